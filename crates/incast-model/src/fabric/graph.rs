@@ -1,0 +1,359 @@
+//! The graph itself: nodes, links, and the ports between them.
+
+use crate::units::{Rate, Time};
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// As an index into the table of its kind.
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    };
+}
+
+id!(
+    /// A host or a switch, numbered in order of creation.
+    NodeId
+);
+id!(
+    /// A host, numbered from 0 among hosts only: what a user writes in a flow list.
+    HostId
+);
+id!(
+    /// A full-duplex link, numbered in order of creation.
+    LinkId
+);
+id!(
+    /// A port of a node, numbered over the whole fabric; the ports of one node are consecutive, in order of its links.
+    PortId
+);
+
+/// What a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NodeKind {
+    /// Sends and receives; never forwards.
+    Host,
+    /// Forwards.
+    Switch,
+}
+
+/// A host or a switch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// Unique name, for people.
+    pub name: String,
+    /// Host or switch.
+    pub kind: NodeKind,
+    /// Layer for drawings and counters: 0 hosts, 1 their switches, and so on up.
+    pub tier: u8,
+}
+
+/// A full-duplex link; both directions have its rate and delay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Link {
+    /// One end.
+    pub a: PortId,
+    /// The other end.
+    pub b: PortId,
+    /// Rate of each direction.
+    pub rate: Rate,
+    /// Propagation delay of each direction.
+    pub delay: Time,
+}
+
+/// One end of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Port {
+    /// The node it belongs to.
+    pub node: NodeId,
+    /// Its number within the node, from 0.
+    pub local: u32,
+    /// The link plugged into it.
+    pub link: LinkId,
+    /// The port at the other end of that link.
+    pub peer: PortId,
+}
+
+/// Why a graph is not a fabric that can carry traffic.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FabricError {
+    /// A link from a node to itself.
+    #[error("link {link} joins {node} to itself")]
+    SelfLink {
+        /// Number of the link, from 0.
+        link: usize,
+        /// Name of the node.
+        node: String,
+    },
+    /// A link that carries nothing.
+    #[error("link {link} between {a} and {b} has a rate of 0bps")]
+    ZeroRate {
+        /// Number of the link, from 0.
+        link: usize,
+        /// Name of one end.
+        a: String,
+        /// Name of the other end.
+        b: String,
+    },
+    /// A node without a link.
+    #[error("{node} has no link")]
+    Unplugged {
+        /// Its name.
+        node: String,
+    },
+    /// Two parts without a path between them.
+    #[error("the fabric is disconnected: no path from {a} to {b} ({reached} of {total} nodes can be reached from {a})")]
+    Disconnected {
+        /// A node of the first part.
+        a: String,
+        /// A node that cannot be reached from it.
+        b: String,
+        /// Nodes reached from `a`, itself included.
+        reached: usize,
+        /// All nodes.
+        total: usize,
+    },
+    /// Fewer than two hosts.
+    #[error("a fabric needs at least 2 hosts, this one has {0}")]
+    TooFewHosts(usize),
+}
+
+/// A connected graph of at least two hosts; made by [`FabricBuilder::finish`], never changed afterwards.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fabric {
+    nodes: Vec<Node>,
+    links: Vec<Link>,
+    ports: Vec<Port>,
+    first_port: Vec<u32>,
+    hosts: Vec<NodeId>,
+    host_of_node: Vec<Option<HostId>>,
+}
+
+impl Fabric {
+    /// All nodes, by id.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+    /// One node.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+    /// All links, by id.
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+    /// One link.
+    pub fn link(&self, id: LinkId) -> &Link {
+        &self.links[id.index()]
+    }
+    /// All ports, by id.
+    pub fn ports(&self) -> &[Port] {
+        &self.ports
+    }
+    /// One port.
+    pub fn port(&self, id: PortId) -> &Port {
+        &self.ports[id.index()]
+    }
+    /// The ports of a node, in order.
+    pub fn ports_of(&self, node: NodeId) -> impl ExactSizeIterator<Item = PortId> + use<> {
+        (self.first_port[node.index()]..self.first_port[node.index() + 1]).map(PortId)
+    }
+    /// Hosts by [`HostId`].
+    pub fn hosts(&self) -> &[NodeId] {
+        &self.hosts
+    }
+    /// The host number of a node, or `None` for a switch.
+    pub fn host_of(&self, node: NodeId) -> Option<HostId> {
+        self.host_of_node[node.index()]
+    }
+    /// Switches, in order.
+    pub fn switches(&self) -> impl Iterator<Item = NodeId> + '_ {
+        (0..self.nodes.len() as u32).map(NodeId).filter(|&id| self.node(id).kind == NodeKind::Switch)
+    }
+    /// Rate of the link at a port.
+    pub fn rate(&self, port: PortId) -> Rate {
+        self.link(self.port(port).link).rate
+    }
+    /// Propagation delay of the link at a port.
+    pub fn delay(&self, port: PortId) -> Time {
+        self.link(self.port(port).link).delay
+    }
+    /// The node at the far end of a port.
+    pub fn neighbour(&self, port: PortId) -> NodeId {
+        self.port(self.port(port).peer).node
+    }
+}
+
+/// Collects nodes and links, then checks them.
+#[derive(Debug, Clone, Default)]
+pub struct FabricBuilder {
+    nodes: Vec<Node>,
+    links: Vec<(NodeId, NodeId, Rate, Time)>,
+}
+
+impl FabricBuilder {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a host.
+    pub fn host(&mut self, name: impl Into<String>) -> NodeId {
+        self.node(name, NodeKind::Host, 0)
+    }
+
+    /// Adds a switch of a layer (1 next to the hosts).
+    pub fn switch(&mut self, name: impl Into<String>, tier: u8) -> NodeId {
+        self.node(name, NodeKind::Switch, tier)
+    }
+
+    fn node(&mut self, name: impl Into<String>, kind: NodeKind, tier: u8) -> NodeId {
+        self.nodes.push(Node { name: name.into(), kind, tier });
+        NodeId(self.nodes.len() as u32 - 1)
+    }
+
+    /// Joins two nodes; each gets its next port. Parallel links are allowed.
+    pub fn link(&mut self, a: NodeId, b: NodeId, rate: Rate, delay: Time) -> LinkId {
+        self.links.push((a, b, rate, delay));
+        LinkId(self.links.len() as u32 - 1)
+    }
+
+    /// The fabric, if it can carry traffic between all its hosts.
+    pub fn finish(self) -> Result<Fabric, FabricError> {
+        let name = |id: NodeId| self.nodes[id.index()].name.clone();
+        let mut degree = vec![0u32; self.nodes.len()];
+        for (link, &(a, b, rate, _)) in self.links.iter().enumerate() {
+            if a == b {
+                return Err(FabricError::SelfLink { link, node: name(a) });
+            }
+            if rate == Rate::ZERO {
+                return Err(FabricError::ZeroRate { link, a: name(a), b: name(b) });
+            }
+            degree[a.index()] += 1;
+            degree[b.index()] += 1;
+        }
+        if let Some(bare) = degree.iter().position(|&d| d == 0) {
+            return Err(FabricError::Unplugged { node: self.nodes[bare].name.clone() });
+        }
+        let fabric = self.wire(&degree);
+        if fabric.hosts.len() < 2 {
+            return Err(FabricError::TooFewHosts(fabric.hosts.len()));
+        }
+        fabric.check_connected()?;
+        Ok(fabric)
+    }
+
+    /// Numbers the ports: those of one node are consecutive, in order of its links.
+    fn wire(self, degree: &[u32]) -> Fabric {
+        let mut first_port = vec![0u32];
+        for d in degree {
+            first_port.push(first_port[first_port.len() - 1] + d);
+        }
+        let unset = Port { node: NodeId(0), local: 0, link: LinkId(0), peer: PortId(0) };
+        let mut ports = vec![unset; first_port[degree.len()] as usize];
+        let mut used = vec![0u32; degree.len()];
+        let mut links = Vec::with_capacity(self.links.len());
+        for (index, &(a, b, rate, delay)) in self.links.iter().enumerate() {
+            let mut plug = |node: NodeId| {
+                let local = used[node.index()];
+                used[node.index()] += 1;
+                (PortId(first_port[node.index()] + local), local)
+            };
+            let (pa, la) = plug(a);
+            let (pb, lb) = plug(b);
+            let link = LinkId(index as u32);
+            ports[pa.index()] = Port { node: a, local: la, link, peer: pb };
+            ports[pb.index()] = Port { node: b, local: lb, link, peer: pa };
+            links.push(Link { a: pa, b: pb, rate, delay });
+        }
+        let hosts: Vec<NodeId> = (0..self.nodes.len() as u32)
+            .map(NodeId)
+            .filter(|id| self.nodes[id.index()].kind == NodeKind::Host)
+            .collect();
+        let mut host_of_node = vec![None; self.nodes.len()];
+        for (host, node) in hosts.iter().enumerate() {
+            host_of_node[node.index()] = Some(HostId(host as u32));
+        }
+        Fabric { nodes: self.nodes, links, ports, first_port, hosts, host_of_node }
+    }
+}
+
+impl Fabric {
+    /// Every node is reached from the first host over switches only: hosts do not forward.
+    fn check_connected(&self) -> Result<(), FabricError> {
+        let start = self.hosts[0];
+        let mut seen = vec![false; self.nodes.len()];
+        let mut stack = vec![start];
+        seen[start.index()] = true;
+        let mut reached = 0;
+        while let Some(node) = stack.pop() {
+            reached += 1;
+            if self.node(node).kind == NodeKind::Host && node != start {
+                continue;
+            }
+            for port in self.ports_of(node) {
+                let next = self.neighbour(port);
+                if !std::mem::replace(&mut seen[next.index()], true) {
+                    stack.push(next);
+                }
+            }
+        }
+        match seen.iter().position(|s| !s) {
+            None => Ok(()),
+            Some(lost) => Err(FabricError::Disconnected {
+                a: self.node(start).name.clone(),
+                b: self.nodes[lost].name.clone(),
+                reached,
+                total: self.nodes.len(),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two_hosts() -> (FabricBuilder, NodeId, NodeId, NodeId) {
+        let mut builder = FabricBuilder::new();
+        let (a, b) = (builder.host("a"), builder.host("b"));
+        let s = builder.switch("s", 1);
+        builder.link(a, s, Rate::gbps(100), Time::us(1));
+        (builder, a, b, s)
+    }
+
+    #[test]
+    fn ports_follow_links() {
+        let (mut builder, _, b, s) = two_hosts();
+        builder.link(b, s, Rate::gbps(100), Time::us(1));
+        builder.link(b, s, Rate::gbps(40), Time::us(2));
+        let fabric = builder.finish().unwrap();
+        let ports: Vec<PortId> = fabric.ports_of(s).collect();
+        assert_eq!(ports.len(), 3);
+        assert_eq!(ports.iter().map(|&p| fabric.neighbour(p)).collect::<Vec<_>>(), [NodeId(0), b, b]);
+        assert_eq!(fabric.rate(ports[2]), Rate::gbps(40));
+        for port in fabric.ports() {
+            assert_eq!(fabric.port(fabric.port(port.peer).peer), port);
+        }
+    }
+
+    #[test]
+    fn broken_graphs_are_refused() {
+        let (builder, ..) = two_hosts();
+        assert_eq!(builder.finish(), Err(FabricError::Unplugged { node: "b".into() }));
+        let (mut builder, _, b, _) = two_hosts();
+        let t = builder.switch("t", 1);
+        builder.link(b, t, Rate::gbps(1), Time::ZERO);
+        assert!(matches!(builder.finish(), Err(FabricError::Disconnected { reached: 2, total: 4, .. })));
+        let (mut builder, a, b, s) = two_hosts();
+        builder.link(b, s, Rate::ZERO, Time::ZERO);
+        builder.link(a, a, Rate::gbps(1), Time::ZERO);
+        assert!(matches!(builder.clone().finish(), Err(FabricError::ZeroRate { link: 1, .. })));
+    }
+}

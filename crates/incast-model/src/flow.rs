@@ -1,0 +1,45 @@
+//! What hosts send: a list of flows in order of start.
+
+use crate::fabric::{HostId, NodeId};
+use crate::units::{Bytes, Time};
+
+/// One message from one host to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flow {
+    /// Sender.
+    pub src: HostId,
+    /// Receiver; never the sender.
+    pub dst: HostId,
+    /// Payload, at least one byte.
+    pub size: Bytes,
+    /// When the application hands the message to its NIC.
+    pub start: Time,
+    /// Traffic class of its data packets, 0 to 7.
+    pub priority: u8,
+    /// Index into [`FlowSet::tags`].
+    pub tag: u16,
+    /// UDP source port: the entropy that ECMP hashes.
+    pub sport: u16,
+    /// UDP destination port.
+    pub dport: u16,
+    /// Index into [`FlowSet::paths`] for a flow whose path is given; its ACKs come back the same way.
+    pub path: Option<u32>,
+}
+
+/// The flows of one run, sorted by start (ties keep their order), with the names of their tags.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FlowSet {
+    /// Sorted by start.
+    pub flows: Vec<Flow>,
+    /// Names that group flows in results, such as `background` and `incast`.
+    pub tags: Vec<String>,
+    /// Explicit paths: every node from the sending to the receiving host.
+    pub paths: Vec<Vec<NodeId>>,
+}
+
+impl FlowSet {
+    /// Total payload.
+    pub fn bytes(&self) -> Bytes {
+        self.flows.iter().map(|flow| flow.size).sum()
+    }
+}

@@ -1,0 +1,72 @@
+//! Named hash functions for per-flow ECMP.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::rng::mix;
+
+/// Which function of a packet's addresses and ports picks one of several equal-cost next hops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EcmpHash {
+    /// SplitMix64 over the flow's key, salted by switch and seed (incast's own choice).
+    #[default]
+    Mix64,
+    /// MurmurHash3_x86_32 over (source address, destination address, both ports) with the switch's node id as its seed,
+    /// as in the HPCC authors' ns-3 (`switch-node.cc`, EcmpHash).
+    Murmur3,
+}
+
+/// The header words that ECMP sees: IPv4 addresses and UDP ports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowKey {
+    /// Source address.
+    pub sip: u32,
+    /// Destination address.
+    pub dip: u32,
+    /// Source port in the low half, destination port in the high half.
+    pub ports: u32,
+}
+
+impl FlowKey {
+    /// The key of a packet between two nodes; addresses are 11.x.y.1 with x.y the node id (the reference simulator's plan).
+    pub const fn new(src_node: u32, dst_node: u32, sport: u16, dport: u16) -> Self {
+        Self { sip: address(src_node), dip: address(dst_node), ports: sport as u32 | (dport as u32) << 16 }
+    }
+
+    /// The key of packets going the other way: addresses and ports swapped.
+    pub const fn reversed(self) -> Self {
+        Self { sip: self.dip, dip: self.sip, ports: self.ports.rotate_left(16) }
+    }
+}
+
+/// 11.0.0.1 + 65536 · (id div 256) + 256 · (id mod 256), as `third.cc` numbers its nodes.
+const fn address(node: u32) -> u32 {
+    0x0b00_0001 + (node / 256) * 0x1_0000 + (node % 256) * 0x100
+}
+
+impl EcmpHash {
+    /// A 32-bit value for a flow at a switch; the next hop is this modulo their number.
+    pub fn hash(self, key: FlowKey, switch_node: u32, seed: u64) -> u32 {
+        match self {
+            Self::Murmur3 => murmur3([key.sip, key.dip, key.ports], switch_node),
+            Self::Mix64 => {
+                let flow = mix(u64::from(key.sip) << 32 | u64::from(key.dip)) ^ u64::from(key.ports);
+                (mix(flow ^ mix(seed ^ u64::from(switch_node) << 32)) >> 32) as u32
+            }
+        }
+    }
+}
+
+/// MurmurHash3_x86_32 (Appleby, public domain definition) of three words.
+fn murmur3(words: [u32; 3], seed: u32) -> u32 {
+    let mut h = seed;
+    for word in words {
+        let k = word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
+        h = (h ^ k).rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64);
+    }
+    h ^= 12;
+    h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);
+    h = (h ^ (h >> 13)).wrapping_mul(0xc2b2_ae35);
+    h ^ (h >> 16)
+}

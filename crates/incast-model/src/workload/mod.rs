@@ -1,0 +1,1 @@
+//! Workloads: who sends how much to whom, and when.
