@@ -1,1 +1,15 @@
-//! x
+//! What happens: an event-driven, packet-by-packet simulation of a fabric of shared-buffer switches and RDMA hosts.
+//!
+//! Build a [`Setup`] from a fabric, flows and parameters, hand it to [`Simulation::new`], and [`Simulation::run`] it
+//! to an [`Outcome`]: a record per flow, counters per port and priority, pause intervals, drops, samples, and the
+//! conservation ledger.
+
+pub mod congestion;
+pub mod host;
+pub mod measure;
+pub mod outcome;
+pub mod setup;
+pub mod switch;
+
+pub use outcome::Outcome;
+pub use setup::{Arithmetic, ControlSetup, Params, Setup};

@@ -1,0 +1,296 @@
+//! Congestion controls: pure state machines, one small file each.
+//!
+//! A control is told facts ([`Ack`], a CNP, a timer it asked for, bytes sent) and answers with a rate, a window and the
+//! time of its next timer. It touches no packet, no queue and no clock. To add one: write its file (parameters, state,
+//! tests), and add its line to the list at the end of this one.
+
+mod dcqcn;
+mod hpcc;
+mod unlimited;
+
+use incast_model::units::{Rate, Time};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+pub use dcqcn::{DcqcnParams, DcqcnVariant};
+pub use hpcc::HpccParams;
+pub use unlimited::UnlimitedParams;
+
+/// Most INT records that a packet can carry.
+pub const MAX_INT_RECORDS: usize = 8;
+
+/// What one switch wrote into a packet as it left: time, bytes sent and queue of the port, and the port's rate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct IntRecord {
+    /// Departure in ticks (see [`FlowContext::tick`]) in the low 56 bits, index of the port's rate in the high 8.
+    stamp: u64,
+    /// Wire bytes the port had sent before this packet, modulo 2^32; or in the reference's units, modulo 2^20.
+    pub tx: u32,
+    /// Bytes queued at the port without this packet; or in the reference's units.
+    pub queue: u32,
+}
+
+impl IntRecord {
+    /// A record of a port whose rate is number `rate` in the run's table.
+    pub const fn new(ticks: u64, rate: u8, tx: u32, queue: u32) -> Self {
+        Self { stamp: (ticks & (u64::MAX >> 8)) | (rate as u64) << 56, tx, queue }
+    }
+    /// Departure in ticks.
+    pub const fn ticks(&self) -> u64 {
+        self.stamp & (u64::MAX >> 8)
+    }
+    /// Index of the port's rate.
+    pub const fn rate(&self) -> usize {
+        (self.stamp >> 56) as usize
+    }
+}
+
+/// How INT records are carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IntFormat {
+    /// Picoseconds and bytes, as they are.
+    Exact,
+    /// The reference's bit fields (`int-header.h`): ns modulo 2^24, 128·multi bytes modulo 2^20, 80·multi bytes.
+    Quantised {
+        /// `INT_MULTI`: the NIC's rate over 25 Gb/s.
+        multi: u32,
+    },
+}
+
+/// What a control knows of its flow and its surroundings when the flow starts.
+#[derive(Debug, Clone, Copy)]
+pub struct FlowContext<'a> {
+    /// Rate of the sender's port.
+    pub line: Rate,
+    /// Base round-trip time that windows and rates are converted by.
+    pub base_rtt: Time,
+    /// Window at line rate, in bytes.
+    pub bdp: u64,
+    /// Payload of a full packet, in bytes.
+    pub mtu: u64,
+    /// Seconds in a tick of INT stamps: 1e-12, or 1e-9 in `ns3` arithmetic.
+    pub tick: f64,
+    /// `base_rtt` in ticks.
+    pub rtt_ticks: u64,
+    /// How INT records are carried.
+    pub int: IntFormat,
+    /// Rates of the fabric's ports, in bit/s, as INT records index them.
+    pub rates: &'a [u64],
+    /// In `ns3` arithmetic, how long before its arrival an ACK left the last switch (which decides who is first among
+    /// events of one nanosecond there); zero otherwise.
+    pub ack_age: Time,
+}
+
+/// Facts about an ACK or NACK, after the sender's books have been updated.
+#[derive(Debug, Clone, Copy)]
+pub struct Ack<'a> {
+    /// Arrival.
+    pub now: Time,
+    /// Next byte the receiver expects.
+    pub seq: u64,
+    /// Next byte the sender will send.
+    pub next: u64,
+    /// Whether it answers a packet marked by ECN.
+    pub marked: bool,
+    /// Whether it is a NACK.
+    pub nack: bool,
+    /// Time since the answered packet began to be sent.
+    pub rtt: Time,
+    /// INT records of the answered packet, in order of the path.
+    pub int: &'a [IntRecord],
+    /// What the control was started with.
+    pub flow: &'a FlowContext<'a>,
+}
+
+/// How bytes in flight are limited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowMode {
+    /// Not at all.
+    Off,
+    /// By the bandwidth-delay product.
+    Fixed,
+    /// By the bandwidth-delay product times rate over line rate ("+w" in the HPCC evaluation).
+    Rate,
+}
+
+/// The state of one flow's control.
+pub trait Controller {
+    /// An ACK or NACK came.
+    fn on_ack(&mut self, ack: &Ack<'_>);
+    /// A congestion notification packet came.
+    fn on_cnp(&mut self, _now: Time) {}
+    /// The time given by [`Controller::next_timer`] came.
+    fn on_timer(&mut self, _now: Time) {}
+    /// `bytes` of the flow (with headers) went onto the wire.
+    fn on_sent(&mut self, _bytes: u64, _now: Time) {}
+    /// The rate to send at now, in bit/s.
+    fn rate(&self) -> u64;
+    /// A window of its own in bytes, where the control is window-driven.
+    fn window(&self) -> u64 {
+        u64::MAX
+    }
+    /// When [`Controller::on_timer`] is wanted; [`Time::MAX`] for never.
+    fn next_timer(&self) -> Time {
+        Time::MAX
+    }
+}
+
+/// A field of a control's parameters that is out of range, and what is allowed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadParameter {
+    /// Name of the field.
+    pub field: &'static str,
+    /// Its value.
+    pub value: String,
+    /// What is allowed.
+    pub allowed: &'static str,
+}
+
+impl BadParameter {
+    /// `Err` unless `holds`.
+    pub fn unless(holds: bool, field: &'static str, value: impl ToString, allowed: &'static str) -> Result<(), Self> {
+        if holds { Ok(()) } else { Err(Self { field, value: value.to_string(), allowed }) }
+    }
+}
+
+/// The parameters of a control: what a scenario says of it.
+pub trait ControlParams: Default + Clone + Serialize + DeserializeOwned + JsonSchema {
+    /// One line for `incast list`.
+    const SUMMARY: &'static str;
+    /// Named parameter sets with their sources; the first is the default.
+    const PROFILES: &'static [(&'static str, &'static str)];
+    /// Whether data packets must carry INT.
+    const NEEDS_INT: bool = false;
+    /// Whether a change of rate also moves the next transmission already scheduled (HPCC), or counts from the next
+    /// packet on (DCQCN).
+    const MOVES_NEXT_SEND: bool = false;
+    /// The window used where the scenario says nothing.
+    const WINDOW: WindowMode;
+    /// The state it starts.
+    type State: Controller;
+
+    /// A profile by name.
+    fn profile(name: &str) -> Option<Self>;
+    /// The first parameter out of range, if any.
+    fn check(&self) -> Result<(), BadParameter>;
+    /// The state of a flow that starts now.
+    fn start(&self, flow: &FlowContext<'_>) -> Self::State;
+}
+
+/// What `incast list` says of a control.
+#[derive(Debug, Clone)]
+pub struct ControlInfo {
+    /// Its name in scenarios.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Named parameter sets with their sources; the first is the default.
+    pub profiles: &'static [(&'static str, &'static str)],
+    /// The window used where the scenario says nothing.
+    pub window: WindowMode,
+    /// JSON schema of its parameters.
+    pub schema: schemars::Schema,
+}
+
+macro_rules! controls {
+    ($($(#[$doc:meta])* $name:literal => $variant:ident($params:ident)),+ $(,)?) => {
+        /// A congestion control with its parameters.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+        pub enum Control {
+            $($(#[$doc])* #[serde(rename = $name)] $variant($params)),+
+        }
+
+        impl Control {
+            /// Names of all controls.
+            pub const NAMES: &'static [&'static str] = &[$($name),+];
+
+            /// All controls, for listing.
+            pub fn catalogue() -> Vec<ControlInfo> {
+                vec![$(ControlInfo {
+                    name: $name,
+                    summary: $params::SUMMARY,
+                    profiles: $params::PROFILES,
+                    window: $params::WINDOW,
+                    schema: schemars::schema_for!($params),
+                }),+]
+            }
+            /// A control by name, under one of its profiles.
+            pub fn named(name: &str, profile: &str) -> Option<Self> {
+                match name {
+                    $($name => $params::profile(profile).map(Self::$variant),)+
+                    _ => None,
+                }
+            }
+            /// Its name.
+            pub const fn name(&self) -> &'static str {
+                match self { $(Self::$variant(_) => $name),+ }
+            }
+            /// Whether data packets must carry INT.
+            pub const fn needs_int(&self) -> bool {
+                match self { $(Self::$variant(_) => $params::NEEDS_INT),+ }
+            }
+            /// Whether a change of rate moves the next transmission already scheduled.
+            pub const fn moves_next_send(&self) -> bool {
+                match self { $(Self::$variant(_) => $params::MOVES_NEXT_SEND),+ }
+            }
+            /// The window used where the scenario says nothing.
+            pub const fn default_window(&self) -> WindowMode {
+                match self { $(Self::$variant(_) => $params::WINDOW),+ }
+            }
+            /// The first parameter out of range, if any.
+            pub fn check(&self) -> Result<(), BadParameter> {
+                match self { $(Self::$variant(params) => params.check()),+ }
+            }
+            /// The state of a flow that starts now.
+            pub fn start(&self, flow: &FlowContext<'_>) -> State {
+                match self { $(Self::$variant(params) => State::$variant(params.start(flow))),+ }
+            }
+        }
+
+        /// The state of one flow's control, dispatched statically.
+        #[derive(Debug, Clone)]
+        pub enum State {
+            $($(#[$doc])* $variant(<$params as ControlParams>::State)),+
+        }
+
+        impl Controller for State {
+            #[inline]
+            fn on_ack(&mut self, ack: &Ack<'_>) {
+                match self { $(Self::$variant(state) => state.on_ack(ack)),+ }
+            }
+            fn on_cnp(&mut self, now: Time) {
+                match self { $(Self::$variant(state) => state.on_cnp(now)),+ }
+            }
+            fn on_timer(&mut self, now: Time) {
+                match self { $(Self::$variant(state) => state.on_timer(now)),+ }
+            }
+            #[inline]
+            fn on_sent(&mut self, bytes: u64, now: Time) {
+                match self { $(Self::$variant(state) => state.on_sent(bytes, now)),+ }
+            }
+            #[inline]
+            fn rate(&self) -> u64 {
+                match self { $(Self::$variant(state) => state.rate()),+ }
+            }
+            #[inline]
+            fn window(&self) -> u64 {
+                match self { $(Self::$variant(state) => state.window()),+ }
+            }
+            #[inline]
+            fn next_timer(&self) -> Time {
+                match self { $(Self::$variant(state) => state.next_timer()),+ }
+            }
+        }
+    };
+}
+
+controls! {
+    /// Data Center QCN: ECN marks, rate cuts, timed recovery.
+    "dcqcn" => Dcqcn(DcqcnParams),
+    /// High Precision Congestion Control by in-band telemetry.
+    "hpcc" => Hpcc(HpccParams),
+    /// Line rate, whatever happens.
+    "unlimited" => Unlimited(UnlimitedParams),
+}

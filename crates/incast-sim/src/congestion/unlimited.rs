@@ -1,0 +1,39 @@
+//! No congestion control: line rate always. What PFC alone, or a window alone, does.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, WindowMode};
+
+/// No parameters.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UnlimitedParams {}
+
+/// The line rate.
+#[derive(Debug, Clone)]
+pub struct Unlimited(u64);
+
+impl ControlParams for UnlimitedParams {
+    const SUMMARY: &'static str = "no control: every flow sends at line rate, limited by its window (if any) and by PFC";
+    const PROFILES: &'static [(&'static str, &'static str)] = &[("default", "nothing to choose")];
+    const WINDOW: WindowMode = WindowMode::Off;
+    type State = Unlimited;
+
+    fn profile(name: &str) -> Option<Self> {
+        (name == "default").then(Self::default)
+    }
+    fn check(&self) -> Result<(), BadParameter> {
+        Ok(())
+    }
+    fn start(&self, flow: &FlowContext<'_>) -> Unlimited {
+        Unlimited(flow.line.0)
+    }
+}
+
+impl Controller for Unlimited {
+    fn on_ack(&mut self, _: &Ack<'_>) {}
+    fn rate(&self) -> u64 {
+        self.0
+    }
+}

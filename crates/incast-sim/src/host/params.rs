@@ -1,0 +1,133 @@
+//! Parameters of packets and of the RDMA host.
+//!
+//! NS3 in the sources below is the HPCC authors' ns-3 (`rdma-hw.cc`, `qbb-header.cc`, `pause-header.cc` at commit
+//! 9f4be2a).
+
+use incast_model::units::{Bytes, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Sizes on the wire. The defaults are those of the HPCC evaluation; the profile `rocev2` has what a real RoCEv2 wire
+/// carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PacketParams {
+    /// Payload of a full data packet. Default 1000B (NS3 `PACKET_PAYLOAD_SIZE`).
+    pub payload: Bytes,
+    /// Headers of a data packet without INT. Default 48B: Ethernet 14, IPv4 20, UDP 8, sequence and class 6 (NS3).
+    pub data_header: Bytes,
+    /// An ACK or NACK without INT. Default 46B: Ethernet 14, IPv4 20, ports, flags, class and sequence 12 (NS3).
+    pub ack: Bytes,
+    /// ACKs are padded to this. Default 60B (NS3).
+    pub min_ack: Bytes,
+    /// A congestion notification packet. Default 64B (our choice: the smallest Ethernet frame).
+    pub cnp: Bytes,
+    /// A PFC frame. Default 64B (IEEE 802.3 annex 31B); NS3 has 43B.
+    pub pfc: Bytes,
+    /// INT header without its records. Default 2B (HPCC, SIGCOMM 2019, section 4).
+    pub int_base: Bytes,
+    /// One INT record. Default 8B (HPCC, SIGCOMM 2019, section 4).
+    pub int_record: Bytes,
+    /// Records that every INT header has room for, whatever the path. Default 5 (NS3 `int-header.h`).
+    pub int_records: u8,
+    /// Preamble and gap between frames: takes time on the wire, is in no counter. Default 0B (NS3); Ethernet has 20B.
+    pub gap: Bytes,
+}
+
+impl Default for PacketParams {
+    fn default() -> Self {
+        Self {
+            payload: Bytes(1000),
+            data_header: Bytes(48),
+            ack: Bytes(46),
+            min_ack: Bytes(60),
+            cnp: Bytes(64),
+            pfc: Bytes(64),
+            int_base: Bytes(2),
+            int_record: Bytes(8),
+            int_records: 5,
+            gap: Bytes(0),
+        }
+    }
+}
+
+impl PacketParams {
+    /// Names of the profiles, with what they are.
+    pub const PROFILES: &'static [(&'static str, &'static str)] = &[
+        ("hpcc", "the HPCC evaluation's packets: 1000 B payload, 48 B headers, no gap between frames (the default)"),
+        ("rocev2", "RoCEv2 on Ethernet: 1024 B payload, 62 B headers with ICRC and FCS, 20 B preamble and gap"),
+    ];
+
+    /// A profile by name.
+    pub fn profile(name: &str) -> Option<Self> {
+        match name {
+            "hpcc" => Some(Self::default()),
+            // Ethernet 14 + FCS 4, IPv4 20, UDP 8, BTH 12, ICRC 4; an ACK adds AETH 4, a CNP 16 reserved bytes.
+            "rocev2" => Some(Self {
+                payload: Bytes(1024),
+                data_header: Bytes(62),
+                ack: Bytes(66),
+                min_ack: Bytes(64),
+                cnp: Bytes(78),
+                gap: Bytes(20),
+                ..Self::default()
+            }),
+            _ => None,
+        }
+    }
+
+    /// Bytes of the INT header on data packets and ACKs of flows that use INT.
+    pub const fn int_header(&self) -> u64 {
+        self.int_base.0 + self.int_record.0 * self.int_records as u64
+    }
+}
+
+/// How a receiver tells the sender of an ECN mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CnpMode {
+    /// A bit in the ACK of the marked packet (NS3).
+    #[default]
+    Echo,
+    /// A CNP of its own, at most one per flow and `cnp_interval` (DCQCN, SIGCOMM 2015, section 3.2).
+    Packet,
+}
+
+/// The RDMA host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RdmaParams {
+    /// An ACK for every so many packets, and for the last of a message. Default 1 (NS3 `L2_ACK_INTERVAL`).
+    pub ack_every: u32,
+    /// Priority of ACKs and NACKs; absent: that of the data they answer (NS3).
+    pub ack_priority: Option<u8>,
+    /// A paused host goes on sending ACKs of the paused priority (NS3 `ACK_HIGH_PRIO` 1); this can overflow headroom.
+    pub acks_ignore_pause: bool,
+    /// A receiver answers out-of-order data with a NACK at most once per this time for the same expected byte. Default
+    /// 500us (NS3).
+    pub nack_interval: Time,
+    /// Without an ACK for this long a sender goes back to the first unacknowledged byte; absent: never (NS3). Default 4ms
+    /// (our choice: longer than any queue of a 32 MiB buffer at 100 Gb/s).
+    pub rto: Option<Time>,
+    /// How marks come back.
+    pub cnp: CnpMode,
+    /// Least time between CNPs of one flow. Default 50us (DCQCN, SIGCOMM 2015, section 5).
+    pub cnp_interval: Time,
+    /// Priority of CNPs. Default 0: never paused.
+    pub cnp_priority: u8,
+}
+
+impl Default for RdmaParams {
+    fn default() -> Self {
+        Self {
+            ack_every: 1,
+            ack_priority: None,
+            acks_ignore_pause: false,
+            nack_interval: Time::us(500),
+            rto: Some(Time::ms(4)),
+            cnp: CnpMode::Echo,
+            cnp_interval: Time::us(50),
+            cnp_priority: 0,
+        }
+    }
+}

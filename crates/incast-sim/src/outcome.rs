@@ -1,0 +1,225 @@
+//! What a run leaves behind.
+
+use incast_model::fabric::{NodeId, PortId};
+use incast_model::units::Time;
+use serde::Serialize;
+
+use crate::measure::{QueueHistogram, RateSample, QueueSample};
+
+/// Everything measured in one run.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// Why the run stopped.
+    pub stop: Stop,
+    /// Simulated time at the stop.
+    pub end: Time,
+    /// Work done.
+    pub counts: Counts,
+    /// Bytes by fate; always balanced.
+    pub ledger: Ledger,
+    /// One record per flow, in order of the flow set.
+    pub flows: Vec<FlowRecord>,
+    /// One record per port and used priority.
+    pub ports: Vec<PortRecord>,
+    /// Intervals during which a port's priority was paused.
+    pub pauses: Vec<PauseRecord>,
+    /// Packets dropped (the first [`crate::measure::MeasureParams::max_drops`]; all are counted in `ports`).
+    pub drops: Vec<DropRecord>,
+    /// Queue lengths over time, if asked for.
+    pub queues: Vec<QueueSample>,
+    /// Flow rates over time, if asked for.
+    pub rates: Vec<RateSample>,
+    /// Time-weighted queue lengths of switch ports, if asked for.
+    pub histograms: Vec<QueueHistogram>,
+}
+
+/// Why a run stopped, and who is concerned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stop {
+    /// Every flow completed.
+    Finished,
+    /// The horizon came first; so many flows were unfinished.
+    Horizon {
+        /// Flows not completed.
+        unfinished: u32,
+    },
+    /// The event budget was used up.
+    Budget {
+        /// Flows not completed.
+        unfinished: u32,
+    },
+    /// Paused queues wait on each other in a cycle, for ever.
+    Deadlock {
+        /// The egress queues of the cycle, each waiting for the next, the last for the first.
+        cycle: Vec<QueueRef>,
+        /// Flows not completed.
+        unfinished: u32,
+    },
+    /// Nothing is left to happen, or nothing has moved for the stall time, yet flows are unfinished without a deadlock.
+    Starved {
+        /// The first of them (at most 100).
+        flows: Vec<u32>,
+        /// How many.
+        unfinished: u32,
+    },
+    /// The caller asked to stop.
+    Interrupted {
+        /// Flows not completed.
+        unfinished: u32,
+    },
+}
+
+/// An egress queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct QueueRef {
+    /// Its port.
+    pub port: PortId,
+    /// Its priority.
+    pub priority: u8,
+}
+
+/// Work done by a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Events handled.
+    pub events: u64,
+    /// Data packets, counted once per link crossed.
+    pub data_hops: u64,
+    /// ACKs, NACKs and CNPs, counted once per link crossed.
+    pub ack_hops: u64,
+    /// PFC frames, counted once per link crossed (they cross one).
+    pub pfc_hops: u64,
+    /// Packets marked by ECN.
+    pub marks: u64,
+    /// Packets dropped.
+    pub drops: u64,
+    /// XOFF frames sent.
+    pub pauses: u64,
+    /// Most packets that existed at once.
+    pub peak_packets: u64,
+}
+
+impl Counts {
+    /// Packets of every kind, counted once per link crossed.
+    pub const fn packet_hops(&self) -> u64 {
+        self.data_hops + self.ack_hops + self.pfc_hops
+    }
+}
+
+/// Wire bytes by priority and fate: `injected = delivered + dropped + in_flight` in every entry.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Ledger {
+    /// Made by hosts and (PFC frames) by switches.
+    pub injected: [u64; 8],
+    /// Consumed by the node they were for.
+    pub delivered: [u64; 8],
+    /// Dropped by a switch.
+    pub dropped: [u64; 8],
+    /// Queued or on a wire when the run stopped.
+    pub in_flight: [u64; 8],
+}
+
+impl Ledger {
+    /// Priorities whose books do not balance.
+    pub fn unbalanced(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..8).filter(|&p| self.injected[p] != self.delivered[p] + self.dropped[p] + self.in_flight[p])
+    }
+}
+
+/// What became of one flow.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FlowRecord {
+    /// When its sender had the ACK of its last byte; `None` if it did not complete.
+    pub finish: Option<Time>,
+    /// Start as the run used it (the `ns3` arithmetic cuts it to a nanosecond).
+    pub start: Time,
+    /// Payload acknowledged, in bytes.
+    pub acked: u64,
+    /// Data packets sent, retransmissions included.
+    pub packets: u64,
+    /// Data packets sent again.
+    pub retransmitted: u64,
+    /// NACKs received by the sender.
+    pub nacks: u32,
+    /// Retransmission timeouts.
+    pub timeouts: u32,
+    /// ACKs that echoed an ECN mark, or CNPs received.
+    pub marks: u64,
+    /// The reference simulator's ideal: base RTT of the pair (payload serialised once per hop) plus payload and basic
+    /// headers at the slowest link (`third.cc`).
+    pub ideal_reference: Time,
+    /// The exact ideal: the flow alone on its path, sent back to back at line rate in its real packets, until the ACK of
+    /// the last byte is back. No run is faster.
+    pub ideal_exact: Time,
+    /// Links on its path.
+    pub hops: u8,
+}
+
+/// Counters of one egress queue and of the ingress side of the same port and priority.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PortRecord {
+    /// The port.
+    pub port: PortId,
+    /// The priority.
+    pub priority: u8,
+    /// Wire bytes sent.
+    pub tx_bytes: u64,
+    /// Packets sent.
+    pub tx_packets: u64,
+    /// Packets marked on leaving.
+    pub marks: u64,
+    /// Packets dropped on arrival at this port.
+    pub drops: u64,
+    /// Longest queue, in bytes.
+    pub peak_queue: u64,
+    /// Most buffer held by packets that arrived here (ingress), headroom included, in bytes.
+    pub peak_ingress: u64,
+    /// Most headroom used, in bytes.
+    pub peak_headroom: u64,
+    /// XOFF frames sent to the peer.
+    pub xoff_sent: u64,
+    /// XON frames sent to the peer.
+    pub xon_sent: u64,
+    /// XOFF frames received.
+    pub xoff_received: u64,
+    /// Total time paused.
+    pub paused: Time,
+}
+
+/// One interval during which an egress queue was paused by its peer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PauseRecord {
+    /// The paused egress port.
+    pub port: PortId,
+    /// The paused priority.
+    pub priority: u8,
+    /// When the XOFF frame took effect.
+    pub start: Time,
+    /// When the XON frame took effect; `None` if the run ended first.
+    pub end: Option<Time>,
+    /// Ingress bytes held at the peer for this port and priority when it sent the XOFF (its cause).
+    pub ingress_bytes: u64,
+    /// The peer's egress port that held most of those bytes.
+    pub blamed_port: PortId,
+}
+
+/// One dropped packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DropRecord {
+    /// When.
+    pub time: Time,
+    /// The switch.
+    pub node: NodeId,
+    /// The port it arrived at.
+    pub ingress: PortId,
+    /// The port it would have left by.
+    pub egress: PortId,
+    /// Its priority.
+    pub priority: u8,
+    /// Its flow.
+    pub flow: u32,
+    /// Its wire bytes.
+    pub bytes: u32,
+    /// Whether its priority was lossless: then this is a failure of the headroom, not of the flow.
+    pub lossless: bool,
+}

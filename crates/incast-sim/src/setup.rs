@@ -1,0 +1,78 @@
+//! Everything a run is made from.
+
+use std::sync::Arc;
+
+use incast_model::fabric::Fabric;
+use incast_model::flow::FlowSet;
+use incast_model::routing::{EcmpHash, NextHopOrder};
+use incast_model::units::Time;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::congestion::{Control, WindowMode};
+use crate::host::{PacketParams, RdmaParams};
+use crate::measure::MeasureParams;
+use crate::switch::{EcnParams, SwitchParams};
+
+/// How time is counted and ties are broken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arithmetic {
+    /// Picoseconds; events of one picosecond ordered by stable keys. Physically exact, the same on any number of threads.
+    #[default]
+    Exact,
+    /// The HPCC authors' ns-3: serialisation cut to whole nanoseconds, ties in order of scheduling, its NIC's wake-up
+    /// rule, its INT quantisation and its random numbers. For comparing with that simulator only.
+    Ns3,
+}
+
+/// All parameters of a run that do not depend on the fabric or the flows.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Params {
+    /// How time is counted.
+    pub arithmetic: Arithmetic,
+    /// How ECMP hashes.
+    pub hash: EcmpHash,
+    /// How equal-cost next hops are numbered.
+    pub next_hop_order: NextHopOrder,
+    /// Every random stream derives from it.
+    pub seed: u64,
+    /// Switch buffers, PFC and schedulers.
+    pub switch: SwitchParams,
+    /// ECN marking at switches.
+    pub ecn: EcnParams,
+    /// Header sizes and wire overheads.
+    pub packets: PacketParams,
+    /// The RDMA host.
+    pub rdma: RdmaParams,
+    /// What is recorded beside flows and counters.
+    pub measure: MeasureParams,
+    /// Simulated time at which the run stops whatever is left; `None` runs until all flows end.
+    pub horizon: Option<Time>,
+    /// Events after which the run stops; `None` is unlimited.
+    pub max_events: Option<u64>,
+}
+
+/// One congestion control as used by a group of flows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ControlSetup {
+    /// The algorithm with its parameters.
+    pub control: Control,
+    /// Whether bytes in flight are limited, and how.
+    pub window: WindowMode,
+}
+
+/// What a simulation is built from.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// The fabric.
+    pub fabric: Arc<Fabric>,
+    /// The flows.
+    pub flows: Arc<FlowSet>,
+    /// The congestion controls in use.
+    pub controls: Vec<ControlSetup>,
+    /// For each tag of the flows, the index of its control in `controls`.
+    pub control_of_tag: Vec<usize>,
+    /// The rest.
+    pub params: Params,
+}

@@ -1,0 +1,163 @@
+//! Parameters of the switch, each with its unit, default and source.
+//!
+//! NS3 in the sources below is the HPCC authors' ns-3 (`switch-mmu.cc`, `third.cc`, `run.py` at commit 9f4be2a).
+
+use incast_model::units::{Bytes, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Buffer, PFC and scheduling of every switch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SwitchParams {
+    /// Packet buffer of a switch, shared by its ports. Default 33554432B = 32 MiB (NS3 `run.py`: 16·bandwidth/50 MiB at
+    /// 100 Gb/s).
+    pub buffer: Bytes,
+    /// Buffer guaranteed to each ingress port and priority. Default 4096B (NS3 `switch-mmu.cc`).
+    pub reserve: Bytes,
+    /// Priorities that PFC makes lossless. Default [3].
+    pub lossless: Vec<u8>,
+    /// Whether lossless priorities are paused at all; without, they are dropped like any other.
+    pub pfc: bool,
+    /// How the XOFF threshold of an ingress queue is found.
+    pub pfc_mode: PfcMode,
+    /// XON is sent when an ingress queue is this far below its threshold. Default 3072B (NS3 `resume_offset`).
+    pub resume_offset: Bytes,
+    /// Buffer set aside per ingress port for what arrives after XOFF.
+    pub headroom: Headroom,
+    /// A lossy egress queue may hold this multiple of the free buffer (Choudhury and Hahne, ToN 1998). Default 1.
+    pub lossy_alpha: f64,
+    /// Order in which queues of a port are served.
+    pub scheduler: SchedulerParams,
+}
+
+impl Default for SwitchParams {
+    fn default() -> Self {
+        Self {
+            buffer: Bytes(32 << 20),
+            reserve: Bytes(4096),
+            lossless: vec![3],
+            pfc: true,
+            pfc_mode: PfcMode::Dynamic { alpha: Alpha::ByRate },
+            resume_offset: Bytes(3072),
+            headroom: Headroom::Computed,
+            lossy_alpha: 1.0,
+            scheduler: SchedulerParams::RoundRobin,
+        }
+    }
+}
+
+/// How the XOFF threshold of an ingress queue is found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum PfcMode {
+    /// A share of the free shared buffer: XOFF above alpha · (buffer − headrooms − reserves − shared bytes in use).
+    Dynamic {
+        /// The share.
+        alpha: Alpha,
+    },
+    /// A fixed number of bytes above the reserve.
+    Static {
+        /// XOFF at this many bytes.
+        xoff: Bytes,
+    },
+}
+
+/// The share of the free buffer that one ingress queue may take.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Alpha {
+    /// 1/8 for a port of the hosts' rate, doubled for each doubling of the rate, at most 1 (NS3 `third.cc`: shift 3,
+    /// one less per doubling).
+    ByRate,
+    /// The same for every port.
+    Value(f64),
+}
+
+/// Buffer set aside per ingress port and lossless priority for what arrives after XOFF.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Headroom {
+    /// 2·rate·delay + 2 full packets + the packet that triggers + one pause frame: nothing lossless is dropped.
+    Computed,
+    /// 3·rate·delay and nothing else (NS3 `third.cc`); too small below about 0.4 us at 100 Gb/s.
+    ThreeDelays,
+    /// Given.
+    Bytes(Bytes),
+}
+
+/// Order in which the eight queues of a port are served. Priority 0 carries PFC frames and CNPs, is served first and is
+/// never paused, under each of these.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum SchedulerParams {
+    /// One packet from each waiting queue in turn (NS3 `broadcom-egress-queue.cc`).
+    RoundRobin,
+    /// The highest waiting priority number first.
+    StrictPriority,
+    /// Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995). A paused queue keeps its deficit and earns nothing.
+    Drr {
+        /// Bytes earned per round by priorities 0 to 7 (that of 0 is not used).
+        quanta: [u32; 8],
+    },
+}
+
+/// Where an ECN mark is decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MarkAt {
+    /// When the packet leaves, by what it leaves behind (NS3).
+    #[default]
+    Dequeue,
+    /// When the packet arrives, by what it finds (RED as in RFC 3168, without averaging).
+    Enqueue,
+}
+
+/// ECN marking by the instantaneous length of the egress queue: none up to kmin, with a probability that rises to pmax
+/// at kmax, always above. A step: kmin = kmax. Only priorities above 0 are marked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct EcnParams {
+    /// Whether switches mark.
+    pub enabled: bool,
+    /// No mark up to this queue, at a port of `per_rate`. Default 400 kB at 100 Gb/s (NS3 `run.py`: 100 kB per 25 Gb/s).
+    pub kmin: Bytes,
+    /// Always a mark above this queue, at a port of `per_rate`. Default 1600 kB at 100 Gb/s (NS3 `run.py`).
+    pub kmax: Bytes,
+    /// Marking probability at kmax. Default 0.2 (NS3 `run.py`).
+    pub pmax: f64,
+    /// Thresholds above are for ports of this rate and scale with the port's rate. Default 100Gbps.
+    pub per_rate: Rate,
+    /// Exact thresholds for ports of given rates; these do not scale.
+    pub by_rate: Vec<EcnThreshold>,
+    /// Where the mark is decided. Default on leaving.
+    pub mark_at: MarkAt,
+}
+
+impl Default for EcnParams {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            kmin: Bytes(400_000),
+            kmax: Bytes(1_600_000),
+            pmax: 0.2,
+            per_rate: Rate::gbps(100),
+            by_rate: Vec::new(),
+            mark_at: MarkAt::Dequeue,
+        }
+    }
+}
+
+/// ECN thresholds of ports of one rate.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EcnThreshold {
+    /// Ports of exactly this rate.
+    pub rate: Rate,
+    /// No mark up to this queue.
+    pub kmin: Bytes,
+    /// Always a mark above this queue.
+    pub kmax: Bytes,
+    /// Marking probability at kmax, 0 to 1.
+    pub pmax: f64,
+}
