@@ -9,7 +9,9 @@ pub mod host;
 pub mod measure;
 pub mod outcome;
 pub mod setup;
+pub mod simulation;
 pub mod switch;
 
 pub use outcome::Outcome;
+pub use simulation::{Progress, SetupError, Simulation};
 pub use setup::{Arithmetic, ControlSetup, Params, Setup};
