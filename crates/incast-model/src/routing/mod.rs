@@ -3,5 +3,5 @@
 mod ecmp;
 mod shortest;
 
-pub use ecmp::{EcmpHash, FlowKey};
+pub use ecmp::{EcmpHash, EcmpKey, FlowKey};
 pub use shortest::{NextHopOrder, Routes};
