@@ -23,6 +23,7 @@ use crate::ns3::Draws;
 use crate::outcome::{Counts, FlowRecord, Ledger};
 use crate::switch::{EcnPort, Ingress, Scheduler, Switch};
 
+pub(crate) use progress::Limits;
 pub(crate) use routing::Routing;
 
 /// Egress side of a port: what every packet that leaves touches, in one cache line.
@@ -90,7 +91,6 @@ pub(crate) struct Config {
     pub(crate) int: crate::congestion::IntFormat,
     /// Retransmission timeout in ps, [`u64::MAX`] for none.
     pub(crate) rto: u64,
-    pub(crate) seed: u64,
 }
 
 /// One congestion control in use.

@@ -4,6 +4,8 @@
 //! (`switch-mmu.cc` at commit 9f4be2a) and the switches it models: first within the reserve of that ingress queue, then in
 //! the shared buffer up to the threshold, then in the headroom.
 
+use super::params::{PfcMode, SwitchParams};
+
 /// Fraction bits of alpha.
 const ALPHA_BITS: u32 = 24;
 
@@ -13,7 +15,7 @@ pub(crate) fn fixed_alpha(alpha: f64) -> u32 {
 }
 
 /// Buffer of one switch.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Buffer {
     /// Bytes shared by all ports: buffer less headrooms and reserves; may be negative for a buffer that is too small.
     shared: i64,
@@ -49,8 +51,19 @@ pub(crate) struct Ingress {
 }
 
 impl Buffer {
-    pub(crate) fn new(shared: i64, reserve: u32, resume_offset: u32, fixed: Option<u32>, lossy_alpha: f64) -> Self {
-        Self { shared, used: 0, reserve, resume_offset, fixed, lossy_alpha: fixed_alpha(lossy_alpha) }
+    /// A buffer with so many bytes to share.
+    pub(crate) fn new(shared: i64, params: &SwitchParams) -> Self {
+        Self {
+            shared,
+            used: 0,
+            reserve: params.reserve.0 as u32,
+            resume_offset: params.resume_offset.0.min(u64::from(u32::MAX)) as u32,
+            fixed: match params.pfc_mode {
+                PfcMode::Static { xoff } => Some(xoff.0.min(u64::from(u32::MAX)) as u32),
+                PfcMode::Dynamic { .. } => None,
+            },
+            lossy_alpha: fixed_alpha(params.lossy_alpha),
+        }
     }
 
     /// Shared bytes not in use.
@@ -140,11 +153,6 @@ impl Buffer {
             && ingress.headroom == 0
             && (above == 0 || above + u64::from(self.resume_offset) <= self.threshold(ingress))
     }
-
-    /// Shared bytes in use.
-    pub(crate) fn used(&self) -> i64 {
-        self.used
-    }
 }
 
 #[cfg(test)]
@@ -154,7 +162,7 @@ mod tests {
     use super::*;
 
     fn buffer(shared: i64) -> Buffer {
-        Buffer::new(shared, 4096, 3072, None, 1.0)
+        Buffer::new(shared, &SwitchParams::default())
     }
 
     fn ingress(headroom_limit: u32) -> Ingress {
@@ -223,7 +231,7 @@ mod tests {
                     held[port] -= 1;
                 }
                 let shared: u64 = ports.iter().map(|p| buffer.above_reserve(p)).sum();
-                prop_assert_eq!(buffer.used(), shared as i64);
+                prop_assert_eq!(buffer.used, shared as i64);
                 for (p, h) in ports.iter().zip(held) {
                     prop_assert_eq!(p.bytes + p.headroom, h * 1000);
                 }
