@@ -46,7 +46,8 @@ pub struct Simulation {
     limits: Limits,
 }
 
-/// Simulated time without any arrival, with flows unfinished, after which a deadlock is looked for.
+/// Simulated time without an arrival or a start, flows being unfinished, after which a run is taken as stuck; at least four
+/// retransmission timeouts. A packet at 400 kb/s, the slowest pace that fits, takes as long.
 const STALL: Time = Time::ms(20);
 
 impl Simulation {

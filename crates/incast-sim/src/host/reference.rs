@@ -135,13 +135,18 @@ impl Network {
         self.events.push(Event::new(time, rank, Target::Wake(port)));
     }
 
-    /// UpdateNextAvail: a pending wake-up moves to an earlier next time.
-    pub(crate) fn hasten_reference(&mut self, port: u32, time: u64) {
+    /// UpdateNextAvail, after an ACK of a control that moves its next transmission: a pending wake-up moves to an earlier
+    /// next time.
+    pub(crate) fn hasten_reference(&mut self, sender: u32) {
+        let qp = &self.senders[sender as usize];
+        if !self.controls[usize::from(qp.control)].moves_next_send {
+            return;
+        }
+        let (port, time) = (qp.port, qp.next_avail);
         if let Some((pending, _)) = self.reference(port).wake
             && time < pending
         {
-            let time = time.max(self.now);
-            self.wake_reference_at(port, time);
+            self.wake_reference_at(port, time.max(self.now));
         }
     }
 }

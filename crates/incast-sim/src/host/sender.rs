@@ -29,7 +29,7 @@ pub(crate) struct SendQp {
     pub(crate) prio: u8,
     pub(crate) state: QpState,
     /// Index of its congestion control.
-    control: u16,
+    pub(crate) control: u16,
     /// Payload in bytes.
     pub(crate) size: u64,
     /// Next byte to send.
@@ -61,10 +61,11 @@ impl SendQp {
         self.flow != NONE
     }
 
-    /// Whether there are unsent bytes and the window has room. In flight may pass the window by less than a packet.
+    /// Whether there are unsent bytes and the window has room. In flight may pass the window by less than a packet. (In
+    /// `ns3` arithmetic `next` can be behind `una`: then the difference wraps, and a window binds, as in the reference.)
     #[inline]
     pub(crate) fn may_send(&self) -> bool {
-        self.next < self.size && self.next - self.una < self.window
+        self.next < self.size && self.next.wrapping_sub(self.una) < self.window
     }
 }
 
@@ -190,7 +191,10 @@ impl Network {
             self.bytes_acked += packet.seq - qp.una;
             record.acked = packet.seq;
             qp.una = packet.seq;
-            qp.next = qp.next.max(qp.una);
+            if !self.config.ns3 {
+                // The reference sends again what has been acknowledged since it went back.
+                qp.next = qp.next.max(qp.una);
+            }
             qp.timeout = self.now.saturating_add(self.config.rto);
         }
         if qp.una >= qp.size {
@@ -216,6 +220,9 @@ impl Network {
             rates: &self.rates,
         });
         self.apply_control(sender);
+        if self.config.ns3 {
+            self.hasten_reference(sender);
+        }
         self.place(sender);
         self.kick_nic(port);
     }
@@ -263,7 +270,7 @@ impl Network {
     fn apply_control(&mut self, sender: u32) {
         let qp = &self.senders[sender as usize];
         let control = &self.controls[usize::from(qp.control)];
-        let (rate, moves) = (qp.cc.rate(), control.moves_next_send);
+        let rate = qp.cc.rate();
         if rate != qp.rate {
             let port = &self.ports[qp.port as usize];
             let context = &self.contexts[port.owner as usize];
@@ -274,7 +281,7 @@ impl Network {
                     ((u128::from(context.bdp) * u128::from(rate) / u128::from(context.line.0)) as u64).max(1)
                 }
             };
-            let shift = if moves && qp.last_size > 0 {
+            let shift = if control.moves_next_send && qp.last_size > 0 {
                 self.pacing_gap(qp.last_size, rate) as i64 - self.pacing_gap(qp.last_size, qp.rate) as i64
             } else {
                 0
@@ -283,10 +290,6 @@ impl Network {
             qp.rate = rate;
             qp.window = window.min(qp.cc.window());
             qp.next_avail = qp.next_avail.saturating_add_signed(shift);
-        }
-        if moves && self.config.ns3 {
-            let (port, time) = (self.senders[sender as usize].port, self.senders[sender as usize].next_avail);
-            self.hasten_reference(port, time);
         }
         let qp = &mut self.senders[sender as usize];
         let wanted = qp.cc.next_timer().0.min(qp.timeout);

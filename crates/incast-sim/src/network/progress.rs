@@ -19,8 +19,7 @@ pub(crate) struct Limits {
     pub(crate) horizon: u64,
     /// Events.
     pub(crate) events: u64,
-    /// Simulated time in ps without a packet arriving anywhere, flows being unfinished, after which a run is looked at for
-    /// a deadlock.
+    /// Simulated time in ps without an arrival or a start, flows being unfinished, after which a run is taken as stuck.
     pub(crate) stall: u64,
 }
 
@@ -48,15 +47,13 @@ impl Network {
                 Target::Port(port) => self.port_free(port),
                 Target::Timer(flow) => {
                     self.flow_timer(flow);
-                    if self.now - last_arrival > limits.stall && self.deadlock().is_some() {
+                    if self.now - last_arrival > limits.stall && self.is_stuck() {
                         return Halt::Idle;
                     }
                 }
                 Target::Wake(port) => self.reference_wake(port),
                 Target::Start => {
-                    if self.senders.len() == self.free_senders.len() {
-                        last_arrival = self.now; // nothing was meant to move before
-                    }
+                    last_arrival = self.now; // something will move
                     self.start_flow();
                 }
                 Target::Sample => self.take_sample(),
@@ -71,6 +68,12 @@ impl Network {
             }
         }
         Halt::Finished
+    }
+
+    /// Whether what has not moved for the stall time will not move again: a deadlock, or nothing to come but timers of
+    /// controls that never send (every flow has started, and timeouts, if any, have passed several times).
+    fn is_stuck(&self) -> bool {
+        self.next_flow == self.flows.flows.len() || self.deadlock().is_some()
     }
 
     #[inline]
