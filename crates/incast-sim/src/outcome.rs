@@ -4,7 +4,7 @@ use incast_model::fabric::{NodeId, PortId};
 use incast_model::units::Time;
 use serde::Serialize;
 
-use crate::measure::{QueueHistogram, RateSample, QueueSample};
+use crate::measure::{QueueHistogram, QueueSample, RateSample};
 
 /// Everything measured in one run.
 #[derive(Debug, Clone)]

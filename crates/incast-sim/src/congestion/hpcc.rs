@@ -6,7 +6,9 @@ use incast_model::units::{Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, IntFormat, IntRecord, MAX_INT_RECORDS, WindowMode};
+use super::{
+    Ack, BadParameter, ControlParams, Controller, FlowContext, IntFormat, IntRecord, MAX_INT_RECORDS, WindowMode,
+};
 
 /// Parameters of HPCC. NS3 is the authors' simulator (`run.py`, `rdma-hw.cc` at commit 9f4be2a).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -165,8 +167,7 @@ impl Hpcc {
         }
         let whole = flow.rtt_ticks;
         let gap = gap.min(whole);
-        self.utilisation =
-            (self.utilisation * (whole - gap) as f64 + best * gap as f64) / whole as f64;
+        self.utilisation = (self.utilisation * (whole - gap) as f64 + best * gap as f64) / whole as f64;
         looked
     }
 

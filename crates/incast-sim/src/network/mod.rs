@@ -184,6 +184,7 @@ impl Network {
     #[inline]
     pub(crate) fn idle(&self, port: u32) -> bool {
         let busy_until = self.ports[port as usize].busy_until;
-        busy_until < self.now || (busy_until == self.now && (!self.config.ns3 || self.rank >= self.end_rank[port as usize]))
+        busy_until < self.now
+            || (busy_until == self.now && (!self.config.ns3 || self.rank >= self.end_rank[port as usize]))
     }
 }

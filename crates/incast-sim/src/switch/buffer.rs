@@ -99,7 +99,9 @@ impl Buffer {
         if stored > self.reserve {
             let threshold = self.threshold(ingress);
             let beyond = u64::from(stored - self.reserve);
-            if ingress.headroom + len > ingress.headroom_limit && self.above_reserve(ingress) + u64::from(len) > threshold {
+            if ingress.headroom + len > ingress.headroom_limit
+                && self.above_reserve(ingress) + u64::from(len) > threshold
+            {
                 return false;
             }
             if beyond > threshold {
