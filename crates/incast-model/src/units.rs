@@ -40,7 +40,7 @@ const RATE_ALIASES: Units = &[
 const SIZE_ALIASES: Units = &[("KB", 1_000), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
 
 macro_rules! quantity {
-    ($(#[$doc:meta])* $name:ident, $units:ident, $aliases:ident, $what:literal, $example:literal, bare: $bare:literal) => {
+    ($(#[$doc:meta])* $name:ident, $units:ident, $aliases:ident, $what:literal, $example:literal, bare: $bare:literal, binary: $binary:expr) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
         pub struct $name(pub u64);
@@ -93,7 +93,7 @@ macro_rules! quantity {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(&print(self.0, $units))
+                f.pad(&print(self.0, $units, $binary))
             }
         }
 
@@ -157,15 +157,15 @@ macro_rules! quantity {
 
 quantity!(
     /// A point in simulated time, or a span of it, in integer picoseconds (up to 213 days).
-    Time, TIME, TIME_ALIASES, "a time", "\"200ns\"", bare: false
+    Time, TIME, TIME_ALIASES, "a time", "\"200ns\"", bare: false, binary: &[]
 );
 quantity!(
     /// A data rate in bit/s.
-    Rate, RATE, RATE_ALIASES, "a rate", "\"100Gbps\"", bare: false
+    Rate, RATE, RATE_ALIASES, "a rate", "\"100Gbps\"", bare: false, binary: &[]
 );
 quantity!(
     /// A number of bytes.
-    Bytes, SIZE, SIZE_ALIASES, "a size", "\"32MB\"", bare: true
+    Bytes, SIZE, SIZE_ALIASES, "a size", "\"32MB\"", bare: true, binary: BINARY
 );
 
 impl Time {
@@ -242,19 +242,21 @@ pub(crate) fn scale(number: &str, factor: u64) -> Result<u64, String> {
     u64::try_from(scaled / divisor).map_err(|_| "too large".into())
 }
 
-/// `value` in the largest unit that needs at most three decimals, so that reading it back gives the same value.
-fn print(value: u64, units: Units) -> String {
-    let smallest = units[units.len() - 1];
-    for &(name, factor) in units {
-        if value >= factor && value.is_multiple_of(factor) {
-            return format!("{}{name}", value / factor);
-        }
-        if value >= factor && factor >= 1000 && value.is_multiple_of(factor / 1000) {
+/// `value` as a whole number of the largest unit, decimal before binary, or with at most three decimals, so that reading it
+/// back gives the same value.
+fn print(value: u64, units: Units, binary: Units) -> String {
+    let (base, larger) = units.split_last().expect("every quantity has a unit");
+    let whole = |&&(_, factor): &&(&str, u64)| value >= factor && value.is_multiple_of(factor);
+    if let Some((name, factor)) = larger.iter().find(whole).or_else(|| binary.iter().find(whole)) {
+        return format!("{}{name}", value / factor);
+    }
+    for &(name, factor) in larger {
+        if value >= factor && value.is_multiple_of(factor / 1000) {
             let text = format!("{}.{:03}", value / factor, value % factor / (factor / 1000));
             return format!("{}{name}", text.trim_end_matches('0'));
         }
     }
-    format!("{value}{}", smallest.0)
+    format!("{value}{}", base.0)
 }
 
 #[cfg(test)]
@@ -291,6 +293,10 @@ mod tests {
         assert_eq!(Time::ns(1500).to_string(), "1.5us");
         assert_eq!(Rate::gbps(100).to_string(), "100Gbps");
         assert_eq!(Bytes(0).to_string(), "0B");
+        assert_eq!(Bytes(32 << 20).to_string(), "32MiB");
+        assert_eq!(Bytes(4096).to_string(), "4KiB");
+        assert_eq!(Bytes(32_000_000).to_string(), "32MB");
+        assert_eq!(Bytes(1048).to_string(), "1.048kB");
     }
 
     #[test]

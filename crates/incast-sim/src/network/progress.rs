@@ -64,7 +64,7 @@ impl Network {
                 }
                 Target::Sample => self.take_sample(),
             }
-            if self.counts.events % STRIDE == 0 {
+            if self.counts.events.is_multiple_of(STRIDE) {
                 if self.counts.events >= limits.events {
                     return Halt::Budget;
                 }
