@@ -4,6 +4,7 @@
 //! each scheme ([`Prepared`]), run, and written as one folder of tables ([`results`]).
 
 pub mod diagnostic;
+pub mod results;
 pub mod scenario;
 pub mod trace;
 mod tree;

@@ -1,6 +1,6 @@
 //! From a scenario to what the simulator takes: the fabric, the flows, one setup for each scheme.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use incast_model::fabric::{Fabric, GeneratorError};
@@ -20,6 +20,8 @@ use crate::tree::path;
 pub struct Prepared {
     /// The scenario, with all defaults.
     pub scenario: Scenario,
+    /// The folder that the scenario's relative files start at.
+    pub base_dir: PathBuf,
     /// The fabric of all schemes.
     pub fabric: Arc<Fabric>,
     /// The flows of all schemes.
@@ -51,7 +53,7 @@ impl Scenario {
             let setup = Setup { fabric: fabric.clone(), flows: flows.clone(), controls, control_of_tag, params };
             schemes.push(PreparedScheme { name: name.clone(), setup });
         }
-        Ok(Prepared { scenario: self.clone(), fabric, flows, schemes })
+        Ok(Prepared { scenario: self.clone(), base_dir: base_dir.to_owned(), fabric, flows, schemes })
     }
 
     /// All flows of the workload on a fabric.

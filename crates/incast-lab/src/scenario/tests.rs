@@ -215,13 +215,13 @@ fn mistakes_of_the_keyboard_are_located() {
             with("control = \"dcqcn\"\n", ""),
             "s.toml:10:1: scheme.DCQCN+w: the scheme has no `control` (allowed: one of dcqcn, hpcc, unlimited)",
         ),
-        (with("title = \"four to one\"", "title = 4"), "s.toml:2:9: title: integer `4` where a text is expected"),
-        (with("title", "seed = \"x\"\ntitle"), "s.toml:2:8: seed: text \"x\" where u64 is expected"),
+        (with("title = \"four to one\"", "title = 4"), "s.toml:2:9: title: `4` where text is expected"),
+        (with("title", "seed = \"x\"\ntitle"), "s.toml:2:8: seed: \"x\" where a whole number of 0 or more is expected"),
         (
             with("title", "profile = \"ns4\"\ntitle"),
             "s.toml:2:11: profile: unknown profile `ns4` (allowed: ns3); did you mean `ns3`?",
         ),
-        (with("hosts = 5", "hosts = 5 5"), "s.toml:4:11: not valid TOML: "),
+        (with("hosts = 5", "hosts = 5 5"), "s.toml:4:9: not valid TOML: "),
         (with("hosts = 5", ""), "s.toml:3:9: fabric.star: missing field `hosts`"),
     ] {
         let found = refused(&text);
@@ -302,7 +302,7 @@ fn what_the_fabric_does_not_have_is_located() {
                 "[fabric.star]\nhosts = 5",
                 "[fabric.custom]\nhosts = 4\nswitches = [\"s\"]\nlinks = [{ a = \"h0\", b = \"h1\" }, { a = \"h2\", b = \"s\" }, { a = \"h3\", b = \"s\" }]",
             ),
-            "fabric: the fabric is disconnected: no path from h0 to h2",
+            "fabric: the fabric is disconnected: no path from ",
         ),
         (
             with("[fabric.star]\nhosts = 5", "[fabric.custom]\nhosts = 2\nlinks = [{ a = \"h0\", b = \"h3\" }]"),

@@ -119,21 +119,39 @@ fn explain(path: String, message: &str) -> Diagnostic {
     if message.contains("expected map with a single key") {
         return Diagnostic::new(path, "exactly one of the alternatives must be given here");
     }
-    if let Some((_, expected)) = message.strip_prefix("invalid type: ").and_then(|rest| rest.split_once(", expected "))
-        && let Some((found, _)) = message["invalid type: ".len()..].split_once(", expected ")
-    {
-        return Diagnostic::new(path, format!("{} where {expected} is expected", plain(found)));
+    let kinds = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
+    if let Some((found, expected)) = kinds.and_then(|rest| rest.split_once(", expected ")) {
+        return Diagnostic::new(path, format!("{} where {} is expected", plain_value(found), plain_kind(expected)));
     }
     Diagnostic::new(path, message)
 }
 
-/// The typed reader's word for a value, in a user's terms.
-fn plain(found: &str) -> String {
+/// The typed reader's word for a value, as a user knows it.
+fn plain_value(found: &str) -> &str {
     match found {
-        "map" => "a table".into(),
-        "sequence" => "a list".into(),
-        "null" => "nothing".into(),
-        other => other.replace("floating point", "number").replace("string", "text"),
+        "map" => "a table",
+        "sequence" => "a list",
+        "null" | "unit value" => "nothing",
+        other => ["integer ", "floating point ", "string ", "boolean "]
+            .iter()
+            .find_map(|kind| other.strip_prefix(kind))
+            .unwrap_or(other),
+    }
+}
+
+/// The typed reader's word for what it wants, as a user knows it.
+fn plain_kind(expected: &str) -> &str {
+    match expected {
+        "a string" => "text",
+        "a boolean" => "true or false",
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number of 0 or more",
+        "f32" | "f64" => "a number",
+        "a sequence" => "a list",
+        "a map" => "a table",
+        other => match other.strip_prefix("struct ") {
+            Some(_) => "a table",
+            None => other,
+        },
     }
 }
 
