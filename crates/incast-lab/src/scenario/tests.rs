@@ -222,7 +222,7 @@ fn mistakes_of_the_keyboard_are_located() {
             "s.toml:2:11: profile: unknown profile `ns4` (allowed: ns3); did you mean `ns3`?",
         ),
         (with("hosts = 5", "hosts = 5 5"), "s.toml:4:9: not valid TOML: "),
-        (with("hosts = 5", ""), "s.toml:3:9: fabric.star: missing field `hosts`"),
+        (with("hosts = 5", ""), "s.toml:3:1: fabric.star: missing field `hosts`"),
     ] {
         let found = refused(&text);
         assert!(found.contains(message), "{found}\n  wanted: {message}");
