@@ -49,7 +49,7 @@ pub struct Diagnostic {
     /// The parameter meant, such as `workload[0].poisson.load`; empty for the whole scenario.
     pub path: String,
     /// Where it stands; `None` for a scenario that was not read from text.
-    pub place: Option<Place>,
+    pub place: Option<Box<Place>>,
     /// What would be allowed, if the message does not say so already.
     pub allowed: Option<String>,
     /// The valid name closest to the one written.
@@ -201,7 +201,7 @@ mod tests {
     fn looks_like_a_compiler_error() {
         let at = TEXT.find("bufer").unwrap();
         let mut one = Diagnostic::new("switch.bufer", "unknown field `bufer`").names("bufer", ["buffer", "reserve"]);
-        one.place = Some(Place::of("s.toml", TEXT, at..at + 5));
+        one.place = Some(Box::new(Place::of("s.toml", TEXT, at..at + 5)));
         assert_eq!(
             one.to_string(),
             "error: unknown field `bufer`\n  --> s.toml:3:2 (switch.bufer)\n  |\n3 | \tbufer = \"32MB\"\n  | \t^^^^^\n  \

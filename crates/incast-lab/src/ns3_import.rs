@@ -163,7 +163,8 @@ fn write_config(text: &mut String, config: &Ns3Config, fabric: &Fabric) {
             (if window == "off" { "DCQCN" } else { "DCQCN+w" }, "dcqcn", parameters)
         }
     };
-    let scheme = quoted(scheme);
+    let bare = scheme.chars().all(|c| c.is_ascii_alphanumeric());
+    let scheme = if bare { scheme.to_owned() } else { quoted(scheme) };
     section(text, &format!("scheme.{scheme}"), &[("window", quoted(window))]);
     section(text, &format!("scheme.{scheme}.control.{control}"), &parameters);
     section(text, "switch", &[("buffer", buffer(config.buffer_size.unwrap_or(Bytes(16 << 20))))]);
@@ -222,7 +223,7 @@ fn real(value: f64) -> String {
 
 /// A buffer in MiB, as people know it.
 fn buffer(size: Bytes) -> String {
-    if size.0 % (1 << 20) == 0 { format!("\"{}MiB\"", size.0 >> 20) } else { text_of(size) }
+    if size.0.is_multiple_of(1 << 20) { format!("\"{}MiB\"", size.0 >> 20) } else { text_of(size) }
 }
 
 /// `file` as seen from `folder`; absolute where there is no way from one to the other.
@@ -308,7 +309,7 @@ mod tests {
         let Control::Hpcc(hpcc) = &loaded.scenario().scheme["HPCC"].control else { panic!() };
         assert_eq!((hpcc.eta, hpcc.max_stage), (0.99, 5));
         let (_folder, imported) = import(Some(&CONFIG.replace("HAS_WIN 1", "HAS_WIN 0")));
-        assert!(imported.unwrap().text.contains("[scheme.\"DCQCN\"]\nwindow = \"off\""));
+        assert!(imported.unwrap().text.contains("[scheme.DCQCN]\nwindow = \"off\""));
         let (_folder, imported) = import(None);
         assert!(imported.unwrap().text.contains("[scheme.HPCC]"));
     }

@@ -21,7 +21,6 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::tree::path;
 
 /// Writes flows as a trace that a `trace` workload reads back: Parquet where the name ends in `.parquet`, CSV otherwise.
 ///
@@ -70,16 +69,15 @@ impl ParquetTraces {
     pub(crate) fn convert(workload: &[WorkloadSpec], base_dir: &Path) -> Result<Self, Diagnostics> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let mut traces = Self { workload: workload.to_vec(), converted: Vec::new() };
-        for index in 0..workload.len() {
-            let Some(trace) = workload[index].trace.as_ref().filter(|trace| is_parquet(&trace.file)) else { continue };
+        for (index, entry) in workload.iter().enumerate() {
+            let Some(trace) = entry.trace.as_ref().filter(|trace| is_parquet(&trace.file)) else { continue };
             let file = base_dir.join(&trace.file);
             let number = COUNT.fetch_add(1, Ordering::Relaxed);
             let csv = std::env::temp_dir().join(format!("incast-trace-{}-{number}.csv", std::process::id()));
             traces.converted.push((file.clone(), csv.clone()));
             let written = csv_of(&file).and_then(|text| std::fs::write(&csv, text).map_err(|error| error.to_string()));
             written.map_err(|why| {
-                let at = path::join(&path::index("workload", index), "trace.file");
-                let at = at.replace("\"trace.file\"", "trace.file");
+                let at = format!("workload[{index}].trace.file");
                 Diagnostic::new(at, format!("cannot read {}: {why}", file.display()))
             })?;
             traces.workload[index].trace = Some(Trace { file: csv });

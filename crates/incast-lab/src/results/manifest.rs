@@ -226,7 +226,6 @@ impl SchemeManifest {
         };
         let setup = prepared.schemes.iter().find(|scheme| scheme.name == run.name).map(|scheme| &scheme.setup);
         let controls = setup.map(|setup| setup.controls.iter().map(|one| one.control.name().to_owned()).collect());
-        let cpu_s = seconds(run.cpu);
         Self {
             controls: controls.unwrap_or_default(),
             stop: StopManifest::of(&outcome.stop, &prepared.fabric),
@@ -236,8 +235,8 @@ impl SchemeManifest {
             counts: table(serde_json::to_value(outcome.counts)),
             ledger: table(serde_json::to_value(outcome.ledger)),
             wall_s: seconds(run.wall),
-            cpu_s,
-            packet_hops_per_s: if cpu_s > 0.0 { (outcome.counts.packet_hops() as f64 / cpu_s).round() } else { 0.0 },
+            cpu_s: seconds(run.cpu),
+            packet_hops_per_s: (outcome.counts.packet_hops() as f64 / run.cpu.as_secs_f64().max(1e-6)).round(),
         }
     }
 }

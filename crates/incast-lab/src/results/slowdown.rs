@@ -241,7 +241,9 @@ impl fmt::Display for SlowdownTable {
             }
             Ok(())
         };
-        for rows in self.bins.iter().filter(|rows| !rows.is_empty()) {
+        // Bins of flows that are all of one size say nothing.
+        let sizes = |row: &SlowdownRow| row.size_min < row.size_max;
+        for rows in self.bins.iter().filter(|rows| !rows.is_empty() && self.overall.iter().any(sizes)) {
             let edge = rows.iter().map(|row| row.size_max).max().unwrap_or(0);
             line(&format!("up to {}", short(edge)), rows)?;
         }

@@ -186,6 +186,8 @@ fn rdma(params: &RdmaParams, path: &str) -> Vec<Diagnostic> {
     }
     section.priority("cnp_priority", params.cnp_priority);
     section.unless(params.rto != Some(Time::ZERO), "rto", Time::ZERO, "more than 0s, or \"none\"");
+    section.unless(params.base_rtt != Some(Time::ZERO), "base_rtt", Time::ZERO, "more than 0s, or \"none\"");
+    section.unless(params.window != Some(Bytes::ZERO), "window", Bytes::ZERO, "more than 0B, or \"none\"");
     section.unless(params.cnp_interval > Time::ZERO, "cnp_interval", params.cnp_interval, "more than 0s");
     section.found
 }

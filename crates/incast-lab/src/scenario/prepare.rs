@@ -151,7 +151,7 @@ pub(crate) fn file_error(path: &str, error: &Ns3Error) -> Diagnostic {
     if let Some(text) = text.lines().nth(line.saturating_sub(1)) {
         let at = text.find(value).unwrap_or(0);
         let place = Place::of(file, text, at..at + value.len());
-        found.place = Some(Place { line, ..place });
+        found.place = Some(Box::new(Place { line, ..place }));
     }
     found
 }
@@ -168,7 +168,7 @@ fn workload_error(error: WorkloadError) -> Diagnostic {
             let text = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().to_owned();
             let width = value.chars().count().max(1);
             let mut found = Diagnostic::new("", format!("`{value}` is not possible here")).allowed(allowed);
-            found.place = Some(Place { file: file.display().to_string(), line, column, text, width });
+            found.place = Some(Box::new(Place { file: file.display().to_string(), line, column, text, width }));
             found.nearest = nearest;
             found
         }

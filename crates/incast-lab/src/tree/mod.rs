@@ -54,14 +54,14 @@ impl Tree {
         let names_itself = diagnostic.message.starts_with("unknown ");
         if names_itself && let Some(wrong) = diagnostic.message.split('`').nth(1) {
             let at = path::join(&diagnostic.path, wrong);
-            diagnostic.place = self.sites.get(&at).map(|site| self.place(site, true));
+            diagnostic.place = self.sites.get(&at).map(|site| Box::new(self.place(site, true)));
         }
         let mut path = Some(diagnostic.path.clone()).filter(|_| diagnostic.place.is_none());
         while let Some(at) = path {
             if let Some(site) = self.sites.get(&at) {
                 // Something that was not written down itself is missing from the table that is named.
                 let key = at != diagnostic.path || diagnostic.message.starts_with("unknown field");
-                diagnostic.place = Some(self.place(site, key));
+                diagnostic.place = Some(Box::new(self.place(site, key)));
                 break;
             }
             path = path::parent(&at);
@@ -69,7 +69,7 @@ impl Tree {
         if diagnostic.place.is_none()
             && let Some(source) = self.sources.first()
         {
-            diagnostic.place = Some(Place::of(&source.name, &source.text, 0..0));
+            diagnostic.place = Some(Box::new(Place::of(&source.name, &source.text, 0..0)));
         }
         diagnostic
     }

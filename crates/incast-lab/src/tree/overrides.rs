@@ -11,7 +11,7 @@ impl Tree {
     pub(crate) fn set(&mut self, text: &str) -> Result<(), Diagnostic> {
         let fail = |message: String, range: std::ops::Range<usize>| {
             let mut diagnostic = Diagnostic::new("", message);
-            diagnostic.place = Some(Place::of("--set", text, range));
+            diagnostic.place = Some(Box::new(Place::of("--set", text, range)));
             diagnostic
         };
         let Some(at) = text.find('=') else {

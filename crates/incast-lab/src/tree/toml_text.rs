@@ -20,7 +20,7 @@ impl Tree {
         let table = DeTable::parse(text).map_err(|error| {
             let range = error.span().unwrap_or(text.len()..text.len());
             let mut diagnostic = Diagnostic::new("", format!("not valid TOML: {}", error.message().trim()));
-            diagnostic.place = Some(Place::of(name, text, range));
+            diagnostic.place = Some(Box::new(Place::of(name, text, range)));
             diagnostic
         })?;
         self.sources.push(Source { name: name.to_owned(), text: text.to_owned() });
