@@ -55,7 +55,7 @@ pub struct EcmpKey {
 impl EcmpHash {
     /// A 32-bit value for a flow at a switch; the next hop is this modulo their number.
     pub fn hash(self, key: FlowKey, switch_node: u32, seed: u64) -> u32 {
-        self.hash_prepared(self.prepare(key), switch_node, seed)
+        self.hash_prepared(self.prepare(key), self.salt(switch_node, seed))
     }
 
     /// The part of the hash that all switches share.
@@ -71,12 +71,20 @@ impl EcmpHash {
         }
     }
 
-    /// [`EcmpHash::hash`] of a prepared key.
-    #[inline]
-    pub fn hash_prepared(self, key: EcmpKey, switch_node: u32, seed: u64) -> u32 {
+    /// The part of the hash that all flows share at a switch.
+    pub const fn salt(self, switch_node: u32, seed: u64) -> u64 {
         match self {
-            Self::Murmur3 => murmur3_finish([key.a as u32, (key.a >> 32) as u32, key.b], switch_node),
-            Self::Mix64 => (mix(key.a ^ mix(seed ^ u64::from(switch_node) << 32)) >> 32) as u32,
+            Self::Murmur3 => switch_node as u64,
+            Self::Mix64 => mix(seed ^ (switch_node as u64) << 32),
+        }
+    }
+
+    /// [`EcmpHash::hash`] from its two parts.
+    #[inline]
+    pub fn hash_prepared(self, key: EcmpKey, salt: u64) -> u32 {
+        match self {
+            Self::Murmur3 => murmur3_finish([key.a as u32, (key.a >> 32) as u32, key.b], salt as u32),
+            Self::Mix64 => (mix(key.a ^ salt) >> 32) as u32,
         }
     }
 }

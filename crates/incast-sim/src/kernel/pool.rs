@@ -38,10 +38,11 @@ pub(crate) mod flag {
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub(crate) struct Packet {
-    /// On a wire: when it reaches the far end, in ps.
-    pub(crate) arrive: u64,
+    /// On a wire: when the packet behind it reaches the far end, in ps. Kept here so that the event of that packet can be
+    /// made without touching it.
+    pub(crate) next_arrive: u64,
     /// On a wire: rank of that event.
-    pub(crate) rank: u64,
+    pub(crate) next_rank: u64,
     /// Data: first byte. ACK, NACK: next byte expected. PFC: ingress bytes that caused it.
     pub(crate) seq: u64,
     /// Data: when its transmission began, echoed by ACKs. PFC: the port blamed.
@@ -75,8 +76,8 @@ const _: () = assert!(size_of::<Packet>() == 64);
 
 impl Packet {
     pub(crate) const EMPTY: Self = Self {
-        arrive: 0,
-        rank: 0,
+        next_arrive: 0,
+        next_rank: 0,
         seq: 0,
         stamp: 0,
         next: NONE,

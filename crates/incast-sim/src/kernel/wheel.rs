@@ -82,17 +82,20 @@ impl EventQueue {
         id
     }
 
-    /// Takes the first event.
+    /// Takes the first event of the current slot; `None` when it is drained.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<Event> {
-        if let Some(event) = self.current.pop() {
-            return Some(event);
-        }
-        self.advance().then(|| self.current.pop()).flatten()
+    pub(crate) fn pop_current(&mut self) -> Option<Event> {
+        self.current.pop()
+    }
+
+    /// Events of the current slot, latest first.
+    #[inline]
+    pub(crate) fn current(&self) -> &[Event] {
+        &self.current
     }
 
     /// Moves to the next slot that has events and sorts them; false if there is none.
-    fn advance(&mut self) -> bool {
+    pub(crate) fn advance(&mut self) -> bool {
         let near = self.next_slot();
         let far = self.far.peek().map(|Reverse(event)| event.time >> self.shift);
         let slot = match (near, far) {
@@ -155,6 +158,10 @@ mod tests {
     use super::*;
     use crate::kernel::Target;
 
+    fn pop(wheel: &mut EventQueue) -> Option<Event> {
+        wheel.pop_current().or_else(|| if wheel.advance() { wheel.pop_current() } else { None })
+    }
+
     proptest! {
         /// The same order as a heap, whatever is pushed while popping.
         #[test]
@@ -168,15 +175,15 @@ mod tests {
                 wheel.push(event);
                 heap.push(Reverse(event));
                 if port < 2 {
-                    let got = wheel.pop();
+                    let got = pop(&mut wheel);
                     prop_assert_eq!(got, heap.pop().map(|Reverse(event)| event));
                     now = got.map_or(now, |event| event.time);
                 }
             }
             while let Some(Reverse(event)) = heap.pop() {
-                prop_assert_eq!(wheel.pop(), Some(event));
+                prop_assert_eq!(pop(&mut wheel), Some(event));
             }
-            prop_assert_eq!(wheel.pop(), None);
+            prop_assert_eq!(pop(&mut wheel), None);
         }
     }
 }

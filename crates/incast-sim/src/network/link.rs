@@ -47,17 +47,16 @@ impl Network {
         state.busy_until = end;
         state.tx_bytes += u64::from(size);
         let arrive = end + state.delay;
-        let packet = &mut self.pool[id];
-        packet.arrive = arrive;
-        packet.rank = rank;
-        packet.next = NONE;
+        self.pool[id].next = NONE;
         if state.flight_head == NONE {
             state.flight_head = id;
             state.flight_tail = id;
             self.events.push(Event::new(arrive, rank, Target::Arrival(port)));
         } else {
-            let tail = std::mem::replace(&mut state.flight_tail, id);
-            self.pool[tail].next = id;
+            let tail = &mut self.pool[std::mem::replace(&mut state.flight_tail, id)];
+            tail.next = id;
+            tail.next_arrive = arrive;
+            tail.next_rank = rank;
         }
     }
 
@@ -67,12 +66,11 @@ impl Network {
         let state = &mut self.ports[port as usize];
         let id = state.flight_head;
         let packet = &self.pool[id];
-        let (next, kind) = (packet.next, packet.kind);
-        state.flight_head = next;
+        let kind = packet.kind;
+        state.flight_head = packet.next;
         let (peer, at_host, owner) = (state.peer, state.peer_at_host, state.peer_owner);
-        if next != NONE {
-            let next = &self.pool[next];
-            self.events.push(Event::new(next.arrive, next.rank, Target::Arrival(port)));
+        if packet.next != NONE {
+            self.events.push(Event::new(packet.next_arrive, packet.next_rank, Target::Arrival(port)));
         }
         match kind {
             Kind::Data => self.counts.data_hops += 1,

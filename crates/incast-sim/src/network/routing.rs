@@ -13,7 +13,8 @@ use crate::simulation::SetupError;
 pub(crate) struct Routing {
     routes: Routes,
     hash: EcmpHash,
-    seed: u64,
+    /// By node.
+    salts: Vec<u64>,
     /// By flow: the key of its data, and of what comes back.
     keys: Vec<[EcmpKey; 2]>,
     /// By explicit path: egress ports from the sender on, and from the receiver back.
@@ -44,7 +45,8 @@ impl Routing {
                 }
             }
         }
-        Ok(Self { routes, hash, seed, keys, paths })
+        let salts = (0..fabric.nodes().len() as u32).map(|node| hash.salt(node, seed)).collect();
+        Ok(Self { routes, hash, salts, keys, paths })
     }
 
     /// The egress port at `node` of a packet of `flow` towards host `dst`.
@@ -55,7 +57,7 @@ impl Routing {
             return only.0;
         }
         let key = self.keys[flow as usize][usize::from(back)];
-        hops[(self.hash.hash_prepared(key, node, self.seed) % hops.len() as u32) as usize].0
+        hops[(self.hash.hash_prepared(key, self.salts[node as usize]) % hops.len() as u32) as usize].0
     }
 }
 
