@@ -37,7 +37,9 @@ const RATE_ALIASES: Units = &[
     ("bit/s", 1),
     ("Kbps", 1_000),
 ];
-const SIZE_ALIASES: Units = &[("KB", 1_000), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
+const SIZE_ALIASES: Units = &[("KB", 1_000), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+/// Printed where a size is a whole number of them and not of any larger decimal unit.
+const BINARY: Units = &[("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
 
 macro_rules! quantity {
     ($(#[$doc:meta])* $name:ident, $units:ident, $aliases:ident, $what:literal, $example:literal, bare: $bare:literal, binary: $binary:expr) => {
