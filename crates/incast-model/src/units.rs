@@ -244,21 +244,25 @@ pub(crate) fn scale(number: &str, factor: u64) -> Result<u64, String> {
     u64::try_from(scaled / divisor).map_err(|_| "too large".into())
 }
 
-/// `value` as a whole number of the largest unit, decimal before binary, or with at most three decimals, so that reading it
-/// back gives the same value.
+/// `value` in the largest unit that needs at most three decimals, or in a binary one if it is a whole number of that and not
+/// of thousands; so that reading it back gives the same value.
 fn print(value: u64, units: Units, binary: Units) -> String {
-    let (base, larger) = units.split_last().expect("every quantity has a unit");
-    let whole = |&&(_, factor): &&(&str, u64)| value >= factor && value.is_multiple_of(factor);
-    if let Some((name, factor)) = larger.iter().find(whole).or_else(|| binary.iter().find(whole)) {
+    let whole = |factor: u64| value >= factor && value.is_multiple_of(factor);
+    if !value.is_multiple_of(1000)
+        && let Some((name, factor)) = binary.iter().find(|(_, factor)| whole(*factor))
+    {
         return format!("{}{name}", value / factor);
     }
-    for &(name, factor) in larger {
-        if value >= factor && value.is_multiple_of(factor / 1000) {
+    for &(name, factor) in units {
+        if whole(factor) {
+            return format!("{}{name}", value / factor);
+        }
+        if factor >= 1000 && value >= factor && whole(factor / 1000) {
             let text = format!("{}.{:03}", value / factor, value % factor / (factor / 1000));
             return format!("{}{name}", text.trim_end_matches('0'));
         }
     }
-    format!("{value}{}", base.0)
+    format!("{value}{}", units[units.len() - 1].0)
 }
 
 #[cfg(test)]
