@@ -3,6 +3,7 @@
 use incast_model::fabric::{Fabric, NodeId};
 use incast_model::units::{Bytes, Rate};
 use incast_sim::Params;
+use incast_sim::congestion::Telemetry;
 use incast_sim::switch::{Alpha, EcnParams, Headroom, PfcMode};
 
 use crate::scenario::{Prepared, PreparedScheme};
@@ -15,7 +16,7 @@ pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: u64
     let mut warn = |field: &str, message: String| {
         found.push(Warning { path: field.into(), message: format!("{message} (scheme {})", scheme.name) });
     };
-    let needs_int = scheme.setup.controls.iter().any(|one| one.control.needs_int());
+    let needs_int = scheme.setup.controls.iter().any(|one| one.control.telemetry() == Telemetry::Int);
     let records = u64::from(params.packets.int_records);
     if needs_int && links.saturating_sub(1) > records {
         let message =
@@ -23,7 +24,7 @@ pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: u64
         warn("packets.int_records", message);
     }
     if params.switch.pfc && !params.switch.lossless.is_empty() {
-        let int = if needs_int { params.packets.int_header() } else { 0 };
+        let int = if needs_int { params.packets.telemetry_bytes(Telemetry::Int) } else { 0 };
         let packet = params.packets.payload.0 + params.packets.data_header.0 + int;
         for switch in fabric.switches() {
             let set_aside = set_aside(fabric, switch, params, packet);
@@ -37,8 +38,11 @@ pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: u64
                 warn("switch.buffer", message);
                 break;
             }
-            let reacts =
-                scheme.setup.controls.iter().any(|one| !one.control.needs_int() && one.control.name() != "unlimited");
+            let reacts = scheme
+                .setup
+                .controls
+                .iter()
+                .any(|one| one.control.telemetry() != Telemetry::Int && one.control.name() != "unlimited");
             if reacts
                 && params.ecn.enabled
                 && let Some((kmin, xoff)) = ecn_above_pfc(fabric, switch, params, set_aside)

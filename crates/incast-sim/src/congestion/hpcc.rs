@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Ack, BadParameter, ControlParams, Controller, FlowContext, IntFormat, IntRecord, MAX_INT_RECORDS, WindowMode,
+    Ack, BadParameter, ControlParams, Controller, FlowContext, IntFormat, IntRecord, MAX_INT_RECORDS, Telemetry,
+    WindowMode,
 };
 
 /// Parameters of HPCC. NS3 is the authors' simulator (`run.py`, `rdma-hw.cc` at commit 9f4be2a).
@@ -48,7 +49,7 @@ impl ControlParams for HpccParams {
         ("key-results", "as reference with eta 0.99 (the authors' key-results page)"),
         ("paper", "as reference with maxStage 5 (SIGCOMM 2019, section 5.1; later called a typo by the authors)"),
     ];
-    const NEEDS_INT: bool = true;
+    const TELEMETRY: Telemetry = Telemetry::Int;
     const MOVES_NEXT_SEND: bool = true;
     const WINDOW: WindowMode = WindowMode::Rate;
     type State = Hpcc;

@@ -5,7 +5,9 @@
 //! tests), and add its line to the list at the end of this one.
 
 mod dcqcn;
+mod dctcp;
 mod hpcc;
+mod timely;
 mod unlimited;
 
 use incast_model::units::{Rate, Time};
@@ -14,8 +16,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub use dcqcn::{DcqcnParams, DcqcnVariant};
+pub use dctcp::DctcpParams;
 pub use hpcc::HpccParams;
 pub(crate) use hpcc::int_record;
+pub use timely::TimelyParams;
 pub use unlimited::UnlimitedParams;
 
 /// Most INT records that a packet can carry.
@@ -79,6 +83,17 @@ pub struct FlowContext {
     /// In `ns3` arithmetic, how long before its arrival an ACK left the last switch (which decides who is first among
     /// events of one nanosecond there); zero otherwise.
     pub ack_age: Time,
+}
+
+/// What data packets carry for a control, and their ACKs bring back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Telemetry {
+    /// Nothing: an ECN bit at most.
+    None,
+    /// The time at which the packet was sent. (Every packet of the simulator knows it; this one also pays for the header.)
+    Timestamp,
+    /// A record from every switch on the way.
+    Int,
 }
 
 /// Facts about an ACK or NACK, after the sender's books have been updated.
@@ -162,8 +177,8 @@ pub trait ControlParams: Default + Clone + Serialize + DeserializeOwned + JsonSc
     const SUMMARY: &'static str;
     /// Named parameter sets with their sources; the first is the default.
     const PROFILES: &'static [(&'static str, &'static str)];
-    /// Whether data packets must carry INT.
-    const NEEDS_INT: bool = false;
+    /// What data packets must carry.
+    const TELEMETRY: Telemetry = Telemetry::None;
     /// Whether a change of rate also moves the next transmission already scheduled (HPCC), or counts from the next
     /// packet on (DCQCN).
     const MOVES_NEXT_SEND: bool = false;
@@ -228,9 +243,9 @@ macro_rules! controls {
             pub const fn name(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $name),+ }
             }
-            /// Whether data packets must carry INT.
-            pub const fn needs_int(&self) -> bool {
-                match self { $(Self::$variant(_) => $params::NEEDS_INT),+ }
+            /// What data packets must carry.
+            pub const fn telemetry(&self) -> Telemetry {
+                match self { $(Self::$variant(_) => $params::TELEMETRY),+ }
             }
             /// Whether a change of rate moves the next transmission already scheduled.
             pub const fn moves_next_send(&self) -> bool {
@@ -290,8 +305,12 @@ macro_rules! controls {
 controls! {
     /// Data Center QCN: ECN marks, rate cuts, timed recovery.
     "dcqcn" => Dcqcn(DcqcnParams),
+    /// DCTCP on RDMA hosts: ECN marks, a cut per round trip by their share.
+    "dctcp" => Dctcp(DctcpParams),
     /// High Precision Congestion Control by in-band telemetry.
     "hpcc" => Hpcc(HpccParams),
+    /// Round-trip times and their gradient.
+    "timely" => Timely(TimelyParams),
     /// Line rate, whatever happens.
     "unlimited" => Unlimited(UnlimitedParams),
 }

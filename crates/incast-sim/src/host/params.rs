@@ -7,6 +7,9 @@ use incast_model::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::congestion::Telemetry;
+use crate::kernel::flag;
+
 /// Sizes on the wire. The defaults are those of the HPCC evaluation; the profile `rocev2` has what a real RoCEv2 wire
 /// carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -24,6 +27,8 @@ pub struct PacketParams {
     pub cnp: Bytes,
     /// A PFC frame. Default 64B (IEEE 802.3 annex 31B); NS3 has 43B.
     pub pfc: Bytes,
+    /// A time stamp, for controls that measure round trips. Default 8B (NS3 `int-header.h`).
+    pub timestamp: Bytes,
     /// INT header without its records. Default 2B (HPCC, SIGCOMM 2019, section 4).
     pub int_base: Bytes,
     /// One INT record. Default 8B (HPCC, SIGCOMM 2019, section 4).
@@ -43,6 +48,7 @@ impl Default for PacketParams {
             min_ack: Bytes(60),
             cnp: Bytes(64),
             pfc: Bytes(64),
+            timestamp: Bytes(8),
             int_base: Bytes(2),
             int_record: Bytes(8),
             int_records: 5,
@@ -76,9 +82,25 @@ impl PacketParams {
         }
     }
 
-    /// Bytes of the INT header on data packets and ACKs of flows that use INT.
-    pub const fn int_header(&self) -> u64 {
-        self.int_base.0 + self.int_record.0 * self.int_records as u64
+    /// Bytes that telemetry adds to data packets and to ACKs.
+    pub const fn telemetry_bytes(&self, telemetry: Telemetry) -> u64 {
+        match telemetry {
+            Telemetry::None => 0,
+            Telemetry::Timestamp => self.timestamp.0,
+            Telemetry::Int => self.int_base.0 + self.int_record.0 * self.int_records as u64,
+        }
+    }
+
+    /// The same for a packet by its [`flag`] bits.
+    #[inline]
+    pub(crate) const fn telemetry(&self, flags: u8) -> u64 {
+        if flags & flag::INT != 0 {
+            self.telemetry_bytes(Telemetry::Int)
+        } else if flags & flag::STAMP != 0 {
+            self.telemetry_bytes(Telemetry::Timestamp)
+        } else {
+            0
+        }
     }
 }
 

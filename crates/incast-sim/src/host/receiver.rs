@@ -81,8 +81,7 @@ impl Network {
     fn send_answer(&mut self, port: u32, id: u32, kind: Kind, seq: u64) {
         let packets = &self.config.packets;
         let packet = &mut self.pool[id];
-        let int = if packet.flags & flag::INT != 0 { packets.int_header() } else { 0 };
-        let size = (packets.ack.0 + int).max(packets.min_ack.0);
+        let size = (packets.ack.0 + packets.telemetry(packet.flags)).max(packets.min_ack.0);
         let echo = packet.flags & flag::CE != 0 && self.config.rdma.cnp == CnpMode::Echo;
         packet.kind = kind;
         packet.seq = seq;

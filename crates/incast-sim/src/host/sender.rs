@@ -135,8 +135,7 @@ impl Network {
         let packets = &self.config.packets;
         let control = &self.controls[usize::from(qp.control)];
         let payload = packets.payload.0.min(qp.size - qp.next);
-        let int = if control.needs_int { packets.int_header() } else { 0 };
-        let size = packets.data_header.0 + payload + int;
+        let size = packets.data_header.0 + payload + packets.telemetry(control.flags);
         let spec = &self.flows.flows[qp.flow as usize];
         let packet = Packet {
             seq: qp.next,
@@ -148,7 +147,7 @@ impl Network {
             payload: payload as u16,
             kind: Kind::Data,
             prio: qp.prio,
-            flags: if control.needs_int { flag::INT } else { 0 } | if spec.path.is_some() { flag::PATH } else { 0 },
+            flags: control.flags | if spec.path.is_some() { flag::PATH } else { 0 },
             ..Packet::EMPTY
         };
         let record = &mut self.flow_records[qp.flow as usize];

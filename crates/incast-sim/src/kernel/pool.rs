@@ -32,6 +32,8 @@ pub(crate) mod flag {
     pub(crate) const INT: u8 = 8;
     /// Follows its flow's explicit path.
     pub(crate) const PATH: u8 = 16;
+    /// Carries a time stamp.
+    pub(crate) const STAMP: u8 = 32;
 }
 
 /// One packet.

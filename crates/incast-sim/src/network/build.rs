@@ -6,9 +6,9 @@ use incast_model::routing::Routes;
 use incast_model::units::{Rate, Time};
 
 use super::{Config, ControlState, Network, Port, Queue, Routing};
-use crate::congestion::{FlowContext, IntFormat, MAX_INT_RECORDS};
+use crate::congestion::{FlowContext, IntFormat, MAX_INT_RECORDS, Telemetry};
 use crate::host::{Nic, Receiver};
-use crate::kernel::{EventQueue, MAX_ID, NONE, Pool};
+use crate::kernel::{EventQueue, MAX_ID, NONE, Pool, flag};
 use crate::measure::Recorder;
 use crate::ns3::Draws;
 use crate::outcome::{Counts, FlowRecord, Ledger};
@@ -24,7 +24,7 @@ impl Network {
     pub(crate) fn new(setup: Setup) -> Result<Self, SetupError> {
         let Setup { fabric, flows, controls, control_of_tag, params } = setup;
         let ns3 = params.arithmetic == Arithmetic::Ns3;
-        let needs_int = controls.iter().any(|setup| setup.control.needs_int());
+        let needs_int = controls.iter().any(|setup| setup.control.telemetry() == Telemetry::Int);
         check_limits(&fabric, &flows, &params, needs_int)?;
         let ports = fabric.ports().len();
         let rates = rate_table(&fabric)?;
@@ -36,7 +36,11 @@ impl Network {
             controls: controls
                 .into_iter()
                 .map(|setup| ControlState {
-                    needs_int: setup.control.needs_int(),
+                    flags: match setup.control.telemetry() {
+                        Telemetry::None => 0,
+                        Telemetry::Timestamp => flag::STAMP,
+                        Telemetry::Int => flag::INT,
+                    },
                     moves_next_send: setup.control.moves_next_send(),
                     window: setup.window,
                     control: setup.control,
@@ -253,13 +257,13 @@ fn alpha(params: &Params, rate: Rate, host_rate: Rate) -> f64 {
 
 /// Wire bytes of the largest data packet.
 fn largest_packet(params: &Params) -> u64 {
-    params.packets.data_header.0 + params.packets.payload.0 + params.packets.int_header()
+    params.packets.data_header.0 + params.packets.payload.0 + params.packets.telemetry_bytes(Telemetry::Int)
 }
 
 fn longest_serialisation(fabric: &Fabric, params: &Params, needs_int: bool) -> Time {
     let size = params.packets.data_header.0
         + params.packets.payload.0
-        + if needs_int { params.packets.int_header() } else { 0 }
+        + if needs_int { params.packets.telemetry_bytes(Telemetry::Int) } else { 0 }
         + params.packets.gap.0;
     fabric.links().iter().map(|link| link.rate.time_for(size) + link.delay).max().unwrap_or_default()
 }
@@ -292,7 +296,7 @@ fn check_limits(
 ) -> Result<(), SetupError> {
     let packets = &params.packets;
     check(packets.payload.0 > 0, "packets.payload", || "0B carries nothing; it must be at least 1B".into())?;
-    let largest = largest_packet(params).max(packets.ack.0 + packets.int_header());
+    let largest = largest_packet(params).max(packets.ack.0 + packets.telemetry_bytes(Telemetry::Int));
     check(largest <= 65_535, "packets.payload", || {
         format!("{} makes packets of {largest} B; at most 65535 B are possible", packets.payload)
     })?;

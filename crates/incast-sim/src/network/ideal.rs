@@ -3,6 +3,7 @@
 use incast_model::units::Time;
 
 use super::Network;
+use crate::kernel::flag;
 use crate::setup::Params;
 use crate::simulation::SetupError;
 
@@ -12,9 +13,9 @@ impl Network {
         for flow in 0..self.flows.flows.len() as u32 {
             let (out, back) = (self.walk(flow, false), self.walk(flow, true));
             let spec = &self.flows.flows[flow as usize];
-            let int = self.controls[self.control_of_tag[usize::from(spec.tag)]].needs_int;
+            let flags = self.controls[self.control_of_tag[usize::from(spec.tag)]].flags;
             let switches = out.len() - 1;
-            if int && switches > usize::from(params.packets.int_records) {
+            if flags & flag::INT != 0 && switches > usize::from(params.packets.int_records) {
                 return Err(SetupError {
                     field: "packets.int_records".into(),
                     message: format!(
@@ -29,7 +30,7 @@ impl Network {
             let record = &mut self.flow_records[flow as usize];
             record.hops = out.len().min(255) as u8;
             record.ideal_reference = reference;
-            self.flow_records[flow as usize].ideal_exact = self.exact_ideal(&out, &back, size, int);
+            self.flow_records[flow as usize].ideal_exact = self.exact_ideal(&out, &back, size, flags);
         }
         Ok(())
     }
@@ -50,12 +51,12 @@ impl Network {
     }
 
     /// The flow alone: packets back to back at line rate, stored and forwarded, until the ACK of the last is back.
-    fn exact_ideal(&self, out: &[u32], back: &[u32], size: u64, int: bool) -> Time {
+    fn exact_ideal(&self, out: &[u32], back: &[u32], size: u64, flags: u8) -> Time {
         let packets = &self.config.packets;
-        let int = if int { packets.int_header() } else { 0 };
+        let telemetry = packets.telemetry(flags);
         let count = size.div_ceil(packets.payload.0);
-        let full = packets.data_header.0 + packets.payload.0 + int;
-        let last = packets.data_header.0 + int + (size - (count - 1) * packets.payload.0);
+        let full = packets.data_header.0 + packets.payload.0 + telemetry;
+        let last = packets.data_header.0 + telemetry + (size - (count - 1) * packets.payload.0);
         // End of the last full packet on each link, and arrival of the last packet at its far end.
         let (mut first, mut slowest, mut arrived) = (0, 0, 0);
         for &port in out {
@@ -66,7 +67,7 @@ impl Network {
             first += each + delay;
             arrived = arrived.max(link_free) + self.serialisation(port, last) + delay;
         }
-        let ack = (packets.ack.0 + int).max(packets.min_ack.0);
+        let ack = (packets.ack.0 + telemetry).max(packets.min_ack.0);
         let returned: u64 =
             back.iter().map(|&port| self.serialisation(port, ack) + self.ports[port as usize].delay).sum();
         Time(arrived + returned)

@@ -98,7 +98,8 @@ pub(crate) struct Config {
 pub(crate) struct ControlState {
     pub(crate) control: Control,
     pub(crate) window: WindowMode,
-    pub(crate) needs_int: bool,
+    /// [`flag`](crate::kernel::flag) bits of its data packets.
+    pub(crate) flags: u8,
     pub(crate) moves_next_send: bool,
 }
 

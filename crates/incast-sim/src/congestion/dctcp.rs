@@ -1,0 +1,160 @@
+//! DCTCP as the HPCC evaluation runs it on RDMA hosts: a rate, from line rate on, cut by the marked share of each round trip
+//! (Alizadeh et al., SIGCOMM 2010, section 3; authors' ns-3, `rdma-hw.cc`, HandleAckDctcp).
+
+use incast_model::units::Rate;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, WindowMode};
+
+/// Parameters of DCTCP. NS3 is the HPCC authors' simulator (`run.py` at commit 9f4be2a); rates are for 100 Gb/s. Its
+/// switches mark by a step: set `ecn` to kmin = kmax = 300kB at 100 Gb/s (30 kB per 10 Gb/s there) and pmax = 1.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DctcpParams {
+    /// Gain g of the filter of the marked share. Default 1/16 (SIGCOMM 2010, section 3.3; NS3).
+    pub g: f64,
+    /// Additive increase per round trip. Default 615Mbps (NS3 `DCTCP_RATE_AI`: a packet of 1000 B per 13 us).
+    pub ai: Rate,
+    /// Least rate. Default 1Gbps (NS3 `run.py`).
+    pub min_rate: Rate,
+}
+
+impl Default for DctcpParams {
+    fn default() -> Self {
+        Self { g: 0.0625, ai: Rate::mbps(615), min_rate: Rate::gbps(1) }
+    }
+}
+
+impl ControlParams for DctcpParams {
+    const SUMMARY: &'static str =
+        "DCTCP (SIGCOMM 2010) on RDMA hosts: rate cuts by the marked share of each round trip";
+    const PROFILES: &'static [(&'static str, &'static str)] =
+        &[("reference", "the HPCC evaluation at 100 Gb/s: g 1/16, AI 615 Mb/s (authors' ns-3, run.py)")];
+    const WINDOW: WindowMode = WindowMode::Rate;
+    type State = Dctcp;
+
+    fn profile(name: &str) -> Option<Self> {
+        (name == "reference").then(Self::default)
+    }
+
+    fn check(&self) -> Result<(), BadParameter> {
+        BadParameter::unless(self.g > 0.0 && self.g <= 1.0, "g", self.g, "above 0, at most 1")?;
+        BadParameter::unless(self.min_rate.0 > 0, "min_rate", self.min_rate, "above 0bps")
+    }
+
+    fn start(&self, flow: &FlowContext) -> Dctcp {
+        Dctcp {
+            params: self.clone(),
+            line: flow.line.0,
+            rate: flow.line.0,
+            mtu: flow.mtu,
+            alpha: 1.0,
+            marked: 0,
+            batch: 0,
+            last_update: 0,
+            reduced_until: None,
+        }
+    }
+}
+
+/// State of one flow.
+#[derive(Debug, Clone)]
+pub struct Dctcp {
+    params: DctcpParams,
+    line: u64,
+    rate: u64,
+    mtu: u64,
+    /// Filtered share of marked packets.
+    alpha: f64,
+    /// Marked packets of this round trip.
+    marked: u64,
+    /// Packets that this round trip is expected to have.
+    batch: u64,
+    /// The round trip ends once more than this byte is acknowledged.
+    last_update: u64,
+    /// After a cut: no other, and no increase, until more than this byte is acknowledged.
+    reduced_until: Option<u64>,
+}
+
+impl Controller for Dctcp {
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.marked += u64::from(ack.marked);
+        let new_round = ack.seq > self.last_update;
+        if new_round {
+            self.end_round(ack);
+        }
+        if self.reduced_until.is_some_and(|end| ack.seq > end) {
+            self.reduced_until = None;
+        }
+        if ack.marked && self.reduced_until.is_none() {
+            let cut = self.rate as f64 * (1.0 - self.alpha / 2.0);
+            self.rate = (cut as u64).max(self.params.min_rate.0);
+            self.reduced_until = Some(ack.next);
+        }
+        if new_round && self.reduced_until.is_none() {
+            self.rate = (self.rate + self.params.ai.0).min(self.line);
+        }
+    }
+
+    fn rate(&self) -> u64 {
+        self.rate
+    }
+}
+
+impl Dctcp {
+    fn end_round(&mut self, ack: &Ack<'_>) {
+        if self.last_update == 0 {
+            self.batch = ack.next / self.mtu + 1;
+        } else {
+            let share = (self.marked as f64 / self.batch as f64).min(1.0);
+            self.alpha = (1.0 - self.params.g) * self.alpha + self.params.g * share;
+            self.marked = 0;
+            self.batch = ack.next.saturating_sub(ack.seq) / self.mtu + 1;
+        }
+        self.last_update = ack.next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use incast_model::units::Time;
+
+    use super::*;
+    use crate::congestion::IntFormat;
+
+    #[test]
+    fn follows_the_equations() {
+        let flow = FlowContext {
+            line: Rate::gbps(100),
+            base_rtt: Time::us(12),
+            bdp: 153_000,
+            mtu: 1000,
+            tick: 1e-12,
+            rtt_ticks: 12_000_000,
+            int: IntFormat::Exact,
+            ack_age: Time::ZERO,
+        };
+        let mut cc = DctcpParams::default().start(&flow);
+        // (acknowledged, marked, next byte) and (alpha, Gb/s, within a reduced window) after it, worked out by hand.
+        for ((seq, marked, next), (alpha, rate, reduced)) in [
+            ((1000, false, 154_000), (1.0, 100.0, false)),
+            ((100_000, true, 250_000), (1.0, 50.0, true)),
+            ((154_000, true, 300_000), (1.0, 50.0, true)),
+            ((155_000, false, 301_000), (0.938306, 50.0, true)),
+            ((250_001, false, 400_000), (0.938306, 50.0, false)),
+            ((301_000, false, 402_000), (0.938306, 50.0, false)),
+            ((302_000, false, 452_000), (0.879662, 50.615, false)),
+            ((452_000, true, 600_000), (0.879662, 28.352946, true)),
+            ((452_001, false, 601_000), (0.825097, 28.352946, true)),
+            ((601_000, false, 700_000), (0.825097, 28.352946, false)),
+            ((700_001, false, 800_000), (0.773529, 28.967946, false)),
+        ] {
+            let (now, rtt) = (Time::ZERO, Time::ZERO);
+            cc.on_ack(&Ack { now, seq, next, marked, nack: false, rtt, int: &[], flow: &flow, rates: &[] });
+            assert!((cc.alpha - alpha).abs() < 1e-6, "{seq}: alpha {} for {alpha}", cc.alpha);
+            assert!((cc.rate as f64 / 1e9 - rate).abs() < 1e-6, "{seq}: {} for {rate}", cc.rate);
+            assert_eq!(cc.reduced_until.is_some(), reduced, "{seq}");
+        }
+    }
+}

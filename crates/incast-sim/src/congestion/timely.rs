@@ -1,0 +1,245 @@
+//! TIMELY: congestion control by round-trip times and their gradient (Mittal et al., SIGCOMM 2015, section 4), as the HPCC
+//! authors' ns-3 runs it.
+
+use incast_model::units::{Rate, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Telemetry, WindowMode};
+
+/// Parameters of TIMELY. NS3 is the HPCC authors' simulator (`rdma-hw.cc`, `run.py` at commit 9f4be2a); rates are for
+/// 100 Gb/s.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TimelyParams {
+    /// Weight of the newest difference in the filtered gradient. Default 0.875 (Zhu et al., CoNEXT 2016; NS3).
+    pub alpha: f64,
+    /// Multiplicative decrease factor. Default 0.8 (SIGCOMM 2015; NS3).
+    pub beta: f64,
+    /// Below this round-trip time the rate rises. Default 50us (SIGCOMM 2015; NS3), whatever the link rate.
+    pub t_low: Time,
+    /// Above this round-trip time the rate falls. Default 500us (SIGCOMM 2015; NS3).
+    pub t_high: Time,
+    /// Round-trip time by which the gradient is normalised. Default 20us (SIGCOMM 2015; NS3).
+    pub min_rtt: Time,
+    /// Additive increase. Default 100Mbps (NS3: 10·bandwidth/10); 10Mbps in the paper.
+    pub ai: Rate,
+    /// Additive increase from the fifth increase in a row on. Default 500Mbps (NS3: 50·bandwidth/10); 5 ai in the paper.
+    pub hai: Rate,
+    /// Increases in a row before `hai`. Default 5 (SIGCOMM 2015; NS3).
+    pub hai_after: u32,
+    /// Least rate. Default 1Gbps (NS3 `run.py`).
+    pub min_rate: Rate,
+}
+
+impl Default for TimelyParams {
+    fn default() -> Self {
+        Self {
+            alpha: 0.875,
+            beta: 0.8,
+            t_low: Time::us(50),
+            t_high: Time::us(500),
+            min_rtt: Time::us(20),
+            ai: Rate::mbps(100),
+            hai: Rate::mbps(500),
+            hai_after: 5,
+            min_rate: Rate::gbps(1),
+        }
+    }
+}
+
+impl ControlParams for TimelyParams {
+    const SUMMARY: &'static str = "TIMELY (SIGCOMM 2015): rate from round-trip times and their gradient";
+    const PROFILES: &'static [(&'static str, &'static str)] = &[
+        ("reference", "the HPCC evaluation at 100 Gb/s: AI 100 Mb/s, HAI 500 Mb/s (authors' ns-3, run.py)"),
+        ("paper", "AI 10 Mb/s, HAI 50 Mb/s (SIGCOMM 2015, section 5)"),
+    ];
+    const TELEMETRY: Telemetry = Telemetry::Timestamp;
+    const WINDOW: WindowMode = WindowMode::Off;
+    type State = Timely;
+
+    fn profile(name: &str) -> Option<Self> {
+        match name {
+            "reference" => Some(Self::default()),
+            "paper" => Some(Self { ai: Rate::mbps(10), hai: Rate::mbps(50), ..Self::default() }),
+            _ => None,
+        }
+    }
+
+    fn check(&self) -> Result<(), BadParameter> {
+        BadParameter::unless(self.alpha > 0.0 && self.alpha <= 1.0, "alpha", self.alpha, "above 0, at most 1")?;
+        BadParameter::unless(self.beta > 0.0 && self.beta <= 1.0, "beta", self.beta, "above 0, at most 1")?;
+        BadParameter::unless(self.t_low < self.t_high, "t_low", self.t_low, "below t_high")?;
+        BadParameter::unless(self.min_rtt > Time::ZERO, "min_rtt", self.min_rtt, "above 0s")?;
+        BadParameter::unless(self.min_rate.0 > 0, "min_rate", self.min_rate, "above 0bps")
+    }
+
+    fn start(&self, flow: &FlowContext) -> Timely {
+        let tick = (flow.base_rtt.0 / flow.rtt_ticks.max(1)).max(1);
+        Timely {
+            params: self.clone(),
+            tick,
+            line: flow.line.0,
+            rate: flow.line.0,
+            last_update: 0,
+            last_rtt: 0.0,
+            difference: 0.0,
+            stage: 0,
+        }
+    }
+}
+
+/// State of one flow.
+#[derive(Debug, Clone)]
+pub struct Timely {
+    params: TimelyParams,
+    /// Picoseconds in the unit of round-trip times.
+    tick: u64,
+    line: u64,
+    rate: u64,
+    /// The next sample is taken once this byte is acknowledged: one a round trip.
+    last_update: u64,
+    /// In ticks.
+    last_rtt: f64,
+    /// Filtered difference of round-trip times, in ticks.
+    difference: f64,
+    /// Increases in a row.
+    stage: u32,
+}
+
+impl Controller for Timely {
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        if ack.seq <= self.last_update {
+            return;
+        }
+        let first = self.last_update == 0;
+        let rtt = (ack.rtt.0 / self.tick) as f64;
+        if !first {
+            self.sample(rtt);
+        }
+        if first || ack.next > self.last_update {
+            self.last_update = ack.next;
+            self.last_rtt = rtt;
+        }
+    }
+
+    fn rate(&self) -> u64 {
+        self.rate
+    }
+}
+
+impl Timely {
+    fn in_ticks(&self, time: Time) -> f64 {
+        (time.0 / self.tick) as f64
+    }
+
+    fn sample(&mut self, rtt: f64) {
+        let p = &self.params;
+        self.difference = (1.0 - p.alpha) * self.difference + p.alpha * (rtt - self.last_rtt);
+        let gradient = self.difference / self.in_ticks(p.min_rtt);
+        let t_high = self.in_ticks(p.t_high);
+        if rtt < self.in_ticks(p.t_low) {
+            self.increase();
+        } else if rtt > t_high {
+            self.decrease(1.0 - p.beta * (1.0 - t_high / rtt));
+        } else if gradient <= 0.0 {
+            self.increase();
+        } else {
+            self.decrease((1.0 - p.beta * gradient).max(0.0));
+        }
+    }
+
+    fn increase(&mut self) {
+        let step = if self.stage < self.params.hai_after { self.params.ai } else { self.params.hai };
+        self.rate = (self.rate + step.0).min(self.line);
+        self.stage += 1;
+    }
+
+    fn decrease(&mut self, factor: f64) {
+        self.rate = ((self.rate as f64 * factor) as u64).max(self.params.min_rate.0);
+        self.stage = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::IntFormat;
+
+    fn context() -> FlowContext {
+        FlowContext {
+            line: Rate::gbps(100),
+            base_rtt: Time::us(12),
+            bdp: 150_000,
+            mtu: 1000,
+            tick: 1e-12,
+            rtt_ticks: 12_000_000,
+            int: IntFormat::Exact,
+            ack_age: Time::ZERO,
+        }
+    }
+
+    /// One sample per round trip; the rate in Gb/s after each.
+    fn rates(cc: &mut Timely, rtts_us: &[u64]) -> Vec<f64> {
+        let flow = context();
+        let sample = |(round, us): (usize, &u64)| {
+            let seq = 1000 * (round as u64 + 1);
+            let facts = (Time::us(*us), seq, seq + 999);
+            cc.on_ack(&Ack {
+                now: Time::ZERO,
+                seq: facts.1,
+                next: facts.2,
+                marked: false,
+                nack: false,
+                rtt: facts.0,
+                int: &[],
+                flow: &flow,
+                rates: &[],
+            });
+            cc.rate as f64 / 1e9
+        };
+        rtts_us.iter().enumerate().map(sample).collect()
+    }
+
+    #[test]
+    fn follows_the_equations() {
+        let mut cc = TimelyParams::default().start(&context());
+        cc.rate = 40_000_000_000;
+        let rtts = [30, 40, 60, 80, 80, 70, 70, 600, 600, 300, 100, 45, 45, 45, 45, 45];
+        let by_hand = [
+            40.0, 40.1, 10.275625, 2.127375, 1.916508, 2.016508, 2.116508, 1.834307, 1.589732, 1.689732, 1.789732,
+            1.889732, 1.989732, 2.089732, 2.589732, 3.089732,
+        ];
+        for (got, want) in rates(&mut cc, &rtts).iter().zip(by_hand) {
+            assert!((got - want).abs() < 1e-6, "{got} for {want}");
+        }
+    }
+
+    #[test]
+    fn far_above_the_high_threshold_the_factor_is_exact() {
+        // 1000 us against 500 us: 1 - 0.8 (1 - 0.5) = 0.6 per round trip.
+        let mut cc = TimelyParams::default().start(&context());
+        let got = rates(&mut cc, &[1000, 1000, 1000]);
+        assert_eq!(got, [100.0, 60.0, 36.0]);
+    }
+
+    #[test]
+    fn one_sample_a_round_trip() {
+        let mut cc = TimelyParams::default().start(&context());
+        let flow = context();
+        for seq in 1..50 {
+            cc.on_ack(&Ack {
+                now: Time::ZERO,
+                seq,
+                next: 100,
+                marked: false,
+                nack: false,
+                rtt: Time::us(900),
+                int: &[],
+                flow: &flow,
+                rates: &[],
+            });
+        }
+        assert_eq!(cc.rate, 100_000_000_000);
+    }
+}
