@@ -151,7 +151,7 @@ mod tests {
             ((700_001, false, 800_000), (0.773529, 28.967946, false)),
         ] {
             let (now, rtt) = (Time::ZERO, Time::ZERO);
-            cc.on_ack(&Ack { now, seq, next, marked, nack: false, rtt, int: &[], flow: &flow, rates: &[] });
+            cc.on_ack(&Ack { now, seq, next, marked, nack: false, rtt, int: &[], pint: 0, flow: &flow, rates: &[] });
             assert!((cc.alpha - alpha).abs() < 1e-6, "{seq}: alpha {} for {alpha}", cc.alpha);
             assert!((cc.rate as f64 / 1e9 - rate).abs() < 1e-6, "{seq}: {} for {rate}", cc.rate);
             assert_eq!(cc.reduced_until.is_some(), reduced, "{seq}");

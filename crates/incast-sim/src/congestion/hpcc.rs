@@ -245,7 +245,18 @@ mod tests {
     }
 
     fn ack<'a>(flow: &'a FlowContext, seq: u64, next: u64, int: &'a [IntRecord]) -> Ack<'a> {
-        Ack { now: Time::ZERO, seq, next, marked: false, nack: false, rtt: Time::ZERO, int, flow, rates: &RATES }
+        Ack {
+            now: Time::ZERO,
+            seq,
+            next,
+            marked: false,
+            nack: false,
+            rtt: Time::ZERO,
+            int,
+            pint: 0,
+            flow,
+            rates: &RATES,
+        }
     }
 
     type Seen = (u64, u64, u64, u32, u32);

@@ -7,6 +7,7 @@
 mod dcqcn;
 mod dctcp;
 mod hpcc;
+mod hpcc_pint;
 mod timely;
 mod unlimited;
 
@@ -19,6 +20,8 @@ pub use dcqcn::{DcqcnParams, DcqcnVariant};
 pub use dctcp::DctcpParams;
 pub use hpcc::HpccParams;
 pub(crate) use hpcc::int_record;
+pub use hpcc_pint::HpccPintParams;
+pub(crate) use hpcc_pint::UNITS as PINT_UNITS;
 pub use timely::TimelyParams;
 pub use unlimited::UnlimitedParams;
 
@@ -94,6 +97,8 @@ pub enum Telemetry {
     Timestamp,
     /// A record from every switch on the way.
     Int,
+    /// The largest utilisation on the way, as a power of a base.
+    Pint,
 }
 
 /// Facts about an ACK or NACK, after the sender's books have been updated.
@@ -113,6 +118,8 @@ pub struct Ack<'a> {
     pub rtt: Time,
     /// INT records of the answered packet, in order of the path.
     pub int: &'a [IntRecord],
+    /// PINT's power in the answered packet, 0 without.
+    pub pint: u16,
     /// What the control was started with.
     pub flow: &'a FlowContext,
     /// Rates of the fabric's ports in bit/s, as INT records index them.
@@ -309,6 +316,8 @@ controls! {
     "dctcp" => Dctcp(DctcpParams),
     /// High Precision Congestion Control by in-band telemetry.
     "hpcc" => Hpcc(HpccParams),
+    /// HPCC by one or two bytes of telemetry.
+    "hpcc_pint" => HpccPint(HpccPintParams),
     /// Round-trip times and their gradient.
     "timely" => Timely(TimelyParams),
     /// Line rate, whatever happens.

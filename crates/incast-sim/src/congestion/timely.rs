@@ -193,6 +193,7 @@ mod tests {
                 nack: false,
                 rtt: facts.0,
                 int: &[],
+                pint: 0,
                 flow: &flow,
                 rates: &[],
             });
@@ -236,6 +237,7 @@ mod tests {
                 nack: false,
                 rtt: Time::us(900),
                 int: &[],
+                pint: 0,
                 flow: &flow,
                 rates: &[],
             });

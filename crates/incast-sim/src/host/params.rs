@@ -29,6 +29,8 @@ pub struct PacketParams {
     pub pfc: Bytes,
     /// A time stamp, for controls that measure round trips. Default 8B (NS3 `int-header.h`).
     pub timestamp: Bytes,
+    /// A PINT header. Default 2B (NS3 `int-header.h`: the size of its 16-bit field, whatever the base).
+    pub pint: Bytes,
     /// INT header without its records. Default 2B (HPCC, SIGCOMM 2019, section 4).
     pub int_base: Bytes,
     /// One INT record. Default 8B (HPCC, SIGCOMM 2019, section 4).
@@ -49,6 +51,7 @@ impl Default for PacketParams {
             cnp: Bytes(64),
             pfc: Bytes(64),
             timestamp: Bytes(8),
+            pint: Bytes(2),
             int_base: Bytes(2),
             int_record: Bytes(8),
             int_records: 5,
@@ -87,6 +90,7 @@ impl PacketParams {
         match telemetry {
             Telemetry::None => 0,
             Telemetry::Timestamp => self.timestamp.0,
+            Telemetry::Pint => self.pint.0,
             Telemetry::Int => self.int_base.0 + self.int_record.0 * self.int_records as u64,
         }
     }
@@ -98,6 +102,8 @@ impl PacketParams {
             self.telemetry_bytes(Telemetry::Int)
         } else if flags & flag::STAMP != 0 {
             self.telemetry_bytes(Telemetry::Timestamp)
+        } else if flags & flag::PINT != 0 {
+            self.telemetry_bytes(Telemetry::Pint)
         } else {
             0
         }

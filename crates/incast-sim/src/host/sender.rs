@@ -180,6 +180,9 @@ impl Network {
         if sender == NONE {
             return; // of a flow that has completed
         }
+        if let Some(rand) = self.pint.as_mut().and_then(|pint| pint.reference.as_mut()) {
+            rand.next(); // the reference draws whether to use the ACK, even if it always does
+        }
         let nack = packet.kind == Kind::Nack;
         let marked = packet.flags & flag::ECHO != 0;
         let qp = &mut self.senders[sender as usize];
@@ -215,6 +218,7 @@ impl Network {
             nack,
             rtt: Time(self.now - packet.stamp),
             int: self.pool.records(id),
+            pint: packet.pint,
             flow: context,
             rates: &self.rates,
         });

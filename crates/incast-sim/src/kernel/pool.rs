@@ -34,6 +34,8 @@ pub(crate) mod flag {
     pub(crate) const PATH: u8 = 16;
     /// Carries a time stamp.
     pub(crate) const STAMP: u8 = 32;
+    /// Carries PINT.
+    pub(crate) const PINT: u8 = 64;
 }
 
 /// One packet.
@@ -68,6 +70,8 @@ pub(crate) struct Packet {
     /// Priority with which it arrived at the switch that holds it.
     pub(crate) in_prio: u8,
     pub(crate) flags: u8,
+    /// Largest utilisation on its way, as PINT's power.
+    pub(crate) pint: u16,
     /// INT records it carries.
     pub(crate) records: u8,
     /// Nodes that have forwarded it.
@@ -93,6 +97,7 @@ impl Packet {
         prio: 0,
         in_prio: 0,
         flags: 0,
+        pint: 0,
         records: 0,
         hops: 0,
     };

@@ -6,7 +6,7 @@ use incast_model::routing::Routes;
 use incast_model::units::{Rate, Time};
 
 use super::{Config, ControlState, Network, Port, Queue, Routing};
-use crate::congestion::{FlowContext, IntFormat, MAX_INT_RECORDS, Telemetry};
+use crate::congestion::{Control, FlowContext, IntFormat, MAX_INT_RECORDS, Telemetry};
 use crate::host::{Nic, Receiver};
 use crate::kernel::{EventQueue, MAX_ID, NONE, Pool, flag};
 use crate::measure::Recorder;
@@ -14,7 +14,7 @@ use crate::ns3::Draws;
 use crate::outcome::{Counts, FlowRecord, Ledger};
 use crate::setup::{Arithmetic, Params, Setup};
 use crate::simulation::SetupError;
-use crate::switch::{Alpha, Buffer, EcnPort, Headroom, Ingress, MarkAt, PfcMode, Scheduler, Switch, fixed_alpha};
+use crate::switch::{Alpha, Buffer, EcnPort, Headroom, Ingress, MarkAt, PfcMode, Pint, Scheduler, Switch, fixed_alpha};
 
 fn check(holds: bool, field: &str, message: impl FnOnce() -> String) -> Result<(), SetupError> {
     if holds { Ok(()) } else { Err(SetupError { field: field.into(), message: message() }) }
@@ -39,6 +39,7 @@ impl Network {
                     flags: match setup.control.telemetry() {
                         Telemetry::None => 0,
                         Telemetry::Timestamp => flag::STAMP,
+                        Telemetry::Pint => flag::PINT,
                         Telemetry::Int => flag::INT,
                     },
                     moves_next_send: setup.control.moves_next_send(),
@@ -59,6 +60,7 @@ impl Network {
             switches: Vec::new(),
             scheduler: Scheduler::new(&params.switch.scheduler, ports),
             ecn: fabric.ports().iter().map(|port| EcnPort::new(&params.ecn, fabric.link(port.link).rate)).collect(),
+            pint: None,
             draws: ns3.then(|| Box::new(Draws::new(fabric.nodes().len() as u64))),
             routing,
             nics: Vec::new(),
@@ -83,6 +85,7 @@ impl Network {
         network.add_ports();
         network.add_buffers(&params)?;
         network.add_contexts(&params);
+        network.add_pint()?;
         network.find_ideals(&params)?;
         Ok(network)
     }
@@ -192,6 +195,21 @@ impl Network {
                 pending: false,
             });
         }
+    }
+
+    /// PINT at the switches, if a control uses it. All that do must agree on its base.
+    fn add_pint(&mut self) -> Result<(), SetupError> {
+        let mut bases = self.controls.iter().filter_map(|state| match &state.control {
+            Control::HpccPint(params) => Some(params.log_base),
+            _ => None,
+        });
+        let Some(base) = bases.next() else { return Ok(()) };
+        check(bases.all(|other| other == base), "control.hpcc_pint.log_base", || {
+            "controls of one run have different bases; switches write in one".into()
+        })?;
+        let (rtt, tick) = (self.contexts[0].rtt_ticks, if self.config.ns3 { 1000 } else { 1 });
+        self.pint = Some(Box::new(Pint::new(self.ports.len(), base, rtt, tick, self.config.ns3)));
+        Ok(())
     }
 
     /// What congestion controls are told when their flows start.

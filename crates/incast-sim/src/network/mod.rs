@@ -21,7 +21,7 @@ use crate::kernel::{EventQueue, Pool};
 use crate::measure::Recorder;
 use crate::ns3::Draws;
 use crate::outcome::{Counts, FlowRecord, Ledger};
-use crate::switch::{EcnPort, Ingress, Scheduler, Switch};
+use crate::switch::{EcnPort, Ingress, Pint, Scheduler, Switch};
 
 pub(crate) use progress::Limits;
 pub(crate) use routing::Routing;
@@ -133,6 +133,8 @@ pub(crate) struct Network {
     pub(crate) switches: Vec<Switch>,
     pub(crate) scheduler: Scheduler,
     pub(crate) ecn: Vec<EcnPort>,
+    /// In runs with a control that uses it.
+    pub(crate) pint: Option<Box<Pint>>,
     /// The random numbers of `ns3` arithmetic, one sequence for the whole run.
     pub(crate) draws: Option<Box<Draws>>,
     pub(crate) routing: Routing,

@@ -3,8 +3,10 @@
 //! The rest of its rules are parameters (`profile = "ns3"` in a scenario), the order of scheduling
 //! ([`crate::kernel`]), and its NIC ([`crate::host::reference`]).
 
+mod pint;
 mod random;
 
+pub(crate) use pint::{Approximate, Rand};
 pub(crate) use random::Draws;
 
 /// Picoseconds that `bytes` take at `rate` bit/s: whole nanoseconds, rounded down, and one less where that is exact

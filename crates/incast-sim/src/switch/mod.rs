@@ -5,6 +5,7 @@ mod buffer;
 mod ecn;
 mod params;
 mod pfc;
+mod pint;
 mod pipeline;
 mod scheduler;
 
@@ -13,6 +14,7 @@ use incast_model::rng::Stream;
 pub(crate) use buffer::{Buffer, Ingress, fixed_alpha};
 pub(crate) use ecn::EcnPort;
 pub use params::{Alpha, EcnParams, EcnThreshold, Headroom, MarkAt, PfcMode, SchedulerParams, SwitchParams};
+pub(crate) use pint::Pint;
 pub(crate) use scheduler::Scheduler;
 
 /// What a switch has besides its ports.

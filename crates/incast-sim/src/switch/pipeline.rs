@@ -129,7 +129,7 @@ impl Network {
         }
     }
 
-    /// Writes an INT record into a packet that asks for one.
+    /// Writes telemetry into a packet that asks for it.
     #[inline]
     fn stamp(&mut self, port: u32, id: u32) {
         if self.pool[id].flags & flag::INT != 0 {
@@ -137,6 +137,9 @@ impl Network {
             let record =
                 int_record(Time(self.now), state.rate, state.tx_bytes, u64::from(state.queued), self.config.int);
             self.pool.push_record(id, record);
+        }
+        if self.pint.is_some() {
+            self.stamp_pint(port, id);
         }
     }
 

@@ -1,0 +1,175 @@
+//! HPCC over PINT: one or two bytes of telemetry instead of INT records (Ben Basat et al., SIGCOMM 2020; HPCC authors' ns-3,
+//! `rdma-hw.cc`, HandleAckHpPint).
+//!
+//! Each switch filters the utilisation of its own ports ([`crate::switch`]); a packet brings back the largest on its path,
+//! as a power of a base. The sender uses it as it is.
+
+use incast_model::rng::mix;
+use incast_model::units::Rate;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Telemetry, WindowMode};
+
+/// Utilisations are carried in units of 1/512 (NS3 `pint.cc`), so 1/512 is the least and 512 the largest.
+pub(crate) const UNITS: f64 = 512.0;
+
+/// Parameters of HPCC-PINT. NS3 is the HPCC authors' simulator (`run.py`, `pint.cc` at commit 9f4be2a).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HpccPintParams {
+    /// Target utilisation eta. Default 0.95 (NS3 `U_TARGET`); the authors' key results use 0.99.
+    pub eta: f64,
+    /// Additive steps before a forced multiplicative one. Default 0 (NS3 `MI_THRESH`).
+    pub max_stage: u32,
+    /// Additive increase, as a rate. Default 50Mbps (NS3 README, `--hpai 50`).
+    pub ai: Rate,
+    /// Least rate. Default 1Gbps (NS3 `run.py`).
+    pub min_rate: Rate,
+    /// Base of the logarithm that utilisations are carried in: (1 + error)^2. Default 1.05, 8 bits (NS3 README); all
+    /// controls of a run must agree.
+    pub log_base: f64,
+    /// Share of the ACKs that are used. Default 1 (NS3 `PINT_PROB`).
+    pub probability: f64,
+}
+
+impl Default for HpccPintParams {
+    fn default() -> Self {
+        Self { eta: 0.95, max_stage: 0, ai: Rate::mbps(50), min_rate: Rate::gbps(1), log_base: 1.05, probability: 1.0 }
+    }
+}
+
+impl ControlParams for HpccPintParams {
+    const SUMMARY: &'static str = "HPCC-PINT (SIGCOMM 2020): HPCC with one or two bytes of telemetry per packet";
+    const PROFILES: &'static [(&'static str, &'static str)] = &[
+        ("reference", "the HPCC evaluation: eta 0.95, base 1.05, every ACK, AI 50 Mb/s (authors' ns-3, README)"),
+        ("key-results", "as reference with eta 0.99 (the authors' key-results page)"),
+    ];
+    const TELEMETRY: Telemetry = Telemetry::Pint;
+    const MOVES_NEXT_SEND: bool = true;
+    const WINDOW: WindowMode = WindowMode::Rate;
+    type State = HpccPint;
+
+    fn profile(name: &str) -> Option<Self> {
+        match name {
+            "reference" => Some(Self::default()),
+            "key-results" => Some(Self { eta: 0.99, ..Self::default() }),
+            _ => None,
+        }
+    }
+
+    fn check(&self) -> Result<(), BadParameter> {
+        BadParameter::unless(self.eta > 0.0 && self.eta <= 4.0, "eta", self.eta, "above 0, at most 4")?;
+        BadParameter::unless(self.min_rate.0 > 0, "min_rate", self.min_rate, "above 0bps")?;
+        let base = self.log_base;
+        // 16 bits of header: 512^2 = base^(2^16) at the least.
+        BadParameter::unless((1.0002..=2.0).contains(&base), "log_base", base, "1.0002 to 2")?;
+        let p = self.probability;
+        BadParameter::unless(p > 0.0 && p <= 1.0, "probability", p, "above 0, at most 1")
+    }
+
+    fn start(&self, flow: &FlowContext) -> HpccPint {
+        HpccPint {
+            line: flow.line.0,
+            rate: flow.line.0,
+            reference: flow.line.0,
+            stage: 0,
+            last_update: 0,
+            params: self.clone(),
+        }
+    }
+}
+
+/// State of one flow.
+#[derive(Debug, Clone)]
+pub struct HpccPint {
+    params: HpccPintParams,
+    line: u64,
+    rate: u64,
+    /// The rate that a round trip's reactions start from.
+    reference: u64,
+    stage: u32,
+    last_update: u64,
+}
+
+impl Controller for HpccPint {
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        if self.params.probability < 1.0 && !self.uses(ack.seq) {
+            return;
+        }
+        if self.last_update == 0 {
+            self.last_update = ack.next;
+            return;
+        }
+        let new_round = ack.seq > self.last_update;
+        let utilisation = libm::pow(self.params.log_base, f64::from(ack.pint)) / UNITS;
+        let ratio = utilisation / self.params.eta;
+        let (rate, stage) = if ratio >= 1.0 || self.stage >= self.params.max_stage {
+            ((self.reference as f64 / ratio) as u64 + self.params.ai.0, 0)
+        } else {
+            (self.reference + self.params.ai.0, self.stage + 1)
+        };
+        self.rate = rate.max(self.params.min_rate.0).min(self.line);
+        if new_round {
+            self.reference = self.rate;
+            self.stage = stage;
+            self.last_update = self.last_update.max(ack.next);
+        }
+    }
+
+    fn rate(&self) -> u64 {
+        self.rate
+    }
+}
+
+impl HpccPint {
+    /// Whether the ACK of these bytes is among those used: by a hash, as switches choose the packets that carry a query.
+    fn uses(&self, seq: u64) -> bool {
+        (mix(seq) >> 11) as f64 / (1u64 << 53) as f64 <= self.params.probability
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use incast_model::units::Time;
+
+    use super::*;
+    use crate::congestion::IntFormat;
+
+    fn ack<'a>(flow: &'a FlowContext, seq: u64, pint: u16) -> Ack<'a> {
+        let (now, rtt, next) = (Time::ZERO, Time::ZERO, seq + 100_000);
+        Ack { now, seq, next, marked: false, nack: false, rtt, int: &[], pint, flow, rates: &[] }
+    }
+
+    #[test]
+    fn divides_by_the_decoded_utilisation() {
+        let flow = FlowContext {
+            line: Rate::gbps(100),
+            base_rtt: Time::us(12),
+            bdp: 153_000,
+            mtu: 1000,
+            tick: 1e-12,
+            rtt_ticks: 12_000_000,
+            int: IntFormat::Exact,
+            ack_age: Time::ZERO,
+        };
+        let mut cc = HpccPintParams::default().start(&flow);
+        cc.on_ack(&ack(&flow, 1000, 200));
+        assert_eq!(cc.rate, 100_000_000_000, "the first ACK is only remembered");
+        // 1.05^128 / 512 = 1.0068: the rate is 100 · 0.95 / 1.0068 + 0.05 Gb/s; not yet a new round.
+        cc.on_ack(&ack(&flow, 2000, 128));
+        let expected = 95.0 / (libm::pow(1.05, 128.0) / 512.0) + 0.05;
+        assert!((cc.rate as f64 / 1e9 - expected).abs() < 1e-6);
+        assert_eq!(cc.reference, 100_000_000_000);
+        cc.on_ack(&ack(&flow, 101_001, 128));
+        assert_eq!(cc.reference, cc.rate);
+    }
+
+    #[test]
+    fn uses_the_share_asked_for() {
+        let params = HpccPintParams { probability: 1.0 / 16.0, ..Default::default() };
+        let cc = HpccPint { params, line: 1, rate: 1, reference: 1, stage: 0, last_update: 0 };
+        let used = (0..16_000u64).filter(|n| cc.uses(n * 1000)).count();
+        assert!((900..=1100).contains(&used), "{used}");
+    }
+}

@@ -1,0 +1,152 @@
+//! PINT at the switch: the filtered utilisation of every egress port, written into passing packets as a power of a base
+//! (Ben Basat et al., SIGCOMM 2020; HPCC authors' ns-3, `switch-node.cc` and `pint.cc`).
+
+use incast_model::rng::unit;
+
+use crate::kernel::flag;
+use crate::network::Network;
+use crate::ns3::{Approximate, Rand};
+
+/// What HPCC-PINT senders decode: units of 1/512.
+const UNITS: f64 = crate::congestion::PINT_UNITS;
+
+/// What one egress port remembers.
+#[derive(Debug, Clone, Copy, Default)]
+struct PintPort {
+    /// Filtered utilisation.
+    utilisation: f64,
+    /// Wire bytes of the packet before.
+    last_size: u32,
+    /// When that packet left its queue, in ticks.
+    last_time: u64,
+}
+
+/// PINT of a run; exists only where a control uses it.
+#[derive(Debug)]
+pub(crate) struct Pint {
+    ports: Vec<PintPort>,
+    /// 1 / ln(base).
+    inverse_log: f64,
+    base: f64,
+    /// Base RTT in ticks: the time constant of the filter.
+    rtt: u64,
+    /// Ticks in a second.
+    ticks: f64,
+    /// Picoseconds in a tick.
+    tick: u64,
+    /// The random numbers and the arithmetic of `ns3`.
+    pub(crate) reference: Option<Rand>,
+}
+
+impl Pint {
+    pub(crate) fn new(ports: usize, base: f64, rtt: u64, tick: u64, ns3: bool) -> Self {
+        Self {
+            ports: vec![PintPort::default(); ports],
+            inverse_log: 1.0 / libm::log(base),
+            base,
+            rtt,
+            ticks: 1e12 / tick as f64,
+            tick,
+            reference: ns3.then(Rand::default),
+        }
+    }
+
+    /// The port's utilisation when a packet leaves `queued` bytes behind at `now`, in ticks; `rate` in bit/s.
+    fn update(&mut self, port: usize, now: u64, queued: u32, rate: u64) -> f64 {
+        let state = &mut self.ports[port];
+        let gap = (now - state.last_time).min(self.rtt);
+        let bytes_per_s = rate as f64 / 8.0;
+        state.utilisation = match &mut self.reference {
+            Some(rand) => Approximate { rand, bytes_per_s, rtt: self.rtt }.utilisation(
+                state.utilisation,
+                gap,
+                queued,
+                state.last_size,
+            ),
+            None => {
+                // An average with weight gap/T of queue/(C·T) + lastSize/(C·gap).
+                let t = self.rtt as f64;
+                let drained = bytes_per_s * t / self.ticks;
+                (t - gap as f64) / t * state.utilisation
+                    + f64::from(queued) * gap as f64 / (drained * t)
+                    + f64::from(state.last_size) / drained
+            }
+        };
+        state.utilisation
+    }
+
+    /// The power that stands for a utilisation, rounded up with the probability that keeps its mean.
+    fn encode(&self, utilisation: f64, draw: impl FnOnce() -> f64) -> u16 {
+        let x = (utilisation * UNITS).ceil().max(1.0);
+        let power = libm::log(x) * self.inverse_log;
+        let (low, high) = (power.floor(), power.ceil());
+        let drawn = draw(); // in any case, as the reference does
+        if low == high {
+            return low as u16;
+        }
+        let (below, above) = (libm::pow(self.base, low), libm::pow(self.base, high));
+        let up = drawn < (x - below) / (above - below);
+        (if up { high } else { low }) as u16
+    }
+}
+
+impl Network {
+    /// Writes the port's utilisation into a packet that carries PINT, and remembers every packet that leaves.
+    pub(crate) fn stamp_pint(&mut self, port: u32, id: u32) {
+        let Some(pint) = &mut self.pint else { return };
+        let now = self.now / pint.tick;
+        let state = &self.ports[port as usize];
+        let packet = &mut self.pool[id];
+        if packet.flags & flag::PINT != 0 {
+            let utilisation = pint.update(port as usize, now, state.queued, self.rates[usize::from(state.rate)]);
+            let power = match pint.reference.take() {
+                Some(mut rand) => {
+                    let power = pint.encode(utilisation, || f64::from(rand.next() & 0xffff) / 65_536.0);
+                    pint.reference = Some(rand);
+                    power
+                }
+                None => pint.encode(utilisation, || unit(&mut self.switches[state.owner as usize].rng)),
+            };
+            packet.pint = packet.pint.max(power);
+        }
+        let memory = &mut pint.ports[port as usize];
+        memory.last_size = u32::from(packet.size);
+        memory.last_time = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_the_utilisation() {
+        // C = 100 Gb/s, T = 12.24 us, packets of 1050 B; worked out by hand from the equations.
+        let mut pint = Pint::new(1, 1.05, 12_240, 1000, false);
+        for (ns, queue, expected) in [
+            (100_000, 0, 0.0),
+            (100_084, 1050, 0.006910),
+            (100_168, 2100, 0.013819),
+            (101_008, 100_000, 0.064588),
+            (105_000, 100_000, 0.263552),
+            (120_000, 0, 0.006863),
+        ] {
+            let got = pint.update(0, ns, queue, 100_000_000_000);
+            assert!((got - expected).abs() < 1e-6, "{got} for {expected} at {ns} ns");
+            pint.ports[0].last_size = 1050;
+            pint.ports[0].last_time = ns;
+        }
+    }
+
+    #[test]
+    fn encoding_keeps_the_mean() {
+        let pint = Pint::new(1, 1.05, 12_240, 1000, false);
+        let mut rng = incast_model::rng::stream(1, "test", 0);
+        for u in [0.01, 0.3, 0.95, 1.7, 40.0] {
+            let draws = 20_000;
+            let sum: f64 = (0..draws).map(|_| libm::pow(1.05, pint.encode(u, || unit(&mut rng)).into()) / UNITS).sum();
+            let (mean, carried) = (sum / f64::from(draws), (u * UNITS).ceil() / UNITS);
+            assert!((mean / carried - 1.0).abs() < 0.002, "{mean} for {carried}");
+        }
+    }
+}
