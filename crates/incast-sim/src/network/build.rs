@@ -66,6 +66,7 @@ impl Network {
             next_flow: 0,
             flows_done: 0,
             bytes_acked: 0,
+            bytes: flows.bytes().0,
             counts: Counts::default(),
             ledger: Ledger::default(),
             flow_records: vec![FlowRecord::default(); flows.flows.len()],

@@ -148,6 +148,8 @@ pub(crate) struct Network {
     pub(crate) next_flow: usize,
     pub(crate) flows_done: usize,
     pub(crate) bytes_acked: u64,
+    /// Payload of all flows.
+    pub(crate) bytes: u64,
 
     pub(crate) counts: Counts,
     pub(crate) ledger: Ledger,

@@ -132,7 +132,7 @@ impl Network {
             flows_done: self.flows_done as u64,
             flows: self.flows.flows.len() as u64,
             bytes_acked: self.bytes_acked,
-            bytes: self.flows.bytes().0,
+            bytes: self.bytes,
         }
     }
 }
