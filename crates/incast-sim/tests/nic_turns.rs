@@ -11,8 +11,8 @@ use support::{Scheme, fct_ps, flow, ns3_params, run};
 /// Packets of the second flow.
 const PACKETS: u64 = 78;
 
-/// Completion time in ps of a flow that starts at line rate while one from the same host to another is paced at a little
-/// less than line rate (HPCC settles at 95 %).
+/// Completion time in ps of a flow that starts at line rate while one from the same host to another is paced a little
+/// below it (HPCC settles at 95 %).
 fn second_of_two(params: Params) -> u64 {
     let fabric = Arc::new(Star::new(3).build().expect("a valid star"));
     let flows = [flow(0, 1, 8_000_000, 0, 10_000, 100), flow(0, 2, PACKETS * 1000, 300_000, 10_000, 100)];

@@ -11,7 +11,7 @@ use incast_sim::outcome::PauseRecord;
 use support::large::Incast;
 use support::{assert_hosts_first, links, ns3_params, run, whole_fcts};
 
-/// One frame where it is received: time in ns, node, port of the node counted from 1; then 1 for a pause, 0 for a resume.
+/// One frame where it is received: time in ns, node, port of the node from 1; then 1 for a pause, 0 for a resume.
 type Frame = [u64; 4];
 
 /// The first frames, in order of time.
