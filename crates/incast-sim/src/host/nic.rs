@@ -145,11 +145,16 @@ impl Network {
     fn drop_bound(&mut self, owner: usize, prio: usize) {
         while self.nics[owner].ready & 1 << prio != 0 {
             let qp = &self.senders[self.nics[owner].heads[prio] as usize];
-            if qp.may_send() && qp.next_avail <= self.now {
+            if qp.is_live() && qp.may_send() && qp.next_avail <= self.now {
                 return;
             }
+            let live = qp.is_live();
             let sender = self.pop_ready(owner, prio);
-            self.place(sender);
+            if live {
+                self.place(sender);
+            } else {
+                self.free_senders.push(sender);
+            }
         }
     }
 

@@ -306,9 +306,12 @@ impl Network {
     }
 
     fn complete(&mut self, sender: u32) {
-        let flow = std::mem::replace(&mut self.senders[sender as usize].flow, NONE);
+        let qp = &mut self.senders[sender as usize];
+        let flow = std::mem::replace(&mut qp.flow, NONE);
         self.sender_of[flow as usize] = NONE;
-        self.free_senders.push(sender);
+        if qp.state != QpState::Ready {
+            self.free_senders.push(sender);
+        } // else its ring holds it, as after a timeout that was too early: free when its turn comes
         self.flow_records[flow as usize].finish = Some(Time(self.now));
         self.flows_done += 1;
         if self.config.ns3 {
