@@ -1,0 +1,76 @@
+"""The command line as a whole."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+from cyclopts import App, CycloptsError
+
+from incast import _core
+from incast.cli import codes, convert, listing, results, run, show, trace
+from incast.errors import EnvironmentFailure, IncastError
+
+EPILOGUE = """
+Start with:  incast run scenarios/quickstart.toml
+
+Exit codes:  0 done; 1 results written, but a scheme deadlocked, starved or dropped lossless packets; 2 bad input;
+3 the machine cannot do it (unwritable folder, full disk); 130 Ctrl-C, nothing written.
+"""
+
+app = App(
+    name="incast",
+    help="Simulate datacenter fabrics packet by packet: PFC, ECN, RDMA and its congestion controls.",
+    help_epilogue=EPILOGUE,
+    version=_core.__version__,
+    help_format="plaintext",
+    suppress_keyboard_interrupt=False,
+)
+app.command(run.run)
+app.command(show.show)
+app.command(listing.list_, name="list")
+app.command(results.results)
+app.command(convert.app)
+app.command(trace.trace)
+app.command(show.schema)
+
+
+def main(tokens: Iterable[str] | None = None) -> NoReturn:
+    """Run the command and exit."""
+    sys.exit(_code(tokens))
+
+
+def _code(tokens: Iterable[str] | None) -> int:
+    try:
+        code: Any = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+        sys.stdout.flush()
+        return code if isinstance(code, int) else codes.OK
+    except CycloptsError as error:
+        codes.complain(f"{error}\nTry: {_help(error)}")
+        return codes.BAD_INPUT
+    except EnvironmentFailure as error:
+        codes.complain(str(error))
+        return codes.ENVIRONMENT
+    except IncastError as error:
+        codes.complain(str(error))
+        return codes.BAD_INPUT
+    except KeyboardInterrupt:
+        codes.complain("interrupted; nothing was written")
+        return codes.INTERRUPTED
+    except BrokenPipeError:
+        codes.close_stdout()
+        return codes.OK
+    except OSError as error:
+        codes.complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        return codes.ENVIRONMENT
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        codes.complain("incast itself failed; please report this with the scenario and the lines above")
+        return codes.BUG
+
+
+def _help(error: CycloptsError) -> str:
+    """The help that explains the command that was meant."""
+    return " ".join(["incast", *(error.command_chain or ()), "--help"])

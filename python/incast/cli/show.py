@@ -1,0 +1,51 @@
+"""`incast show` and `incast schema`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from incast import _core
+from incast.cli.run import Overrides
+from incast.errors import translated
+
+
+def show(
+    file: Path,
+    /,
+    *,
+    set_: Overrides = None,
+    format: Literal["text", "json", "toml"] = "text",  # noqa: A002 - the name of the option
+) -> None:
+    """Show a scenario with every default filled in, without running it.
+
+    Examples
+    --------
+      incast show scenarios/quickstart.toml
+      incast show mine.toml --set fabric.leaf-spine.leaves=8 --format toml
+
+    Parameters
+    ----------
+    file
+        Scenario, a TOML file.
+    format
+        text to read, json for programs, toml to write a complete scenario file.
+
+    """
+    with translated():
+        core = _core.Scenario.load(file, set_ or [])
+        print(core.show(format).rstrip("\n"))
+
+
+def schema() -> None:
+    """Print the JSON schema of scenario files, for editors that complete and check TOML.
+
+    Examples:
+      incast schema > incast.schema.json
+
+    then, as the first line of a scenario:
+
+      #:schema ./incast.schema.json
+
+    """
+    print(_core.schema())
