@@ -10,10 +10,23 @@ from cyclopts import App, Parameter
 from incast import _core
 from incast.errors import translated
 
-app = App(name="import", help="Make a scenario from the files of another simulator.", help_format="plaintext")
+EXAMPLES = """
+Examples:
+  incast import ns3 --topology fat.txt --flows flow.txt -o mine.toml
+  incast run mine.toml
+"""
 
 
-@app.command
+app = App(
+    name="import",
+    sort_key=5,
+    help="Make a scenario from the files of another simulator.",
+    help_format="plaintext",
+    help_epilogue=EXAMPLES,
+)
+
+
+@app.command(help_epilogue=EXAMPLES)
 def ns3(
     *,
     topology: Path,
@@ -22,11 +35,6 @@ def ns3(
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
 ) -> None:
     """Make a scenario from the files of an ns-3 RDMA simulation (those of the HPCC evaluation and its descendants).
-
-    Examples
-    --------
-      incast import ns3 --topology topology.txt --flows flow.txt --config config.txt -o mine.toml
-      incast run mine.toml
 
     Parameters
     ----------

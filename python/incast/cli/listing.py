@@ -11,14 +11,16 @@ from incast.errors import translated
 Kind = Literal["fabrics", "workloads", "sizes", "controls", "profiles"]
 
 
+EXAMPLES = """
+Examples:
+  incast list
+  incast list controls
+  incast list controls dcqcn
+"""
+
+
 def list_(kind: Kind | None = None, name: str | None = None, /, *, json_: bool = False) -> None:
     """List what a scenario can name: fabrics, workloads, size distributions, congestion controls, profiles.
-
-    Examples
-    --------
-      incast list
-      incast list controls
-      incast list controls dcqcn
 
     Parameters
     ----------

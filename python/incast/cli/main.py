@@ -13,10 +13,16 @@ from incast.cli import codes, convert, listing, results, run, show, trace
 from incast.errors import EnvironmentFailure, IncastError
 
 EPILOGUE = """
-Start with:  incast run scenarios/quickstart.toml
+Start with:
+  incast run scenarios/quickstart.toml
 
-Exit codes:  0 done; 1 results written, but a scheme deadlocked, starved or dropped lossless packets; 2 bad input;
-3 the machine cannot do it (unwritable folder, full disk); 130 Ctrl-C, nothing written.
+Exit codes:
+    0  done
+    1  results written, but a scheme deadlocked, starved or dropped
+       packets of a lossless priority
+    2  bad input
+    3  the machine cannot do it: a folder that cannot be written, a full disk
+  130  Ctrl-C; nothing was written
 """
 
 app = App(
@@ -27,13 +33,13 @@ app = App(
     help_format="plaintext",
     suppress_keyboard_interrupt=False,
 )
-app.command(run.run)
-app.command(show.show)
-app.command(listing.list_, name="list")
-app.command(results.results)
+app.command(run.run, sort_key=1, help_epilogue=run.EXAMPLES)
+app.command(show.show, sort_key=2, help_epilogue=show.SHOW_EXAMPLES)
+app.command(listing.list_, sort_key=3, name="list", help_epilogue=listing.EXAMPLES)
+app.command(results.results, sort_key=4, help_epilogue=results.EXAMPLES)
 app.command(convert.app)
-app.command(trace.trace)
-app.command(show.schema)
+app.command(trace.trace, sort_key=6, help_epilogue=trace.EXAMPLES)
+app.command(show.schema, sort_key=7, help_epilogue=show.SCHEMA_EXAMPLES)
 
 
 def main(tokens: Iterable[str] | None = None) -> NoReturn:

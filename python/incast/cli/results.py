@@ -15,6 +15,14 @@ import incast
 from incast.cli import report
 
 
+EXAMPLES = """
+Examples:
+  incast results results/quickstart
+  incast results results/quickstart --table flows --limit 10
+  incast results results/quickstart --table ports --format csv > ports.csv
+"""
+
+
 def results(
     folder: Path,
     /,
@@ -24,12 +32,6 @@ def results(
     limit: Annotated[int | None, Parameter(validator=Number(gte=0))] = None,
 ) -> None:
     """Show the results in a folder: the summary, or one of its tables.
-
-    Examples
-    --------
-      incast results results/quickstart
-      incast results results/quickstart --table flows --limit 10
-      incast results results/quickstart --table ports --format csv > ports.csv
 
     Parameters
     ----------

@@ -20,6 +20,13 @@ Overrides = Annotated[
 ]
 
 
+EXAMPLES = """
+Examples:
+  incast run scenarios/quickstart.toml
+  incast run mine.toml -o results/deep --set switch.buffer=64MB --seed 7
+"""
+
+
 def run(
     file: Path,
     /,
@@ -27,18 +34,13 @@ def run(
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     set_: Overrides = None,
     seed: int | None = None,
-    overwrite: Annotated[bool, Parameter(negative=())] = False,
-    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=())] = False,
+    overwrite: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
+    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False)] = False,
     threads: int | None = None,
 ) -> int:
     """Simulate a scenario and write its results.
 
     Prints the slowdown of flows by size, schemes side by side, and where the results lie.
-
-    Examples
-    --------
-      incast run scenarios/quickstart.toml
-      incast run mine.toml -o results/deep --set switch.buffer=64MB --seed 7
 
     Parameters
     ----------

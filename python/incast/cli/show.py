@@ -10,6 +10,13 @@ from incast.cli.run import Overrides
 from incast.errors import translated
 
 
+SHOW_EXAMPLES = """
+Examples:
+  incast show scenarios/quickstart.toml
+  incast show mine.toml --set fabric.leaf_spine.leaves=8 --format toml
+"""
+
+
 def show(
     file: Path,
     /,
@@ -18,11 +25,6 @@ def show(
     format: Literal["text", "json", "toml"] = "text",  # noqa: A002 - the name of the option
 ) -> None:
     """Show a scenario with every default filled in, without running it.
-
-    Examples
-    --------
-      incast show scenarios/quickstart.toml
-      incast show mine.toml --set fabric.leaf-spine.leaves=8 --format toml
 
     Parameters
     ----------
@@ -37,15 +39,15 @@ def show(
         print(core.show(format).rstrip("\n"))
 
 
+SCHEMA_EXAMPLES = """
+Examples:
+  incast schema > incast.schema.json
+
+then, as the first line of a scenario:
+  #:schema ./incast.schema.json
+"""
+
+
 def schema() -> None:
-    """Print the JSON schema of scenario files, for editors that complete and check TOML.
-
-    Examples:
-      incast schema > incast.schema.json
-
-    then, as the first line of a scenario:
-
-      #:schema ./incast.schema.json
-
-    """
+    """Print the JSON schema of scenario files, for editors that complete and check TOML."""
     print(_core.schema())

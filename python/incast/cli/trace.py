@@ -12,6 +12,13 @@ from incast.cli.run import Overrides
 from incast.errors import translated
 
 
+EXAMPLES = """
+Examples:
+  incast trace scenarios/quickstart.toml -o flows.csv
+  incast trace mine.toml --seed 7 -o flows.parquet
+"""
+
+
 def trace(
     file: Path,
     /,
@@ -23,11 +30,6 @@ def trace(
     """Write the flows of a scenario as a trace, without simulating them.
 
     A trace can be read by other tools, and by a scenario as its workload.
-
-    Examples
-    --------
-      incast trace scenarios/quickstart.toml -o flows.csv
-      incast trace mine.toml --seed 7 -o flows.parquet
 
     Parameters
     ----------
