@@ -21,26 +21,10 @@ pub struct QuantityError(String);
 /// Unit suffixes and their factor in the base unit, largest first (the order in which values are printed).
 type Units = &'static [(&'static str, u64)];
 
-const TIME: Units = &[
-    ("s", 1_000_000_000_000),
-    ("ms", 1_000_000_000),
-    ("us", 1_000_000),
-    ("ns", 1_000),
-    ("ps", 1),
-];
-const RATE: Units = &[
-    ("Tbps", 1_000_000_000_000),
-    ("Gbps", 1_000_000_000),
-    ("Mbps", 1_000_000),
-    ("kbps", 1_000),
-    ("bps", 1),
-];
-const SIZE: Units = &[
-    ("GB", 1_000_000_000),
-    ("MB", 1_000_000),
-    ("kB", 1_000),
-    ("B", 1),
-];
+const TIME: Units = &[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
+const RATE: Units =
+    &[("Tbps", 1_000_000_000_000), ("Gbps", 1_000_000_000), ("Mbps", 1_000_000), ("kbps", 1_000), ("bps", 1)];
+const SIZE: Units = &[("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000), ("B", 1)];
 
 /// Other spellings read, never printed.
 const TIME_ALIASES: Units = &[("µs", 1_000_000), ("μs", 1_000_000)];
@@ -53,12 +37,7 @@ const RATE_ALIASES: Units = &[
     ("bit/s", 1),
     ("Kbps", 1_000),
 ];
-const SIZE_ALIASES: Units = &[
-    ("KB", 1_000),
-    ("KiB", 1 << 10),
-    ("MiB", 1 << 20),
-    ("GiB", 1 << 30),
-];
+const SIZE_ALIASES: Units = &[("KB", 1_000), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
 
 macro_rules! quantity {
     ($(#[$doc:meta])* $name:ident, $units:ident, $aliases:ident, $what:literal, $example:literal, bare: $bare:literal) => {
@@ -248,7 +227,7 @@ fn parse(text: &str, units: &[Units], bare: bool) -> Result<u64, String> {
 }
 
 /// `number` (decimal digits, at most one point) times `factor`, exactly.
-fn scale(number: &str, factor: u64) -> Result<u64, String> {
+pub(crate) fn scale(number: &str, factor: u64) -> Result<u64, String> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = format!("{whole}{fraction}");
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
@@ -267,10 +246,10 @@ fn scale(number: &str, factor: u64) -> Result<u64, String> {
 fn print(value: u64, units: Units) -> String {
     let smallest = units[units.len() - 1];
     for &(name, factor) in units {
-        if value >= factor && value % factor == 0 {
+        if value >= factor && value.is_multiple_of(factor) {
             return format!("{}{name}", value / factor);
         }
-        if value >= factor && factor >= 1000 && value % (factor / 1000) == 0 {
+        if value >= factor && factor >= 1000 && value.is_multiple_of(factor / 1000) {
             let text = format!("{}.{:03}", value / factor, value % factor / (factor / 1000));
             return format!("{}{name}", text.trim_end_matches('0'));
         }
@@ -294,7 +273,10 @@ mod tests {
     #[test]
     fn says_what_is_wrong() {
         let why = |text: &str| text.parse::<Time>().unwrap_err().to_string();
-        assert_eq!(why("200"), "`200` is not a time: it has no unit (allowed: s, ms, us, ns, ps); write for example \"200ns\"");
+        assert_eq!(
+            why("200"),
+            "`200` is not a time: it has no unit (allowed: s, ms, us, ns, ps); write for example \"200ns\""
+        );
         assert!(why("3 parsecs").contains("unknown unit `parsecs`"));
         assert!(why("-3us").contains("negative"));
         assert!(why("0.5ps").contains("finer"));

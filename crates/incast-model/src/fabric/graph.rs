@@ -285,9 +285,10 @@ impl FabricBuilder {
 }
 
 impl Fabric {
-    /// Every node is reached from the first host over switches only: hosts do not forward.
+    /// Every node is reached over switches only, since hosts do not forward: from the first switch, or in a fabric without
+    /// one from the first host.
     fn check_connected(&self) -> Result<(), FabricError> {
-        let start = self.hosts[0];
+        let start = self.switches().next().unwrap_or(self.hosts[0]);
         let mut seen = vec![false; self.nodes.len()];
         let mut stack = vec![start];
         seen[start.index()] = true;
@@ -355,5 +356,17 @@ mod tests {
         builder.link(b, s, Rate::ZERO, Time::ZERO);
         builder.link(a, a, Rate::gbps(1), Time::ZERO);
         assert!(matches!(builder.clone().finish(), Err(FabricError::ZeroRate { link: 1, .. })));
+    }
+
+    #[test]
+    fn hosts_do_not_join_what_switches_leave_apart() {
+        let mut builder = FabricBuilder::new();
+        let (bridge, a, b) = (builder.host("bridge"), builder.host("a"), builder.host("b"));
+        for host in [a, b] {
+            let switch = builder.switch(format!("s{}", host.0), 1);
+            builder.link(host, switch, Rate::gbps(100), Time::us(1));
+            builder.link(bridge, switch, Rate::gbps(100), Time::us(1));
+        }
+        assert!(matches!(builder.finish(), Err(FabricError::Disconnected { reached: 3, total: 5, .. })));
     }
 }

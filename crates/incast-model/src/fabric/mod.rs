@@ -1,5 +1,13 @@
 //! The fabric: hosts and switches joined by full-duplex links, with ports in a stable order.
 
+pub mod generators;
 mod graph;
+mod rtt;
+mod summary;
+mod tiers;
 
+pub use generators::{FabricSpec, GENERATORS, GeneratorError};
 pub use graph::{Fabric, FabricBuilder, FabricError, HostId, Link, LinkId, Node, NodeId, NodeKind, Port, PortId};
+pub use rtt::{BaseRtts, PairRtt, pair_base_rtt};
+pub use summary::{LinkSummary, Summary, TierSummary};
+pub(crate) use tiers::tiers;

@@ -1,7 +1,11 @@
 //! Where a packet goes next: shortest-path next hops and the hash that chooses among them.
 
 mod ecmp;
+mod path;
 mod shortest;
+#[cfg(test)]
+mod tests;
 
 pub use ecmp::{EcmpHash, FlowKey};
+pub use path::{nodes_of, path};
 pub use shortest::{NextHopOrder, Routes};

@@ -52,8 +52,13 @@ impl Routes {
             last_hop.push(if single { (target, fabric.port(first).peer) } else { (host, first) });
         }
         let nodes = fabric.nodes().len();
-        let mut routes =
-            Self { classes: targets.len(), class_of_host, last_hop, groups: vec![(0, 0); nodes * targets.len()], hops: Vec::new() };
+        let mut routes = Self {
+            classes: targets.len(),
+            class_of_host,
+            last_hop,
+            groups: vec![(0, 0); nodes * targets.len()],
+            hops: Vec::new(),
+        };
         let mut known: HashMap<Vec<PortId>, (u32, u32)> = HashMap::new();
         for (class, &target) in targets.iter().enumerate() {
             let distance = distances(fabric, target);
@@ -111,7 +116,9 @@ fn closer(fabric: &Fabric, node: NodeId, target: NodeId, distance: &[u32], order
         .filter(|&port| {
             let neighbour = fabric.neighbour(port);
             let forwards = fabric.node(neighbour).kind == NodeKind::Switch || neighbour == target;
-            forwards && distance[neighbour.index()] != u32::MAX && distance[neighbour.index()] + 1 == distance[node.index()]
+            forwards
+                && distance[neighbour.index()] != u32::MAX
+                && distance[neighbour.index()] + 1 == distance[node.index()]
         })
         .collect();
     if order == NextHopOrder::NeighbourDescending {

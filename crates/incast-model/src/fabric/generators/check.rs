@@ -1,0 +1,53 @@
+//! Limits that generators share.
+
+use super::GeneratorError;
+use crate::units::{Rate, Time};
+
+/// More nodes than this are a slip of the keyboard (a million hosts need some hundred GB to simulate).
+pub(super) const MAX_NODES: u64 = 1 << 20;
+
+/// More links than this, idem.
+pub(super) const MAX_LINKS: u64 = 1 << 23;
+
+/// Longest link: one second is light around the Earth seven times.
+pub(crate) const MAX_DELAY: Time = Time::ms(1000);
+
+/// The fields of one generator, checked one by one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Check(pub(super) &'static str);
+
+impl Check {
+    pub(super) fn error(
+        self,
+        field: impl Into<String>,
+        value: impl ToString,
+        allowed: impl Into<String>,
+    ) -> GeneratorError {
+        GeneratorError::Value {
+            generator: self.0,
+            field: field.into(),
+            value: value.to_string(),
+            allowed: allowed.into(),
+        }
+    }
+
+    pub(super) fn at_least(self, field: &str, value: u32, least: u32) -> Result<(), GeneratorError> {
+        if value < least { Err(self.error(field, value, format!("{least} or more"))) } else { Ok(()) }
+    }
+
+    pub(super) fn rate(self, field: impl Into<String>, value: Rate) -> Result<(), GeneratorError> {
+        if value == Rate::ZERO { Err(self.error(field, value, "more than 0bps, such as \"100Gbps\"")) } else { Ok(()) }
+    }
+
+    pub(super) fn delay(self, field: impl Into<String>, value: Time) -> Result<(), GeneratorError> {
+        if value > MAX_DELAY { Err(self.error(field, value, format!("0ps to {MAX_DELAY}"))) } else { Ok(()) }
+    }
+
+    /// Refuses fabrics that no machine could hold.
+    pub(super) fn size(self, nodes: u64, links: u64) -> Result<(), GeneratorError> {
+        if nodes > MAX_NODES || links > MAX_LINKS {
+            return Err(GeneratorError::TooLarge { generator: self.0, nodes, links });
+        }
+        Ok(())
+    }
+}

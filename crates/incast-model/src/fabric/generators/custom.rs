@@ -1,0 +1,126 @@
+//! A fabric written out link by link.
+
+use std::collections::HashMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::check::{Check, MAX_NODES};
+use super::{GeneratorError, delay_1us, rate_100g};
+use crate::fabric::{Fabric, FabricBuilder, NodeId, tiers};
+use crate::nearest::nearest;
+use crate::units::{Rate, Time};
+
+/// A fabric written out link by link. Ports of a node are numbered in the order of its links.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CustomFabric {
+    /// How many hosts (named `h0`, `h1`, …), or their names; 2 or more.
+    pub hosts: Hosts,
+    /// Names of the switches; default none (two hosts may be joined directly).
+    #[serde(default)]
+    pub switches: Vec<String>,
+    /// Full-duplex links; several between the same two nodes are parallel links.
+    pub links: Vec<CustomLink>,
+}
+
+/// The hosts of a custom fabric: how many, or their names.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "a number of hosts or a list of their names")]
+pub enum Hosts {
+    /// So many hosts, named `h0`, `h1`, ….
+    Count(u32),
+    /// These hosts.
+    Names(Vec<String>),
+}
+
+/// A full-duplex link of a custom fabric.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CustomLink {
+    /// Name of the node at one end.
+    pub a: String,
+    /// Name of the node at the other end.
+    pub b: String,
+    /// Rate of each direction; default 100Gbps.
+    #[serde(default = "rate_100g")]
+    pub rate: Rate,
+    /// One-way propagation delay, up to 1s; default 1us.
+    #[serde(default = "delay_1us")]
+    pub delay: Time,
+}
+
+const CHECK: Check = Check("custom");
+
+impl CustomFabric {
+    /// The fabric; a switch's tier is its distance from the nearest host.
+    pub fn build(&self) -> Result<Fabric, GeneratorError> {
+        let hosts = self.host_names()?;
+        let nodes = hosts.len() as u64 + self.switches.len() as u64;
+        CHECK.size(nodes, self.links.len() as u64)?;
+        let ids = self.ids(&hosts)?;
+        let mut ends = Vec::with_capacity(self.links.len());
+        for (index, link) in self.links.iter().enumerate() {
+            let find = |end: &str, name: &str| {
+                ids.get(name).copied().ok_or_else(|| GeneratorError::UnknownNode {
+                    generator: CHECK.0,
+                    field: format!("links[{index}].{end}"),
+                    name: name.into(),
+                    nearest: self.closest(&hosts, name),
+                })
+            };
+            ends.push((find("a", &link.a)?, find("b", &link.b)?));
+            CHECK.rate(format!("links[{index}].rate"), link.rate)?;
+            CHECK.delay(format!("links[{index}].delay"), link.delay)?;
+        }
+        let is_host: Vec<bool> = (0..nodes).map(|node| node < hosts.len() as u64).collect();
+        let tiers = tiers(&is_host, ends.iter().map(|&(a, b)| (a.index(), b.index())));
+        let mut builder = FabricBuilder::new();
+        for name in &hosts {
+            builder.host(name.clone());
+        }
+        for (name, &tier) in self.switches.iter().zip(&tiers[hosts.len()..]) {
+            builder.switch(name.clone(), tier);
+        }
+        for (&(a, b), link) in ends.iter().zip(&self.links) {
+            builder.link(a, b, link.rate, link.delay);
+        }
+        Ok(builder.finish()?)
+    }
+
+    fn host_names(&self) -> Result<Vec<String>, GeneratorError> {
+        let count = match &self.hosts {
+            Hosts::Count(count) => u64::from(*count),
+            Hosts::Names(names) => names.len() as u64,
+        };
+        if !(2..=MAX_NODES).contains(&count) {
+            return Err(CHECK.error("hosts", count, format!("2 to {MAX_NODES} hosts")));
+        }
+        Ok(match &self.hosts {
+            Hosts::Count(count) => (0..*count).map(|h| format!("h{h}")).collect(),
+            Hosts::Names(names) => names.clone(),
+        })
+    }
+
+    /// Node ids by name: hosts first, then switches.
+    fn ids<'a>(&'a self, hosts: &'a [String]) -> Result<HashMap<&'a str, NodeId>, GeneratorError> {
+        let mut ids = HashMap::new();
+        for (index, name) in hosts.iter().chain(&self.switches).enumerate() {
+            let field = match index.checked_sub(hosts.len()) {
+                None => format!("hosts[{index}]"),
+                Some(switch) => format!("switches[{switch}]"),
+            };
+            if name.is_empty() {
+                return Err(CHECK.error(field, "empty", "a name"));
+            }
+            if ids.insert(name.as_str(), NodeId(index as u32)).is_some() {
+                return Err(GeneratorError::DuplicateNode { generator: CHECK.0, field, name: name.clone() });
+            }
+        }
+        Ok(ids)
+    }
+
+    fn closest(&self, hosts: &[String], name: &str) -> Option<String> {
+        nearest(name, hosts.iter().chain(&self.switches).map(String::as_str)).map(String::from)
+    }
+}

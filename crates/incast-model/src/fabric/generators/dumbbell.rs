@@ -1,0 +1,57 @@
+//! Two switches and the link between them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::check::Check;
+use super::{GeneratorError, delay_1us, rate_100g};
+use crate::fabric::{Fabric, FabricBuilder};
+use crate::units::{Rate, Time};
+
+/// Two switches joined by one link, hosts on either side. Left hosts are numbered first: `h0`, `h1`, …; the switches
+/// are `left` and `right`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dumbbell {
+    /// Hosts on the left switch, 1 or more.
+    pub left: u32,
+    /// Hosts on the right switch, 1 or more.
+    pub right: u32,
+    /// Rate of the hosts' links; default 100Gbps.
+    #[serde(default = "rate_100g")]
+    pub host_rate: Rate,
+    /// Rate of the link between the switches; default 100Gbps.
+    #[serde(default = "rate_100g")]
+    pub bottleneck_rate: Rate,
+    /// One-way propagation delay of every link, up to 1s; default 1us.
+    #[serde(default = "delay_1us")]
+    pub delay: Time,
+}
+
+impl Dumbbell {
+    /// All links at 100 Gb/s and 1 us.
+    pub const fn new(left: u32, right: u32) -> Self {
+        Self { left, right, host_rate: rate_100g(), bottleneck_rate: rate_100g(), delay: delay_1us() }
+    }
+
+    /// The fabric.
+    pub fn build(&self) -> Result<Fabric, GeneratorError> {
+        let check = Check("dumbbell");
+        check.at_least("left", self.left, 1)?;
+        check.at_least("right", self.right, 1)?;
+        let hosts = u64::from(self.left) + u64::from(self.right);
+        check.size(hosts + 2, hosts + 1)?;
+        check.rate("host_rate", self.host_rate)?;
+        check.rate("bottleneck_rate", self.bottleneck_rate)?;
+        check.delay("delay", self.delay)?;
+        let mut builder = FabricBuilder::new();
+        let hosts: Vec<_> = (0..hosts).map(|h| builder.host(format!("h{h}"))).collect();
+        let (left, right) = (builder.switch("left", 1), builder.switch("right", 1));
+        for (h, &host) in hosts.iter().enumerate() {
+            let switch = if h < self.left as usize { left } else { right };
+            builder.link(host, switch, self.host_rate, self.delay);
+        }
+        builder.link(left, right, self.bottleneck_rate, self.delay);
+        Ok(builder.finish()?)
+    }
+}

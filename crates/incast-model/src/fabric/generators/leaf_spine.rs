@@ -1,0 +1,81 @@
+//! Two tiers, every leaf joined to every spine.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::check::Check;
+use super::{GeneratorError, delay_1us, one, rate_100g};
+use crate::fabric::{Fabric, FabricBuilder};
+use crate::units::{Rate, Time};
+
+/// Two tiers: hosts on leaves, every leaf joined to every spine. Host `h` is on leaf `h / hosts_per_leaf`; switches are
+/// `leaf0`, … and `spine0`, ….
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LeafSpine {
+    /// Number of leaf (top-of-rack) switches, 1 or more.
+    pub leaves: u32,
+    /// Number of spine switches, 1 or more.
+    pub spines: u32,
+    /// Hosts on each leaf, 1 or more; at least 2 in all.
+    pub hosts_per_leaf: u32,
+    /// Rate of the hosts' links; default 100Gbps.
+    #[serde(default = "rate_100g")]
+    pub host_rate: Rate,
+    /// Rate of each link between a leaf and a spine; default 100Gbps.
+    #[serde(default = "rate_100g")]
+    pub uplink_rate: Rate,
+    /// Parallel links between each leaf and each spine, 1 or more; default 1.
+    #[serde(default = "one")]
+    pub uplinks_per_pair: u32,
+    /// One-way propagation delay of every link, up to 1s; default 1us.
+    #[serde(default = "delay_1us")]
+    pub delay: Time,
+}
+
+impl LeafSpine {
+    /// One uplink for each pair, all links at 100 Gb/s and 1 us.
+    pub const fn new(leaves: u32, spines: u32, hosts_per_leaf: u32) -> Self {
+        Self {
+            leaves,
+            spines,
+            hosts_per_leaf,
+            host_rate: rate_100g(),
+            uplink_rate: rate_100g(),
+            uplinks_per_pair: 1,
+            delay: delay_1us(),
+        }
+    }
+
+    /// The fabric.
+    pub fn build(&self) -> Result<Fabric, GeneratorError> {
+        let check = Check("leaf_spine");
+        check.at_least("leaves", self.leaves, 1)?;
+        check.at_least("spines", self.spines, 1)?;
+        check.at_least("hosts_per_leaf", self.hosts_per_leaf, 1)?;
+        check.at_least("uplinks_per_pair", self.uplinks_per_pair, 1)?;
+        let hosts = u64::from(self.leaves) * u64::from(self.hosts_per_leaf);
+        let pairs = u64::from(self.leaves) * u64::from(self.spines);
+        let links = hosts.saturating_add(pairs.saturating_mul(u64::from(self.uplinks_per_pair)));
+        let nodes = hosts.saturating_add(u64::from(self.leaves) + u64::from(self.spines));
+        check.size(nodes, links)?;
+        check.rate("host_rate", self.host_rate)?;
+        check.rate("uplink_rate", self.uplink_rate)?;
+        check.delay("delay", self.delay)?;
+        let mut builder = FabricBuilder::new();
+        let hosts: Vec<_> = (0..hosts).map(|h| builder.host(format!("h{h}"))).collect();
+        let leaves: Vec<_> = (0..self.leaves).map(|l| builder.switch(format!("leaf{l}"), 1)).collect();
+        let spines: Vec<_> = (0..self.spines).map(|s| builder.switch(format!("spine{s}"), 2)).collect();
+        for (h, &host) in hosts.iter().enumerate() {
+            builder.link(host, leaves[h / self.hosts_per_leaf as usize], self.host_rate, self.delay);
+        }
+        for &leaf in &leaves {
+            for &spine in &spines {
+                for _ in 0..self.uplinks_per_pair {
+                    builder.link(leaf, spine, self.uplink_rate, self.delay);
+                }
+            }
+        }
+        Ok(builder.finish()?)
+    }
+}

@@ -1,0 +1,113 @@
+//! Fabrics from a few numbers: one generator to a file, all of them in [`FabricSpec`].
+//!
+//! Every generator creates its hosts first and its switches layer by layer after them, then links from the hosts up,
+//! each node's in order of its number: the port order of a node follows from that.
+
+mod check;
+mod custom;
+mod dumbbell;
+mod fat_tree;
+mod hpcc;
+mod leaf_spine;
+mod ns3_file;
+mod spec;
+mod star;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use check::MAX_DELAY;
+pub use custom::{CustomFabric, CustomLink, Hosts};
+pub use dumbbell::Dumbbell;
+pub use fat_tree::FatTree;
+pub use hpcc::HpccFatTree;
+pub use leaf_spine::LeafSpine;
+pub use ns3_file::Ns3File;
+pub use spec::{FabricSpec, GENERATORS};
+pub use star::Star;
+
+use super::graph::FabricError;
+use crate::ns3::Ns3Error;
+use crate::units::{Rate, Time};
+
+/// Why a description does not give a fabric.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GeneratorError {
+    /// A value outside its limits.
+    #[error("{generator}.{field} is {value}; allowed: {allowed}")]
+    Value {
+        /// Name of the generator, as in [`GENERATORS`].
+        generator: &'static str,
+        /// Path of the field within the generator, such as `links[3].a`.
+        field: String,
+        /// What was given.
+        value: String,
+        /// What would have been accepted.
+        allowed: String,
+    },
+    /// More than any machine could hold.
+    #[error(
+        "{generator} makes {nodes} nodes and {links} links; allowed: at most {} nodes and {} links",
+        check::MAX_NODES,
+        check::MAX_LINKS
+    )]
+    TooLarge {
+        /// Name of the generator.
+        generator: &'static str,
+        /// Hosts and switches it would make.
+        nodes: u64,
+        /// Links it would make.
+        links: u64,
+    },
+    /// A link that names a node which is not declared.
+    #[error("{generator}.{field}: there is no node `{name}`{}", hint(.nearest))]
+    UnknownNode {
+        /// Name of the generator.
+        generator: &'static str,
+        /// Path of the field.
+        field: String,
+        /// The name as written.
+        name: String,
+        /// The closest declared name.
+        nearest: Option<String>,
+    },
+    /// Two nodes of one name.
+    #[error("{generator}.{field}: the name `{name}` is taken already; names of hosts and switches are unique")]
+    DuplicateNode {
+        /// Name of the generator.
+        generator: &'static str,
+        /// Path of the second one's field.
+        field: String,
+        /// The name.
+        name: String,
+    },
+    /// The parts are well-formed, their sum is not a fabric.
+    #[error(transparent)]
+    Fabric(#[from] FabricError),
+    /// The topology file cannot be used.
+    #[error(transparent)]
+    Ns3(#[from] Ns3Error),
+}
+
+fn hint(nearest: &Option<String>) -> String {
+    nearest.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
+}
+
+/// 100 Gb/s: the NIC speed of the HPCC evaluation and of the fabrics most recent papers simulate.
+const fn rate_100g() -> Rate {
+    Rate::gbps(100)
+}
+
+/// 400 Gb/s: the fabric speed of the HPCC evaluation.
+const fn rate_400g() -> Rate {
+    Rate::gbps(400)
+}
+
+/// 1 us one way: 200 m of fibre, as in the HPCC evaluation.
+const fn delay_1us() -> Time {
+    Time::us(1)
+}
+
+/// One link between each pair of switches.
+const fn one() -> u32 {
+    1
+}

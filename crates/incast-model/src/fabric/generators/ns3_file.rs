@@ -1,0 +1,26 @@
+//! A topology file of the HPCC authors' ns-3.
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::GeneratorError;
+use crate::fabric::Fabric;
+use crate::ns3::read_topology;
+
+/// A topology file of the HPCC authors' ns-3, read as it is; nodes keep their numbers and are named `h` or `s` and that
+/// number.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ns3File {
+    /// The file, relative to the scenario's folder.
+    pub topology: PathBuf,
+}
+
+impl Ns3File {
+    /// The fabric; a relative path is taken from `base_dir`.
+    pub fn build(&self, base_dir: &Path) -> Result<Fabric, GeneratorError> {
+        Ok(read_topology(&base_dir.join(&self.topology))?.fabric()?)
+    }
+}

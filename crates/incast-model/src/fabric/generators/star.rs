@@ -1,0 +1,46 @@
+//! Hosts around one switch.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::check::Check;
+use super::{GeneratorError, delay_1us, rate_100g};
+use crate::fabric::{Fabric, FabricBuilder};
+use crate::units::{Rate, Time};
+
+/// Hosts around one switch: the smallest fabric with an incast. Hosts are `h0`, `h1`, …, the switch is `s0`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Star {
+    /// Number of hosts, 2 or more.
+    pub hosts: u32,
+    /// Rate of every link; default 100Gbps.
+    #[serde(default = "rate_100g")]
+    pub rate: Rate,
+    /// One-way propagation delay of every link, up to 1s; default 1us.
+    #[serde(default = "delay_1us")]
+    pub delay: Time,
+}
+
+impl Star {
+    /// `hosts` hosts at 100 Gb/s and 1 us.
+    pub const fn new(hosts: u32) -> Self {
+        Self { hosts, rate: rate_100g(), delay: delay_1us() }
+    }
+
+    /// The fabric.
+    pub fn build(&self) -> Result<Fabric, GeneratorError> {
+        let check = Check("star");
+        check.at_least("hosts", self.hosts, 2)?;
+        check.size(u64::from(self.hosts) + 1, u64::from(self.hosts))?;
+        check.rate("rate", self.rate)?;
+        check.delay("delay", self.delay)?;
+        let mut builder = FabricBuilder::new();
+        let hosts: Vec<_> = (0..self.hosts).map(|h| builder.host(format!("h{h}"))).collect();
+        let switch = builder.switch("s0", 1);
+        for host in hosts {
+            builder.link(host, switch, self.rate, self.delay);
+        }
+        Ok(builder.finish()?)
+    }
+}

@@ -1,0 +1,30 @@
+//! "Did you mean …": the valid name closest to a misspelt one.
+
+/// The candidate that `name` most probably stands for, or `None` where nothing is close.
+///
+/// Case is ignored; at most one edit (insertion, deletion, substitution, swap) for every three letters is forgiven.
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let name = name.to_lowercase();
+    let forgiven = name.chars().count().div_ceil(3);
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(&name, &candidate.to_lowercase()), candidate))
+        .filter(|&(edits, _)| edits <= forgiven)
+        .min_by_key(|&(edits, _)| edits)
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forgives_slips_but_not_other_words() {
+        let names = ["leaf_spine", "fat_tree", "star"];
+        assert_eq!(nearest("leafspine", names), Some("leaf_spine"));
+        assert_eq!(nearest("FAT_TREE", names), Some("fat_tree"));
+        assert_eq!(nearest("fat_tere", names), Some("fat_tree"));
+        assert_eq!(nearest("torus", names), None);
+        assert_eq!(nearest("", names), None);
+    }
+}

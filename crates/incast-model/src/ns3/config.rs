@@ -1,0 +1,251 @@
+//! Configuration files: `KEY value…`, in any order, as `third.cc` reads them (commit 9f4be2a).
+
+use std::path::{Path, PathBuf};
+
+use super::error::Ns3Error;
+use super::tokens::{Tokens, read_text};
+use super::values::{self, CcMode, LinkDown};
+use crate::nearest::nearest;
+use crate::units::{Bytes, Rate, Time};
+
+/// One row for each key: its doc comment, field, type and how its value is read.
+macro_rules! config {
+    ($($(#[$doc:meta])* $key:literal $field:ident: $type:ty = $read:ident;)*) => {
+        /// What a configuration file sets; a key that it leaves out is `None` and has the original's default.
+        #[derive(Debug, Clone, Default, PartialEq)]
+        pub struct Ns3Config {
+            /// Name of the file.
+            pub file: String,
+            /// Every key that is set and its line, in file order.
+            pub set: Vec<(&'static str, usize)>,
+            $($(#[$doc])* pub $field: Option<$type>,)*
+        }
+
+        /// Every key that a configuration file may set.
+        pub const CONFIG_KEYS: &[&str] = &[$($key),*];
+
+        impl Ns3Config {
+            /// Reads the value of `key`; false where there is no such key.
+            fn read(&mut self, key: &str, tokens: &mut Tokens<'_>) -> Result<bool, Ns3Error> {
+                match key {
+                    $($key => self.$field = Some(values::$read(tokens, key)?),)*
+                    _ => return Ok(false),
+                }
+                Ok(true)
+            }
+        }
+    };
+}
+
+config! {
+    /// Which congestion control runs; default DCQCN.
+    "CC_MODE" cc_mode: CcMode = cc_mode;
+    /// Whether queues mark ECN; default yes.
+    "ENABLE_QCN" enable_qcn: bool = flag;
+    /// Queue below which nothing is marked, by link rate; kB of 1000 bytes in the file.
+    "KMIN_MAP" kmin: Vec<(Rate, Bytes)> = kilobytes_by_rate;
+    /// Queue above which everything is marked, by link rate; kB of 1000 bytes in the file.
+    "KMAX_MAP" kmax: Vec<(Rate, Bytes)> = kilobytes_by_rate;
+    /// Marking probability just below KMAX, by link rate.
+    "PMAX_MAP" pmax: Vec<(Rate, f64)> = fraction_by_rate;
+    /// Shared buffer of each switch; MiB in the file, default 16.
+    "BUFFER_SIZE" buffer_size: Bytes = mebibytes;
+    /// Whether the PFC threshold follows the free buffer; default yes.
+    "USE_DYNAMIC_PFC_THRESHOLD" dynamic_pfc_threshold: bool = flag;
+    /// Pause time in PFC frames; us in the file, default 5. The original ignores it: a pause lasts until the resume.
+    "PAUSE_TIME" pause_time: Time = microseconds;
+    /// Whether a host's ACKs ignore pauses of their data's priority; default no.
+    "ACK_HIGH_PRIO" ack_high_prio: bool = flag;
+
+    /// Payload of a full packet; bytes, default 1000.
+    "PACKET_PAYLOAD_SIZE" payload: Bytes = bytes;
+    /// Bytes after which a flow falls back to the start of its chunk (only with L2_BACK_TO_ZERO 1).
+    "L2_CHUNK_SIZE" chunk_size: Bytes = bytes;
+    /// Packets for each ACK; 1 acknowledges every packet, default 0.
+    "L2_ACK_INTERVAL" ack_interval: u32 = count;
+    /// 0: go-back-N; 1: back to the start of the chunk (the authors' config_doc.txt has the two the wrong way round).
+    "L2_BACK_TO_ZERO" back_to_zero: bool = flag;
+
+    /// Whether flows have a window; default yes.
+    "HAS_WIN" has_window: bool = flag;
+    /// Whether all pairs use the largest base RTT and BDP instead of their own; default yes.
+    "GLOBAL_T" global_t: bool = flag;
+    /// Whether the window shrinks with the rate; default no.
+    "VAR_WIN" variable_window: bool = flag;
+    /// Whether packets are paced at the flow's rate; default yes.
+    "RATE_BOUND" rate_bound: bool = flag;
+    /// Lowest rate of a flow; default 100Mb/s.
+    "MIN_RATE" min_rate: Rate = rate;
+    /// Additive increase (not for DCTCP).
+    "RATE_AI" rate_ai: Rate = rate;
+    /// Hyper increase of DCQCN and TIMELY.
+    "RATE_HAI" rate_hai: Rate = rate;
+
+    /// DCQCN: interval of alpha updates; us in the file, default 55.
+    "ALPHA_RESUME_INTERVAL" alpha_interval: Time = microseconds;
+    /// DCQCN: interval of rate cuts; us in the file, default 4.
+    "RATE_DECREASE_INTERVAL" decrease_interval: Time = microseconds;
+    /// DCQCN: interval of rate increases; us in the file.
+    "RP_TIMER" increase_interval: Time = microseconds;
+    /// DCQCN and DCTCP: weight g of a new observation. The original's default is 0 (1/16 in integers).
+    "EWMA_GAIN" ewma_gain: f64 = fraction;
+    /// DCQCN: increases in fast recovery; default 5.
+    "FAST_RECOVERY_TIMES" fast_recovery_times: u32 = count;
+    /// DCQCN: whether every cut lowers the target rate; default no.
+    "CLAMP_TARGET_RATE" clamp_target_rate: bool = flag;
+    /// DCTCP: additive increase; default 1000Mb/s.
+    "DCTCP_RATE_AI" dctcp_rate_ai: Rate = rate;
+
+    /// HPCC: target utilisation eta; default 0.95.
+    "U_TARGET" target_utilisation: f64 = real;
+    /// HPCC: increases before a multiplicative one (maxStage); default 5.
+    "MI_THRESH" max_stage: u32 = count;
+    /// HPCC: unit of the INT counters, 1 for 25 Gb/s NICs and rate/25 above; default 1.
+    "INT_MULTI" int_multiplier: u32 = count;
+    /// HPCC: whether to react to every ACK; default yes.
+    "FAST_REACT" fast_react: bool = flag;
+    /// HPCC: whether every hop has a rate of its own; default yes.
+    "MULTI_RATE" multi_rate: bool = flag;
+    /// HPCC: whether INT is taken once a RTT or where there is a queue; default no.
+    "SAMPLE_FEEDBACK" sample_feedback: bool = flag;
+    /// HPCC-PINT: base of the logarithmic encoding; default 1.05.
+    "PINT_LOG_BASE" pint_log_base: f64 = real;
+    /// HPCC-PINT: fraction of packets that carry feedback; default 1.
+    "PINT_PROB" pint_probability: f64 = fraction;
+
+    /// Topology file.
+    "TOPOLOGY_FILE" topology_file: PathBuf = path;
+    /// Flow file.
+    "FLOW_FILE" flow_file: PathBuf = path;
+    /// Nodes whose packets are traced.
+    "TRACE_FILE" trace_file: PathBuf = path;
+    /// Where the packet trace goes.
+    "TRACE_OUTPUT_FILE" trace_output_file: PathBuf = path;
+    /// Whether packets are traced; default yes.
+    "ENABLE_TRACE" enable_trace: bool = flag;
+    /// Where flow completion times go.
+    "FCT_OUTPUT_FILE" fct_output_file: PathBuf = path;
+    /// Where pauses go.
+    "PFC_OUTPUT_FILE" pfc_output_file: PathBuf = path;
+    /// Where queue lengths go.
+    "QLEN_MON_FILE" qlen_file: PathBuf = path;
+    /// When sampling of queues starts; ns in the file, default 2 s.
+    "QLEN_MON_START" qlen_start: Time = nanoseconds;
+    /// When sampling of queues ends; ns in the file, default 2.1 s.
+    "QLEN_MON_END" qlen_end: Time = nanoseconds;
+    /// When the run ends; s in the file, default 3.01.
+    "SIMULATOR_STOP_TIME" stop_time: Time = seconds;
+
+    /// Random loss on every link; default 0.
+    "ERROR_RATE_PER_LINK" error_rate: f64 = fraction;
+    /// A link that goes down; us after 2 s in the file, 0 for never.
+    "LINK_DOWN" link_down: LinkDown = link_down;
+    /// Without effect: the topology file has the rates.
+    "DATA_RATE" data_rate: Rate = rate;
+    /// Without effect: the topology file has the delays.
+    "LINK_DELAY" link_delay: Time = time;
+}
+
+impl Ns3Config {
+    /// The line that sets a key.
+    pub fn line(&self, key: &str) -> Option<usize> {
+        self.set.iter().find(|(set, _)| *set == key).map(|&(_, line)| line)
+    }
+}
+
+/// Reads a configuration file.
+pub fn read_config(path: &Path) -> Result<Ns3Config, Ns3Error> {
+    parse_config(&read_text(path)?, &path.display().to_string())
+}
+
+/// Reads the text of a configuration file; `file` names it in errors.
+pub fn parse_config(text: &str, file: &str) -> Result<Ns3Config, Ns3Error> {
+    let mut tokens = Tokens::new(text, file);
+    let mut config = Ns3Config { file: file.into(), ..Ns3Config::default() };
+    while let Some(token) = tokens.next() {
+        if let Some(line) = config.line(token.text) {
+            return Err(tokens.wrong(
+                token,
+                "a key",
+                format_args!("every key once; line {line} sets this one already"),
+            ));
+        }
+        if !config.read(token.text, &mut tokens)? {
+            return Err(Ns3Error::Value {
+                file: file.into(),
+                line: token.line,
+                field: "a key".into(),
+                value: token.text.into(),
+                allowed: format!("one of {}", CONFIG_KEYS.join(", ")).into(),
+                nearest: nearest(token.text, CONFIG_KEYS.iter().copied()).map(Box::from),
+            });
+        }
+        config.set.extend(CONFIG_KEYS.iter().find(|&&key| key == token.text).map(|&key| (key, token.line)));
+    }
+    Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn message(text: &str) -> String {
+        parse_config(text, "c.txt").unwrap_err().to_string()
+    }
+
+    #[test]
+    fn values_have_units() {
+        let text = "CC_MODE 3\nKMIN_MAP 2 100000000000 400\n 400000000000 1600\nPMAX_MAP 1 25000000000 0.20\n\
+                    BUFFER_SIZE 32\nRP_TIMER 300\nRATE_AI 50Mb/s\nLINK_DOWN 0 0 0\nQLEN_MON_START 2000000000\n\
+                    SIMULATOR_STOP_TIME 4.00\nU_TARGET 0.95\nHAS_WIN 1\nFLOW_FILE mix/flow.txt\nEWMA_GAIN 0.00390625\n";
+        let config = parse_config(text, "c.txt").unwrap();
+        assert_eq!(config.cc_mode, Some(CcMode::Hpcc));
+        assert_eq!(config.kmin, Some(vec![(Rate::gbps(100), Bytes(400_000)), (Rate::gbps(400), Bytes(1_600_000))]));
+        assert_eq!(config.pmax, Some(vec![(Rate::gbps(25), 0.2)]));
+        assert_eq!(config.buffer_size, Some(Bytes(33_554_432)));
+        assert_eq!(config.increase_interval, Some(Time::us(300)));
+        assert_eq!(config.rate_ai, Some(Rate::mbps(50)));
+        assert_eq!(config.qlen_start, Some(Time::ms(2000)));
+        assert_eq!(config.stop_time, Some(Time::ms(4000)));
+        assert_eq!(config.flow_file.as_deref(), Some(Path::new("mix/flow.txt")));
+        assert_eq!((config.kmax, config.variable_window), (None, None));
+    }
+
+    #[test]
+    fn keys_are_checked() {
+        let text = message("HAS_WIN 1\nCC_MOED 3\n");
+        assert!(text.starts_with("c.txt:2: a key is `CC_MOED`; allowed: one of CC_MODE, ENABLE_QCN"), "{text}");
+        assert!(text.ends_with("; did you mean `CC_MODE`?"), "{text}");
+        assert_eq!(
+            message("HAS_WIN 1\nHAS_WIN 0\n"),
+            "c.txt:2: a key is `HAS_WIN`; allowed: every key once; line 1 sets this one already"
+        );
+        assert_eq!(CONFIG_KEYS.len(), 50);
+    }
+
+    #[test]
+    fn values_are_checked() {
+        assert_eq!(message("HAS_WIN yes"), "c.txt:1: HAS_WIN is `yes`; allowed: 0 (no) or 1 (yes)");
+        assert_eq!(
+            message("HAS_WIN\n"),
+            "c.txt:1: the file ends where a value of HAS_WIN should follow; allowed: 0 (no) or 1 (yes)"
+        );
+        assert!(message("CC_MODE 2").contains("3 (HPCC)"));
+        assert!(message("RP_TIMER 300us").contains("a number of microseconds (without unit) (`us` after the number)"));
+        assert!(message("RATE_AI 50MB").contains("unknown unit `MB`"));
+        assert!(message("EWMA_GAIN nan").contains("a number from 0 to 1"));
+        assert!(message("KMIN_MAP 2 100000000000 400").contains("2 rates with a value each"));
+        assert!(message("KMIN_MAP 2 1 400 1 400").contains("every rate once"));
+        assert!(message("KMIN_MAP 1 100000000000 400 25000000000 100").contains("c.txt:1: a key is `25000000000`"));
+        assert!(message("BUFFER_SIZE 32MB").contains("an integer from 0"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(key in proptest::sample::select(CONFIG_KEYS), text in "[0-9 .\n]{0,60}|(?s).{0,40}") {
+            let _ = parse_config(&format!("{key} {text}"), "c.txt");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The original's `fct.txt`: one `sip dip sport dport size start_ns fct_ns standalone_ns` for each finished flow.
+
+use std::path::Path;
+
+use super::error::Ns3Error;
+use super::tokens::{Token, Tokens, read_text};
+use crate::fabric::NodeId;
+use crate::units::{Bytes, Time};
+
+/// A finished flow, as the original reports it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FctRecord {
+    /// Sender.
+    pub src: NodeId,
+    /// Receiver.
+    pub dst: NodeId,
+    /// Source port.
+    pub sport: u16,
+    /// Destination port.
+    pub dport: u16,
+    /// Payload.
+    pub size: Bytes,
+    /// When the flow was created.
+    pub start: Time,
+    /// Until the sender had the ACK of the last byte.
+    pub fct: Time,
+    /// The original's ideal: base RTT plus the flow's bytes with 48 bytes of header a packet (no INT) at the slowest
+    /// link. Not a lower bound: a lone one-packet flow takes 0.984 of it.
+    pub standalone: Time,
+}
+
+/// Reads an `fct.txt`, in order of completion.
+pub fn read_fct(path: &Path) -> Result<Vec<FctRecord>, Ns3Error> {
+    parse_fct(&read_text(path)?, &path.display().to_string())
+}
+
+/// Reads the text of an `fct.txt`; `file` names it in errors.
+pub fn parse_fct(text: &str, file: &str) -> Result<Vec<FctRecord>, Ns3Error> {
+    let mut tokens = Tokens::new(text, file);
+    let mut records = Vec::new();
+    let columns = "8 columns: sip dip sport dport size start_ns fct_ns standalone_ns";
+    while let Some(first) = tokens.next() {
+        let src = address(&tokens, first, "the source address")?;
+        let token = tokens.want("the destination address", columns)?;
+        let dst = address(&tokens, token, "the destination address")?;
+        // Nanoseconds that still fit in the clock.
+        let ns = (0, u64::MAX / 1000);
+        let record = FctRecord {
+            src,
+            dst,
+            sport: tokens.number("the source port", (0, u16::MAX), columns)?,
+            dport: tokens.number("the destination port", (0, u16::MAX), columns)?,
+            size: Bytes(tokens.number("the size in bytes", (1, u64::MAX), columns)?),
+            start: Time::ns(tokens.number("the start in ns", ns, columns)?),
+            fct: Time::ns(tokens.number("the FCT in ns", ns, columns)?),
+            standalone: Time::ns(tokens.number("the standalone FCT in ns", ns, columns)?),
+        };
+        records.push(record);
+    }
+    Ok(records)
+}
+
+/// The node of an address: 8 hexadecimal digits, 0bxxxx01 with xxxx the node id.
+fn address(tokens: &Tokens<'_>, token: Token<'_>, field: &str) -> Result<NodeId, Ns3Error> {
+    match u32::from_str_radix(token.text, 16) {
+        Ok(ip) if token.text.len() == 8 && ip & 0xff00_00ff == 0x0b00_0001 => Ok(NodeId(ip >> 8 & 0xffff)),
+        _ => Err(tokens.wrong(token, field, "8 hexadecimal digits 0bxxxx01, xxxx being the node id")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_addresses_as_nodes() {
+        let records = parse_fct("0b013701 0b000601 10000 100 24375 2000000962 6226 6206\n", "fct.txt").unwrap();
+        assert_eq!(
+            records,
+            [FctRecord {
+                src: NodeId(0x137),
+                dst: NodeId(6),
+                sport: 10_000,
+                dport: 100,
+                size: Bytes(24_375),
+                start: Time::ns(2_000_000_962),
+                fct: Time::ns(6226),
+                standalone: Time::ns(6206),
+            }]
+        );
+    }
+
+    #[test]
+    fn refuses_what_is_not_a_record() {
+        let message = |text| parse_fct(text, "fct.txt").unwrap_err().to_string();
+        assert!(message("12 6 10000 100 1 1 1 1").starts_with("fct.txt:1: the source address is `12`"));
+        assert!(message("0b013702 0b000601 1 1 1 1 1 1").contains("`0b013702`"));
+        assert!(message("0b013701 0b000601 1 1 1 1 1\n").contains("ends where the standalone FCT in ns should follow"));
+    }
+}

@@ -1,0 +1,135 @@
+//! A file as a stream of tokens between white space, each with its line.
+
+use std::fmt::Display;
+use std::path::Path;
+use std::str::FromStr;
+
+use super::error::Ns3Error;
+
+/// The whole of a text file.
+pub(super) fn read_text(path: &Path) -> Result<String, Ns3Error> {
+    std::fs::read_to_string(path)
+        .map_err(|why| Ns3Error::Unreadable { file: path.display().to_string().into(), why: why.to_string().into() })
+}
+
+/// One token and where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Token<'a> {
+    pub(super) line: usize,
+    pub(super) text: &'a str,
+}
+
+/// The tokens still to come.
+#[derive(Debug, Clone)]
+pub(super) struct Tokens<'a> {
+    file: &'a str,
+    lines: std::iter::Enumerate<std::str::Lines<'a>>,
+    words: std::str::SplitWhitespace<'a>,
+    line: usize,
+}
+
+impl<'a> Tokens<'a> {
+    pub(super) fn new(text: &'a str, file: &'a str) -> Self {
+        Self { file, lines: text.lines().enumerate(), words: "".split_whitespace(), line: 1 }
+    }
+
+    /// The next token, if there is one.
+    pub(super) fn next(&mut self) -> Option<Token<'a>> {
+        loop {
+            if let Some(text) = self.words.next() {
+                return Some(Token { line: self.line, text });
+            }
+            let (index, line) = self.lines.next()?;
+            self.line = index + 1;
+            self.words = line.split_whitespace();
+        }
+    }
+
+    /// The next token, which stands for `field`; `allowed` says how much should follow.
+    pub(super) fn want(&mut self, field: impl Display, allowed: impl Display) -> Result<Token<'a>, Ns3Error> {
+        self.next().ok_or_else(|| Ns3Error::Truncated {
+            file: self.file.into(),
+            line: self.line,
+            field: field.to_string().into(),
+            allowed: allowed.to_string().into(),
+        })
+    }
+
+    /// The next token as a number from `least` to `most`.
+    pub(super) fn number<T: FromStr + PartialOrd + Display>(
+        &mut self,
+        field: &str,
+        (least, most): (T, T),
+        rows: impl Display,
+    ) -> Result<T, Ns3Error> {
+        let token = self.want(field, rows)?;
+        match token.text.parse() {
+            Ok(value) if digits(token.text) && value >= least && value <= most => Ok(value),
+            _ => Err(self.wrong(token, field, format!("an integer from {least} to {most}"))),
+        }
+    }
+
+    /// Nothing may follow any more.
+    pub(super) fn end(&mut self, allowed: impl Display) -> Result<(), Ns3Error> {
+        match self.next() {
+            None => Ok(()),
+            Some(token) => Err(Ns3Error::Trailing {
+                file: self.file.into(),
+                line: token.line,
+                value: token.text.into(),
+                allowed: allowed.to_string().into(),
+            }),
+        }
+    }
+
+    /// The error of a token that is not what `field` asks for.
+    pub(super) fn wrong(&self, token: Token<'_>, field: impl Display, allowed: impl Display) -> Ns3Error {
+        Ns3Error::Value {
+            file: self.file.into(),
+            line: token.line,
+            field: field.to_string().into(),
+            value: token.text.into(),
+            allowed: allowed.to_string().into(),
+            nearest: None,
+        }
+    }
+
+    /// The name of the file.
+    pub(super) fn file(&self) -> &'a str {
+        self.file
+    }
+}
+
+/// Only decimal digits: `parse` alone would take a sign too.
+pub(super) fn digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_know_their_lines() {
+        let mut tokens = Tokens::new("\n 1  2\r\n\t\n3", "t.txt");
+        let mut seen = Vec::new();
+        while let Some(token) = tokens.next() {
+            seen.push((token.line, token.text));
+        }
+        assert_eq!(seen, [(2, "1"), (2, "2"), (4, "3")]);
+        assert_eq!(
+            tokens.want("the size", "4 flows").unwrap_err().to_string(),
+            "t.txt:4: the file ends where the size should follow; allowed: 4 flows"
+        );
+    }
+
+    #[test]
+    fn numbers_are_digits_within_limits() {
+        let number = |text| Tokens::new(text, "t.txt").number::<u32>("the size", (1, 10), "1");
+        assert_eq!(number("10"), Ok(10));
+        for wrong in ["0", "11", "+1", "-1", "1.0", "x", "99999999999"] {
+            let message = number(wrong).unwrap_err().to_string();
+            assert_eq!(message, format!("t.txt:1: the size is `{wrong}`; allowed: an integer from 1 to 10"));
+        }
+    }
+}

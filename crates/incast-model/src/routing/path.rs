@@ -1,0 +1,36 @@
+//! The path that one flow takes.
+
+use super::{EcmpHash, FlowKey, Routes};
+use crate::fabric::{Fabric, HostId, NodeId, PortId};
+
+/// The ports by which packets of `key` leave each node on their way from `src` to `dst`, the sending host's first.
+///
+/// Every node picks next hop `hash mod n` of its n equal-cost ones. ACKs take the path of the reversed key, which may
+/// be another one.
+pub fn path(
+    fabric: &Fabric,
+    routes: &Routes,
+    (hash, seed): (EcmpHash, u64),
+    key: FlowKey,
+    src: HostId,
+    dst: HostId,
+) -> Vec<PortId> {
+    let (mut node, end) = (fabric.hosts()[src.index()], fabric.hosts()[dst.index()]);
+    let mut ports = Vec::new();
+    while node != end {
+        let hops = routes.next_hops(node, dst);
+        let port = match hops {
+            [only] => *only,
+            _ => hops[hash.hash(key, node.0, seed) as usize % hops.len()],
+        };
+        ports.push(port);
+        node = fabric.neighbour(port);
+    }
+    ports
+}
+
+/// The nodes of a path given by its ports, both ends included.
+pub fn nodes_of(fabric: &Fabric, path: &[PortId]) -> Vec<NodeId> {
+    let first = path.first().map(|&port| fabric.port(port).node);
+    first.into_iter().chain(path.iter().map(|&port| fabric.neighbour(port))).collect()
+}

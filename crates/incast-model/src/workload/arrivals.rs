@@ -1,0 +1,140 @@
+//! Poisson arrivals: the times at which a host starts flows, and the rate that a load stands for.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::cdf::SizeCdf;
+use super::entry::{Collector, Entry};
+use super::error::WorkloadError;
+use crate::fabric::HostId;
+use crate::rng::{Stream, unit};
+use crate::units::Time;
+
+/// Which bytes a load counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LoadOf {
+    /// Payload only, as the HPCC evaluation defines load: 70 % load is more than 70 % of the wire.
+    #[default]
+    Payload,
+    /// Payload and headers.
+    Wire,
+}
+
+/// The time in which arrivals fall: from `start`, before `end`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Window {
+    /// Begin.
+    pub(super) start: Time,
+    /// End, not included.
+    pub(super) end: Time,
+}
+
+impl Window {
+    /// Its length in picoseconds.
+    pub(super) fn length(self) -> f64 {
+        (self.end - self.start).0 as f64
+    }
+}
+
+/// Mean time between flows, in picoseconds, that offers `load` of `bit_per_s` with flows of `bytes` on average.
+pub(super) fn mean_gap(bytes: f64, load: f64, bit_per_s: f64) -> f64 {
+    bytes * 8.0 / (load * bit_per_s) * 1e12
+}
+
+/// Times of a Poisson process: gaps are exponential and rounded to picoseconds.
+#[derive(Debug)]
+pub(super) struct Arrivals {
+    now: u64,
+    end: u64,
+    mean: f64,
+}
+
+impl Arrivals {
+    /// With a gap of `mean` picoseconds on average.
+    pub(super) fn new(window: Window, mean: f64) -> Self {
+        Self { now: window.start.0, end: window.end.0, mean }
+    }
+
+    /// The next one, or `None` at the end of the window.
+    pub(super) fn next(&mut self, rng: &mut Stream) -> Option<Time> {
+        // libm, not std: the logarithm must be the same to the last bit on every machine.
+        let gap = -libm::log(1.0 - unit(rng)) * self.mean;
+        self.now = self.now.saturating_add(gap.round() as u64);
+        (self.now < self.end).then_some(Time(self.now))
+    }
+}
+
+/// Adds the flows of one host: Poisson arrivals in `window`, sizes from `sizes`, destinations from `to`.
+///
+/// The host has a stream of its own, and every flow takes the same number of draws from it. So the k-th flow of a host
+/// keeps its size and destination when the load changes: runs at two loads are paired.
+pub(super) fn poisson_flows(
+    entry: &Entry<'_>,
+    out: &mut Collector,
+    src: HostId,
+    (window, mean): (Window, f64),
+    sizes: &SizeCdf,
+    mut to: impl FnMut(&mut Stream) -> HostId,
+) -> Result<(), WorkloadError> {
+    let mut rng = entry.stream("arrivals", src.0.into());
+    let mut arrivals = Arrivals::new(window, mean);
+    while let Some(start) = arrivals.next(&mut rng) {
+        let size = sizes.sample(unit(&mut rng));
+        let dst = to(&mut rng);
+        out.push(entry.flow(src, dst, size, start))?;
+    }
+    Ok(())
+}
+
+/// A uniform index below `n`.
+pub(super) fn pick(rng: &mut Stream, n: usize) -> usize {
+    (unit(rng) * n as f64) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::stream;
+
+    fn gaps(n: usize, mean: f64) -> Vec<f64> {
+        let mut rng = stream(5, "test/arrivals", 0);
+        let mut arrivals = Arrivals::new(Window { start: Time::ZERO, end: Time::MAX }, mean);
+        let mut last = 0;
+        let mut next = || {
+            let now = arrivals.next(&mut rng).unwrap().0;
+            (now - std::mem::replace(&mut last, now)) as f64
+        };
+        (0..n).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn gaps_are_exponential() {
+        let gaps = gaps(1_000_000, 1e8);
+        let mean = gaps.iter().sum::<f64>() / 1e6;
+        let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / 1e6;
+        assert!((mean / 1e8 - 1.0).abs() < 0.005, "mean {mean}");
+        // An exponential law's standard deviation is its mean.
+        assert!((variance.sqrt() / mean - 1.0).abs() < 0.01, "coefficient of variation {}", variance.sqrt() / mean);
+        // ... and its share beyond the mean is 1/e.
+        let beyond = gaps.iter().filter(|&&gap| gap > 1e8).count() as f64 / 1e6;
+        assert!((beyond - (-1f64).exp()).abs() < 0.002, "{beyond}");
+    }
+
+    #[test]
+    fn arrivals_stay_within_the_window() {
+        let window = Window { start: Time::us(5), end: Time::us(7) };
+        let mut rng = stream(5, "test/arrivals", 1);
+        let mut arrivals = Arrivals::new(window, 1e4);
+        let times: Vec<Time> = std::iter::from_fn(|| arrivals.next(&mut rng)).collect();
+        assert!(times.iter().all(|&t| t >= window.start && t < window.end) && times.is_sorted());
+        assert!((150..250).contains(&times.len()), "{}", times.len());
+    }
+
+    #[test]
+    fn gap_of_a_load() {
+        // Web search at 30 % of 100 Gb/s: 456.3 us between the flows of a host (HPCC's experiment).
+        assert!((mean_gap(1_711_250.0, 0.3, 100e9) / 1e6 - 456.333).abs() < 0.001);
+        assert!((mean_gap(120_420.75, 0.7, 100e9) / 1e6 - 13.762).abs() < 0.001);
+    }
+}

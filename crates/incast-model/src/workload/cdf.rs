@@ -1,0 +1,215 @@
+//! A distribution of flow sizes as the field writes it: a piecewise-linear cumulative distribution function (CDF).
+
+/// Sizes drawn by inverse transform from a piecewise-linear CDF.
+///
+/// Between two points the size is linear in the cumulative probability. Two points of equal size are a jump (that size
+/// has the probability between them); a first point above 0 is an atom at its size. Flow sizes are whole bytes: a draw
+/// is rounded down, and is at least 1 B. This is the rule of the HPCC authors' traffic generator (repository
+/// alibaba-edu/High-Precision-Congestion-Control, commit 9f4be2a, `traffic_gen/custom_rand.py`).
+#[derive(Debug, Clone, PartialEq)]
+pub struct SizeCdf {
+    points: Vec<Point>,
+}
+
+/// One corner of the curve.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Point {
+    bytes: f64,
+    /// Probability of a size up to `bytes`, 0 to 1.
+    cdf: f64,
+}
+
+/// Which number of which point breaks the rules of a CDF.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PointError {
+    /// Its number, from 0.
+    pub(super) point: usize,
+    /// The bad number.
+    pub(super) part: Part,
+    /// What it may be.
+    pub(super) allowed: String,
+}
+
+/// The two numbers of a point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// The size.
+    Bytes,
+    /// The cumulative percentage.
+    Percent,
+}
+
+impl SizeCdf {
+    /// From (bytes, cumulative percent) pairs: neither ever falls, percentages end at 100.
+    pub(super) fn from_percent(points: &[(f64, f64)]) -> Result<Self, PointError> {
+        let error = |point, part, allowed: &str| Err(PointError { point, part, allowed: allowed.into() });
+        let mut last = (0.0, 0.0);
+        for (number, &(bytes, percent)) in points.iter().enumerate() {
+            if !bytes.is_finite() || bytes < 0.0 {
+                return error(number, Part::Bytes, "a size of 0 B or more");
+            }
+            if bytes < last.0 {
+                return error(number, Part::Bytes, &format!("at least the size before it, {} B", last.0));
+            }
+            if !(0.0..=100.0).contains(&percent) {
+                return error(number, Part::Percent, "a cumulative percentage, 0 to 100");
+            }
+            if percent < last.1 {
+                return error(number, Part::Percent, &format!("at least the percentage before it, {}", last.1));
+            }
+            last = (bytes, percent);
+        }
+        let end = points.len().saturating_sub(1);
+        if last.1 != 100.0 {
+            return error(end, Part::Percent, "100 at the last point");
+        }
+        if last.0 < 1.0 {
+            return error(end, Part::Bytes, "at least 1 B at the last point");
+        }
+        Ok(Self::of_table(points))
+    }
+
+    /// From points that are known to follow the rules: those of the tables, which are tested to.
+    pub(super) fn of_table(points: &[(f64, f64)]) -> Self {
+        Self { points: points.iter().map(|&(bytes, percent)| Point { bytes, cdf: percent / 100.0 }).collect() }
+    }
+
+    /// Every flow has this size.
+    pub(super) fn fixed(bytes: u64) -> Self {
+        Self { points: vec![Point { bytes: bytes as f64, cdf: 1.0 }] }
+    }
+
+    /// Every size from `min` up to `max` is equally likely.
+    pub(super) fn uniform(min: u64, max: u64) -> Self {
+        Self { points: vec![Point { bytes: min as f64, cdf: 0.0 }, Point { bytes: max as f64, cdf: 1.0 }] }
+    }
+
+    /// Mean in bytes under linear interpolation: the figure that turns a load into a rate of arrivals.
+    pub fn mean(&self) -> f64 {
+        let first = self.points[0];
+        let pieces = self.points.windows(2).map(|p| (p[1].cdf - p[0].cdf) * (p[0].bytes + p[1].bytes) / 2.0);
+        first.bytes * first.cdf + pieces.sum::<f64>()
+    }
+
+    /// The size below which a share `p` (0 to 1) of the flows lies, before rounding to whole bytes.
+    pub fn quantile(&self, p: f64) -> f64 {
+        let next = self.points.partition_point(|point| point.cdf < p);
+        match next {
+            0 => self.points[0].bytes,
+            n if n == self.points.len() => self.points[n - 1].bytes,
+            n => {
+                let (a, b) = (self.points[n - 1], self.points[n]);
+                a.bytes + (b.bytes - a.bytes) * (p - a.cdf) / (b.cdf - a.cdf)
+            }
+        }
+    }
+
+    /// Share of the flows with a size up to `bytes`, before rounding to whole bytes.
+    pub fn cdf(&self, bytes: f64) -> f64 {
+        let next = self.points.partition_point(|point| point.bytes <= bytes);
+        match next {
+            0 => 0.0,
+            n if n == self.points.len() => 1.0,
+            n => {
+                let (a, b) = (self.points[n - 1], self.points[n]);
+                a.cdf + (b.cdf - a.cdf) * (bytes - a.bytes) / (b.bytes - a.bytes)
+            }
+        }
+    }
+
+    /// The size that a uniform `u` in [0, 1) draws: whole bytes, at least 1.
+    pub fn sample(&self, u: f64) -> u64 {
+        (self.quantile(u) as u64).max(1)
+    }
+
+    /// The corners of the curve: bytes and cumulative probability, 0 to 1.
+    pub fn points(&self) -> impl ExactSizeIterator<Item = (f64, f64)> + '_ {
+        self.points.iter().map(|point| (point.bytes, point.cdf))
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::rng::{stream, unit};
+
+    /// Largest distance between the empirical distribution of `n` draws and `cdf`. A draw of k whole bytes stands for
+    /// any size in [k, k + 1), so the empirical curve at k is held against the probability of sizes below k + 1.
+    pub(in crate::workload) fn ks_distance(cdf: &SizeCdf, n: usize, seed: u64) -> f64 {
+        let mut rng = stream(seed, "test/sizes", 0);
+        let mut draws: Vec<u64> = (0..n).map(|_| cdf.sample(unit(&mut rng))).collect();
+        draws.sort_unstable();
+        let below = |bytes: u64| cdf.cdf((bytes as f64).next_down());
+        let mut worst = 0.0f64;
+        for group in draws.chunk_by(|a, b| a == b) {
+            let through = draws.partition_point(|&x| x <= group[0]);
+            let before = through - group.len();
+            // Nothing is drawn between 0 B and 1 B, and the law at 1 B includes what is rounded up to it.
+            let law_before = if group[0] == 1 { 0.0 } else { below(group[0]) };
+            worst = worst.max((before as f64 / n as f64 - law_before).abs());
+            worst = worst.max((through as f64 / n as f64 - below(group[0] + 1)).abs());
+        }
+        worst
+    }
+
+    #[test]
+    fn jumps_and_first_atoms_have_their_probability() {
+        // 25 % atom at 100 B, linear to 200 B at 50 %, jump at 200 B to 90 %, linear to 1000 B.
+        let cdf = SizeCdf::from_percent(&[(100.0, 25.0), (200.0, 50.0), (200.0, 90.0), (1000.0, 100.0)]).unwrap();
+        for (u, bytes) in [(0.0, 100), (0.25, 100), (0.375, 150), (0.5, 200), (0.7, 200), (0.9, 200)] {
+            assert_eq!(cdf.sample(u), bytes, "u = {u}");
+        }
+        assert!((cdf.quantile(0.95) - 600.0).abs() < 1e-9);
+        for (bytes, share) in [(99.0, 0.0), (100.0, 0.25), (150.0, 0.375), (200.0, 0.9), (600.0, 0.95), (1000.0, 1.0)] {
+            assert!((cdf.cdf(bytes) - share).abs() < 1e-12, "{bytes} B");
+        }
+        let mean = 0.25 * 100.0 + 0.25 * 150.0 + 0.4 * 200.0 + 0.1 * 600.0;
+        assert!((cdf.mean() - mean).abs() < 1e-9);
+        let d = ks_distance(&cdf, 1_000_000, 3);
+        assert!(d < 0.002, "{d}");
+    }
+
+    #[test]
+    fn every_flow_has_at_least_one_byte() {
+        let cdf = SizeCdf::from_percent(&[(0.0, 0.0), (4.0, 100.0)]).unwrap();
+        assert_eq!([0.0, 0.2, 0.3, 0.5, 0.99].map(|u| cdf.sample(u)), [1, 1, 1, 2, 3]);
+        assert!(ks_distance(&cdf, 1_000_000, 1) < 0.002);
+    }
+
+    #[test]
+    fn a_step_without_probability_is_never_drawn() {
+        let cdf = SizeCdf::from_percent(&[(0.0, 0.0), (10.0, 50.0), (1000.0, 50.0), (2000.0, 100.0)]).unwrap();
+        assert_eq!(cdf.sample(0.5), 10);
+        assert!(cdf.sample(0.5001) >= 1000);
+        assert_eq!(cdf.cdf(500.0), 0.5);
+    }
+
+    #[test]
+    fn fixed_and_uniform() {
+        assert_eq!(SizeCdf::fixed(500_000).sample(0.7), 500_000);
+        assert_eq!(SizeCdf::fixed(500_000).mean(), 500_000.0);
+        let uniform = SizeCdf::uniform(1000, 3000);
+        assert_eq!(uniform.mean(), 2000.0);
+        assert_eq!(uniform.sample(0.25), 1500);
+        assert!(ks_distance(&uniform, 1_000_000, 5) < 0.002);
+    }
+
+    #[test]
+    fn bad_curves_name_the_point_and_the_number() {
+        let why = |points: &[(f64, f64)]| {
+            let error = SizeCdf::from_percent(points).unwrap_err();
+            (error.point, error.part, error.allowed)
+        };
+        assert_eq!(why(&[]), (0, Part::Percent, "100 at the last point".into()));
+        assert_eq!(why(&[(0.0, 0.0), (10.0, 99.0)]), (1, Part::Percent, "100 at the last point".into()));
+        assert_eq!(why(&[(0.0, 0.0), (0.0, 100.0)]), (1, Part::Bytes, "at least 1 B at the last point".into()));
+        assert_eq!(why(&[(20.0, 0.0), (10.0, 100.0)]), (1, Part::Bytes, "at least the size before it, 20 B".into()));
+        assert_eq!(
+            why(&[(1.0, 60.0), (2.0, 50.0), (3.0, 100.0)]),
+            (1, Part::Percent, "at least the percentage before it, 60".into())
+        );
+        assert_eq!(why(&[(1.0, 101.0)]).1, Part::Percent);
+        assert_eq!(why(&[(1.0, f64::NAN)]).1, Part::Percent);
+        assert_eq!(why(&[(-1.0, 100.0)]).1, Part::Bytes);
+    }
+}

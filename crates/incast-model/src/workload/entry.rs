@@ -1,0 +1,236 @@
+//! What every pattern has at hand while it makes flows: its entry's common fields, the fabric, and the checks they
+//! share.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::arrivals::Window;
+use super::error::WorkloadError;
+use super::hosts::HostSet;
+use crate::fabric::{Fabric, HostId, NodeId};
+use crate::flow::{Flow, FlowSet};
+use crate::rng::{Stream, stream};
+use crate::units::{Bytes, Time};
+
+/// A way of making flows. To add one: a file with its parameters and this trait, a field and a line in `spec.rs`, and a
+/// line in `describe.rs`.
+pub(super) trait Pattern {
+    /// Checks the parameters against the fabric and adds the flows to `out`.
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError>;
+
+    /// The largest load that the pattern puts on a link by itself, with the field that sets it.
+    fn load(&self, _fabric: &Fabric) -> Option<(&'static str, f64)> {
+        None
+    }
+}
+
+/// One workload entry on its way to flows.
+pub(super) struct Entry<'a> {
+    /// Path of the pattern, such as `workload[1].poisson`.
+    pub(super) path: String,
+    /// Hosts and links.
+    pub(super) fabric: &'a Fabric,
+    /// Folder that relative paths start at.
+    pub(super) base_dir: &'a Path,
+    /// End of the simulation, if set.
+    pub(super) horizon: Option<Time>,
+    /// Start of the entry.
+    pub(super) start: Time,
+    /// Traffic class of its flows.
+    pub(super) priority: u8,
+    /// Its tag: the one given, or the pattern's name.
+    pub(super) tag: u16,
+    /// Whether the tag is given.
+    pub(super) tagged: bool,
+    /// Seed of the run.
+    pub(super) seed: u64,
+    /// Name of its random streams: no other entry has it.
+    pub(super) stream: String,
+}
+
+impl Entry<'_> {
+    /// Path of a field of the pattern.
+    pub(super) fn field(&self, name: &str) -> String {
+        format!("{}.{name}", self.path)
+    }
+
+    /// `name` holds `value`, which is none of what is `allowed`.
+    pub(super) fn refuse(
+        &self,
+        name: &str,
+        value: impl std::fmt::Display,
+        allowed: impl Into<String>,
+    ) -> WorkloadError {
+        WorkloadError::field(self.field(name), value, allowed)
+    }
+
+    /// The random stream of one actor for one purpose of this entry.
+    pub(super) fn stream(&self, purpose: &str, actor: u64) -> Stream {
+        stream(self.seed, &format!("workload/{}/{purpose}", self.stream), actor)
+    }
+
+    /// Number of hosts of the fabric.
+    pub(super) fn host_count(&self) -> u32 {
+        self.fabric.hosts().len() as u32
+    }
+
+    /// The hosts of an optional set; all of them if it is not given.
+    pub(super) fn hosts(&self, set: Option<&HostSet>) -> Result<Vec<HostId>, WorkloadError> {
+        members(self.fabric, set, &self.field("hosts"))
+    }
+
+    /// The same, where fewer than two make no sense.
+    pub(super) fn pairs_of(&self, set: Option<&HostSet>) -> Result<Vec<HostId>, WorkloadError> {
+        let hosts = self.hosts(set)?;
+        if hosts.len() < 2 {
+            return Err(self.refuse("hosts", format!("{} host(s)", hosts.len()), "at least 2 hosts"));
+        }
+        Ok(hosts)
+    }
+
+    /// Whether a field names a host of the fabric.
+    pub(super) fn host(&self, name: &str, host: u32) -> Result<HostId, WorkloadError> {
+        if host < self.host_count() {
+            return Ok(HostId(host));
+        }
+        Err(self.refuse(name, host, host_numbers(self.host_count())))
+    }
+
+    /// Rate of all links of a host, in bit/s.
+    pub(super) fn capacity(&self, host: HostId) -> f64 {
+        capacity(self.fabric, host)
+    }
+
+    /// Refuses loads that are no load at all.
+    pub(super) fn load(&self, load: f64) -> Result<f64, WorkloadError> {
+        if load.is_finite() && load > 0.0 {
+            return Ok(load);
+        }
+        Err(self.refuse("load", load, "a fraction of the link rate, more than 0, such as 0.3"))
+    }
+
+    /// The time in which a pattern that lasts `duration` makes flows.
+    pub(super) fn window(&self, duration: Option<Time>) -> Result<Window, WorkloadError> {
+        const ALLOWED: &str = "a time of more than 0, such as \"10ms\"";
+        match duration {
+            None => Err(self.refuse("duration", "(not set)", ALLOWED)),
+            Some(Time::ZERO) => Err(self.refuse("duration", Time::ZERO, ALLOWED)),
+            Some(duration) => Ok(Window { start: self.start, end: self.after("duration", duration)? }),
+        }
+    }
+
+    /// `offset` after the entry's start.
+    pub(super) fn after(&self, name: &str, offset: Time) -> Result<Time, WorkloadError> {
+        let sum = self.start.0.checked_add(offset.0).map(Time);
+        sum.ok_or_else(|| self.refuse(name, offset, format!("at most {}", Time::MAX.saturating_sub(self.start))))
+    }
+
+    /// Refuses a field that asks for more flows than can be numbered, before any of them is made.
+    pub(super) fn expect(&self, name: &str, value: impl std::fmt::Display, flows: f64) -> Result<(), WorkloadError> {
+        if flows <= f64::from(MAX_FLOWS) {
+            return Ok(());
+        }
+        Err(self.refuse(name, value, format!("small enough for {MAX_FLOWS} flows; this asks for about {flows:.3e}")))
+    }
+
+    /// A flow with the entry's common fields.
+    pub(super) fn flow(&self, src: HostId, dst: HostId, size: u64, start: Time) -> Flow {
+        Flow {
+            src,
+            dst,
+            size: Bytes(size),
+            start,
+            priority: self.priority,
+            tag: self.tag,
+            sport: UNASSIGNED,
+            dport: DPORT,
+            path: None,
+        }
+    }
+}
+
+/// The hosts of an optional set, set in `field`; all of the fabric's if it is not given.
+pub(super) fn members(fabric: &Fabric, set: Option<&HostSet>, field: &str) -> Result<Vec<HostId>, WorkloadError> {
+    let count = fabric.hosts().len() as u32;
+    set.map_or_else(|| Ok((0..count).map(HostId).collect()), |set| set.hosts(field, count))
+}
+
+/// Rate of all links of a host, in bit/s.
+pub(super) fn capacity(fabric: &Fabric, host: HostId) -> f64 {
+    fabric.ports_of(fabric.hosts()[host.index()]).map(|port| fabric.rate(port).0 as f64).sum()
+}
+
+/// Source port of a flow that gets its own when all flows are known. Nobody can send from port 0 (RFC 6335, sec. 6).
+pub(super) const UNASSIGNED: u16 = 0;
+
+/// Destination port where none is given, as in the HPCC authors' traffic generator.
+const DPORT: u16 = 100;
+
+/// Flows are numbered with 32 bits.
+const MAX_FLOWS: u32 = u32::MAX;
+
+/// Which host numbers there are, for messages.
+pub(super) fn host_numbers(count: u32) -> String {
+    format!("a host of this fabric, 0 to {}", count - 1)
+}
+
+/// Whether a name can be a tag: it must survive a CSV file without quotes.
+pub(super) fn is_tag(name: &str) -> bool {
+    !name.is_empty() && name == name.trim() && !name.contains(|c: char| c.is_control() || c == ',' || c == '"')
+}
+
+/// What [`is_tag`] allows, for messages.
+pub(super) const TAG_RULE: &str = "a name without commas, quotes, line breaks, or blanks at its ends";
+
+/// The flows made so far.
+#[derive(Default)]
+pub(super) struct Collector {
+    set: FlowSet,
+    tags: HashMap<String, u16>,
+}
+
+impl Collector {
+    /// Adds a flow.
+    pub(super) fn push(&mut self, flow: Flow) -> Result<(), WorkloadError> {
+        if self.set.flows.len() >= MAX_FLOWS as usize {
+            return Err(WorkloadError::field("workload", "more flows", format!("at most {MAX_FLOWS} flows in all")));
+        }
+        self.set.flows.push(flow);
+        Ok(())
+    }
+
+    /// The number of a tag, new or not; `None` when there are too many.
+    pub(super) fn tag(&mut self, name: &str) -> Option<u16> {
+        if let Some(&tag) = self.tags.get(name) {
+            return Some(tag);
+        }
+        let tag = u16::try_from(self.set.tags.len()).ok()?;
+        self.set.tags.push(name.to_owned());
+        self.tags.insert(name.to_owned(), tag);
+        Some(tag)
+    }
+
+    /// The number of an explicit path.
+    pub(super) fn path(&mut self, path: Vec<NodeId>) -> u32 {
+        self.set.paths.push(path);
+        self.set.paths.len() as u32 - 1
+    }
+
+    /// All of them in order of start, with the tags that they use.
+    pub(super) fn finish(mut self) -> FlowSet {
+        let mut used = vec![false; self.set.tags.len()];
+        self.set.flows.iter().for_each(|flow| used[usize::from(flow.tag)] = true);
+        // Where files bring tags of their own, nothing may be left for the entry's.
+        let mut kept = 0u32;
+        let mut number = Vec::with_capacity(used.len());
+        for &used in &used {
+            number.push(kept as u16);
+            kept += u32::from(used);
+        }
+        self.set.flows.iter_mut().for_each(|flow| flow.tag = number[usize::from(flow.tag)]);
+        let mut used = used.into_iter();
+        self.set.tags.retain(|_| used.next() == Some(true));
+        self.set.flows.sort_by_key(|flow| flow.start);
+        self.set
+    }
+}

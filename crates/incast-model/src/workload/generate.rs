@@ -1,0 +1,263 @@
+//! From workload entries to flows.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::Path;
+
+use super::entry::{Collector, Entry, TAG_RULE, UNASSIGNED, is_tag};
+use super::error::WorkloadError;
+use super::list::check_priority;
+use super::spec::WorkloadSpec;
+use crate::fabric::Fabric;
+use crate::flow::FlowSet;
+use crate::units::Time;
+
+/// All flows of a workload, sorted by start; flows that start together keep the order of their entries.
+///
+/// Relative paths start at `base_dir`; `horizon` is the end of the simulation, if it has one. Equal arguments give
+/// equal flows on every machine. Each entry draws from random streams named after its tag (and its number among the
+/// entries of that tag), one for each sending host: another entry changes none of its hosts, sizes and times.
+///
+/// A flow without a source port gets 10000 plus the number of earlier flows, of any entry, between its two hosts (after
+/// 65535 comes 10000 again), as in the HPCC authors' simulator.
+pub fn generate(
+    specs: &[WorkloadSpec],
+    fabric: &Fabric,
+    base_dir: &Path,
+    seed: u64,
+    horizon: Option<Time>,
+) -> Result<FlowSet, WorkloadError> {
+    let mut out = Collector::default();
+    let mut same_tag: HashMap<&str, u32> = HashMap::new();
+    for (index, spec) in specs.iter().enumerate() {
+        let path = format!("workload[{index}]");
+        let (name, pattern) = spec.pattern(&path)?;
+        let tag_name = spec.tag.as_deref().unwrap_or(name);
+        let field = |name: &str| format!("{path}.{name}");
+        if !is_tag(tag_name) {
+            return Err(WorkloadError::field(field("tag"), format!("\"{tag_name}\""), TAG_RULE));
+        }
+        if let Some(horizon) = horizon.filter(|&horizon| spec.start >= horizon) {
+            let allowed = format!("before the end of the simulation at {horizon}");
+            return Err(WorkloadError::field(field("start"), spec.start, allowed));
+        }
+        let too_many = || WorkloadError::field(field("tag"), tag_name, "one of at most 65536 tags");
+        let tag = out.tag(tag_name).ok_or_else(too_many)?;
+        let nth = same_tag.entry(tag_name).or_default();
+        let entry = Entry {
+            path: field(name),
+            fabric,
+            base_dir,
+            horizon,
+            start: spec.start,
+            priority: check_priority(&field("priority"), spec.priority)?,
+            tag,
+            tagged: spec.tag.is_some(),
+            seed,
+            stream: format!("{tag_name}/{nth}"),
+        };
+        *nth += 1;
+        pattern.generate(&entry, &mut out)?;
+    }
+    let mut set = out.finish();
+    number_ports(&mut set);
+    Ok(set)
+}
+
+/// First source port handed out.
+const FIRST_PORT: u16 = 10_000;
+
+/// Gives every flow that has none a source port, counted for each pair of hosts in order of start.
+fn number_ports(set: &mut FlowSet) {
+    let mut next: HashMap<(u32, u32), u16> = HashMap::new();
+    for flow in set.flows.iter_mut().filter(|flow| flow.sport == UNASSIGNED) {
+        let port = next.entry((flow.src.0, flow.dst.0)).or_insert(FIRST_PORT);
+        flow.sport = *port;
+        *port = port.checked_add(1).unwrap_or(FIRST_PORT);
+    }
+}
+
+/// Something allowed that a user should check before trusting the results.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkloadWarning {
+    /// Path of the field, such as `workload[0].poisson.load`, or the tag of the flows.
+    pub field: String,
+    /// What to check.
+    pub message: String,
+}
+
+impl fmt::Display for WorkloadWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.field, self.message)
+    }
+}
+
+/// What is doubtful about a workload that [`generate`] made `flows` of: loads above 1, incasts that offer their
+/// receiver more than its link, flows that start after the end of the simulation.
+pub fn warnings(
+    specs: &[WorkloadSpec],
+    fabric: &Fabric,
+    flows: &FlowSet,
+    horizon: Option<Time>,
+) -> Vec<WorkloadWarning> {
+    let mut warnings = Vec::new();
+    for (index, spec) in specs.iter().enumerate() {
+        for (name, pattern) in spec.patterns().into_iter().filter_map(|(name, pattern)| Some((name, pattern?))) {
+            if let Some((field, load)) = pattern.load(fabric).filter(|(_, load)| *load > 1.0) {
+                let message = format!("offers {load:.3} times what the links carry: flows pile up as long as it lasts");
+                warnings.push(WorkloadWarning { field: format!("workload[{index}].{name}.{field}"), message });
+            }
+        }
+    }
+    for (tag, name) in flows.tags.iter().enumerate() {
+        let of_tag = || flows.flows.iter().filter(|flow| usize::from(flow.tag) == tag);
+        let late = of_tag().filter(|flow| horizon.is_some_and(|horizon| flow.start >= horizon)).count();
+        if let Some(horizon) = horizon.filter(|_| late > 0) {
+            let message =
+                format!("{late} of {} flows start after the end of the simulation at {horizon}", of_tag().count());
+            warnings.push(WorkloadWarning { field: format!("tag `{name}`"), message });
+        }
+    }
+    warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{all, pattern, star};
+    use super::*;
+    use crate::flow::Flow;
+    use crate::rng::mix;
+    use crate::units::{Bytes, Rate};
+
+    fn background() -> WorkloadSpec {
+        pattern("poisson", r#"{"load": 0.3, "sizes": "fb_hadoop", "duration": "1ms"}"#)
+    }
+    fn bursts() -> WorkloadSpec {
+        pattern("incast", r#"{"fan_in": 8, "size": "50kB", "load": 0.02, "duration": "1ms"}"#)
+    }
+    fn permutation() -> WorkloadSpec {
+        pattern("permutation", r#"{"size": "websearch"}"#)
+    }
+    fn tagged(set: &FlowSet, tag: &str) -> Vec<(u32, u32, Bytes, Time)> {
+        let tag = set.tags.iter().position(|name| name == tag).unwrap();
+        let of_tag = set.flows.iter().filter(|flow| usize::from(flow.tag) == tag);
+        of_tag.map(|f| (f.src.0, f.dst.0, f.size, f.start)).collect()
+    }
+
+    #[test]
+    fn equal_arguments_give_equal_flows() {
+        let fabric = star(16, Rate::gbps(100));
+        let specs = [background(), bursts(), permutation()];
+        let set = all(&specs, &fabric, 7).unwrap();
+        assert_eq!(set, all(&specs, &fabric, 7).unwrap());
+        assert_ne!(set.flows, all(&specs, &fabric, 8).unwrap().flows);
+        assert!(set.flows.is_sorted_by_key(|flow| flow.start));
+        assert_eq!(set.tags, ["poisson", "incast", "permutation"]);
+    }
+
+    #[test]
+    fn another_entry_changes_nothing() {
+        let fabric = star(16, Rate::gbps(100));
+        let alone = all(&[background()], &fabric, 7).unwrap();
+        let more = all(&[bursts(), permutation(), background()], &fabric, 7).unwrap();
+        assert_eq!(tagged(&alone, "poisson"), tagged(&more, "poisson"));
+        // A second entry of the same tag is another sample, and leaves the first one alone.
+        let twice = all(&[background(), background()], &fabric, 7).unwrap();
+        let (alone, twice) = (tagged(&alone, "poisson"), tagged(&twice, "poisson"));
+        assert!(alone.iter().all(|flow| twice.contains(flow)));
+        let mut starts: Vec<_> = twice.iter().map(|flow| (flow.0, flow.3)).collect();
+        starts.dedup();
+        assert_eq!(starts.len(), twice.len());
+    }
+
+    #[test]
+    fn a_hosts_flows_do_not_depend_on_how_many_hosts_there_are() {
+        let starts = |hosts| {
+            let set = all(&[background()], &star(hosts, Rate::gbps(100)), 7).unwrap();
+            let flows = tagged(&set, "poisson");
+            flows.into_iter().filter(|flow| flow.0 == 3).map(|flow| (flow.2, flow.3)).collect::<Vec<_>>()
+        };
+        assert_eq!(starts(8), starts(32));
+    }
+
+    #[test]
+    fn the_flows_of_a_seed_stay_what_they_are() {
+        // Guards against silent changes of streams, draws or rounding: whoever changes these figures changes every
+        // published result.
+        let set = all(&[background(), bursts(), permutation()], &star(16, Rate::gbps(100)), 1).unwrap();
+        let facts = |f: &Flow| [f.src.0.into(), f.dst.0.into(), f.size.0, f.start.0, f.sport.into(), f.tag.into()];
+        let digest = set.flows.iter().flat_map(facts).fold(0, |digest, fact| mix(digest ^ fact));
+        assert_eq!((set.flows.len(), set.bytes().0, digest), (559, 63_165_862, 9_879_843_181_651_241_336));
+    }
+
+    #[test]
+    fn ports_count_the_flows_of_a_pair_and_wrap() {
+        let one = r#"{"src": 0, "dst": 1, "size": 1}"#;
+        let other = r#"{"src": 1, "dst": 0, "size": 1}"#;
+        let set = all(&[pattern("list", &format!("[{one}, {other}, {one}]"))], &star(2, Rate::gbps(1)), 1).unwrap();
+        assert_eq!(
+            set.flows.iter().map(|f| (f.sport, f.dport)).collect::<Vec<_>>(),
+            [(10000, 100), (10000, 100), (10001, 100)]
+        );
+        let flow = Flow { sport: UNASSIGNED, ..set.flows[0].clone() };
+        let mut many = FlowSet { flows: vec![flow; 55_538], ..FlowSet::default() };
+        number_ports(&mut many);
+        assert_eq!(
+            (many.flows[55_535].sport, many.flows[55_536].sport, many.flows[55_537].sport),
+            (65535, 10000, 10001)
+        );
+    }
+
+    #[test]
+    fn common_fields_are_checked() {
+        let fabric = star(16, Rate::gbps(100));
+        let why = |change: &dyn Fn(&mut WorkloadSpec)| {
+            let mut specs = [bursts(), background()];
+            change(&mut specs[1]);
+            generate(&specs, &fabric, Path::new("."), 1, Some(Time::ms(5))).unwrap_err().to_string()
+        };
+        assert_eq!(why(&|spec| spec.priority = 8), "workload[1].priority = 8: must be a traffic class, 0 to 7");
+        assert_eq!(
+            why(&|spec| spec.start = Time::ms(5)),
+            "workload[1].start = 5ms: must be before the end of the simulation at 5ms"
+        );
+        assert_eq!(
+            why(&|spec| spec.tag = Some("a,b".into())),
+            "workload[1].tag = \"a,b\": must be a name without commas, quotes, line breaks, or blanks at its ends"
+        );
+        assert!(why(&|spec| spec.tag = Some(String::new())).starts_with("workload[1].tag = \"\": must be a name"));
+        let late = r#"[{"src": 0, "dst": 1, "size": 1, "start": "5ms"}]"#;
+        assert_eq!(
+            why(&|spec| *spec = pattern("list", late)),
+            "workload[1].list[0].start = 5ms: must be before the end of the simulation at 5ms, counted from 0ps"
+        );
+        assert!(why(&|spec| spec.poisson.as_mut().unwrap().duration = Time::MAX).contains("small enough for"));
+        let long = |spec: &mut WorkloadSpec| {
+            spec.start = Time(1);
+            spec.poisson.as_mut().unwrap().duration = Time::MAX;
+        };
+        assert!(why(&long).contains("workload[1].poisson.duration = 18446744073709551.615ns: must be at most 184467"));
+    }
+
+    #[test]
+    fn doubtful_workloads_are_flagged() {
+        let fabric = star(16, Rate::gbps(100));
+        let mut specs = [background(), bursts(), permutation()];
+        let flows = all(&specs, &fabric, 1).unwrap();
+        assert_eq!(warnings(&specs, &fabric, &flows, Some(Time::ms(1))), []);
+        specs[0].poisson.as_mut().unwrap().load = 1.2;
+        specs[1].incast.as_mut().unwrap().receiver = Some(3);
+        specs[1].incast.as_mut().unwrap().load = Some(0.1);
+        let messages: Vec<String> =
+            warnings(&specs, &fabric, &flows, Some(Time(1))).iter().map(ToString::to_string).collect();
+        assert_eq!(
+            messages[..2],
+            [
+                "workload[0].poisson.load: offers 1.200 times what the links carry: flows pile up as long as it lasts",
+                "workload[1].incast.load: offers 1.600 times what the links carry: flows pile up as long as it lasts",
+            ]
+        );
+        assert!(messages[2].starts_with("tag `poisson`: ") && messages[2].ends_with(" end of the simulation at 1ps"));
+        assert_eq!(messages.len(), 4);
+    }
+}

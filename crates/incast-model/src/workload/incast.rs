@@ -1,0 +1,236 @@
+//! Incast: many hosts send to one at the same moment.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::arrivals::{Arrivals, Window, mean_gap, pick};
+use super::cdf::SizeCdf;
+use super::entry::{Collector, Entry, Pattern, capacity, members};
+use super::error::WorkloadError;
+use super::hosts::HostSet;
+use super::sizes::SizeSpec;
+use crate::fabric::{Fabric, HostId};
+use crate::rng::unit;
+use crate::units::Time;
+
+/// Events in each of which `fan_in` random distinct hosts start a flow to one receiver at the same instant.
+///
+/// One event at the entry's start, unless `at`, `every` or `load` says otherwise. The HPCC evaluation adds 60-to-1
+/// incasts of 500 kB flows at 2 % of the network's capacity to its background traffic (Li et al., SIGCOMM 2019, sec.
+/// 5.3): `fan_in = 60`, `size = "500kB"`, `load = 0.02`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Incast {
+    /// Senders of an event, at least 1; fewer than the hosts there are.
+    pub fan_in: u32,
+    /// Size of each sender's flow; drawn for each flow where it is a distribution.
+    pub size: SizeSpec,
+    /// The host that receives every event. Default: a random one for each event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receiver: Option<u32>,
+    /// A single event, this long after the entry's start. Default, without `every` and `load`: 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Time>,
+    /// An event at the entry's start and every period after it, for `duration`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<Time>,
+    /// Poisson events for `duration` that offer this fraction of the total link rate of `hosts`, payload only; more
+    /// than 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<f64>,
+    /// Events start within this time of the entry's start. Needed with `every` and `load`, and only there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Time>,
+    /// Hosts that senders and random receivers are drawn from. Default: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<HostSet>,
+}
+
+impl Pattern for Incast {
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+        let sizes = self.size.distribution(&entry.field("size"), entry.base_dir)?;
+        let hosts = entry.hosts(self.hosts.as_ref())?;
+        let receiver = self.receiver.map(|host| entry.host("receiver", host)).transpose()?;
+        self.check_fan_in(entry, &hosts, receiver)?;
+        let times = self.times(entry, &hosts, &sizes)?;
+        // Who takes part and how much each sends have streams of their own: neither moves when the times do.
+        let mut who = entry.stream("hosts", 0);
+        let mut how_much = entry.stream("sizes", 0);
+        let mut senders = hosts.clone();
+        for start in times {
+            let receiver = receiver.unwrap_or_else(|| hosts[pick(&mut who, hosts.len())]);
+            senders.clone_from(&hosts);
+            senders.retain(|&host| host != receiver);
+            // The first steps of a Fisher-Yates shuffle: distinct senders, every choice equally likely.
+            for chosen in 0..self.fan_in as usize {
+                let other = chosen + pick(&mut who, senders.len() - chosen);
+                senders.swap(chosen, other);
+                out.push(entry.flow(senders[chosen], receiver, sizes.sample(unit(&mut how_much)), start))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn load(&self, fabric: &Fabric) -> Option<(&'static str, f64)> {
+        let load = self.load?;
+        // A fixed receiver gets by one link what is a fraction of the rate of all.
+        let receiver = self.receiver.map(HostId).filter(|host| host.index() < fabric.hosts().len());
+        let hosts = members(fabric, self.hosts.as_ref(), "hosts").ok()?;
+        let total: f64 = hosts.iter().map(|&host| capacity(fabric, host)).sum();
+        Some(("load", receiver.map_or(load, |receiver| load * total / capacity(fabric, receiver))))
+    }
+}
+
+impl Incast {
+    fn check_fan_in(&self, entry: &Entry<'_>, hosts: &[HostId], receiver: Option<HostId>) -> Result<(), WorkloadError> {
+        // A random receiver is one of the hosts; a fixed one need not be.
+        let candidates = match receiver {
+            Some(receiver) if !hosts.contains(&receiver) => hosts.len(),
+            _ => hosts.len().saturating_sub(1),
+        };
+        if self.fan_in == 0 || self.fan_in as usize > candidates {
+            let allowed = format!("1 to {candidates}, the hosts other than the receiver");
+            return Err(entry.refuse("fan_in", self.fan_in, allowed));
+        }
+        Ok(())
+    }
+
+    /// When events happen.
+    fn times(&self, entry: &Entry<'_>, hosts: &[HostId], sizes: &SizeCdf) -> Result<Vec<Time>, WorkloadError> {
+        let fan_in = f64::from(self.fan_in);
+        match (self.at, self.every, self.load) {
+            (at, None, None) => match self.duration {
+                None => Ok(vec![entry.after("at", at.unwrap_or_default())?]),
+                Some(duration) => Err(entry.refuse("duration", duration, "left out: there is no every or load")),
+            },
+            (None, Some(every), None) => {
+                if every == Time::ZERO {
+                    return Err(entry.refuse("every", every, "a time of more than 0, such as \"1ms\""));
+                }
+                let window = entry.window(self.duration)?;
+                entry.expect("every", every, window.length() / every.0 as f64 * fan_in)?;
+                Ok(periodic(window, every))
+            }
+            (None, None, Some(load)) => {
+                let window = entry.window(self.duration)?;
+                let capacity: f64 = hosts.iter().map(|&host| entry.capacity(host)).sum();
+                let gap = mean_gap(sizes.mean() * fan_in, entry.load(load)?, capacity);
+                entry.expect("load", load, window.length() / gap * fan_in)?;
+                let mut rng = entry.stream("events", 0);
+                let mut arrivals = Arrivals::new(window, gap);
+                Ok(std::iter::from_fn(|| arrivals.next(&mut rng)).collect())
+            }
+            (at, every, load) => {
+                let given = [("at", at.is_some()), ("every", every.is_some()), ("load", load.is_some())];
+                let given: Vec<&str> = given.iter().filter(|(_, set)| *set).map(|(name, _)| *name).collect();
+                Err(WorkloadError::field(&entry.path, given.join(" and "), "at most one of at, every and load"))
+            }
+        }
+    }
+}
+
+/// The window's begin and every period after it, before its end.
+fn periodic(window: Window, every: Time) -> Vec<Time> {
+    let next = |now: &Time| now.0.checked_add(every.0).map(Time).filter(|&next| next < window.end);
+    std::iter::successors(Some(window.start), next).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::testing::{flows, pattern, refused, star};
+    use crate::flow::FlowSet;
+    use crate::units::{Bytes, Rate, Time};
+
+    /// The flows of each event; checks that its senders are distinct and none of them the receiver.
+    fn events(set: &FlowSet, fan_in: usize) -> Vec<(Time, u32, Vec<u32>)> {
+        let mut events = Vec::new();
+        for event in set.flows.chunks(fan_in) {
+            let senders: BTreeSet<u32> = event.iter().map(|f| f.src.0).collect();
+            assert_eq!(senders.len(), fan_in);
+            assert!(event.iter().all(|f| f.start == event[0].start && f.dst == event[0].dst && f.src != f.dst));
+            events.push((event[0].start, event[0].dst.0, senders.into_iter().collect()));
+        }
+        events
+    }
+
+    #[test]
+    fn one_event_at_the_start() {
+        let mut spec = pattern("incast", r#"{"fan_in": 7, "size": "500kB", "receiver": 3}"#);
+        spec.start = Time::us(4);
+        let set = flows(&star(8, Rate::gbps(100)), &spec, 1);
+        assert_eq!(events(&set, 7), [(Time::us(4), 3, vec![0, 1, 2, 4, 5, 6, 7])]);
+        assert!(set.flows.iter().all(|f| f.size == Bytes(500_000)));
+        spec.incast.as_mut().unwrap().at = Some(Time::us(2));
+        assert_eq!(flows(&star(8, Rate::gbps(100)), &spec, 1).flows[0].start, Time::us(6));
+    }
+
+    #[test]
+    fn periodic_events_with_random_hosts() {
+        let json = r#"{"fan_in": 4, "size": "10kB", "every": "10us", "duration": "1ms"}"#;
+        let set = flows(&star(16, Rate::gbps(100)), &pattern("incast", json), 1);
+        let events = events(&set, 4);
+        assert_eq!(
+            events.iter().map(|e| e.0).collect::<Vec<_>>(),
+            (0..100).map(|n| Time::us(10 * n)).collect::<Vec<_>>()
+        );
+        let receivers: BTreeSet<u32> = events.iter().map(|e| e.1).collect();
+        let senders: BTreeSet<u32> = events.iter().flat_map(|e| e.2.clone()).collect();
+        assert!(receivers.len() > 12 && senders.len() == 16);
+    }
+
+    #[test]
+    fn load_counts_the_payload_of_all_events() {
+        let json = r#"{"fan_in": 60, "size": "500kB", "load": 0.02, "duration": "5s"}"#;
+        let set = flows(&star(320, Rate::gbps(100)), &pattern("incast", json), 1);
+        // Some 13,000 events: a standard error of 0.9 %.
+        let offered = set.bytes().0 as f64 * 8.0 / (5.0 * 320.0 * 100e9);
+        assert!((offered / 0.02 - 1.0).abs() < 0.025, "{offered}");
+        let events = events(&set, 60);
+        let gaps: Vec<f64> = events.windows(2).map(|e| (e[1].0 - e[0].0).seconds()).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+        assert!((variance.sqrt() / mean - 1.0).abs() < 0.03, "coefficient of variation {}", variance.sqrt() / mean);
+    }
+
+    #[test]
+    fn a_fixed_receiver_outside_the_senders() {
+        let json = r#"{"fan_in": 4, "size": "10kB", "receiver": 9, "hosts": "0-3"}"#;
+        let set = flows(&star(16, Rate::gbps(100)), &pattern("incast", json), 1);
+        assert_eq!(events(&set, 4), [(Time::ZERO, 9, vec![0, 1, 2, 3])]);
+    }
+
+    #[test]
+    fn bad_fields_are_named() {
+        let why = |json: &str| refused(&star(8, Rate::gbps(100)), &pattern("incast", json));
+        assert_eq!(
+            why(r#"{"fan_in": 8, "size": "1kB"}"#),
+            "workload[0].incast.fan_in = 8: must be 1 to 7, the hosts other than the receiver"
+        );
+        assert!(why(r#"{"fan_in": 0, "size": "1kB"}"#).starts_with("workload[0].incast.fan_in = 0: must be 1 to 7"));
+        assert!(why(r#"{"fan_in": 4, "size": "1kB", "hosts": "0-3"}"#).contains("must be 1 to 3"));
+        assert_eq!(
+            why(r#"{"fan_in": 4, "size": "1kB", "receiver": 8}"#),
+            "workload[0].incast.receiver = 8: must be a host of this fabric, 0 to 7"
+        );
+        assert_eq!(
+            why(r#"{"fan_in": 4, "size": "1kB", "at": "1us", "load": 0.1}"#),
+            "workload[0].incast = at and load: must be at most one of at, every and load"
+        );
+        assert_eq!(
+            why(r#"{"fan_in": 4, "size": "1kB", "every": "1us"}"#),
+            "workload[0].incast.duration = (not set): must be a time of more than 0, such as \"10ms\""
+        );
+        assert_eq!(
+            why(r#"{"fan_in": 4, "size": "1kB", "duration": "1us"}"#),
+            "workload[0].incast.duration = 1us: must be left out: there is no every or load"
+        );
+        assert!(
+            why(r#"{"fan_in": 4, "size": "1kB", "every": "0s", "duration": "1us"}"#).contains("incast.every = 0ps")
+        );
+        assert!(why(r#"{"fan_in": 4, "size": "1kB", "load": 0, "duration": "1us"}"#).contains("incast.load = 0:"));
+        assert!(why(r#"{"fan_in": 4, "size": "0B"}"#).contains("incast.size = 0B: must be a size of at least 1B"));
+        assert!(why(r#"{"fan_in": 4, "size": 1, "every": "1ps", "duration": "1s"}"#).contains("4294967295 flows"));
+    }
+}

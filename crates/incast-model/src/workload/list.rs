@@ -1,0 +1,165 @@
+//! A fixed list of flows, written out in the scenario.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::entry::{Collector, Entry, Pattern, host_numbers};
+use super::error::WorkloadError;
+use crate::fabric::{HostId, NodeId, NodeKind};
+use crate::units::{Bytes, Time};
+
+/// One flow of a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListedFlow {
+    /// Number of the sending host, from 0.
+    pub src: u32,
+    /// Number of the receiving host, from 0; not the sender.
+    pub dst: u32,
+    /// Payload, at least 1 B.
+    pub size: Bytes,
+    /// Start, counted from the entry's start. Default 0.
+    #[serde(default)]
+    pub start: Time,
+    /// Traffic class, 0 to 7. Default: the entry's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<u8>,
+    /// The path its packets take: names of all nodes from the sending to the receiving host; ACKs come back the same
+    /// way. Default: routing decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<Vec<String>>,
+}
+
+impl Pattern for Vec<ListedFlow> {
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+        if self.is_empty() {
+            return Err(WorkloadError::field(&entry.path, "[]", "at least one flow"));
+        }
+        self.iter().enumerate().try_for_each(|(index, flow)| flow.add(index, entry, out))
+    }
+}
+
+impl ListedFlow {
+    fn add(&self, index: usize, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+        let field = |name: &str| format!("{}[{index}].{name}", entry.path);
+        for (name, host) in [("src", self.src), ("dst", self.dst)] {
+            if host >= entry.host_count() {
+                return Err(WorkloadError::field(field(name), host, host_numbers(entry.host_count())));
+            }
+        }
+        if self.src == self.dst {
+            return Err(WorkloadError::field(field("dst"), self.dst, "another host than src"));
+        }
+        if self.size == Bytes::ZERO {
+            return Err(WorkloadError::field(field("size"), self.size, "at least 1B"));
+        }
+        let start = entry.start.0.checked_add(self.start.0).map(Time);
+        let horizon = entry.horizon.unwrap_or(Time::MAX);
+        let Some(start) = start.filter(|&start| start < horizon) else {
+            let allowed = format!("before the end of the simulation at {horizon}, counted from {}", entry.start);
+            return Err(WorkloadError::field(field("start"), self.start, allowed));
+        };
+        let mut flow = entry.flow(HostId(self.src), HostId(self.dst), self.size.0, start);
+        if let Some(priority) = self.priority {
+            flow.priority = check_priority(&field("priority"), priority)?;
+        }
+        if let Some(path) = &self.path {
+            let nodes = self.nodes(path, &field("path"), entry)?;
+            flow.path = Some(out.path(nodes));
+        }
+        out.push(flow)
+    }
+
+    /// The nodes of an explicit path: known, joined by links, from `src` over switches to `dst`.
+    fn nodes(&self, path: &[String], field: &str, entry: &Entry<'_>) -> Result<Vec<NodeId>, WorkloadError> {
+        let fabric = entry.fabric;
+        let at = |hop: usize| format!("{field}[{hop}]");
+        let names = || fabric.nodes().iter().map(|node| node.name.as_str());
+        let mut nodes: Vec<NodeId> = Vec::with_capacity(path.len());
+        for (hop, name) in path.iter().enumerate() {
+            let Some(node) = names().position(|known| known == name).map(|index| NodeId(index as u32)) else {
+                return Err(WorkloadError::field(at(hop), name, "the name of a node of this fabric").near(names()));
+            };
+            if let Some(&before) = nodes.last()
+                && !fabric.ports_of(before).any(|port| fabric.neighbour(port) == node)
+            {
+                let allowed = format!("a node with a link to {}", fabric.node(before).name);
+                return Err(WorkloadError::field(at(hop), name, allowed));
+            }
+            let inner = hop > 0 && hop + 1 < path.len();
+            if inner && fabric.node(node).kind == NodeKind::Host {
+                return Err(WorkloadError::field(at(hop), name, "a switch: hosts do not forward"));
+            }
+            nodes.push(node);
+        }
+        let ends = [fabric.hosts()[self.src as usize], fabric.hosts()[self.dst as usize]];
+        if nodes.first() != Some(&ends[0]) || nodes.last() != Some(&ends[1]) {
+            let [src, dst] = ends.map(|host| &fabric.node(host).name);
+            let allowed = format!("all nodes from the sender, {src}, to the receiver, {dst}");
+            return Err(WorkloadError::field(field, path.join(" "), allowed));
+        }
+        Ok(nodes)
+    }
+}
+
+/// Refuses traffic classes that Ethernet does not have (IEEE 802.1Q: priorities 0 to 7).
+pub(super) fn check_priority(field: &str, priority: u8) -> Result<u8, WorkloadError> {
+    if priority < 8 { Ok(priority) } else { Err(WorkloadError::field(field, priority, "a traffic class, 0 to 7")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{flows, pattern, refused, star};
+    use super::*;
+    use crate::units::Rate;
+
+    #[test]
+    fn flows_are_as_written() {
+        let mut spec = pattern(
+            "list",
+            r#"[{"src": 0, "dst": 1, "size": "1MB", "start": "3us"},
+                {"src": 2, "dst": 1, "size": 7, "priority": 5, "path": ["h2", "s0", "h1"]}]"#,
+        );
+        spec.start = Time::us(1);
+        let set = flows(&star(4, Rate::gbps(100)), &spec, 1);
+        let [first, second] = set.flows.as_slice() else { panic!("{set:?}") };
+        assert_eq!((first.src.0, first.dst.0, first.start, first.priority), (2, 1, Time::us(1), 5));
+        assert_eq!(set.paths[first.path.unwrap() as usize], [NodeId(2), NodeId(4), NodeId(1)]);
+        assert_eq!((second.size, second.start, second.priority, second.path), (Bytes(1_000_000), Time::us(4), 3, None));
+    }
+
+    #[test]
+    fn bad_flows_are_named() {
+        let why = |json: &str| refused(&star(4, Rate::gbps(100)), &pattern("list", json));
+        let path = |path: &str| why(&format!(r#"[{{"src": 2, "dst": 1, "size": 7, "path": {path}}}]"#));
+        assert_eq!(why("[]"), "workload[0].list = []: must be at least one flow");
+        assert_eq!(
+            why(r#"[{"src": 0, "dst": 1, "size": 1}, {"src": 4, "dst": 1, "size": 1}]"#),
+            "workload[0].list[1].src = 4: must be a host of this fabric, 0 to 3"
+        );
+        assert!(why(r#"[{"src": 0, "dst": 9, "size": 1}]"#).starts_with("workload[0].list[0].dst = 9: "));
+        assert_eq!(
+            why(r#"[{"src": 1, "dst": 1, "size": 1}]"#),
+            "workload[0].list[0].dst = 1: must be another host than src"
+        );
+        assert_eq!(why(r#"[{"src": 0, "dst": 1, "size": 0}]"#), "workload[0].list[0].size = 0B: must be at least 1B");
+        assert_eq!(
+            why(r#"[{"src": 0, "dst": 1, "size": 1, "priority": 8}]"#),
+            "workload[0].list[0].priority = 8: must be a traffic class, 0 to 7"
+        );
+        assert_eq!(
+            path(r#"["h2", "s00", "h1"]"#),
+            "workload[0].list[0].path[1] = s00: must be the name of a node of this fabric; did you mean `s0`?"
+        );
+        assert_eq!(path(r#"["h2", "h1"]"#), "workload[0].list[0].path[1] = h1: must be a node with a link to h2");
+        assert_eq!(
+            path(r#"["h2", "s0", "h3", "s0", "h1"]"#),
+            "workload[0].list[0].path[2] = h3: must be a switch: hosts do not forward"
+        );
+        assert_eq!(
+            path(r#"["h2", "s0"]"#),
+            "workload[0].list[0].path = h2 s0: must be all nodes from the sender, h2, to the receiver, h1"
+        );
+        assert!(path("[]").contains("must be all nodes from the sender"));
+    }
+}

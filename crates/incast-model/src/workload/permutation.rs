@@ -1,0 +1,153 @@
+//! Permutation traffic: every host sends to one other host and receives from one.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::arrivals::{mean_gap, pick, poisson_flows};
+use super::entry::{Collector, Entry, Pattern};
+use super::error::WorkloadError;
+use super::hosts::HostSet;
+use super::sizes::SizeSpec;
+use crate::fabric::Fabric;
+use crate::rng::{Stream, unit};
+use crate::units::Time;
+
+/// A random permutation in which no host sends to itself; every such permutation is equally likely.
+///
+/// One flow a host at the entry's start, or, with `load`, Poisson flows to the same destination for `duration`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Permutation {
+    /// Size of each flow; drawn for each flow where it is a distribution.
+    pub size: SizeSpec,
+    /// Repeats flows as a Poisson process that offers this fraction of the sending host's link rate, payload only; more
+    /// than 0. Default: one flow a host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<f64>,
+    /// Flows start within this time of the entry's start. Needed with `load`, and only there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Time>,
+    /// Hosts that take part, at least 2. Default: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<HostSet>,
+}
+
+impl Pattern for Permutation {
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+        let sizes = self.size.distribution(&entry.field("size"), entry.base_dir)?;
+        let hosts = entry.pairs_of(self.hosts.as_ref())?;
+        let to = derangement(hosts.len(), &mut entry.stream("pairs", 0));
+        let pairs = hosts.iter().zip(to.into_iter().map(|to| hosts[to]));
+        let Some(load) = self.load else {
+            if let Some(duration) = self.duration {
+                return Err(entry.refuse("duration", duration, "left out: there is no load"));
+            }
+            for (&src, dst) in pairs {
+                let size = sizes.sample(unit(&mut entry.stream("arrivals", src.0.into())));
+                out.push(entry.flow(src, dst, size, entry.start))?;
+            }
+            return Ok(());
+        };
+        let load = entry.load(load)?;
+        let window = entry.window(self.duration)?;
+        let gap = |host| mean_gap(sizes.mean(), load, entry.capacity(host));
+        entry.expect("load", load, hosts.iter().map(|&host| window.length() / gap(host)).sum())?;
+        for (&src, dst) in pairs {
+            poisson_flows(entry, out, src, (window, gap(src)), &sizes, |_| dst)?;
+        }
+        Ok(())
+    }
+
+    fn load(&self, _: &Fabric) -> Option<(&'static str, f64)> {
+        self.load.map(|load| ("load", load))
+    }
+}
+
+/// A permutation of 0 to `n` - 1 without a fixed point, `n` at least 2.
+///
+/// Shuffles until there is none: every derangement stays equally likely, and e shuffles do on average.
+fn derangement(n: usize, rng: &mut Stream) -> Vec<usize> {
+    let mut to: Vec<usize> = (0..n).collect();
+    loop {
+        for last in (1..n).rev() {
+            to.swap(last, pick(rng, last + 1));
+        }
+        if to.iter().enumerate().all(|(from, &to)| from != to) {
+            return to;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::super::testing::{flows, pattern, refused, star};
+    use super::*;
+    use crate::rng::stream;
+    use crate::units::Rate;
+
+    proptest! {
+        #[test]
+        fn no_host_sends_to_itself(n in 2usize..200, seed: u64) {
+            let mut to = derangement(n, &mut stream(seed, "test", 0));
+            prop_assert!(to.iter().enumerate().all(|(from, &to)| from != to));
+            to.sort_unstable();
+            prop_assert_eq!(to, (0..n).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn all_derangements_are_equally_likely() {
+        let mut counts: BTreeMap<Vec<usize>, u32> = BTreeMap::new();
+        let mut rng = stream(1, "test", 0);
+        for _ in 0..9000 {
+            *counts.entry(derangement(4, &mut rng)).or_default() += 1;
+        }
+        // There are 9 of them; 1000 each, with a standard deviation of 30.
+        assert_eq!(counts.len(), 9);
+        assert!(counts.values().all(|count| count.abs_diff(1000) < 150), "{counts:?}");
+    }
+
+    #[test]
+    fn one_flow_a_host() {
+        let set = flows(&star(16, Rate::gbps(100)), &pattern("permutation", r#"{"size": "2MB"}"#), 1);
+        let count = |of: fn(&crate::flow::Flow) -> u32| {
+            let mut hosts: Vec<u32> = set.flows.iter().map(of).collect();
+            hosts.sort_unstable();
+            hosts
+        };
+        assert_eq!(count(|f| f.src.0), (0..16).collect::<Vec<_>>());
+        assert_eq!(count(|f| f.dst.0), (0..16).collect::<Vec<_>>());
+        assert!(set.flows.iter().all(|f| f.start == Time::ZERO && f.src != f.dst));
+    }
+
+    #[test]
+    fn repeated_with_a_load() {
+        let json = r#"{"size": "10kB", "load": 0.8, "duration": "10ms"}"#;
+        let set = flows(&star(16, Rate::gbps(100)), &pattern("permutation", json), 1);
+        let offered = set.bytes().0 as f64 * 8.0 / (0.01 * 16.0 * 100e9);
+        assert!((offered / 0.8 - 1.0).abs() < 0.01, "{offered}");
+        let pairs: BTreeMap<u32, u32> = set.flows.iter().map(|f| (f.src.0, f.dst.0)).collect();
+        assert!(set.flows.iter().all(|f| pairs[&f.src.0] == f.dst.0), "destinations stay");
+    }
+
+    #[test]
+    fn bad_fields_are_named() {
+        let why = |json: &str| refused(&star(8, Rate::gbps(100)), &pattern("permutation", json));
+        assert_eq!(
+            why(r#"{"size": "1kB", "duration": "1ms"}"#),
+            "workload[0].permutation.duration = 1ms: must be left out: there is no load"
+        );
+        assert_eq!(
+            why(r#"{"size": "1kB", "load": 0.5}"#),
+            "workload[0].permutation.duration = (not set): must be a time of more than 0, such as \"10ms\""
+        );
+        assert!(why(r#"{"size": "1kB", "load": -1, "duration": "1ms"}"#).contains("permutation.load = -1:"));
+        assert!(why(r#"{"size": "0kB"}"#).contains("permutation.size = 0B:"));
+        assert!(why(r#"{"size": "1kB", "hosts": "7"}"#).contains("must be at least 2 hosts"));
+        assert!(why(r#"{"size": 1, "load": 1, "duration": "1s"}"#).contains("4294967295 flows"));
+    }
+}

@@ -1,0 +1,195 @@
+//! Open-loop Poisson traffic between random hosts: the background load of most evaluations.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::arrivals::{LoadOf, mean_gap, pick, poisson_flows};
+use super::entry::{Collector, Entry, Pattern};
+use super::error::WorkloadError;
+use super::hosts::HostSet;
+use super::sizes::SizeSpec;
+use crate::fabric::Fabric;
+use crate::units::Time;
+
+/// Every host starts flows at random times, to random other hosts, whatever became of the earlier ones.
+///
+/// Gaps between the flows of a host are exponential with mean `8 mean_size / (load × rate)`, where `rate` is that of
+/// the host's own link(s). This is the traffic of the HPCC evaluation (Li et al., SIGCOMM 2019, sec. 5.1), except that
+/// the last flow of each host is kept, which the authors' script leaves out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Poisson {
+    /// Offered traffic as a fraction of the sending host's link rate, more than 0: 0.3 is 30 %. More than 1 is allowed
+    /// and warned about.
+    pub load: f64,
+    /// Which bytes `load` counts: `payload` (default; the HPCC evaluation's definition) or `wire`.
+    #[serde(default)]
+    pub load_of: LoadOf,
+    /// With `load_of = "wire"`: wire bytes for each byte of payload, at least 1. Default 1.048, the 48 B of headers on
+    /// 1000 B of payload of the HPCC evaluation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overhead: Option<f64>,
+    /// Flow sizes.
+    pub sizes: SizeSpec,
+    /// Flows start within this time of the entry's start.
+    pub duration: Time,
+    /// Hosts that send and receive, such as `"0-15"`. Default: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<HostSet>,
+}
+
+/// Wire bytes for each byte of payload: 48 B of headers on 1000 B.
+const OVERHEAD: f64 = 1.048;
+
+impl Pattern for Poisson {
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+        let load = entry.load(self.load)? / self.overhead(entry)?;
+        let sizes = self.sizes.distribution(&entry.field("sizes"), entry.base_dir)?;
+        let window = entry.window(Some(self.duration))?;
+        let hosts = entry.pairs_of(self.hosts.as_ref())?;
+        let gaps: Vec<f64> = hosts.iter().map(|&host| mean_gap(sizes.mean(), load, entry.capacity(host))).collect();
+        let flows = gaps.iter().map(|gap| window.length() / gap).sum();
+        entry.expect("duration", self.duration, flows)?;
+        for (own, (&src, &gap)) in hosts.iter().zip(&gaps).enumerate() {
+            poisson_flows(entry, out, src, (window, gap), &sizes, |rng| {
+                let other = pick(rng, hosts.len() - 1);
+                hosts[other + usize::from(other >= own)]
+            })?;
+        }
+        Ok(())
+    }
+
+    fn load(&self, _: &Fabric) -> Option<(&'static str, f64)> {
+        Some(("load", self.load))
+    }
+}
+
+impl Poisson {
+    /// What the load is divided by to get payload.
+    fn overhead(&self, entry: &Entry<'_>) -> Result<f64, WorkloadError> {
+        match (self.load_of, self.overhead) {
+            (LoadOf::Payload, None) => Ok(1.0),
+            (LoadOf::Payload, Some(given)) => {
+                Err(entry.refuse("overhead", given, "left out, or load_of set to \"wire\""))
+            }
+            (LoadOf::Wire, None) => Ok(OVERHEAD),
+            (LoadOf::Wire, Some(given)) if given.is_finite() && given >= 1.0 => Ok(given),
+            (LoadOf::Wire, Some(given)) => Err(entry.refuse("overhead", given, "at least 1, such as 1.048")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{flows, pattern, refused, star};
+    use crate::units::{Rate, Time};
+
+    #[test]
+    fn offers_the_load_that_was_asked_for() {
+        // The root mean square size is 2.5 times the mean in web search and 5.7 times in Hadoop: the sums of 0.7 and
+        // 4.6 million flows have standard errors of 0.3 %.
+        let fabric = star(64, Rate::gbps(100));
+        for (load, sizes, seeds) in [(0.3, "websearch", 50), (0.7, "fb_hadoop", 10)] {
+            let spec = pattern("poisson", &format!(r#"{{"load": {load}, "sizes": "{sizes}", "duration": "100ms"}}"#));
+            let bytes: u64 = (0..seeds).map(|seed| flows(&fabric, &spec, seed).bytes().0).sum();
+            let offered = bytes as f64 * 8.0 / (seeds as f64 * 0.1 * 64.0 * 100e9);
+            assert!((offered / load - 1.0).abs() < 0.01, "{sizes}: {offered} for {load}");
+        }
+    }
+
+    #[test]
+    fn rates_follow_the_link_and_the_definition_of_load() {
+        let count = |gbps, extra: &str| {
+            let spec = format!(r#"{{"load": 0.5, "sizes": "1kB", "duration": "1ms"{extra}}}"#);
+            flows(&star(8, Rate::gbps(gbps)), &pattern("poisson", &spec), 1).flows.len() as f64
+        };
+        // 8 hosts, 0.5 of 100 Gb/s, 8000 bit a flow: 50,000 flows in a millisecond.
+        let payload = count(100, "");
+        assert!((payload / 50_000.0 - 1.0).abs() < 0.02, "{payload}");
+        assert!((count(25, "") / 12_500.0 - 1.0).abs() < 0.03);
+        let wire = count(100, r#", "load_of": "wire", "overhead": 1.25"#);
+        assert!((wire / 40_000.0 - 1.0).abs() < 0.02, "{wire}");
+        let wire = count(100, r#", "load_of": "wire""#);
+        assert!((wire / 47_710.0 - 1.0).abs() < 0.02, "{wire}");
+    }
+
+    #[test]
+    fn destinations_are_uniform_over_the_others_of_the_set() {
+        let fabric = star(16, Rate::gbps(100));
+        let spec = pattern("poisson", r#"{"load": 0.5, "sizes": "1kB", "duration": "2ms", "hosts": "4-7, 12"}"#);
+        let set = flows(&fabric, &spec, 1);
+        let mut counts = [[0u32; 16]; 16];
+        for flow in &set.flows {
+            counts[flow.src.index()][flow.dst.index()] += 1;
+        }
+        let chosen = [4, 5, 6, 7, 12];
+        for (src, row) in counts.iter().enumerate() {
+            for (dst, &count) in row.iter().enumerate() {
+                let expected = chosen.contains(&src) && chosen.contains(&dst) && src != dst;
+                // About 3100 flows a pair: five standard deviations are 280.
+                assert_eq!(count > 0, expected, "{src} to {dst}: {count}");
+                assert!(!expected || count.abs_diff(3125) < 280, "{src} to {dst}: {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_and_destinations_do_not_depend_on_the_load() {
+        let fabric = star(4, Rate::gbps(100));
+        let of_host_2 = |load: f64| {
+            let spec = format!(r#"{{"load": {load}, "sizes": "fb_hadoop", "duration": "5ms"}}"#);
+            let set = flows(&fabric, &pattern("poisson", &spec), 3);
+            set.flows.iter().filter(|f| f.src.0 == 2).map(|f| (f.size, f.dst)).take(100).collect::<Vec<_>>()
+        };
+        assert_eq!(of_host_2(0.3), of_host_2(0.6));
+    }
+
+    #[test]
+    fn starts_lie_in_the_window() {
+        let mut spec = pattern("poisson", r#"{"load": 0.5, "sizes": "1kB", "duration": "100us"}"#);
+        spec.start = Time::ms(2);
+        let set = flows(&star(4, Rate::gbps(100)), &spec, 1);
+        assert!(!set.flows.is_empty());
+        assert!(set.flows.iter().all(|f| f.start >= Time::ms(2) && f.start < Time::us(2100)));
+    }
+
+    #[test]
+    fn bad_fields_are_named() {
+        let why = |json: &str| refused(&star(8, Rate::gbps(100)), &pattern("poisson", json));
+        assert_eq!(
+            why(r#"{"load": 0, "sizes": "1kB", "duration": "1ms"}"#),
+            "workload[0].poisson.load = 0: must be a fraction of the link rate, more than 0, such as 0.3"
+        );
+        assert!(
+            why(r#"{"load": -0.3, "sizes": "1kB", "duration": "1ms"}"#).starts_with("workload[0].poisson.load = -0.3")
+        );
+        assert_eq!(
+            why(r#"{"load": 0.3, "sizes": "1kB", "duration": "0s"}"#),
+            "workload[0].poisson.duration = 0ps: must be a time of more than 0, such as \"10ms\""
+        );
+        assert_eq!(
+            why(r#"{"load": 0.3, "sizes": "1kB", "duration": "1ms", "hosts": "0-8"}"#),
+            "workload[0].poisson.hosts = \"0-8\": must be hosts of this fabric, 0 to 7"
+        );
+        assert_eq!(
+            why(r#"{"load": 0.3, "sizes": "1kB", "duration": "1ms", "hosts": 3}"#),
+            "workload[0].poisson.hosts = 1 host(s): must be at least 2 hosts"
+        );
+        assert_eq!(
+            why(r#"{"load": 0.3, "sizes": 0, "duration": "1ms"}"#),
+            "workload[0].poisson.sizes = 0B: must be a size of at least 1B"
+        );
+        assert_eq!(
+            why(r#"{"load": 0.3, "sizes": 1, "duration": "1ms", "overhead": 1.1}"#),
+            "workload[0].poisson.overhead = 1.1: must be left out, or load_of set to \"wire\""
+        );
+        assert_eq!(
+            why(r#"{"load": 0.3, "sizes": 1, "duration": "1ms", "load_of": "wire", "overhead": 0.9}"#),
+            "workload[0].poisson.overhead = 0.9: must be at least 1, such as 1.048"
+        );
+        assert_eq!(
+            why(r#"{"load": 0.5, "sizes": "1B", "duration": "1s"}"#),
+            "workload[0].poisson.duration = 1s: must be small enough for 4294967295 flows; this asks for about 5.000e10"
+        );
+    }
+}

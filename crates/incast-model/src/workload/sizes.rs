@@ -1,0 +1,266 @@
+//! How a scenario says how large flows are: [`SizeSpec`].
+
+use std::borrow::Cow;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::cdf::{Part, SizeCdf};
+use super::cdf_file;
+use super::error::{WorkloadError, hint};
+use super::tables::SizeTable;
+use crate::nearest::nearest;
+use crate::units::{Bytes, QuantityError};
+
+/// Sizes of flows: the name of a table (`"websearch"`), one size for all (`"500kB"`, or an integer in bytes), or a
+/// table with exactly one of `points`, `file` and `uniform`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SizeSpec {
+    /// A published distribution, by name.
+    Table(&'static SizeTable),
+    /// One size for all.
+    Fixed(Bytes),
+    /// A distribution of the user's own.
+    Custom(CustomSizes),
+}
+
+/// A size distribution that a scenario brings along.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum CustomSizes {
+    /// Corners of a CDF, `[[size, cumulative percent], …]`: neither number ever falls, the last percentage is 100.
+    /// Sizes between two corners are interpolated linearly; two corners of equal size are a jump; a first percentage
+    /// above 0 is the share of flows with exactly the first size.
+    Points(Vec<(Bytes, f64)>),
+    /// A file with the same corners, one `bytes percent` row a line. A relative path starts at the scenario's folder.
+    File(PathBuf),
+    /// Every size from `min` up to `max` equally likely.
+    Uniform(UniformSizes),
+}
+
+/// Bounds of a uniform size distribution.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UniformSizes {
+    /// Smallest size, at least 1 B.
+    pub min: Bytes,
+    /// Largest size, at least `min`.
+    pub max: Bytes,
+}
+
+/// A text that is neither a size nor the name of a size table.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SizeSpecError(String);
+
+impl SizeSpec {
+    /// The distribution meant; `field` is the path of this field, relative files start at `base`.
+    pub(super) fn distribution(&self, field: &str, base: &Path) -> Result<SizeCdf, WorkloadError> {
+        match self {
+            Self::Table(table) => Ok(table.distribution()),
+            Self::Fixed(Bytes(0)) => Err(WorkloadError::field(field, Bytes(0), "a size of at least 1B")),
+            Self::Fixed(size) => Ok(SizeCdf::fixed(size.0)),
+            Self::Custom(CustomSizes::Points(points)) => from_points(field, points),
+            Self::Custom(CustomSizes::Uniform(UniformSizes { min, max })) => {
+                if *min == Bytes::ZERO {
+                    return Err(WorkloadError::field(format!("{field}.uniform.min"), min, "a size of at least 1B"));
+                }
+                if max < min {
+                    return Err(WorkloadError::field(
+                        format!("{field}.uniform.max"),
+                        max,
+                        format!("at least min, {min}"),
+                    ));
+                }
+                Ok(SizeCdf::uniform(min.0, max.0))
+            }
+            Self::Custom(CustomSizes::File(file)) => {
+                let field = format!("{field}.file");
+                let file = base.join(file);
+                let text = std::fs::read_to_string(&file).map_err(|error| WorkloadError::Unreadable {
+                    field,
+                    file: file.clone(),
+                    why: error.to_string(),
+                })?;
+                cdf_file::parse(&text, &file)
+            }
+        }
+    }
+}
+
+/// The CDF through inline points; errors name the number meant.
+fn from_points(field: &str, points: &[(Bytes, f64)]) -> Result<SizeCdf, WorkloadError> {
+    let numbers: Vec<(f64, f64)> = points.iter().map(|&(bytes, percent)| (bytes.0 as f64, percent)).collect();
+    SizeCdf::from_percent(&numbers).map_err(|error| match points.get(error.point) {
+        None => WorkloadError::field(format!("{field}.points"), "[]", "a list of [size, cumulative percent]"),
+        Some((bytes, percent)) => {
+            let (part, value) = match error.part {
+                Part::Bytes => (0, bytes.to_string()),
+                Part::Percent => (1, percent.to_string()),
+            };
+            WorkloadError::field(format!("{field}.points[{}][{part}]", error.point), value, error.allowed)
+        }
+    })
+}
+
+impl fmt::Display for SizeSpec {
+    /// The kind of distribution in a word or two, for messages and tables.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Table(table) => f.write_str(table.name),
+            Self::Fixed(size) => write!(f, "{size}"),
+            Self::Custom(CustomSizes::Points(points)) => write!(f, "{} points", points.len()),
+            Self::Custom(CustomSizes::File(file)) => write!(f, "{}", file.display()),
+            Self::Custom(CustomSizes::Uniform(UniformSizes { min, max })) => write!(f, "{min} to {max}"),
+        }
+    }
+}
+
+impl FromStr for SizeSpec {
+    type Err = SizeSpecError;
+
+    /// What begins like a number is a size, everything else the name of a table.
+    fn from_str(text: &str) -> Result<Self, SizeSpecError> {
+        let text = text.trim();
+        if text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) {
+            return text.parse().map(Self::Fixed).map_err(|error: QuantityError| SizeSpecError(error.to_string()));
+        }
+        let names = || SizeTable::all().iter().map(|table| table.name);
+        SizeTable::named(text).map(Self::Table).ok_or_else(|| {
+            SizeSpecError(format!(
+                "`{text}` is neither a size such as \"500kB\" nor a size table ({}){}",
+                names().collect::<Vec<_>>().join(", "),
+                hint(&nearest(text, names()).map(str::to_owned)),
+            ))
+        })
+    }
+}
+
+impl Serialize for SizeSpec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Table(table) => serializer.serialize_str(table.name),
+            Self::Fixed(size) => size.serialize(serializer),
+            Self::Custom(custom) => custom.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for SizeSpec {
+    // By hand: serde's untagged enums would answer every mistake with "did not match any variant".
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Any;
+        impl<'de> Visitor<'de> for Any {
+            type Value = SizeSpec;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a size such as \"500kB\", the name of a size table, or one of points, file and uniform")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<SizeSpec, E> {
+                text.parse().map_err(E::custom)
+            }
+            fn visit_u64<E: de::Error>(self, bytes: u64) -> Result<SizeSpec, E> {
+                Ok(SizeSpec::Fixed(Bytes(bytes)))
+            }
+            fn visit_i64<E: de::Error>(self, bytes: i64) -> Result<SizeSpec, E> {
+                let negative = || E::custom(format!("`{bytes}` is negative: a size is written for example \"500kB\""));
+                u64::try_from(bytes).map(|bytes| SizeSpec::Fixed(Bytes(bytes))).map_err(|_| negative())
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<SizeSpec, A::Error> {
+                CustomSizes::deserialize(MapAccessDeserializer::new(map)).map(SizeSpec::Custom)
+            }
+        }
+        deserializer.deserialize_any(Any)
+    }
+}
+
+impl JsonSchema for SizeSpec {
+    fn schema_name() -> Cow<'static, str> {
+        "SizeSpec".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let names: Vec<&str> = SizeTable::all().iter().map(|table| table.name).collect();
+        json_schema!({
+            "description": "Sizes of flows: the name of a table, one size for all, or one of points, file and uniform",
+            "anyOf": [
+                { "type": "string", "enum": names, "description": "a published distribution" },
+                generator.subschema_for::<Bytes>(),
+                generator.subschema_for::<CustomSizes>(),
+            ],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> SizeSpec {
+        serde_json::from_str(json).unwrap()
+    }
+    fn refused(json: &str) -> String {
+        serde_json::from_str::<SizeSpec>(json).unwrap_err().to_string()
+    }
+    fn why(json: &str) -> String {
+        read(json).distribution("sizes", Path::new(".")).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn all_spellings_are_read_and_written_back() {
+        assert_eq!(read("\"websearch\""), SizeSpec::Table(SizeTable::named("websearch").unwrap()));
+        assert_eq!(read("\"500kB\""), SizeSpec::Fixed(Bytes(500_000)));
+        assert_eq!(read("1000"), SizeSpec::Fixed(Bytes(1000)));
+        let custom = [
+            r#"{"points":[["0B",0.0],["10kB",100.0]]}"#,
+            r#"{"file":"sizes.txt"}"#,
+            r#"{"uniform":{"min":"1kB","max":"2kB"}}"#,
+        ];
+        for json in custom.iter().copied().chain(["\"fb_hadoop\"", "\"500kB\""]) {
+            assert_eq!(serde_json::to_string(&read(json)).unwrap(), json);
+        }
+        let mean = |json| read(json).distribution("sizes", Path::new(".")).unwrap().mean();
+        assert_eq!(mean(r#"{"points": [[0, 0], ["10kB", 100]]}"#), 5000.0);
+        assert_eq!(mean(custom[2]), 1500.0);
+    }
+
+    #[test]
+    fn unknown_names_get_the_nearest() {
+        let message = refused("\"websaerch\"");
+        assert!(message.starts_with("`websaerch` is neither a size such as \"500kB\" nor a size table (fb_hadoop, "));
+        assert!(message.contains("did you mean `websearch`?"), "{message}");
+        assert!(!refused("\"zipf\"").contains("did you mean"));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        assert!(refused("\"5 parsecs\"").contains("`5 parsecs` is not a size: unknown unit `parsecs`"));
+        assert!(refused("-5").contains("`-5` is negative"));
+        assert!(refused("true").contains("expected a size such as"));
+        assert!(refused(r#"{"pionts": []}"#).contains("unknown variant `pionts`, expected one of `points`"));
+        assert!(refused(r#"{"uniform": {"min": 1, "top": 2}}"#).contains("unknown field `top`"));
+        assert_eq!(why("0"), "sizes = 0B: must be a size of at least 1B");
+        assert_eq!(
+            why(r#"{"uniform": {"min": 0, "max": 2}}"#),
+            "sizes.uniform.min = 0B: must be a size of at least 1B"
+        );
+        assert_eq!(why(r#"{"uniform": {"min": 3, "max": 2}}"#), "sizes.uniform.max = 2B: must be at least min, 3B");
+        assert_eq!(why(r#"{"points": []}"#), "sizes.points = []: must be a list of [size, cumulative percent]");
+        assert_eq!(why(r#"{"points": [[1, 50], [2, 90]]}"#), "sizes.points[1][1] = 90: must be 100 at the last point");
+        assert_eq!(
+            why(r#"{"points": [[5, 50], [2, 100]]}"#),
+            "sizes.points[1][0] = 2B: must be at least the size before it, 5 B"
+        );
+        assert!(why(r#"{"file": "no-such-file"}"#).starts_with("sizes.file: cannot read ./no-such-file: "));
+    }
+
+    #[test]
+    fn the_schema_lists_the_tables() {
+        let schema = serde_json::to_string(&schemars::schema_for!(SizeSpec)).unwrap();
+        assert!(schema.contains(r#""enum":["fb_hadoop","websearch"]"#), "{schema}");
+    }
+}

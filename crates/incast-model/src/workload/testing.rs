@@ -1,0 +1,61 @@
+//! What the tests of the patterns share.
+
+use std::path::Path;
+
+use super::error::WorkloadError;
+use super::generate::generate;
+use super::spec::WorkloadSpec;
+use crate::fabric::{Fabric, FabricBuilder};
+use crate::flow::FlowSet;
+use crate::units::{Rate, Time};
+
+/// `hosts` hosts h0, h1, … on one switch s0.
+pub(super) fn star(hosts: u32, rate: Rate) -> Fabric {
+    let mut builder = FabricBuilder::new();
+    let ids: Vec<_> = (0..hosts).map(|host| builder.host(format!("h{host}"))).collect();
+    let switch = builder.switch("s0", 1);
+    for id in ids {
+        builder.link(id, switch, rate, Time::us(1));
+    }
+    builder.finish().unwrap()
+}
+
+/// An entry with one pattern.
+pub(super) fn pattern(name: &str, json: &str) -> WorkloadSpec {
+    serde_json::from_str(&format!("{{\"{name}\": {json}}}")).unwrap()
+}
+
+/// An empty folder that goes when the value does.
+pub(super) fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// The flows of several entries.
+pub(super) fn all(specs: &[WorkloadSpec], fabric: &Fabric, seed: u64) -> Result<FlowSet, WorkloadError> {
+    generate(specs, fabric, Path::new("."), seed, None)
+}
+
+/// The flows of one entry whose files are in `folder`.
+pub(super) fn generate_in(
+    folder: &Path,
+    fabric: &Fabric,
+    spec: &WorkloadSpec,
+    seed: u64,
+) -> Result<FlowSet, WorkloadError> {
+    generate(std::slice::from_ref(spec), fabric, folder, seed, None)
+}
+
+/// The flows of one entry.
+pub(super) fn flows(fabric: &Fabric, spec: &WorkloadSpec, seed: u64) -> FlowSet {
+    all(std::slice::from_ref(spec), fabric, seed).unwrap()
+}
+
+/// Why an entry whose files are in `folder` is refused.
+pub(super) fn refused_in(folder: &Path, fabric: &Fabric, spec: &WorkloadSpec) -> String {
+    generate_in(folder, fabric, spec, 1).unwrap_err().to_string()
+}
+
+/// Why an entry is refused.
+pub(super) fn refused(fabric: &Fabric, spec: &WorkloadSpec) -> String {
+    refused_in(Path::new("."), fabric, spec)
+}

@@ -1,0 +1,326 @@
+//! Flow traces as CSV files: reader and writer.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::entry::{Collector, Entry, Pattern, TAG_RULE, host_numbers, is_tag};
+use super::error::{Place, WorkloadError};
+use crate::fabric::HostId;
+use crate::flow::FlowSet;
+use crate::units::Time;
+
+/// Replays the flows of a CSV file.
+///
+/// The first line names the columns, in any order: `src`, `dst` (host numbers from 0), `size_bytes` and one of
+/// `start_ps`, `start_ns`, `start_us` and `start_s`; if wanted `priority`, `tag`, `sport` and `dport`. An empty cell of
+/// the latter means the entry's priority and tag, a source port of its own, and destination port 100. Cells are not
+/// quoted. Lines need not be in order of time. Starts count from the entry's start; decimals finer than a picosecond
+/// are rounded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Trace {
+    /// The CSV file. A relative path starts at the scenario's folder.
+    pub file: PathBuf,
+}
+
+impl Pattern for Trace {
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+        let file = entry.base_dir.join(&self.file);
+        match std::fs::read_to_string(&file) {
+            Ok(text) => parse(&text, &file, entry, out),
+            Err(error) => Err(WorkloadError::Unreadable { field: entry.field("file"), file, why: error.to_string() }),
+        }
+    }
+}
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Column {
+    Src,
+    Dst,
+    Size,
+    /// With picoseconds in one of its unit.
+    Start(u64),
+    Priority,
+    Tag,
+    Sport,
+    Dport,
+}
+
+const COLUMNS: [(&str, Column); 11] = [
+    ("src", Column::Src),
+    ("dst", Column::Dst),
+    ("size_bytes", Column::Size),
+    ("start_ps", Column::Start(1)),
+    ("start_ns", Column::Start(1_000)),
+    ("start_us", Column::Start(1_000_000)),
+    ("start_s", Column::Start(1_000_000_000_000)),
+    ("priority", Column::Priority),
+    ("tag", Column::Tag),
+    ("sport", Column::Sport),
+    ("dport", Column::Dport),
+];
+
+/// Adds the flows of `text` to `out`; `file` is for messages only.
+fn parse(text: &str, file: &Path, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+    let mut lines = text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate();
+    let (_, header) = lines.next().unwrap_or_default();
+    let columns = columns(header, file)?;
+    for (index, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
+        let place = |column| Place { file, line: index + 1, column };
+        let count = line.split(',').count();
+        if count != columns.len() {
+            let allowed = format!("{} cells, as in the header; there are {count}", columns.len());
+            return Err(WorkloadError::file(&place(1), line.trim(), allowed));
+        }
+        let mut flow = entry.flow(HostId(0), HostId(0), 0, entry.start);
+        let mut column = 1;
+        let mut dst_at = 1;
+        for (cell, kind) in line.split(',').zip(&columns) {
+            let text = cell.trim();
+            let begin = column + cell.chars().take_while(|c| c.is_whitespace()).count();
+            column += cell.chars().count() + 1;
+            let refuse = |allowed: &str| WorkloadError::file(&place(begin), text, allowed);
+            match kind {
+                Column::Src => flow.src = host(text, entry).map_err(|allowed| refuse(&allowed))?,
+                Column::Dst => {
+                    flow.dst = host(text, entry).map_err(|allowed| refuse(&allowed))?;
+                    dst_at = begin;
+                }
+                Column::Size => match text.parse() {
+                    Ok(bytes) if bytes > 0 => flow.size.0 = bytes,
+                    _ => return Err(refuse("a whole number of bytes, at least 1")),
+                },
+                Column::Start(factor) => {
+                    let start = start(text, *factor).and_then(|start| start.0.checked_add(entry.start.0));
+                    flow.start = Time(start.ok_or_else(|| refuse("a time of 0 or more, without a unit"))?);
+                }
+                Column::Priority | Column::Tag | Column::Sport | Column::Dport if text.is_empty() => {}
+                Column::Priority => match text.parse() {
+                    Ok(priority) if priority < 8 => flow.priority = priority,
+                    _ => return Err(refuse("a traffic class, 0 to 7")),
+                },
+                Column::Tag if !is_tag(text) => return Err(refuse(TAG_RULE)),
+                Column::Tag => flow.tag = out.tag(text).ok_or_else(|| refuse("one of at most 65536 tags"))?,
+                Column::Sport => flow.sport = port(text).ok_or_else(|| refuse("a port, 1 to 65535"))?,
+                Column::Dport => flow.dport = port(text).ok_or_else(|| refuse("a port, 1 to 65535"))?,
+            }
+        }
+        if flow.src == flow.dst {
+            return Err(WorkloadError::file(&place(dst_at), flow.dst.0, "another host than src"));
+        }
+        out.push(flow)?;
+    }
+    Ok(())
+}
+
+/// What each column holds; those that every trace needs are there, none twice.
+fn columns(header: &str, file: &Path) -> Result<Vec<Column>, WorkloadError> {
+    let names = || COLUMNS.iter().map(|(name, _)| *name);
+    let mut found: Vec<Column> = Vec::new();
+    let mut column = 1;
+    for cell in header.split(',') {
+        let name = cell.trim();
+        let place = Place { file, line: 1, column: column + cell.chars().take_while(|c| c.is_whitespace()).count() };
+        column += cell.chars().count() + 1;
+        let Some((_, kind)) = COLUMNS.iter().find(|(known, _)| *known == name) else {
+            let allowed = format!("a column of a trace ({})", names().collect::<Vec<_>>().join(", "));
+            return Err(WorkloadError::file(&place, name, allowed).near(names()));
+        };
+        if found.iter().any(|other| std::mem::discriminant(other) == std::mem::discriminant(kind)) {
+            return Err(WorkloadError::file(&place, name, "the only column of its kind"));
+        }
+        found.push(*kind);
+    }
+    let missing = |wanted: Column, name| {
+        let there = found.iter().any(|other| std::mem::discriminant(other) == std::mem::discriminant(&wanted));
+        (!there).then_some(name)
+    };
+    let needed =
+        [(Column::Src, "src"), (Column::Dst, "dst"), (Column::Size, "size_bytes"), (Column::Start(1), "start_ps")];
+    match needed.into_iter().find_map(|(column, name)| missing(column, name)) {
+        None => Ok(found),
+        Some(name) => {
+            let place = Place { file, line: 1, column: 1 };
+            Err(WorkloadError::file(&place, header.trim(), format!("a header with a column {name}")))
+        }
+    }
+}
+
+fn host(text: &str, entry: &Entry<'_>) -> Result<HostId, String> {
+    let host = text.parse().ok().filter(|&host| host < entry.host_count());
+    host.map(HostId).ok_or_else(|| host_numbers(entry.host_count()))
+}
+
+fn port(text: &str) -> Option<u16> {
+    text.parse().ok().filter(|&port| port > 0)
+}
+
+/// A number of units of `factor` picoseconds. Whole numbers are exact; others are as exact as the binary fraction that
+/// the program that wrote them most likely had.
+fn start(text: &str, factor: u64) -> Option<Time> {
+    if let Ok(whole) = text.parse::<u64>() {
+        return whole.checked_mul(factor).map(Time);
+    }
+    let ps = (text.parse::<f64>().ok()? * factor as f64).round();
+    (ps >= 0.0 && ps < u64::MAX as f64).then_some(Time(ps as u64))
+}
+
+/// Writes flows as a trace that reads back as the same flows, in the same order. Explicit paths are not part of a
+/// trace.
+pub fn write_trace(flows: &FlowSet, mut to: impl Write) -> io::Result<()> {
+    if let Some(tag) = flows.tags.iter().find(|tag| !is_tag(tag)) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("tag `{tag}`: must be {TAG_RULE}")));
+    }
+    writeln!(to, "src,dst,size_bytes,start_ps,priority,tag,sport,dport")?;
+    for f in &flows.flows {
+        let tag = flows.tags.get(usize::from(f.tag)).map_or("", String::as_str);
+        let (src, dst, size, start) = (f.src.0, f.dst.0, f.size.0, f.start.0);
+        writeln!(to, "{src},{dst},{size},{start},{},{tag},{},{}", f.priority, f.sport, f.dport)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use proptest::prelude::*;
+
+    use super::super::testing::{flows, folder, generate_in, pattern, refused_in, star};
+    use super::*;
+    use crate::flow::Flow;
+    use crate::units::{Bytes, Rate};
+
+    fn read(text: &str) -> Result<FlowSet, WorkloadError> {
+        let folder = folder();
+        fs::write(folder.path().join("t.csv"), text).unwrap();
+        generate_in(folder.path(), &star(16, Rate::gbps(100)), &pattern("trace", r#"{"file": "t.csv"}"#), 1)
+    }
+
+    /// The message after the folder's name.
+    fn why(text: &str) -> String {
+        let message = read(text).unwrap_err().to_string();
+        message[message.find("t.csv").unwrap()..].to_owned()
+    }
+
+    prop_compose! {
+        fn flow()(
+            (src, step, size) in (0u32..16, 1u32..16, 1u64..),
+            (start, priority, tag) in (0u64..1 << 40, 0u8..8, 0u16..2),
+            (sport, dport) in (1u16.., 1u16..),
+        ) -> Flow {
+            Flow {
+                src: HostId(src),
+                dst: HostId((src + step) % 16),
+                size: Bytes(size),
+                start: Time(start),
+                priority,
+                tag,
+                sport,
+                dport,
+                path: None,
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn written_traces_read_back(mut flows in prop::collection::vec(flow(), 0..50)) {
+            flows.sort_by_key(|flow| flow.start);
+            let set = FlowSet { flows, tags: vec!["trace".into(), "incast a".into()], paths: vec![] };
+            let mut text = Vec::new();
+            write_trace(&set, &mut text).unwrap();
+            let again = read(&String::from_utf8(text).unwrap()).unwrap();
+            prop_assert_eq!(&set.flows.len(), &again.flows.len());
+            for (a, b) in set.flows.iter().zip(&again.flows) {
+                prop_assert_eq!(&set.tags[usize::from(a.tag)], &again.tags[usize::from(b.tag)]);
+                prop_assert_eq!(a, &Flow { tag: a.tag, ..b.clone() });
+            }
+        }
+    }
+
+    #[test]
+    fn generated_flows_survive_the_trip() {
+        let spec = pattern("poisson", r#"{"load": 0.5, "sizes": "fb_hadoop", "duration": "100us"}"#);
+        let set = flows(&star(16, Rate::gbps(100)), &spec, 4);
+        let mut text = Vec::new();
+        write_trace(&set, &mut text).unwrap();
+        let again = read(&String::from_utf8(text).unwrap()).unwrap();
+        assert_eq!(again.flows.len(), set.flows.len());
+        assert!(
+            again.flows.iter().zip(&set.flows).all(|(a, b)| (a.start, a.sport, a.size) == (b.start, b.sport, b.size))
+        );
+        assert_eq!(again.tags[usize::from(again.flows[0].tag)], "poisson");
+    }
+
+    #[test]
+    fn columns_come_in_any_order_and_unit() {
+        let set = read("start_us, dst, src, size_bytes\n2.5,1,0,1000\r\n\n1e-6,3,2,7\n").unwrap();
+        let got: Vec<_> = set.flows.iter().map(|f| (f.src.0, f.dst.0, f.size.0, f.start.0, f.sport, f.dport)).collect();
+        assert_eq!(got, [(2, 3, 7, 1, 10000, 100), (0, 1, 1000, 2_500_000, 10000, 100)]);
+        assert_eq!((set.tags[0].as_str(), set.flows[0].priority), ("trace", 3));
+        // What a script prints for 0.1 + 0.2, and the same as whole picoseconds.
+        for row in ["start_s\n0,1,1,0.30000000000000004\n", "start_ns\n0,1,1,300000000\n"] {
+            assert_eq!(read(&format!("src,dst,size_bytes,{row}")).unwrap().flows[0].start, Time::ms(300));
+        }
+        let set =
+            read("src,dst,size_bytes,start_ns,priority,tag,sport,dport\n0,1,1,0,,,,\n0,1,1,0,6,bulk,7,8\n").unwrap();
+        let got: Vec<_> = set.flows.iter().map(|f| (f.priority, f.tag, f.sport, f.dport)).collect();
+        assert_eq!((got, set.tags), (vec![(3, 0, 10000, 100), (6, 1, 7, 8)], vec!["trace".into(), "bulk".into()]));
+        assert_eq!(read("src,dst,size_bytes,start_ns,tag\n0,1,1,0,bulk\n").unwrap().tags, ["bulk"]);
+    }
+
+    #[test]
+    fn starts_count_from_the_entry() {
+        let folder = folder();
+        fs::write(folder.path().join("t.csv"), "src,dst,size_bytes,start_us\n0,1,1,2\n").unwrap();
+        let mut spec = pattern("trace", r#"{"file": "t.csv"}"#);
+        spec.start = Time::us(5);
+        let set = generate_in(folder.path(), &star(2, Rate::gbps(1)), &spec, 1).unwrap();
+        assert_eq!(set.flows[0].start, Time::us(7));
+    }
+
+    #[test]
+    fn faults_are_located() {
+        let row =
+            |row: &str| why(&format!("src,dst,size_bytes,start_ns,priority,tag,sport,dport\n0,1,1,0,,,,\n{row}\n"));
+        assert_eq!(
+            why("src,dts,size_bytes,start_ps\n"),
+            "t.csv:1:5: `dts`: must be a column of a trace (src, dst, size_bytes, start_ps, start_ns, start_us, \
+             start_s, priority, tag, sport, dport); did you mean `dst`?"
+        );
+        assert_eq!(
+            why("src,dst,start_ps\n"),
+            "t.csv:1:1: `src,dst,start_ps`: must be a header with a column size_bytes"
+        );
+        assert_eq!(why("src,dst,start_ps,start_s\n"), "t.csv:1:18: `start_s`: must be the only column of its kind");
+        assert!(why("").starts_with("t.csv:1:1: ``: must be a column of a trace"));
+        assert_eq!(row("0,1,1"), "t.csv:3:1: `0,1,1`: must be 8 cells, as in the header; there are 3");
+        assert_eq!(row("16,1,1,0,,,,"), "t.csv:3:1: `16`: must be a host of this fabric, 0 to 15");
+        assert_eq!(row("0, x,1,0,,,,"), "t.csv:3:4: `x`: must be a host of this fabric, 0 to 15");
+        assert_eq!(row("3,3,1,0,,,,"), "t.csv:3:3: `3`: must be another host than src");
+        assert_eq!(row("0,1,0,0,,,,"), "t.csv:3:5: `0`: must be a whole number of bytes, at least 1");
+        assert_eq!(row("0,1,1kB,0,,,,"), "t.csv:3:5: `1kB`: must be a whole number of bytes, at least 1");
+        assert_eq!(row("0,1,1,-1,,,,"), "t.csv:3:7: `-1`: must be a time of 0 or more, without a unit");
+        assert_eq!(row("0,1,1,nan,,,,"), "t.csv:3:7: `nan`: must be a time of 0 or more, without a unit");
+        assert_eq!(row("0,1,1,0,8,,,"), "t.csv:3:9: `8`: must be a traffic class, 0 to 7");
+        assert!(row("0,1,1,0,,\"a\",,").starts_with("t.csv:3:10: `\"a\"`: must be a name without commas"));
+        assert_eq!(row("0,1,1,0,,,0,"), "t.csv:3:11: `0`: must be a port, 1 to 65535");
+        assert_eq!(row("0,1,1,0,,,,65536"), "t.csv:3:12: `65536`: must be a port, 1 to 65535");
+        let folder = folder();
+        let spec = pattern("trace", r#"{"file": "none.csv"}"#);
+        let message = refused_in(folder.path(), &star(2, Rate::gbps(1)), &spec);
+        assert!(message.starts_with("workload[0].trace.file: cannot read /"), "{message}");
+    }
+
+    #[test]
+    fn tags_that_a_trace_cannot_hold_are_refused() {
+        let set = FlowSet { tags: vec!["a,b".into()], ..FlowSet::default() };
+        assert!(write_trace(&set, Vec::new()).unwrap_err().to_string().contains("tag `a,b`: must be a name without"));
+    }
+}
