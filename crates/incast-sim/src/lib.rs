@@ -6,10 +6,14 @@
 
 pub mod congestion;
 pub mod host;
+mod kernel;
 pub mod measure;
+mod network;
+mod ns3;
 pub mod outcome;
 pub mod setup;
 pub mod simulation;
+mod stop;
 pub mod switch;
 
 pub use outcome::Outcome;

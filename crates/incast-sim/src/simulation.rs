@@ -2,9 +2,12 @@
 
 use std::ops::ControlFlow;
 
+use incast_model::fabric::PortId;
 use incast_model::units::Time;
 
-use crate::outcome::Outcome;
+use crate::kernel::NONE;
+use crate::network::{Limits, Network};
+use crate::outcome::{Ledger, Outcome, PortRecord};
 use crate::setup::Setup;
 
 /// How far a run has come; handed to the caller every few thousand events.
@@ -38,16 +41,96 @@ pub struct SetupError {
 
 /// A network ready to run.
 #[derive(Debug)]
-pub struct Simulation {}
+pub struct Simulation {
+    network: Network,
+    limits: Limits,
+}
+
+/// Simulated time without an arrival or a start, flows being unfinished, after which a run is taken as stuck; at least four
+/// retransmission timeouts. A packet at 400 kb/s, the slowest pace that fits, takes as long.
+const STALL: Time = Time::ms(20);
 
 impl Simulation {
     /// Builds the network. Every limit of the simulator is checked here.
-    pub fn new(_setup: Setup) -> Result<Self, SetupError> {
-        unimplemented!("being written")
+    pub fn new(setup: Setup) -> Result<Self, SetupError> {
+        let params = &setup.params;
+        let limits = Limits {
+            horizon: params.horizon.map_or(u64::MAX, |time| time.0),
+            events: params.max_events.unwrap_or(u64::MAX),
+            stall: STALL.max(params.rdma.rto.unwrap_or_default() * 4).0,
+        };
+        Ok(Self { network: Network::new(setup)?, limits })
     }
 
     /// Runs to the end, or until `observe` says to break.
-    pub fn run(self, _observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Outcome {
-        unimplemented!("being written")
+    pub fn run(mut self, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Outcome {
+        let halt = self.network.run(self.limits, observe);
+        let stop = self.network.explain(halt);
+        let _ = observe(&self.network.progress());
+        let mut network = self.network;
+        network.recorder.finish(Time(network.now));
+        let ledger = network.close_ledger();
+        network.counts.peak_packets = network.pool.peak();
+        let ports = network.port_records();
+        let at_host: Vec<bool> = network.ports.iter().map(|port| port.at_host).collect();
+        Outcome {
+            stop,
+            end: Time(network.now),
+            counts: network.counts,
+            ledger,
+            ports,
+            pauses: std::mem::take(&mut network.recorder.pauses),
+            drops: std::mem::take(&mut network.recorder.drops),
+            queues: std::mem::take(&mut network.recorder.queues),
+            rates: std::mem::take(&mut network.recorder.rates),
+            histograms: network.recorder.take_histograms(|port| at_host[port]),
+            flows: network.flow_records,
+        }
+    }
+}
+
+impl Network {
+    /// The ledger with what is queued and on wires.
+    fn close_ledger(&self) -> Ledger {
+        let mut ledger = self.ledger;
+        let lists = self.queues.iter().map(|queue| queue.head).chain(self.ports.iter().map(|port| port.flight_head));
+        for mut id in lists {
+            while id != NONE {
+                let packet = &self.pool[id];
+                ledger.in_flight[usize::from(packet.prio)] += u64::from(packet.size);
+                id = packet.next;
+            }
+        }
+        ledger
+    }
+
+    /// Counters of every port and priority that saw traffic.
+    fn port_records(&self) -> Vec<PortRecord> {
+        let mut records = Vec::new();
+        for port in 0..self.ports.len() as u32 {
+            for priority in 0..8 {
+                let at = self.at(port, priority);
+                let (queue, ingress, recorder) = (&self.queues[at], &self.ingress[at], &self.recorder);
+                let record = PortRecord {
+                    port: PortId(port),
+                    priority,
+                    tx_bytes: queue.tx_bytes,
+                    tx_packets: queue.tx_packets,
+                    marks: recorder.marks[at],
+                    drops: recorder.drops_at[at],
+                    peak_queue: queue.peak.into(),
+                    peak_ingress: ingress.peak.into(),
+                    peak_headroom: ingress.peak_headroom.into(),
+                    xoff_sent: ingress.xoffs.into(),
+                    xon_sent: (ingress.xoffs - u32::from(ingress.paused)).into(),
+                    xoff_received: recorder.xoffs_received[at],
+                    paused: recorder.paused[at],
+                };
+                if record.tx_packets > 0 || record.drops > 0 || record.xoff_sent > 0 || record.xoff_received > 0 {
+                    records.push(record);
+                }
+            }
+        }
+        records
     }
 }

@@ -45,25 +45,62 @@ const fn address(node: u32) -> u32 {
     0x0b00_0001 + (node / 256) * 0x1_0000 + (node % 256) * 0x100
 }
 
+/// What of a flow's key does not depend on the switch, worked out once per flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EcmpKey {
+    a: u64,
+    b: u32,
+}
+
 impl EcmpHash {
     /// A 32-bit value for a flow at a switch; the next hop is this modulo their number.
     pub fn hash(self, key: FlowKey, switch_node: u32, seed: u64) -> u32 {
+        self.hash_prepared(self.prepare(key), self.salt(switch_node, seed))
+    }
+
+    /// The part of the hash that all switches share.
+    pub fn prepare(self, key: FlowKey) -> EcmpKey {
         match self {
-            Self::Murmur3 => murmur3([key.sip, key.dip, key.ports], switch_node),
-            Self::Mix64 => {
-                let flow = mix(u64::from(key.sip) << 32 | u64::from(key.dip)) ^ u64::from(key.ports);
-                (mix(flow ^ mix(seed ^ u64::from(switch_node) << 32)) >> 32) as u32
+            Self::Murmur3 => {
+                let [a, b, c] = [key.sip, key.dip, key.ports].map(murmur3_word);
+                EcmpKey { a: u64::from(a) | u64::from(b) << 32, b: c }
             }
+            Self::Mix64 => {
+                EcmpKey { a: mix(u64::from(key.sip) << 32 | u64::from(key.dip)) ^ u64::from(key.ports), b: 0 }
+            }
+        }
+    }
+
+    /// The part of the hash that all flows share at a switch.
+    pub const fn salt(self, switch_node: u32, seed: u64) -> u64 {
+        match self {
+            Self::Murmur3 => switch_node as u64,
+            Self::Mix64 => mix(seed ^ (switch_node as u64) << 32),
+        }
+    }
+
+    /// [`EcmpHash::hash`] from its two parts.
+    #[inline]
+    pub fn hash_prepared(self, key: EcmpKey, salt: u64) -> u32 {
+        match self {
+            Self::Murmur3 => murmur3_finish([key.a as u32, (key.a >> 32) as u32, key.b], salt as u32),
+            Self::Mix64 => (mix(key.a ^ salt) >> 32) as u32,
         }
     }
 }
 
-/// MurmurHash3_x86_32 (Appleby, public domain definition) of three words.
-fn murmur3(words: [u32; 3], seed: u32) -> u32 {
+/// A word as MurmurHash3_x86_32 (Appleby's public-domain definition) mixes it in.
+const fn murmur3_word(word: u32) -> u32 {
+    word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593)
+}
+
+/// The rest of MurmurHash3_x86_32 over three words.
+const fn murmur3_finish(words: [u32; 3], seed: u32) -> u32 {
     let mut h = seed;
-    for word in words {
-        let k = word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
-        h = (h ^ k).rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64);
+    let mut i = 0;
+    while i < 3 {
+        h = (h ^ words[i]).rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64);
+        i += 1;
     }
     h ^= 12;
     h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);

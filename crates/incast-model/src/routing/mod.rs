@@ -6,6 +6,6 @@ mod shortest;
 #[cfg(test)]
 mod tests;
 
-pub use ecmp::{EcmpHash, FlowKey};
+pub use ecmp::{EcmpHash, EcmpKey, FlowKey};
 pub use path::{nodes_of, path};
 pub use shortest::{NextHopOrder, Routes};

@@ -113,7 +113,7 @@ impl ControlParams for DcqcnParams {
         Ok(())
     }
 
-    fn start(&self, flow: &FlowContext<'_>) -> Dcqcn {
+    fn start(&self, flow: &FlowContext) -> Dcqcn {
         Dcqcn {
             line: flow.line.0,
             rate: flow.line.0,
@@ -309,7 +309,6 @@ mod tests {
             tick: 1e-12,
             rtt_ticks: 4_160_000,
             int: IntFormat::Exact,
-            rates: &[],
             ack_age,
         })
     }

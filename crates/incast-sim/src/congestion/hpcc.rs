@@ -65,7 +65,7 @@ impl ControlParams for HpccParams {
         BadParameter::unless(self.min_rate.0 > 0, "min_rate", self.min_rate, "above 0bps")
     }
 
-    fn start(&self, flow: &FlowContext<'_>) -> Hpcc {
+    fn start(&self, flow: &FlowContext) -> Hpcc {
         Hpcc {
             params: self.clone(),
             line: flow.line.0,
@@ -153,7 +153,7 @@ impl Hpcc {
             if hop.ticks == 0 {
                 continue; // two records of one instant measure no rate
             }
-            let rate = flow.rates[new.rate()] as f64;
+            let rate = ack.rates[new.rate()] as f64;
             let seconds = hop.ticks as f64 * flow.tick;
             let sent = (hop.bytes * 8) as f64 / seconds / rate;
             let queued = hop.queue as f64 * flow.line.0 as f64 / rate / flow.bdp as f64;
@@ -229,7 +229,7 @@ mod tests {
 
     const RATES: [u64; 1] = [100_000_000_000];
 
-    fn context(bdp: u64, ticks: u64, tick: f64, int: IntFormat) -> FlowContext<'static> {
+    fn context(bdp: u64, ticks: u64, tick: f64, int: IntFormat) -> FlowContext {
         FlowContext {
             line: Rate::gbps(100),
             base_rtt: Time::ns(12_240),
@@ -238,13 +238,12 @@ mod tests {
             tick,
             rtt_ticks: ticks,
             int,
-            rates: &RATES,
             ack_age: Time::ZERO,
         }
     }
 
-    fn ack<'a>(flow: &'a FlowContext<'a>, seq: u64, next: u64, int: &'a [IntRecord]) -> Ack<'a> {
-        Ack { now: Time::ZERO, seq, next, marked: false, nack: false, rtt: Time::ZERO, int, flow }
+    fn ack<'a>(flow: &'a FlowContext, seq: u64, next: u64, int: &'a [IntRecord]) -> Ack<'a> {
+        Ack { now: Time::ZERO, seq, next, marked: false, nack: false, rtt: Time::ZERO, int, flow, rates: &RATES }
     }
 
     /// (ACK, next byte, stamp in ns, bytes sent, queue) and (U, rate, reference) after it, worked out by hand from the

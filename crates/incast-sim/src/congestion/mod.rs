@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use dcqcn::{DcqcnParams, DcqcnVariant};
 pub use hpcc::HpccParams;
+pub(crate) use hpcc::int_record;
 pub use unlimited::UnlimitedParams;
 
 /// Most INT records that a packet can carry.
@@ -60,7 +61,7 @@ pub enum IntFormat {
 
 /// What a control knows of its flow and its surroundings when the flow starts.
 #[derive(Debug, Clone, Copy)]
-pub struct FlowContext<'a> {
+pub struct FlowContext {
     /// Rate of the sender's port.
     pub line: Rate,
     /// Base round-trip time that windows and rates are converted by.
@@ -75,8 +76,6 @@ pub struct FlowContext<'a> {
     pub rtt_ticks: u64,
     /// How INT records are carried.
     pub int: IntFormat,
-    /// Rates of the fabric's ports, in bit/s, as INT records index them.
-    pub rates: &'a [u64],
     /// In `ns3` arithmetic, how long before its arrival an ACK left the last switch (which decides who is first among
     /// events of one nanosecond there); zero otherwise.
     pub ack_age: Time,
@@ -100,7 +99,9 @@ pub struct Ack<'a> {
     /// INT records of the answered packet, in order of the path.
     pub int: &'a [IntRecord],
     /// What the control was started with.
-    pub flow: &'a FlowContext<'a>,
+    pub flow: &'a FlowContext,
+    /// Rates of the fabric's ports in bit/s, as INT records index them.
+    pub rates: &'a [u64],
 }
 
 /// How bytes in flight are limited.
@@ -176,7 +177,7 @@ pub trait ControlParams: Default + Clone + Serialize + DeserializeOwned + JsonSc
     /// The first parameter out of range, if any.
     fn check(&self) -> Result<(), BadParameter>;
     /// The state of a flow that starts now.
-    fn start(&self, flow: &FlowContext<'_>) -> Self::State;
+    fn start(&self, flow: &FlowContext) -> Self::State;
 }
 
 /// What `incast list` says of a control.
@@ -244,7 +245,7 @@ macro_rules! controls {
                 match self { $(Self::$variant(params) => params.check()),+ }
             }
             /// The state of a flow that starts now.
-            pub fn start(&self, flow: &FlowContext<'_>) -> State {
+            pub fn start(&self, flow: &FlowContext) -> State {
                 match self { $(Self::$variant(params) => State::$variant(params.start(flow))),+ }
             }
         }

@@ -26,7 +26,7 @@ impl ControlParams for UnlimitedParams {
     fn check(&self) -> Result<(), BadParameter> {
         Ok(())
     }
-    fn start(&self, flow: &FlowContext<'_>) -> Unlimited {
+    fn start(&self, flow: &FlowContext) -> Unlimited {
         Unlimited(flow.line.0)
     }
 }

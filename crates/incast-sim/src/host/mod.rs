@@ -1,5 +1,12 @@
 //! The RDMA host: queue pairs, pacing, windows, acknowledgements and loss recovery.
 
+mod nic;
 mod params;
+mod receiver;
+pub(crate) mod reference;
+mod sender;
 
+pub(crate) use nic::Nic;
 pub use params::{CnpMode, PacketParams, RdmaParams};
+pub(crate) use receiver::Receiver;
+pub(crate) use sender::SendQp;

@@ -113,8 +113,13 @@ pub struct RdmaParams {
     pub cnp: CnpMode,
     /// Least time between CNPs of one flow. Default 50us (DCQCN, SIGCOMM 2015, section 5).
     pub cnp_interval: Time,
-    /// Priority of CNPs. Default 0: never paused.
+    /// Priority of CNPs, a lossy class of their own. Default 7 (our choice).
     pub cnp_priority: u8,
+    /// Base round-trip time that controls convert windows and rates by; absent: the largest of the fabric, both ways'
+    /// propagation and a payload serialised per link one way (NS3 `GLOBAL_T` 1).
+    pub base_rtt: Option<Time>,
+    /// Window at line rate; absent: the largest bandwidth-delay product of the fabric (NS3 `GLOBAL_T` 1).
+    pub window: Option<Bytes>,
 }
 
 impl Default for RdmaParams {
@@ -127,7 +132,9 @@ impl Default for RdmaParams {
             rto: Some(Time::ms(4)),
             cnp: CnpMode::Echo,
             cnp_interval: Time::us(50),
-            cnp_priority: 0,
+            cnp_priority: 7,
+            base_rtt: None,
+            window: None,
         }
     }
 }

@@ -1,9 +1,13 @@
 //! What is recorded beside flows and counters. Nothing here changes what happens.
 
+mod recorder;
+
 use incast_model::fabric::PortId;
 use incast_model::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub(crate) use recorder::Recorder;
 
 /// What to record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,7 +1,28 @@
-//! The shared-buffer, output-queued, store-and-forward switch.
+//! The shared-buffer, output-queued, store-and-forward switch, as a pipeline of small stages:
+//! admission ([`buffer`]), pausing the peer ([`pfc`]), queueing, choosing ([`scheduler`]), marking ([`ecn`]), INT.
 
+mod buffer;
+mod ecn;
 mod params;
+mod pfc;
+mod pipeline;
+mod scheduler;
 
+use incast_model::rng::Stream;
+
+pub(crate) use buffer::{Buffer, Ingress, fixed_alpha};
+pub(crate) use ecn::EcnPort;
 pub use params::{
     Alpha, EcnParams, EcnThreshold, Headroom, MarkAt, PfcMode, SchedulerParams, SwitchParams,
 };
+pub(crate) use scheduler::Scheduler;
+
+/// What a switch has besides its ports.
+#[derive(Debug, Clone)]
+pub(crate) struct Switch {
+    /// Its number in the fabric.
+    pub(crate) node: u32,
+    pub(crate) buffer: Buffer,
+    /// Decides its ECN marks.
+    pub(crate) rng: Stream,
+}

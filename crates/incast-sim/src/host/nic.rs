@@ -1,0 +1,186 @@
+//! A host's port: control packets first, then one data packet from each ready queue pair in turn.
+//!
+//! A queue pair that may send is *ready* (in the ring of its priority) or *paced* (in a heap by its next time); one that is
+//! bound by its window or has nothing left is in neither. So a host with a thousand queue pairs costs no more per packet
+//! than one with two.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::reference::ReferenceNic;
+use super::sender::QpState;
+use crate::kernel::{Event, NONE, Target};
+use crate::network::Network;
+
+/// One port of a host.
+#[derive(Debug)]
+pub(crate) struct Nic {
+    /// Its port.
+    pub(crate) port: u32,
+    /// Ready queue pairs by priority, threaded through [`super::SendQp::next_ready`].
+    heads: [u32; 8],
+    tails: [u32; 8],
+    /// Priorities with ready queue pairs, one bit each.
+    ready: u8,
+    /// Paced queue pairs: time, flow, sender. Entries that no longer hold are passed over.
+    paced: BinaryHeap<Reverse<(u64, u32, u32)>>,
+    /// When the pending [`Target::Port`] event is due; [`u64::MAX`] for none.
+    due: u64,
+    /// The list that takes the place of all this in `ns3` arithmetic.
+    pub(crate) reference: ReferenceNic,
+}
+
+impl Nic {
+    pub(crate) fn new(port: u32) -> Self {
+        Self {
+            port,
+            heads: [NONE; 8],
+            tails: [NONE; 8],
+            ready: 0,
+            paced: BinaryHeap::new(),
+            due: u64::MAX,
+            reference: ReferenceNic::default(),
+        }
+    }
+}
+
+impl Network {
+    /// A host's port has something new to send, or may send again.
+    #[inline]
+    pub(crate) fn kick_nic(&mut self, port: u32) {
+        if self.config.ns3 {
+            self.kick_reference(port);
+        } else if self.idle(port) {
+            self.serve_nic(port);
+        } else {
+            let free = self.ports[port as usize].busy_until;
+            self.serve_nic_at(port, free);
+        }
+    }
+
+    /// The event asked for by [`Network::serve_nic_at`].
+    pub(crate) fn nic_due(&mut self, port: u32) {
+        let nic = &mut self.nics[self.ports[port as usize].owner as usize];
+        if nic.due == self.now {
+            nic.due = u64::MAX;
+            self.kick_nic(port);
+        }
+    }
+
+    fn serve_nic_at(&mut self, port: u32, time: u64) {
+        let nic = &mut self.nics[self.ports[port as usize].owner as usize];
+        if time < nic.due {
+            nic.due = time;
+            self.events.push(Event::new(time, 0, Target::Port(port)));
+        }
+    }
+
+    /// Control queues of a host's port that may send.
+    #[inline]
+    pub(crate) fn eligible_control(&self, port: u32) -> u8 {
+        let state = &self.ports[port as usize];
+        let paused = if self.config.rdma.acks_ignore_pause { 0 } else { state.paused };
+        state.waiting & (!paused | 1)
+    }
+
+    /// Sends the next packet of an idle host port, if one may go, and arranges for the one after it.
+    fn serve_nic(&mut self, port: u32) {
+        let control = self.eligible_control(port);
+        if control != 0 {
+            let prio = self.choose(port, control);
+            let id = self.dequeue(port, prio);
+            self.transmit(port, id);
+        } else if let Some(sender) = self.next_ready(port) {
+            self.send_data(port, sender);
+            self.place(sender);
+        }
+        self.arrange(port);
+    }
+
+    /// Asks for the next event of a host's port: when it is free, if something is ready; when the first paced queue pair
+    /// is due otherwise.
+    fn arrange(&mut self, port: u32) {
+        let free = self.ports[port as usize].busy_until;
+        let paused = self.ports[port as usize].paused;
+        let control = self.eligible_control(port);
+        let nic = &self.nics[self.ports[port as usize].owner as usize];
+        if control != 0 || nic.ready & !paused != 0 {
+            if free > self.now {
+                self.serve_nic_at(port, free);
+            }
+        } else if let Some(&Reverse((time, ..))) = nic.paced.peek() {
+            self.serve_nic_at(port, time.max(free));
+        }
+    }
+
+    /// The queue pair whose turn it is, out of its ring; `None` if none may send now.
+    fn next_ready(&mut self, port: u32) -> Option<u32> {
+        self.release_paced(port);
+        let owner = self.ports[port as usize].owner as usize;
+        loop {
+            let eligible = self.nics[owner].ready & !self.ports[port as usize].paused;
+            if eligible == 0 {
+                return None;
+            }
+            let prio = self.choose(port, eligible);
+            let nic = &mut self.nics[owner];
+            let sender = nic.heads[usize::from(prio)];
+            let qp = &mut self.senders[sender as usize];
+            nic.heads[usize::from(prio)] = qp.next_ready;
+            if qp.next_ready == NONE {
+                nic.ready &= !(1 << prio);
+            }
+            qp.state = QpState::Idle;
+            if qp.may_send() && qp.next_avail <= self.now {
+                return Some(sender);
+            }
+            self.place(sender);
+        }
+    }
+
+    /// Moves paced queue pairs that are due to their rings.
+    fn release_paced(&mut self, port: u32) {
+        let owner = self.ports[port as usize].owner as usize;
+        while let Some(&Reverse((time, flow, sender))) = self.nics[owner].paced.peek()
+            && time <= self.now
+        {
+            self.nics[owner].paced.pop();
+            let qp = &mut self.senders[sender as usize];
+            if qp.flow == flow && qp.state == QpState::Paced && qp.next_avail == time {
+                qp.state = QpState::Idle;
+                self.place(sender);
+            }
+        }
+    }
+
+    /// Puts a queue pair where it belongs after anything about it has changed.
+    pub(crate) fn place(&mut self, sender: u32) {
+        let qp = &mut self.senders[sender as usize];
+        if self.config.ns3 || qp.state == QpState::Ready {
+            return; // the list of the reference has it; a ready one is looked at again when its turn comes
+        }
+        if !qp.may_send() {
+            qp.state = QpState::Idle;
+            return;
+        }
+        let (port, prio, time, flow) = (qp.port, usize::from(qp.prio), qp.next_avail, qp.flow);
+        let nic = &mut self.nics[self.ports[port as usize].owner as usize];
+        if time > self.now.max(self.ports[port as usize].busy_until) {
+            if qp.state != QpState::Paced || qp.paced_at != time {
+                qp.state = QpState::Paced;
+                qp.paced_at = time;
+                nic.paced.push(Reverse((time, flow, sender)));
+            }
+            return;
+        }
+        qp.state = QpState::Ready;
+        qp.next_ready = NONE;
+        if nic.ready & 1 << prio == 0 {
+            nic.ready |= 1 << prio;
+            nic.heads[prio] = sender;
+        } else {
+            self.senders[nic.tails[prio] as usize].next_ready = sender;
+        }
+        nic.tails[prio] = sender;
+    }
+}

@@ -1,0 +1,130 @@
+//! The receiving side of a queue pair: go-back-N, ACKs, NACKs and congestion notifications.
+
+use crate::host::CnpMode;
+use crate::kernel::{Kind, Packet, flag};
+use crate::network::Network;
+
+/// What a receiver knows of a flow.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Receiver {
+    /// Next byte expected.
+    expected: u64,
+    /// Byte expected when the last NACK was sent.
+    nacked: u64,
+    /// No NACK for the same byte before this time, in ps.
+    next_nack: u64,
+    /// No CNP before this time, in ps.
+    next_cnp: u64,
+    /// Packets since the last ACK.
+    unanswered: u32,
+}
+
+impl Network {
+    /// A packet has reached a host.
+    #[inline]
+    pub(crate) fn receive(&mut self, port: u32, id: u32) {
+        let packet = &self.pool[id];
+        let (kind, prio, size) = (packet.kind, packet.prio, packet.size);
+        self.ledger.delivered[usize::from(prio)] += u64::from(size);
+        match kind {
+            Kind::Data => return self.receive_data(port, id),
+            Kind::Ack | Kind::Nack => self.receive_ack(port, id),
+            Kind::Cnp => {
+                self.receive_cnp(id);
+                self.kick_nic(port);
+            }
+            Kind::Pfc => unreachable!("PFC frames are taken off the link"),
+        }
+        self.pool.release(id);
+    }
+
+    fn receive_data(&mut self, port: u32, id: u32) {
+        let packet = self.pool[id];
+        if packet.flags & flag::CE != 0 && self.config.rdma.cnp == CnpMode::Packet {
+            self.notify(port, &packet);
+        }
+        match self.answer(&packet) {
+            Some((kind, seq)) => self.send_answer(port, id, kind, seq),
+            None => self.pool.release(id),
+        }
+    }
+
+    /// What a data packet is answered with, if with anything.
+    #[inline]
+    fn answer(&mut self, packet: &Packet) -> Option<(Kind, u64)> {
+        let rdma = &self.config.rdma;
+        let receiver = &mut self.receivers[packet.flow as usize];
+        if packet.seq == receiver.expected {
+            receiver.expected += u64::from(packet.payload);
+            receiver.unanswered += 1;
+            let whole = receiver.expected >= self.flows.flows[packet.flow as usize].size.0;
+            if receiver.unanswered < rdma.ack_every && !whole {
+                return None;
+            }
+            receiver.unanswered = 0;
+            return Some((Kind::Ack, receiver.expected));
+        }
+        if packet.seq > receiver.expected {
+            // A gap: go back, but say so only once in a while for the same byte.
+            if self.now < receiver.next_nack && receiver.nacked == receiver.expected {
+                return None;
+            }
+            receiver.next_nack = self.now + rdma.nack_interval.0;
+            receiver.nacked = receiver.expected;
+            return Some((Kind::Nack, receiver.expected));
+        }
+        // A duplicate. Where senders have timeouts the ACK may have been lost, so it is said again; the reference is silent.
+        rdma.rto.map(|_| (Kind::Ack, receiver.expected))
+    }
+
+    /// Turns a data packet into its answer and queues it. INT records and the time stamp stay as they are.
+    fn send_answer(&mut self, port: u32, id: u32, kind: Kind, seq: u64) {
+        let packets = &self.config.packets;
+        let packet = &mut self.pool[id];
+        let int = if packet.flags & flag::INT != 0 { packets.int_header() } else { 0 };
+        let size = (packets.ack.0 + int).max(packets.min_ack.0);
+        let echo = packet.flags & flag::CE != 0 && self.config.rdma.cnp == CnpMode::Echo;
+        packet.kind = kind;
+        packet.seq = seq;
+        packet.size = size as u16;
+        packet.payload = 0;
+        packet.hops = 0;
+        packet.prio = self.config.rdma.ack_priority.unwrap_or(packet.prio);
+        packet.flags = packet.flags & flag::PATH | if echo { flag::ECHO } else { 0 };
+        std::mem::swap(&mut packet.src, &mut packet.dst);
+        self.ledger.injected[usize::from(packet.prio)] += size;
+        self.enqueue(port, id);
+        self.kick_nic(port);
+    }
+
+    /// Sends a CNP for a marked packet, if its flow has had none for a while.
+    fn notify(&mut self, port: u32, packet: &Packet) {
+        let rdma = &self.config.rdma;
+        let receiver = &mut self.receivers[packet.flow as usize];
+        if self.now < receiver.next_cnp {
+            return;
+        }
+        receiver.next_cnp = self.now + rdma.cnp_interval.0;
+        let prio = rdma.cnp_priority;
+        let size = self.config.packets.cnp.0;
+        self.ledger.injected[usize::from(prio)] += size;
+        let id = self.pool.alloc(Packet {
+            stamp: packet.stamp,
+            flow: packet.flow,
+            src: packet.dst,
+            dst: packet.src,
+            size: size as u16,
+            kind: Kind::Cnp,
+            prio,
+            flags: packet.flags & flag::PATH,
+            ..Packet::EMPTY
+        });
+        self.enqueue(port, id);
+        self.kick_nic(port);
+    }
+
+    /// In the reference simulator the receiver's state dies with the flow at its sender.
+    pub(crate) fn forget_receiver(&mut self, flow: u32) {
+        self.receivers[flow as usize] = Receiver::default();
+    }
+}

@@ -1,0 +1,312 @@
+//! The sending side of a queue pair.
+
+use incast_model::units::Time;
+
+use crate::congestion::{Ack, Controller, State, WindowMode};
+use crate::kernel::{Event, Kind, NONE, Packet, Target, flag, rank};
+use crate::network::Network;
+
+/// Where the NIC keeps a queue pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum QpState {
+    /// Nowhere: nothing unsent, or bound by its window.
+    Idle,
+    /// In the heap of paced ones.
+    Paced,
+    /// In the ring of ready ones.
+    Ready,
+}
+
+/// One flow at its sender.
+#[derive(Debug)]
+pub(crate) struct SendQp {
+    /// Its flow; [`NONE`] in a free slot.
+    pub(crate) flow: u32,
+    /// The host port it sends by.
+    pub(crate) port: u32,
+    /// The next ready queue pair in its ring.
+    pub(crate) next_ready: u32,
+    pub(crate) prio: u8,
+    pub(crate) state: QpState,
+    /// Index of its congestion control.
+    pub(crate) control: u16,
+    /// Payload in bytes.
+    pub(crate) size: u64,
+    /// Next byte to send.
+    pub(crate) next: u64,
+    /// First byte not acknowledged.
+    pub(crate) una: u64,
+    /// First byte never sent.
+    high: u64,
+    /// Not before this time, in ps.
+    pub(crate) next_avail: u64,
+    /// Time of its entry among the paced.
+    pub(crate) paced_at: u64,
+    /// Wire bytes of the last packet sent.
+    last_size: u64,
+    /// bit/s.
+    pub(crate) rate: u64,
+    /// Bytes that may be in flight.
+    pub(crate) window: u64,
+    /// Time of the pending timer event; [`u64::MAX`] for none.
+    timer: u64,
+    /// When the retransmission timeout falls; [`u64::MAX`] while nothing is in flight.
+    timeout: u64,
+    cc: State,
+}
+
+impl SendQp {
+    /// Whether a flow uses this slot.
+    pub(crate) fn is_live(&self) -> bool {
+        self.flow != NONE
+    }
+
+    /// Whether there are unsent bytes and the window has room. In flight may pass the window by less than a packet. (In
+    /// `ns3` arithmetic `next` can be behind `una`: then the difference wraps, and a window binds, as in the reference.)
+    #[inline]
+    pub(crate) fn may_send(&self) -> bool {
+        self.next < self.size && self.next.wrapping_sub(self.una) < self.window
+    }
+}
+
+impl Network {
+    /// The next flow of the list starts.
+    pub(crate) fn start_flow(&mut self) {
+        let flow = self.next_flow as u32;
+        self.next_flow += 1;
+        self.schedule_start();
+        let spec = &self.flows.flows[flow as usize];
+        let (size, prio, tag) = (spec.size.0, spec.priority, usize::from(spec.tag));
+        let port = self.first_port(flow, false);
+        let control = self.control_of_tag[tag];
+        let context = &self.contexts[self.ports[port as usize].owner as usize];
+        let cc = self.controls[control].control.start(context);
+        let qp = SendQp {
+            flow,
+            port,
+            next_ready: NONE,
+            prio,
+            state: QpState::Idle,
+            control: control as u16,
+            size,
+            next: 0,
+            una: 0,
+            high: 0,
+            next_avail: 0,
+            paced_at: 0,
+            last_size: 0,
+            rate: 0,
+            window: 0,
+            timer: u64::MAX,
+            timeout: u64::MAX,
+            cc,
+        };
+        let sender = match self.free_senders.pop() {
+            Some(free) => {
+                self.senders[free as usize] = qp;
+                free
+            }
+            None => {
+                self.senders.push(qp);
+                self.senders.len() as u32 - 1
+            }
+        };
+        self.sender_of[flow as usize] = sender;
+        self.flow_records[flow as usize].start = Time(self.now);
+        self.apply_control(sender);
+        if self.config.ns3 {
+            self.add_reference(port, flow);
+        }
+        self.place(sender);
+        self.kick_nic(port);
+    }
+
+    /// Asks for the event of the next flow's start.
+    pub(crate) fn schedule_start(&mut self) {
+        if let Some(flow) = self.flows.flows.get(self.next_flow) {
+            let rank = if self.config.ns3 { rank::LAST } else { 0 };
+            self.events.push(Event::new(flow.start.0, rank, Target::Start));
+        }
+    }
+
+    /// Sends the next packet of a queue pair out of its idle port.
+    pub(crate) fn send_data(&mut self, port: u32, sender: u32) {
+        let qp = &mut self.senders[sender as usize];
+        let packets = &self.config.packets;
+        let control = &self.controls[usize::from(qp.control)];
+        let payload = packets.payload.0.min(qp.size - qp.next);
+        let int = if control.needs_int { packets.int_header() } else { 0 };
+        let size = packets.data_header.0 + payload + int;
+        let spec = &self.flows.flows[qp.flow as usize];
+        let packet = Packet {
+            seq: qp.next,
+            stamp: self.now,
+            flow: qp.flow,
+            src: spec.src.0,
+            dst: spec.dst.0,
+            size: size as u16,
+            payload: payload as u16,
+            kind: Kind::Data,
+            prio: qp.prio,
+            flags: if control.needs_int { flag::INT } else { 0 } | if spec.path.is_some() { flag::PATH } else { 0 },
+            ..Packet::EMPTY
+        };
+        let record = &mut self.flow_records[qp.flow as usize];
+        record.packets += 1;
+        record.retransmitted += u64::from(qp.next < qp.high);
+        qp.next += payload;
+        qp.high = qp.high.max(qp.next);
+        qp.last_size = size;
+        if qp.timeout == u64::MAX {
+            qp.timeout = self.now.saturating_add(self.config.rto);
+        }
+        let rate = qp.rate;
+        self.ledger.injected[usize::from(packet.prio)] += size;
+        let id = self.pool.alloc(packet);
+        self.transmit(port, id);
+        // At line rate the gap is the serialisation just worked out.
+        let line = self.rates[usize::from(self.ports[port as usize].rate)];
+        let free = self.ports[port as usize].busy_until;
+        let next = if rate == line { free } else { self.now + self.pacing_gap(size, rate) };
+        let qp = &mut self.senders[sender as usize];
+        qp.next_avail = next;
+        qp.cc.on_sent(size, Time(self.now));
+        self.apply_control(sender);
+    }
+
+    /// An ACK or NACK has come.
+    pub(crate) fn receive_ack(&mut self, port: u32, id: u32) {
+        let packet = self.pool[id];
+        let sender = self.sender_of[packet.flow as usize];
+        if sender == NONE {
+            return; // of a flow that has completed
+        }
+        let nack = packet.kind == Kind::Nack;
+        let marked = packet.flags & flag::ECHO != 0;
+        let qp = &mut self.senders[sender as usize];
+        let record = &mut self.flow_records[packet.flow as usize];
+        record.nacks += u32::from(nack);
+        record.marks += u64::from(marked);
+        if packet.seq > qp.una {
+            self.bytes_acked += packet.seq - qp.una;
+            record.acked = packet.seq;
+            qp.una = packet.seq;
+            if !self.config.ns3 {
+                // The reference sends again what has been acknowledged since it went back.
+                qp.next = qp.next.max(qp.una);
+            }
+            qp.timeout = self.now.saturating_add(self.config.rto);
+        }
+        if qp.una >= qp.size {
+            self.complete(sender);
+            return self.kick_nic(port);
+        }
+        if nack {
+            qp.next = qp.una;
+        }
+        if qp.next == qp.una {
+            qp.timeout = u64::MAX;
+        }
+        let context = &self.contexts[self.ports[qp.port as usize].owner as usize];
+        qp.cc.on_ack(&Ack {
+            now: Time(self.now),
+            seq: packet.seq,
+            next: qp.next,
+            marked,
+            nack,
+            rtt: Time(self.now - packet.stamp),
+            int: self.pool.records(id),
+            flow: context,
+            rates: &self.rates,
+        });
+        self.apply_control(sender);
+        if self.config.ns3 {
+            self.hasten_reference(sender);
+        }
+        self.place(sender);
+        self.kick_nic(port);
+    }
+
+    /// A congestion notification packet has come.
+    pub(crate) fn receive_cnp(&mut self, id: u32) {
+        let flow = self.pool[id].flow;
+        let sender = self.sender_of[flow as usize];
+        if sender != NONE {
+            self.flow_records[flow as usize].marks += 1;
+            self.senders[sender as usize].cc.on_cnp(Time(self.now));
+            self.apply_control(sender);
+            self.place(sender);
+        }
+    }
+
+    /// A timer of a flow is due: its control's, its retransmission timeout, or one that no longer holds.
+    pub(crate) fn flow_timer(&mut self, flow: u32) {
+        let sender = self.sender_of[flow as usize];
+        if sender == NONE || self.senders[sender as usize].timer != self.now {
+            return;
+        }
+        let now = Time(self.now);
+        let qp = &mut self.senders[sender as usize];
+        qp.timer = u64::MAX;
+        if qp.cc.next_timer() <= now {
+            qp.cc.on_timer(now);
+        }
+        if qp.timeout <= self.now {
+            // Go back to the first byte that is not acknowledged.
+            qp.next = qp.una;
+            qp.timeout = u64::MAX;
+            self.flow_records[flow as usize].timeouts += 1;
+        }
+        self.apply_control(sender);
+        let port = self.senders[sender as usize].port;
+        if !self.config.ns3 {
+            self.place(sender);
+            self.kick_nic(port);
+        }
+    }
+
+    /// Takes over the control's rate, window and timer.
+    #[inline]
+    fn apply_control(&mut self, sender: u32) {
+        let qp = &self.senders[sender as usize];
+        let control = &self.controls[usize::from(qp.control)];
+        let rate = qp.cc.rate();
+        if rate != qp.rate {
+            let port = &self.ports[qp.port as usize];
+            let context = &self.contexts[port.owner as usize];
+            let window = match control.window {
+                WindowMode::Off => u64::MAX,
+                WindowMode::Fixed => context.bdp,
+                WindowMode::Rate => {
+                    ((u128::from(context.bdp) * u128::from(rate) / u128::from(context.line.0)) as u64).max(1)
+                }
+            };
+            let shift = if control.moves_next_send && qp.last_size > 0 {
+                self.pacing_gap(qp.last_size, rate) as i64 - self.pacing_gap(qp.last_size, qp.rate) as i64
+            } else {
+                0
+            };
+            let qp = &mut self.senders[sender as usize];
+            qp.rate = rate;
+            qp.window = window.min(qp.cc.window());
+            qp.next_avail = qp.next_avail.saturating_add_signed(shift);
+        }
+        let qp = &mut self.senders[sender as usize];
+        let wanted = qp.cc.next_timer().0.min(qp.timeout);
+        if wanted < qp.timer {
+            qp.timer = wanted;
+            self.events.push(Event::new(wanted.max(self.now), rank::FIRST, Target::Timer(qp.flow)));
+        }
+    }
+
+    fn complete(&mut self, sender: u32) {
+        let flow = std::mem::replace(&mut self.senders[sender as usize].flow, NONE);
+        self.sender_of[flow as usize] = NONE;
+        self.free_senders.push(sender);
+        self.flow_records[flow as usize].finish = Some(Time(self.now));
+        self.flows_done += 1;
+        if self.config.ns3 {
+            self.forget_receiver(flow);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The total order of events: the one place where it is written down.
+//!
+//! Events run by time, then by *rank*, then by *target*. A target is a class and a stable number (a flow, a port), and
+//! has at most one live event, so that no two events compare equal and nothing depends on who was pushed first.
+//!
+//! In exact arithmetic every rank is 0: of the events of one picosecond, timers run first, then flow starts, then ports
+//! that become free, then arrivals, then samples; within a class by number. Any partition of the fabric gives the same
+//! order. In `ns3` arithmetic the rank is the order of scheduling, as in that simulator; see [`rank`].
+
+/// What an event is for. The discriminant is its class in the order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// A timer of a flow (number of the flow).
+    Timer(u32),
+    /// The next flow of the list starts.
+    Start,
+    /// An egress port may transmit (number of the port).
+    Port(u32),
+    /// A paced NIC wakes up, apart from its port becoming free (number of the port; `ns3` arithmetic only).
+    Wake(u32),
+    /// The first packet on the wire out of a port reaches the far end (number of the sending port).
+    Arrival(u32),
+    /// Time series are sampled.
+    Sample,
+}
+
+const ID_BITS: u32 = 25;
+const TARGET_BITS: u32 = ID_BITS + 3;
+
+/// Most flows or ports that events can name.
+pub(crate) const MAX_ID: u32 = (1 << ID_BITS) - 1;
+
+/// Ranks of `ns3` arithmetic.
+pub(crate) mod rank {
+    /// Timers of congestion controls: scheduled long before anything else of their nanosecond.
+    pub(crate) const FIRST: u64 = 0;
+    /// Flow starts: made by zero-delay events, after everything already scheduled for their nanosecond.
+    pub(crate) const LAST: u64 = (1 << (64 - super::TARGET_BITS)) - 1;
+}
+
+/// A time and a place in the order of that time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Event {
+    /// Picoseconds.
+    pub(crate) time: u64,
+    /// Rank, class and number, in this order of significance.
+    key: u64,
+}
+
+impl Event {
+    #[inline]
+    pub(crate) const fn new(time: u64, rank: u64, target: Target) -> Self {
+        let (class, id) = match target {
+            Target::Timer(flow) => (0, flow),
+            Target::Start => (1, 0),
+            Target::Port(port) => (2, port),
+            Target::Wake(port) => (3, port),
+            Target::Arrival(port) => (4, port),
+            Target::Sample => (5, 0),
+        };
+        Self { time, key: rank << TARGET_BITS | (class << ID_BITS | id) as u64 }
+    }
+
+    #[inline]
+    pub(crate) const fn rank(self) -> u64 {
+        self.key >> TARGET_BITS
+    }
+
+    #[inline]
+    pub(crate) const fn target(self) -> Target {
+        let id = self.key as u32 & MAX_ID;
+        match self.key as u32 >> ID_BITS & 7 {
+            0 => Target::Timer(id),
+            1 => Target::Start,
+            2 => Target::Port(id),
+            3 => Target::Wake(id),
+            4 => Target::Arrival(id),
+            _ => Target::Sample,
+        }
+    }
+
+    /// Time and key as one number, which compares in the order of events.
+    #[inline]
+    pub(crate) const fn order(self) -> u128 {
+        (self.time as u128) << 64 | self.key as u128
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_is_time_rank_class_number() {
+        let ordered = [
+            Event::new(1, 9, Target::Sample),
+            Event::new(2, 0, Target::Timer(7)),
+            Event::new(2, 0, Target::Start),
+            Event::new(2, 0, Target::Port(0)),
+            Event::new(2, 0, Target::Port(1)),
+            Event::new(2, 0, Target::Wake(0)),
+            Event::new(2, 0, Target::Arrival(0)),
+            Event::new(2, 0, Target::Arrival(MAX_ID)),
+            Event::new(2, 0, Target::Sample),
+            Event::new(2, 1, Target::Timer(0)),
+            Event::new(2, rank::LAST, Target::Start),
+            Event::new(3, 0, Target::Timer(0)),
+        ];
+        assert!(ordered.windows(2).all(|pair| pair[0] < pair[1] && pair[0].order() < pair[1].order()));
+    }
+
+    #[test]
+    fn events_keep_what_they_are_for() {
+        for target in [Target::Timer(3), Target::Start, Target::Port(MAX_ID), Target::Arrival(5), Target::Sample] {
+            let event = Event::new(u64::MAX, rank::LAST, target);
+            assert_eq!((event.target(), event.rank()), (target, rank::LAST));
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Collects what a run is asked to record. Writes only; nothing in a run reads it.
+
+use incast_model::fabric::PortId;
+use incast_model::units::Time;
+
+use super::{MeasureParams, QueueHistogram, QueueSample, RateSample};
+use crate::network::Network;
+use crate::outcome::{DropRecord, PauseRecord};
+
+/// A pause that has not ended.
+#[derive(Debug, Clone, Copy, Default)]
+struct Open {
+    since: Option<Time>,
+    ingress_bytes: u64,
+    blamed: u32,
+}
+
+/// What has been recorded so far. Queues are named by [`Network::at`].
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    pub(crate) params: MeasureParams,
+    ports: usize,
+    pub(crate) marks: Vec<u64>,
+    pub(crate) drops_at: Vec<u64>,
+    pub(crate) xoffs_received: Vec<u64>,
+    pub(crate) paused: Vec<Time>,
+    open: Vec<Open>,
+    pub(crate) pauses: Vec<PauseRecord>,
+    pub(crate) drops: Vec<DropRecord>,
+    pub(crate) queues: Vec<QueueSample>,
+    pub(crate) rates: Vec<RateSample>,
+    /// Bytes each port had sent at the last sample.
+    sampled_tx: Vec<u64>,
+    histograms: Vec<Vec<u64>>,
+    /// Since when each port's queue has its length.
+    unchanged_since: Vec<u64>,
+    last_length: Vec<u32>,
+}
+
+impl Recorder {
+    pub(crate) fn new(params: MeasureParams, ports: usize) -> Self {
+        let sampled = if params.sample_every.is_some() { ports } else { 0 };
+        let binned = if params.queue_histogram { ports } else { 0 };
+        Self {
+            params,
+            ports,
+            marks: vec![0; 8 * ports],
+            drops_at: vec![0; 8 * ports],
+            xoffs_received: vec![0; 8 * ports],
+            paused: vec![Time::ZERO; 8 * ports],
+            open: vec![Open::default(); 8 * ports],
+            pauses: Vec::new(),
+            drops: Vec::new(),
+            queues: Vec::new(),
+            rates: Vec::new(),
+            sampled_tx: vec![0; sampled],
+            histograms: vec![Vec::new(); binned],
+            unchanged_since: vec![0; binned],
+            last_length: vec![0; binned],
+        }
+    }
+
+    pub(crate) fn mark(&mut self, at: usize) {
+        self.marks[at] += 1;
+    }
+
+    pub(crate) fn drop_packet(&mut self, at: usize, record: DropRecord) {
+        self.drops_at[at] += 1;
+        if (self.drops.len() as u64) < self.params.max_drops {
+            self.drops.push(record);
+        }
+    }
+
+    pub(crate) fn pause(&mut self, at: usize, now: Time, ingress_bytes: u64, blamed: u32) {
+        self.xoffs_received[at] += 1;
+        self.open[at] = Open { since: Some(now), ingress_bytes, blamed };
+    }
+
+    pub(crate) fn resume(&mut self, at: usize, now: Time) {
+        self.close(at, now, Some(now));
+    }
+
+    /// Ends the pause of a queue, at `end` or with the run.
+    fn close(&mut self, at: usize, now: Time, end: Option<Time>) {
+        let open = std::mem::take(&mut self.open[at]);
+        let Some(start) = open.since else { return };
+        self.paused[at] += now - start;
+        if self.params.pauses {
+            self.pauses.push(PauseRecord {
+                port: PortId((at % self.ports) as u32),
+                priority: (at / self.ports) as u8,
+                start,
+                end,
+                ingress_bytes: open.ingress_bytes,
+                blamed_port: PortId(open.blamed),
+            });
+        }
+    }
+
+    /// Closes what is open when the run ends, and puts pauses in order of their start.
+    pub(crate) fn finish(&mut self, now: Time) {
+        for at in 0..self.open.len() {
+            self.close(at, now, None);
+        }
+        self.pauses.sort_by_key(|pause| (pause.start, pause.port, pause.priority));
+        for port in 0..self.histograms.len() {
+            self.note(port, now.0, 0);
+        }
+    }
+
+    fn note(&mut self, port: usize, now: u64, length: u32) {
+        let bin = (u64::from(self.last_length[port]) / self.params.histogram_bin.0) as usize;
+        let bins = &mut self.histograms[port];
+        if bins.len() <= bin {
+            bins.resize(bin + 1, 0);
+        }
+        bins[bin] += now - self.unchanged_since[port];
+        self.unchanged_since[port] = now;
+        self.last_length[port] = length;
+    }
+
+    /// The histograms of switch ports.
+    pub(crate) fn take_histograms(&mut self, at_host: impl Fn(usize) -> bool) -> Vec<QueueHistogram> {
+        std::mem::take(&mut self.histograms)
+            .into_iter()
+            .enumerate()
+            .filter(|(port, _)| !at_host(*port))
+            .map(|(port, time_in_bin)| QueueHistogram { port: PortId(port as u32), time_in_bin })
+            .collect()
+    }
+}
+
+impl Network {
+    /// The queues of a port have another length now.
+    #[inline]
+    pub(crate) fn note_queue(&mut self, port: u32) {
+        if self.recorder.params.queue_histogram {
+            self.recorder.note(port as usize, self.now, self.ports[port as usize].queued);
+        }
+    }
+
+    /// Records one row of every time series.
+    pub(crate) fn sample(&mut self) {
+        let time = Time(self.now);
+        for (index, port) in self.ports.iter().enumerate().filter(|(_, port)| !port.at_host) {
+            let sent = port.tx_bytes - self.recorder.sampled_tx[index];
+            if port.queued > 0 || sent > 0 {
+                self.recorder.sampled_tx[index] = port.tx_bytes;
+                let bytes = u64::from(port.queued);
+                self.recorder.queues.push(QueueSample { time, port: PortId(index as u32), bytes, tx_bytes: sent });
+            }
+        }
+        let mut active: Vec<_> = self.senders.iter().filter(|qp| qp.is_live()).collect();
+        active.sort_by_key(|qp| qp.flow);
+        for qp in active {
+            self.recorder.rates.push(RateSample { time, flow: qp.flow, rate: qp.rate, window: qp.window, acked: qp.una });
+        }
+    }
+}

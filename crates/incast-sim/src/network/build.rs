@@ -1,0 +1,337 @@
+//! From a [`Setup`] to a network: every limit of the simulator is checked here.
+
+use incast_model::fabric::{BaseRtts, Fabric, NodeId, NodeKind, PortId};
+use incast_model::rng;
+use incast_model::routing::Routes;
+use incast_model::units::{Rate, Time};
+
+use super::{Config, ControlState, Network, Port, Queue, Routing};
+use crate::congestion::{FlowContext, IntFormat, MAX_INT_RECORDS};
+use crate::host::{Nic, Receiver};
+use crate::kernel::{EventQueue, MAX_ID, NONE, Pool};
+use crate::measure::Recorder;
+use crate::ns3::Draws;
+use crate::outcome::{Counts, FlowRecord, Ledger};
+use crate::setup::{Arithmetic, Params, Setup};
+use crate::simulation::SetupError;
+use crate::switch::{Alpha, Buffer, EcnPort, Headroom, Ingress, MarkAt, PfcMode, Scheduler, Switch, fixed_alpha};
+
+fn check(holds: bool, field: &str, message: impl FnOnce() -> String) -> Result<(), SetupError> {
+    if holds { Ok(()) } else { Err(SetupError { field: field.into(), message: message() }) }
+}
+
+impl Network {
+    pub(crate) fn new(setup: Setup) -> Result<Self, SetupError> {
+        let Setup { fabric, flows, controls, control_of_tag, params } = setup;
+        let ns3 = params.arithmetic == Arithmetic::Ns3;
+        let needs_int = controls.iter().any(|setup| setup.control.needs_int());
+        check_limits(&fabric, &flows, &params, needs_int)?;
+        let ports = fabric.ports().len();
+        let rates = rate_table(&fabric)?;
+        let routes = Routes::shortest(&fabric, params.next_hop_order);
+        let routing = Routing::new(&fabric, &flows, routes, params.hash, params.seed)?;
+        let longest = longest_serialisation(&fabric, &params, needs_int);
+        let mut network = Self {
+            config: config(&params, ns3, &fabric),
+            controls: controls
+                .into_iter()
+                .map(|setup| ControlState {
+                    needs_int: setup.control.needs_int(),
+                    moves_next_send: setup.control.moves_next_send(),
+                    window: setup.window,
+                    control: setup.control,
+                })
+                .collect(),
+            control_of_tag,
+            now: 0,
+            rank: 0,
+            next_rank: 0,
+            events: EventQueue::new(slot_bits(&fabric, &params, longest)),
+            pool: Pool::new(if needs_int { usize::from(params.packets.int_records) } else { 0 }),
+            ports: Vec::with_capacity(ports),
+            end_rank: vec![0; if ns3 { ports } else { 0 }],
+            queues: vec![Queue { head: NONE, tail: NONE, bytes: 0, peak: 0, tx_bytes: 0, tx_packets: 0 }; 8 * ports],
+            ingress: vec![Ingress::default(); 8 * ports],
+            switches: Vec::new(),
+            scheduler: Scheduler::new(&params.switch.scheduler, ports),
+            ecn: fabric.ports().iter().map(|port| EcnPort::new(&params.ecn, fabric.link(port.link).rate)).collect(),
+            draws: ns3.then(|| Box::new(Draws::new(fabric.nodes().len() as u64))),
+            routing,
+            nics: Vec::new(),
+            contexts: Vec::new(),
+            senders: Vec::new(),
+            free_senders: Vec::new(),
+            sender_of: vec![NONE; flows.flows.len()],
+            receivers: vec![Receiver::default(); flows.flows.len()],
+            next_flow: 0,
+            flows_done: 0,
+            bytes_acked: 0,
+            counts: Counts::default(),
+            ledger: Ledger::default(),
+            flow_records: vec![FlowRecord::default(); flows.flows.len()],
+            recorder: Recorder::new(params.measure.clone(), ports),
+            rates,
+            flows,
+            fabric,
+        };
+        network.add_nodes(&params);
+        network.add_ports();
+        network.add_buffers(&params)?;
+        network.add_contexts(&params);
+        network.find_ideals(&params)?;
+        Ok(network)
+    }
+
+    /// Switches and NICs, in order of their nodes.
+    fn add_nodes(&mut self, params: &Params) {
+        let fabric = self.fabric.clone();
+        for (index, node) in fabric.nodes().iter().enumerate() {
+            let id = NodeId(index as u32);
+            match node.kind {
+                NodeKind::Host => self.nics.extend(fabric.ports_of(id).map(|port| Nic::new(port.0))),
+                NodeKind::Switch => self.switches.push(Switch {
+                    node: id.0,
+                    buffer: Buffer::default(),
+                    rng: rng::stream(params.seed, "ecn", id.0.into()),
+                }),
+            }
+        }
+    }
+
+    /// Divides the buffer of every switch into headrooms, reserves and what is shared.
+    fn add_buffers(&mut self, params: &Params) -> Result<(), SetupError> {
+        let fabric = self.fabric.clone();
+        let host_rate = host_rate(&fabric);
+        let lossless = u64::from(self.config.lossless.count_ones());
+        for switch in 0..self.switches.len() {
+            let id = NodeId(self.switches[switch].node);
+            let count = fabric.ports_of(id).len() as u64;
+            let mut headroom = 0;
+            for port in fabric.ports_of(id) {
+                let each = self.headroom(params, port);
+                headroom += each * if params.switch.headroom == Headroom::ThreeDelays { 1 } else { lossless };
+                let alpha = fixed_alpha(alpha(params, fabric.rate(port), host_rate));
+                for prio in 0..8 {
+                    let at = self.at(port.0, prio);
+                    let headroom_limit = if self.config.lossless & 1 << prio != 0 { each as u32 } else { 0 };
+                    self.ingress[at] = Ingress { headroom_limit, alpha, ..Ingress::default() };
+                }
+            }
+            let reserved = params.switch.reserve.0 * count;
+            let shared = params.switch.buffer.0 as i64 - (headroom + reserved) as i64;
+            check(shared > 0, "switch.buffer", || {
+                format!(
+                    "{} cannot hold the headroom ({headroom} B) and the reserves ({reserved} B) of the {count} ports of {}; it \
+                     must be more than {} B",
+                    params.switch.buffer,
+                    fabric.node(id).name,
+                    headroom + reserved
+                )
+            })?;
+            self.switches[switch].buffer = Buffer::new(shared, &params.switch);
+        }
+        Ok(())
+    }
+
+    /// Headroom of an ingress port, in bytes per lossless priority.
+    fn headroom(&self, params: &Params, port: PortId) -> u64 {
+        let (rate, delay) = (self.fabric.rate(port), self.fabric.delay(port));
+        match params.switch.headroom {
+            Headroom::Bytes(bytes) => bytes.0,
+            // In the reference's order: rate times whole nanoseconds, to bytes, times 3 (`third.cc`).
+            Headroom::ThreeDelays => (u128::from(rate.0) * u128::from(delay.0 / 1000) / 8 / 1_000_000_000 * 3) as u64,
+            Headroom::Computed => {
+                // Pause and data each cross once (2·rate·delay); the packet that triggers, the one we are sending when the
+                // frame wants out, the one the peer has just begun; the frames themselves, one per priority.
+                let flight = (u128::from(rate.0) * 2 * u128::from(delay.0)).div_ceil(8_000_000_000_000) as u64;
+                let packet = largest_packet(params) + params.packets.gap.0;
+                let frames = u64::from(self.config.lossless.count_ones()) * (params.packets.pfc.0 + params.packets.gap.0);
+                flight + 3 * packet + frames
+            }
+        }
+    }
+
+    fn add_ports(&mut self) {
+        let fabric = self.fabric.clone();
+        let mut owner = vec![0u32; fabric.nodes().len()];
+        for (index, switch) in self.switches.iter().enumerate() {
+            owner[switch.node as usize] = index as u32;
+        }
+        let nic_of: std::collections::HashMap<u32, u32> =
+            self.nics.iter().enumerate().map(|(index, nic)| (nic.port, index as u32)).collect();
+        let is_host = |port: PortId| fabric.node(fabric.port(port).node).kind == NodeKind::Host;
+        let owner_of = |port: PortId| {
+            if is_host(port) { nic_of[&port.0] } else { owner[fabric.port(port).node.index()] }
+        };
+        for (index, port) in fabric.ports().iter().enumerate() {
+            let id = PortId(index as u32);
+            let rate = fabric.rate(id);
+            self.ports.push(Port {
+                busy_until: 0,
+                delay: fabric.delay(id).0,
+                tx_bytes: 0,
+                flight_head: NONE,
+                flight_tail: NONE,
+                queued: 0,
+                ps_per_byte: rate.ps_per_byte().and_then(|ps| u32::try_from(ps).ok()).unwrap_or(0),
+                peer: port.peer.0,
+                owner: owner_of(id),
+                peer_owner: owner_of(port.peer),
+                waiting: 0,
+                paused: 0,
+                last_served: 0,
+                rate: self.rates.iter().position(|&known| known == rate.0).expect("the table has every rate") as u8,
+                at_host: is_host(id),
+                peer_at_host: is_host(port.peer),
+                pending: false,
+            });
+        }
+    }
+
+    /// What congestion controls are told when their flows start.
+    fn add_contexts(&mut self, params: &Params) {
+        let (base_rtt, bdp) = BaseRtts::new(&self.fabric, params.packets.payload).max();
+        let base_rtt = params.rdma.base_rtt.unwrap_or(base_rtt);
+        let tick = if self.config.ns3 { 1e-9 } else { 1e-12 };
+        for nic in &self.nics {
+            let ack = params.packets.ack.0.max(params.packets.min_ack.0);
+            let ack_age = self.serialisation(nic.port, ack) + self.ports[nic.port as usize].delay;
+            let context = FlowContext {
+                line: Rate(self.rates[usize::from(self.ports[nic.port as usize].rate)]),
+                base_rtt,
+                bdp: params.rdma.window.unwrap_or(bdp).0,
+                mtu: params.packets.payload.0,
+                tick,
+                rtt_ticks: if self.config.ns3 { base_rtt.0 / 1000 } else { base_rtt.0 },
+                int: self.config.int,
+                ack_age: if self.config.ns3 { Time(ack_age) } else { Time::ZERO },
+            };
+            self.contexts.push(context);
+        }
+    }
+}
+
+fn config(params: &Params, ns3: bool, fabric: &Fabric) -> Config {
+    let nic = host_rate(fabric);
+    let lossless = params.switch.lossless.iter().fold(0u8, |mask, prio| mask | 1 << prio);
+    Config {
+        ns3,
+        packets: params.packets,
+        rdma: params.rdma.clone(),
+        lossless: if params.switch.pfc { lossless } else { 0 },
+        mark_at_enqueue: params.ecn.mark_at == MarkAt::Enqueue,
+        int: if ns3 { IntFormat::Quantised { multi: ((nic.0 / 25_000_000_000) as u32).max(1) } } else { IntFormat::Exact },
+        rto: params.rdma.rto.map_or(u64::MAX, |rto| rto.0),
+    }
+}
+
+/// Rate of the first host's first port: what the reference takes for that of all NICs.
+fn host_rate(fabric: &Fabric) -> Rate {
+    fabric.rate(fabric.ports_of(fabric.hosts()[0]).next().expect("hosts are plugged in"))
+}
+
+fn alpha(params: &Params, rate: Rate, host_rate: Rate) -> f64 {
+    match params.switch.pfc_mode {
+        PfcMode::Dynamic { alpha: Alpha::Value(alpha) } => alpha,
+        _ => {
+            let mut shift = 3;
+            let mut at = rate.0;
+            while at > host_rate.0 && shift > 0 {
+                shift -= 1;
+                at /= 2;
+            }
+            1.0 / f64::from(1 << shift)
+        }
+    }
+}
+
+/// Wire bytes of the largest data packet.
+fn largest_packet(params: &Params) -> u64 {
+    params.packets.data_header.0 + params.packets.payload.0 + params.packets.int_header()
+}
+
+fn longest_serialisation(fabric: &Fabric, params: &Params, needs_int: bool) -> Time {
+    let size = params.packets.data_header.0
+        + params.packets.payload.0
+        + if needs_int { params.packets.int_header() } else { 0 }
+        + params.packets.gap.0;
+    fabric.links().iter().map(|link| link.rate.time_for(size) + link.delay).max().unwrap_or_default()
+}
+
+fn rate_table(fabric: &Fabric) -> Result<Vec<u64>, SetupError> {
+    let mut rates: Vec<u64> = fabric.links().iter().map(|link| link.rate.0).collect();
+    rates.sort_unstable();
+    rates.dedup();
+    check(rates.len() <= 256, "fabric", || format!("links have {} different rates, at most 256 are possible", rates.len()))?;
+    Ok(rates)
+}
+
+/// Slot width of the event wheel, as a power of two of picoseconds: a few events a slot at half load, and a wheel long
+/// enough for the longest link.
+fn slot_bits(fabric: &Fabric, params: &Params, longest: Time) -> u32 {
+    let packets_per_ps: f64 =
+        fabric.links().iter().map(|link| 2.0 * link.rate.0 as f64 / (8e12 * params.packets.payload.0 as f64)).sum();
+    let wanted = (4.0 / packets_per_ps).log2().round().clamp(8.0, 20.0) as u32;
+    let needed = (longest.0 as f64 * 1.5 / 8192.0).log2().ceil().max(0.0) as u32;
+    wanted.max(needed)
+}
+
+fn check_limits(
+    fabric: &Fabric,
+    flows: &incast_model::flow::FlowSet,
+    params: &Params,
+    needs_int: bool,
+) -> Result<(), SetupError> {
+    let packets = &params.packets;
+    check(packets.payload.0 > 0, "packets.payload", || "0B carries nothing; it must be at least 1B".into())?;
+    let largest = largest_packet(params).max(packets.ack.0 + packets.int_header());
+    check(largest <= 65_535, "packets.payload", || {
+        format!("{} makes packets of {largest} B; at most 65535 B are possible", packets.payload)
+    })?;
+    for (field, size) in [("packets.data_header", packets.data_header), ("packets.pfc", packets.pfc), ("packets.cnp", packets.cnp)] {
+        check(size.0 <= 4096 && size.0 > 0, field, || format!("{size} is out of range; 1B to 4096B are possible"))?;
+    }
+    let records = usize::from(packets.int_records);
+    check(!needs_int || (1..=MAX_INT_RECORDS).contains(&records), "packets.int_records", || {
+        format!("{records} is out of range; 1 to {MAX_INT_RECORDS} are possible")
+    })?;
+    check(fabric.ports().len() as u64 <= u64::from(MAX_ID), "fabric", || {
+        format!("{} ports; at most {MAX_ID} are possible", fabric.ports().len())
+    })?;
+    check(flows.flows.len() as u64 <= u64::from(MAX_ID), "workload", || {
+        format!("{} flows; at most {MAX_ID} are possible", flows.flows.len())
+    })?;
+    check(params.switch.buffer.0 <= 1 << 31, "switch.buffer", || {
+        format!("{} is out of range; at most 2 GiB are possible", params.switch.buffer)
+    })?;
+    let reserve = params.switch.reserve.0;
+    check(reserve <= 1 << 24, "switch.reserve", || format!("{reserve} B is out of range; at most 16 MiB are possible"))?;
+    if let PfcMode::Dynamic { alpha: Alpha::Value(alpha) } = params.switch.pfc_mode {
+        check(alpha > 0.0 && alpha <= 16.0, "switch.pfc_mode.dynamic.alpha", || {
+            format!("{alpha} is out of range; above 0, at most 16")
+        })?;
+    }
+    let lossy = params.switch.lossy_alpha;
+    check(lossy > 0.0 && lossy <= 16.0, "switch.lossy_alpha", || format!("{lossy} is out of range; above 0, at most 16"))?;
+    check(params.switch.lossless.iter().all(|prio| (1..8).contains(prio)), "switch.lossless", || {
+        "priorities are 1 to 7 (0 carries PFC frames)".into()
+    })?;
+    check(flows.flows.iter().all(|flow| (1..8).contains(&flow.priority)), "workload.priority", || {
+        "priorities are 1 to 7 (0 carries PFC frames)".into()
+    })?;
+    for (field, prio) in
+        [("rdma.ack_priority", params.rdma.ack_priority.unwrap_or(3)), ("rdma.cnp_priority", params.rdma.cnp_priority)]
+    {
+        check((1..8).contains(&prio), field, || format!("{prio} is out of range; 1 to 7 (0 carries PFC frames)"))?;
+    }
+    check(params.rdma.ack_every > 0, "rdma.ack_every", || "0 would never acknowledge; at least 1".into())?;
+    if let crate::switch::SchedulerParams::Drr { quanta } = &params.switch.scheduler {
+        check(quanta[1..].iter().all(|&quantum| quantum > 0), "switch.scheduler.drr.quanta", || {
+            "a quantum of 0 never lets its queue send; at least 1 for priorities 1 to 7".into()
+        })?;
+    }
+    if let Some(every) = params.measure.sample_every {
+        check(every > Time::ZERO, "measure.sample_every", || "0s would sample for ever; it must be more".into())?;
+    }
+    check(params.measure.histogram_bin.0 > 0, "measure.histogram_bin", || "0B is no width; at least 1B".into())
+}

@@ -1,0 +1,127 @@
+//! Links: serialisation, propagation, and the first packet on each wire.
+
+use super::Network;
+use crate::kernel::{Event, Kind, NONE, Target};
+use crate::ns3;
+
+impl Network {
+    /// Picoseconds that `bytes` take on the wire out of `port`.
+    #[inline]
+    pub(crate) fn serialisation(&self, port: u32, bytes: u64) -> u64 {
+        let port = &self.ports[port as usize];
+        if self.config.ns3 {
+            return ns3::serialisation(bytes, self.rates[usize::from(port.rate)]);
+        }
+        let bytes = bytes + self.config.packets.gap.0;
+        if port.ps_per_byte != 0 {
+            bytes * u64::from(port.ps_per_byte)
+        } else {
+            (bytes * 8_000_000_000_000).div_ceil(self.rates[usize::from(port.rate)])
+        }
+    }
+
+    /// Picoseconds between the starts of two packets of `bytes` at a paced `rate` in bit/s.
+    #[inline]
+    pub(crate) fn pacing_gap(&self, bytes: u64, rate: u64) -> u64 {
+        if self.config.ns3 {
+            ns3::serialisation(bytes, rate)
+        } else {
+            ((bytes + self.config.packets.gap.0) * 8_000_000_000_000).div_ceil(rate)
+        }
+    }
+
+    /// Puts a packet on the wire out of an idle port. Only the first packet of a wire has an event.
+    #[inline]
+    pub(crate) fn transmit(&mut self, port: u32, id: u32) {
+        let (size, prio) = (self.pool[id].size, self.pool[id].prio);
+        let end = self.now + self.serialisation(port, u64::from(size));
+        if self.config.ns3 {
+            self.end_rank[port as usize] = self.take_rank();
+        }
+        let rank = self.take_rank();
+        let at = self.at(port, prio);
+        let queue = &mut self.queues[at];
+        queue.tx_bytes += u64::from(size);
+        queue.tx_packets += 1;
+        let state = &mut self.ports[port as usize];
+        state.busy_until = end;
+        state.tx_bytes += u64::from(size);
+        let arrive = end + state.delay;
+        self.pool[id].next = NONE;
+        if state.flight_head == NONE {
+            state.flight_head = id;
+            state.flight_tail = id;
+            self.events.push(Event::new(arrive, rank, Target::Arrival(port)));
+        } else {
+            let tail = &mut self.pool[std::mem::replace(&mut state.flight_tail, id)];
+            tail.next = id;
+            tail.next_arrive = arrive;
+            tail.next_rank = rank;
+        }
+    }
+
+    /// The first packet on the wire out of `port` has arrived, to its last bit.
+    #[inline]
+    pub(crate) fn arrival(&mut self, port: u32) {
+        let state = &mut self.ports[port as usize];
+        let id = state.flight_head;
+        let packet = &self.pool[id];
+        let kind = packet.kind;
+        state.flight_head = packet.next;
+        let (peer, at_host, owner) = (state.peer, state.peer_at_host, state.peer_owner);
+        if packet.next != NONE {
+            self.events.push(Event::new(packet.next_arrive, packet.next_rank, Target::Arrival(port)));
+        }
+        match kind {
+            Kind::Data => self.counts.data_hops += 1,
+            Kind::Pfc => self.counts.pfc_hops += 1,
+            Kind::Ack | Kind::Nack | Kind::Cnp => self.counts.ack_hops += 1,
+        }
+        if kind == Kind::Pfc {
+            self.receive_pfc(peer, id);
+        } else if at_host {
+            self.receive(peer, id);
+        } else {
+            self.forward(owner, peer, id);
+        }
+    }
+
+    /// Appends a packet to the egress queue of its priority.
+    #[inline]
+    pub(crate) fn enqueue(&mut self, port: u32, id: u32) {
+        let packet = &mut self.pool[id];
+        packet.next = NONE;
+        let (size, prio) = (u32::from(packet.size), packet.prio);
+        let at = self.at(port, prio);
+        let queue = &mut self.queues[at];
+        queue.bytes += size;
+        queue.peak = queue.peak.max(queue.bytes);
+        let tail = std::mem::replace(&mut queue.tail, id);
+        if queue.head == NONE {
+            queue.head = id;
+            self.ports[port as usize].waiting |= 1 << prio;
+        } else {
+            self.pool[tail].next = id;
+        }
+        self.ports[port as usize].queued += size;
+        self.note_queue(port);
+    }
+
+    /// Takes the first packet of an egress queue that is not empty.
+    #[inline]
+    pub(crate) fn dequeue(&mut self, port: u32, prio: u8) -> u32 {
+        let at = self.at(port, prio);
+        let queue = &mut self.queues[at];
+        let id = queue.head;
+        let packet = &self.pool[id];
+        queue.head = packet.next;
+        queue.bytes -= u32::from(packet.size);
+        let state = &mut self.ports[port as usize];
+        state.queued -= u32::from(packet.size);
+        if queue.head == NONE {
+            state.waiting &= !(1 << prio);
+        }
+        self.note_queue(port);
+        id
+    }
+}

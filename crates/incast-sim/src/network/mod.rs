@@ -1,0 +1,189 @@
+//! The state of a running network, and its event loop.
+//!
+//! The state is kept by kind rather than by node, because that is what caches like; but a handler touches only what
+//! belongs to the node of its event and the packets that reach it. Nodes learn of each other by packets over links alone,
+//! so the tables can be split among threads by node.
+
+mod build;
+mod ideal;
+mod link;
+mod progress;
+mod routing;
+
+use std::sync::Arc;
+
+use incast_model::fabric::Fabric;
+use incast_model::flow::FlowSet;
+
+use crate::congestion::{Control, FlowContext, WindowMode};
+use crate::host::{Nic, PacketParams, RdmaParams, Receiver, SendQp};
+use crate::kernel::{EventQueue, Pool};
+use crate::measure::Recorder;
+use crate::ns3::Draws;
+use crate::outcome::{Counts, FlowRecord, Ledger};
+use crate::switch::{EcnPort, Ingress, Scheduler, Switch};
+
+pub(crate) use progress::Limits;
+pub(crate) use routing::Routing;
+
+/// Egress side of a port: what every packet that leaves touches, in one cache line.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+pub(crate) struct Port {
+    /// When the packet being transmitted ends, in ps.
+    pub(crate) busy_until: u64,
+    /// Propagation delay to the far end, in ps.
+    pub(crate) delay: u64,
+    /// Wire bytes sent, as INT reports them.
+    pub(crate) tx_bytes: u64,
+    /// Packets on the wire towards the far end, first to arrive first.
+    pub(crate) flight_head: u32,
+    pub(crate) flight_tail: u32,
+    /// Bytes queued, all priorities.
+    pub(crate) queued: u32,
+    /// Serialisation of a byte in ps, or 0 where that is not an integer.
+    pub(crate) ps_per_byte: u32,
+    /// The port at the far end.
+    pub(crate) peer: u32,
+    /// Index of the switch or NIC it belongs to.
+    pub(crate) owner: u32,
+    /// Index of the switch or NIC that its far end belongs to.
+    pub(crate) peer_owner: u32,
+    /// Priorities with queued packets, one bit each.
+    pub(crate) waiting: u8,
+    /// Priorities paused by the far end.
+    pub(crate) paused: u8,
+    /// Priority served last.
+    pub(crate) last_served: u8,
+    /// Index of its rate in the run's table.
+    pub(crate) rate: u8,
+    /// Belongs to a host.
+    pub(crate) at_host: bool,
+    /// Its far end belongs to a host.
+    pub(crate) peer_at_host: bool,
+    /// A [`crate::kernel::Target::Port`] event is pending for it (switches; NICs keep its time).
+    pub(crate) pending: bool,
+}
+
+const _: () = assert!(size_of::<Port>() == 64);
+
+/// One egress queue: a port's packets of one priority.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Queue {
+    pub(crate) head: u32,
+    pub(crate) tail: u32,
+    pub(crate) bytes: u32,
+    pub(crate) peak: u32,
+    pub(crate) tx_bytes: u64,
+    pub(crate) tx_packets: u64,
+}
+
+/// Parameters in the form that handlers use.
+#[derive(Debug, Clone)]
+pub(crate) struct Config {
+    /// `ns3` arithmetic.
+    pub(crate) ns3: bool,
+    pub(crate) packets: PacketParams,
+    pub(crate) rdma: RdmaParams,
+    /// Priorities under PFC, one bit each.
+    pub(crate) lossless: u8,
+    pub(crate) mark_at_enqueue: bool,
+    pub(crate) int: crate::congestion::IntFormat,
+    /// Retransmission timeout in ps, [`u64::MAX`] for none.
+    pub(crate) rto: u64,
+}
+
+/// One congestion control in use.
+#[derive(Debug, Clone)]
+pub(crate) struct ControlState {
+    pub(crate) control: Control,
+    pub(crate) window: WindowMode,
+    pub(crate) needs_int: bool,
+    pub(crate) moves_next_send: bool,
+}
+
+/// Everything that a run changes.
+#[derive(Debug)]
+pub(crate) struct Network {
+    pub(crate) fabric: Arc<Fabric>,
+    pub(crate) flows: Arc<FlowSet>,
+    pub(crate) config: Config,
+    pub(crate) controls: Vec<ControlState>,
+    pub(crate) control_of_tag: Vec<usize>,
+
+    /// Simulated time in ps.
+    pub(crate) now: u64,
+    /// Rank of the event being handled.
+    pub(crate) rank: u64,
+    /// Next rank to hand out (`ns3` arithmetic).
+    next_rank: u64,
+    pub(crate) events: EventQueue,
+    pub(crate) pool: Pool,
+
+    pub(crate) ports: Vec<Port>,
+    /// Rank reserved for the end of each port's transmission (`ns3` arithmetic; empty otherwise).
+    end_rank: Vec<u64>,
+    /// By priority, then port.
+    pub(crate) queues: Vec<Queue>,
+    /// By priority, then port.
+    pub(crate) ingress: Vec<Ingress>,
+    /// Rates of ports in bit/s, each once.
+    pub(crate) rates: Vec<u64>,
+    pub(crate) switches: Vec<Switch>,
+    pub(crate) scheduler: Scheduler,
+    pub(crate) ecn: Vec<EcnPort>,
+    /// The random numbers of `ns3` arithmetic, one sequence for the whole run.
+    pub(crate) draws: Option<Box<Draws>>,
+    pub(crate) routing: Routing,
+
+    pub(crate) nics: Vec<Nic>,
+    /// By NIC.
+    pub(crate) contexts: Vec<FlowContext>,
+    pub(crate) senders: Vec<SendQp>,
+    pub(crate) free_senders: Vec<u32>,
+    /// By flow: its sender, or [`crate::kernel::NONE`] before it starts and after it ends.
+    pub(crate) sender_of: Vec<u32>,
+    /// By flow.
+    pub(crate) receivers: Vec<Receiver>,
+    pub(crate) next_flow: usize,
+    pub(crate) flows_done: usize,
+    pub(crate) bytes_acked: u64,
+
+    pub(crate) counts: Counts,
+    pub(crate) ledger: Ledger,
+    pub(crate) flow_records: Vec<FlowRecord>,
+    pub(crate) recorder: Recorder,
+}
+
+impl Network {
+    /// Index of a queue or ingress queue.
+    #[inline]
+    pub(crate) fn at(&self, port: u32, prio: u8) -> usize {
+        usize::from(prio) * self.ports.len() + port as usize
+    }
+
+    /// The rank of an event scheduled now: 0 in exact arithmetic, the order of scheduling in `ns3` arithmetic.
+    #[inline]
+    pub(crate) fn take_rank(&mut self) -> u64 {
+        if self.config.ns3 {
+            self.next_rank += 1;
+            self.next_rank
+        } else {
+            0
+        }
+    }
+
+    /// Rank of the end of a port's transmission.
+    #[inline]
+    pub(crate) fn end_rank(&self, port: u32) -> u64 {
+        if self.config.ns3 { self.end_rank[port as usize] } else { 0 }
+    }
+
+    /// Whether a port is not transmitting. In the instant in which a transmission ends, exact arithmetic takes it as ended;
+    /// `ns3` arithmetic asks which event comes first.
+    #[inline]
+    pub(crate) fn idle(&self, port: u32) -> bool {
+        let busy_until = self.ports[port as usize].busy_until;
+        busy_until < self.now || (busy_until == self.now && (!self.config.ns3 || self.rank >= self.end_rank[port as usize]))
+    }
+}

@@ -1,0 +1,138 @@
+//! The event loop, and why it ends.
+
+use std::ops::ControlFlow;
+
+use incast_model::units::Time;
+
+use super::Network;
+use crate::kernel::{Event, Target, rank};
+use crate::simulation::Progress;
+use crate::stop::Halt;
+
+/// Events between two looks at the budget and the observer.
+const STRIDE: u64 = 1 << 15;
+
+/// Limits of a run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Simulated time in ps.
+    pub(crate) horizon: u64,
+    /// Events.
+    pub(crate) events: u64,
+    /// Simulated time in ps without an arrival or a start, flows being unfinished, after which a run is taken as stuck.
+    pub(crate) stall: u64,
+}
+
+impl Network {
+    /// Handles events until something ends the run.
+    pub(crate) fn run(&mut self, limits: Limits, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Halt {
+        self.schedule_start();
+        self.schedule_sample(self.recorder.params.sample_from.0);
+        let mut last_arrival = 0;
+        while self.flows_done < self.flows.flows.len() {
+            let Some(event) = self.events.pop_current() else {
+                if !self.events.advance() {
+                    return Halt::Idle;
+                }
+                self.warm_up();
+                continue;
+            };
+            if event.time > limits.horizon {
+                self.now = limits.horizon;
+                return Halt::Horizon;
+            }
+            debug_assert!(event.time >= self.now, "time moves forward");
+            self.now = event.time;
+            self.rank = event.rank();
+            self.counts.events += 1;
+            match event.target() {
+                Target::Arrival(port) => {
+                    last_arrival = self.now;
+                    self.arrival(port);
+                }
+                Target::Port(port) => self.port_free(port),
+                Target::Timer(flow) => {
+                    self.flow_timer(flow);
+                    if self.now - last_arrival > limits.stall && self.is_stuck() {
+                        return Halt::Idle;
+                    }
+                }
+                Target::Wake(port) => self.reference_wake(port),
+                Target::Start => {
+                    last_arrival = self.now; // something will move
+                    self.start_flow();
+                }
+                Target::Sample => self.take_sample(),
+            }
+            if self.counts.events % STRIDE == 0 {
+                if self.counts.events >= limits.events {
+                    return Halt::Budget;
+                }
+                if observe(&self.progress()).is_break() {
+                    return Halt::Interrupted;
+                }
+            }
+        }
+        Halt::Finished
+    }
+
+    /// Reads the packets about to arrive in this slot. They are seldom in the first-level cache, and their misses overlap
+    /// here instead of adding up one event at a time.
+    #[inline]
+    fn warm_up(&self) {
+        let mut seen = 0;
+        for event in self.events.current() {
+            if let Target::Arrival(port) = event.target() {
+                seen ^= self.pool[self.ports[port as usize].flight_head].dst;
+            }
+        }
+        std::hint::black_box(seen);
+    }
+
+    /// Whether what has not moved for the stall time will not move again: a deadlock, or nothing to come but timers of
+    /// controls that never send (every flow has started, and timeouts, if any, have passed several times).
+    fn is_stuck(&self) -> bool {
+        self.next_flow == self.flows.flows.len() || self.deadlock().is_some()
+    }
+
+    #[inline]
+    fn port_free(&mut self, port: u32) {
+        let state = &mut self.ports[port as usize];
+        if !state.at_host {
+            state.pending = false;
+            self.serve(port);
+        } else if self.config.ns3 {
+            self.reference_free(port);
+        } else {
+            self.nic_due(port);
+        }
+    }
+
+    fn take_sample(&mut self) {
+        self.sample();
+        if let Some(every) = self.recorder.params.sample_every {
+            self.schedule_sample(self.now + every.0);
+        }
+    }
+
+    fn schedule_sample(&mut self, time: u64) {
+        let params = &self.recorder.params;
+        if params.sample_every.is_some() && params.sample_until.is_none_or(|until| Time(time) <= until) {
+            // After everything else of its instant, in both arithmetics.
+            self.events.push(Event::new(time, rank::LAST, Target::Sample));
+        }
+    }
+
+    /// How far the run has come.
+    pub(crate) fn progress(&self) -> Progress {
+        Progress {
+            now: Time(self.now),
+            events: self.counts.events,
+            packet_hops: self.counts.packet_hops(),
+            flows_done: self.flows_done as u64,
+            flows: self.flows.flows.len() as u64,
+            bytes_acked: self.bytes_acked,
+            bytes: self.flows.bytes().0,
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! ECN marking by the instantaneous length of an egress queue (RED without averaging; DCQCN, SIGCOMM 2015, section 3.1).
+
+use incast_model::rng::unit;
+use incast_model::units::Rate;
+
+use super::params::EcnParams;
+use crate::kernel::flag;
+use crate::network::Network;
+
+/// Thresholds of one port.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct EcnPort {
+    kmin: u32,
+    kmax: u32,
+    pmax: f64,
+}
+
+impl EcnPort {
+    /// The thresholds of a port of `rate`; a port that never marks where marking is off.
+    pub(crate) fn new(params: &EcnParams, rate: Rate) -> Self {
+        let never = Self { kmin: u32::MAX, kmax: u32::MAX, pmax: 0.0 };
+        if !params.enabled {
+            return never;
+        }
+        if let Some(exact) = params.by_rate.iter().find(|entry| entry.rate == rate) {
+            return Self { kmin: bytes(exact.kmin.0), kmax: bytes(exact.kmax.0), pmax: exact.pmax };
+        }
+        let scaled = |threshold: u64| {
+            bytes((u128::from(threshold) * u128::from(rate.0) / u128::from(params.per_rate.0)).min(u128::from(u32::MAX)) as u64)
+        };
+        Self { kmin: scaled(params.kmin.0), kmax: scaled(params.kmax.0), pmax: params.pmax }
+    }
+
+    /// Whether a queue of this length marks never, always, or with a probability.
+    #[inline]
+    fn verdict(&self, queued: u32) -> Verdict {
+        if queued <= self.kmin {
+            Verdict::Never
+        } else if queued > self.kmax {
+            Verdict::Always
+        } else {
+            // In the order of operations of the HPCC authors' ns-3 (`switch-mmu.cc`, ShouldSendCN).
+            let slope = self.pmax * f64::from(queued - self.kmin) / f64::from(self.kmax - self.kmin);
+            Verdict::WithProbability(slope)
+        }
+    }
+}
+
+fn bytes(value: u64) -> u32 {
+    value.min(u64::from(u32::MAX)) as u32
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Verdict {
+    Never,
+    Always,
+    WithProbability(f64),
+}
+
+impl Network {
+    /// Marks a packet of an egress queue that holds `queued` bytes, perhaps.
+    #[inline]
+    pub(crate) fn mark(&mut self, port: u32, id: u32, queued: u32) {
+        let hit = match self.ecn[port as usize].verdict(queued) {
+            Verdict::Never => return,
+            Verdict::Always => true,
+            Verdict::WithProbability(p) => self.draw(port) < p,
+        };
+        if hit {
+            self.pool[id].flags |= flag::CE;
+            self.counts.marks += 1;
+            let at = self.at(port, self.pool[id].prio);
+            self.recorder.mark(at);
+        }
+    }
+
+    fn draw(&mut self, port: u32) -> f64 {
+        match &mut self.draws {
+            Some(draws) => draws.next(),
+            None => unit(&mut self.switches[self.ports[port as usize].owner as usize].rng),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use incast_model::units::Bytes;
+
+    use super::*;
+    use crate::switch::EcnThreshold;
+
+    #[test]
+    fn thresholds_scale_with_the_rate_unless_given() {
+        let mut params = EcnParams::default();
+        assert_eq!(EcnPort::new(&params, Rate::gbps(400)).kmin, 1_600_000);
+        let exact = EcnThreshold { rate: Rate::gbps(400), kmin: Bytes(7), kmax: Bytes(9), pmax: 1.0 };
+        params.by_rate.push(exact);
+        assert_eq!(EcnPort::new(&params, Rate::gbps(400)).kmin, 7);
+        assert_eq!(EcnPort::new(&params, Rate::gbps(25)).kmax, 400_000);
+        params.enabled = false;
+        assert_eq!(EcnPort::new(&params, Rate::gbps(400)).verdict(4_000_000_000), Verdict::Never);
+    }
+
+    #[test]
+    fn comparisons_are_strict() {
+        let port = EcnPort { kmin: 100, kmax: 300, pmax: 0.2 };
+        assert_eq!(port.verdict(100), Verdict::Never);
+        assert_eq!(port.verdict(200), Verdict::WithProbability(0.1));
+        assert_eq!(port.verdict(300), Verdict::WithProbability(0.2));
+        assert_eq!(port.verdict(301), Verdict::Always);
+        let step = EcnPort { kmin: 300, kmax: 300, pmax: 1.0 };
+        assert_eq!((step.verdict(300), step.verdict(301)), (Verdict::Never, Verdict::Always));
+    }
+}

@@ -1,0 +1,164 @@
+//! A packet's way through a switch.
+//!
+//! Order of stages, as in the HPCC authors' ns-3 (`switch-node.cc`). Arrival: route, admission, accounting, pause check,
+//! queue, port. Departure: queue, accounting, ECN, resume check, INT, wire.
+
+use incast_model::fabric::{NodeId, PortId};
+use incast_model::units::Time;
+
+use crate::congestion::int_record;
+use crate::kernel::{Event, Target, flag};
+use crate::network::Network;
+use crate::outcome::DropRecord;
+
+impl Network {
+    /// A packet has arrived at `in_port` of a switch, to its last bit.
+    #[inline]
+    pub(crate) fn forward(&mut self, switch: u32, in_port: u32, id: u32) {
+        let packet = &mut self.pool[id];
+        packet.in_port = in_port;
+        packet.in_prio = packet.prio;
+        packet.hops += 1;
+        let (size, prio) = (u32::from(packet.size), packet.prio);
+        let out = self.route(self.switches[switch as usize].node, id);
+        let at = self.at(in_port, prio);
+        let port = &self.ports[out as usize];
+        if port.waiting == 0
+            && port.paused & 1 << prio == 0
+            && (prio == 0 || self.switches[switch as usize].buffer.passes(&self.ingress[at], size))
+            && self.idle(out)
+        {
+            self.stamp(out, id);
+            self.transmit(out, id);
+            return;
+        }
+        if prio != 0 && !self.admit(switch, in_port, out, id) {
+            return self.drop_packet(switch, in_port, out, id);
+        }
+        self.enqueue(out, id);
+        self.kick(out);
+    }
+
+    /// Stores a packet in the shared buffer and pauses the peer it came from, if it must; false if there is no room.
+    fn admit(&mut self, switch: u32, in_port: u32, out: u32, id: u32) -> bool {
+        let packet = &self.pool[id];
+        let (size, prio) = (u32::from(packet.size), packet.prio);
+        let queued = self.queues[self.at(out, prio)].bytes;
+        let at = self.at(in_port, prio);
+        let buffer = &mut self.switches[switch as usize].buffer;
+        let ingress = &mut self.ingress[at];
+        if self.config.lossless & 1 << prio != 0 {
+            if !buffer.admit_lossless(ingress, size) {
+                return false;
+            }
+            if buffer.wants_xoff(ingress) {
+                self.send_pfc(in_port, prio, true, out);
+            }
+        } else if !buffer.admit_lossy(ingress, size, queued) {
+            return false;
+        }
+        if self.config.mark_at_enqueue {
+            self.mark(out, id, queued);
+        }
+        true
+    }
+
+    /// An egress port of a switch has something new to send, or may send again.
+    #[inline]
+    pub(crate) fn kick(&mut self, port: u32) {
+        if self.ports[port as usize].at_host {
+            return self.kick_nic(port);
+        }
+        if self.ports[port as usize].pending {
+            return;
+        }
+        if self.idle(port) {
+            self.serve(port);
+        } else {
+            self.serve_when_free(port);
+        }
+    }
+
+    /// Asks for an event when the port's transmission ends, if something may be sent then.
+    #[inline]
+    fn serve_when_free(&mut self, port: u32) {
+        let rank = self.end_rank(port);
+        let state = &mut self.ports[port as usize];
+        if state.waiting & (!state.paused | 1) != 0 {
+            state.pending = true;
+            self.events.push(Event::new(state.busy_until, rank, Target::Port(port)));
+        }
+    }
+
+    /// Sends the next packet of an idle switch port, if one may go.
+    #[inline]
+    pub(crate) fn serve(&mut self, port: u32) {
+        let state = &mut self.ports[port as usize];
+        let eligible = state.waiting & (!state.paused | 1);
+        if eligible == 0 {
+            return;
+        }
+        let prio = self.choose(port, eligible);
+        let id = self.dequeue(port, prio);
+        if prio != 0 {
+            self.depart(port, id);
+        }
+        self.stamp(port, id);
+        self.transmit(port, id);
+        self.serve_when_free(port);
+    }
+
+    /// Takes a packet that leaves its queue out of the books of its ingress, marks it, and lets the peer it came from go
+    /// on.
+    #[inline]
+    fn depart(&mut self, port: u32, id: u32) {
+        let packet = &self.pool[id];
+        let (size, prio, in_port, in_prio) = (u32::from(packet.size), packet.prio, packet.in_port, packet.in_prio);
+        let owner = self.ports[port as usize].owner as usize;
+        let at = self.at(in_port, in_prio);
+        let buffer = &mut self.switches[owner].buffer;
+        let ingress = &mut self.ingress[at];
+        buffer.release(ingress, size);
+        let resume = buffer.wants_xon(ingress);
+        if !self.config.mark_at_enqueue {
+            let left = self.queues[self.at(port, prio)].bytes;
+            self.mark(port, id, left);
+        }
+        if resume {
+            self.send_pfc(in_port, in_prio, false, port);
+        }
+    }
+
+    /// Writes an INT record into a packet that asks for one.
+    #[inline]
+    fn stamp(&mut self, port: u32, id: u32) {
+        if self.pool[id].flags & flag::INT != 0 {
+            let state = &self.ports[port as usize];
+            let record =
+                int_record(Time(self.now), state.rate, state.tx_bytes, u64::from(state.queued), self.config.int);
+            self.pool.push_record(id, record);
+        }
+    }
+
+    #[cold]
+    fn drop_packet(&mut self, switch: u32, in_port: u32, out: u32, id: u32) {
+        let packet = self.pool[id];
+        self.pool.release(id);
+        self.counts.drops += 1;
+        self.ledger.dropped[usize::from(packet.prio)] += u64::from(packet.size);
+        let at = self.at(in_port, packet.prio);
+        self.recorder.drop_packet(
+            at,
+            DropRecord {
+                time: Time(self.now),
+                node: NodeId(self.switches[switch as usize].node),
+                ingress: PortId(in_port),
+                egress: PortId(out),
+                priority: packet.prio,
+                flow: packet.flow,
+                bytes: u32::from(packet.size),
+                lossless: self.config.lossless & 1 << packet.prio != 0,
+            },
+        );
+    }
+}
