@@ -22,8 +22,8 @@ test: $(VENV)/.dev $(VENV)/.built ## Run all tests, those of Rust and those of P
 	cargo test --workspace --exclude incast-py --locked
 	$(BIN)/python -m pytest
 
-bench: $(VENV)/.built ## Measure the speed of the simulator
-	$(BIN)/python benches/run.py
+bench: ## Measure the speed of the simulator
+	$(PYTHON) benches/run.py
 
 lint: $(VENV)/.dev ## Check formatting, types and idioms
 	cargo fmt --all --check

@@ -75,11 +75,16 @@ class EnvironmentFailure(IncastError):
     """The machine cannot do it: a folder that cannot be written, a full disk."""
 
 
+class InternalError(IncastError):
+    """incast itself failed; please report it with the scenario."""
+
+
 _KINDS: dict[str, type[IncastError]] = {
     "scenario": ScenarioError,
     "results": ResultsError,
     "exists": ResultsExistError,
     "environment": EnvironmentFailure,
+    "internal": InternalError,
 }
 
 

@@ -27,22 +27,37 @@ class Scenario(schema.Scenario):
 
     _base: Path = field(init=False, repr=False, compare=False, default=Path())
     """Where the files that the scenario names are looked for."""
-    _name: str = field(init=False, repr=False, compare=False, default="scenario")
-    """What to call it in errors."""
+    _read: tuple[dict[str, Any], _core.Scenario] | None = field(init=False, repr=False, compare=False, default=None)
+    """The tree as it was read and what was read: its errors have lines, as long as nothing is changed."""
 
     def _core(self) -> _core.Scenario:
+        tree = self.to_tree()
+        if self._read and self._read[0] == tree:
+            return self._read[1]
         with translated():
-            return _core.Scenario.from_json(json.dumps(self.to_tree()), self._base, self._name)
+            core = _core.Scenario.from_json(json.dumps(tree), self._base)
+        self._read = tree, core
+        return core
 
     def check(self) -> None:
         """Raise `ScenarioError` if the scenario cannot be run."""
-        self._core()
+        self.warnings()
 
-    def show(self, format: Literal["text", "json", "toml"] = "text") -> str:  # noqa: A002 - as on the command line
-        """The scenario with every default filled in."""
+    def warnings(self) -> list[str]:
+        """What should be checked before the results are trusted."""
         core = self._core()
         with translated():
-            return core.show(format)
+            return core.warnings()
+
+    def summary(self) -> str:
+        """What the scenario amounts to, for people: fabric, flows, schemes, size of the run, warnings."""
+        core = self._core()
+        with translated():
+            return core.summary("text")
+
+    def whole(self, format: Literal["json", "toml"] = "toml") -> str:  # noqa: A002 - as on the command line
+        """The scenario with every default filled in, as text."""
+        return self._core().whole(format)
 
     def run(
         self,
@@ -73,7 +88,7 @@ class Scenario(schema.Scenario):
 
 
 def load(path: str | PathLike[str], overrides: Iterable[str] = ()) -> Scenario:
-    """Read and check a scenario file.
+    """Read and check a scenario file; what it leaves out has its default afterwards.
 
     Args:
         path: A TOML file.
@@ -82,7 +97,7 @@ def load(path: str | PathLike[str], overrides: Iterable[str] = ()) -> Scenario:
     """
     with translated():
         core = _core.Scenario.load(fspath(path), list(overrides))
-    tree: dict[str, Any] = json.loads(core.tree())
-    scenario = Scenario.from_tree(tree)
-    scenario._base, scenario._name = Path(path).parent, fspath(path)
+    scenario = Scenario.from_tree(json.loads(core.whole("json")))
+    scenario._base = Path(path).parent
+    scenario._read = scenario.to_tree(), core
     return scenario

@@ -773,7 +773,15 @@ class RdmaParams(Tree):
     """Least time between CNPs of one flow. Default 50us (DCQCN, SIGCOMM 2015, section 5)."""
 
     cnp_priority: int | None = None
-    """Priority of CNPs. Default 0: never paused."""
+    """Priority of CNPs, a lossy class of their own. Default 7 (our choice)."""
+
+    base_rtt: Time | None = None
+    """Base round-trip time that controls convert windows and rates by; absent: the largest of the fabric, both ways'
+    propagation and a payload serialised per link one way (NS3 `GLOBAL_T` 1).
+    """
+
+    window: Bytes | None = None
+    """Window at line rate; absent: the largest bandwidth-delay product of the fabric (NS3 `GLOBAL_T` 1)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -933,5 +941,6 @@ class Scenario(Tree):
 
     profile: Literal["ns3"] | None = None
     """Parameters not given here are those of this profile. `ns3`: what the HPCC authors' ns-3 does: its arithmetic,
-    ECMP hash and order of next hops, headroom of three delays, 43 B PFC frames, no retransmission timeout.
+    ECMP hash and order of next hops, headroom of three delays, 43 B PFC frames, no retransmission timeout; flow
+    files start as they do there.
     """

@@ -6,11 +6,13 @@
 
 use pyo3::prelude::*;
 
+mod cells;
 mod errors;
 mod facade;
 mod results;
 mod run;
 mod scenario;
+mod slowdown;
 mod table;
 
 /// The compiled part of incast; use the package `incast` instead.

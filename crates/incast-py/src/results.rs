@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::errors::detached;
-use crate::facade;
+use crate::{facade, slowdown};
 use crate::table::Table;
 
 /// A results folder on disk.
@@ -30,7 +31,7 @@ impl Folder {
     /// Where it lies.
     #[getter]
     fn path(&self) -> PathBuf {
-        self.0.path().to_owned()
+        self.0.path()
     }
 
     /// The manifest, as JSON text.
@@ -48,8 +49,15 @@ impl Folder {
         detached(py, || self.0.table(name)).map(Table::from)
     }
 
-    /// Slowdowns of completed flows by scheme and size.
-    fn slowdown(&self, py: Python<'_>) -> PyResult<Table> {
-        detached(py, || self.0.slowdown()).map(Table::from)
+    /// Slowdowns by scheme and flow size; `options` are those of the lab, as JSON text.
+    fn slowdown(&self, py: Python<'_>, options: &str) -> PyResult<Table> {
+        let table = detached(py, || self.0.slowdown(options))?;
+        let batches = slowdown::batches(&table).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        Ok(batches.into())
+    }
+
+    /// The same for people, schemes side by side, with every tag and all flows.
+    fn slowdown_text(&self, py: Python<'_>, options: &str) -> PyResult<String> {
+        detached(py, || self.0.slowdown(options).map(|table| table.to_string()))
     }
 }

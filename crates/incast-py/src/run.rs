@@ -1,84 +1,43 @@
-//! Runs work on a thread of its own while the calling thread stays reachable: by signals, so that Ctrl-C ends a run
-//! within a fraction of a second, and by a progress callback.
+//! Runs work without holding the interpreter, and comes back to it several times a second: for signals, so that Ctrl-C
+//! ends a run within a fraction of a second, and for a progress callback.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
+use incast_lab::results::RunProgress;
 use pyo3::prelude::*;
 
 use crate::errors::fault;
-use crate::facade::{Failure, SchemeProgress, Watch};
+use crate::facade::{Failure, Watch, progress_json};
 
-/// How often signals are looked for and progress is told.
-const TICK: Duration = Duration::from_millis(50);
-
-/// What the simulating threads and the calling thread share.
-#[derive(Default)]
-struct Shared {
-    stop: AtomicBool,
-    /// One entry per scheme seen so far, in order of appearance.
-    schemes: Mutex<Vec<SchemeProgress>>,
-}
-
-impl Shared {
-    fn note(&self, news: &SchemeProgress) -> ControlFlow<()> {
-        let mut schemes = self.schemes.lock().unwrap_or_else(PoisonError::into_inner);
-        match schemes.iter_mut().find(|known| known.scheme == news.scheme) {
-            Some(known) => known.clone_from(news),
-            None => schemes.push(news.clone()),
-        }
-        if self.stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
-
-    fn tell(&self, callback: &Bound<'_, PyAny>) -> PyResult<()> {
-        let text = {
-            let schemes = self.schemes.lock().unwrap_or_else(PoisonError::into_inner);
-            serde_json::to_string(&*schemes).unwrap_or_default()
-        };
-        callback.call1((text,)).map(drop)
-    }
-}
-
-/// Does `work` without the interpreter. A signal or an exception of `progress` stops it; that exception is then raised.
+/// Does `work` without the interpreter. A signal or an exception of `callback` stops it; that exception is then raised.
 pub(crate) fn watched<T: Send>(
     py: Python<'_>,
-    progress: Option<&Bound<'_, PyAny>>,
-    work: impl FnOnce(&Watch<'_>) -> Result<T, Failure> + Send,
+    callback: Option<Py<PyAny>>,
+    work: impl FnOnce(&mut Watch<'_>) -> Result<T, Failure> + Send,
 ) -> PyResult<T> {
-    let shared = Shared::default();
-    let mut raised: Option<PyErr> = None;
-    let done = std::thread::scope(|scope| {
-        let shared = &shared;
-        let caller = std::thread::current();
-        let worker = scope.spawn(move || {
-            let done = work(&|news| shared.note(news));
-            caller.unpark();
-            done
-        });
-        while !worker.is_finished() {
-            py.detach(|| std::thread::park_timeout(TICK));
-            let told = py.check_signals().and_then(|()| match progress {
-                Some(callback) if raised.is_none() => shared.tell(callback),
-                _ => Ok(()),
-            });
-            if let Err(error) = told {
-                shared.stop.store(true, Ordering::Relaxed);
-                raised.get_or_insert(error);
+    let (done, raised) = py.detach(|| {
+        let mut raised = None;
+        let mut watch = |progress: &RunProgress| {
+            // Once stopped, a run is watched until its threads have noticed; the first exception counts.
+            if raised.is_none() {
+                raised = Python::attach(|py| look_up(py, callback.as_ref(), progress)).err();
             }
-        }
-        py.detach(|| worker.join())
+            if raised.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let done = work(&mut watch);
+        (done, raised)
     });
-    match (raised, done) {
-        (Some(error), _) => Err(error),
-        (None, Err(panic)) => std::panic::resume_unwind(panic),
-        (None, Ok(done)) => {
-            let value = done.map_err(fault)?;
-            if let Some(callback) = progress {
-                shared.tell(callback)?;
-            }
-            Ok(value)
-        }
+    match raised {
+        Some(error) => Err(error),
+        None => done.map_err(fault),
+    }
+}
+
+/// Runs the handlers of signals that came, then the callback.
+fn look_up(py: Python<'_>, callback: Option<&Py<PyAny>>, progress: &RunProgress) -> PyResult<()> {
+    py.check_signals()?;
+    match callback {
+        Some(callback) => callback.call1(py, (progress_json(progress),)).map(drop),
+        None => Ok(()),
     }
 }

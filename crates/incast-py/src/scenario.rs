@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 
-use crate::errors::{detached, fault};
+use crate::errors::detached;
 use crate::results::Folder;
 use crate::{facade, run};
 
@@ -24,22 +24,27 @@ impl Scenario {
 
     /// Checks a scenario given as JSON text; files it names are looked for in `base`.
     #[staticmethod]
-    fn from_json(py: Python<'_>, tree: &str, base: PathBuf, name: &str) -> PyResult<Self> {
-        detached(py, || facade::Scenario::from_json(tree, &base, name)).map(Self)
+    fn from_json(py: Python<'_>, tree: &str, base: PathBuf) -> PyResult<Self> {
+        detached(py, || facade::Scenario::from_json(tree, &base)).map(Self)
     }
 
-    /// The scenario as it was written, as JSON text.
-    fn tree(&self) -> String {
-        self.0.tree()
+    /// The whole scenario as `json` or `toml`, every default filled in.
+    fn whole(&self, format: &str) -> String {
+        self.0.whole(format)
     }
 
-    /// The scenario with every default filled in, as `text`, `json` or `toml`.
-    fn show(&self, py: Python<'_>, format: &str) -> PyResult<String> {
-        detached(py, || self.0.show(format))
+    /// What the scenario amounts to, as `text` or `json`: fabric, flows, schemes, size of the run, warnings.
+    fn summary(&self, py: Python<'_>, format: &str) -> PyResult<String> {
+        detached(py, || self.0.summary(format))
+    }
+
+    /// What should be checked before the results are trusted.
+    fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        detached(py, || self.0.warnings())
     }
 
     /// Writes the flows as a trace, CSV or Parquet by the name's ending; returns how many.
-    fn write_trace(&self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
+    fn write_trace(&self, py: Python<'_>, path: PathBuf) -> PyResult<usize> {
         detached(py, || self.0.write_trace(&path))
     }
 
@@ -51,10 +56,10 @@ impl Scenario {
         out: PathBuf,
         overwrite: bool,
         threads: Option<usize>,
-        progress: Option<&Bound<'_, PyAny>>,
+        progress: Option<Py<PyAny>>,
     ) -> PyResult<Folder> {
-        let options = facade::RunOptions { out, overwrite, threads };
-        run::watched(py, progress, |watch| self.0.run(&options, watch)).map(Folder::from)
+        let options = facade::RunOptions { overwrite, threads };
+        run::watched(py, progress, |watch| self.0.run(&out, options, watch)).map(Folder::from)
     }
 }
 
@@ -64,22 +69,22 @@ pub(crate) fn schema() -> String {
     facade::schema()
 }
 
-/// What can be named in a scenario, as JSON text: everything, one kind, or one entry of a kind.
+/// What can be named in a scenario, and the tables of results, as JSON text.
 #[pyfunction]
-#[pyo3(signature = (kind = None, name = None))]
-pub(crate) fn catalogue(kind: Option<&str>, name: Option<&str>) -> PyResult<String> {
-    facade::catalogue(kind, name).map_err(fault)
+pub(crate) fn catalogue() -> String {
+    facade::catalogue()
 }
 
-/// Writes the scenario that the files of an ns-3 RDMA simulation describe; returns notes on what was read.
+/// Writes the scenario that the files of an ns-3 RDMA simulation describe; returns notices, one a line.
 #[pyfunction]
-#[pyo3(signature = (topology, flows, config, out))]
+#[pyo3(signature = (topology, flows, config, out, overwrite = false))]
 pub(crate) fn import_ns3(
     py: Python<'_>,
     topology: PathBuf,
     flows: PathBuf,
     config: Option<PathBuf>,
     out: PathBuf,
+    overwrite: bool,
 ) -> PyResult<String> {
-    detached(py, || facade::import_ns3(&topology, &flows, config.as_deref(), &out))
+    detached(py, || facade::import_ns3(&topology, &flows, config.as_deref(), &out, overwrite))
 }

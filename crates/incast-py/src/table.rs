@@ -1,17 +1,18 @@
 //! Tables: Arrow record batches that frame libraries take over by the Arrow C stream, and their plain forms.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchIterator};
-use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type, UInt64Type};
-use arrow::error::ArrowError;
-use arrow::ffi_stream::FFI_ArrowArrayStream;
-use pyo3::exceptions::{PyKeyError, PyOSError, PyRuntimeError};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{RecordBatch, RecordBatchIterator};
+use arrow_schema::Schema;
+use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::cells::{cells, write_csv, write_json};
 use crate::facade::Batches;
 
 /// A table in memory.
@@ -25,6 +26,9 @@ impl From<Batches> for Table {
     }
 }
 
+/// Writes rows as text.
+type Writer = fn(&mut dyn Write, &Schema, &[RecordBatch]) -> io::Result<()>;
+
 impl Table {
     /// The batches, cut to the first `limit` rows.
     fn head(&self, limit: Option<usize>) -> Vec<RecordBatch> {
@@ -37,6 +41,33 @@ impl Table {
         }
         head
     }
+
+    /// The first rows as `writer` writes them: as text, or in the file at `path`.
+    fn written(
+        &self,
+        py: Python<'_>,
+        path: Option<PathBuf>,
+        limit: Option<usize>,
+        writer: Writer,
+    ) -> PyResult<Option<String>> {
+        let batches = self.head(limit);
+        let written = py.detach(|| match &path {
+            None => {
+                let mut text = Vec::new();
+                writer(&mut text, &self.0.schema, &batches)?;
+                Ok(Some(String::from_utf8_lossy(&text).into_owned()))
+            }
+            Some(path) => {
+                let mut out = BufWriter::new(File::create(path)?);
+                writer(&mut out, &self.0.schema, &batches)?;
+                out.flush().map(|()| None)
+            }
+        });
+        written.map_err(|error: io::Error| match path {
+            Some(path) => io::Error::new(error.kind(), format!("cannot write {}: {error}", path.display())).into(),
+            None => error.into(),
+        })
+    }
 }
 
 #[pymethods]
@@ -47,7 +78,7 @@ impl Table {
 
     /// The columns as JSON text: name, type, unit and description of each.
     fn columns(&self) -> String {
-        let columns: Vec<_> = (self.0.schema.fields().iter())
+        let columns: Vec<Value> = (self.0.schema.fields().iter())
             .map(|field| {
                 json!({
                     "name": field.name(),
@@ -67,7 +98,19 @@ impl Table {
         let index = self.0.schema.index_of(name).map_err(|_| PyKeyError::new_err(name.to_owned()))?;
         let list = PyList::empty(py);
         for batch in self.head(limit) {
-            append(&list, batch.column(index))?;
+            let cell = cells(batch.column(index).as_ref());
+            for row in 0..batch.num_rows() {
+                match cell(row) {
+                    Value::Bool(flag) => list.append(flag)?,
+                    Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+                        (Some(whole), _) => list.append(whole)?,
+                        (None, Some(whole)) => list.append(whole)?,
+                        (None, None) => list.append(number.as_f64())?,
+                    },
+                    Value::String(text) => list.append(text)?,
+                    _ => list.append(py.None())?,
+                }
+            }
         }
         Ok(list)
     }
@@ -75,31 +118,17 @@ impl Table {
     /// The rows as CSV text with a header, or written to `path`.
     #[pyo3(signature = (path = None, limit = None))]
     fn to_csv(&self, py: Python<'_>, path: Option<PathBuf>, limit: Option<usize>) -> PyResult<Option<String>> {
-        let batches = self.head(limit);
-        self.written(py, path, |out| {
-            let mut writer = arrow::csv::WriterBuilder::new().with_header(true).build(out);
-            if batches.is_empty() {
-                writer.write(&RecordBatch::new_empty(self.0.schema.clone()))?;
-            }
-            batches.iter().try_for_each(|batch| writer.write(batch))
-        })
+        self.written(py, path, limit, write_csv)
     }
 
     /// The rows as JSON text, an array of objects, or written to `path`.
     #[pyo3(signature = (path = None, limit = None))]
     fn to_json(&self, py: Python<'_>, path: Option<PathBuf>, limit: Option<usize>) -> PyResult<Option<String>> {
-        let batches = self.head(limit);
-        self.written(py, path, |out| {
-            let mut writer = arrow::json::WriterBuilder::new()
-                .with_explicit_nulls(true)
-                .build::<_, arrow::json::writer::JsonArray>(out);
-            batches.iter().try_for_each(|batch| writer.write(batch))?;
-            writer.finish()
-        })
+        self.written(py, path, limit, write_json)
     }
 
-    /// The table as an Arrow C stream (the Arrow PyCapsule interface); what `requested_schema` asks for is not looked at,
-    /// as the interface allows.
+    /// The table as an Arrow C stream (the Arrow PyCapsule interface); what `requested_schema` asks for is not looked
+    /// at, as the interface allows.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -112,62 +141,5 @@ impl Table {
         // The capsule owns the stream: whoever takes it over empties it, and dropping an emptied stream does nothing.
         let stream = FFI_ArrowArrayStream::new(Box::new(reader));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
-    }
-}
-
-impl Table {
-    /// What `write` writes, as text or in the file at `path`.
-    fn written(
-        &self,
-        py: Python<'_>,
-        path: Option<PathBuf>,
-        write: impl FnOnce(&mut (dyn Write + Send)) -> Result<(), ArrowError> + Send,
-    ) -> PyResult<Option<String>> {
-        let failed = |error: ArrowError| PyRuntimeError::new_err(error.to_string());
-        py.detach(|| match path {
-            None => {
-                let mut text = Vec::new();
-                write(&mut text).map_err(failed)?;
-                Ok(Some(String::from_utf8_lossy(&text).into_owned()))
-            }
-            Some(path) => {
-                let wrong = |error| PyOSError::new_err(format!("{}: {error}", path.display()));
-                let file = std::fs::File::create(&path).map_err(wrong)?;
-                let mut out = std::io::BufWriter::new(file);
-                write(&mut out).map_err(failed)?;
-                out.flush().map_err(wrong)?;
-                Ok(None)
-            }
-        })
-    }
-}
-
-/// Appends every value of `array` to `list`.
-fn append(list: &Bound<'_, PyList>, array: &ArrayRef) -> PyResult<()> {
-    use DataType as T;
-    let plain = match array.data_type() {
-        T::Int8 | T::Int16 | T::Int32 | T::Timestamp(..) | T::Duration(_) | T::Time64(_) => T::Int64,
-        T::UInt8 | T::UInt16 | T::UInt32 => T::UInt64,
-        T::Dictionary(_, values) => (**values).clone(),
-        T::LargeUtf8 | T::Utf8View => T::Utf8,
-        other => other.clone(),
-    };
-    let array = arrow::compute::cast(array, &plain).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-    match plain {
-        T::Int64 => array.as_primitive::<Int64Type>().iter().try_for_each(|value| list.append(value)),
-        T::UInt64 => array.as_primitive::<UInt64Type>().iter().try_for_each(|value| list.append(value)),
-        T::Float64 => array.as_primitive::<Float64Type>().iter().try_for_each(|value| list.append(value)),
-        T::Float32 => array.as_primitive::<Float32Type>().iter().try_for_each(|value| list.append(value)),
-        T::Boolean => array.as_boolean().iter().try_for_each(|value| list.append(value)),
-        T::Utf8 => array.as_string::<i32>().iter().try_for_each(|value| list.append(value)),
-        T::List(_) => array.as_list::<i32>().iter().try_for_each(|value| match value {
-            None => list.append(list.py().None()),
-            Some(value) => {
-                let inner = PyList::empty(list.py());
-                append(&inner, &value)?;
-                list.append(inner)
-            }
-        }),
-        other => Err(PyRuntimeError::new_err(format!("a column of {other} has no Python form"))),
     }
 }

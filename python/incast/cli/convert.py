@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -33,6 +34,7 @@ def ns3(
     flows: Path,
     config: Path | None = None,
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    overwrite: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
 ) -> None:
     """Make a scenario from the files of an ns-3 RDMA simulation (those of the HPCC evaluation and its descendants).
 
@@ -43,13 +45,15 @@ def ns3(
     flows
         Flow file: who sends what to whom, and when.
     config
-        Configuration file; without it the scheme and the buffers are incast's defaults.
+        Configuration file; without it HPCC and DCQCN are compared, under that simulator's usual parameters.
     output
-        Scenario to write; the topology and flow files are referred to where they lie.
+        Scenario to write; the topology and flow files are read where they lie.
+    overwrite
+        Replace the scenario if it is there.
 
     """
     with translated():
-        notes = _core.import_ns3(topology, flows, config, output)
-    if notes:
-        print(notes.rstrip("\n"))
+        notices = _core.import_ns3(topology, flows, config, output, overwrite)
+    if notices:
+        print(notices, file=sys.stderr)
     print(f"wrote {output}; try: incast run {output}")

@@ -10,7 +10,7 @@ from cyclopts import App, CycloptsError
 
 from incast import _core
 from incast.cli import codes, convert, listing, results, run, show, trace
-from incast.errors import EnvironmentFailure, IncastError
+from incast.errors import EnvironmentFailure, IncastError, InternalError, ResultsExistError
 
 EPILOGUE = """
 Start with:
@@ -58,6 +58,12 @@ def _code(tokens: Iterable[str] | None) -> int:
     except EnvironmentFailure as error:
         codes.complain(str(error))
         return codes.ENVIRONMENT
+    except ResultsExistError as error:
+        codes.complain(exists(str(error)))
+        return codes.BAD_INPUT
+    except InternalError as error:
+        codes.complain(str(error))
+        return codes.BUG
     except IncastError as error:
         codes.complain(str(error))
         return codes.BAD_INPUT
@@ -75,6 +81,13 @@ def _code(tokens: Iterable[str] | None) -> int:
             raise
         codes.complain("incast itself failed; please report this with the scenario and the lines above")
         return codes.BUG
+
+
+def exists(text: str) -> str:
+    """What to do about something that is there already."""
+    if "never overwritten" in text:
+        return text
+    return f"{text.partition(';')[0]}; replace it with --overwrite, or name another place with --output"
 
 
 def _help(error: CycloptsError) -> str:

@@ -8,12 +8,9 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
-from rich.console import Console
-from rich.table import Table as Grid
 
 import incast
 from incast.cli import report
-
 
 EXAMPLES = """
 Examples:
@@ -21,6 +18,8 @@ Examples:
   incast results results/quickstart --table flows --limit 10
   incast results results/quickstart --table ports --format csv > ports.csv
 """
+ROWS = 20
+"""Rows shown where no limit is given."""
 
 
 def results(
@@ -38,7 +37,7 @@ def results(
     folder
         Results folder, as written by `incast run`.
     table
-        Table to print, such as flows, ports or slowdown.
+        Table to print: slowdown, or one that the folder holds, such as flows or ports.
     format
         table to read, csv or json for programs.
     limit
@@ -47,38 +46,29 @@ def results(
     """
     found = incast.open(folder)
     if table is None and format == "table":
-        report.show(found, Console())
+        report.show(found)
         return
     chosen = found.slowdown() if table in (None, "slowdown") else found.table(table)
     if format == "csv":
         sys.stdout.write(chosen.to_csv(limit=limit) or "")
     elif format == "json":
-        print(chosen.to_json(limit=limit))
+        sys.stdout.write(chosen.to_json(limit=limit) or "")
     else:
-        _print(chosen, 20 if limit is None else limit)
+        _print(chosen, ROWS if limit is None else limit)
 
 
 def _print(table: incast.Table, limit: int) -> None:
-    grid = Grid(box=None, pad_edge=False)
-    for column in table.columns:
-        grid.add_column(
-            f"{column.name} ({column.unit})" if column.unit else column.name, justify=_side(column), no_wrap=True
-        )
-    for row in table.rows(limit):
-        grid.add_row(*(_cell(value) for value in row))
-    console = Console()
-    width = console.measure(grid).maximum
-    # A table is not folded to the terminal: what is printed can be read and cut by column.
-    Console(width=max(width, console.width), soft_wrap=True).print(grid)
+    """Print rows in columns, as wide as they are: what is printed can be cut by column."""
+    names = [f"{column.name} ({column.unit})" if column.unit else column.name for column in table.columns]
+    rows = [names, *([_cell(value) for value in row] for row in table.rows(limit))]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    left = [not column.type.startswith(("Int", "UInt", "Float")) for column in table.columns]
+    for row in rows:
+        cells = zip(row, widths, left, strict=True)
+        print("  ".join(cell.ljust(width) if name else cell.rjust(width) for cell, width, name in cells).rstrip())
     if limit < len(table):
-        print(
-            f"... {len(table) - limit:,} more of {len(table):,} rows; --limit N or --format csv prints them",
-            file=sys.stderr,
-        )
-
-
-def _side(column: incast.Column) -> Literal["left", "right"]:
-    return "right" if column.type.startswith(("Int", "UInt", "Float")) else "left"
+        rest = f"{len(table) - limit:,} more of {len(table):,} rows"
+        print(f"... {rest}; --limit N or --format csv prints them", file=sys.stderr)
 
 
 def _cell(value: object) -> str:

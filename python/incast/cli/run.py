@@ -60,13 +60,11 @@ def run(
     """
     output = output or Path("results") / file.stem
     overrides = [*(set_ or []), *([] if seed is None else [f"seed={seed}"])]
-    try:
-        scenario = incast.load(file, overrides)
-        with Live(Console(stderr=True), quiet=quiet) as live:
-            results = scenario.run(output, overwrite=overwrite, threads=threads, progress=live.update)
-    except incast.ResultsExistError as error:
-        codes.complain(f"{error}\nreplace it with --overwrite, or name another folder with --output")
-        return codes.BAD_INPUT
+    scenario = incast.load(file, overrides)
+    for warning in scenario.warnings():
+        codes.complain(f"warning: {warning}")
+    with Live(Console(stderr=True), quiet=quiet) as live:
+        results = scenario.run(output, overwrite=overwrite, threads=threads, progress=live.update)
     if not quiet:
-        report.show(results, Console())
+        report.show(results)
     return report.judge(results)

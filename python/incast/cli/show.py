@@ -9,7 +9,6 @@ from incast import _core
 from incast.cli.run import Overrides
 from incast.errors import translated
 
-
 SHOW_EXAMPLES = """
 Examples:
   incast show scenarios/quickstart.toml
@@ -24,19 +23,25 @@ def show(
     set_: Overrides = None,
     format: Literal["text", "json", "toml"] = "text",  # noqa: A002 - the name of the option
 ) -> None:
-    """Show a scenario with every default filled in, without running it.
+    """Show what a scenario amounts to, with every default filled in, without running it.
 
     Parameters
     ----------
     file
         Scenario, a TOML file.
     format
-        text to read, json for programs, toml to write a complete scenario file.
+        text to read, json for programs, toml for a complete scenario file.
 
     """
     with translated():
         core = _core.Scenario.load(file, set_ or [])
-        print(core.show(format).rstrip("\n"))
+        if format == "json":
+            print(core.summary("json"))
+            return
+        summary = core.summary("text")
+    if format == "text":
+        print(summary, end="\n\n")
+    print(core.whole("toml").rstrip("\n"))
 
 
 SCHEMA_EXAMPLES = """

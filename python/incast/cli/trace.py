@@ -11,7 +11,6 @@ from incast import _core
 from incast.cli.run import Overrides
 from incast.errors import translated
 
-
 EXAMPLES = """
 Examples:
   incast trace scenarios/quickstart.toml -o flows.csv
