@@ -1,1 +1,21 @@
-//! x
+//! The laboratory around the simulator: scenarios in, results out.
+//!
+//! A [`Scenario`] is read from TOML or plain values ([`Loaded`]), made into a fabric, flows and one simulator setup for
+//! each scheme ([`Prepared`]), run, and written as one folder of tables ([`results`]).
+
+pub mod catalogue;
+pub mod diagnostic;
+pub mod ns3_import;
+pub mod results;
+pub mod scenario;
+pub mod show;
+pub mod trace;
+mod tree;
+mod warnings;
+
+pub use catalogue::catalogue;
+pub use diagnostic::{Diagnostic, Diagnostics};
+pub use ns3_import::import_ns3;
+pub use scenario::{Loaded, Prepared, Scenario, Scheme};
+pub use show::show;
+pub use trace::export_trace;

@@ -37,10 +37,12 @@ const RATE_ALIASES: Units = &[
     ("bit/s", 1),
     ("Kbps", 1_000),
 ];
-const SIZE_ALIASES: Units = &[("KB", 1_000), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
+const SIZE_ALIASES: Units = &[("KB", 1_000), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+/// Printed where a size is a whole number of them and not of any larger decimal unit.
+const BINARY: Units = &[("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
 
 macro_rules! quantity {
-    ($(#[$doc:meta])* $name:ident, $units:ident, $aliases:ident, $what:literal, $example:literal, bare: $bare:literal) => {
+    ($(#[$doc:meta])* $name:ident, $units:ident, $aliases:ident, $what:literal, $example:literal, bare: $bare:literal, binary: $binary:expr) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
         pub struct $name(pub u64);
@@ -93,7 +95,7 @@ macro_rules! quantity {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(&print(self.0, $units))
+                f.pad(&print(self.0, $units, $binary))
             }
         }
 
@@ -157,15 +159,15 @@ macro_rules! quantity {
 
 quantity!(
     /// A point in simulated time, or a span of it, in integer picoseconds (up to 213 days).
-    Time, TIME, TIME_ALIASES, "a time", "\"200ns\"", bare: false
+    Time, TIME, TIME_ALIASES, "a time", "\"200ns\"", bare: false, binary: &[]
 );
 quantity!(
     /// A data rate in bit/s.
-    Rate, RATE, RATE_ALIASES, "a rate", "\"100Gbps\"", bare: false
+    Rate, RATE, RATE_ALIASES, "a rate", "\"100Gbps\"", bare: false, binary: &[]
 );
 quantity!(
     /// A number of bytes.
-    Bytes, SIZE, SIZE_ALIASES, "a size", "\"32MB\"", bare: true
+    Bytes, SIZE, SIZE_ALIASES, "a size", "\"32MB\"", bare: true, binary: BINARY
 );
 
 impl Time {
@@ -242,19 +244,25 @@ pub(crate) fn scale(number: &str, factor: u64) -> Result<u64, String> {
     u64::try_from(scaled / divisor).map_err(|_| "too large".into())
 }
 
-/// `value` in the largest unit that needs at most three decimals, so that reading it back gives the same value.
-fn print(value: u64, units: Units) -> String {
-    let smallest = units[units.len() - 1];
+/// `value` in the largest unit that needs at most three decimals, or in a binary one if it is a whole number of that and not
+/// of thousands; so that reading it back gives the same value.
+fn print(value: u64, units: Units, binary: Units) -> String {
+    let whole = |factor: u64| value >= factor && value.is_multiple_of(factor);
+    if !value.is_multiple_of(1000)
+        && let Some((name, factor)) = binary.iter().find(|(_, factor)| whole(*factor))
+    {
+        return format!("{}{name}", value / factor);
+    }
     for &(name, factor) in units {
-        if value >= factor && value.is_multiple_of(factor) {
+        if whole(factor) {
             return format!("{}{name}", value / factor);
         }
-        if value >= factor && factor >= 1000 && value.is_multiple_of(factor / 1000) {
+        if factor >= 1000 && value >= factor && whole(factor / 1000) {
             let text = format!("{}.{:03}", value / factor, value % factor / (factor / 1000));
             return format!("{}{name}", text.trim_end_matches('0'));
         }
     }
-    format!("{value}{}", smallest.0)
+    format!("{value}{}", units[units.len() - 1].0)
 }
 
 #[cfg(test)]
@@ -291,6 +299,10 @@ mod tests {
         assert_eq!(Time::ns(1500).to_string(), "1.5us");
         assert_eq!(Rate::gbps(100).to_string(), "100Gbps");
         assert_eq!(Bytes(0).to_string(), "0B");
+        assert_eq!(Bytes(32 << 20).to_string(), "32MiB");
+        assert_eq!(Bytes(4096).to_string(), "4KiB");
+        assert_eq!(Bytes(32_000_000).to_string(), "32MB");
+        assert_eq!(Bytes(1048).to_string(), "1.048kB");
     }
 
     #[test]

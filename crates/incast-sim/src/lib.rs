@@ -3,6 +3,50 @@
 //! Build a [`Setup`] from a fabric, flows and parameters, hand it to [`Simulation::new`], and [`Simulation::run`] it
 //! to an [`Outcome`]: a record per flow, counters per port and priority, pause intervals, drops, samples, and the
 //! conservation ledger.
+//!
+//! ```
+//! use std::ops::ControlFlow;
+//! use std::path::Path;
+//! use std::sync::Arc;
+//!
+//! use incast_model::fabric::generators::Star;
+//! use incast_model::units::Time;
+//! use incast_model::workload::{Incast, WorkloadSpec, generate};
+//! use incast_sim::congestion::{Control, WindowMode};
+//! use incast_sim::outcome::Stop;
+//! use incast_sim::{ControlSetup, Params, Setup, Simulation};
+//!
+//! // 16 hosts send 500 kB each to one, all at once, through one switch, under HPCC.
+//! let fabric = Arc::new(Star::new(17).build()?);
+//! let incast = Incast {
+//!     fan_in: 16,
+//!     size: "500kB".parse()?,
+//!     receiver: Some(16),
+//!     at: Some(Time::ZERO),
+//!     every: None,
+//!     load: None,
+//!     duration: None,
+//!     hosts: None,
+//! };
+//! let workload = [WorkloadSpec { incast: Some(incast), ..WorkloadSpec::default() }];
+//! let flows = Arc::new(generate(&workload, &fabric, Path::new("."), 1, None)?);
+//! let hpcc = Control::named("hpcc", "reference").expect("a control and a profile of it");
+//! let setup = Setup {
+//!     control_of_tag: vec![0; flows.tags.len()],
+//!     controls: vec![ControlSetup { control: hpcc, window: WindowMode::Rate }],
+//!     fabric,
+//!     flows,
+//!     params: Params::default(),
+//! };
+//!
+//! let outcome = Simulation::new(setup)?.run(&mut |_| ControlFlow::Continue(()));
+//! assert_eq!(outcome.stop, Stop::Finished);
+//! for flow in &outcome.flows {
+//!     let fct = flow.finish.expect("it finished") - flow.start;
+//!     assert!(fct >= flow.ideal_exact);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod congestion;
 pub mod host;
@@ -17,5 +61,5 @@ mod stop;
 pub mod switch;
 
 pub use outcome::Outcome;
-pub use simulation::{Progress, SetupError, Simulation};
 pub use setup::{Arithmetic, ControlSetup, Params, Setup};
+pub use simulation::{Progress, SetupError, Simulation};

@@ -2,9 +2,9 @@
 
 use incast_model::fabric::{NodeId, PortId};
 use incast_model::units::Time;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::measure::{QueueHistogram, RateSample, QueueSample};
+use crate::measure::{QueueHistogram, QueueSample, RateSample};
 
 /// Everything measured in one run.
 #[derive(Debug, Clone)]
@@ -79,7 +79,7 @@ pub struct QueueRef {
 }
 
 /// Work done by a run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Events handled.
     pub events: u64,
@@ -107,7 +107,7 @@ impl Counts {
 }
 
 /// Wire bytes by priority and fate: `injected = delivered + dropped + in_flight` in every entry.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
     /// Made by hosts and (PFC frames) by switches.
     pub injected: [u64; 8],

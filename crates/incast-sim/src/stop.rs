@@ -53,7 +53,8 @@ impl Network {
             let state = &self.ports[port as usize];
             for priority in 0..8 {
                 let stuck = state.paused & state.waiting & 1 << priority != 0;
-                if stuck && !state.at_host && !state.peer_at_host && self.ingress[self.at(state.peer, priority)].paused {
+                if stuck && !state.at_host && !state.peer_at_host && self.ingress[self.at(state.peer, priority)].paused
+                {
                     graph.insert(QueueRef { port: PortId(port), priority }, self.waits_for(state.peer, priority));
                 }
             }

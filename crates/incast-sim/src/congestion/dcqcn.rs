@@ -68,7 +68,10 @@ impl Default for DcqcnParams {
 impl ControlParams for DcqcnParams {
     const SUMMARY: &'static str = "DCQCN (SIGCOMM 2015): rate cuts on ECN marks, timed recovery";
     const PROFILES: &'static [(&'static str, &'static str)] = &[
-        ("vendor", "as in the HPCC evaluation: alpha 1 us, cuts 4 us, increases 300 us (authors' ns-3, run.py `dcqcn`)"),
+        (
+            "vendor",
+            "as in the HPCC evaluation: alpha 1 us, cuts 4 us, increases 300 us (authors' ns-3, run.py `dcqcn`)",
+        ),
         ("hpcc-paper", "vendor rules at 50 us, 50 us, 55 us (authors' ns-3, run.py `dcqcn_paper`)"),
         ("paper", "the reaction point of SIGCOMM 2015 with its parameters for 40 Gb/s"),
     ];
@@ -408,7 +411,8 @@ mod tests {
 
     #[test]
     fn byte_counter_counts_in_the_paper_variant() {
-        let mut cc = start(DcqcnParams { byte_counter: Bytes(3000), ..DcqcnParams::profile("paper").unwrap() }, Time::ZERO);
+        let mut cc =
+            start(DcqcnParams { byte_counter: Bytes(3000), ..DcqcnParams::profile("paper").unwrap() }, Time::ZERO);
         cc.on_sent(1048, Time::us(1)); // before the first CNP nothing is counted
         cc.on_cnp(Time::us(2));
         for _ in 0..3 {

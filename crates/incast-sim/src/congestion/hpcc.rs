@@ -6,7 +6,9 @@ use incast_model::units::{Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, IntFormat, IntRecord, MAX_INT_RECORDS, WindowMode};
+use super::{
+    Ack, BadParameter, ControlParams, Controller, FlowContext, IntFormat, IntRecord, MAX_INT_RECORDS, WindowMode,
+};
 
 /// Parameters of HPCC. NS3 is the authors' simulator (`run.py`, `rdma-hw.cc` at commit 9f4be2a).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -165,8 +167,7 @@ impl Hpcc {
         }
         let whole = flow.rtt_ticks;
         let gap = gap.min(whole);
-        self.utilisation =
-            (self.utilisation * (whole - gap) as f64 + best * gap as f64) / whole as f64;
+        self.utilisation = (self.utilisation * (whole - gap) as f64 + best * gap as f64) / whole as f64;
         looked
     }
 
@@ -215,10 +216,10 @@ pub(crate) fn int_record(now: Time, rate: u8, tx_bytes: u64, queue: u64, format:
     match format {
         IntFormat::Exact => IntRecord::new(now.0, rate, tx_bytes as u32, queue.min(u64::from(u32::MAX)) as u32),
         IntFormat::Quantised { multi } => IntRecord::new(
-            now.0 / 1000 & 0xff_ffff,
+            (now.0 / 1000) & 0xff_ffff,
             rate,
-            (tx_bytes / (128 * u64::from(multi)) & 0xf_ffff) as u32,
-            (queue / (80 * u64::from(multi)) & 0x1_ffff) as u32,
+            ((tx_bytes / (128 * u64::from(multi))) & 0xf_ffff) as u32,
+            ((queue / (80 * u64::from(multi))) & 0x1_ffff) as u32,
         ),
     }
 }
@@ -246,9 +247,12 @@ mod tests {
         Ack { now: Time::ZERO, seq, next, marked: false, nack: false, rtt: Time::ZERO, int, flow, rates: &RATES }
     }
 
+    type Seen = (u64, u64, u64, u32, u32);
+    type After = (f64, f64, f64);
+
     /// (ACK, next byte, stamp in ns, bytes sent, queue) and (U, rate, reference) after it, worked out by hand from the
     /// equations: T = 12.24 us, eta 0.95, AI 50 Mb/s, line rate 100 Gb/s.
-    const BY_HAND: [((u64, u64, u64, u32, u32), (f64, f64, f64)); 9] = [
+    const BY_HAND: [(Seen, After); 9] = [
         ((1000, 154_000, 1000, 0, 0), (1.0, 100.0, 100.0)),
         ((2000, 155_000, 1087, 1090, 1090), (1.000016, 95.048448, 100.0)),
         ((100_000, 250_000, 9000, 100_000, 50_000), (1.004595, 94.615460, 100.0)),
@@ -260,7 +264,7 @@ mod tests {
         ((401_000, 460_000, 37_840, 440_000, 0), (0.869281, 71.941683, 65.783239)),
     ];
 
-    fn replay(params: HpccParams, expected: impl Fn(usize) -> (f64, f64, f64)) {
+    fn replay(params: HpccParams, expected: impl Fn(usize) -> After) {
         let flow = context(153_000, 12_240_000, 1e-12, IntFormat::Exact);
         let mut hpcc = params.start(&flow);
         for (row, ((seq, next, ns, tx, queue), _)) in BY_HAND.iter().enumerate() {

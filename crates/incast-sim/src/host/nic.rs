@@ -92,6 +92,8 @@ impl Network {
             self.transmit(port, id);
         } else if let Some(sender) = self.next_ready(port) {
             self.send_data(port, sender);
+            // Those that become due meanwhile have waited longer than the one just served.
+            self.release_paced(port, self.ports[port as usize].busy_until);
             self.place(sender);
         }
         self.arrange(port);
@@ -115,7 +117,7 @@ impl Network {
 
     /// The queue pair whose turn it is, out of its ring; `None` if none may send now.
     fn next_ready(&mut self, port: u32) -> Option<u32> {
-        self.release_paced(port);
+        self.release_paced(port, self.now);
         let owner = self.ports[port as usize].owner as usize;
         loop {
             let eligible = self.nics[owner].ready & !self.ports[port as usize].paused;
@@ -138,11 +140,11 @@ impl Network {
         }
     }
 
-    /// Moves paced queue pairs that are due to their rings.
-    fn release_paced(&mut self, port: u32) {
+    /// Moves paced queue pairs that are due by `until` to their rings.
+    fn release_paced(&mut self, port: u32, until: u64) {
         let owner = self.ports[port as usize].owner as usize;
         while let Some(&Reverse((time, flow, sender))) = self.nics[owner].paced.peek()
-            && time <= self.now
+            && time <= until
         {
             self.nics[owner].paced.pop();
             let qp = &mut self.senders[sender as usize];

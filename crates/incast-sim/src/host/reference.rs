@@ -91,8 +91,9 @@ impl Network {
             }
         }
         if first_done != usize::MAX {
-            let removed_before =
-                |end: usize| nic.flows[first_done..end].iter().filter(|&&flow| self.sender_of[flow as usize] == NONE).count();
+            let removed_before = |end: usize| {
+                nic.flows[first_done..end].iter().filter(|&&flow| self.sender_of[flow as usize] == NONE).count()
+            };
             if let Some((index, _)) = &mut found
                 && *index > first_done
             {

@@ -153,7 +153,13 @@ impl Network {
         let mut active: Vec<_> = self.senders.iter().filter(|qp| qp.is_live()).collect();
         active.sort_by_key(|qp| qp.flow);
         for qp in active {
-            self.recorder.rates.push(RateSample { time, flow: qp.flow, rate: qp.rate, window: qp.window, acked: qp.una });
+            self.recorder.rates.push(RateSample {
+                time,
+                flow: qp.flow,
+                rate: qp.rate,
+                window: qp.window,
+                acked: qp.una,
+            });
         }
     }
 }

@@ -66,6 +66,7 @@ impl Network {
             next_flow: 0,
             flows_done: 0,
             bytes_acked: 0,
+            bytes: flows.bytes().0,
             counts: Counts::default(),
             ledger: Ledger::default(),
             flow_records: vec![FlowRecord::default(); flows.flows.len()],
@@ -145,7 +146,8 @@ impl Network {
                 // frame wants out, the one the peer has just begun; the frames themselves, one per priority.
                 let flight = (u128::from(rate.0) * 2 * u128::from(delay.0)).div_ceil(8_000_000_000_000) as u64;
                 let packet = largest_packet(params) + params.packets.gap.0;
-                let frames = u64::from(self.config.lossless.count_ones()) * (params.packets.pfc.0 + params.packets.gap.0);
+                let frames =
+                    u64::from(self.config.lossless.count_ones()) * (params.packets.pfc.0 + params.packets.gap.0);
                 flight + 3 * packet + frames
             }
         }
@@ -220,7 +222,11 @@ fn config(params: &Params, ns3: bool, fabric: &Fabric) -> Config {
         rdma: params.rdma.clone(),
         lossless: if params.switch.pfc { lossless } else { 0 },
         mark_at_enqueue: params.ecn.mark_at == MarkAt::Enqueue,
-        int: if ns3 { IntFormat::Quantised { multi: ((nic.0 / 25_000_000_000) as u32).max(1) } } else { IntFormat::Exact },
+        int: if ns3 {
+            IntFormat::Quantised { multi: ((nic.0 / 25_000_000_000) as u32).max(1) }
+        } else {
+            IntFormat::Exact
+        },
         rto: params.rdma.rto.map_or(u64::MAX, |rto| rto.0),
     }
 }
@@ -262,7 +268,9 @@ fn rate_table(fabric: &Fabric) -> Result<Vec<u64>, SetupError> {
     let mut rates: Vec<u64> = fabric.links().iter().map(|link| link.rate.0).collect();
     rates.sort_unstable();
     rates.dedup();
-    check(rates.len() <= 256, "fabric", || format!("links have {} different rates, at most 256 are possible", rates.len()))?;
+    check(rates.len() <= 256, "fabric", || {
+        format!("links have {} different rates, at most 256 are possible", rates.len())
+    })?;
     Ok(rates)
 }
 
@@ -288,7 +296,9 @@ fn check_limits(
     check(largest <= 65_535, "packets.payload", || {
         format!("{} makes packets of {largest} B; at most 65535 B are possible", packets.payload)
     })?;
-    for (field, size) in [("packets.data_header", packets.data_header), ("packets.pfc", packets.pfc), ("packets.cnp", packets.cnp)] {
+    for (field, size) in
+        [("packets.data_header", packets.data_header), ("packets.pfc", packets.pfc), ("packets.cnp", packets.cnp)]
+    {
         check(size.0 <= 4096 && size.0 > 0, field, || format!("{size} is out of range; 1B to 4096B are possible"))?;
     }
     let records = usize::from(packets.int_records);
@@ -305,14 +315,18 @@ fn check_limits(
         format!("{} is out of range; at most 2 GiB are possible", params.switch.buffer)
     })?;
     let reserve = params.switch.reserve.0;
-    check(reserve <= 1 << 24, "switch.reserve", || format!("{reserve} B is out of range; at most 16 MiB are possible"))?;
+    check(reserve <= 1 << 24, "switch.reserve", || {
+        format!("{reserve} B is out of range; at most 16 MiB are possible")
+    })?;
     if let PfcMode::Dynamic { alpha: Alpha::Value(alpha) } = params.switch.pfc_mode {
         check(alpha > 0.0 && alpha <= 16.0, "switch.pfc_mode.dynamic.alpha", || {
             format!("{alpha} is out of range; above 0, at most 16")
         })?;
     }
     let lossy = params.switch.lossy_alpha;
-    check(lossy > 0.0 && lossy <= 16.0, "switch.lossy_alpha", || format!("{lossy} is out of range; above 0, at most 16"))?;
+    check(lossy > 0.0 && lossy <= 16.0, "switch.lossy_alpha", || {
+        format!("{lossy} is out of range; above 0, at most 16")
+    })?;
     check(params.switch.lossless.iter().all(|prio| (1..8).contains(prio)), "switch.lossless", || {
         "priorities are 1 to 7 (0 carries PFC frames)".into()
     })?;

@@ -67,7 +67,8 @@ impl Network {
             arrived = arrived.max(link_free) + self.serialisation(port, last) + delay;
         }
         let ack = (packets.ack.0 + int).max(packets.min_ack.0);
-        let returned: u64 = back.iter().map(|&port| self.serialisation(port, ack) + self.ports[port as usize].delay).sum();
+        let returned: u64 =
+            back.iter().map(|&port| self.serialisation(port, ack) + self.ports[port as usize].delay).sum();
         Time(arrived + returned)
     }
 }

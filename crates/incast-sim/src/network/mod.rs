@@ -148,6 +148,8 @@ pub(crate) struct Network {
     pub(crate) next_flow: usize,
     pub(crate) flows_done: usize,
     pub(crate) bytes_acked: u64,
+    /// Payload of all flows.
+    pub(crate) bytes: u64,
 
     pub(crate) counts: Counts,
     pub(crate) ledger: Ledger,
@@ -184,6 +186,7 @@ impl Network {
     #[inline]
     pub(crate) fn idle(&self, port: u32) -> bool {
         let busy_until = self.ports[port as usize].busy_until;
-        busy_until < self.now || (busy_until == self.now && (!self.config.ns3 || self.rank >= self.end_rank[port as usize]))
+        busy_until < self.now
+            || (busy_until == self.now && (!self.config.ns3 || self.rank >= self.end_rank[port as usize]))
     }
 }

@@ -64,7 +64,7 @@ impl Network {
                 }
                 Target::Sample => self.take_sample(),
             }
-            if self.counts.events % STRIDE == 0 {
+            if self.counts.events.is_multiple_of(STRIDE) {
                 if self.counts.events >= limits.events {
                     return Halt::Budget;
                 }
@@ -132,7 +132,7 @@ impl Network {
             flows_done: self.flows_done as u64,
             flows: self.flows.flows.len() as u64,
             bytes_acked: self.bytes_acked,
-            bytes: self.flows.bytes().0,
+            bytes: self.bytes,
         }
     }
 }

@@ -22,7 +22,13 @@ pub(crate) struct Routing {
 }
 
 impl Routing {
-    pub(crate) fn new(fabric: &Fabric, flows: &FlowSet, routes: Routes, hash: EcmpHash, seed: u64) -> Result<Self, SetupError> {
+    pub(crate) fn new(
+        fabric: &Fabric,
+        flows: &FlowSet,
+        routes: Routes,
+        hash: EcmpHash,
+        seed: u64,
+    ) -> Result<Self, SetupError> {
         let node = |host: HostId| fabric.hosts()[host.index()].0;
         let keys = flows
             .flows

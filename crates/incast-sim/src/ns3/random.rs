@@ -80,7 +80,9 @@ mod tests {
     #[test]
     fn first_draws_of_known_runs() {
         // First values seen in the authors' simulator with 4, 10, 18 and 144 nodes.
-        for (nodes, value) in [(4, 0.698_337_424_372_8), (10, 0.912_957_794_241_4), (18, 0.208_339_315_684_2), (144, 0.503_653_342_546_8)] {
+        for (nodes, value) in
+            [(4, 0.698_337_424_372_8), (10, 0.912_957_794_241_4), (18, 0.208_339_315_684_2), (144, 0.503_653_342_546_8)]
+        {
             assert!((Draws::new(nodes).next() - value).abs() < 1e-12, "{nodes} nodes");
         }
         let mut draws = Draws::new(4);

@@ -77,7 +77,7 @@ impl Buffer {
     fn threshold(&self, ingress: &Ingress) -> u64 {
         match self.fixed {
             Some(xoff) => u64::from(xoff),
-            None => self.free() * u64::from(ingress.alpha) >> ALPHA_BITS,
+            None => (self.free() * u64::from(ingress.alpha)) >> ALPHA_BITS,
         }
     }
 
@@ -99,7 +99,9 @@ impl Buffer {
         if stored > self.reserve {
             let threshold = self.threshold(ingress);
             let beyond = u64::from(stored - self.reserve);
-            if ingress.headroom + len > ingress.headroom_limit && self.above_reserve(ingress) + u64::from(len) > threshold {
+            if ingress.headroom + len > ingress.headroom_limit
+                && self.above_reserve(ingress) + u64::from(len) > threshold
+            {
                 return false;
             }
             if beyond > threshold {
@@ -118,7 +120,7 @@ impl Buffer {
     /// Stores `len` bytes of a lossy priority whose egress queue holds `queued`; false if that queue has its share.
     #[inline]
     pub(crate) fn admit_lossy(&mut self, ingress: &mut Ingress, len: u32, queued: u32) -> bool {
-        let limit = self.free() * u64::from(self.lossy_alpha) >> ALPHA_BITS;
+        let limit = (self.free() * u64::from(self.lossy_alpha)) >> ALPHA_BITS;
         if u64::from(queued) + u64::from(len) > limit {
             return false;
         }

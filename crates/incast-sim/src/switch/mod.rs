@@ -12,9 +12,7 @@ use incast_model::rng::Stream;
 
 pub(crate) use buffer::{Buffer, Ingress, fixed_alpha};
 pub(crate) use ecn::EcnPort;
-pub use params::{
-    Alpha, EcnParams, EcnThreshold, Headroom, MarkAt, PfcMode, SchedulerParams, SwitchParams,
-};
+pub use params::{Alpha, EcnParams, EcnThreshold, Headroom, MarkAt, PfcMode, SchedulerParams, SwitchParams};
 pub(crate) use scheduler::Scheduler;
 
 /// What a switch has besides its ports.

@@ -1,0 +1,359 @@
+//! What there is to choose from, for `incast list` and the reference pages: taken from the scenario's schema and the
+//! simulator's own lists, so that nothing is said twice.
+
+use incast_model::fabric::GENERATORS;
+use incast_model::workload::{DescribedKind, catalogue as workload_catalogue};
+use incast_sim::congestion::{Control, WindowMode};
+use incast_sim::host::PacketParams;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::results::{Column, TABLES};
+use crate::scenario::{SCENARIO_PROFILES, Scenario};
+
+/// Everything a scenario can name, with its parameters.
+#[derive(Debug, Clone, Serialize)]
+pub struct Catalogue {
+    /// Fabric generators and files.
+    pub fabrics: Vec<Entry>,
+    /// Workload patterns.
+    pub workloads: Vec<Entry>,
+    /// Named flow-size distributions.
+    pub sizes: Vec<SizeEntry>,
+    /// Congestion controls.
+    pub controls: Vec<ControlEntry>,
+    /// Profiles of a whole scenario.
+    pub profiles: Vec<Profile>,
+    /// Profiles of packet sizes.
+    pub packet_profiles: Vec<Profile>,
+    /// The other sections of a scenario.
+    pub sections: Vec<Entry>,
+    /// Tables of a results folder.
+    pub tables: Vec<TableEntry>,
+}
+
+/// Something that a scenario names, with its parameters.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Entry {
+    /// What a scenario writes.
+    pub name: String,
+    /// What it is.
+    pub description: String,
+    /// Where it comes from, if from anywhere in particular.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Its parameters, in order.
+    pub parameters: Vec<Parameter>,
+}
+
+/// One parameter.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// What kind of value it takes: `rate`, `time`, `size`, `number`, `text`, a list of names, …
+    pub kind: String,
+    /// Whether it must be given.
+    pub required: bool,
+    /// Its value where it is not given; `null` for none.
+    pub default: Value,
+    /// What it means, with unit, default and source.
+    pub description: String,
+}
+
+/// A named flow-size distribution.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SizeEntry {
+    /// What a scenario writes.
+    pub name: String,
+    /// What was measured.
+    pub description: String,
+    /// The measurement, and where its points come from.
+    pub source: String,
+    /// Mean flow size in bytes.
+    pub mean_bytes: f64,
+    /// Median flow size in bytes.
+    pub median_bytes: f64,
+}
+
+/// A congestion control.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ControlEntry {
+    /// What a scenario writes.
+    pub name: String,
+    /// What it is.
+    pub description: String,
+    /// The window it is meant to be used with.
+    pub window: WindowMode,
+    /// Its named parameter sets; the first is the default.
+    pub profiles: Vec<Profile>,
+    /// Its parameters, in order.
+    pub parameters: Vec<Parameter>,
+}
+
+/// A named parameter set.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Profile {
+    /// What a scenario writes.
+    pub name: String,
+    /// What it is and where it comes from.
+    pub source: String,
+    /// Its values.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub values: Value,
+}
+
+/// A table of a results folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TableEntry {
+    /// Its name.
+    pub name: &'static str,
+    /// What a row is.
+    pub description: &'static str,
+    /// Its columns: name, unit (empty for none), description.
+    pub columns: Vec<ColumnEntry>,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ColumnEntry {
+    /// Its name.
+    pub name: &'static str,
+    /// Unit of its values; empty for names, numbers of things and ratios.
+    pub unit: &'static str,
+    /// Whether values may be missing.
+    pub nullable: bool,
+    /// What it says.
+    pub description: &'static str,
+}
+
+/// Everything there is.
+pub fn catalogue() -> Catalogue {
+    let schema = Scenario::schema().to_value();
+    let schema = Book(&schema);
+    let described = workload_catalogue();
+    let patterns = described.iter().filter(|one| one.kind == DescribedKind::Pattern);
+    let entry_schema = schema.definition("WorkloadSpec");
+    Catalogue {
+        fabrics: GENERATORS.iter().map(|(name, description)| schema.fabric(name, description)).collect(),
+        workloads: patterns
+            .map(|one| Entry {
+                name: one.name.into(),
+                description: one.description.into(),
+                source: one.source.map(str::to_owned),
+                parameters: schema.parameters(&schema.follow(&entry_schema["properties"][one.name])),
+            })
+            .collect(),
+        sizes: described
+            .iter()
+            .filter(|one| one.kind == DescribedKind::SizeTable)
+            .map(|one| SizeEntry {
+                name: one.name.into(),
+                description: one.description.into(),
+                source: one.source.unwrap_or_default().into(),
+                mean_bytes: one.mean.unwrap_or_default(),
+                median_bytes: one.median.unwrap_or_default(),
+            })
+            .collect(),
+        controls: controls(),
+        profiles: SCENARIO_PROFILES.iter().map(|one| profile(one, Value::Null)).collect(),
+        packet_profiles: PacketParams::PROFILES
+            .iter()
+            .map(|one| profile(one, PacketParams::profile(one.0).map_or(Value::Null, to_value)))
+            .collect(),
+        sections: ["network", "switch", "ecn", "packets", "rdma", "measure", "simulation"]
+            .map(|name| schema.section(name))
+            .into(),
+        tables: TABLES
+            .iter()
+            .map(|table| TableEntry {
+                name: table.name,
+                description: table.description,
+                columns: table.columns.iter().map(column).collect(),
+            })
+            .collect(),
+    }
+}
+
+fn column(column: &Column) -> ColumnEntry {
+    let Column { name, unit, nullable, description, .. } = *column;
+    ColumnEntry { name, unit, nullable, description }
+}
+
+fn to_value(value: impl Serialize) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+fn profile((name, source): &(&str, &str), values: Value) -> Profile {
+    Profile { name: (*name).into(), source: (*source).into(), values }
+}
+
+fn controls() -> Vec<ControlEntry> {
+    Control::catalogue()
+        .into_iter()
+        .map(|info| {
+            let values = |profile: &str| Control::named(info.name, profile).map(to_value);
+            let values = |name: &str| values(name).map_or(Value::Null, |mut value| value[info.name].take());
+            let schema = info.schema.to_value();
+            ControlEntry {
+                name: info.name.into(),
+                description: info.summary.into(),
+                window: info.window,
+                profiles: info.profiles.iter().map(|one| profile(one, values(one.0))).collect(),
+                parameters: Book(&schema).parameters(&schema),
+            }
+        })
+        .collect()
+}
+
+/// A schema whose references can be followed.
+struct Book<'a>(&'a Value);
+
+impl Book<'_> {
+    fn definition(&self, name: &str) -> Value {
+        self.0["$defs"][name].clone()
+    }
+
+    /// A schema, or what it refers to; of a value that may be absent, what it is if present.
+    fn follow(&self, schema: &Value) -> Value {
+        if let Some(name) = schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/")) {
+            return self.definition(name);
+        }
+        if let Some(Value::Array(choices)) = schema.get("anyOf")
+            && let [one, Value::Object(null)] = &choices[..]
+            && null.get("type").and_then(Value::as_str) == Some("null")
+        {
+            return self.follow(one);
+        }
+        // A list: its parameters are those of one item.
+        match schema.get("items") {
+            Some(items) => self.follow(items),
+            None => schema.clone(),
+        }
+    }
+
+    fn fabric(&self, name: &str, description: &str) -> Entry {
+        let generators = self.definition("FabricSpec");
+        let alternatives = generators["oneOf"].as_array().cloned().unwrap_or_default();
+        let schema = alternatives.iter().find_map(|one| one["properties"].get(name)).map(|one| self.follow(one));
+        let parameters = schema.map(|schema| self.parameters(&schema)).unwrap_or_default();
+        Entry { name: name.into(), description: description.into(), source: None, parameters }
+    }
+
+    fn section(&self, name: &str) -> Entry {
+        let schema = self.0["properties"][name].clone();
+        let text = |value: &Value| value["description"].as_str().unwrap_or_default().to_owned();
+        let parameters = self.parameters(&self.follow(&schema));
+        Entry { name: name.into(), description: text(&schema), source: None, parameters }
+    }
+
+    /// The parameters of a table.
+    fn parameters(&self, schema: &Value) -> Vec<Parameter> {
+        let empty = Map::new();
+        let properties = schema["properties"].as_object().unwrap_or(&empty);
+        let required = |name: &str| schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name));
+        properties
+            .iter()
+            .map(|(name, field)| Parameter {
+                name: name.clone(),
+                kind: self.kind(field),
+                required: required(name),
+                default: field.get("default").cloned().unwrap_or_default(),
+                description: field["description"].as_str().unwrap_or_default().to_owned(),
+            })
+            .collect()
+    }
+
+    /// What kind of value a field takes, in a few words.
+    fn kind(&self, field: &Value) -> String {
+        if let Some(name) = field["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/")) {
+            return match name {
+                "Rate" => "rate".into(),
+                "Time" => "time".into(),
+                "Bytes" => "size".into(),
+                _ => self.kind(&self.definition(name)),
+            };
+        }
+        if let Some(names) = field["enum"].as_array() {
+            return names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" | ");
+        }
+        if let Some(name) = field["const"].as_str() {
+            return name.into();
+        }
+        for key in ["anyOf", "oneOf"] {
+            if let Some(choices) = field[key].as_array() {
+                let kinds = choices.iter().filter(|one| one["type"] != "null").map(|one| self.kind(one));
+                return kinds.collect::<Vec<_>>().join(" | ");
+            }
+        }
+        let types: Vec<&str> = match &field["type"] {
+            Value::String(one) => vec![one],
+            Value::Array(all) => all.iter().filter_map(Value::as_str).filter(|one| *one != "null").collect(),
+            _ => vec![],
+        };
+        let kinds = types.into_iter().map(|one| match one {
+            "string" => "text".to_owned(),
+            "integer" => "whole number".to_owned(),
+            "boolean" => "true | false".to_owned(),
+            "array" => match field.get("items") {
+                Some(items) => format!("list of {}", self.kind(items)),
+                None => "list".to_owned(),
+            },
+            // A variant with parameters is known by its name.
+            "object" => match field["properties"].as_object().filter(|all| all.len() == 1) {
+                Some(one) => one.keys().next().map(|name| format!("{{ {name} = … }}")).unwrap_or_default(),
+                None => "table".to_owned(),
+            },
+            other => other.to_owned(),
+        });
+        kinds.collect::<Vec<_>>().join(" | ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_is_described() {
+        let all = catalogue();
+        assert_eq!(all.fabrics.len(), GENERATORS.len());
+        for entry in all.fabrics.iter().chain(&all.workloads).chain(&all.sections) {
+            assert!(!entry.description.is_empty() && !entry.parameters.is_empty(), "{}", entry.name);
+            for parameter in &entry.parameters {
+                let named = format!("{}.{}", entry.name, parameter.name);
+                assert!(!parameter.description.is_empty(), "{named}");
+                assert!(!parameter.kind.is_empty(), "{named}");
+            }
+        }
+        assert_eq!(all.controls.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), Control::NAMES);
+        for control in &all.controls {
+            assert!(control.profiles.iter().all(|profile| profile.values.is_object()), "{}", control.name);
+        }
+        assert!(all.tables.iter().all(|table| table.columns.len() > 5));
+        assert!(all.sizes.iter().any(|one| one.name == "websearch" && one.mean_bytes.round() == 1_711_250.0));
+    }
+
+    #[test]
+    fn parameters_come_from_the_schema() {
+        let all = catalogue();
+        let hpcc = all.controls.iter().find(|one| one.name == "hpcc").unwrap();
+        let eta = &hpcc.parameters[0];
+        assert_eq!(
+            (eta.name.as_str(), eta.kind.as_str(), eta.required, &eta.default),
+            ("eta", "number", false, &Value::from(0.95))
+        );
+        assert!(eta.description.contains("SIGCOMM 2019"));
+        assert_eq!(hpcc.profiles[1].values["eta"], 0.99);
+        let find = |entries: &[Entry], name: &str, parameter: &str| {
+            let entry = entries.iter().find(|one| one.name == name).unwrap();
+            entry.parameters.iter().find(|one| one.name == parameter).unwrap().clone()
+        };
+        assert_eq!(find(&all.fabrics, "star", "rate").kind, "rate");
+        assert!(find(&all.fabrics, "star", "hosts").required);
+        assert_eq!(find(&all.workloads, "incast", "every").kind, "time");
+        assert_eq!(find(&all.sections, "network", "hash").kind, "mix64 | murmur3");
+        assert_eq!(find(&all.sections, "switch", "reserve").default, "4.096kB");
+        assert_eq!(find(&all.sections, "rdma", "rto").kind, "time");
+    }
+}

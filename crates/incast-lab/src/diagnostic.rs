@@ -1,0 +1,228 @@
+//! What is wrong with a scenario, said like a compiler: the place, the value, what is allowed, the nearest valid name.
+
+use std::fmt;
+
+/// A line of a file (or of the command line) with the part that is meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// File, or what stands for it: `--set`, `scenario`.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// The whole line.
+    pub text: String,
+    /// Characters meant, from `column` on; at least 1.
+    pub width: usize,
+}
+
+impl Place {
+    /// The place of a range of bytes of a text; the part beyond the first line is left out.
+    pub fn of(file: &str, text: &str, range: std::ops::Range<usize>) -> Self {
+        let start = floor_boundary(text, range.start);
+        let end = floor_boundary(text, range.end.max(start));
+        let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
+        let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
+        let meant = &text[start..end.min(line_end)];
+        Self {
+            file: file.to_owned(),
+            line: text[..start].matches('\n').count() + 1,
+            column: text[line_start..start].chars().count() + 1,
+            text: text[line_start..line_end].trim_end_matches('\r').to_owned(),
+            width: meant.trim_end().chars().count().max(1),
+        }
+    }
+}
+
+/// The last character boundary at or before `at`.
+fn floor_boundary(text: &str, at: usize) -> usize {
+    let at = at.min(text.len());
+    (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+}
+
+/// One thing that is wrong with a scenario, or (as a warning) doubtful.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What is wrong, naming the bad value.
+    pub message: String,
+    /// The parameter meant, such as `workload[0].poisson.load`; empty for the whole scenario.
+    pub path: String,
+    /// Where it stands; `None` for a scenario that was not read from text.
+    pub place: Option<Box<Place>>,
+    /// What would be allowed, if the message does not say so already.
+    pub allowed: Option<String>,
+    /// The valid name closest to the one written.
+    pub nearest: Option<String>,
+}
+
+impl Diagnostic {
+    /// About one parameter.
+    pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { path: path.into(), message: message.into(), ..Self::default() }
+    }
+
+    /// With what would be allowed.
+    #[must_use]
+    pub fn allowed(mut self, allowed: impl Into<String>) -> Self {
+        self.allowed = Some(allowed.into());
+        self
+    }
+
+    /// About a name that is not one of `names`: lists them and finds the nearest.
+    #[must_use]
+    pub fn names<'a>(mut self, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Self {
+        let names: Vec<&str> = names.into_iter().collect();
+        self.nearest = incast_model::nearest::nearest(wrong, names.iter().copied()).map(str::to_owned);
+        self.allowed = Some(if names.is_empty() { "nothing here".to_owned() } else { names.join(", ") });
+        self
+    }
+
+    /// The message with its path and hints, on one line.
+    pub fn summary(&self) -> String {
+        let mut line = String::new();
+        if let Some(place) = &self.place {
+            line = format!("{}:{}:{}: ", place.file, place.line, place.column);
+        }
+        if !self.path.is_empty() {
+            line += &format!("{}: ", self.path);
+        }
+        line += &self.message;
+        if let Some(allowed) = &self.allowed {
+            line += &format!(" (allowed: {allowed})");
+        }
+        if let Some(nearest) = &self.nearest {
+            line += &format!("; did you mean `{nearest}`?");
+        }
+        line
+    }
+
+    /// Writes the diagnostic under a heading, `error` or `warning`.
+    fn write(&self, heading: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.place, self.path.is_empty()) {
+            (Some(_), _) | (None, true) => write!(f, "{heading}: {}", self.message)?,
+            (None, false) => write!(f, "{heading}: {}: {}", self.path, self.message)?,
+        }
+        let mut margin = 1;
+        if let Some(place) = &self.place {
+            let number = place.line.to_string();
+            margin = number.len() + 1;
+            let path = if self.path.is_empty() { String::new() } else { format!(" ({})", self.path) };
+            write!(f, "\n{:>margin$}--> {}:{}:{}{path}", "", place.file, place.line, place.column)?;
+            write!(f, "\n{:margin$}|\n{number} | {}", "", place.text)?;
+            // Tabs before the caret stay tabs, so that it stands under the value in any editor.
+            let indent = place.text.chars().take(place.column - 1).map(|c| if c == '\t' { '\t' } else { ' ' });
+            write!(f, "\n{:margin$}| {}{}", "", indent.collect::<String>(), "^".repeat(place.width))?;
+        }
+        if let Some(allowed) = &self.allowed {
+            write!(f, "\n{:margin$}= allowed: {allowed}", "")?;
+        }
+        if let Some(nearest) = &self.nearest {
+            write!(f, "\n{:margin$}= did you mean `{nearest}`?", "")?;
+        }
+        Ok(())
+    }
+
+    /// The diagnostic headed `warning` instead of `error`.
+    pub fn as_warning(&self) -> impl fmt::Display + '_ {
+        struct Warning<'a>(&'a Diagnostic);
+        impl fmt::Display for Warning<'_> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.write("warning", f)
+            }
+        }
+        Warning(self)
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write("error", f)
+    }
+}
+
+/// Everything found wrong with a scenario; never empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostics(Vec<Diagnostic>);
+
+impl Diagnostics {
+    /// `Err` if anything was found.
+    pub fn check(found: Vec<Diagnostic>) -> Result<(), Self> {
+        if found.is_empty() { Ok(()) } else { Err(Self(found)) }
+    }
+
+    /// One by one.
+    pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
+        self.0.iter()
+    }
+
+    /// Each changed by `f`, for example to fill in its place.
+    #[must_use]
+    pub fn map(self, f: impl FnMut(Diagnostic) -> Diagnostic) -> Self {
+        Self(self.0.into_iter().map(f).collect())
+    }
+}
+
+impl From<Diagnostic> for Diagnostics {
+    fn from(one: Diagnostic) -> Self {
+        Self(vec![one])
+    }
+}
+
+impl IntoIterator for Diagnostics {
+    type Item = Diagnostic;
+    type IntoIter = std::vec::IntoIter<Diagnostic>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, one) in self.0.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n\n")?;
+            }
+            one.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Diagnostics {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "seed = 1\n[switch]\n\tbufer = \"32MB\"\n";
+
+    #[test]
+    fn looks_like_a_compiler_error() {
+        let at = TEXT.find("bufer").unwrap();
+        let mut one = Diagnostic::new("switch.bufer", "unknown field `bufer`").names("bufer", ["buffer", "reserve"]);
+        one.place = Some(Box::new(Place::of("s.toml", TEXT, at..at + 5)));
+        assert_eq!(
+            one.to_string(),
+            "error: unknown field `bufer`\n  --> s.toml:3:2 (switch.bufer)\n  |\n3 | \tbufer = \"32MB\"\n  | \t^^^^^\n  \
+             = allowed: buffer, reserve\n  = did you mean `buffer`?"
+        );
+        assert!(one.as_warning().to_string().starts_with("warning: unknown field"));
+        assert_eq!(
+            one.summary(),
+            "s.toml:3:2: switch.bufer: unknown field `bufer` (allowed: buffer, reserve); did you mean `buffer`?"
+        );
+        one.place = None;
+        assert!(one.to_string().starts_with("error: switch.bufer: unknown field `bufer`\n = allowed"));
+    }
+
+    #[test]
+    fn places_stay_within_their_line() {
+        let place = Place::of("x", "a = [\n1,\n]\n", 4..10);
+        assert_eq!((place.line, place.column, place.width, place.text.as_str()), (1, 5, 1, "a = ["));
+        let place = Place::of("x", "é = µ", 7..99);
+        assert_eq!((place.line, place.column, place.width), (1, 6, 1));
+        let place = Place::of("x", "", 5..9);
+        assert_eq!((place.line, place.column, place.width, place.text.as_str()), (1, 1, 1, ""));
+    }
+}

@@ -1,0 +1,347 @@
+//! Scenarios from files of the HPCC authors' ns-3: topology, flows, configuration.
+//!
+//! The topology and flow files are used as they are; what the configuration says is written out as parameters. Keys that
+//! it leaves out have that simulator's defaults (`third.cc`, commit 9f4be2a), not incast's.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use incast_model::fabric::Fabric;
+use incast_model::ns3::{CcMode, Notice, Ns3Config, Severity, read_config};
+use incast_model::units::{Bytes, Rate, Time};
+
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::scenario::Loaded;
+
+/// A scenario made from files of another simulator.
+#[derive(Debug, Clone)]
+pub struct Ns3Import {
+    /// Where it belongs: its relative files start at this file's folder.
+    pub file: PathBuf,
+    /// The scenario's text.
+    pub text: String,
+    /// Settings without effect that somebody should know of.
+    pub notices: Vec<Notice>,
+}
+
+impl Ns3Import {
+    /// Writes the scenario's file; one that exists is replaced only if `overwrite`.
+    pub fn write(&self, overwrite: bool) -> io::Result<()> {
+        if !overwrite {
+            let mut file = std::fs::File::create_new(&self.file)?;
+            return io::Write::write_all(&mut file, self.text.as_bytes());
+        }
+        std::fs::write(&self.file, &self.text)
+    }
+}
+
+/// The scenario that repeats what the HPCC authors' ns-3 does with these files. `out` is the scenario's file to be.
+///
+/// Without a configuration it has HPCC and DCQCN with a window, under that simulator's usual parameters (`run.py`).
+pub fn import_ns3(topology: &Path, flows: &Path, config: Option<&Path>, out: &Path) -> Result<Ns3Import, Diagnostics> {
+    let folder = match out.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let mut text = String::from("# What the HPCC authors' ns-3 does with these files, in its own arithmetic.\n");
+    text += "profile = \"ns3\"\n\n";
+    section(&mut text, "fabric.ns3", &[("topology", quoted(&relative(folder, topology)))]);
+    text += &format!("[[workload]]\nns3.flows = {}\n\n", quoted(&relative(folder, flows)));
+    let mut notices = Vec::new();
+    match config {
+        None => text += USUAL_SCHEMES,
+        Some(file) => {
+            let config = read_config(file).map_err(|error| Diagnostic::new("", error.to_string()))?;
+            // The fabric's own rates say which ECN thresholds and which INT unit there must be.
+            let fabric =
+                Loaded::from_text("scenario.toml", &(text.clone() + USUAL_SCHEMES), folder, &[])?.prepare()?.fabric;
+            notices = check(&config, &fabric)?;
+            write_config(&mut text, &config, &fabric);
+        }
+    }
+    // Whatever does not hold together is said now, not at the first run.
+    Loaded::from_text(&out.display().to_string(), &text, folder, &[])?.prepare()?;
+    Ok(Ns3Import { file: out.to_owned(), text, notices })
+}
+
+const USUAL_SCHEMES: &str =
+    "[scheme.HPCC]\ncontrol = \"hpcc\"\n\n[scheme.\"DCQCN+w\"]\ncontrol = \"dcqcn\"\nwindow = \"rate\"\n";
+
+/// What cannot be repeated, as errors; what need not be, as notices.
+fn check(config: &Ns3Config, fabric: &Fabric) -> Result<Vec<Notice>, Diagnostics> {
+    let (errors, notices): (Vec<Notice>, Vec<Notice>) =
+        config.not_honoured().into_iter().partition(|notice| notice.severity == Severity::Error);
+    let mut found: Vec<Diagnostic> = errors.iter().map(|notice| at(config, notice.line, &notice.text)).collect();
+    let mut fail = |holds: bool, key: &str, what: &str| {
+        if !holds {
+            found.push(at(config, config.line(key).unwrap_or(0), &format!("{key}: {what}")));
+        }
+    };
+    fail(config.global_t != Some(false), "GLOBAL_T", "only one base RTT for all pairs is supported; allowed: 1");
+    fail(config.rate_bound != Some(false), "RATE_BOUND", "flows without pacing are not supported; allowed: 1");
+    let needed = "is not set, and the original has no default that makes sense";
+    match config.cc_mode.unwrap_or(CcMode::Dcqcn) {
+        CcMode::Dcqcn => {
+            fail(config.ewma_gain.is_some_and(|g| g > 0.0), "EWMA_GAIN", needed);
+            fail(config.increase_interval.is_some(), "RP_TIMER", needed);
+            fail(config.rate_ai.is_some(), "RATE_AI", needed);
+            fail(config.rate_hai.is_some(), "RATE_HAI", needed);
+        }
+        CcMode::Hpcc => {
+            fail(config.rate_ai.is_some(), "RATE_AI", needed);
+            let multi = u64::from(config.int_multiplier.unwrap_or(1));
+            let nic = host_rate(fabric);
+            let expected = (nic.0 / 25_000_000_000).max(1);
+            let what = format!("is {multi}; allowed: {expected}, the hosts' rate over 25 Gb/s");
+            fail(multi == expected, "INT_MULTI", &what);
+        }
+        _ => {}
+    }
+    if config.enable_qcn != Some(false) {
+        let rates: BTreeSet<Rate> = fabric.links().iter().map(|link| link.rate).collect();
+        let has = |map: Option<&[Rate]>, rate: Rate| map.is_some_and(|rates| rates.contains(&rate));
+        let keys = |map: &Option<Vec<(Rate, Bytes)>>| {
+            map.as_ref().map(|map| map.iter().map(|(rate, _)| *rate).collect::<Vec<_>>())
+        };
+        let pmax = config.pmax.as_ref().map(|map| map.iter().map(|(rate, _)| *rate).collect::<Vec<_>>());
+        for (key, map) in [("KMIN_MAP", keys(&config.kmin)), ("KMAX_MAP", keys(&config.kmax)), ("PMAX_MAP", pmax)] {
+            for &rate in &rates {
+                fail(has(map.as_deref(), rate), key, &format!("has no value for the fabric's links of {rate}"));
+            }
+        }
+    }
+    Diagnostics::check(found)?;
+    Ok(notices)
+}
+
+fn at(config: &Ns3Config, line: usize, text: &str) -> Diagnostic {
+    let place = if line == 0 { config.file.clone() } else { format!("{}:{line}", config.file) };
+    Diagnostic::new("", format!("{place}: {text}"))
+}
+
+fn host_rate(fabric: &Fabric) -> Rate {
+    fabric.ports_of(fabric.hosts()[0]).next().map_or(Rate::ZERO, |port| fabric.rate(port))
+}
+
+/// The parameters that a configuration stands for; what it leaves out is the original's default.
+fn write_config(text: &mut String, config: &Ns3Config, fabric: &Fabric) {
+    let window = match (config.has_window.unwrap_or(true), config.variable_window.unwrap_or(false)) {
+        (false, _) => "off",
+        (true, false) => "fixed",
+        (true, true) => "rate",
+    };
+    let min_rate = ("min_rate", text_of(config.min_rate.unwrap_or(Rate::mbps(100))));
+    let ai = ("ai", text_of(config.rate_ai.unwrap_or_default()));
+    let (scheme, control, parameters) = match config.cc_mode.unwrap_or(CcMode::Dcqcn) {
+        CcMode::Hpcc => {
+            let parameters = vec![
+                ("eta", real(config.target_utilisation.unwrap_or(0.95))),
+                ("max_stage", config.max_stage.unwrap_or(5).to_string()),
+                ai,
+                min_rate,
+                ("fast_react", config.fast_react.unwrap_or(true).to_string()),
+                ("sample_feedback", config.sample_feedback.unwrap_or(false).to_string()),
+            ];
+            (if window == "rate" { "HPCC" } else { "HPCC (other window)" }, "hpcc", parameters)
+        }
+        // The others have been refused.
+        _ => {
+            let parameters = vec![
+                ("variant", quoted("vendor")),
+                ("g", real(config.ewma_gain.unwrap_or_default())),
+                ("alpha_interval", text_of(config.alpha_interval.unwrap_or(Time::us(55)))),
+                ("decrease_interval", text_of(config.decrease_interval.unwrap_or(Time::us(4)))),
+                ("increase_interval", text_of(config.increase_interval.unwrap_or_default())),
+                ("fast_recovery", config.fast_recovery_times.unwrap_or(5).to_string()),
+                ai,
+                ("hai", text_of(config.rate_hai.unwrap_or_default())),
+                min_rate,
+                ("clamp_target", config.clamp_target_rate.unwrap_or(false).to_string()),
+            ];
+            (if window == "off" { "DCQCN" } else { "DCQCN+w" }, "dcqcn", parameters)
+        }
+    };
+    let bare = scheme.chars().all(|c| c.is_ascii_alphanumeric());
+    let scheme = if bare { scheme.to_owned() } else { quoted(scheme) };
+    section(text, &format!("scheme.{scheme}"), &[("window", quoted(window))]);
+    section(text, &format!("scheme.{scheme}.control.{control}"), &parameters);
+    section(text, "switch", &[("buffer", buffer(config.buffer_size.unwrap_or(Bytes(16 << 20))))]);
+    let marks = config.enable_qcn.unwrap_or(true);
+    let mut ecn = vec![("enabled", marks.to_string())];
+    if marks {
+        ecn.push(("by_rate", thresholds(config, fabric)));
+    }
+    section(text, "ecn", &ecn);
+    section(text, "rdma", &[("acks_ignore_pause", config.ack_high_prio.unwrap_or(false).to_string())]);
+    section(text, "packets", &[("payload", text_of(config.payload.unwrap_or(Bytes(1000))))]);
+    section(text, "simulation", &[("horizon", text_of(config.stop_time.unwrap_or(Time::ms(3010))))]);
+}
+
+/// ECN thresholds of the rates that the fabric has.
+fn thresholds(config: &Ns3Config, fabric: &Fabric) -> String {
+    fn of<T: Copy>(map: &Option<Vec<(Rate, T)>>, rate: Rate) -> Option<T> {
+        map.as_ref()?.iter().find(|(at, _)| *at == rate).map(|(_, value)| *value)
+    }
+    let rates: BTreeSet<Rate> = fabric.links().iter().map(|link| link.rate).collect();
+    let mut list = String::from("[");
+    for rate in rates {
+        if let (Some(kmin), Some(kmax), Some(pmax)) =
+            (of(&config.kmin, rate), of(&config.kmax, rate), of(&config.pmax, rate))
+        {
+            // Writing to a String cannot fail.
+            let _ = write!(
+                list,
+                "\n  {{ rate = \"{rate}\", kmin = \"{kmin}\", kmax = \"{kmax}\", pmax = {} }},",
+                real(pmax)
+            );
+        }
+    }
+    list + "\n]"
+}
+
+fn section(text: &mut String, name: &str, values: &[(&str, String)]) {
+    let _ = writeln!(text, "[{name}]");
+    for (key, value) in values {
+        let _ = writeln!(text, "{key} = {value}");
+    }
+    text.push('\n');
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.into()).to_string()
+}
+
+fn text_of(quantity: impl std::fmt::Display) -> String {
+    quoted(&quantity.to_string())
+}
+
+fn real(value: f64) -> String {
+    toml::Value::Float(value).to_string()
+}
+
+/// A buffer in MiB, as people know it.
+fn buffer(size: Bytes) -> String {
+    if size.0.is_multiple_of(1 << 20) { format!("\"{}MiB\"", size.0 >> 20) } else { text_of(size) }
+}
+
+/// `file` as seen from `folder`; absolute where there is no way from one to the other.
+fn relative(folder: &Path, file: &Path) -> String {
+    let real =
+        |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned());
+    let (folder, file) = (real(folder), real(file));
+    let (from, to): (Vec<Component<'_>>, Vec<Component<'_>>) =
+        (folder.components().collect(), file.components().collect());
+    let common = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+    if common == 0 {
+        return file.display().to_string();
+    }
+    let mut path = PathBuf::new();
+    path.extend(from[common..].iter().map(|_| Component::ParentDir));
+    path.extend(&to[common..]);
+    path.display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use incast_sim::Arithmetic;
+    use incast_sim::congestion::{Control, WindowMode};
+
+    use super::*;
+
+    const TOPOLOGY: &str = "4 1 3\n3\n0 3 100Gbps 1000ns 0\n1 3 100Gbps 1000ns 0\n2 3 400Gbps 1us 0\n";
+    const FLOWS: &str = "2\n0 1 3 100 5000 2.000200000\n2 1 3 200 100 2.1\n";
+    const CONFIG: &str = "CC_MODE 1\nRP_TIMER 300\nEWMA_GAIN 0.00390625\nRATE_AI 20Mb/s\nRATE_HAI 200Mb/s\nALPHA_RESUME_INTERVAL 1\n\
+        HAS_WIN 1\nVAR_WIN 1\nACK_HIGH_PRIO 1\nBUFFER_SIZE 32\nSIMULATOR_STOP_TIME 2.5\nENABLE_TRACE 1\nMIN_RATE 1000Mb/s\n\
+        KMIN_MAP 2 100000000000 400 400000000000 1600\nKMAX_MAP 2 100000000000 1600 400000000000 6400\n\
+        PMAX_MAP 2 100000000000 0.20 400000000000 0.20\n";
+
+    fn import(config: Option<&str>) -> (tempfile::TempDir, Result<Ns3Import, Diagnostics>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::create_dir(path("out")).unwrap();
+        std::fs::write(path("topology.txt"), TOPOLOGY).unwrap();
+        std::fs::write(path("flow.txt"), FLOWS).unwrap();
+        let config = config.map(|text| {
+            std::fs::write(path("config.txt"), text).unwrap();
+            path("config.txt")
+        });
+        let import =
+            import_ns3(&path("topology.txt"), &path("flow.txt"), config.as_deref(), &path("out/scenario.toml"));
+        (folder, import)
+    }
+
+    #[test]
+    fn a_configuration_becomes_parameters() {
+        let (_folder, import) = import(Some(CONFIG));
+        let import = import.unwrap();
+        import.write(false).unwrap();
+        assert!(import.write(false).is_err());
+        let loaded = Loaded::from_path(&import.file, &[]).unwrap();
+        let scenario = loaded.scenario();
+        assert_eq!(scenario.simulation.arithmetic, Arithmetic::Ns3);
+        assert_eq!(scenario.simulation.horizon, Some(Time::ms(2500)));
+        assert_eq!(scenario.switch.buffer, Bytes(32 << 20));
+        assert!(scenario.rdma.acks_ignore_pause && scenario.rdma.rto.is_none());
+        assert_eq!(scenario.ecn.by_rate.len(), 2);
+        assert_eq!((scenario.ecn.by_rate[1].kmin, scenario.ecn.by_rate[1].pmax), (Bytes(1_600_000), 0.2));
+        let scheme = &scenario.scheme["DCQCN+w"];
+        assert_eq!(scheme.window(), WindowMode::Rate);
+        let Control::Dcqcn(dcqcn) = &scheme.control else { panic!() };
+        // Left out: the original's default, not incast's.
+        assert_eq!((dcqcn.fast_recovery, dcqcn.decrease_interval), (5, Time::us(4)));
+        assert_eq!((dcqcn.alpha_interval, dcqcn.ai, dcqcn.min_rate), (Time::us(1), Rate::mbps(20), Rate::gbps(1)));
+        let prepared = loaded.prepare().unwrap();
+        assert_eq!(prepared.flows.flows[0].start, Time::ns(2_000_199_999));
+        assert_eq!(prepared.flows.tags, ["background", "incast"]);
+        assert!(import.text.contains("topology = \"../topology.txt\""), "{}", import.text);
+        assert_eq!(import.notices.len(), 1);
+        assert!(import.notices[0].text.starts_with("ENABLE_TRACE"));
+    }
+
+    #[test]
+    fn hpcc_and_no_window() {
+        let (_folder, imported) =
+            import(Some(&(CONFIG.replace("CC_MODE 1", "CC_MODE 3") + "INT_MULTI 4\nU_TARGET 0.99\n")));
+        let loaded =
+            Loaded::from_text("s", &imported.unwrap().text, _folder.path().join("out").as_path(), &[]).unwrap();
+        let Control::Hpcc(hpcc) = &loaded.scenario().scheme["HPCC"].control else { panic!() };
+        assert_eq!((hpcc.eta, hpcc.max_stage), (0.99, 5));
+        let (_folder, imported) = import(Some(&CONFIG.replace("HAS_WIN 1", "HAS_WIN 0")));
+        assert!(imported.unwrap().text.contains("[scheme.DCQCN]\nwindow = \"off\""));
+        let (_folder, imported) = import(None);
+        assert!(imported.unwrap().text.contains("[scheme.HPCC]"));
+    }
+
+    #[test]
+    fn what_cannot_be_repeated_is_refused() {
+        let why = |from: &str, to: &str| {
+            assert!(CONFIG.contains(from));
+            import(Some(&CONFIG.replace(from, to))).1.unwrap_err().to_string()
+        };
+        let message = why("CC_MODE 1", "CC_MODE 7");
+        assert!(message.contains("config.txt:1: CC_MODE: TIMELY is not supported yet"), "{message}");
+        assert!(why("CC_MODE 1", "CC_MODE 3").contains("INT_MULTI: is 1; allowed: 4, the hosts' rate over 25 Gb/s"));
+        assert!(why("EWMA_GAIN 0.00390625\n", "").contains("config.txt: EWMA_GAIN: is not set"));
+        assert!(
+            why("KMIN_MAP 2 100000000000 400 400000000000 1600", "KMIN_MAP 1 100000000000 400")
+                .contains("KMIN_MAP: has no value for the fabric's links of 400Gbps")
+        );
+        assert!(why("ACK_HIGH_PRIO 1", "RATE_BOUND 0").contains("RATE_BOUND: flows without pacing are not supported"));
+        assert!(why("HAS_WIN 1", "HAS_WNI 1").contains("did you mean `HAS_WIN`?"));
+        assert!(why("SIMULATOR_STOP_TIME 2.5", "SIMULATOR_STOP_TIME 0").contains("simulation.horizon"));
+    }
+
+    #[test]
+    fn broken_files_are_located() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::write(path("topology.txt"), TOPOLOGY).unwrap();
+        std::fs::write(path("flow.txt"), FLOWS.replace("0 1 3", "0 3 3")).unwrap();
+        let error = import_ns3(&path("topology.txt"), &path("flow.txt"), None, &path("s.toml")).unwrap_err();
+        let place = error.iter().next().unwrap().place.clone().unwrap();
+        assert!(place.file.ends_with("flow.txt"), "{error}");
+        assert_eq!((place.line, place.text.as_str()), (2, "0 3 3 100 5000 2.000200000"));
+    }
+}

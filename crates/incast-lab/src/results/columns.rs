@@ -1,0 +1,259 @@
+//! What is in the tables of a results folder: the one list of columns, with units and descriptions.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+
+/// How the values of a column are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Text from a small set, dictionary-encoded.
+    Name,
+    /// Yes or no.
+    Flag,
+    /// Unsigned, 8 bits.
+    U8,
+    /// Unsigned, 16 bits.
+    U16,
+    /// Unsigned, 32 bits.
+    U32,
+    /// Signed, 64 bits: times and bytes, so that differences can be taken.
+    I64,
+    /// A fraction or ratio.
+    F64,
+}
+
+impl Kind {
+    fn data_type(self) -> DataType {
+        match self {
+            Self::Name => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
+            Self::Flag => DataType::Boolean,
+            Self::U8 => DataType::UInt8,
+            Self::U16 => DataType::UInt16,
+            Self::U32 => DataType::UInt32,
+            Self::I64 => DataType::Int64,
+            Self::F64 => DataType::Float64,
+        }
+    }
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// How its values are stored.
+    pub kind: Kind,
+    /// Whether values may be missing.
+    pub nullable: bool,
+    /// Unit of its values; empty for names, numbers of things and ratios.
+    pub unit: &'static str,
+    /// What it says.
+    pub description: &'static str,
+}
+
+/// A table of a results folder, stored as `NAME.parquet`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TableSpec {
+    /// Its name.
+    pub name: &'static str,
+    /// What a row is.
+    pub description: &'static str,
+    /// Its columns, in order.
+    pub columns: &'static [Column],
+}
+
+impl TableSpec {
+    /// The table of a name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        TABLES.iter().find(|table| table.name == name)
+    }
+
+    /// Its schema; units and descriptions are in the metadata of the fields.
+    pub fn schema(&self) -> SchemaRef {
+        let fields = self.columns.iter().map(|column| {
+            let mut metadata = HashMap::from([("description".to_owned(), column.description.to_owned())]);
+            if !column.unit.is_empty() {
+                metadata.insert("unit".into(), column.unit.into());
+            }
+            Field::new(column.name, column.kind.data_type(), column.nullable).with_metadata(metadata)
+        });
+        let metadata = HashMap::from([("description".to_owned(), self.description.to_owned())]);
+        Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), metadata))
+    }
+
+    /// Name of its file.
+    pub fn file(&self) -> String {
+        format!("{}.parquet", self.name)
+    }
+}
+
+const fn column(name: &'static str, kind: Kind, unit: &'static str, description: &'static str) -> Column {
+    Column { name, kind, nullable: false, unit, description }
+}
+
+const fn maybe(name: &'static str, kind: Kind, unit: &'static str, description: &'static str) -> Column {
+    Column { name, kind, nullable: true, unit, description }
+}
+
+use Kind::{F64, Flag, I64, Name, U8, U16, U32};
+
+const SCHEME: Column = column("scheme", Name, "", "the scheme simulated");
+const PORT: Column = column("port", U32, "", "number of the port, over the whole fabric");
+const NODE_NAME: Column = column("node_name", Name, "", "name of the node that the port belongs to");
+const LOCAL_PORT: Column = column("local_port", U32, "", "number of the port within its node, from 0");
+const PEER_NAME: Column = column("peer_name", Name, "", "name of the node at the other end of the port's link");
+const PRIORITY: Column = column("priority", U8, "", "priority, 0 to 7");
+
+/// Flow completion times and what happened to each flow.
+pub const FLOWS: TableSpec = TableSpec {
+    name: "flows",
+    description: "one row per flow and scheme, in order of start",
+    columns: &[
+        SCHEME,
+        column("flow", U32, "", "number of the flow, in order of start, from 0"),
+        column("tag", Name, "", "name of its group of flows"),
+        column("src", U32, "", "number of the sending host, from 0"),
+        column("dst", U32, "", "number of the receiving host, from 0"),
+        column("src_name", Name, "", "name of the sending host"),
+        column("dst_name", Name, "", "name of the receiving host"),
+        column("size_bytes", I64, "B", "payload of the flow"),
+        PRIORITY,
+        column("sport", U16, "", "UDP source port"),
+        column("dport", U16, "", "UDP destination port"),
+        column("start_ps", I64, "ps", "when it started"),
+        maybe("finish_ps", I64, "ps", "when its sender had the ACK of its last byte; missing if it did not complete"),
+        maybe("fct_ps", I64, "ps", "flow completion time: finish_ps - start_ps"),
+        column(
+            "ideal_reference_ps",
+            I64,
+            "ps",
+            "ideal of the HPCC evaluation: base RTT plus payload and basic headers at the slowest link; not a lower bound",
+        ),
+        column("ideal_exact_ps", I64, "ps", "time of the flow alone on its path in its real packets; no run is faster"),
+        maybe("slowdown_reference", F64, "", "fct_ps / ideal_reference_ps, not clamped at 1"),
+        maybe("slowdown_exact", F64, "", "fct_ps / ideal_exact_ps"),
+        column("acked_bytes", I64, "B", "payload acknowledged"),
+        column("packets", I64, "", "data packets sent, retransmissions included"),
+        column("retransmitted", I64, "", "data packets sent again"),
+        column("nacks", I64, "", "NACKs received by the sender"),
+        column("timeouts", I64, "", "retransmission timeouts"),
+        column("marks", I64, "", "ACKs that echoed an ECN mark, or CNPs received"),
+        column("hops", U8, "", "links on its path"),
+    ],
+};
+
+/// Counters of every port and priority.
+pub const PORTS: TableSpec = TableSpec {
+    name: "ports",
+    description: "one row per port and used priority, and scheme: counters over the whole run",
+    columns: &[
+        SCHEME,
+        PORT,
+        column("node", U32, "", "number of the node that the port belongs to"),
+        NODE_NAME,
+        LOCAL_PORT,
+        PEER_NAME,
+        column("tier", U8, "", "layer of the node: 0 hosts, 1 their switches, and so on up"),
+        column("rate_bps", I64, "bit/s", "rate of the port's link"),
+        PRIORITY,
+        column("tx_bytes", I64, "B", "wire bytes sent"),
+        column("tx_packets", I64, "", "packets sent"),
+        column("marks", I64, "", "packets marked by ECN on leaving"),
+        column("drops", I64, "", "packets dropped on arrival at this port"),
+        column("peak_queue_bytes", I64, "B", "longest egress queue"),
+        column("peak_ingress_bytes", I64, "B", "most buffer held by packets that arrived here, headroom included"),
+        column("peak_headroom_bytes", I64, "B", "most headroom used"),
+        column("xoff_sent", I64, "", "XOFF frames sent to the peer"),
+        column("xon_sent", I64, "", "XON frames sent to the peer"),
+        column("xoff_received", I64, "", "XOFF frames received"),
+        column("paused_ps", I64, "ps", "total time that sending was paused"),
+    ],
+};
+
+/// Intervals of pause, with their cause.
+pub const PAUSES: TableSpec = TableSpec {
+    name: "pauses",
+    description: "one row per interval during which an egress queue was paused by its peer",
+    columns: &[
+        SCHEME,
+        PORT,
+        NODE_NAME,
+        LOCAL_PORT,
+        PEER_NAME,
+        PRIORITY,
+        column("start_ps", I64, "ps", "when the XOFF frame took effect"),
+        maybe("end_ps", I64, "ps", "when the XON frame took effect; missing if the run ended first"),
+        column("ingress_bytes", I64, "B", "bytes held at the peer for this port and priority when it sent the XOFF"),
+        column("blamed_port", U32, "", "the peer's egress port that held most of those bytes"),
+        column("blamed_peer_name", Name, "", "name of the node that this egress port leads to"),
+    ],
+};
+
+/// Packets dropped.
+pub const DROPS: TableSpec = TableSpec {
+    name: "drops",
+    description: "one row per dropped packet (the first `measure.max_drops`; `ports` counts all)",
+    columns: &[
+        SCHEME,
+        column("time_ps", I64, "ps", "when"),
+        column("node", U32, "", "number of the switch"),
+        column("node_name", Name, "", "name of the switch"),
+        column("ingress_port", U32, "", "the port it arrived at"),
+        column("egress_port", U32, "", "the port it would have left by"),
+        PRIORITY,
+        column("flow", U32, "", "its flow"),
+        column("bytes", I64, "B", "its wire bytes"),
+        column("lossless", Flag, "", "whether its priority was lossless: then the headroom failed"),
+    ],
+};
+
+/// Queue lengths over time.
+pub const QUEUES: TableSpec = TableSpec {
+    name: "queues",
+    description: "one row per sample of a switch port whose queue was not empty (with `measure.sample_every`)",
+    columns: &[
+        SCHEME,
+        column("time_ps", I64, "ps", "when"),
+        PORT,
+        NODE_NAME,
+        LOCAL_PORT,
+        PEER_NAME,
+        column("queue_bytes", I64, "B", "bytes queued, all priorities"),
+        column("tx_bytes", I64, "B", "wire bytes sent since the last sample of this port"),
+    ],
+};
+
+/// Flow rates over time.
+pub const RATES: TableSpec = TableSpec {
+    name: "rates",
+    description: "one row per sample of an active flow (with `measure.sample_every`)",
+    columns: &[
+        SCHEME,
+        column("time_ps", I64, "ps", "when"),
+        column("flow", U32, "", "the flow"),
+        column("rate_bps", I64, "bit/s", "sending rate allowed by its control"),
+        maybe("window_bytes", I64, "B", "window allowed by its control; missing if it has none"),
+        column("acked_bytes", I64, "B", "payload acknowledged so far"),
+    ],
+};
+
+/// Time-weighted queue lengths.
+pub const HISTOGRAMS: TableSpec = TableSpec {
+    name: "histograms",
+    description: "one row per switch port and range of queue lengths that occurred (with `measure.queue_histogram`)",
+    columns: &[
+        SCHEME,
+        PORT,
+        NODE_NAME,
+        LOCAL_PORT,
+        PEER_NAME,
+        column("queue_from_bytes", I64, "B", "lower end of the range, included"),
+        column("queue_to_bytes", I64, "B", "upper end of the range, not included"),
+        column("time_ps", I64, "ps", "time spent with a queue in this range"),
+    ],
+};
+
+/// All tables of a results folder.
+pub const TABLES: [TableSpec; 7] = [FLOWS, PORTS, PAUSES, DROPS, QUEUES, RATES, HISTOGRAMS];

@@ -1,0 +1,109 @@
+//! Why there are no results.
+
+use std::path::{Path, PathBuf};
+
+use crate::diagnostic::Diagnostics;
+
+/// Why a run gave no results, or why results cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ResultsError {
+    /// Something stands where the results should go.
+    #[error("{} exists already; choose another folder{}", .folder.display(), overwrite_hint(*.results))]
+    Exists {
+        /// The folder.
+        folder: PathBuf,
+        /// Whether it is a results folder, which may be overwritten.
+        results: bool,
+    },
+    /// The results cannot be written.
+    #[error("cannot write {}: {why}; nothing was left behind", .path.display())]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the operating system says.
+        why: String,
+    },
+    /// The simulator refuses a setup.
+    #[error("{0}")]
+    Setup(Diagnostics),
+    /// The caller asked to stop. Nothing was written.
+    #[error("interrupted; nothing was written")]
+    Interrupted,
+    /// The simulator's own books do not balance: a fault in incast, its results are worthless.
+    #[error(
+        "scheme {scheme}: bytes of priorities {priorities:?} are neither delivered, dropped nor in flight; \
+         this is a fault in incast, please report it with the scenario"
+    )]
+    Unbalanced {
+        /// The scheme.
+        scheme: String,
+        /// The priorities concerned.
+        priorities: Vec<usize>,
+    },
+    /// The simulator failed.
+    #[error(
+        "scheme {scheme}: the simulator failed: {why}; this is a fault in incast, please report it with the scenario"
+    )]
+    Panicked {
+        /// The scheme.
+        scheme: String,
+        /// What it said.
+        why: String,
+    },
+    /// No results folder.
+    #[error("{} is not a results folder: {why}", .folder.display())]
+    NotResults {
+        /// The folder.
+        folder: PathBuf,
+        /// What is missing.
+        why: String,
+    },
+    /// There is no such table.
+    #[error("there is no table `{name}` (tables: {known}){}", hint(.nearest))]
+    UnknownTable {
+        /// The name.
+        name: String,
+        /// All names.
+        known: String,
+        /// The closest one.
+        nearest: Option<String>,
+    },
+    /// A file of a results folder is damaged.
+    #[error("{} is damaged: {why}", .file.display())]
+    Corrupt {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+fn overwrite_hint(results: bool) -> &'static str {
+    if results {
+        ", or say that it may be overwritten"
+    } else {
+        " (it is no results folder, so it is never overwritten)"
+    }
+}
+
+fn hint(nearest: &Option<String>) -> String {
+    nearest.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
+}
+
+impl ResultsError {
+    pub(super) fn write(path: &Path, why: impl ToString) -> Self {
+        Self::Write { path: path.to_owned(), why: why.to_string() }
+    }
+
+    /// The exit status of a program that ends with this error: 2 for a scenario that cannot be simulated, 3 for files
+    /// that cannot be written or read, 130 for an interruption, 70 for a fault in incast.
+    pub const fn exit_code(&self) -> u8 {
+        match self {
+            Self::Setup(_) | Self::UnknownTable { .. } => 2,
+            Self::Exists { .. } | Self::Write { .. } | Self::NotResults { .. } | Self::Corrupt { .. } => 3,
+            Self::Unbalanced { .. } | Self::Panicked { .. } => 70,
+            Self::Interrupted => 130,
+        }
+    }
+}

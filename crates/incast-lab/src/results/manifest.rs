@@ -1,0 +1,271 @@
+//! What a results folder says of itself: `manifest.json`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use incast_model::fabric::Fabric;
+use incast_sim::outcome::{QueueRef, Stop};
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use super::simulate::SchemeRun;
+use crate::scenario::Prepared;
+
+/// Version of the layout of results folders.
+pub const FORMAT: u32 = 1;
+
+/// What a results folder says of itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Version of the folder's layout.
+    pub format: u32,
+    /// Version of incast that wrote it.
+    pub incast: String,
+    /// The scenario's title, if it has one.
+    pub title: Option<String>,
+    /// SHA-256 of `scenario.toml`.
+    pub scenario_sha256: String,
+    /// The folder that the scenario's relative files start at.
+    pub scenario_dir: PathBuf,
+    /// The scenario's seed.
+    pub seed: u64,
+    /// The machine that ran it.
+    pub machine: Machine,
+    /// Wall time of all simulations together, in seconds.
+    pub wall_s: f64,
+    /// CPU time of all simulations together, in seconds.
+    pub cpu_s: f64,
+    /// Hosts, switches and links of the fabric.
+    pub fabric: FabricCounts,
+    /// Number of flows.
+    pub flows: u64,
+    /// Payload of all flows, in bytes.
+    pub flow_bytes: u64,
+    /// Each scheme's run, in the scenario's order.
+    pub schemes: IndexMap<String, SchemeManifest>,
+    /// Each table's file.
+    pub tables: IndexMap<String, TableManifest>,
+}
+
+/// The machine that ran a scenario.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// Its name.
+    pub host: String,
+    /// Model of its processor.
+    pub cpu: String,
+    /// Cores that the process could use.
+    pub cores: usize,
+    /// Operating system and architecture.
+    pub os: String,
+}
+
+/// Size of a fabric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FabricCounts {
+    /// Hosts.
+    pub hosts: usize,
+    /// Switches.
+    pub switches: usize,
+    /// Full-duplex links.
+    pub links: usize,
+}
+
+/// What a manifest says of one scheme's run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SchemeManifest {
+    /// Names of the congestion controls in use.
+    pub controls: Vec<String>,
+    /// Why the run stopped, and who is concerned.
+    pub stop: StopManifest,
+    /// Simulated time at the stop, in picoseconds.
+    pub end_ps: u64,
+    /// Flows completed.
+    pub completed: u64,
+    /// Packets dropped in lossless priorities (of those recorded): more than 0 is a failure of the headroom.
+    pub lossless_drops: u64,
+    /// Work done, by kind (see the simulator's `Counts`).
+    pub counts: Map<String, Value>,
+    /// Wire bytes by fate, for priorities 0 to 7; always balanced.
+    pub ledger: Map<String, Value>,
+    /// Wall time of this simulation, in seconds.
+    pub wall_s: f64,
+    /// CPU time of this simulation, in seconds.
+    pub cpu_s: f64,
+    /// Packets, counted once per link crossed, for each second of CPU time.
+    pub packet_hops_per_s: f64,
+}
+
+/// Why a run stopped, and who is concerned.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StopManifest {
+    /// `finished`, `horizon`, `budget`, `deadlock`, `starved` or `interrupted`.
+    pub reason: String,
+    /// Flows not completed.
+    pub unfinished: u32,
+    /// Of a deadlock: the egress queues that wait on each other, each for the next, the last for the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cycle: Vec<QueueManifest>,
+    /// Of a starved run: the first flows without progress.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub starved: Vec<u32>,
+    /// The same in a sentence.
+    pub text: String,
+}
+
+/// An egress queue, by names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueManifest {
+    /// Number of its port, over the whole fabric.
+    pub port: u32,
+    /// Name of the node it belongs to.
+    pub node: String,
+    /// Name of the node it leads to.
+    pub peer: String,
+    /// Its priority.
+    pub priority: u8,
+}
+
+/// A table's file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableManifest {
+    /// Its rows.
+    pub rows: u64,
+    /// Size of the file in bytes.
+    pub bytes: u64,
+    /// SHA-256 of the file.
+    pub sha256: String,
+}
+
+/// SHA-256 in hexadecimal.
+pub(super) fn sha256(content: &[u8]) -> String {
+    hex(&Sha256::digest(content))
+}
+
+/// Lower-case hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Machine {
+    /// This one.
+    pub fn this() -> Self {
+        let read = |file| std::fs::read_to_string(file).unwrap_or_default();
+        let cpuinfo = read("/proc/cpuinfo");
+        let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+        let unknown = |text: &str| if text.is_empty() { "unknown".to_owned() } else { text.to_owned() };
+        Self {
+            host: unknown(read("/proc/sys/kernel/hostname").trim()),
+            cpu: unknown(model.map_or("", |(_, model)| model.trim())),
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            os: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+        }
+    }
+}
+
+impl StopManifest {
+    /// Of a run on a fabric.
+    pub fn of(stop: &Stop, fabric: &Fabric) -> Self {
+        let name = |at: &QueueRef| {
+            let node = |node| fabric.node(node).name.clone();
+            let (port, from, to) = (at.port, fabric.port(at.port).node, fabric.neighbour(at.port));
+            QueueManifest { port: port.0, node: node(from), peer: node(to), priority: at.priority }
+        };
+        let plain = |reason: &str, unfinished: u32, text: String| Self {
+            reason: reason.into(),
+            unfinished,
+            cycle: Vec::new(),
+            starved: Vec::new(),
+            text,
+        };
+        let left = |unfinished: u32| match unfinished {
+            0 => "no flow is incomplete".to_owned(),
+            1 => "1 flow is incomplete".to_owned(),
+            many => format!("{many} flows are incomplete"),
+        };
+        match stop {
+            Stop::Finished => plain("finished", 0, "every flow completed".into()),
+            Stop::Horizon { unfinished } => {
+                plain("horizon", *unfinished, format!("the horizon came first; {}", left(*unfinished)))
+            }
+            Stop::Budget { unfinished } => {
+                plain("budget", *unfinished, format!("simulation.max_events was used up; {}", left(*unfinished)))
+            }
+            Stop::Interrupted { unfinished } => {
+                plain("interrupted", *unfinished, format!("interrupted; {}", left(*unfinished)))
+            }
+            Stop::Deadlock { cycle, unfinished } => {
+                let cycle: Vec<QueueManifest> = cycle.iter().map(name).collect();
+                let path: Vec<String> = cycle.iter().map(|at| format!("{}->{}", at.node, at.peer)).collect();
+                let text = format!(
+                    "deadlock: {} paused queues wait on each other: {}; {}",
+                    cycle.len(),
+                    path.join(", "),
+                    left(*unfinished)
+                );
+                Self { cycle, ..plain("deadlock", *unfinished, text) }
+            }
+            Stop::Starved { flows, unfinished } => {
+                let first: Vec<String> = flows.iter().take(5).map(u32::to_string).collect();
+                let text =
+                    format!("starved: nothing moves any more; {} (first: {})", left(*unfinished), first.join(", "));
+                Self { starved: flows.clone(), ..plain("starved", *unfinished, text) }
+            }
+        }
+    }
+}
+
+impl SchemeManifest {
+    pub(super) fn of(run: &SchemeRun, prepared: &Prepared) -> Self {
+        let outcome = &run.outcome;
+        let table = |value: Result<Value, serde_json::Error>| match value {
+            Ok(Value::Object(table)) => table,
+            _ => Map::new(),
+        };
+        let setup = prepared.schemes.iter().find(|scheme| scheme.name == run.name).map(|scheme| &scheme.setup);
+        let controls = setup.map(|setup| setup.controls.iter().map(|one| one.control.name().to_owned()).collect());
+        Self {
+            controls: controls.unwrap_or_default(),
+            stop: StopManifest::of(&outcome.stop, &prepared.fabric),
+            end_ps: outcome.end.0,
+            completed: outcome.flows.iter().filter(|flow| flow.finish.is_some()).count() as u64,
+            lossless_drops: outcome.drops.iter().filter(|drop| drop.lossless).count() as u64,
+            counts: table(serde_json::to_value(outcome.counts)),
+            ledger: table(serde_json::to_value(outcome.ledger)),
+            wall_s: seconds(run.wall),
+            cpu_s: seconds(run.cpu),
+            packet_hops_per_s: (outcome.counts.packet_hops() as f64 / run.cpu.as_secs_f64().max(1e-6)).round(),
+        }
+    }
+}
+
+/// To the millisecond: more is noise.
+fn seconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e3).round() / 1e3
+}
+
+impl Manifest {
+    pub(super) fn of(prepared: &Prepared, runs: &[SchemeRun], scenario: &str, wall: Duration) -> Self {
+        let fabric = &prepared.fabric;
+        let hosts = fabric.hosts().len();
+        Self {
+            format: FORMAT,
+            incast: env!("CARGO_PKG_VERSION").into(),
+            title: prepared.scenario.title.clone(),
+            scenario_sha256: sha256(scenario.as_bytes()),
+            // Where it cannot be made absolute it is no longer there, and what is known is as good as anything.
+            scenario_dir: std::path::absolute(&prepared.base_dir).unwrap_or_else(|_| prepared.base_dir.clone()),
+            seed: prepared.scenario.seed,
+            machine: Machine::this(),
+            wall_s: seconds(wall),
+            cpu_s: seconds(runs.iter().map(|run| run.cpu).sum()),
+            fabric: FabricCounts { hosts, switches: fabric.nodes().len() - hosts, links: fabric.links().len() },
+            flows: prepared.flows.flows.len() as u64,
+            flow_bytes: prepared.flows.bytes().0,
+            schemes: runs.iter().map(|run| (run.name.clone(), SchemeManifest::of(run, prepared))).collect(),
+            tables: IndexMap::new(),
+        }
+    }
+}

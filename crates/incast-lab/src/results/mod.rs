@@ -1,0 +1,23 @@
+//! Results: one folder for each run, with the scenario, a manifest and Parquet tables; and what is computed from them.
+
+mod columns;
+mod error;
+mod manifest;
+mod read;
+mod simulate;
+mod slowdown;
+mod staging;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use columns::{Column, DROPS, FLOWS, HISTOGRAMS, Kind, PAUSES, PORTS, QUEUES, RATES, TABLES, TableSpec};
+pub use error::ResultsError;
+pub use manifest::{
+    FORMAT, FabricCounts, Machine, Manifest, QueueManifest, SchemeManifest, StopManifest, TableManifest,
+};
+pub use read::{Results, TableReader, read_table};
+pub use simulate::{RunProgress, SchemeProgress, SchemeRun, SchemeState, simulate};
+pub use slowdown::{Finished, Ideal, SlowdownOptions, SlowdownRow, SlowdownTable, slowdown_bins};
+pub use write::{RunOptions, RunReport, run, write};

@@ -1,0 +1,211 @@
+//! Runs the schemes of a scenario, several at a time.
+
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use cpu_time::ThreadTime;
+use incast_sim::outcome::Stop;
+use incast_sim::{Outcome, Progress, Setup, SetupError, Simulation};
+
+use super::error::ResultsError;
+use crate::diagnostic::Diagnostic;
+use crate::scenario::{Prepared, Scenario};
+use crate::tree::path;
+
+/// How far one scheme has come.
+#[derive(Debug, Clone)]
+pub struct SchemeProgress {
+    /// Its name.
+    pub name: String,
+    /// What is running, or was last heard of it.
+    pub progress: Progress,
+    /// Whether it waits, runs or is done.
+    pub state: SchemeState,
+}
+
+/// Whether a scheme's simulation waits, runs or is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SchemeState {
+    /// For a core.
+    Waiting,
+    /// On one.
+    Running,
+    /// Simulated; results may yet have to be written.
+    Done,
+}
+
+/// How far a run has come; handed to the caller about ten times a second.
+#[derive(Debug, Clone)]
+pub struct RunProgress {
+    /// Every scheme, in the scenario's order.
+    pub schemes: Vec<SchemeProgress>,
+    /// Wall time since the begin.
+    pub elapsed: Duration,
+}
+
+/// One scheme's simulation, done.
+#[derive(Debug, Clone)]
+pub struct SchemeRun {
+    /// Name of the scheme.
+    pub name: String,
+    /// Everything measured.
+    pub outcome: Outcome,
+    /// Wall time of the simulation.
+    pub wall: Duration,
+    /// CPU time of the simulation.
+    pub cpu: Duration,
+}
+
+/// What simulates: the simulator, or a stand-in for it in tests.
+pub(super) type Engine<'a> =
+    dyn Fn(Setup, &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Result<Outcome, SetupError> + Sync + 'a;
+
+/// Time between two calls of a caller's `progress`.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Simulates every scheme, at most `threads` at a time (`None`: as many as there are cores).
+///
+/// `progress` is called on the caller's thread; when it breaks, all simulations stop and the run is
+/// [`ResultsError::Interrupted`].
+pub fn simulate(
+    prepared: &Prepared,
+    threads: Option<usize>,
+    progress: &mut dyn FnMut(&RunProgress) -> ControlFlow<()>,
+) -> Result<Vec<SchemeRun>, ResultsError> {
+    let engine = |setup: Setup, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>| {
+        Simulation::new(setup).map(|simulation| simulation.run(observe))
+    };
+    simulate_with(prepared, threads, progress, &engine)
+}
+
+pub(super) fn simulate_with(
+    prepared: &Prepared,
+    threads: Option<usize>,
+    progress: &mut dyn FnMut(&RunProgress) -> ControlFlow<()>,
+    engine: &Engine<'_>,
+) -> Result<Vec<SchemeRun>, ResultsError> {
+    let begin = Instant::now();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = threads.unwrap_or(cores).clamp(1, prepared.schemes.len().max(1));
+    let waiting = |name: &String| SchemeProgress {
+        name: name.clone(),
+        progress: Progress::default(),
+        state: SchemeState::Waiting,
+    };
+    let board = Mutex::new(prepared.schemes.iter().map(|scheme| waiting(&scheme.name)).collect::<Vec<_>>());
+    let shared = Shared { prepared, engine, board: &board, next: AtomicUsize::new(0), stop: AtomicBool::new(false) };
+    let mut runs: Vec<Option<SchemeRun>> = prepared.schemes.iter().map(|_| None).collect();
+    let mut failure = None;
+    std::thread::scope(|scope| {
+        let (sender, results) = mpsc::channel();
+        for _ in 0..threads {
+            let (sender, shared) = (sender.clone(), &shared);
+            scope.spawn(move || shared.work(&sender));
+        }
+        drop(sender);
+        loop {
+            match results.recv_timeout(TICK) {
+                Ok((index, Ok(run))) => runs[index] = Some(run),
+                // The first failure counts; those it causes in others do not.
+                Ok((_, Err(error))) => {
+                    shared.stop.store(true, Ordering::Relaxed);
+                    failure.get_or_insert(error);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            let schemes = board.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            if progress(&RunProgress { schemes, elapsed: begin.elapsed() }).is_break() {
+                shared.stop.store(true, Ordering::Relaxed);
+                failure.get_or_insert(ResultsError::Interrupted);
+            }
+        }
+    });
+    match failure {
+        Some(error) => Err(error),
+        None => Ok(runs.into_iter().flatten().collect()),
+    }
+}
+
+/// What the worker threads have in common.
+struct Shared<'a> {
+    prepared: &'a Prepared,
+    engine: &'a Engine<'a>,
+    board: &'a Mutex<Vec<SchemeProgress>>,
+    next: AtomicUsize,
+    stop: AtomicBool,
+}
+
+impl Shared<'_> {
+    /// Takes schemes until none is left.
+    fn work(&self, results: &mpsc::Sender<(usize, Result<SchemeRun, ResultsError>)>) {
+        loop {
+            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            if index >= self.prepared.schemes.len() || self.stop.load(Ordering::Relaxed) {
+                return;
+            }
+            // The receiver lives until all workers are done.
+            let _ = results.send((index, self.run(index)));
+        }
+    }
+
+    fn note(&self, index: usize, note: impl FnOnce(&mut SchemeProgress)) {
+        note(&mut self.board.lock().unwrap_or_else(PoisonError::into_inner)[index]);
+    }
+
+    fn run(&self, index: usize) -> Result<SchemeRun, ResultsError> {
+        let scheme = &self.prepared.schemes[index];
+        let name = scheme.name.clone();
+        self.note(index, |entry| entry.state = SchemeState::Running);
+        let (wall, cpu) = (Instant::now(), ThreadTime::now());
+        let mut observe = |progress: &Progress| {
+            self.note(index, |entry| entry.progress = *progress);
+            if self.stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let ran = catch_unwind(AssertUnwindSafe(|| (self.engine)(scheme.setup.clone(), &mut observe)));
+        let outcome = match ran {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(error)) => return Err(setup_error(&self.prepared.scenario, &name, &error)),
+            Err(panic) => {
+                let why = panic.downcast_ref::<String>().map(String::as_str);
+                let why = why.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message").to_owned();
+                return Err(ResultsError::Panicked { scheme: name, why });
+            }
+        };
+        let run = SchemeRun { name, outcome, wall: wall.elapsed(), cpu: cpu.elapsed() };
+        let priorities: Vec<usize> = run.outcome.ledger.unbalanced().collect();
+        if !priorities.is_empty() {
+            return Err(ResultsError::Unbalanced { scheme: run.name, priorities });
+        }
+        if matches!(run.outcome.stop, Stop::Interrupted { .. }) {
+            return Err(ResultsError::Interrupted);
+        }
+        self.note(index, |entry| entry.state = SchemeState::Done);
+        Ok(run)
+    }
+}
+
+/// What the simulator says of a parameter, said of where the scenario sets it: in the scheme, or for all.
+fn setup_error(scenario: &Scenario, scheme: &str, error: &SetupError) -> ResultsError {
+    let given = scenario.scheme.get(scheme).is_some_and(|scheme| {
+        let mut steps = error.field.splitn(2, '.');
+        let key = |steps: &mut std::str::SplitN<'_, char>| {
+            steps.next().map(|rest| rest.split(['.', '[']).next().unwrap_or(rest).to_owned()).unwrap_or_default()
+        };
+        let (section, field) = (key(&mut steps), key(&mut steps));
+        match section.as_str() {
+            "control" | "window" => true,
+            "switch" => scheme.switch.given().contains_key(&field),
+            "ecn" => scheme.ecn.given().contains_key(&field),
+            "packets" => scheme.packets.given().contains_key(&field),
+            "rdma" => scheme.rdma.given().contains_key(&field),
+            _ => false,
+        }
+    });
+    let at = if given { format!("{}.{}", path::join("scheme", scheme), error.field) } else { error.field.clone() };
+    ResultsError::Setup(Diagnostic::new(at, error.message.clone()).into())
+}

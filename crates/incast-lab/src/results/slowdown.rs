@@ -1,0 +1,269 @@
+//! Slowdown by flow size: how much longer flows take than on an idle fabric.
+
+use std::fmt;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::{Array, RecordBatch};
+use incast_model::flow::FlowSet;
+use incast_model::units::Bytes;
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+use super::error::ResultsError;
+use super::read::Results;
+use super::simulate::SchemeRun;
+
+/// What a flow's time is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ideal {
+    /// The HPCC evaluation's ideal: base RTT plus payload and basic headers at the slowest link.
+    #[default]
+    Reference,
+    /// The flow alone on its path, in its real packets. Never below 1.
+    Exact,
+}
+
+/// How slowdowns are tabulated. The defaults are those of the HPCC authors' analysis script (`fct_analysis.py`, commit
+/// 9f4be2a), except that it leaves out the largest flow (it drops the last line of its sorted input).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SlowdownOptions {
+    /// Bins of equal count, by size. Default 20.
+    pub bins: usize,
+    /// What a flow's time is compared with. Default the reference's ideal.
+    pub ideal: Ideal,
+    /// Whether slowdowns below 1 count as 1. Default true.
+    pub clamp: bool,
+    /// Whether the largest finished flow is left out, as the script does. Default false.
+    pub drop_largest: bool,
+    /// Only flows of this tag; default all.
+    pub tag: Option<String>,
+}
+
+impl Default for SlowdownOptions {
+    fn default() -> Self {
+        Self { bins: 20, ideal: Ideal::Reference, clamp: true, drop_largest: false, tag: None }
+    }
+}
+
+/// Slowdowns of one group of flows under one scheme.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SlowdownRow {
+    /// The scheme.
+    pub scheme: String,
+    /// Flows counted.
+    pub flows: usize,
+    /// Size of the smallest, in bytes.
+    pub size_min: u64,
+    /// Size of the largest, in bytes: the label of a bin.
+    pub size_max: u64,
+    /// Median: the element of index floor(n/2) of the sorted slowdowns.
+    pub p50: f64,
+    /// 95th percentile: index floor(0.95 n).
+    pub p95: f64,
+    /// 99th percentile: index floor(0.99 n).
+    pub p99: f64,
+    /// Mean.
+    pub mean: f64,
+    /// Largest.
+    pub max: f64,
+}
+
+/// Slowdowns by scheme: of all flows, by tag, and by size.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SlowdownTable {
+    /// How it was made.
+    pub options: SlowdownOptions,
+    /// Schemes, in the scenario's order.
+    pub schemes: Vec<String>,
+    /// By scheme: flows that did not finish, and so are in no row.
+    pub unfinished: Vec<usize>,
+    /// One row for each scheme with finished flows.
+    pub overall: Vec<SlowdownRow>,
+    /// The same by tag.
+    pub by_tag: IndexMap<String, Vec<SlowdownRow>>,
+    /// The same by size: bin 0 has the smallest flows. A scheme's bins are cut from its own finished flows.
+    pub bins: Vec<Vec<SlowdownRow>>,
+}
+
+/// Flows as far as slowdowns need them: by scheme and tag, size and slowdown (`None`: not finished).
+#[derive(Debug, Clone, Default)]
+pub struct Finished {
+    schemes: Vec<String>,
+    tags: Vec<String>,
+    rows: Vec<(usize, usize, u64, Option<f64>)>,
+}
+
+impl Finished {
+    /// Of a results folder.
+    pub fn of_results(results: &Results, ideal: Ideal) -> Result<Self, ResultsError> {
+        let mut all = Self { schemes: results.manifest().schemes.keys().cloned().collect(), ..Self::default() };
+        for batch in results.table("flows")? {
+            all.add_batch(&batch?, ideal).ok_or_else(|| ResultsError::Corrupt {
+                file: results.folder().join("flows.parquet"),
+                why: "it lacks a column that this needs".into(),
+            })?;
+        }
+        Ok(all)
+    }
+
+    /// Of runs in memory.
+    pub fn of_runs(flows: &FlowSet, runs: &[SchemeRun], ideal: Ideal) -> Self {
+        let mut all = Self { tags: flows.tags.clone(), ..Self::default() };
+        for (scheme, run) in runs.iter().enumerate() {
+            all.schemes.push(run.name.clone());
+            for (flow, record) in flows.flows.iter().zip(&run.outcome.flows) {
+                let ideal = match ideal {
+                    Ideal::Reference => record.ideal_reference,
+                    Ideal::Exact => record.ideal_exact,
+                };
+                let fct = record.finish.map(|finish| finish.saturating_sub(record.start));
+                let slowdown = fct.map(|fct| fct.0 as f64 / ideal.0.max(1) as f64);
+                all.rows.push((scheme, flow.tag.into(), flow.size.0, slowdown));
+            }
+        }
+        all
+    }
+
+    fn add_batch(&mut self, batch: &RecordBatch, ideal: Ideal) -> Option<()> {
+        let name = match ideal {
+            Ideal::Reference => "slowdown_reference",
+            Ideal::Exact => "slowdown_exact",
+        };
+        let sizes = batch.column_by_name("size_bytes")?.as_primitive_opt::<Int64Type>()?;
+        let slowdowns = batch.column_by_name(name)?.as_primitive_opt::<Float64Type>()?;
+        let schemes = numbers(batch, "scheme", &mut self.schemes)?;
+        let tags = numbers(batch, "tag", &mut self.tags)?;
+        for row in 0..batch.num_rows() {
+            let slowdown = slowdowns.is_valid(row).then(|| slowdowns.value(row));
+            self.rows.push((schemes[row], tags[row], sizes.value(row).unsigned_abs(), slowdown));
+        }
+        Some(())
+    }
+}
+
+/// The values of a name column as indices into `names`, which grows as needed.
+fn numbers(batch: &RecordBatch, column: &str, names: &mut Vec<String>) -> Option<Vec<usize>> {
+    let column = batch.column_by_name(column)?.as_any_dictionary_opt()?;
+    let values = column.values().as_string_opt::<i32>()?;
+    let known: Vec<Option<&str>> = values.iter().collect();
+    let mut index = vec![usize::MAX; known.len()];
+    let keys = column.normalized_keys();
+    for &key in &keys {
+        if index[key] == usize::MAX {
+            let name = known[key]?;
+            index[key] = names.iter().position(|other| other == name).unwrap_or_else(|| {
+                names.push(name.to_owned());
+                names.len() - 1
+            });
+        }
+    }
+    Some(keys.into_iter().map(|key| index[key]).collect())
+}
+
+/// Tabulates slowdowns: flows sorted by size, cut into bins of equal count, percentiles of each.
+pub fn slowdown_bins(flows: &Finished, options: &SlowdownOptions) -> SlowdownTable {
+    let mut table = SlowdownTable {
+        options: options.clone(),
+        schemes: flows.schemes.clone(),
+        unfinished: vec![0; flows.schemes.len()],
+        overall: Vec::new(),
+        by_tag: IndexMap::new(),
+        bins: vec![Vec::new(); options.bins],
+    };
+    let wanted = options.tag.as_ref().map(|tag| flows.tags.iter().position(|other| other == tag));
+    let wanted = |tag: usize| wanted.is_none_or(|wanted| wanted == Some(tag));
+    for (scheme, name) in flows.schemes.iter().enumerate() {
+        let mine = || flows.rows.iter().filter(|row| row.0 == scheme && wanted(row.1));
+        table.unfinished[scheme] = mine().filter(|row| row.3.is_none()).count();
+        let slowdown = |slowdown: f64| if options.clamp { slowdown.max(1.0) } else { slowdown };
+        let mut done: Vec<(u64, f64, usize)> =
+            mine().filter_map(|&(_, tag, size, value)| Some((size, slowdown(value?), tag))).collect();
+        done.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        if options.drop_largest {
+            done.pop();
+        }
+        table.overall.extend(row(name, &done));
+        for (tag, tag_name) in flows.tags.iter().enumerate().filter(|(tag, _)| wanted(*tag)) {
+            let of_tag: Vec<_> = done.iter().filter(|flow| flow.2 == tag).copied().collect();
+            table.by_tag.entry(tag_name.clone()).or_default().extend(row(name, &of_tag));
+        }
+        for (bin, rows) in table.bins.iter_mut().enumerate() {
+            let cut = |bin: usize| bin * done.len() / options.bins;
+            rows.extend(row(name, &done[cut(bin)..cut(bin + 1)]));
+        }
+    }
+    table
+}
+
+/// One row of flows sorted by size; none of no flows.
+fn row(scheme: &str, flows: &[(u64, f64, usize)]) -> Option<SlowdownRow> {
+    let (first, last) = (flows.first()?, flows.last()?);
+    let mut slowdowns: Vec<f64> = flows.iter().map(|flow| flow.1).collect();
+    slowdowns.sort_by(f64::total_cmp);
+    let n = slowdowns.len();
+    let percentile = |p: f64| slowdowns[((n as f64 * p) as usize).min(n - 1)];
+    Some(SlowdownRow {
+        scheme: scheme.to_owned(),
+        flows: n,
+        size_min: first.0,
+        size_max: last.0,
+        p50: percentile(0.5),
+        p95: percentile(0.95),
+        p99: percentile(0.99),
+        mean: slowdowns.iter().sum::<f64>() / n as f64,
+        max: slowdowns[n - 1],
+    })
+}
+
+impl fmt::Display for SlowdownTable {
+    /// Schemes side by side: median, 95th and 99th percentile of each bin, then of each tag and of all.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let label = 18;
+        write!(f, "{:<label$} {:>7}", "slowdown", "flows")?;
+        for scheme in &self.schemes {
+            write!(f, "  {scheme:>24}")?;
+        }
+        write!(f, "\n{:label$} {:7}", "", "")?;
+        for _ in &self.schemes {
+            write!(f, "  {:>8}{:>8}{:>8}", "p50", "p95", "p99")?;
+        }
+        let mut line = |label_text: &str, rows: &[SlowdownRow]| {
+            let flows = rows.iter().map(|row| row.flows).max().unwrap_or(0);
+            write!(f, "\n{label_text:<label$} {flows:>7}")?;
+            for scheme in &self.schemes {
+                match rows.iter().find(|row| row.scheme == *scheme) {
+                    Some(row) => write!(f, "  {:>8.2}{:>8.2}{:>8.2}", row.p50, row.p95, row.p99)?,
+                    None => write!(f, "  {:>8}{:>8}{:>8}", "-", "-", "-")?,
+                }
+            }
+            Ok(())
+        };
+        // Bins of flows that are all of one size say nothing.
+        let sizes = |row: &SlowdownRow| row.size_min < row.size_max;
+        for rows in self.bins.iter().filter(|rows| !rows.is_empty() && self.overall.iter().any(sizes)) {
+            let edge = rows.iter().map(|row| row.size_max).max().unwrap_or(0);
+            line(&format!("up to {}", short(edge)), rows)?;
+        }
+        for (tag, rows) in self.by_tag.iter().filter(|(_, rows)| self.by_tag.len() > 1 && !rows.is_empty()) {
+            line(&format!("tag {tag}"), rows)?;
+        }
+        line("all", &self.overall)?;
+        for (scheme, unfinished) in self.schemes.iter().zip(&self.unfinished).filter(|(_, unfinished)| **unfinished > 0)
+        {
+            write!(f, "\n{scheme}: unfinished and not counted: {unfinished}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A size in at most three digits.
+fn short(bytes: u64) -> String {
+    let mut unit = 1;
+    while bytes / unit >= 1000 {
+        unit *= 10;
+    }
+    Bytes(bytes.div_ceil(unit) * unit).to_string()
+}

@@ -1,0 +1,251 @@
+//! From the records of a run to the columns of the tables.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
+    UInt8Array, UInt16Array, UInt32Array,
+};
+use arrow_schema::ArrowError;
+use incast_model::fabric::{Fabric, NodeId, PortId};
+use incast_model::flow::FlowSet;
+use incast_model::units::{Bytes, Time};
+use incast_sim::Outcome;
+
+use super::columns::{DROPS, FLOWS, HISTOGRAMS, PAUSES, PORTS, QUEUES, RATES, TableSpec};
+
+/// What the records of one scheme refer to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Records<'a> {
+    pub(super) fabric: &'a Fabric,
+    pub(super) flows: &'a FlowSet,
+    /// Names of all schemes, so that every part of a table has the same dictionary.
+    pub(super) schemes: &'a [String],
+    /// Which of them this is.
+    pub(super) scheme: usize,
+    pub(super) histogram_bin: Bytes,
+    pub(super) outcome: &'a Outcome,
+}
+
+/// Signed, as tables have times and bytes; everything real is far below the limit.
+fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+fn i64s(values: impl Iterator<Item = u64>) -> ArrayRef {
+    Arc::new(Int64Array::from_iter_values(values.map(signed)))
+}
+
+fn maybe_i64s(values: impl Iterator<Item = Option<u64>>) -> ArrayRef {
+    Arc::new(values.map(|value| value.map(signed)).collect::<Int64Array>())
+}
+
+fn u32s(values: impl Iterator<Item = u32>) -> ArrayRef {
+    Arc::new(UInt32Array::from_iter_values(values))
+}
+
+fn u16s(values: impl Iterator<Item = u16>) -> ArrayRef {
+    Arc::new(UInt16Array::from_iter_values(values))
+}
+
+fn u8s(values: impl Iterator<Item = u8>) -> ArrayRef {
+    Arc::new(UInt8Array::from_iter_values(values))
+}
+
+fn names<'a>(
+    dictionary: impl Iterator<Item = &'a str>,
+    keys: impl Iterator<Item = usize>,
+) -> Result<ArrayRef, ArrowError> {
+    let keys = Int32Array::from_iter_values(keys.map(|key| i32::try_from(key).unwrap_or(i32::MAX)));
+    let values = StringArray::from_iter_values(dictionary);
+    Ok(Arc::new(DictionaryArray::try_new(keys, Arc::new(values))?))
+}
+
+impl Records<'_> {
+    /// The rows of this scheme in a table.
+    pub(super) fn batch(&self, table: &TableSpec) -> Result<RecordBatch, ArrowError> {
+        let columns = match table.name {
+            "flows" => self.flows()?,
+            "ports" => self.ports()?,
+            "pauses" => self.pauses()?,
+            "drops" => self.drops()?,
+            "queues" => self.queues()?,
+            "rates" => self.rates()?,
+            _ => self.histograms()?,
+        };
+        RecordBatch::try_new(table.schema(), columns)
+    }
+
+    fn scheme(&self, rows: usize) -> Result<ArrayRef, ArrowError> {
+        names(self.schemes.iter().map(String::as_str), std::iter::repeat_n(self.scheme, rows))
+    }
+
+    fn node_names(&self, nodes: impl Iterator<Item = NodeId>) -> Result<ArrayRef, ArrowError> {
+        names(self.fabric.nodes().iter().map(|node| node.name.as_str()), nodes.map(NodeId::index))
+    }
+
+    /// Node name, local number and peer's name of ports: the columns in which a person recognises a port.
+    fn port_names(&self, ports: impl Iterator<Item = PortId> + Clone) -> Result<[ArrayRef; 3], ArrowError> {
+        Ok([
+            self.node_names(ports.clone().map(|port| self.fabric.port(port).node))?,
+            u32s(ports.clone().map(|port| self.fabric.port(port).local)),
+            self.node_names(ports.map(|port| self.fabric.neighbour(port)))?,
+        ])
+    }
+
+    fn flows(&self) -> Result<Vec<ArrayRef>, ArrowError> {
+        let records = || self.outcome.flows.iter();
+        let flows = || self.flows.flows.iter().take(self.outcome.flows.len());
+        let fct = || records().map(|r| r.finish.map(|finish| finish.saturating_sub(r.start)));
+        let slowdown = |ideal: fn(&incast_sim::outcome::FlowRecord) -> Time| -> ArrayRef {
+            let ratios = records().zip(fct()).map(|(r, fct)| fct.map(|fct| fct.0 as f64 / ideal(r).0.max(1) as f64));
+            Arc::new(ratios.collect::<Float64Array>())
+        };
+        let host = |host: incast_model::fabric::HostId| self.fabric.hosts()[host.index()];
+        debug_assert_eq!(FLOWS.columns.len(), 25);
+        Ok(vec![
+            self.scheme(records().len())?,
+            u32s(0..records().len() as u32),
+            names(self.flows.tags.iter().map(String::as_str), flows().map(|f| f.tag.into()))?,
+            u32s(flows().map(|f| f.src.0)),
+            u32s(flows().map(|f| f.dst.0)),
+            self.node_names(flows().map(|f| host(f.src)))?,
+            self.node_names(flows().map(|f| host(f.dst)))?,
+            i64s(flows().map(|f| f.size.0)),
+            u8s(flows().map(|f| f.priority)),
+            u16s(flows().map(|f| f.sport)),
+            u16s(flows().map(|f| f.dport)),
+            i64s(records().map(|r| r.start.0)),
+            maybe_i64s(records().map(|r| r.finish.map(|t| t.0))),
+            maybe_i64s(fct().map(|fct| fct.map(|t| t.0))),
+            i64s(records().map(|r| r.ideal_reference.0)),
+            i64s(records().map(|r| r.ideal_exact.0)),
+            slowdown(|r| r.ideal_reference),
+            slowdown(|r| r.ideal_exact),
+            i64s(records().map(|r| r.acked)),
+            i64s(records().map(|r| r.packets)),
+            i64s(records().map(|r| r.retransmitted)),
+            i64s(records().map(|r| r.nacks.into())),
+            i64s(records().map(|r| r.timeouts.into())),
+            i64s(records().map(|r| r.marks)),
+            u8s(records().map(|r| r.hops)),
+        ])
+    }
+
+    fn ports(&self) -> Result<Vec<ArrayRef>, ArrowError> {
+        let all = || self.outcome.ports.iter();
+        let [node_name, local, peer] = self.port_names(all().map(|r| r.port))?;
+        let node = |port: PortId| self.fabric.port(port).node;
+        debug_assert_eq!(PORTS.columns.len(), 20);
+        Ok(vec![
+            self.scheme(all().len())?,
+            u32s(all().map(|r| r.port.0)),
+            u32s(all().map(|r| node(r.port).0)),
+            node_name,
+            local,
+            peer,
+            u8s(all().map(|r| self.fabric.node(node(r.port)).tier)),
+            i64s(all().map(|r| self.fabric.rate(r.port).0)),
+            u8s(all().map(|r| r.priority)),
+            i64s(all().map(|r| r.tx_bytes)),
+            i64s(all().map(|r| r.tx_packets)),
+            i64s(all().map(|r| r.marks)),
+            i64s(all().map(|r| r.drops)),
+            i64s(all().map(|r| r.peak_queue)),
+            i64s(all().map(|r| r.peak_ingress)),
+            i64s(all().map(|r| r.peak_headroom)),
+            i64s(all().map(|r| r.xoff_sent)),
+            i64s(all().map(|r| r.xon_sent)),
+            i64s(all().map(|r| r.xoff_received)),
+            i64s(all().map(|r| r.paused.0)),
+        ])
+    }
+
+    fn pauses(&self) -> Result<Vec<ArrayRef>, ArrowError> {
+        let all = || self.outcome.pauses.iter();
+        let [node_name, local, peer] = self.port_names(all().map(|r| r.port))?;
+        debug_assert_eq!(PAUSES.columns.len(), 11);
+        Ok(vec![
+            self.scheme(all().len())?,
+            u32s(all().map(|r| r.port.0)),
+            node_name,
+            local,
+            peer,
+            u8s(all().map(|r| r.priority)),
+            i64s(all().map(|r| r.start.0)),
+            maybe_i64s(all().map(|r| r.end.map(|end| end.0))),
+            i64s(all().map(|r| r.ingress_bytes)),
+            u32s(all().map(|r| r.blamed_port.0)),
+            self.node_names(all().map(|r| self.fabric.neighbour(r.blamed_port)))?,
+        ])
+    }
+
+    fn drops(&self) -> Result<Vec<ArrayRef>, ArrowError> {
+        let all = || self.outcome.drops.iter();
+        debug_assert_eq!(DROPS.columns.len(), 10);
+        Ok(vec![
+            self.scheme(all().len())?,
+            i64s(all().map(|r| r.time.0)),
+            u32s(all().map(|r| r.node.0)),
+            self.node_names(all().map(|r| r.node))?,
+            u32s(all().map(|r| r.ingress.0)),
+            u32s(all().map(|r| r.egress.0)),
+            u8s(all().map(|r| r.priority)),
+            u32s(all().map(|r| r.flow)),
+            i64s(all().map(|r| r.bytes.into())),
+            Arc::new(all().map(|r| Some(r.lossless)).collect::<BooleanArray>()),
+        ])
+    }
+
+    fn queues(&self) -> Result<Vec<ArrayRef>, ArrowError> {
+        let all = || self.outcome.queues.iter();
+        let [node_name, local, peer] = self.port_names(all().map(|r| r.port))?;
+        debug_assert_eq!(QUEUES.columns.len(), 8);
+        Ok(vec![
+            self.scheme(all().len())?,
+            i64s(all().map(|r| r.time.0)),
+            u32s(all().map(|r| r.port.0)),
+            node_name,
+            local,
+            peer,
+            i64s(all().map(|r| r.bytes)),
+            i64s(all().map(|r| r.tx_bytes)),
+        ])
+    }
+
+    fn rates(&self) -> Result<Vec<ArrayRef>, ArrowError> {
+        let all = || self.outcome.rates.iter();
+        debug_assert_eq!(RATES.columns.len(), 6);
+        Ok(vec![
+            self.scheme(all().len())?,
+            i64s(all().map(|r| r.time.0)),
+            u32s(all().map(|r| r.flow)),
+            i64s(all().map(|r| r.rate)),
+            maybe_i64s(all().map(|r| Some(r.window).filter(|&window| window != u64::MAX))),
+            i64s(all().map(|r| r.acked)),
+        ])
+    }
+
+    fn histograms(&self) -> Result<Vec<ArrayRef>, ArrowError> {
+        let width = self.histogram_bin.0;
+        let rows: Vec<(PortId, u64, u64)> = self
+            .outcome
+            .histograms
+            .iter()
+            .flat_map(|one| (0u64..).zip(&one.time_in_bin).map(|(bin, &time)| (one.port, bin, time)))
+            .filter(|&(_, _, time)| time > 0)
+            .collect();
+        let [node_name, local, peer] = self.port_names(rows.iter().map(|row| row.0))?;
+        debug_assert_eq!(HISTOGRAMS.columns.len(), 8);
+        Ok(vec![
+            self.scheme(rows.len())?,
+            u32s(rows.iter().map(|row| row.0.0)),
+            node_name,
+            local,
+            peer,
+            i64s(rows.iter().map(|row| row.1 * width)),
+            i64s(rows.iter().map(|row| (row.1 + 1) * width)),
+            i64s(rows.iter().map(|row| row.2)),
+        ])
+    }
+}

@@ -1,0 +1,361 @@
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::{Array, RecordBatch};
+use incast_model::fabric::{NodeId, PortId};
+use incast_model::units::Time;
+use incast_sim::measure::{QueueHistogram, QueueSample, RateSample};
+use incast_sim::outcome::{Counts, DropRecord, FlowRecord, Ledger, PauseRecord, PortRecord, QueueRef, Stop};
+use incast_sim::{Outcome, Progress, Setup, SetupError};
+
+use super::simulate::Engine;
+use super::write::run_with;
+use super::*;
+use crate::scenario::{Loaded, Prepared};
+
+const SCENARIO: &str = r#"
+[fabric.star]
+hosts = 5
+[[workload]]
+tag = "burst"
+incast = { fan_in = 4, size = "10kB", receiver = 0 }
+[[workload]]
+list = [{ src = 1, dst = 2, size = 7, start = "3us" }]
+[scheme.HPCC]
+control = "hpcc"
+[scheme."DCQCN+w"]
+control = "dcqcn"
+window = "rate"
+ecn.kmin = "1kB"
+"#;
+
+fn prepared() -> Prepared {
+    Loaded::from_text("s.toml", SCENARIO, Path::new("."), &[]).unwrap().prepare().unwrap()
+}
+
+/// What a simulator might have measured: flow k takes k + 2 times its ideal, the last one does not finish.
+fn outcome(setup: &Setup) -> Outcome {
+    let n = setup.flows.flows.len();
+    let flow = |(k, flow): (usize, &incast_model::flow::Flow)| FlowRecord {
+        finish: (k + 1 < n).then(|| flow.start + Time::us(k as u64 + 2)),
+        start: flow.start,
+        acked: flow.size.0,
+        packets: 10,
+        ideal_reference: Time::us(1),
+        ideal_exact: Time::ns(500),
+        hops: 2,
+        ..FlowRecord::default()
+    };
+    let (port, priority) = (PortId(7), 3);
+    let record = PortRecord {
+        port,
+        priority,
+        tx_bytes: 5000,
+        tx_packets: 5,
+        marks: 1,
+        drops: 1,
+        peak_queue: 3000,
+        peak_ingress: 2000,
+        peak_headroom: 0,
+        xoff_sent: 1,
+        xon_sent: 1,
+        xoff_received: 0,
+        paused: Time::us(1),
+    };
+    let pause = PauseRecord { port, priority, start: Time::us(1), end: None, ingress_bytes: 9, blamed_port: PortId(5) };
+    let drop = DropRecord {
+        time: Time::us(2),
+        node: NodeId(5),
+        ingress: port,
+        egress: PortId(5),
+        priority,
+        flow: 1,
+        bytes: 1048,
+        lossless: true,
+    };
+    let mut ledger = Ledger::default();
+    (ledger.injected[3], ledger.delivered[3], ledger.dropped[3]) = (100, 90, 10);
+    Outcome {
+        stop: Stop::Horizon { unfinished: 1 },
+        end: Time::ms(1),
+        counts: Counts { events: 99, data_hops: 100, ack_hops: 50, ..Counts::default() },
+        ledger,
+        flows: setup.flows.flows.iter().enumerate().map(flow).collect(),
+        ports: vec![record, PortRecord { priority: 0, ..record }],
+        pauses: vec![pause],
+        drops: vec![drop],
+        queues: vec![QueueSample { time: Time::us(1), port, bytes: 10, tx_bytes: 20 }],
+        rates: vec![
+            RateSample { time: Time::us(1), flow: 0, rate: 5, window: u64::MAX, acked: 1 },
+            RateSample { time: Time::us(2), flow: 0, rate: 6, window: 7, acked: 2 },
+        ],
+        histograms: vec![QueueHistogram { port, time_in_bin: vec![5, 0, 6] }],
+    }
+}
+
+fn engine(setup: Setup, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Result<Outcome, SetupError> {
+    let mut outcome = outcome(&setup);
+    if observe(&Progress { events: 99, ..Progress::default() }).is_break() {
+        outcome.stop = Stop::Interrupted { unfinished: 1 };
+    }
+    Ok(outcome)
+}
+
+fn go(_: &RunProgress) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+fn written(folder: &Path) -> RunReport {
+    run_with(&prepared(), &folder.join("run"), RunOptions::default(), &mut go, &engine).unwrap()
+}
+
+fn i64s(batch: &RecordBatch, column: &str) -> Vec<Option<i64>> {
+    batch.column_by_name(column).unwrap().as_primitive::<Int64Type>().iter().collect()
+}
+
+fn names(batch: &RecordBatch, column: &str) -> Vec<String> {
+    let column = batch.column_by_name(column).unwrap().as_any_dictionary();
+    let values = column.values().as_string::<i32>();
+    column.normalized_keys().into_iter().map(|key| values.value(key).to_owned()).collect()
+}
+
+#[test]
+fn every_table_reads_back_as_specified() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = written(folder.path());
+    let results = Results::open(&folder.path().join("run")).unwrap();
+    results.verify().unwrap();
+    assert_eq!(*results.manifest(), report.manifest);
+    let rows: Vec<(&str, usize)> = TABLES
+        .iter()
+        .map(|table| {
+            let batch = read_table(results.folder(), table.name).unwrap();
+            for (read, specified) in batch.schema().fields().iter().zip(table.schema().fields()) {
+                assert_eq!((read.name(), read.data_type()), (specified.name(), specified.data_type()));
+                assert_eq!((read.is_nullable(), read.metadata()), (specified.is_nullable(), specified.metadata()));
+            }
+            assert_eq!(batch.num_columns(), table.columns.len());
+            assert_eq!(report.manifest.tables[table.name].rows, batch.num_rows() as u64);
+            (table.name, batch.num_rows())
+        })
+        .collect();
+    let expected =
+        [("flows", 10), ("ports", 4), ("pauses", 2), ("drops", 2), ("queues", 2), ("rates", 4), ("histograms", 4)];
+    assert_eq!(rows, expected);
+    let field = results.table("flows").unwrap().schema();
+    let field = field.field_with_name("fct_ps").unwrap().clone();
+    assert_eq!(field.metadata()["unit"], "ps");
+    assert!(field.metadata()["description"].starts_with("flow completion time"));
+}
+
+#[test]
+fn values_are_the_records() {
+    let folder = tempfile::tempdir().unwrap();
+    written(folder.path());
+    let table = |name| read_table(&folder.path().join("run"), name).unwrap();
+    let flows = table("flows");
+    assert_eq!(names(&flows, "scheme")[4..6], ["HPCC", "DCQCN+w"]);
+    assert_eq!(names(&flows, "tag")[3..5], ["burst", "list"]);
+    assert_eq!(names(&flows, "dst_name")[..2], ["h0", "h0"]);
+    assert_eq!(i64s(&flows, "fct_ps")[..5], [Some(2_000_000), Some(3_000_000), Some(4_000_000), Some(5_000_000), None]);
+    assert_eq!(i64s(&flows, "finish_ps")[4], None);
+    let slowdown = flows.column_by_name("slowdown_exact").unwrap().as_primitive::<Float64Type>();
+    assert_eq!((slowdown.value(0), slowdown.is_null(4)), (4.0, true));
+    let ports = table("ports");
+    assert_eq!((names(&ports, "node_name")[0].as_str(), names(&ports, "peer_name")[0].as_str()), ("s0", "h2"));
+    assert_eq!(i64s(&ports, "rate_bps")[0], Some(100_000_000_000));
+    assert_eq!(i64s(&table("pauses"), "end_ps")[0], None);
+    assert_eq!(names(&table("pauses"), "blamed_peer_name")[0], "h0");
+    assert_eq!(i64s(&table("rates"), "window_bytes")[..2], [None, Some(7)]);
+    let histograms = table("histograms");
+    assert_eq!(i64s(&histograms, "queue_from_bytes")[..2], [Some(0), Some(2000)]);
+    assert_eq!(i64s(&histograms, "time_ps")[..2], [Some(5), Some(6)]);
+}
+
+#[test]
+fn equal_runs_give_equal_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let digests: Vec<_> = ["a", "b"]
+        .into_iter()
+        .zip([1, 2])
+        .map(|(name, threads)| {
+            let options = RunOptions { threads: Some(threads), overwrite: false };
+            let report = run_with(&prepared(), &folder.path().join(name), options, &mut go, &engine).unwrap();
+            (report.manifest.tables, report.manifest.scenario_sha256)
+        })
+        .collect();
+    assert_eq!(digests[0], digests[1]);
+    let read = |run: &str, file: &str| std::fs::read(folder.path().join(run).join(file)).unwrap();
+    for table in &TABLES {
+        assert_eq!(read("a", &table.file()), read("b", &table.file()), "{}", table.name);
+    }
+}
+
+#[test]
+fn the_manifest_says_what_happened() {
+    let folder = tempfile::tempdir().unwrap();
+    let manifest = written(folder.path()).manifest;
+    assert_eq!((manifest.flows, manifest.flow_bytes, manifest.seed), (5, 40_007, 1));
+    assert_eq!((manifest.fabric.hosts, manifest.fabric.switches, manifest.fabric.links), (5, 1, 5));
+    let scheme = &manifest.schemes["DCQCN+w"];
+    assert_eq!((scheme.completed, scheme.lossless_drops, &scheme.controls[..]), (4, 1, &["dcqcn".to_owned()][..]));
+    assert_eq!((scheme.stop.reason.as_str(), scheme.stop.unfinished), ("horizon", 1));
+    assert_eq!(scheme.stop.text, "the horizon came first; 1 flow is incomplete");
+    assert_eq!(scheme.counts["data_hops"], 100);
+    assert_eq!(scheme.ledger["injected"][3], 100);
+    let results = Results::open(&folder.path().join("run")).unwrap();
+    let again = results.scenario().unwrap();
+    assert_eq!(again.scenario().to_toml(), prepared().scenario.to_toml());
+    assert_eq!(again.prepare().unwrap().flows, prepared().flows);
+}
+
+#[test]
+fn stops_name_who_is_concerned() {
+    let prepared = prepared();
+    let text = |stop| StopManifest::of(&stop, &prepared.fabric);
+    let queue = |port| QueueRef { port: PortId(port), priority: 3 };
+    let stop = text(Stop::Deadlock { cycle: vec![queue(6), queue(5)], unfinished: 2 });
+    assert_eq!(stop.text, "deadlock: 2 paused queues wait on each other: s0->h1, s0->h0; 2 flows are incomplete");
+    assert_eq!((stop.cycle[0].node.as_str(), stop.cycle[0].peer.as_str()), ("s0", "h1"));
+    let stop = text(Stop::Starved { flows: vec![3, 4], unfinished: 2 });
+    assert_eq!(stop.text, "starved: nothing moves any more; 2 flows are incomplete (first: 3, 4)");
+    assert_eq!(text(Stop::Finished).reason, "finished");
+    assert_eq!(text(Stop::Budget { unfinished: 0 }).text, "simulation.max_events was used up; no flow is incomplete");
+}
+
+/// What is left beside the results when a run fails.
+fn leaves_nothing(progress: &mut dyn FnMut(&RunProgress) -> ControlFlow<()>, engine: &Engine<'_>) -> ResultsError {
+    let folder = tempfile::tempdir().unwrap();
+    let error = run_with(&prepared(), &folder.path().join("run"), RunOptions::default(), progress, engine).unwrap_err();
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    error
+}
+
+#[test]
+fn failures_leave_nothing() {
+    let error = leaves_nothing(&mut |_| ControlFlow::Break(()), &engine);
+    assert!(matches!(error, ResultsError::Interrupted) && error.exit_code() == 130);
+
+    let error = leaves_nothing(&mut go, &|setup, _| {
+        let mut outcome = outcome(&setup);
+        outcome.ledger.delivered[3] -= 1;
+        Ok(outcome)
+    });
+    assert!(
+        error.to_string().contains("bytes of priorities [3] are neither delivered, dropped nor in flight"),
+        "{error}"
+    );
+
+    let error = leaves_nothing(&mut go, &|_, _| panic!("index out of bounds"));
+    assert!(error.to_string().contains("the simulator failed: index out of bounds"), "{error}");
+
+    let refuse = |field: &'static str| {
+        move |_: Setup, _: &mut dyn FnMut(&Progress) -> ControlFlow<()>| {
+            Err(SetupError { field: field.into(), message: "too small".into() })
+        }
+    };
+    let error = leaves_nothing(&mut go, &refuse("switch.buffer"));
+    assert_eq!(error.to_string(), "error: switch.buffer: too small");
+    assert_eq!(error.exit_code(), 2);
+}
+
+#[test]
+fn setup_errors_are_about_the_scheme_where_it_sets_the_parameter() {
+    let mut prepared = prepared();
+    prepared.schemes.remove(0);
+    let folder = tempfile::tempdir().unwrap();
+    let refuse = |_: Setup, _: &mut dyn FnMut(&Progress) -> ControlFlow<()>| {
+        Err(SetupError { field: "ecn.kmin".into(), message: "no".into() })
+    };
+    let error = run_with(&prepared, &folder.path().join("run"), RunOptions::default(), &mut go, &refuse).unwrap_err();
+    assert_eq!(error.to_string(), "error: scheme.DCQCN+w.ecn.kmin: no");
+}
+
+#[test]
+fn progress_is_seen() {
+    let mut seen = Vec::new();
+    let mut note = |progress: &RunProgress| {
+        seen = progress.schemes.iter().map(|s| (s.name.clone(), s.state, s.progress.events)).collect();
+        ControlFlow::Continue(())
+    };
+    let folder = tempfile::tempdir().unwrap();
+    run_with(&prepared(), &folder.path().join("run"), RunOptions::default(), &mut note, &engine).unwrap();
+    assert_eq!(seen, [("HPCC".into(), SchemeState::Done, 99), ("DCQCN+w".into(), SchemeState::Done, 99)]);
+}
+
+#[test]
+fn damaged_folders_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    let why = || match Results::open(&run) {
+        Err(error) => error.to_string(),
+        Ok(results) => match results.table("flows").and_then(|table| table.collect::<Result<Vec<_>, _>>()) {
+            Err(error) => error.to_string(),
+            Ok(_) => results.verify().unwrap_err().to_string(),
+        },
+    };
+    assert!(why().ends_with("there is no such folder"));
+    written(folder.path());
+    let flows = run.join("flows.parquet");
+    let content = std::fs::read(&flows).unwrap();
+    std::fs::write(&flows, &content[..content.len() / 2]).unwrap();
+    assert!(why().contains("flows.parquet is damaged: it has "), "{}", why());
+    let mut changed = content.clone();
+    changed[100] ^= 0xff;
+    std::fs::write(&flows, &changed).unwrap();
+    assert!(why().contains("flows.parquet is damaged: "), "{}", why());
+    std::fs::remove_file(&flows).unwrap();
+    assert!(why().contains("flows.parquet is damaged: cannot be read"), "{}", why());
+    let manifest = run.join("manifest.json");
+    let text = std::fs::read_to_string(&manifest).unwrap();
+    std::fs::write(&manifest, text.replace("\"format\": 1", "\"format\": 9")).unwrap();
+    assert!(why().contains("its layout is version 9, this incast reads version 1"), "{}", why());
+    std::fs::write(&manifest, &text[..50]).unwrap();
+    assert!(why().contains("manifest.json is damaged"), "{}", why());
+    std::fs::remove_file(&manifest).unwrap();
+    assert!(why().contains("is not a results folder: manifest.json cannot be read"), "{}", why());
+    let folder = tempfile::tempdir().unwrap();
+    written(folder.path());
+    let error = read_table(&folder.path().join("run"), "flow").unwrap_err().to_string();
+    assert!(error.ends_with("did you mean `flows`?"), "{error}");
+}
+
+#[test]
+fn slowdowns_are_those_of_the_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = written(folder.path());
+    let results = Results::open(&folder.path().join("run")).unwrap();
+    for ideal in [Ideal::Reference, Ideal::Exact] {
+        let stored = Finished::of_results(&results, ideal).unwrap();
+        let memory = Finished::of_runs(&prepared().flows, &report.runs, ideal);
+        let options = SlowdownOptions { ideal, bins: 2, ..SlowdownOptions::default() };
+        assert_eq!(slowdown_bins(&stored, &options), slowdown_bins(&memory, &options));
+    }
+    let table = slowdown_bins(&Finished::of_results(&results, Ideal::Reference).unwrap(), &SlowdownOptions::default());
+    assert_eq!(table.unfinished, [1, 1]);
+    let all = &table.overall[1];
+    assert_eq!((all.scheme.as_str(), all.flows, all.p50, all.p99, all.mean), ("DCQCN+w", 4, 4.0, 5.0, 3.5));
+    assert_eq!(table.by_tag["burst"].len(), 2);
+    assert!(table.by_tag["list"].is_empty());
+    let options = SlowdownOptions { tag: Some("list".into()), ..SlowdownOptions::default() };
+    let table = slowdown_bins(&Finished::of_results(&results, Ideal::Reference).unwrap(), &options);
+    assert_eq!((table.overall.len(), table.unfinished), (0, vec![1, 1]));
+}
+
+#[test]
+fn slowdown_tables_read_well() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = written(folder.path());
+    let flows = Finished::of_runs(&prepared().flows, &report.runs, Ideal::Reference);
+    let options = SlowdownOptions { bins: 2, drop_largest: true, ..SlowdownOptions::default() };
+    insta::assert_snapshot!(slowdown_bins(&flows, &options).to_string(), @r"
+    slowdown             flows                      HPCC                   DCQCN+w
+                                     p50     p95     p99       p50     p95     p99
+    tag burst                3      3.00    4.00    4.00      3.00    4.00    4.00
+    all                      3      3.00    4.00    4.00      3.00    4.00    4.00
+    HPCC: unfinished and not counted: 1
+    DCQCN+w: unfinished and not counted: 1
+    ");
+}

@@ -1,0 +1,174 @@
+//! Writes a results folder.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
+use sha2::{Digest, Sha256};
+
+use super::columns::{TABLES, TableSpec};
+use super::error::ResultsError;
+use super::manifest::{Manifest, TableManifest, hex};
+#[cfg(test)]
+use super::simulate::Engine;
+use super::simulate::{RunProgress, SchemeRun, simulate};
+use super::staging::Staging;
+use super::tables::Records;
+use crate::scenario::Prepared;
+
+/// How a scenario is run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RunOptions {
+    /// Schemes simulated at the same time; `None`: as many as there are cores.
+    pub threads: Option<usize>,
+    /// Whether results that are there already are replaced. Nothing else ever is.
+    pub overwrite: bool,
+}
+
+/// A run, done and written.
+#[derive(Debug, Clone)]
+pub struct RunReport {
+    /// What the folder says of itself.
+    pub manifest: Manifest,
+    /// Each scheme's run, for use in memory.
+    pub runs: Vec<SchemeRun>,
+}
+
+/// Rows of a row group: small enough to be read in pieces, large enough to compress well.
+const ROW_GROUP: usize = 1 << 20;
+
+/// Simulates every scheme and writes one results folder, whole or not at all.
+///
+/// The folder's place is checked, and its hidden stand-in made, before anything is simulated. `progress` is called about
+/// ten times a second; when it breaks, nothing is written.
+pub fn run(
+    prepared: &Prepared,
+    out: &Path,
+    options: RunOptions,
+    progress: &mut dyn FnMut(&RunProgress) -> ControlFlow<()>,
+) -> Result<RunReport, ResultsError> {
+    let staging = Staging::begin(out, options.overwrite)?;
+    let begin = Instant::now();
+    let runs = simulate(prepared, options.threads, progress)?;
+    finish(staging, prepared, runs, begin.elapsed())
+}
+
+/// Writes simulations that were done before; `wall` is the time they took together.
+pub fn write(
+    prepared: &Prepared,
+    runs: Vec<SchemeRun>,
+    wall: Duration,
+    out: &Path,
+    overwrite: bool,
+) -> Result<RunReport, ResultsError> {
+    finish(Staging::begin(out, overwrite)?, prepared, runs, wall)
+}
+
+/// [`run`] with a stand-in for the simulator.
+#[cfg(test)]
+pub(super) fn run_with(
+    prepared: &Prepared,
+    out: &Path,
+    options: RunOptions,
+    progress: &mut dyn FnMut(&RunProgress) -> ControlFlow<()>,
+    engine: &Engine<'_>,
+) -> Result<RunReport, ResultsError> {
+    let staging = Staging::begin(out, options.overwrite)?;
+    let runs = super::simulate::simulate_with(prepared, options.threads, progress, engine)?;
+    finish(staging, prepared, runs, Duration::ZERO)
+}
+
+fn finish(
+    staging: Staging,
+    prepared: &Prepared,
+    runs: Vec<SchemeRun>,
+    wall: Duration,
+) -> Result<RunReport, ResultsError> {
+    let scenario = prepared.scenario.to_toml();
+    let mut manifest = Manifest::of(prepared, &runs, &scenario, wall);
+    staging.write("scenario.toml", scenario.as_bytes())?;
+    for table in &TABLES {
+        let fail = |why: String| ResultsError::write(&staging.shown(&table.file()), why);
+        let written = write_table(&staging, table, prepared, &runs).map_err(fail)?;
+        manifest.tables.insert(table.name.into(), written);
+    }
+    let text = serde_json::to_string_pretty(&manifest)
+        .map_err(|error| ResultsError::write(&staging.shown("manifest.json"), error))?;
+    staging.write("manifest.json", (text + "\n").as_bytes())?;
+    staging.commit()?;
+    Ok(RunReport { manifest, runs })
+}
+
+/// The reason as the operating system gives it, where there is one.
+fn reason(error: &parquet::errors::ParquetError) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => source.to_string(),
+        None => error.to_string(),
+    }
+}
+
+fn write_table(
+    staging: &Staging,
+    table: &TableSpec,
+    prepared: &Prepared,
+    runs: &[SchemeRun],
+) -> Result<TableManifest, String> {
+    let file = staging.create(&table.file()).map_err(|error| error.to_string())?;
+    let mut out = Digesting { file: io::BufWriter::with_capacity(1 << 18, file), bytes: 0, digest: Sha256::new() };
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_max_row_group_row_count(Some(ROW_GROUP))
+        .set_created_by(concat!("incast ", env!("CARGO_PKG_VERSION")).into())
+        .build();
+    let mut writer =
+        ArrowWriter::try_new(&mut out, table.schema(), Some(properties)).map_err(|error| reason(&error))?;
+    let schemes: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
+    let mut rows = 0;
+    for (scheme, run) in runs.iter().enumerate() {
+        let records = Records {
+            fabric: &prepared.fabric,
+            flows: &prepared.flows,
+            schemes: &schemes,
+            scheme,
+            histogram_bin: prepared.scenario.measure.histogram_bin,
+            outcome: &run.outcome,
+        };
+        let batch = records.batch(table).map_err(|error| error.to_string())?;
+        rows += batch.num_rows() as u64;
+        writer.write(&batch).map_err(|error| reason(&error))?;
+    }
+    writer.close().map_err(|error| reason(&error))?;
+    out.finish(rows).map_err(|error| error.to_string())
+}
+
+/// A file that knows its length and digest.
+struct Digesting {
+    file: io::BufWriter<File>,
+    bytes: u64,
+    digest: Sha256,
+}
+
+impl Write for Digesting {
+    fn write(&mut self, content: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(content)?;
+        self.bytes += written as u64;
+        self.digest.update(&content[..written]);
+        Ok(written)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Digesting {
+    fn finish(mut self, rows: u64) -> io::Result<TableManifest> {
+        self.file.flush()?;
+        self.file.get_ref().sync_all()?;
+        Ok(TableManifest { rows, bytes: self.bytes, sha256: hex(&self.digest.finalize()) })
+    }
+}

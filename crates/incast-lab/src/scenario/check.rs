@@ -1,0 +1,208 @@
+//! What types cannot say: ranges, orders of thresholds, priorities that exist.
+
+use incast_model::units::{Bytes, Rate, Time};
+use incast_sim::congestion::{Control, MAX_INT_RECORDS};
+use incast_sim::host::{PacketParams, RdmaParams};
+use incast_sim::measure::MeasureParams;
+use incast_sim::switch::{Alpha, EcnParams, PfcMode, SchedulerParams, SwitchParams};
+
+use super::{Scenario, Scheme};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::tree::path;
+
+/// Diagnostics of one section as they are found.
+struct Section<'a> {
+    path: &'a str,
+    found: Vec<Diagnostic>,
+}
+
+impl Section<'_> {
+    fn unless(&mut self, holds: bool, field: &str, value: impl ToString, allowed: &str) {
+        if !holds {
+            let message = format!("`{}` is out of range", value.to_string());
+            self.found.push(Diagnostic::new(format!("{}.{field}", self.path), message).allowed(allowed));
+        }
+    }
+
+    fn priority(&mut self, field: &str, priority: u8) {
+        self.unless(priority < 8, field, priority, "a priority, 0 to 7");
+    }
+}
+
+impl Scenario {
+    /// Everything that can be found wrong without building the fabric.
+    pub fn check(&self) -> Result<(), Diagnostics> {
+        let mut found = Vec::new();
+        if self.seed > i64::MAX as u64 {
+            found.push(Diagnostic::new("seed", format!("`{}` is out of range", self.seed)).allowed("0 to 2^63 - 1"));
+        }
+        if self.workload.is_empty() {
+            found.push(Diagnostic::new("workload", "the workload is empty: nothing would be sent"));
+        }
+        found.extend(switch(&self.switch, "switch"));
+        found.extend(ecn(&self.ecn, "ecn"));
+        found.extend(packets(&self.packets, "packets"));
+        found.extend(rdma(&self.rdma, "rdma"));
+        found.extend(measure(&self.measure));
+        let mut section = Section { path: "simulation", found };
+        section.unless(self.simulation.horizon != Some(Time::ZERO), "horizon", Time::ZERO, "more than 0s");
+        let most = self.simulation.max_events;
+        section.unless(most != Some(0), "max_events", 0, "1 or more");
+        section.unless(most.is_none_or(|most| most <= i64::MAX as u64), "max_events", most.unwrap_or(0), "below 2^63");
+        let mut found = section.found;
+        if self.scheme.is_empty() {
+            let known = format!("a table such as [scheme.HPCC] with control = one of {}", Control::NAMES.join(", "));
+            found.push(Diagnostic::new("scheme", "the scenario has no scheme: nothing to simulate").allowed(known));
+        }
+        for (name, scheme) in &self.scheme {
+            let path = path::join("scheme", name);
+            if name.is_empty() {
+                found.push(Diagnostic::new(&path, "a scheme needs a name"));
+            }
+            found.extend(self.check_scheme(scheme, &path));
+        }
+        Diagnostics::check(found)
+    }
+
+    fn check_scheme(&self, scheme: &Scheme, path: &str) -> Vec<Diagnostic> {
+        let at = |field: &str| path::join(path, field);
+        let mut found = control(&scheme.control, &at("control"));
+        for (tag, one) in &scheme.control_by_tag {
+            found.extend(control(one, &path::join(&at("control_by_tag"), tag)));
+        }
+        // Patched parameters are checked as patched; what is wrong in the base alone has been said already.
+        match scheme.switch.over(&self.switch, &at("switch")) {
+            Ok(params) if !scheme.switch.is_empty() => found.extend(switch(&params, &at("switch"))),
+            Ok(_) => {}
+            Err(error) => found.push(error),
+        }
+        match scheme.ecn.over(&self.ecn, &at("ecn")) {
+            Ok(params) if !scheme.ecn.is_empty() => found.extend(ecn(&params, &at("ecn"))),
+            Ok(_) => {}
+            Err(error) => found.push(error),
+        }
+        match scheme.packets.over(&self.packets, &at("packets")) {
+            Ok(params) if !scheme.packets.is_empty() => found.extend(packets(&params, &at("packets"))),
+            Ok(_) => {}
+            Err(error) => found.push(error),
+        }
+        match scheme.rdma.over(&self.rdma, &at("rdma")) {
+            Ok(params) if !scheme.rdma.is_empty() => found.extend(rdma(&params, &at("rdma"))),
+            Ok(_) => {}
+            Err(error) => found.push(error),
+        }
+        found
+    }
+}
+
+fn control(control: &Control, path: &str) -> Vec<Diagnostic> {
+    let Err(bad) = control.check() else { return Vec::new() };
+    let path = format!("{path}.{}.{}", control.name(), bad.field);
+    vec![Diagnostic::new(path, format!("`{}` is out of range", bad.value)).allowed(bad.allowed)]
+}
+
+fn switch(params: &SwitchParams, path: &str) -> Vec<Diagnostic> {
+    let mut section = Section { path, found: Vec::new() };
+    section.unless(params.buffer > Bytes::ZERO, "buffer", params.buffer, "more than 0B");
+    for (index, &priority) in params.lossless.iter().enumerate() {
+        let field = format!("lossless[{index}]");
+        section.unless(
+            (1..8).contains(&priority),
+            &field,
+            priority,
+            "a priority, 1 to 7 (0 carries PFC frames, never paused)",
+        );
+        section.unless(!params.lossless[..index].contains(&priority), &field, priority, "each priority once");
+    }
+    match &params.pfc_mode {
+        PfcMode::Dynamic { alpha: Alpha::Value(alpha) } => {
+            let holds = *alpha > 0.0 && *alpha <= 1024.0;
+            section.unless(holds, "pfc_mode.dynamic.alpha", alpha, "above 0, at most 1024; switches have 1/128 to 8");
+        }
+        PfcMode::Dynamic { alpha: Alpha::ByRate } => {}
+        PfcMode::Static { xoff } => {
+            section.unless(*xoff > Bytes::ZERO, "pfc_mode.static.xoff", xoff, "more than 0B");
+            section.unless(*xoff < params.buffer, "pfc_mode.static.xoff", xoff, "less than the buffer");
+        }
+    }
+    let resumes = params.resume_offset < params.buffer || params.buffer == Bytes::ZERO;
+    section.unless(resumes, "resume_offset", params.resume_offset, "less than the buffer");
+    let lossy = params.lossy_alpha > 0.0 && params.lossy_alpha <= 1024.0;
+    section.unless(lossy, "lossy_alpha", params.lossy_alpha, "above 0, at most 1024");
+    if let SchedulerParams::Drr { quanta } = &params.scheduler {
+        for (priority, &quantum) in quanta.iter().enumerate().skip(1) {
+            section.unless(quantum > 0, &format!("scheduler.drr.quanta[{priority}]"), quantum, "1 byte or more");
+        }
+    }
+    section.found
+}
+
+fn ecn(params: &EcnParams, path: &str) -> Vec<Diagnostic> {
+    let mut section = Section { path, found: Vec::new() };
+    let fraction = |p: f64| (0.0..=1.0).contains(&p);
+    section.unless(params.kmin <= params.kmax, "kmin", params.kmin, &format!("at most kmax, {}", params.kmax));
+    section.unless(fraction(params.pmax), "pmax", params.pmax, "0 to 1");
+    section.unless(params.per_rate > Rate::ZERO, "per_rate", params.per_rate, "more than 0bps");
+    for (index, one) in params.by_rate.iter().enumerate() {
+        let field = |name: &str| format!("by_rate[{index}].{name}");
+        section.unless(one.kmin <= one.kmax, &field("kmin"), one.kmin, &format!("at most kmax, {}", one.kmax));
+        section.unless(fraction(one.pmax), &field("pmax"), one.pmax, "0 to 1");
+        let twice = params.by_rate[..index].iter().any(|other| other.rate == one.rate);
+        section.unless(!twice, &field("rate"), one.rate, "each rate once");
+    }
+    section.found
+}
+
+fn packets(params: &PacketParams, path: &str) -> Vec<Diagnostic> {
+    let mut section = Section { path, found: Vec::new() };
+    // Counted in 16 bits on the wire; a jumbo frame has 9000 B.
+    let most = Bytes(65_535);
+    section.unless((Bytes(1)..=most).contains(&params.payload), "payload", params.payload, "1B to 65535B");
+    for (field, size) in [
+        ("data_header", params.data_header),
+        ("ack", params.ack),
+        ("min_ack", params.min_ack),
+        ("cnp", params.cnp),
+        ("pfc", params.pfc),
+        ("int_base", params.int_base),
+        ("int_record", params.int_record),
+        ("gap", params.gap),
+    ] {
+        section.unless(size <= most, field, size, "at most 65535B");
+    }
+    section.unless(params.pfc > Bytes::ZERO, "pfc", params.pfc, "more than 0B");
+    section.unless(params.cnp > Bytes::ZERO, "cnp", params.cnp, "more than 0B");
+    section.unless(params.ack.0 + params.min_ack.0 > 0, "ack", params.ack, "more than 0B");
+    let records = usize::from(params.int_records) <= MAX_INT_RECORDS;
+    section.unless(records, "int_records", params.int_records, &format!("0 to {MAX_INT_RECORDS}"));
+    section.found
+}
+
+fn rdma(params: &RdmaParams, path: &str) -> Vec<Diagnostic> {
+    let mut section = Section { path, found: Vec::new() };
+    section.unless(params.ack_every > 0, "ack_every", params.ack_every, "1 or more");
+    if let Some(priority) = params.ack_priority {
+        section.priority("ack_priority", priority);
+    }
+    section.priority("cnp_priority", params.cnp_priority);
+    section.unless(params.rto != Some(Time::ZERO), "rto", Time::ZERO, "more than 0s, or \"none\"");
+    section.unless(params.base_rtt != Some(Time::ZERO), "base_rtt", Time::ZERO, "more than 0s, or \"none\"");
+    section.unless(params.window != Some(Bytes::ZERO), "window", Bytes::ZERO, "more than 0B, or \"none\"");
+    section.unless(params.cnp_interval > Time::ZERO, "cnp_interval", params.cnp_interval, "more than 0s");
+    section.found
+}
+
+fn measure(params: &MeasureParams) -> Vec<Diagnostic> {
+    let mut section = Section { path: "measure", found: Vec::new() };
+    section.unless(params.sample_every != Some(Time::ZERO), "sample_every", Time::ZERO, "more than 0s, or \"none\"");
+    if let Some(until) = params.sample_until {
+        section.unless(
+            until > params.sample_from,
+            "sample_until",
+            until,
+            &format!("after sample_from, {}", params.sample_from),
+        );
+    }
+    section.unless(params.histogram_bin > Bytes::ZERO, "histogram_bin", params.histogram_bin, "more than 0B");
+    section.found
+}

@@ -1,0 +1,109 @@
+//! The scenario: one description of fabric, workload and schemes, with every parameter of a run.
+//!
+//! The types here and those they are made of are the only list of parameters there is: readers, JSON schema, catalogue and
+//! reference pages all come from them.
+
+mod check;
+mod patch;
+mod prepare;
+mod profiles;
+mod read;
+mod scheme;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use incast_model::fabric::FabricSpec;
+use incast_model::routing::{EcmpHash, NextHopOrder};
+use incast_model::units::Time;
+use incast_model::workload::WorkloadSpec;
+use incast_sim::Arithmetic;
+use incast_sim::host::{PacketParams, RdmaParams};
+use incast_sim::measure::MeasureParams;
+use incast_sim::switch::{EcnParams, SwitchParams};
+use indexmap::IndexMap;
+use schemars::{JsonSchema, Schema};
+use serde::{Deserialize, Serialize};
+
+pub use patch::Patch;
+pub use prepare::{Prepared, PreparedScheme};
+pub use profiles::SCENARIO_PROFILES;
+pub use read::Loaded;
+pub use scheme::Scheme;
+
+/// A simulation experiment: one fabric and one list of flows, simulated once under each scheme.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(transform = profiles::add_to_scenario)]
+pub struct Scenario {
+    /// One line for tables and reports. Default none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Every random stream derives from it; below 2^63. Default 1.
+    #[serde(default = "one")]
+    #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
+    pub seed: u64,
+    /// Hosts, switches and links: exactly one generator or file.
+    pub fabric: FabricSpec,
+    /// What the hosts send: one entry per pattern.
+    pub workload: Vec<WorkloadSpec>,
+    /// What is compared: congestion controls with their parameters, by a name of your choice. Each is one simulation.
+    #[serde(default)]
+    pub scheme: IndexMap<String, Scheme>,
+    /// How flows are spread over equal paths.
+    #[serde(default)]
+    pub network: NetworkParams,
+    /// Switch buffers, PFC and schedulers.
+    #[serde(default)]
+    pub switch: SwitchParams,
+    /// ECN marking at switches.
+    #[serde(default)]
+    pub ecn: EcnParams,
+    /// Header sizes and wire overheads.
+    #[serde(default)]
+    #[schemars(schema_with = "profiles::packets_schema")]
+    pub packets: PacketParams,
+    /// The RDMA host.
+    #[serde(default)]
+    pub rdma: RdmaParams,
+    /// What is recorded beside flows and counters.
+    #[serde(default)]
+    pub measure: MeasureParams,
+    /// How time is counted and when a run stops.
+    #[serde(default)]
+    pub simulation: SimulationParams,
+}
+
+const fn one() -> u64 {
+    1
+}
+
+/// How flows are spread over equal paths.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct NetworkParams {
+    /// Hash of a flow's addresses and ports that picks one of several equal next hops. Default mix64.
+    pub hash: EcmpHash,
+    /// In which order those next hops are numbered. Default by port.
+    pub next_hop_order: NextHopOrder,
+}
+
+/// How time is counted and when a run stops.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SimulationParams {
+    /// How time is counted and ties are broken. Default exact.
+    pub arithmetic: Arithmetic,
+    /// Simulated time at which a run stops, whatever is left. Default none: it runs until every flow is complete.
+    pub horizon: Option<Time>,
+    /// Events after which a run stops. Default none.
+    #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
+    pub max_events: Option<u64>,
+}
+
+impl Scenario {
+    /// The JSON schema of scenarios, for editors, documentation and other languages.
+    pub fn schema() -> Schema {
+        schemars::schema_for!(Scenario)
+    }
+}

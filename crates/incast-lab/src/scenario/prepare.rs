@@ -1,0 +1,181 @@
+//! From a scenario to what the simulator takes: the fabric, the flows, one setup for each scheme.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use incast_model::fabric::{Fabric, GeneratorError};
+use incast_model::flow::FlowSet;
+use incast_model::ns3::Ns3Error;
+use incast_model::workload::{WorkloadError, generate};
+use incast_sim::congestion::WindowMode;
+use incast_sim::{ControlSetup, Params, Setup};
+
+use super::{Scenario, Scheme};
+use crate::diagnostic::{Diagnostic, Diagnostics, Place};
+use crate::trace::ParquetTraces;
+use crate::tree::path;
+
+/// A scenario ready to run.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    /// The scenario, with all defaults.
+    pub scenario: Scenario,
+    /// The folder that the scenario's relative files start at.
+    pub base_dir: PathBuf,
+    /// The fabric of all schemes.
+    pub fabric: Arc<Fabric>,
+    /// The flows of all schemes.
+    pub flows: Arc<FlowSet>,
+    /// One simulation for each scheme, in the scenario's order.
+    pub schemes: Vec<PreparedScheme>,
+}
+
+/// One simulation to run.
+#[derive(Debug, Clone)]
+pub struct PreparedScheme {
+    /// Name of the scheme.
+    pub name: String,
+    /// What its simulation is built from.
+    pub setup: Setup,
+}
+
+impl Scenario {
+    /// Builds the fabric, makes the flows and sets up every scheme. Relative files start at `base_dir`.
+    pub fn setups(&self, base_dir: &Path) -> Result<Prepared, Diagnostics> {
+        self.check()?;
+        let fabric = Arc::new(self.fabric.build(base_dir).map_err(fabric_error)?);
+        let flows = Arc::new(self.flows(&fabric, base_dir)?);
+        let mut schemes = Vec::new();
+        for (name, scheme) in &self.scheme {
+            let path = path::join("scheme", name);
+            let (controls, control_of_tag) = controls(scheme, &path, &flows)?;
+            let params = self.params(scheme, &path)?;
+            let setup = Setup { fabric: fabric.clone(), flows: flows.clone(), controls, control_of_tag, params };
+            schemes.push(PreparedScheme { name: name.clone(), setup });
+        }
+        Ok(Prepared { scenario: self.clone(), base_dir: base_dir.to_owned(), fabric, flows, schemes })
+    }
+
+    /// All flows of the workload on a fabric.
+    pub fn flows(&self, fabric: &Fabric, base_dir: &Path) -> Result<FlowSet, Diagnostics> {
+        let traces = ParquetTraces::convert(&self.workload, base_dir)?;
+        let flows = generate(traces.workload(), fabric, base_dir, self.seed, self.simulation.horizon)
+            .map_err(|error| traces.restore(workload_error(error)))?;
+        if flows.flows.is_empty() {
+            let hint = "a longer duration or a higher load makes some";
+            return Err(Diagnostic::new("workload", "the workload has no flow").allowed(hint).into());
+        }
+        Ok(flows)
+    }
+
+    /// The parameters in force under a scheme; `path` is the scheme's, for errors.
+    pub(crate) fn params(&self, scheme: &Scheme, path: &str) -> Result<Params, Diagnostic> {
+        Ok(Params {
+            arithmetic: self.simulation.arithmetic,
+            hash: self.network.hash,
+            next_hop_order: self.network.next_hop_order,
+            seed: self.seed,
+            switch: scheme.switch.over(&self.switch, &path::join(path, "switch"))?,
+            ecn: scheme.ecn.over(&self.ecn, &path::join(path, "ecn"))?,
+            packets: scheme.packets.over(&self.packets, &path::join(path, "packets"))?,
+            rdma: scheme.rdma.over(&self.rdma, &path::join(path, "rdma"))?,
+            measure: self.measure.clone(),
+            horizon: self.simulation.horizon,
+            max_events: self.simulation.max_events,
+        })
+    }
+}
+
+/// The controls of a scheme, and which of them each tag has.
+fn controls(scheme: &Scheme, path: &str, flows: &FlowSet) -> Result<(Vec<ControlSetup>, Vec<usize>), Diagnostics> {
+    let mut found = Vec::new();
+    let controls = scheme.control_by_tag.keys().map(|tag| ("control_by_tag", tag));
+    let windows = scheme.window_by_tag.keys().map(|tag| ("window_by_tag", tag));
+    for (field, tag) in controls.chain(windows) {
+        if !flows.tags.contains(tag) {
+            let at = path::join(&path::join(path, field), tag);
+            let names = flows.tags.iter().map(String::as_str);
+            found.push(Diagnostic::new(at, format!("no flow has the tag `{tag}`")).names(tag, names));
+        }
+    }
+    Diagnostics::check(found)?;
+    let mut setups = vec![ControlSetup { control: scheme.control.clone(), window: scheme.window() }];
+    let of_tag = flows.tags.iter().map(|tag| {
+        let own = scheme.control_by_tag.get(tag);
+        let control = own.unwrap_or(&scheme.control);
+        let usual: WindowMode = if own.is_some() { control.default_window() } else { scheme.window() };
+        let window = scheme.window_by_tag.get(tag).copied().unwrap_or(usual);
+        let setup = ControlSetup { control: control.clone(), window };
+        setups.iter().position(|known| *known == setup).unwrap_or_else(|| {
+            setups.push(setup);
+            setups.len() - 1
+        })
+    });
+    let of_tag = of_tag.collect();
+    Ok((setups, of_tag))
+}
+
+fn fabric_error(error: GeneratorError) -> Diagnostic {
+    match error {
+        GeneratorError::Value { generator, field, value, allowed } => {
+            Diagnostic::new(format!("fabric.{generator}.{field}"), format!("`{value}` is out of range"))
+                .allowed(allowed)
+        }
+        GeneratorError::TooLarge { generator, .. } => Diagnostic::new(format!("fabric.{generator}"), error.to_string()),
+        GeneratorError::UnknownNode { generator, field, name, nearest } => {
+            let mut found =
+                Diagnostic::new(format!("fabric.{generator}.{field}"), format!("there is no node `{name}`"));
+            found.nearest = nearest;
+            found
+        }
+        GeneratorError::DuplicateNode { generator, field, name } => {
+            let message = format!("the name `{name}` is taken already; names of hosts and switches are unique");
+            Diagnostic::new(format!("fabric.{generator}.{field}"), message)
+        }
+        GeneratorError::Fabric(error) => Diagnostic::new("fabric", error.to_string()),
+        GeneratorError::Ns3(error) => file_error("fabric.ns3.topology", &error),
+    }
+}
+
+/// A file that a scenario names is wrong: the place is in that file, the message says which parameter names it.
+pub(crate) fn file_error(path: &str, error: &Ns3Error) -> Diagnostic {
+    let (file, line, value) = match error {
+        Ns3Error::Value { file, line, value, .. } | Ns3Error::Trailing { file, line, value, .. } => {
+            (file, *line, &**value)
+        }
+        Ns3Error::Truncated { file, line, .. } => (file, *line, ""),
+        Ns3Error::Unreadable { .. } | Ns3Error::Fabric { .. } => return Diagnostic::new(path, error.to_string()),
+    };
+    let mut found = Diagnostic::new(path, error.to_string());
+    let text = std::fs::read_to_string(&**file).unwrap_or_default();
+    if let Some(text) = text.lines().nth(line.saturating_sub(1)) {
+        let at = text.find(value).unwrap_or(0);
+        let place = Place::of(file, text, at..at + value.len());
+        found.place = Some(Box::new(Place { line, ..place }));
+    }
+    found
+}
+
+fn workload_error(error: WorkloadError) -> Diagnostic {
+    match error {
+        WorkloadError::Field { field, value, allowed, nearest } => {
+            let mut found = Diagnostic::new(field, format!("`{value}` is not possible here")).allowed(allowed);
+            found.nearest = nearest;
+            found
+        }
+        WorkloadError::File { file, line, column, value, allowed, nearest } => {
+            let text = std::fs::read_to_string(&file).unwrap_or_default();
+            let text = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().to_owned();
+            let width = value.chars().count().max(1);
+            let mut found = Diagnostic::new("", format!("`{value}` is not possible here")).allowed(allowed);
+            found.place = Some(Box::new(Place { file: file.display().to_string(), line, column, text, width }));
+            found.nearest = nearest;
+            found
+        }
+        WorkloadError::Unreadable { field, file, why } => {
+            Diagnostic::new(field, format!("cannot read {}: {why}", file.display()))
+        }
+        WorkloadError::Ns3 { field, source } => file_error(&field, &source),
+        other => Diagnostic::new("workload", other.to_string()),
+    }
+}

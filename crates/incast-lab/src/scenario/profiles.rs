@@ -1,0 +1,228 @@
+//! Named parameter sets: laid under what a scenario says itself, before it is read into types.
+
+use incast_sim::congestion::{Control, ControlInfo};
+use incast_sim::host::PacketParams;
+use schemars::{Schema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+use crate::diagnostic::Diagnostic;
+use crate::tree::{self, path};
+
+/// Profiles of a whole scenario, with what they are.
+pub const SCENARIO_PROFILES: &[(&str, &str)] = &[(
+    "ns3",
+    "what the HPCC authors' ns-3 does: its arithmetic, ECMP hash and order of next hops, headroom of three delays, \
+     43 B PFC frames, no retransmission timeout; flow files start as they do there",
+)];
+
+/// Sections in which the text "none" stands for an absent value.
+const OPTIONAL_SECTIONS: [&str; 7] = ["network", "switch", "ecn", "packets", "rdma", "measure", "simulation"];
+
+/// What a scenario gets from a profile of its own, by section.
+fn scenario_profile(name: &str) -> Option<Value> {
+    (name == "ns3").then(|| {
+        json!({
+            "simulation": { "arithmetic": "ns3" },
+            "network": { "hash": "murmur3", "next_hop_order": "neighbour-descending" },
+            "switch": { "headroom": "three-delays" },
+            "packets": { "pfc": "43B" },
+            "rdma": { "rto": "none" },
+        })
+    })
+}
+
+/// Resolves every shorthand of a scenario's tree: profiles, controls given by name, "none".
+pub(super) fn resolve(root: &mut Map<String, Value>) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    // Packet profiles before the scenario's own: the nearer one wins.
+    if let Some(Value::Object(packets)) = root.get_mut("packets") {
+        packet_profile(packets, "packets", &mut found);
+    }
+    if let Some(Value::Object(schemes)) = root.get_mut("scheme") {
+        for (name, scheme) in schemes {
+            let path = path::join("scheme", name);
+            if let Value::Object(scheme) = scheme {
+                resolve_scheme(scheme, &path, &mut found);
+            }
+        }
+    }
+    if let Some(name) = root.remove("profile") {
+        match name.as_str().map(|name| (name, scenario_profile(name))) {
+            Some((_, Some(Value::Object(sections)))) => {
+                fill_sections(root, &sections);
+                reference_starts(root);
+            }
+            _ => found.push(unknown_profile("profile", &name, SCENARIO_PROFILES)),
+        }
+    }
+    for section in OPTIONAL_SECTIONS {
+        absent(root.get_mut(section));
+    }
+    found
+}
+
+fn resolve_scheme(scheme: &mut Map<String, Value>, path: &str, found: &mut Vec<Diagnostic>) {
+    match scheme.get_mut("control") {
+        Some(control) => control_shorthand(control, &path::join(path, "control"), found),
+        None => {
+            let diagnostic = Diagnostic::new(path, "the scheme has no `control`");
+            found.push(diagnostic.allowed(format!("one of {}", Control::NAMES.join(", "))));
+        }
+    }
+    if let Some(Value::Object(controls)) = scheme.get_mut("control_by_tag") {
+        for (tag, control) in controls {
+            control_shorthand(control, &path::join(&path::join(path, "control_by_tag"), tag), found);
+        }
+    }
+    if let Some(Value::Object(packets)) = scheme.get_mut("packets") {
+        packet_profile(packets, &path::join(path, "packets"), found);
+    }
+    for section in OPTIONAL_SECTIONS {
+        absent(scheme.get_mut(section));
+    }
+}
+
+/// `"hpcc"` becomes `{ hpcc = {} }`; a profile inside becomes its values.
+fn control_shorthand(control: &mut Value, path: &str, found: &mut Vec<Diagnostic>) {
+    if let Value::String(name) = control {
+        let name = std::mem::take(name);
+        if !Control::NAMES.contains(&name.as_str()) {
+            found.push(
+                Diagnostic::new(path, format!("unknown control `{name}`")).names(&name, Control::NAMES.iter().copied()),
+            );
+        }
+        *control = Value::Object(Map::from_iter([(name, Value::Object(Map::new()))]));
+    }
+    let Value::Object(table) = control else { return };
+    if table.len() != 1 {
+        let message = format!("a scheme has exactly one control, here are {}", table.len());
+        found.push(Diagnostic::new(path, message).allowed(format!("one of {}", Control::NAMES.join(", "))));
+        return;
+    }
+    for (name, params) in table {
+        let Value::Object(params) = params else { continue };
+        let (Some(profile), Some(info)) = (params.remove("profile"), control_info(name)) else { continue };
+        match profile.as_str().and_then(|profile| Control::named(name, profile)).map(serde_json::to_value) {
+            Some(Ok(Value::Object(mut values))) => {
+                if let Some(Value::Object(values)) = values.remove(name.as_str()) {
+                    tree::fill(params, &values);
+                }
+            }
+            _ => {
+                let path = path::join(&path::join(path, name), "profile");
+                found.push(unknown_profile(&path, &profile, info.profiles));
+            }
+        }
+    }
+}
+
+fn control_info(name: &str) -> Option<ControlInfo> {
+    Control::catalogue().into_iter().find(|info| info.name == name)
+}
+
+fn packet_profile(packets: &mut Map<String, Value>, path: &str, found: &mut Vec<Diagnostic>) {
+    let Some(name) = packets.remove("profile") else { return };
+    match name.as_str().and_then(PacketParams::profile).map(serde_json::to_value) {
+        Some(Ok(Value::Object(values))) => tree::fill(packets, &values),
+        _ => found.push(unknown_profile(&path::join(path, "profile"), &name, PacketParams::PROFILES)),
+    }
+}
+
+fn unknown_profile(path: &str, name: &Value, profiles: &[(&str, &str)]) -> Diagnostic {
+    let name = name.as_str().map_or_else(|| name.to_string(), str::to_owned);
+    Diagnostic::new(path, format!("unknown profile `{name}`")).names(&name, profiles.iter().map(|(name, _)| *name))
+}
+
+/// Lays a profile's sections under those of the scenario.
+fn fill_sections(root: &mut Map<String, Value>, sections: &Map<String, Value>) {
+    for (section, values) in sections {
+        let here = root.entry(section.clone()).or_insert_with(|| Value::Object(Map::new()));
+        if let (Value::Object(here), Value::Object(values)) = (here, values) {
+            tree::fill(here, values);
+        }
+    }
+}
+
+/// Flow files start as in the simulator they are made for, if they do not say otherwise.
+fn reference_starts(root: &mut Map<String, Value>) {
+    for entry in root.get_mut("workload").and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Some(Value::Object(ns3)) = entry.get_mut("ns3") {
+            ns3.entry("reference_starts").or_insert(Value::Bool(true));
+        }
+    }
+}
+
+/// TOML cannot say that a value is absent; "none" does.
+fn absent(section: Option<&mut Value>) {
+    if let Some(Value::Object(section)) = section {
+        for value in section.values_mut().filter(|value| value.as_str() == Some("none")) {
+            *value = Value::Null;
+        }
+    }
+}
+
+/// A `profile` field that names one of `profiles`.
+fn profile_schema(profiles: &[(&str, &str)]) -> Value {
+    let sources: Vec<String> = profiles.iter().map(|(name, source)| format!("`{name}`: {source}")).collect();
+    let names: Vec<&str> = profiles.iter().map(|(name, _)| *name).collect();
+    json!({
+        "description": format!("Parameters not given here are those of this profile. {}.", sources.join("; ")),
+        "type": "string",
+        "enum": names,
+    })
+}
+
+fn add_profile(schema: &mut Schema, profiles: &[(&str, &str)]) {
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.insert("profile".into(), profile_schema(profiles));
+    }
+}
+
+/// The scenario's schema with its `profile`.
+pub(super) fn add_to_scenario(schema: &mut Schema) {
+    add_profile(schema, SCENARIO_PROFILES);
+}
+
+/// The schema of packet parameters with their `profile`.
+pub(super) fn packets_schema(generator: &mut SchemaGenerator) -> Schema {
+    let mut schema = <PacketParams as schemars::JsonSchema>::json_schema(generator);
+    add_profile(&mut schema, PacketParams::PROFILES);
+    schema
+}
+
+/// The schema of a control: its name, or its name with parameters and `profile`.
+pub(super) fn control_schema(generator: &mut SchemaGenerator) -> Schema {
+    let mut alternatives =
+        vec![json!({ "type": "string", "enum": Control::NAMES, "description": "with all defaults" })];
+    for info in Control::catalogue() {
+        let mut schema = info.schema;
+        add_profile(&mut schema, info.profiles);
+        schema.remove("$schema");
+        if let Some(Value::Object(definitions)) = schema.remove("$defs") {
+            generator.definitions_mut().extend(definitions);
+        }
+        alternatives.push(json!({
+            "description": info.summary,
+            "type": "object",
+            "properties": { info.name: schema },
+            "required": [info.name],
+            "additionalProperties": false,
+        }));
+    }
+    let description = "A congestion control: its name, or its name with parameters";
+    json_schema(json!({ "description": description, "anyOf": alternatives }))
+}
+
+/// The schema of a table of controls by tag.
+pub(super) fn controls_schema(generator: &mut SchemaGenerator) -> Schema {
+    let control = control_schema(generator);
+    json_schema(json!({
+        "description": "Controls of the flows with these tags, where they are not the scheme's",
+        "type": "object",
+        "additionalProperties": control,
+    }))
+}
+
+fn json_schema(value: Value) -> Schema {
+    Schema::try_from(value).unwrap_or_default()
+}

@@ -1,0 +1,385 @@
+use std::path::Path;
+
+use incast_model::units::{Bytes, Time};
+use incast_sim::congestion::{Control, WindowMode};
+use incast_sim::host::RdmaParams;
+use incast_sim::switch::Headroom;
+use proptest::prelude::*;
+
+use super::*;
+use crate::diagnostic::Diagnostics;
+
+const SMALL: &str = r#"
+title = "four to one"
+[fabric.star]
+hosts = 5
+[[workload]]
+tag = "burst"
+incast = { fan_in = 4, size = "10kB", receiver = 0 }
+[scheme.HPCC]
+control.hpcc = { profile = "key-results", ai = "40Mbps" }
+[scheme."DCQCN+w"]
+control = "dcqcn"
+window = "rate"
+"#;
+
+fn load(text: &str) -> Result<Loaded, Diagnostics> {
+    Loaded::from_text("s.toml", text, Path::new("."), &[])
+}
+
+fn scenario(text: &str) -> Scenario {
+    load(text).unwrap_or_else(|found| panic!("{found}")).scenario().clone()
+}
+
+/// The small scenario with one text put for another.
+fn with(from: &str, to: &str) -> String {
+    assert!(SMALL.contains(from), "{from}");
+    SMALL.replacen(from, to, 1)
+}
+
+/// The one diagnostic of reading, or else preparing, a text, on one line.
+fn refused(text: &str) -> String {
+    let found = match load(text) {
+        Ok(loaded) => loaded.prepare().expect_err("accepted"),
+        Err(found) => found,
+    };
+    assert_eq!(found.iter().count(), 1, "{found}");
+    found.iter().next().unwrap().summary()
+}
+
+#[test]
+fn profiles_lie_under_what_is_written() {
+    let scenario = scenario(SMALL);
+    let Control::Hpcc(hpcc) = &scenario.scheme["HPCC"].control else { panic!() };
+    assert_eq!((hpcc.eta, hpcc.ai.0), (0.99, 40_000_000));
+    assert_eq!(scenario.scheme.keys().collect::<Vec<_>>(), ["HPCC", "DCQCN+w"]);
+    assert_eq!(scenario.scheme["HPCC"].window(), WindowMode::Rate);
+    assert_eq!(scenario.seed, 1);
+}
+
+#[test]
+fn the_ns3_profile_sets_what_is_not_set() {
+    let text = format!("profile = \"ns3\"\n{SMALL}\n[packets]\npfc = \"50B\"\n[rdma]\nack_every = 2\n");
+    let read = scenario(&text);
+    assert_eq!(read.simulation.arithmetic, Arithmetic::Ns3);
+    assert_eq!(read.network.hash, EcmpHash::Murmur3);
+    assert_eq!(read.network.next_hop_order, NextHopOrder::NeighbourDescending);
+    assert_eq!(read.switch.headroom, Headroom::ThreeDelays);
+    assert_eq!(read.packets.pfc, Bytes(50));
+    assert_eq!((read.rdma.rto, read.rdma.ack_every), (None, 2));
+    let text = format!("profile = \"ns3\"\n{SMALL}\n[packets]\nprofile = \"rocev2\"\n");
+    assert_eq!(scenario(&text).packets.pfc, Bytes(64));
+}
+
+#[test]
+fn merged_scenarios_read_back_equal() {
+    for text in [
+        SMALL.to_owned(),
+        format!("profile = \"ns3\"\n{SMALL}"),
+        format!(
+            "{SMALL}control_by_tag.burst.hpcc.eta = 0.9\nswitch.pfc_mode.static.xoff = \"1MB\"\nrdma.rto = \"none\"\n"
+        ),
+        with("receiver = 0", "every = \"1ms\", duration = \"2ms\"")
+            + "\n[switch]\nscheduler.drr.quanta = [1,1,1,1,1,1,1,1]\n",
+        format!("{SMALL}\n[simulation]\nhorizon = \"1.5ms\"\nmax_events = 7\n[measure]\nsample_every = \"10us\"\n"),
+    ] {
+        let first = scenario(&text);
+        let merged = first.to_toml();
+        let mut second = scenario(&merged);
+        assert!(merged.contains("max_stage = 0") && merged.contains("kmin = \"400kB\""), "{merged}");
+        for (name, scheme) in &mut second.scheme {
+            assert_eq!(scheme.window, Some(first.scheme[name].window()));
+            scheme.window = first.scheme[name].window;
+        }
+        assert_eq!(second, first, "{merged}");
+        assert_eq!(scenario(&merged).to_toml(), merged);
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_numbers_read_back(
+        seed in 0..i64::MAX as u64, rto in proptest::option::of(1u64..1 << 50), eta in 0.01f64..4.0, buffer in 1_000_000u64..1 << 50,
+        pmax in 0.0f64..1.0, horizon in proptest::option::of(1u64..1 << 60),
+    ) {
+        let mut first = scenario(SMALL);
+        first.seed = seed;
+        first.rdma = RdmaParams { rto: rto.map(Time), ..first.rdma };
+        first.switch.buffer = Bytes(buffer);
+        first.ecn.pmax = pmax;
+        first.simulation.horizon = horizon.map(Time);
+        if let Control::Hpcc(hpcc) = &mut first.scheme["HPCC"].control {
+            hpcc.eta = eta;
+        }
+        for scheme in first.scheme.values_mut() {
+            scheme.window = Some(scheme.window());
+        }
+        prop_assert_eq!(scenario(&first.to_toml()), first);
+    }
+
+    #[test]
+    fn no_text_panics(text in "(?s).{0,80}|[a-z.\\[\\]{}=\" 0-9\n]{0,80}") {
+        let _ = load(&text);
+        let _ = load(&format!("{SMALL}{text}"));
+        let _ = Loaded::from_text("s", SMALL, Path::new("."), &[text]);
+    }
+}
+
+#[test]
+fn values_from_elsewhere_take_the_same_way() {
+    let value = serde_json::json!({
+        "fabric": { "star": { "hosts": 5 } },
+        "workload": [{ "incast": { "fan_in": 4, "size": 10000 } }],
+        "scheme": { "A": { "control": "hpcc" } },
+        "rdma": { "rto": null },
+    });
+    let loaded = Loaded::from_value(value.clone(), Path::new("."), &["seed=9".into()]).unwrap();
+    assert_eq!((loaded.scenario().seed, loaded.scenario().rdma.rto), (9, None));
+    let mut bad = value;
+    bad["scheme"]["A"]["control"] = "hpc".into();
+    let found = Loaded::from_value(bad, Path::new("."), &[]).unwrap_err();
+    assert_eq!(
+        found.to_string(),
+        "error: scheme.A.control: unknown control `hpc`\n = allowed: dcqcn, hpcc, unlimited\n = did you mean `hpcc`?"
+    );
+}
+
+#[test]
+fn setups_share_fabric_and_flows() {
+    let text = format!("{SMALL}ecn.kmin = \"1kB\"\n");
+    let prepared = load(&text).unwrap().prepare().unwrap();
+    assert_eq!(prepared.fabric.hosts().len(), 5);
+    assert_eq!(prepared.flows.flows.len(), 4);
+    let [hpcc, dcqcn] = &prepared.schemes[..] else { panic!() };
+    assert!(std::sync::Arc::ptr_eq(&hpcc.setup.flows, &dcqcn.setup.flows));
+    assert_eq!((hpcc.setup.params.ecn.kmin, dcqcn.setup.params.ecn.kmin), (Bytes(400_000), Bytes(1000)));
+    assert_eq!(dcqcn.setup.params.ecn.kmax, Bytes(1_600_000));
+    assert_eq!((hpcc.setup.controls.len(), &hpcc.setup.control_of_tag[..]), (1, &[0][..]));
+}
+
+#[test]
+fn tags_may_have_controls_of_their_own() {
+    let text = format!("{SMALL}control_by_tag.burst = \"hpcc\"\n");
+    let prepared = load(&text).unwrap().prepare().unwrap();
+    let setup = &prepared.schemes[1].setup;
+    assert_eq!(setup.control_of_tag, [1]);
+    assert_eq!((setup.controls[1].control.name(), setup.controls[1].window), ("hpcc", WindowMode::Rate));
+    let text = format!("{SMALL}window_by_tag.burst = \"off\"\n");
+    let prepared = load(&text).unwrap().prepare().unwrap();
+    assert_eq!(prepared.schemes[1].setup.controls[1].window, WindowMode::Off);
+}
+
+#[test]
+fn mistakes_of_the_keyboard_are_located() {
+    for (text, message) in [
+        (
+            with("hosts = 5", "host = 5"),
+            "s.toml:4:1: fabric.star.host: unknown field `host` (allowed: hosts, rate, delay); did you mean `hosts`?",
+        ),
+        (
+            with("[fabric.star]", "[fabric.satr]"),
+            "s.toml:3:9: fabric: unknown name `satr` (allowed: star, dumbbell, leaf_spine, ",
+        ),
+        (
+            with("size = \"10kB\"", "size = \"10kb\""),
+            "s.toml:7:31: workload[0].incast.size: `10kb` is not a size: unknown unit `kb`",
+        ),
+        (with("size = \"10kB\"", "size = \"wbsearch\""), "did you mean `websearch`?"),
+        (
+            with("\"40Mbps\"", "\"-40Mbps\""),
+            "s.toml:9:48: scheme.HPCC.control.hpcc.ai: `-40Mbps` is not a rate: it is negative",
+        ),
+        (with("\"40Mbps\"", "40"), "s.toml:9:48: scheme.HPCC.control.hpcc.ai: `40` has no unit"),
+        (
+            with("control = \"dcqcn\"", "control = \"dqcn\""),
+            "s.toml:11:11: scheme.DCQCN+w.control: unknown control `dqcn` (allowed: dcqcn",
+        ),
+        (
+            with("control.hpcc", "control.hpc"),
+            "s.toml:9:9: scheme.HPCC.control: unknown name `hpc` (allowed: dcqcn, hpcc, unlimited); did you mean `hpcc`?",
+        ),
+        (
+            with("key-results", "key-result"),
+            "s.toml:9:28: scheme.HPCC.control.hpcc.profile: unknown profile `key-result` (allowed: reference, key-results, paper); did you mean `key-results`?",
+        ),
+        (
+            with("window = \"rate\"", "window = \"rat\""),
+            "s.toml:12:10: scheme.DCQCN+w.window: unknown name `rat` (allowed: off, fixed, rate); did you mean `rate`?",
+        ),
+        (with("window = \"rate\"", "windwo = \"rate\""), "did you mean `window`?"),
+        (
+            with("window = \"rate\"", "switch.bufer = \"1MB\""),
+            "s.toml:12:8: scheme.DCQCN+w.switch.bufer: unknown field `bufer`",
+        ),
+        (
+            with("control = \"dcqcn\"\n", ""),
+            "s.toml:10:1: scheme.DCQCN+w: the scheme has no `control` (allowed: one of dcqcn, hpcc, unlimited)",
+        ),
+        (with("title = \"four to one\"", "title = 4"), "s.toml:2:9: title: `4` where text is expected"),
+        (with("title", "seed = \"x\"\ntitle"), "s.toml:2:8: seed: \"x\" where a whole number of 0 or more is expected"),
+        (
+            with("title", "profile = \"ns4\"\ntitle"),
+            "s.toml:2:11: profile: unknown profile `ns4` (allowed: ns3); did you mean `ns3`?",
+        ),
+        (with("hosts = 5", "hosts = 5 5"), "s.toml:4:9: not valid TOML: "),
+        (with("hosts = 5", ""), "s.toml:3:1: fabric.star: missing field `hosts`"),
+    ] {
+        let found = refused(&text);
+        assert!(found.contains(message), "{found}\n  wanted: {message}");
+    }
+}
+
+#[test]
+fn values_out_of_range_are_located() {
+    let set = |section: &str| format!("{SMALL}\n{section}\n");
+    for (text, message) in [
+        (
+            set("[switch]\nlossless = [3, 9]"),
+            "s.toml:15:16: switch.lossless[1]: `9` is out of range (allowed: a priority, 1 to 7",
+        ),
+        (set("[switch]\nlossless = [3, 3]"), "each priority once"),
+        (
+            set("[switch]\npfc_mode.dynamic.alpha.value = 0.0"),
+            "switch.pfc_mode.dynamic.alpha: `0` is out of range (allowed: above 0",
+        ),
+        (set("[switch]\npfc_mode.static.xoff = \"64MiB\""), "(allowed: less than the buffer)"),
+        (set("[switch]\nbuffer = 0"), "switch.buffer: `0B` is out of range"),
+        (set("[ecn]\nkmin = \"2MB\""), "s.toml:15:8: ecn.kmin: `2MB` is out of range (allowed: at most kmax, 1.6MB)"),
+        (set("[ecn]\npmax = 1.5"), "s.toml:15:8: ecn.pmax: `1.5` is out of range (allowed: 0 to 1)"),
+        (set("[packets]\npayload = 0"), "packets.payload: `0B` is out of range"),
+        (set("[packets]\nint_records = 9"), "packets.int_records: `9` is out of range (allowed: 0 to 8)"),
+        (set("[rdma]\nack_priority = 8"), "rdma.ack_priority: `8` is out of range (allowed: a priority, 0 to 7)"),
+        (set("[rdma]\nrto = \"0s\""), "rdma.rto: `0ps` is out of range (allowed: more than 0s, or \"none\")"),
+        (
+            set("[measure]\nsample_from = \"2us\"\nsample_until = \"1us\""),
+            "measure.sample_until: `1us` is out of range (allowed: after sample_from, 2us)",
+        ),
+        (set("[simulation]\nhorizon = \"0s\""), "simulation.horizon: `0ps` is out of range"),
+        (
+            with("window = \"rate\"", "ecn.kmax = \"1kB\""),
+            "scheme.DCQCN+w.ecn.kmin: `400kB` is out of range (allowed: at most kmax, 1kB)",
+        ),
+        (
+            with("ai = \"40Mbps\"", "eta = 7.0"),
+            "s.toml:9:49: scheme.HPCC.control.hpcc.eta: `7` is out of range (allowed: above 0, at most 4)",
+        ),
+    ] {
+        let found = refused(&text);
+        assert!(found.contains(message), "{found}\n  wanted: {message}");
+    }
+}
+
+#[test]
+fn what_the_fabric_does_not_have_is_located() {
+    let list = |flow: &str| with("incast = { fan_in = 4, size = \"10kB\", receiver = 0 }", &format!("list = [{flow}]"));
+    for (text, message) in [
+        (with("hosts = 5", "hosts = 1"), "s.toml:4:9: fabric.star.hosts: `1` is out of range (allowed: 2 or more)"),
+        (
+            with("receiver = 0", "receiver = 9"),
+            "s.toml:7:50: workload[0].incast.receiver: `9` is not possible here (allowed: a host of this fabric, 0 to 4)",
+        ),
+        (with("fan_in = 4", "fan_in = 5"), "workload[0].incast.fan_in: `5` is not possible here"),
+        (
+            list("{ src = 0, dst = 0, size = 1 }"),
+            "workload[0].list[0].dst: `0` is not possible here (allowed: another host than src)",
+        ),
+        (
+            list("{ src = 0, dst = 1, size = 0 }"),
+            "workload[0].list[0].size: `0B` is not possible here (allowed: at least 1B)",
+        ),
+        (
+            list("{ src = 0, dst = 7, size = 1 }"),
+            "s.toml:7:26: workload[0].list[0].dst: `7` is not possible here (allowed: a host of this fabric, 0 to 4)",
+        ),
+        (
+            list("{ src = 0, dst = 1, size = 1, start = \"2ms\" }") + "\n[simulation]\nhorizon = \"1ms\"\n",
+            "workload[0].list[0].start: `2ms` is not possible here (allowed: before the end of the simulation at 1ms",
+        ),
+        (with("tag = \"burst\"", "priority = 8"), "workload[0].priority: `8` is not possible here"),
+        (with("incast = ", "poisson = "), "workload[0].poisson"),
+        (
+            with(
+                "[fabric.star]\nhosts = 5",
+                "[fabric.custom]\nhosts = 4\nswitches = [\"s\"]\nlinks = [{ a = \"h0\", b = \"h1\" }, { a = \"h2\", b = \"s\" }, { a = \"h3\", b = \"s\" }]",
+            ),
+            "fabric: the fabric is disconnected: no path from ",
+        ),
+        (
+            with("[fabric.star]\nhosts = 5", "[fabric.custom]\nhosts = 2\nlinks = [{ a = \"h0\", b = \"h3\" }]"),
+            "s.toml:5:26: fabric.custom.links[0].b: there is no node `h3`; did you mean",
+        ),
+        (
+            format!("{SMALL}control_by_tag.brust = \"hpcc\"\n"),
+            "s.toml:13:24: scheme.DCQCN+w.control_by_tag.brust: no flow has the tag `brust` (allowed: burst); did you mean `burst`?",
+        ),
+    ] {
+        let found = refused(&text);
+        assert!(found.contains(message), "{found}\n  wanted: {message}");
+    }
+}
+
+#[test]
+fn nothing_to_simulate_is_said() {
+    let end = SMALL.find("[scheme.HPCC]").unwrap();
+    let found = refused(&SMALL[..end]);
+    assert!(found.contains("scheme: the scenario has no scheme: nothing to simulate (allowed: a table such as [scheme.HPCC] with control = one of dcqcn, hpcc, unlimited)"), "{found}");
+    let text = "workload = []\n".to_owned()
+        + &SMALL.replacen(
+            "[[workload]]\ntag = \"burst\"\nincast = { fan_in = 4, size = \"10kB\", receiver = 0 }\n",
+            "",
+            1,
+        );
+    assert!(refused(&text).contains("the workload is empty"));
+    let idle = with(
+        "incast = { fan_in = 4, size = \"10kB\", receiver = 0 }",
+        "poisson = { load = 0.01, sizes = \"websearch\", duration = \"1ns\" }",
+    );
+    assert!(refused(&idle).contains("the workload has no flow"));
+}
+
+#[test]
+fn overrides_are_located_too() {
+    let refused = |set: &str| {
+        let loaded = Loaded::from_text("s.toml", SMALL, Path::new("."), &[set.into()]);
+        let found = loaded.and_then(|loaded| loaded.prepare()).unwrap_err();
+        found.iter().next().unwrap().summary()
+    };
+    assert_eq!(
+        refused("workload[0].incast.fan_im=3"),
+        "--set:1:1: workload[0].incast.fan_im: unknown field `fan_im` (allowed: fan_in, size, receiver, at, every, load, duration, hosts); did you mean `fan_in`?"
+    );
+    assert!(refused("ecn.pmax=2.0").starts_with("--set:1:10: ecn.pmax: `2` is out of range"));
+    assert!(refused("scheme.HPCC.control.hpcc.eta=9").starts_with("--set:1:30: scheme.HPCC.control.hpcc.eta"));
+    assert!(refused("scheme.DCQCN.window=rate").contains("scheme.DCQCN: the scheme has no `control`"));
+}
+
+#[test]
+fn unreadable_files_are_named() {
+    let found = Loaded::from_path(Path::new("no-such.toml"), &[]).unwrap_err();
+    assert!(found.to_string().starts_with("error: cannot read no-such.toml: "), "{found}");
+}
+
+#[test]
+fn the_schema_describes_every_field() {
+    let schema = serde_json::to_value(Scenario::schema()).unwrap();
+    let mut checked = 0;
+    let mut todo = vec![&schema];
+    while let Some(value) = todo.pop() {
+        if let Some(properties) = value.get("properties").and_then(|p| p.as_object()) {
+            for (name, field) in properties {
+                // A name that is one of several alternatives is described by the alternative.
+                let alternative = value["required"].as_array().is_some_and(|all| all.len() == 1)
+                    && value["additionalProperties"] == false;
+                assert!(alternative || field["description"].is_string(), "{name}: {field}");
+                checked += 1;
+            }
+        }
+        match value {
+            serde_json::Value::Object(map) => todo.extend(map.values()),
+            serde_json::Value::Array(items) => todo.extend(items),
+            _ => {}
+        }
+    }
+    assert!(checked > 120, "{checked}");
+    assert_eq!(schema["properties"]["profile"]["enum"][0], "ns3");
+}

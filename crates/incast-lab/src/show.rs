@@ -1,0 +1,302 @@
+//! What a scenario amounts to before it is run: its fabric and flows in numbers, how big the run will be, what to check.
+
+use std::fmt;
+
+use incast_model::fabric::{Fabric, HostId, NodeId, Summary};
+use incast_model::flow::{Flow, FlowSet};
+use incast_model::routing::Routes;
+use incast_model::units::{Bytes, Time};
+use incast_model::workload::warnings as workload_warnings;
+use serde::Serialize;
+
+use crate::scenario::Prepared;
+use crate::warnings;
+
+/// What a scenario amounts to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Show {
+    /// The scenario as TOML, with all defaults.
+    pub scenario: String,
+    /// The fabric in numbers.
+    pub fabric: Summary,
+    /// The flows of each tag in numbers.
+    pub tags: Vec<TagShow>,
+    /// The schemes to be simulated.
+    pub schemes: Vec<SchemeShow>,
+    /// How big the run will be.
+    pub estimate: Estimate,
+    /// What should be checked before the results are trusted, each with the parameter meant.
+    pub warnings: Vec<Warning>,
+}
+
+/// The flows of one tag in numbers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TagShow {
+    /// The tag.
+    pub tag: String,
+    /// Number of flows.
+    pub flows: usize,
+    /// Their payload.
+    pub bytes: Bytes,
+    /// Start of the first.
+    pub first: Time,
+    /// Start of the last.
+    pub last: Time,
+    /// Payload offered between first and last start, as a fraction of the rate of all hosts; `None` for a single start.
+    pub load: Option<f64>,
+}
+
+/// A scheme to be simulated.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SchemeShow {
+    /// Its name.
+    pub name: String,
+    /// Its controls and their windows, such as `dcqcn, window rate`.
+    pub controls: Vec<String>,
+}
+
+/// How big a run will be. A rough guess: pauses, retransmissions and what the controls do are not foreseen.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Estimate {
+    /// Data packets of one scheme.
+    pub packets: u64,
+    /// Packets of one scheme, data and ACKs, counted once per link crossed.
+    pub packet_hops: u64,
+    /// Schemes.
+    pub schemes: usize,
+    /// Packet-hops a second of one core that `seconds` assumes.
+    pub packet_hops_per_s: f64,
+    /// CPU seconds of all schemes together.
+    pub cpu_seconds: f64,
+    /// Bytes of the results folder, without time series.
+    pub results_bytes: u64,
+}
+
+/// Something allowed that should be checked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Warning {
+    /// The parameter, or the tag of the flows.
+    pub path: String,
+    /// What to check.
+    pub message: String,
+}
+
+/// Packet-hops a second that a core of a server does, where nothing better is known.
+pub const TYPICAL_RATE: f64 = 8e6;
+
+/// What a scenario amounts to; `packet_hops_per_s` is how fast a core is ([`TYPICAL_RATE`] if unknown).
+pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
+    let scenario = &prepared.scenario;
+    let (fabric, flows) = (&prepared.fabric, &prepared.flows);
+    let routes = Routes::shortest(fabric, scenario.network.next_hop_order);
+    let links = |flow: &Flow| links(fabric, flows, &routes, flow);
+    let longest = flows.flows.iter().map(links).max().unwrap_or(0);
+    let mut found: Vec<Warning> = workload_warnings(&scenario.workload, fabric, flows, scenario.simulation.horizon)
+        .into_iter()
+        .map(|warning| Warning { path: warning.field, message: warning.message })
+        .collect();
+    for scheme in &prepared.schemes {
+        found.extend(warnings::of_scheme(prepared, scheme, longest));
+    }
+    found.dedup();
+    Show {
+        scenario: scenario.to_toml(),
+        fabric: Summary::new(fabric, scenario.packets.payload),
+        tags: tags(fabric, flows),
+        schemes: prepared
+            .schemes
+            .iter()
+            .map(|scheme| SchemeShow {
+                name: scheme.name.clone(),
+                controls: scheme
+                    .setup
+                    .controls
+                    .iter()
+                    .map(|one| format!("{}, window {}", one.control.name(), window_name(one.window)))
+                    .collect(),
+            })
+            .collect(),
+        estimate: estimate(prepared, links, packet_hops_per_s),
+        warnings: found,
+    }
+}
+
+fn window_name(window: incast_sim::congestion::WindowMode) -> String {
+    match serde_json::to_value(window) {
+        Ok(serde_json::Value::String(name)) => name,
+        _ => format!("{window:?}"),
+    }
+}
+
+/// Links on the way of a flow.
+fn links(fabric: &Fabric, flows: &FlowSet, routes: &Routes, flow: &Flow) -> u64 {
+    if let Some(path) = flow.path {
+        return flows.paths[path as usize].len() as u64 - 1;
+    }
+    let node = |host: HostId| fabric.hosts()[host.index()];
+    let next = |&at: &NodeId| {
+        let port = *routes.next_hops(at, flow.dst).first()?;
+        Some(fabric.neighbour(port))
+    };
+    // Shortest paths have no loops, so this ends at the receiver.
+    std::iter::successors(Some(node(flow.src)), |at| if *at == node(flow.dst) { None } else { next(at) }).count() as u64
+        - 1
+}
+
+fn estimate(prepared: &Prepared, links: impl Fn(&Flow) -> u64, rate: f64) -> Estimate {
+    let (mut packets, mut hops) = (0u64, 0u64);
+    let (payload, ack_every) = (prepared.scenario.packets.payload.0, u64::from(prepared.scenario.rdma.ack_every));
+    for flow in &prepared.flows.flows {
+        let data = flow.size.0.div_ceil(payload);
+        packets += data;
+        hops = hops.saturating_add(links(flow) * (data + data.div_ceil(ack_every)));
+    }
+    let schemes = prepared.schemes.len();
+    // A row of the flows table takes about 60 bytes compressed, one of the ports table about 40.
+    let rows = 60 * prepared.flows.flows.len() as u64 + 40 * prepared.fabric.ports().len() as u64;
+    Estimate {
+        packets,
+        packet_hops: hops,
+        schemes,
+        packet_hops_per_s: rate,
+        cpu_seconds: hops as f64 * schemes as f64 / rate,
+        results_bytes: rows * schemes as u64 + 20_000,
+    }
+}
+
+fn tags(fabric: &Fabric, flows: &FlowSet) -> Vec<TagShow> {
+    let capacity: f64 =
+        fabric.hosts().iter().flat_map(|&host| fabric.ports_of(host)).map(|port| fabric.rate(port).0 as f64).sum();
+    let of_tag = |(index, tag): (usize, &String)| {
+        let mine = || flows.flows.iter().filter(move |flow| usize::from(flow.tag) == index);
+        let (first, last) = (mine().map(|flow| flow.start).min()?, mine().map(|flow| flow.start).max()?);
+        let bytes: Bytes = mine().map(|flow| flow.size).sum();
+        let span = last.saturating_sub(first).seconds();
+        let load = (span > 0.0).then(|| bytes.0 as f64 * 8.0 / span / capacity);
+        Some(TagShow { tag: tag.clone(), flows: mine().count(), bytes, first, last, load })
+    };
+    flows.tags.iter().enumerate().filter_map(of_tag).collect()
+}
+
+impl fmt::Display for Show {
+    /// For people: without the scenario's text.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fabric = &self.fabric;
+        write!(f, "fabric     {} hosts, {} switches", fabric.hosts, fabric.switches())?;
+        for kind in &fabric.links {
+            write!(f, ", {} links of {} and {}", kind.links, kind.rate, kind.delay)?;
+        }
+        write!(
+            f,
+            "\n           longest base RTT {}, largest bandwidth-delay product {}",
+            fabric.max_base_rtt, fabric.max_bdp
+        )?;
+        if let Some(bisection) = fabric.bisection {
+            write!(f, ", bisection {bisection} each way")?;
+        }
+        for tier in &fabric.tiers {
+            if let Some(ratio) = tier.oversubscription.filter(|ratio| *ratio > 1.0) {
+                write!(f, "\n           tier {}: oversubscribed {ratio:.2} to 1", tier.tier)?;
+            }
+        }
+        for tag in &self.tags {
+            write!(f, "\nflows      {}: {} flows, {:.3} MB", tag.tag, tag.flows, tag.bytes.0 as f64 / 1e6)?;
+            match tag.load {
+                Some(load) => {
+                    let (from, to) = (tag.first.seconds() * 1e3, tag.last.seconds() * 1e3);
+                    write!(f, ", started from {from:.3} to {to:.3} ms, {:.1} % of all hosts' rate", load * 100.0)?;
+                }
+                None => write!(f, ", all started at {}", tag.first)?,
+            }
+        }
+        for scheme in &self.schemes {
+            write!(f, "\nscheme     {}: {}", scheme.name, scheme.controls.join("; "))?;
+        }
+        let estimate = &self.estimate;
+        write!(
+            f,
+            "\nestimate   {:.3} M packets, {:.3} M packet-hops for each of {} scheme(s): about {:.1} CPU seconds at {:.1} M a second, \
+             {:.1} MB of results",
+            estimate.packets as f64 / 1e6,
+            estimate.packet_hops as f64 / 1e6,
+            estimate.schemes,
+            estimate.cpu_seconds,
+            estimate.packet_hops_per_s / 1e6,
+            estimate.results_bytes as f64 / 1e6
+        )?;
+        for warning in &self.warnings {
+            write!(f, "\nwarning    {}: {}", warning.path, warning.message)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::scenario::Loaded;
+
+    const SMALL: &str = r#"
+[fabric.leaf_spine]
+leaves = 2
+spines = 2
+hosts_per_leaf = 4
+[[workload]]
+tag = "one"
+list = [{ src = 0, dst = 1, size = "10kB" }, { src = 0, dst = 4, size = "2500B", start = "1us" }]
+[[workload]]
+tag = "burst"
+incast = { fan_in = 3, size = "1kB", receiver = 0 }
+[scheme.A]
+control = "hpcc"
+[scheme.B]
+control = "dcqcn"
+"#;
+
+    fn shown(text: &str) -> Show {
+        show(&Loaded::from_text("s", text, Path::new("."), &[]).unwrap().prepare().unwrap(), 1e6)
+    }
+
+    #[test]
+    fn counts_packets_and_links() {
+        let show = shown(SMALL);
+        let one = &show.tags[0];
+        assert_eq!((one.tag.as_str(), one.flows, one.bytes, one.last), ("one", 2, Bytes(12_500), Time::us(1)));
+        assert!((one.load.unwrap() - 12_500.0 * 8.0 / 1e-6 / 800e9).abs() < 1e-9);
+        assert_eq!(show.tags[1].load, None);
+        // 10 packets over 2 links and 3 over 4, data and ACKs; then three packets of the burst over 2 or 4 each.
+        assert_eq!(show.estimate.packets, 16);
+        assert!((2 * (10 * 2 + 3 * 4 + 3 * 2)..=2 * (10 * 2 + 3 * 4 + 3 * 4)).contains(&show.estimate.packet_hops));
+        assert_eq!(show.estimate.cpu_seconds, show.estimate.packet_hops as f64 * 2.0 / 1e6);
+        assert_eq!(show.schemes[1].controls, ["dcqcn, window off"]);
+        assert_eq!(show.warnings, []);
+        let text = show.to_string();
+        assert!(text.starts_with("fabric     8 hosts, 4 switches, 12 links of 100Gbps and 1us"), "{text}");
+    }
+
+    #[test]
+    fn doubtful_parameters_are_named() {
+        let warned = |more: &str| {
+            let warnings = shown(&format!("{SMALL}\n{more}\n")).warnings;
+            warnings
+                .iter()
+                .map(|warning| format!("{}: {}", warning.path, warning.message))
+                .collect::<Vec<_>>()
+                .join("\n")
+        };
+        assert!(warned("[switch]\nbuffer = \"100kB\"").contains("switch.buffer: headroom and reserves of leaf0 take "));
+        let text = warned("[ecn]\nkmin = \"5MB\"\nkmax = \"6MB\"");
+        assert!(
+            text.contains("ecn.kmin: a port of leaf0 marks from 5MB on, but a single sender is paused at "),
+            "{text}"
+        );
+        assert!(text.ends_with("PFC acts before ECN (scheme B)") && !text.contains("scheme A"), "{text}");
+        let text = warned("[packets]\nint_records = 2");
+        assert!(text.contains("room for 2 INT records, the longest path has 3 switches (scheme A)"), "{text}");
+        assert!(warned("[rdma]\nacks_ignore_pause = true").contains("can overflow the headroom"));
+        let load = "[[workload]]\npoisson = { load = 1.5, sizes = \"500B\", duration = \"1us\" }";
+        assert!(warned(load).contains("workload[2].poisson.load: offers 1.5"), "{}", warned(load));
+    }
+}

@@ -1,0 +1,172 @@
+//! A scenario as a tree of plain values, each with the place it was written at.
+//!
+//! TOML text, command-line overrides and a Python dictionary all become such a tree; named parameter sets are laid over
+//! it; then it is read into types. An error anywhere is brought back to its place by its path.
+
+mod overrides;
+pub(crate) mod path;
+mod toml_text;
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::diagnostic::{Diagnostic, Place};
+
+/// A text that values were read from.
+#[derive(Debug, Clone)]
+struct Source {
+    name: String,
+    text: String,
+}
+
+/// Where a value stands: the source, and the bytes of its key and of itself.
+#[derive(Debug, Clone)]
+struct Site {
+    source: usize,
+    key: Range<usize>,
+    value: Range<usize>,
+}
+
+/// Values by name, with the places of those that were written down.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tree {
+    /// The values.
+    pub(crate) root: Map<String, Value>,
+    sources: Vec<Source>,
+    sites: HashMap<String, Site>,
+}
+
+impl Tree {
+    /// A tree that was not written as text.
+    pub(crate) fn of_value(root: Map<String, Value>) -> Self {
+        Self { root, ..Self::default() }
+    }
+
+    /// The diagnostic with the place of its parameter, or of the nearest thing around it that was written down.
+    pub(crate) fn locate(&self, mut diagnostic: Diagnostic) -> Diagnostic {
+        if diagnostic.place.is_some() {
+            return diagnostic;
+        }
+        // Where a name is wrong, the name is meant: a key (`fabric.satr`) or a text (`window = "rat"`).
+        let names_itself = diagnostic.message.starts_with("unknown ");
+        if names_itself && let Some(wrong) = diagnostic.message.split('`').nth(1) {
+            let at = path::join(&diagnostic.path, wrong);
+            diagnostic.place = self.sites.get(&at).map(|site| Box::new(self.place(site, true)));
+        }
+        let mut path = Some(diagnostic.path.clone()).filter(|_| diagnostic.place.is_none());
+        while let Some(at) = path {
+            if let Some(site) = self.sites.get(&at) {
+                // Something that was not written down itself is missing from the table that is named.
+                let key = at != diagnostic.path || diagnostic.message.starts_with("unknown field");
+                diagnostic.place = Some(Box::new(self.place(site, key)));
+                break;
+            }
+            path = path::parent(&at);
+        }
+        if diagnostic.place.is_none()
+            && let Some(source) = self.sources.first()
+        {
+            diagnostic.place = Some(Box::new(Place::of(&source.name, &source.text, 0..0)));
+        }
+        diagnostic
+    }
+
+    fn place(&self, site: &Site, key: bool) -> Place {
+        let source = &self.sources[site.source];
+        Place::of(&source.name, &source.text, if key { site.key.clone() } else { site.value.clone() })
+    }
+
+    /// Reads the whole tree into a type.
+    pub(crate) fn typed<T: DeserializeOwned>(&self) -> Result<T, Diagnostic> {
+        typed(&Value::Object(self.root.clone()), "").map_err(|diagnostic| self.locate(diagnostic))
+    }
+}
+
+/// Reads a value that stands at `path` into a type; the error has the full path of what is wrong.
+pub(crate) fn typed<T: DeserializeOwned>(value: &Value, path: &str) -> Result<T, Diagnostic> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let mut at = path.to_owned();
+        for segment in error.path() {
+            use serde_path_to_error::Segment;
+            at = match segment {
+                Segment::Seq { index } => path::index(&at, *index),
+                Segment::Map { key } => path::join(&at, key),
+                Segment::Enum { variant } => path::join(&at, variant),
+                Segment::Unknown => at,
+            };
+        }
+        explain(at, &error.inner().to_string())
+    })
+}
+
+/// A diagnostic from what the typed reader says: names are taken out of its message, so that the nearest can be found.
+fn explain(path: String, message: &str) -> Diagnostic {
+    let quoted = |text: &str| text.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    if let Some((what, expected)) = message.split_once(", expected ")
+        && (message.starts_with("unknown field") || message.starts_with("unknown variant"))
+    {
+        let names = quoted(expected);
+        let wrong = quoted(what).into_iter().next().unwrap_or_default();
+        let what = what.replace("unknown variant", "unknown name");
+        return Diagnostic::new(path, what).names(&wrong, names.iter().map(String::as_str));
+    }
+    if let Some((what, _)) = message.split_once(", there are no fields") {
+        return Diagnostic::new(path, what).allowed("nothing here");
+    }
+    if message.contains("expected map with a single key") {
+        return Diagnostic::new(path, "exactly one of the alternatives must be given here");
+    }
+    let kinds = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
+    if let Some((found, expected)) = kinds.and_then(|rest| rest.split_once(", expected ")) {
+        return Diagnostic::new(path, format!("{} where {} is expected", plain_value(found), plain_kind(expected)));
+    }
+    Diagnostic::new(path, message)
+}
+
+/// The typed reader's word for a value, as a user knows it.
+fn plain_value(found: &str) -> &str {
+    match found {
+        "map" => "a table",
+        "sequence" => "a list",
+        "null" | "unit value" => "nothing",
+        other => ["integer ", "floating point ", "string ", "boolean "]
+            .iter()
+            .find_map(|kind| other.strip_prefix(kind))
+            .unwrap_or(other),
+    }
+}
+
+/// The typed reader's word for what it wants, as a user knows it.
+fn plain_kind(expected: &str) -> &str {
+    match expected {
+        "a string" => "text",
+        "a boolean" => "true or false",
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number of 0 or more",
+        "f32" | "f64" => "a number",
+        "a sequence" => "a list",
+        "a map" => "a table",
+        other => match other.strip_prefix("struct ") {
+            Some(_) => "a table",
+            None => other,
+        },
+    }
+}
+
+/// Fills in the keys of `table` that it lacks.
+pub(crate) fn fill(table: &mut Map<String, Value>, defaults: &Map<String, Value>) {
+    for (key, value) in defaults {
+        table.entry(key.clone()).or_insert_with(|| value.clone());
+    }
+}
+
+/// `table` with the keys of `over` put in their place.
+pub(crate) fn overlaid(table: &Map<String, Value>, over: &Map<String, Value>) -> Map<String, Value> {
+    let mut merged = table.clone();
+    for (key, value) in over {
+        merged.insert(key.clone(), value.clone());
+    }
+    merged
+}

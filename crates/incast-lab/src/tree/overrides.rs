@@ -1,0 +1,141 @@
+//! `--set path=value`: values that replace those of the scenario's text.
+
+use serde_json::{Map, Value};
+
+use super::path::{self, Step};
+use super::{Site, Source, Tree};
+use crate::diagnostic::{Diagnostic, Place};
+
+impl Tree {
+    /// Applies one override; tables on the way are made, lists must be long enough.
+    pub(crate) fn set(&mut self, text: &str) -> Result<(), Diagnostic> {
+        let fail = |message: String, range: std::ops::Range<usize>| {
+            let mut diagnostic = Diagnostic::new("", message);
+            diagnostic.place = Some(Box::new(Place::of("--set", text, range)));
+            diagnostic
+        };
+        let Some(at) = text.find('=') else {
+            return Err(fail(format!("`{text}` is not an override; write path=value"), 0..text.len()));
+        };
+        let steps = path::parse(&text[..at]).map_err(|why| fail(format!("not a path: {why}"), 0..at))?;
+        if steps.is_empty() {
+            return Err(fail("an override must name a parameter".into(), 0..text.len()));
+        }
+        let (value, places) = self.value_of(text, at + 1, &path::print(&steps));
+        if let Err(why) = put(&mut self.root, &steps, value) {
+            return Err(fail(why, 0..at));
+        }
+        let replaced = path::print(&steps);
+        self.sites.retain(|path, _| !within(path, &replaced));
+        let source = self.sources.len();
+        self.sources.push(Source { name: "--set".into(), text: text.into() });
+        self.sites.insert(replaced, Site { source, key: 0..at, value: at + 1..text.len() });
+        for (path, site) in places {
+            self.sites.insert(path, Site { source, ..site });
+        }
+        Ok(())
+    }
+
+    /// The value behind `=`: TOML where it is, text as it stands otherwise; with the places of what is inside it.
+    fn value_of(&self, text: &str, from: usize, path: &str) -> (Value, Vec<(String, Site)>) {
+        // Read as one TOML line `x=value`, padded so that places within it are places within `text`.
+        let line = format!("{:>from$}{}", "x=", &text[from..]);
+        let mut scratch = Self::default();
+        match scratch.read_source("--set", &line, "") {
+            Ok(mut table) if table.len() == 1 && from >= 2 => {
+                let places = scratch.sites.into_iter().filter(|(inner, _)| inner != "x");
+                let places = places.map(|(inner, site)| (format!("{path}{}", &inner[1..]), site)).collect();
+                (table.remove("x").unwrap_or(Value::Null), places)
+            }
+            _ => (Value::String(text[from..].trim().to_owned()), Vec::new()),
+        }
+    }
+}
+
+/// Whether `path` is `root` or something inside it.
+fn within(path: &str, root: &str) -> bool {
+    path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
+fn put(root: &mut Map<String, Value>, steps: &[Step], value: Value) -> Result<(), String> {
+    let Some((Step::Key(first), rest)) = steps.split_first() else {
+        return Err("a path begins with a name".into());
+    };
+    let mut here = root.entry(first.clone()).or_insert_with(|| Value::Object(Map::new()));
+    for (depth, step) in rest.iter().enumerate() {
+        let so_far = path::print(&steps[..=depth]);
+        here = match step {
+            Step::Key(key) => {
+                // A name such as `control = "hpcc"` stands for a table of defaults.
+                if let Value::String(name) = here {
+                    *here = Value::Object(Map::from_iter([(std::mem::take(name), Value::Object(Map::new()))]));
+                }
+                let Value::Object(table) = here else {
+                    return Err(format!("`{so_far}` is not a table"));
+                };
+                table.entry(key.clone()).or_insert_with(|| Value::Object(Map::new()))
+            }
+            Step::Index(at) => {
+                let Value::Array(list) = here else {
+                    return Err(format!("`{so_far}` is not a list"));
+                };
+                let len = list.len();
+                list.get_mut(*at).ok_or_else(|| format!("`{so_far}` has {len} entries, numbered from 0"))?
+            }
+        };
+    }
+    *here = value;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree() -> Tree {
+        let text = "seed = 1\n[[workload]]\npoisson.load = 0.3\n[scheme.HPCC]\ncontrol = \"hpcc\"\n";
+        Tree::of_toml("s.toml", text).unwrap()
+    }
+
+    #[test]
+    fn values_are_toml_or_text() {
+        let mut tree = tree();
+        for set in
+            ["seed=7", "workload[0].poisson.load=0.5", "switch.buffer=4MB", "switch.lossless=[3, 4]", "title = a b"]
+        {
+            tree.set(set).unwrap();
+        }
+        tree.set("scheme.HPCC.control.hpcc.eta=0.99").unwrap();
+        let root = Value::Object(tree.root.clone());
+        assert_eq!(root["seed"], 7);
+        assert_eq!(root["workload"][0]["poisson"]["load"], 0.5);
+        assert_eq!(root["switch"]["buffer"], "4MB");
+        assert_eq!(root["switch"]["lossless"][1], 4);
+        assert_eq!(root["title"], "a b");
+        assert_eq!(root["scheme"]["HPCC"]["control"]["hpcc"]["eta"], 0.99);
+        let place = |path: &str| tree.locate(Diagnostic::new(path, "x")).place.unwrap();
+        assert_eq!(
+            (place("seed").file.as_str(), place("seed").column, place("seed").text.as_str()),
+            ("--set", 6, "seed=7")
+        );
+        assert_eq!((place("switch.lossless[1]").column, place("switch.lossless[1]").width), (21, 1));
+        assert_eq!(place("workload[0].poisson.load").file, "--set");
+    }
+
+    #[test]
+    fn bad_overrides_say_why() {
+        let mut tree = tree();
+        for (set, why) in [
+            ("seed", "write path=value"),
+            ("=1", "must name a parameter"),
+            ("a..b=1", "not a path"),
+            ("workload[4].poisson.load=1", "has 1 entries"),
+            ("seed.x=1", "`seed` is not a table"),
+            ("seed[0]=1", "`seed` is not a list"),
+        ] {
+            let error = tree.set(set).unwrap_err();
+            assert!(error.message.contains(why), "{set}: {error}");
+            assert_eq!(error.place.unwrap().file, "--set");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! TOML text into a tree that knows its lines.
+
+use serde_json::{Map, Number, Value};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::{Site, Source, Tree, path};
+use crate::diagnostic::{Diagnostic, Place};
+
+impl Tree {
+    /// Reads a scenario's text; `name` is how messages call it.
+    pub(crate) fn of_toml(name: &str, text: &str) -> Result<Self, Diagnostic> {
+        let mut tree = Self::default();
+        tree.root = tree.read_source(name, text, "")?;
+        Ok(tree)
+    }
+
+    /// Reads one more text whose keys stand under `path`, and keeps the places of its values.
+    pub(super) fn read_source(&mut self, name: &str, text: &str, path: &str) -> Result<Map<String, Value>, Diagnostic> {
+        let table = DeTable::parse(text).map_err(|error| {
+            let range = error.span().unwrap_or(text.len()..text.len());
+            let mut diagnostic = Diagnostic::new("", format!("not valid TOML: {}", error.message().trim()));
+            diagnostic.place = Some(Box::new(Place::of(name, text, range)));
+            diagnostic
+        })?;
+        self.sources.push(Source { name: name.to_owned(), text: text.to_owned() });
+        self.table(table.get_ref(), path).map_err(|diagnostic| self.locate(diagnostic))
+    }
+
+    fn table(&mut self, table: &DeTable<'_>, path: &str) -> Result<Map<String, Value>, Diagnostic> {
+        let mut map = Map::new();
+        for (key, value) in table {
+            let path = path::join(path, key.get_ref());
+            let site = Site { source: self.sources.len() - 1, key: key.span(), value: value.span() };
+            self.sites.insert(path.clone(), site);
+            map.insert(key.get_ref().to_string(), self.value(value, &path)?);
+        }
+        Ok(map)
+    }
+
+    fn value(&mut self, value: &Spanned<DeValue<'_>>, path: &str) -> Result<Value, Diagnostic> {
+        Ok(match value.get_ref() {
+            DeValue::String(text) => Value::String(text.to_string()),
+            DeValue::Boolean(flag) => Value::Bool(*flag),
+            DeValue::Integer(number) => {
+                let text = number.as_str().replace('_', "");
+                let parsed = i64::from_str_radix(&text, number.radix());
+                Value::Number(
+                    parsed.map_err(|_| Diagnostic::new(path, format!("`{text}` is too large a number")))?.into(),
+                )
+            }
+            DeValue::Float(number) => {
+                let parsed = number.as_str().replace('_', "").parse().ok().and_then(Number::from_f64);
+                let bad = || Diagnostic::new(path, format!("`{}` is not a finite number", number.as_str()));
+                Value::Number(parsed.ok_or_else(bad)?)
+            }
+            DeValue::Datetime(date) => {
+                return Err(Diagnostic::new(path, format!("`{date}` is a date; a scenario has none")));
+            }
+            DeValue::Array(items) => {
+                let mut list = Vec::with_capacity(items.len());
+                for (index, item) in items.iter().enumerate() {
+                    let path = path::index(path, index);
+                    let site = Site { source: self.sources.len() - 1, key: item.span(), value: item.span() };
+                    self.sites.insert(path.clone(), site);
+                    list.push(self.value(item, &path)?);
+                }
+                Value::Array(list)
+            }
+            DeValue::Table(table) => Value::Object(self.table(table, path)?),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_keep_their_places() {
+        let text = "seed = 7\n[[workload]]\npoisson = { load = 0.3 }\n[scheme.\"a.b\"]\ncontrol = \"hpcc\"\n";
+        let tree = Tree::of_toml("s.toml", text).unwrap();
+        assert_eq!(tree.root["seed"], 7);
+        let place = |path: &str| {
+            let place = tree.locate(Diagnostic::new(path, "x")).place.unwrap();
+            (place.line, place.column, place.width)
+        };
+        assert_eq!(place("seed"), (1, 8, 1));
+        assert_eq!(place("workload[0].poisson.load"), (3, 20, 3));
+        assert_eq!(place("workload[0].poisson.nothing"), (3, 1, 7));
+        assert_eq!(place("scheme.\"a.b\".control"), (5, 11, 6));
+        assert_eq!(place("measure.sample_every"), (1, 1, 1));
+    }
+
+    #[test]
+    fn broken_text_is_located() {
+        let error = Tree::of_toml("s.toml", "seed = 1\nfabric = [\n").unwrap_err();
+        assert!(error.message.starts_with("not valid TOML: "), "{error}");
+        assert_eq!(error.place.unwrap().file, "s.toml");
+        let error = Tree::of_toml("s.toml", "a = 1\na = 2\n").unwrap_err();
+        assert_eq!(error.place.unwrap().line, 2, "{}", error.message);
+        let error = Tree::of_toml("s.toml", "a = 1\nb = nan\n").unwrap_err();
+        assert_eq!((error.message.as_str(), error.place.unwrap().line), ("`nan` is not a finite number", 2));
+        assert!(Tree::of_toml("s.toml", "a = 1979-05-27").unwrap_err().message.contains("is a date"));
+        assert!(Tree::of_toml("s.toml", "a = 99999999999999999999").unwrap_err().message.contains("too large"));
+        assert_eq!(Tree::of_toml("s.toml", "a = 0xff").unwrap().root["a"], 255);
+    }
+}

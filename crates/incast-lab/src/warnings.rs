@@ -1,0 +1,117 @@
+//! Parameters that are allowed but do not go together.
+
+use incast_model::fabric::{Fabric, NodeId};
+use incast_model::units::{Bytes, Rate};
+use incast_sim::Params;
+use incast_sim::switch::{Alpha, EcnParams, Headroom, PfcMode};
+
+use crate::scenario::{Prepared, PreparedScheme};
+use crate::show::Warning;
+
+/// What is doubtful about a scheme whose longest path has `links` links.
+pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: u64) -> Vec<Warning> {
+    let (fabric, params) = (&*prepared.fabric, &scheme.setup.params);
+    let mut found = Vec::new();
+    let mut warn = |field: &str, message: String| {
+        found.push(Warning { path: field.into(), message: format!("{message} (scheme {})", scheme.name) });
+    };
+    let needs_int = scheme.setup.controls.iter().any(|one| one.control.needs_int());
+    let records = u64::from(params.packets.int_records);
+    if needs_int && links.saturating_sub(1) > records {
+        let message =
+            format!("packets have room for {records} INT records, the longest path has {} switches", links - 1);
+        warn("packets.int_records", message);
+    }
+    if params.switch.pfc && !params.switch.lossless.is_empty() {
+        let int = if needs_int { params.packets.int_header() } else { 0 };
+        let packet = params.packets.payload.0 + params.packets.data_header.0 + int;
+        for switch in fabric.switches() {
+            let set_aside = set_aside(fabric, switch, params, packet);
+            if set_aside >= params.switch.buffer.0 {
+                let name = &fabric.node(switch).name;
+                let message = format!(
+                    "headroom and reserves of {name} take {}, its buffer has {}: nothing is left to share",
+                    Bytes(set_aside),
+                    params.switch.buffer
+                );
+                warn("switch.buffer", message);
+                break;
+            }
+            let reacts =
+                scheme.setup.controls.iter().any(|one| !one.control.needs_int() && one.control.name() != "unlimited");
+            if reacts
+                && params.ecn.enabled
+                && let Some((kmin, xoff)) = ecn_above_pfc(fabric, switch, params, set_aside)
+            {
+                let name = &fabric.node(switch).name;
+                let message = format!(
+                    "a port of {name} marks from {} on, but a single sender is paused at {}: PFC acts before ECN",
+                    Bytes(kmin),
+                    Bytes(xoff)
+                );
+                warn("ecn.kmin", message);
+                break;
+            }
+        }
+    }
+    if params.rdma.acks_ignore_pause {
+        warn("rdma.acks_ignore_pause", "ACKs sent into a paused priority can overflow the headroom".into());
+    }
+    if params.packets.payload.0 < 64 {
+        warn("packets.payload", format!("packets of {} are far smaller than any network's", params.packets.payload));
+    }
+    found
+}
+
+fn host_rate(fabric: &Fabric) -> Rate {
+    fabric.ports_of(fabric.hosts()[0]).next().map_or(Rate(1), |port| fabric.rate(port))
+}
+
+/// Buffer of a switch that is set aside: headroom and reserve of every port and lossless priority.
+fn set_aside(fabric: &Fabric, switch: NodeId, params: &Params, packet: u64) -> u64 {
+    let priorities = params.switch.lossless.len() as u64;
+    let of_port = |port| {
+        let (rate, delay) = (fabric.rate(port), fabric.delay(port));
+        // Bytes on the wire at one time: delay in ps times bit/s.
+        let wire = (u128::from(delay.0) * u128::from(rate.0) / 8_000_000_000_000) as u64;
+        let headroom = match params.switch.headroom {
+            Headroom::Computed => 2 * wire + 3 * packet + params.packets.pfc.0,
+            Headroom::ThreeDelays => 3 * wire,
+            Headroom::Bytes(bytes) => bytes.0,
+        };
+        headroom + params.switch.reserve.0
+    };
+    fabric.ports_of(switch).map(|port| of_port(port) * priorities).sum()
+}
+
+/// The lowest marking threshold of a switch and the XOFF threshold of one busy ingress, where ECN comes second.
+fn ecn_above_pfc(fabric: &Fabric, switch: NodeId, params: &Params, set_aside: u64) -> Option<(u64, u64)> {
+    let free = params.switch.buffer.0.saturating_sub(set_aside) as f64;
+    let base = host_rate(fabric).0 as f64;
+    fabric
+        .ports_of(switch)
+        .map(|port| {
+            let rate = fabric.rate(port);
+            let xoff = match &params.switch.pfc_mode {
+                PfcMode::Static { xoff } => xoff.0,
+                PfcMode::Dynamic { alpha } => {
+                    let alpha = match alpha {
+                        Alpha::Value(alpha) => *alpha,
+                        Alpha::ByRate => (2f64.powf((rate.0 as f64 / base).log2().floor()) / 8.0).clamp(0.0, 1.0),
+                    };
+                    // A lone ingress takes alpha times what it leaves free.
+                    (alpha / (1.0 + alpha) * free) as u64
+                }
+            };
+            (kmin(&params.ecn, rate), xoff)
+        })
+        .find(|(kmin, xoff)| kmin > xoff)
+}
+
+/// The marking threshold of ports of a rate.
+fn kmin(ecn: &EcnParams, rate: Rate) -> u64 {
+    match ecn.by_rate.iter().find(|one| one.rate == rate) {
+        Some(one) => one.kmin.0,
+        None => (u128::from(ecn.kmin.0) * u128::from(rate.0) / u128::from(ecn.per_rate.0.max(1))) as u64,
+    }
+}

@@ -1,0 +1,135 @@
+//! One named benchmark: builds it, runs it, and prints what it did as one line of JSON.
+//!
+//! `make bench` runs each of them in a process of its own (benches/run.py), to account for CPU time and peak memory.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use incast_model::fabric::generators::{FatTree, HpccFatTree, LeafSpine, Star};
+use incast_model::fabric::{Fabric, FabricSpec};
+use incast_model::units::Time;
+use incast_model::workload::{Incast, LoadOf, Poisson, SizeSpec, WorkloadSpec, generate};
+use incast_sim::congestion::{Control, WindowMode};
+use incast_sim::{ControlSetup, Params, Setup, Simulation};
+
+/// Name, what it is.
+const BENCHES: &[(&str, &str)] = &[
+    ("star17-dcqcn", "17 hosts, 16-to-1 of 20 MB, DCQCN: one deep queue"),
+    ("star17-hpcc", "17 hosts, 16-to-1 of 20 MB, HPCC: INT on every packet, one short queue"),
+    ("leafspine128-dcqcn+w", "128 hosts, web search 50 %, DCQCN+w"),
+    (
+        "leafspine128-incast",
+        "128 hosts, web search 30 % and 60-to-1 incasts of 500 kB at 10 %, DCQCN: deep queues, PFC",
+    ),
+    ("fattree128-dcqcn+w", "128 hosts (k = 8), web search 30 %, DCQCN+w"),
+    ("fattree128-hpcc", "128 hosts (k = 8), web search 30 %, HPCC"),
+    ("hpcc320-dcqcn+w", "the HPCC evaluation's 320 hosts, web search 30 %, DCQCN+w: the reference's case"),
+    ("hpcc320-hpcc", "the HPCC evaluation's 320 hosts, web search 30 %, HPCC"),
+    ("hpcc320-hadoop", "the HPCC evaluation's 320 hosts, FB Hadoop 50 %, DCQCN+w: many short flows"),
+    ("fattree1024-dcqcn+w", "1,024 hosts (k = 16), web search 30 %, DCQCN+w"),
+    ("fattree1024-hpcc", "1,024 hosts (k = 16), web search 30 %, HPCC"),
+];
+
+fn poisson(load: f64, sizes: &str, duration: Time) -> WorkloadSpec {
+    let sizes: SizeSpec = sizes.parse().expect("a named distribution");
+    WorkloadSpec {
+        poisson: Some(Poisson { load, load_of: LoadOf::Payload, overhead: None, sizes, duration, hosts: None }),
+        ..WorkloadSpec::default()
+    }
+}
+
+fn incast(fan_in: u32, size: &str, load: Option<f64>, duration: Option<Time>) -> WorkloadSpec {
+    let size: SizeSpec = size.parse().expect("a size");
+    let incast = Incast {
+        fan_in,
+        size,
+        receiver: None,
+        at: load.is_none().then_some(Time::ZERO),
+        every: None,
+        load,
+        duration,
+        hosts: None,
+    };
+    WorkloadSpec { incast: Some(incast), ..WorkloadSpec::default() }
+}
+
+/// Fabric, workload and simulated duration of arrivals scaled by `scale`.
+fn scenario(name: &str, scale: f64) -> Option<(FabricSpec, Vec<WorkloadSpec>)> {
+    let ms = |ms: f64| Time((ms * scale * 1e9) as u64);
+    let bytes = |mb: f64| format!("{}B", (mb * scale * 1e6) as u64);
+    let (family, _) = name.split_once('-')?;
+    Some(match (family, name) {
+        ("star17", _) => (FabricSpec::Star(Star::new(17)), vec![incast(16, &bytes(20.0), None, None)]),
+        (_, "leafspine128-incast") => (
+            FabricSpec::LeafSpine(LeafSpine::new(8, 8, 16)),
+            vec![poisson(0.3, "websearch", ms(2.0)), incast(60, "500kB", Some(0.1), Some(ms(2.0)))],
+        ),
+        ("leafspine128", _) => {
+            (FabricSpec::LeafSpine(LeafSpine::new(8, 8, 16)), vec![poisson(0.5, "websearch", ms(3.0))])
+        }
+        ("fattree128", _) => (FabricSpec::FatTree(FatTree::new(8)), vec![poisson(0.3, "websearch", ms(4.0))]),
+        (_, "hpcc320-hadoop") => {
+            (FabricSpec::HpccFatTree(HpccFatTree::default()), vec![poisson(0.5, "fb_hadoop", ms(1.5))])
+        }
+        ("hpcc320", _) => (FabricSpec::HpccFatTree(HpccFatTree::default()), vec![poisson(0.3, "websearch", ms(2.0))]),
+        ("fattree1024", _) => (FabricSpec::FatTree(FatTree::new(16)), vec![poisson(0.3, "websearch", ms(1.0))]),
+        _ => return None,
+    })
+}
+
+fn control(name: &str) -> ControlSetup {
+    let hpcc = name.ends_with("-hpcc");
+    let control = if hpcc { Control::named("hpcc", "reference") } else { Control::named("dcqcn", "vendor") };
+    let window = match name {
+        "star17-dcqcn" | "leafspine128-incast" => WindowMode::Off,
+        _ => WindowMode::Rate,
+    };
+    ControlSetup { control: control.expect("a named profile"), window }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut args = std::env::args().skip(1);
+    let usage = "usage: bench --list | bench NAME [SCALE]";
+    let name = args.next().ok_or(usage)?;
+    if name == "--list" {
+        for (name, what) in BENCHES {
+            println!("{name}\t{what}");
+        }
+        return Ok(());
+    }
+    let scale: f64 = args.next().map_or(Ok(1.0), |text| text.parse())?;
+    let known = BENCHES.iter().any(|(known, _)| *known == name);
+    let (fabric, workload) =
+        scenario(&name, scale).filter(|_| known).ok_or_else(|| format!("no bench `{name}`; {usage}"))?;
+    let fabric: Arc<Fabric> = Arc::new(fabric.build(Path::new("."))?);
+    let flows = Arc::new(generate(&workload, &fabric, Path::new("."), 1, None)?);
+    let hosts = fabric.hosts().len();
+    let setup = Setup {
+        fabric,
+        control_of_tag: vec![0; flows.tags.len()],
+        flows: flows.clone(),
+        controls: vec![control(&name)],
+        params: Params::default(),
+    };
+    let simulation = Simulation::new(setup)?;
+    let start = Instant::now();
+    let outcome = simulation.run(&mut |_| ControlFlow::Continue(()));
+    println!(
+        "{{\"name\": \"{name}\", \"hosts\": {hosts}, \"flows\": {}, \"bytes\": {}, \"packet_hops\": {}, \"events\": {}, \"marks\": \
+         {}, \"pauses\": {}, \"drops\": {}, \"peak_packets\": {}, \"run_s\": {:.6}, \"end_us\": {:.3}, \"finished\": {}}}",
+        flows.flows.len(),
+        flows.bytes().0,
+        outcome.counts.packet_hops(),
+        outcome.counts.events,
+        outcome.counts.marks,
+        outcome.counts.pauses,
+        outcome.counts.drops,
+        outcome.counts.peak_packets,
+        start.elapsed().as_secs_f64(),
+        outcome.end.seconds() * 1e6,
+        outcome.stop == incast_sim::outcome::Stop::Finished,
+    );
+    Ok(())
+}

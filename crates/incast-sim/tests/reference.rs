@@ -1,0 +1,65 @@
+//! Small cases give the completion times of the HPCC authors' ns-3 (commit 9f4be2a), to the nanosecond.
+
+mod support;
+
+use incast_model::units::{Rate, Time};
+use support::small::{Case, cases};
+use support::{assert_hosts_first, links, ns3_params, run, whole_fcts};
+
+fn check(number: usize) {
+    let case = &cases()[number];
+    for reference in case.reference {
+        let outcome = run(&case.fabric(), &case.flows, reference.scheme, ns3_params());
+        let scheme = reference.scheme.name();
+        assert_eq!(whole_fcts(&outcome), reference.fct, "{}, {scheme}", case.name);
+        let counts = (outcome.counts.marks, outcome.counts.drops, outcome.counts.pauses);
+        assert_eq!(counts, (reference.marks, 0, 0), "{}, {scheme}", case.name);
+        for flow in &outcome.flows {
+            assert_eq!(flow.ideal_reference, Time::ns(case.standalone), "{}", case.name);
+        }
+    }
+}
+
+#[test]
+fn one_flow() {
+    check(0);
+}
+
+#[test]
+fn one_packet() {
+    check(1);
+}
+
+#[test]
+fn two_to_one() {
+    check(2);
+}
+
+#[test]
+fn sixteen_to_one() {
+    check(3);
+}
+
+#[test]
+fn dumbbell() {
+    check(4);
+}
+
+/// Node numbers, and the order of links that port numbers follow from, decide ties and paths.
+#[test]
+fn fabrics_are_numbered_alike() {
+    let at_100g = |ends: Vec<(u32, u32)>| -> Vec<_> {
+        ends.into_iter().map(|(a, b)| (a, b, Rate::gbps(100), Time::us(1))).collect()
+    };
+    let check = |case: &Case, hosts: u32, ends: Vec<(u32, u32)>| {
+        assert_hosts_first(&case.fabric(), hosts);
+        assert_eq!(links(&case.fabric()), at_100g(ends), "{}", case.name);
+    };
+    let star = |hosts: u32| (0..hosts).map(|host| (host, hosts)).collect();
+    let [one, packet, two, sixteen, dumbbell] = cases();
+    check(&one, 2, star(2));
+    check(&packet, 2, star(2));
+    check(&two, 3, star(3));
+    check(&sixteen, 17, star(17));
+    check(&dumbbell, 8, vec![(0, 8), (1, 8), (2, 8), (3, 8), (4, 9), (5, 9), (6, 9), (7, 9), (8, 9)]);
+}

@@ -1,0 +1,56 @@
+//! Web-search traffic on the authors' 320-server tree gives the results of the HPCC authors' ns-3 (commit 9f4be2a): every
+//! completion time to the nanosecond, and its counters.
+
+mod support;
+
+use incast_model::units::{Rate, Time};
+use support::large::Tree;
+use support::statistics::{percentile, size_bins};
+use support::{ns3_params, run, whole_fcts};
+
+/// Data packets of the 1099 flows, counted once per link crossed. ACKs are as many.
+const DATA_PACKET_HOPS: u64 = 11_140_372;
+
+fn check(number: usize, marks: u64) {
+    let (tree, fabric) = (Tree::read(), Tree::fabric(Rate::gbps(100), Rate::gbps(400)));
+    let outcome = run(&fabric, &tree.flows, Tree::SCHEMES[number], ns3_params());
+    let (ours, theirs) = (whole_fcts(&outcome), &tree.fct[number]);
+    let different: Vec<_> = (0..theirs.len()).filter(|&flow| ours[flow] != theirs[flow]).collect();
+    assert!(
+        different.is_empty(),
+        "{} flows differ, the first are {:?}",
+        different.len(),
+        &different[..different.len().min(10)]
+    );
+
+    let counts = &outcome.counts;
+    assert_eq!((counts.data_hops, counts.ack_hops, counts.pfc_hops), (DATA_PACKET_HOPS, DATA_PACKET_HOPS, 0));
+    assert_eq!((counts.marks, counts.drops, counts.pauses), (marks, 0, 0));
+    for (flow, &standalone) in outcome.flows.iter().zip(&tree.standalone) {
+        assert_eq!(flow.ideal_reference, Time::ns(standalone));
+    }
+
+    // Follows from the above; said because it is what the paper's figures show.
+    let sizes: Vec<u64> = tree.flows.iter().map(|flow| flow.size.0).collect();
+    for bin in size_bins(&sizes, 20) {
+        let [ours, theirs] = [&ours, theirs].map(|fct| bin.iter().map(|&flow| fct[flow]).collect::<Vec<_>>());
+        for fraction in [0.5, 0.95, 0.99] {
+            assert_eq!(percentile(&ours, fraction), percentile(&theirs, fraction));
+        }
+    }
+}
+
+#[test]
+fn dcqcn_with_a_window() {
+    check(0, 26);
+}
+
+#[test]
+fn hpcc_with_eta_95() {
+    check(1, 0);
+}
+
+#[test]
+fn hpcc_with_eta_99() {
+    check(2, 0);
+}

@@ -1,0 +1,136 @@
+//! What the tests against the HPCC authors' ns-3 (github.com/alibaba-edu, High-Precision-Congestion-Control, commit
+//! 9f4be2a) share: the profile that reproduces it, the schemes, the cases and the facts.
+//!
+//! Every figure given as that simulator's was printed by an unmodified build of that commit. The tests carry the figures
+//! themselves; nothing else is needed to run them.
+
+#![allow(dead_code, reason = "each test uses its part")]
+
+pub(crate) mod facts;
+pub(crate) mod large;
+pub(crate) mod small;
+pub(crate) mod statistics;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use incast_model::fabric::{Fabric, HostId, NodeId};
+use incast_model::flow::{Flow, FlowSet};
+use incast_model::routing::{EcmpHash, NextHopOrder};
+use incast_model::units::{Bytes, Rate, Time};
+use incast_sim::congestion::{Control, WindowMode};
+use incast_sim::host::{PacketParams, RdmaParams};
+use incast_sim::outcome::{FlowRecord, Stop};
+use incast_sim::switch::{Headroom, SwitchParams};
+use incast_sim::{Arithmetic, ControlSetup, Outcome, Params, Setup, Simulation};
+
+/// The parameters that reproduce that simulator. What is left at its default here has that simulator's value anyway.
+pub(crate) fn ns3_params() -> Params {
+    Params {
+        arithmetic: Arithmetic::Ns3,
+        switch: SwitchParams { headroom: Headroom::ThreeDelays, ..SwitchParams::default() },
+        packets: PacketParams { pfc: Bytes(43), ..PacketParams::default() },
+        rdma: RdmaParams { rto: None, ..RdmaParams::default() },
+        ..exact_params()
+    }
+}
+
+/// The defaults, but with that simulator's ECMP, so that every flow takes the same path.
+pub(crate) fn exact_params() -> Params {
+    Params { hash: EcmpHash::Murmur3, next_hop_order: NextHopOrder::NeighbourDescending, ..Params::default() }
+}
+
+/// A congestion control as that simulator's own runner (`run.py`) sets it up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scheme {
+    /// DCQCN without a window; a paused host goes on sending ACKs.
+    Dcqcn,
+    /// The same, but ACKs obey pauses.
+    DcqcnAcksObey,
+    /// DCQCN with a window of one bandwidth-delay product that shrinks with the rate ("+w").
+    DcqcnWindow,
+    /// HPCC with eta 0.95 and 50 Mb/s of additive increase.
+    Hpcc95,
+    /// HPCC with eta 0.99 and 50 Mb/s of additive increase.
+    Hpcc99,
+}
+
+impl Scheme {
+    /// Its name in tables.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Dcqcn => "dcqcn",
+            Self::DcqcnAcksObey => "dcqcn, ACKs obey pauses",
+            Self::DcqcnWindow => "dcqcn+w",
+            Self::Hpcc95 => "hpcc 0.95",
+            Self::Hpcc99 => "hpcc 0.99",
+        }
+    }
+
+    fn control(self) -> ControlSetup {
+        let (name, profile, window) = match self {
+            Self::Dcqcn | Self::DcqcnAcksObey => ("dcqcn", "vendor", WindowMode::Off),
+            Self::DcqcnWindow => ("dcqcn", "vendor", WindowMode::Rate),
+            Self::Hpcc95 => ("hpcc", "reference", WindowMode::Rate),
+            Self::Hpcc99 => ("hpcc", "key-results", WindowMode::Rate),
+        };
+        ControlSetup { control: Control::named(name, profile).expect("a known profile"), window }
+    }
+}
+
+/// Runs flows under one scheme until all are done.
+pub(crate) fn run(fabric: &Arc<Fabric>, flows: &[Flow], scheme: Scheme, mut params: Params) -> Outcome {
+    params.rdma.acks_ignore_pause = scheme == Scheme::Dcqcn;
+    let tags = vec!["background".into(), "incast".into()];
+    let setup = Setup {
+        fabric: fabric.clone(),
+        flows: Arc::new(FlowSet { flows: flows.to_vec(), tags, paths: Vec::new() }),
+        controls: vec![scheme.control()],
+        control_of_tag: vec![0; 2],
+        params,
+    };
+    let outcome = Simulation::new(setup).expect("a valid setup").run(&mut |_| ControlFlow::Continue(()));
+    assert_eq!(outcome.stop, Stop::Finished);
+    assert_eq!(outcome.ledger.unbalanced().count(), 0);
+    outcome
+}
+
+/// A flow of class 3 as that simulator's traces have them; its destination port tells an incast (200) from the rest (100).
+pub(crate) fn flow(src: u32, dst: u32, size: u64, start_ns: u64, sport: u16, dport: u16) -> Flow {
+    Flow {
+        src: HostId(src),
+        dst: HostId(dst),
+        size: Bytes(size),
+        start: Time::ns(start_ns),
+        priority: 3,
+        tag: u16::from(dport == 200),
+        sport,
+        dport,
+        path: None,
+    }
+}
+
+/// Completion time of a finished flow, in picoseconds.
+pub(crate) fn fct_ps(flow: &FlowRecord) -> u64 {
+    flow.finish.expect("a finished flow").0 - flow.start.0
+}
+
+/// Completion times of finished flows in nanoseconds, none of which may have a fraction.
+pub(crate) fn whole_fcts(outcome: &Outcome) -> Vec<u64> {
+    let whole = |ps: u64| {
+        assert_eq!(ps % 1000, 0, "{ps} ps is no whole number of nanoseconds");
+        ps / 1000
+    };
+    outcome.flows.iter().map(|flow| whole(fct_ps(flow))).collect()
+}
+
+/// The ends, rate and delay of every link, as that simulator's topology files list them.
+pub(crate) fn links(fabric: &Fabric) -> Vec<(u32, u32, Rate, Time)> {
+    let node = |port| fabric.port(port).node.0;
+    fabric.links().iter().map(|link| (node(link.a), node(link.b), link.rate, link.delay)).collect()
+}
+
+/// Hosts are nodes 0 to `hosts` − 1 and switches follow, as in that simulator's topology files.
+pub(crate) fn assert_hosts_first(fabric: &Fabric, hosts: u32) {
+    assert_eq!(fabric.hosts(), (0..hosts).map(NodeId).collect::<Vec<_>>());
+}

@@ -1,0 +1,144 @@
+//! Five small cases, with the completion times that the HPCC authors' ns-3 (commit 9f4be2a) gave for each of four schemes.
+
+use std::sync::Arc;
+
+use incast_model::fabric::Fabric;
+use incast_model::fabric::generators::{Dumbbell, Star};
+use incast_model::flow::Flow;
+use incast_model::units::Rate;
+
+use super::{Scheme, flow};
+
+/// When the first flow starts in all runs of that simulator: 2 s.
+const START: u64 = 2_000_000_000;
+
+/// What that simulator made of one scheme.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reference {
+    /// The scheme.
+    pub(crate) scheme: Scheme,
+    /// Completion time of each flow in nanoseconds, in order of the flow list.
+    pub(crate) fct: &'static [u64],
+    /// Packets marked by ECN.
+    pub(crate) marks: u64,
+}
+
+/// A fabric, its flows, and what that simulator made of them.
+#[derive(Debug)]
+pub(crate) struct Case {
+    /// Its name in tables.
+    pub(crate) name: &'static str,
+    /// The fabric for a given rate of every link.
+    pub(crate) fabric: fn(Rate) -> Arc<Fabric>,
+    /// The flows.
+    pub(crate) flows: Vec<Flow>,
+    /// That simulator's own estimate of each flow's time in an idle fabric, in nanoseconds.
+    pub(crate) standalone: u64,
+    /// Its results.
+    pub(crate) reference: [Reference; 4],
+}
+
+impl Case {
+    /// The fabric as that simulator had it.
+    pub(crate) fn fabric(&self) -> Arc<Fabric> {
+        (self.fabric)(Rate::gbps(100))
+    }
+}
+
+fn star(hosts: u32, rate: Rate) -> Arc<Fabric> {
+    Arc::new(Star { rate, ..Star::new(hosts) }.build().expect("a valid star"))
+}
+
+fn dumbbell(rate: Rate) -> Arc<Fabric> {
+    Arc::new(
+        Dumbbell { host_rate: rate, bottleneck_rate: rate, ..Dumbbell::new(4, 4) }.build().expect("a valid dumbbell"),
+    )
+}
+
+const fn gave(scheme: Scheme, fct: &'static [u64], marks: u64) -> Reference {
+    Reference { scheme, fct, marks }
+}
+
+/// All of them.
+pub(crate) fn cases() -> [Case; 5] {
+    let incast = |senders: u32, size| (0..senders).map(|src| flow(src, senders, size, START, 10_000, 100)).collect();
+    // That simulator's starts are rounded down from binary fractions of a second: the third is 1 ns early.
+    let steps = [0, 100_000, 199_999, 300_000];
+    [
+        Case {
+            name: "one flow of 1 MB",
+            fabric: |rate| star(2, rate),
+            flows: incast(1, 1_000_000),
+            standalone: 88_000,
+            reference: [
+                gave(Scheme::Dcqcn, &[87_091], 0),
+                gave(Scheme::DcqcnWindow, &[87_091], 0),
+                gave(Scheme::Hpcc95, &[95_726], 0),
+                gave(Scheme::Hpcc99, &[92_057], 0),
+            ],
+        },
+        Case {
+            name: "one packet of 1 kB",
+            fabric: |rate| star(2, rate),
+            flows: incast(1, 1000),
+            standalone: 4243,
+            reference: [
+                gave(Scheme::Dcqcn, &[4174], 0),
+                gave(Scheme::DcqcnWindow, &[4174], 0),
+                gave(Scheme::Hpcc95, &[4188], 0),
+                gave(Scheme::Hpcc99, &[4188], 0),
+            ],
+        },
+        Case {
+            name: "2 to 1, 10 MB each",
+            fabric: |rate| star(3, rate),
+            flows: incast(2, 10_000_000),
+            standalone: 842_560,
+            reference: [
+                gave(Scheme::Dcqcn, &[2_120_716, 2_180_079], 166),
+                gave(Scheme::DcqcnWindow, &[1_664_008, 1_664_091], 0),
+                gave(Scheme::Hpcc95, &[1_842_893, 1_594_745], 0),
+                gave(Scheme::Hpcc99, &[1_763_742, 1_774_327], 0),
+            ],
+        },
+        Case {
+            name: "16 to 1, 500 kB each",
+            fabric: |rate| star(17, rate),
+            flows: incast(16, 500_000),
+            standalone: 46_080,
+            reference: SIXTEEN_TO_ONE,
+        },
+        Case {
+            name: "dumbbell, 4 of 5 MB, 100 us apart",
+            fabric: dumbbell,
+            flows: (0..4).map(|i| flow(i, i + 4, 5_000_000, START + steps[i as usize], 10_000, 100)).collect(),
+            standalone: 425_440,
+            reference: [
+                gave(Scheme::Dcqcn, &[1_634_965, 2_012_358, 1_803_774, 2_269_163], 265),
+                gave(Scheme::DcqcnWindow, &[1_228_270, 1_428_896, 1_433_145, 1_366_178], 0),
+                gave(Scheme::Hpcc95, &[1_687_325, 1_773_562, 1_336_311, 1_154_581], 0),
+                gave(Scheme::Hpcc99, &[1_555_463, 1_715_818, 1_500_979, 1_137_219], 0),
+            ],
+        },
+    ]
+}
+
+#[rustfmt::skip]
+const SIXTEEN_TO_ONE: [Reference; 4] = [
+    gave(Scheme::Dcqcn, &[
+        852_924, 861_722, 783_702, 820_969, 744_194, 743_779, 793_745, 852_011,
+        742_119, 741_621, 823_791, 860_311, 850_600, 850_434, 853_256, 785_030,
+    ], 3946),
+    gave(Scheme::DcqcnWindow, &[
+        668_091, 636_717, 658_546, 634_227, 367_797, 569_819, 550_397, 656_803,
+        577_455, 564_175, 667_012, 367_963, 570_400, 570_566, 552_472, 368_046,
+    ], 34),
+    gave(Scheme::Hpcc95, &[
+        647_870, 606_871, 708_550, 681_116, 689_978, 741_410, 721_009, 642_997,
+        662_956, 565_574, 663_829, 750_539, 741_062, 745_389, 703_191, 731_163,
+    ], 17),
+    gave(Scheme::Hpcc99, &[
+        732_666, 695_114, 622_637, 698_538, 730_514, 705_982, 692_986, 660_028,
+        723_389, 715_145, 686_994, 710_877, 690_609, 687_864, 694_022, 722_954,
+    ], 17),
+];
