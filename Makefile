@@ -9,7 +9,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 	$(shell find crates -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -path '*/src/*' -o -path '*/data/*' \) 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lint format clean build
+.PHONY: help demo test bench lint format schema build clean
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -36,6 +36,9 @@ format: $(VENV)/.dev ## Format Rust and Python
 	cargo fmt --all
 	$(BIN)/ruff check --fix --quiet python tests tools
 	$(BIN)/ruff format python tests tools
+
+schema: $(VENV)/.dev $(VENV)/.built ## Write python/incast/schema.py anew from the Rust types
+	$(BIN)/python tools/schema_py.py
 
 build: $(VENV)/.built ## Build incast into .venv and stop there
 

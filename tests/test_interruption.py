@@ -55,6 +55,7 @@ def test_kill_9(start: Start, command: Command, tmp_path: Path) -> None:
     done = command("run", "scenario.toml", "-o", "out", "--quiet")
     assert done.returncode == 0, done.stderr
     assert command("results", "out").returncode == 0
+    assert {name.partition("/")[0] for name in left_behind(tmp_path)} == {"out"}, "the next run cleans up"
 
 
 def wait_for_run(process: subprocess.Popen[str]) -> None:

@@ -54,7 +54,7 @@ def generated() -> dict[str, Any]:
 
 def test_schema_py_is_current() -> None:
     text = schema_py.TARGET.read_text(encoding="utf-8")
-    assert schema_py.generate(json.loads(_core.schema())) == text, "run: .venv/bin/python tools/schema_py.py"
+    assert schema_py.generate(json.loads(_core.schema())) == text, "run: make schema"
 
 
 def test_sample() -> None:

@@ -1,6 +1,6 @@
 """Write `python/incast/schema.py` from the JSON schema of scenario files.
 
-    python tools/schema_py.py
+    make schema
 
 The schema comes from the Rust types, so a parameter is described once, there. A test checks that the file is current.
 """

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, Literal, final
 
+__all__ = ["Fault", "Folder", "Scenario", "Table", "__version__", "catalogue", "import_ns3", "schema"]
 __version__: str
 
 class Fault(Exception):
