@@ -85,6 +85,12 @@ impl PacketParams {
         }
     }
 
+    /// Wire bytes of a data packet with these [`flag`] bits.
+    #[inline]
+    pub(crate) const fn data_size(&self, payload: u64, flags: u8) -> u64 {
+        self.data_header.0 + payload + self.telemetry(flags)
+    }
+
     /// Bytes that telemetry adds to data packets and to ACKs.
     pub const fn telemetry_bytes(&self, telemetry: Telemetry) -> u64 {
         match telemetry {

@@ -1,8 +1,8 @@
 //! What the tests against the HPCC authors' ns-3 (github.com/alibaba-edu, High-Precision-Congestion-Control, commit
 //! 9f4be2a) share: the profile that reproduces it, the schemes, the cases and the facts.
 //!
-//! Every figure given as that simulator's was printed by an unmodified build of that commit. The tests carry the figures
-//! themselves; nothing else is needed to run them.
+//! Every figure given as that simulator's was printed by a build of that commit, to which only counters were added. The
+//! tests carry the figures themselves; nothing else is needed to run them.
 
 #![allow(dead_code, reason = "each test uses its part")]
 
@@ -10,6 +10,7 @@ pub(crate) mod facts;
 pub(crate) mod large;
 pub(crate) mod small;
 pub(crate) mod statistics;
+pub(crate) mod study;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::host::{PacketParams, RdmaParams};
 use incast_sim::outcome::{FlowRecord, Stop};
-use incast_sim::switch::{Headroom, SwitchParams};
+use incast_sim::switch::{EcnParams, Headroom, SwitchParams};
 use incast_sim::{Arithmetic, ControlSetup, Outcome, Params, Setup, Simulation};
 
 /// The parameters that reproduce that simulator. What is left at its default here has that simulator's value anyway.
@@ -53,6 +54,16 @@ pub(crate) enum Scheme {
     Hpcc95,
     /// HPCC with eta 0.99 and 50 Mb/s of additive increase.
     Hpcc99,
+    /// HPCC-PINT with eta 0.95, base 1.05 and 50 Mb/s of additive increase.
+    Pint95,
+    /// The same with eta 0.99.
+    Pint99,
+    /// TIMELY without a window; a paused host goes on sending ACKs.
+    Timely,
+    /// TIMELY with a window of one bandwidth-delay product that shrinks with the rate ("+w").
+    TimelyWindow,
+    /// DCTCP; switches mark by a step at 300 kB per 100 Gb/s.
+    Dctcp,
 }
 
 impl Scheme {
@@ -60,10 +71,15 @@ impl Scheme {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Dcqcn => "dcqcn",
-            Self::DcqcnAcksObey => "dcqcn, ACKs obey pauses",
+            Self::DcqcnAcksObey => "dcqcn-ack",
             Self::DcqcnWindow => "dcqcn+w",
             Self::Hpcc95 => "hpcc 0.95",
             Self::Hpcc99 => "hpcc 0.99",
+            Self::Pint95 => "pint 0.95",
+            Self::Pint99 => "pint 0.99",
+            Self::Timely => "timely",
+            Self::TimelyWindow => "timely+w",
+            Self::Dctcp => "dctcp",
         }
     }
 
@@ -73,6 +89,11 @@ impl Scheme {
             Self::DcqcnWindow => ("dcqcn", "vendor", WindowMode::Rate),
             Self::Hpcc95 => ("hpcc", "reference", WindowMode::Rate),
             Self::Hpcc99 => ("hpcc", "key-results", WindowMode::Rate),
+            Self::Pint95 => ("hpcc_pint", "reference", WindowMode::Rate),
+            Self::Pint99 => ("hpcc_pint", "key-results", WindowMode::Rate),
+            Self::Timely => ("timely", "reference", WindowMode::Off),
+            Self::TimelyWindow => ("timely", "reference", WindowMode::Rate),
+            Self::Dctcp => ("dctcp", "reference", WindowMode::Rate),
         };
         ControlSetup { control: Control::named(name, profile).expect("a known profile"), window }
     }
@@ -80,7 +101,10 @@ impl Scheme {
 
 /// Runs flows under one scheme until all are done.
 pub(crate) fn run(fabric: &Arc<Fabric>, flows: &[Flow], scheme: Scheme, mut params: Params) -> Outcome {
-    params.rdma.acks_ignore_pause = scheme == Scheme::Dcqcn;
+    params.rdma.acks_ignore_pause = matches!(scheme, Scheme::Dcqcn | Scheme::Timely | Scheme::TimelyWindow);
+    if scheme == Scheme::Dctcp {
+        params.ecn = EcnParams { kmin: Bytes(300_000), kmax: Bytes(300_000), pmax: 1.0, ..params.ecn };
+    }
     let tags = vec!["background".into(), "incast".into()];
     let setup = Setup {
         fabric: fabric.clone(),
@@ -95,7 +119,7 @@ pub(crate) fn run(fabric: &Arc<Fabric>, flows: &[Flow], scheme: Scheme, mut para
     outcome
 }
 
-/// A flow of class 3 as that simulator's traces have them; its destination port tells an incast (200) from the rest (100).
+/// A flow of class 3 as that simulator's traces have them; its destination port tells an incast (200) from the rest.
 pub(crate) fn flow(src: u32, dst: u32, size: u64, start_ns: u64, sport: u16, dport: u16) -> Flow {
     Flow {
         src: HostId(src),
