@@ -5,6 +5,7 @@
 
 pub mod catalogue;
 pub mod diagnostic;
+mod ns3_control;
 pub mod ns3_import;
 pub mod results;
 pub mod scenario;

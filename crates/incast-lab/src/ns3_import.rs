@@ -13,6 +13,7 @@ use incast_model::ns3::{CcMode, Notice, Ns3Config, Severity, read_config};
 use incast_model::units::{Bytes, Rate, Time};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::ns3_control::{self, ImportedControl};
 use crate::scenario::Loaded;
 
 /// A scenario made from files of another simulator.
@@ -82,22 +83,14 @@ fn check(config: &Ns3Config, fabric: &Fabric) -> Result<Vec<Notice>, Diagnostics
     fail(config.global_t != Some(false), "GLOBAL_T", "only one base RTT for all pairs is supported; allowed: 1");
     fail(config.rate_bound != Some(false), "RATE_BOUND", "flows without pacing are not supported; allowed: 1");
     let needed = "is not set, and the original has no default that makes sense";
-    match config.cc_mode.unwrap_or(CcMode::Dcqcn) {
-        CcMode::Dcqcn => {
-            fail(config.ewma_gain.is_some_and(|g| g > 0.0), "EWMA_GAIN", needed);
-            fail(config.increase_interval.is_some(), "RP_TIMER", needed);
-            fail(config.rate_ai.is_some(), "RATE_AI", needed);
-            fail(config.rate_hai.is_some(), "RATE_HAI", needed);
-        }
-        CcMode::Hpcc => {
-            fail(config.rate_ai.is_some(), "RATE_AI", needed);
-            let multi = u64::from(config.int_multiplier.unwrap_or(1));
-            let nic = host_rate(fabric);
-            let expected = (nic.0 / 25_000_000_000).max(1);
-            let what = format!("is {multi}; allowed: {expected}, the hosts' rate over 25 Gb/s");
-            fail(multi == expected, "INT_MULTI", &what);
-        }
-        _ => {}
+    for (key, set) in ns3_control::needed(config) {
+        fail(set, key, needed);
+    }
+    if config.cc_mode == Some(CcMode::Hpcc) {
+        let multi = u64::from(config.int_multiplier.unwrap_or(1));
+        let expected = (host_rate(fabric).0 / 25_000_000_000).max(1);
+        let what = format!("is {multi}; allowed: {expected}, the hosts' rate over 25 Gb/s");
+        fail(multi == expected, "INT_MULTI", &what);
     }
     if config.enable_qcn != Some(false) {
         let rates: BTreeSet<Rate> = fabric.links().iter().map(|link| link.rate).collect();
@@ -132,37 +125,7 @@ fn write_config(text: &mut String, config: &Ns3Config, fabric: &Fabric) {
         (true, false) => "fixed",
         (true, true) => "rate",
     };
-    let min_rate = ("min_rate", text_of(config.min_rate.unwrap_or(Rate::mbps(100))));
-    let ai = ("ai", text_of(config.rate_ai.unwrap_or_default()));
-    let (scheme, control, parameters) = match config.cc_mode.unwrap_or(CcMode::Dcqcn) {
-        CcMode::Hpcc => {
-            let parameters = vec![
-                ("eta", real(config.target_utilisation.unwrap_or(0.95))),
-                ("max_stage", config.max_stage.unwrap_or(5).to_string()),
-                ai,
-                min_rate,
-                ("fast_react", config.fast_react.unwrap_or(true).to_string()),
-                ("sample_feedback", config.sample_feedback.unwrap_or(false).to_string()),
-            ];
-            (if window == "rate" { "HPCC" } else { "HPCC (other window)" }, "hpcc", parameters)
-        }
-        // The others have been refused.
-        _ => {
-            let parameters = vec![
-                ("variant", quoted("vendor")),
-                ("g", real(config.ewma_gain.unwrap_or_default())),
-                ("alpha_interval", text_of(config.alpha_interval.unwrap_or(Time::us(55)))),
-                ("decrease_interval", text_of(config.decrease_interval.unwrap_or(Time::us(4)))),
-                ("increase_interval", text_of(config.increase_interval.unwrap_or_default())),
-                ("fast_recovery", config.fast_recovery_times.unwrap_or(5).to_string()),
-                ai,
-                ("hai", text_of(config.rate_hai.unwrap_or_default())),
-                min_rate,
-                ("clamp_target", config.clamp_target_rate.unwrap_or(false).to_string()),
-            ];
-            (if window == "off" { "DCQCN" } else { "DCQCN+w" }, "dcqcn", parameters)
-        }
-    };
+    let ImportedControl { scheme, control, parameters } = ns3_control::control(config, window);
     let bare = scheme.chars().all(|c| c.is_ascii_alphanumeric());
     let scheme = if bare { scheme.to_owned() } else { quoted(scheme) };
     section(text, &format!("scheme.{scheme}"), &[("window", quoted(window))]);
@@ -213,11 +176,11 @@ fn quoted(text: &str) -> String {
     toml::Value::String(text.into()).to_string()
 }
 
-fn text_of(quantity: impl std::fmt::Display) -> String {
+pub(crate) fn text_of(quantity: impl std::fmt::Display) -> String {
     quoted(&quantity.to_string())
 }
 
-fn real(value: f64) -> String {
+pub(crate) fn real(value: f64) -> String {
     toml::Value::Float(value).to_string()
 }
 
@@ -315,13 +278,28 @@ mod tests {
     }
 
     #[test]
+    fn the_rest_of_the_family() {
+        let scheme = |mode: &str, name: &str| {
+            let text = CONFIG.replace("CC_MODE 1", mode) + "PINT_LOG_BASE 1.05\nDCTCP_RATE_AI 615Mb/s\n";
+            let (folder, imported) = import(Some(&text));
+            let text = imported.unwrap().text;
+            Loaded::from_text("s", &text, &folder.path().join("out"), &[]).unwrap().scenario().scheme[name].clone()
+        };
+        let Control::Timely(timely) = scheme("CC_MODE 7", "TIMELY+w").control else { panic!() };
+        assert_eq!((timely.ai, timely.hai, timely.t_low), (Rate::mbps(20), Rate::mbps(200), Time::us(50)));
+        let Control::Dctcp(dctcp) = scheme("CC_MODE 8", "DCTCP").control else { panic!() };
+        assert_eq!((dctcp.g, dctcp.ai), (0.00390625, Rate::mbps(615)));
+        let Control::HpccPint(pint) = scheme("CC_MODE 10", "HPCC-PINT").control else { panic!() };
+        assert_eq!((pint.log_base, pint.max_stage, pint.ai), (1.05, 5, Rate::mbps(20)));
+    }
+
+    #[test]
     fn what_cannot_be_repeated_is_refused() {
         let why = |from: &str, to: &str| {
             assert!(CONFIG.contains(from));
             import(Some(&CONFIG.replace(from, to))).1.unwrap_err().to_string()
         };
-        let message = why("CC_MODE 1", "CC_MODE 7");
-        assert!(message.contains("config.txt:1: CC_MODE: TIMELY is not supported yet"), "{message}");
+        assert!(why("ENABLE_TRACE 1", "MULTI_RATE 1").contains("MULTI_RATE: only one rate for all hops is supported"));
         assert!(why("CC_MODE 1", "CC_MODE 3").contains("INT_MULTI: is 1; allowed: 4, the hosts' rate over 25 Gb/s"));
         assert!(why("EWMA_GAIN 0.00390625\n", "").contains("config.txt: EWMA_GAIN: is not set"));
         assert!(

@@ -2,7 +2,6 @@
 
 use super::config::Ns3Config;
 use super::error::{Notice, Severity};
-use super::values::CcMode;
 
 impl Ns3Config {
     /// Every setting that is not honoured, by line: errors where results would differ from what the file asks for,
@@ -16,10 +15,6 @@ impl Ns3Config {
                 notices.push(Notice { file: self.file.clone(), line, severity, text: format!("{key}: {text}") });
             }
         };
-        for (mode, name) in [(CcMode::Timely, "TIMELY"), (CcMode::Dctcp, "DCTCP"), (CcMode::HpccPint, "HPCC-PINT")] {
-            let text = format!("{name} is not supported yet; supported: 1 (DCQCN), 3 (HPCC)");
-            note(self.cc_mode == Some(mode), "CC_MODE", Error, &text);
-        }
         let fails = self.link_down.is_some_and(|down| down.after.0 > 0);
         note(fails, "LINK_DOWN", Error, "links that fail are not supported; allowed: 0 0 0");
         let lossy = self.error_rate.is_some_and(|rate| rate > 0.0);
@@ -30,8 +25,6 @@ impl Ns3Config {
         note(chunks, "L2_BACK_TO_ZERO", Error, "only go-back-N is supported; allowed: 0");
         let per_hop = self.multi_rate == Some(true);
         note(per_hop, "MULTI_RATE", Error, "only one rate for all hops is supported; allowed: 0");
-        let sampled = self.sample_feedback == Some(true);
-        note(sampled, "SAMPLE_FEEDBACK", Error, "only feedback on every packet is supported; allowed: 0");
         let static_threshold = self.dynamic_pfc_threshold == Some(false);
         note(
             static_threshold,
@@ -56,13 +49,13 @@ mod tests {
 
     #[test]
     fn what_cannot_be_honoured_is_located() {
-        let text = "CC_MODE 10\nLINK_DOWN 5 320 340\nERROR_RATE_PER_LINK 0.001\nENABLE_TRACE 1\nHAS_WIN 1\n";
+        let text = "MULTI_RATE 1\nLINK_DOWN 5 320 340\nERROR_RATE_PER_LINK 0.001\nENABLE_TRACE 1\nHAS_WIN 1\n";
         let lines: Vec<String> =
             parse_config(text, "c.txt").unwrap().not_honoured().iter().map(ToString::to_string).collect();
         assert_eq!(
             lines,
             [
-                "c.txt:1: error: CC_MODE: HPCC-PINT is not supported yet; supported: 1 (DCQCN), 3 (HPCC)",
+                "c.txt:1: error: MULTI_RATE: only one rate for all hops is supported; allowed: 0",
                 "c.txt:2: error: LINK_DOWN: links that fail are not supported; allowed: 0 0 0",
                 "c.txt:3: error: ERROR_RATE_PER_LINK: random loss on links is not supported; allowed: 0",
                 "c.txt:4: warning: ENABLE_TRACE: the original's packet trace is not written",
