@@ -84,7 +84,7 @@ impl Network {
         self.schedule_start();
         let spec = &self.flows.flows[flow as usize];
         let (size, prio, tag) = (spec.size.0, spec.priority, usize::from(spec.tag));
-        let port = self.first_port(flow, false);
+        let port = self.first_port(flow);
         let control = self.control_of_tag[tag];
         let context = &self.contexts[self.ports[port as usize].owner as usize];
         let cc = self.controls[control].control.start(context);
