@@ -18,7 +18,7 @@ use proptest::prelude::*;
 
 use common::{Bench, digest};
 
-/// A tree of switches with hosts on them, and sometimes a second switch beside each root path.
+/// A tree of switches with hosts on them.
 #[derive(Debug, Clone)]
 struct Shape {
     /// For each switch after the first, which earlier one it hangs on, and by what link.
