@@ -10,7 +10,7 @@ impl Network {
     /// Fills in paths' lengths and ideal times of all flows; an error if INT has no room for a path.
     pub(super) fn find_ideals(&mut self, params: &Params) -> Result<(), SetupError> {
         for flow in 0..self.flows.flows.len() as u32 {
-            let (out, back) = (self.walk(flow, false), self.walk(flow, true));
+            let [out, back] = self.walk(flow);
             let spec = &self.flows.flows[flow as usize];
             let int = self.controls[self.control_of_tag[usize::from(spec.tag)]].needs_int;
             let switches = out.len() - 1;
