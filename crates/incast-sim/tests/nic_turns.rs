@@ -11,8 +11,8 @@ use support::{Scheme, fct_ps, flow, ns3_params, run};
 /// Packets of the second flow.
 const PACKETS: u64 = 78;
 
-/// Completion time in ps of a flow that starts at line rate while another one from the same host, to another, is paced at
-/// a little less than line rate (HPCC settles at 95 %).
+/// Completion time in ps of a flow that starts at line rate while one from the same host to another is paced a little
+/// below it (HPCC settles at 95 %).
 fn second_of_two(params: Params) -> u64 {
     let fabric = Arc::new(Star::new(3).build().expect("a valid star"));
     let flows = [flow(0, 1, 8_000_000, 0, 10_000, 100), flow(0, 2, PACKETS * 1000, 300_000, 10_000, 100)];
@@ -21,9 +21,9 @@ fn second_of_two(params: Params) -> u64 {
 
 #[test]
 fn a_paced_flow_keeps_its_turn() {
-    // Packets of 1090 B take 87.2 ns each at 100 Gb/s and leave in turn with the other flow's. Each flow then has half of
-    // its way through the switch to itself, and nothing slows it down. The second flow takes until its last packet starts,
-    // and twice 1087.2 ns there and twice 1007.04 ns back. Which of the two flows comes first is open.
+    // Packets of 1090 B take 87.2 ns each at 100 Gb/s and leave in turn with the other flow's. At half of line rate
+    // nothing behind the NIC slows a flow down. The second one takes until its last packet starts, and twice 1087.2 ns
+    // there and twice 1007.04 ns back. Which of the two comes first is open.
     let last_start = (2 * PACKETS - 1) * 87_200;
     let expected = last_start + 2 * 1_087_200 + 2 * 1_007_040;
     let got = second_of_two(Params::default());

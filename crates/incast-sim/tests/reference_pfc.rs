@@ -11,7 +11,7 @@ use incast_sim::outcome::PauseRecord;
 use support::large::Incast;
 use support::{assert_hosts_first, links, ns3_params, run, whole_fcts};
 
-/// One frame where it is received: time in ns, node, port of the node counted from 1, and 1 for a pause or 0 for a resume.
+/// One frame where it is received: time in ns, node, port of the node from 1; then 1 for a pause, 0 for a resume.
 type Frame = [u64; 4];
 
 /// The first frames, in order of time.
@@ -32,8 +32,8 @@ const FIRST_FRAMES: [Frame; 40] = [
 /// Frames that the run receives.
 const FRAMES: usize = 22_648;
 
-/// FNV-1a (64 bit) over the lines "time node port kind\n" of all frames in decimal, sorted by these four numbers. Computed
-/// from that simulator's own log by a separate program.
+/// FNV-1a (64 bit) over the lines "time node port kind\n" of all frames in decimal, sorted by these four numbers.
+/// Computed from that simulator's own log by a separate program.
 const DIGEST: u64 = 0x26b1_406d_36d3_98a6;
 
 fn digest(frames: &[Frame]) -> u64 {

@@ -1,5 +1,5 @@
-//! Web-search traffic on the authors' 320-server tree gives the results of the HPCC authors' ns-3 (commit 9f4be2a): every
-//! completion time to the nanosecond, and its counters.
+//! Web-search traffic on the authors' 320-server tree gives the results of the HPCC authors' ns-3 (commit 9f4be2a):
+//! every completion time to the nanosecond, and its counters.
 
 mod support;
 

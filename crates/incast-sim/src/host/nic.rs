@@ -21,7 +21,9 @@ pub(crate) struct Nic {
     heads: [u32; 8],
     tails: [u32; 8],
     /// Priorities with ready queue pairs, one bit each.
-    ready: u8,
+    pub(crate) ready: u8,
+    /// Priority of the last control packet.
+    last_control: u8,
     /// Paced queue pairs: time, flow, sender. Entries that no longer hold are passed over.
     paced: BinaryHeap<Reverse<(u64, u32, u32)>>,
     /// When the pending [`Target::Port`] event is due; [`u64::MAX`] for none.
@@ -37,6 +39,7 @@ impl Nic {
             heads: [NONE; 8],
             tails: [NONE; 8],
             ready: 0,
+            last_control: 0,
             paced: BinaryHeap::new(),
             due: u64::MAX,
             reference: ReferenceNic::default(),
@@ -87,7 +90,7 @@ impl Network {
     fn serve_nic(&mut self, port: u32) {
         let control = self.eligible_control(port);
         if control != 0 {
-            let prio = self.choose(port, control);
+            let prio = self.choose_control(port, control);
             let id = self.dequeue(port, prio);
             self.transmit(port, id);
         } else if let Some(sender) = self.next_ready(port) {
@@ -115,29 +118,66 @@ impl Network {
         }
     }
 
+    /// The priority of the next control packet. Those take turns among themselves and leave the turns of data alone.
+    pub(crate) fn choose_control(&mut self, port: u32, eligible: u8) -> u8 {
+        let nic = &mut self.nics[self.ports[port as usize].owner as usize];
+        nic.last_control = self.scheduler.choose_control(eligible, nic.last_control);
+        nic.last_control
+    }
+
     /// The queue pair whose turn it is, out of its ring; `None` if none may send now.
     fn next_ready(&mut self, port: u32) -> Option<u32> {
         self.release_paced(port, self.now);
         let owner = self.ports[port as usize].owner as usize;
-        loop {
-            let eligible = self.nics[owner].ready & !self.ports[port as usize].paused;
-            if eligible == 0 {
-                return None;
-            }
-            let prio = self.choose(port, eligible);
-            let nic = &mut self.nics[owner];
-            let sender = nic.heads[usize::from(prio)];
-            let qp = &mut self.senders[sender as usize];
-            nic.heads[usize::from(prio)] = qp.next_ready;
-            if qp.next_ready == NONE {
-                nic.ready &= !(1 << prio);
-            }
-            qp.state = QpState::Idle;
-            if qp.may_send() && qp.next_avail <= self.now {
-                return Some(sender);
-            }
-            self.place(sender);
+        let paused = self.ports[port as usize].paused;
+        let mut unseen = self.nics[owner].ready & !paused;
+        while unseen != 0 {
+            self.drop_bound(owner, unseen.trailing_zeros() as usize);
+            unseen &= unseen - 1;
         }
+        let eligible = self.nics[owner].ready & !paused;
+        if eligible == 0 {
+            return None;
+        }
+        let prio = self.choose(port, eligible);
+        Some(self.pop_ready(owner, usize::from(prio)))
+    }
+
+    /// Takes queue pairs that may no longer send off the front of a ring, before a turn is given to them.
+    fn drop_bound(&mut self, owner: usize, prio: usize) {
+        while self.nics[owner].ready & 1 << prio != 0 {
+            let qp = &self.senders[self.nics[owner].heads[prio] as usize];
+            if qp.is_live() && qp.may_send() && qp.next_avail <= self.now {
+                return;
+            }
+            let live = qp.is_live();
+            let sender = self.pop_ready(owner, prio);
+            if live {
+                self.place(sender);
+            } else {
+                self.free_senders.push(sender);
+            }
+        }
+    }
+
+    fn pop_ready(&mut self, owner: usize, prio: usize) -> u32 {
+        let nic = &mut self.nics[owner];
+        let sender = nic.heads[prio];
+        let qp = &mut self.senders[sender as usize];
+        qp.state = QpState::Idle;
+        nic.heads[prio] = qp.next_ready;
+        if qp.next_ready == NONE {
+            nic.ready &= !(1 << prio);
+        }
+        sender
+    }
+
+    /// Wire bytes of the next data packet of a priority that has ready queue pairs.
+    pub(crate) fn ready_size(&self, port: u32, prio: u8) -> u64 {
+        let nic = &self.nics[self.ports[port as usize].owner as usize];
+        let qp = &self.senders[nic.heads[usize::from(prio)] as usize];
+        let int = self.controls[usize::from(qp.control)].needs_int;
+        self.config.packets.data_size(qp.next_payload(&self.config.packets), int)
     }
 
     /// Moves paced queue pairs that are due by `until` to their rings.

@@ -76,6 +76,12 @@ impl PacketParams {
         }
     }
 
+    /// Wire bytes of a data packet, with or without an INT header.
+    #[inline]
+    pub(crate) const fn data_size(&self, payload: u64, int: bool) -> u64 {
+        self.data_header.0 + payload + if int { self.int_header() } else { 0 }
+    }
+
     /// Bytes of the INT header on data packets and ACKs of flows that use INT.
     pub const fn int_header(&self) -> u64 {
         self.int_base.0 + self.int_record.0 * self.int_records as u64

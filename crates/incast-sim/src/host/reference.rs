@@ -56,7 +56,7 @@ impl Network {
     fn serve_reference(&mut self, port: u32) {
         let control = self.eligible_control(port);
         if control != 0 {
-            let prio = self.choose(port, control);
+            let prio = self.choose_control(port, control);
             let id = self.dequeue(port, prio);
             self.transmit(port, id);
         } else if let Some(sender) = self.scan_reference(port) {

@@ -3,6 +3,7 @@
 use incast_model::units::Time;
 
 use crate::congestion::{Ack, Controller, State, WindowMode};
+use crate::host::PacketParams;
 use crate::kernel::{Event, Kind, NONE, Packet, Target, flag, rank};
 use crate::network::Network;
 
@@ -66,6 +67,12 @@ impl SendQp {
     #[inline]
     pub(crate) fn may_send(&self) -> bool {
         self.next < self.size && self.next.wrapping_sub(self.una) < self.window
+    }
+
+    /// Payload of its next packet.
+    #[inline]
+    pub(crate) fn next_payload(&self, packets: &PacketParams) -> u64 {
+        packets.payload.0.min(self.size - self.next)
     }
 }
 
@@ -134,9 +141,8 @@ impl Network {
         let qp = &mut self.senders[sender as usize];
         let packets = &self.config.packets;
         let control = &self.controls[usize::from(qp.control)];
-        let payload = packets.payload.0.min(qp.size - qp.next);
-        let int = if control.needs_int { packets.int_header() } else { 0 };
-        let size = packets.data_header.0 + payload + int;
+        let payload = qp.next_payload(packets);
+        let size = packets.data_size(payload, control.needs_int);
         let spec = &self.flows.flows[qp.flow as usize];
         let packet = Packet {
             seq: qp.next,
@@ -300,9 +306,12 @@ impl Network {
     }
 
     fn complete(&mut self, sender: u32) {
-        let flow = std::mem::replace(&mut self.senders[sender as usize].flow, NONE);
+        let qp = &mut self.senders[sender as usize];
+        let flow = std::mem::replace(&mut qp.flow, NONE);
         self.sender_of[flow as usize] = NONE;
-        self.free_senders.push(sender);
+        if qp.state != QpState::Ready {
+            self.free_senders.push(sender);
+        } // else its ring holds it, as after a timeout that was too early: free when its turn comes
         self.flow_records[flow as usize].finish = Some(Time(self.now));
         self.flows_done += 1;
         if self.config.ns3 {

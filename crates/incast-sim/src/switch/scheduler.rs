@@ -25,6 +25,21 @@ impl Scheduler {
             SchedulerParams::Drr { quanta } => Self::Drr { quanta: *quanta, deficits: vec![[0; 8]; ports] },
         }
     }
+
+    /// The next priority of a host's control packets, which come before data under each of the schedulers.
+    pub(crate) fn choose_control(&self, eligible: u8, last: u8) -> u8 {
+        match self {
+            _ if eligible & 1 != 0 => 0,
+            Self::StrictPriority => highest(eligible),
+            Self::RoundRobin | Self::Drr { .. } => after(eligible, last),
+        }
+    }
+}
+
+/// The highest set bit.
+#[inline]
+fn highest(mask: u8) -> u8 {
+    7 - mask.leading_zeros() as u8
 }
 
 /// The lowest set bit above `last`, or else the lowest of all.
@@ -35,7 +50,8 @@ fn after(mask: u8, last: u8) -> u8 {
 }
 
 impl Network {
-    /// The next priority to serve among those in `eligible`, which is not empty.
+    /// The next priority to serve among those in `eligible`, which is not empty: of a switch port's queues, or of a host's
+    /// rings of queue pairs.
     #[inline]
     pub(crate) fn choose(&mut self, port: u32, eligible: u8) -> u8 {
         if eligible & 1 != 0 {
@@ -44,7 +60,7 @@ impl Network {
         let last = self.ports[port as usize].last_served;
         let prio = match &self.scheduler {
             Scheduler::RoundRobin => after(eligible, last),
-            Scheduler::StrictPriority => 7 - eligible.leading_zeros() as u8,
+            Scheduler::StrictPriority => highest(eligible),
             Scheduler::Drr { .. } => self.choose_drr(port, eligible, last),
         };
         self.ports[port as usize].last_served = prio;
@@ -54,11 +70,18 @@ impl Network {
     /// Deficit round robin: a queue earns its quantum when its turn comes and keeps the turn while its first packet is
     /// within its deficit. An emptied queue loses its deficit, a paused one keeps it and earns nothing (our choice).
     fn choose_drr(&mut self, port: u32, eligible: u8, last: u8) -> u8 {
+        let state = &self.ports[port as usize];
+        let at_host = state.at_host;
+        let waiting = if at_host { self.nics[state.owner as usize].ready } else { state.waiting };
         let heads: [u32; 8] = std::array::from_fn(|prio| {
-            let queue = &self.queues[self.at(port, prio as u8)];
-            if eligible & 1 << prio != 0 { u32::from(self.pool[queue.head].size) } else { 0 }
+            if eligible & 1 << prio == 0 {
+                0
+            } else if at_host {
+                self.ready_size(port, prio as u8) as u32
+            } else {
+                u32::from(self.pool[self.queues[self.at(port, prio as u8)].head].size)
+            }
         });
-        let waiting = self.ports[port as usize].waiting;
         let Scheduler::Drr { quanta, deficits } = &mut self.scheduler else { unreachable!("called under DRR only") };
         let deficits = &mut deficits[port as usize];
         for (prio, deficit) in deficits.iter_mut().enumerate() {

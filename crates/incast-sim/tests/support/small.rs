@@ -1,4 +1,4 @@
-//! Five small cases, with the completion times that the HPCC authors' ns-3 (commit 9f4be2a) gave for each of four schemes.
+//! Five small cases, with the completion times that the HPCC authors' ns-3 (commit 9f4be2a) gave for four schemes.
 
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ pub(crate) fn cases() -> [Case; 5] {
     let steps = [0, 100_000, 199_999, 300_000];
     [
         Case {
-            name: "one flow of 1 MB",
+            name: "one flow, 1 MB",
             fabric: |rate| star(2, rate),
             flows: incast(1, 1_000_000),
             standalone: 88_000,
@@ -78,7 +78,7 @@ pub(crate) fn cases() -> [Case; 5] {
             ],
         },
         Case {
-            name: "one packet of 1 kB",
+            name: "one packet, 1 kB",
             fabric: |rate| star(2, rate),
             flows: incast(1, 1000),
             standalone: 4243,
@@ -90,7 +90,7 @@ pub(crate) fn cases() -> [Case; 5] {
             ],
         },
         Case {
-            name: "2 to 1, 10 MB each",
+            name: "2 to 1, 10 MB",
             fabric: |rate| star(3, rate),
             flows: incast(2, 10_000_000),
             standalone: 842_560,
@@ -102,14 +102,14 @@ pub(crate) fn cases() -> [Case; 5] {
             ],
         },
         Case {
-            name: "16 to 1, 500 kB each",
+            name: "16 to 1, 500 kB",
             fabric: |rate| star(17, rate),
             flows: incast(16, 500_000),
             standalone: 46_080,
             reference: SIXTEEN_TO_ONE,
         },
         Case {
-            name: "dumbbell, 4 of 5 MB, 100 us apart",
+            name: "dumbbell, 4 x 5 MB",
             fabric: dumbbell,
             flows: (0..4).map(|i| flow(i, i + 4, 5_000_000, START + steps[i as usize], 10_000, 100)).collect(),
             standalone: 425_440,

@@ -1,0 +1,70 @@
+//! Cyclic buffer dependencies: a ring of switches with every flow going clockwise over two of its links.
+
+use incast_model::units::{Bytes, Time};
+use incast_sim::Outcome;
+use incast_sim::outcome::Stop;
+use incast_sim::switch::PfcMode;
+
+use crate::common::{Bench, Cable, check, exact, port, ring};
+
+const SIZE: usize = 3;
+
+/// Greedy flows from h(k) over s(k), s(k+1), s(k+2) to h(k+2), for the first `flows` of k, with static thresholds.
+fn around(flows: usize, rto: Option<Time>) -> (Bench, Outcome) {
+    let mut bench = Bench::new(ring(SIZE, Cable::new(100, 1000))).with(|params| {
+        params.switch.pfc_mode = PfcMode::Static { xoff: Bytes(30_000) };
+        params.rdma.rto = rto;
+    });
+    let name = |k: usize| format!("s{}", k % SIZE);
+    for k in 0..flows {
+        let (first, second, third) = (name(k), name(k + 1), name(k + 2));
+        let dst = ((k + 2) % SIZE) as u32;
+        bench = bench.flow(k as u32, dst, 5_000_000, Time::ZERO).via(&[&first, &second, &third]);
+    }
+    let outcome = bench.run();
+    (bench, outcome)
+}
+
+/// Each link of the ring carries two flows of line rate: its queue holds packets bound for the next link, and so on
+/// around. The cycle is found, and is the clockwise ports of the three switches, in order.
+#[test]
+fn g5_s4_ring_deadlocks() {
+    for rto in [None, Some(Time::ms(4))] {
+        let (bench, outcome) = around(SIZE, rto);
+        let Stop::Deadlock { cycle, unfinished } = &outcome.stop else { panic!("{:?}", outcome.stop) };
+        exact("G5 S4", "flows that a deadlock of 3 leaves unfinished", 3, *unfinished);
+        let fabric = bench.fabric();
+        let clockwise: Vec<_> =
+            (0..SIZE).map(|k| port(&fabric, &format!("s{k}"), &format!("s{}", (k + 1) % SIZE))).collect();
+        let first = clockwise.iter().position(|&port| port == cycle[0].port).expect("a clockwise port");
+        let named: Vec<_> = cycle.iter().map(|queue| queue.port).collect();
+        let expected: Vec<_> = (0..SIZE).map(|k| clockwise[(first + k) % SIZE]).collect();
+        assert_eq!(named, expected, "each waits for the next");
+        assert!(cycle.iter().all(|queue| queue.priority == 3));
+        let stuck = outcome.pauses.iter().filter(|pause| pause.end.is_none()).map(|pause| pause.start).max().unwrap();
+        check(
+            "G5 S4",
+            "when the last pause of the cycle began, us",
+            "< 1000",
+            stuck.seconds() * 1e6,
+            stuck < Time::ms(1),
+        );
+        assert_eq!(outcome.ledger.unbalanced().count(), 0);
+        assert_eq!(outcome.counts.drops, 0);
+    }
+}
+
+/// With one flow less the dependency is no cycle: everything arrives, whatever is paused on the way.
+#[test]
+fn g5_s4_without_one_flow() {
+    let (_, outcome) = around(SIZE - 1, None);
+    check(
+        "G5 S4",
+        "pauses of two flows around the ring",
+        "> 0",
+        outcome.counts.pauses as f64,
+        outcome.counts.pauses > 0,
+    );
+    assert_eq!(outcome.stop, Stop::Finished);
+    exact("G5 S4", "drops", 0, outcome.counts.drops);
+}

@@ -1,0 +1,83 @@
+//! What each class of a congested port gets under the three schedulers.
+
+use incast_model::units::Time;
+use incast_sim::switch::SchedulerParams;
+
+use crate::common::{Bench, Cable, check, port, record, star, within};
+
+/// Bytes of each class that leave in 1 ms, all of them always waiting, for flows of (priority).
+fn shares(scheduler: SchedulerParams, classes: &[(u8, u64)]) -> Vec<f64> {
+    let cables = vec![Cable::new(100, 1000); classes.len() + 1];
+    let mut bench = Bench::new(star(&cables)).with(|params| {
+        params.switch.scheduler = scheduler;
+        params.switch.lossless = (1..8).collect();
+        params.horizon = Some(Time::ms(1));
+    });
+    for (index, &(priority, _)) in classes.iter().enumerate() {
+        bench = bench.flow_of(priority, index as u32 + 1, 0, 20_000_000, Time::ZERO);
+    }
+    let outcome = bench.run();
+    let link = port(&bench.fabric(), "s0", "h0");
+    classes.iter().map(|&(priority, _)| record(&outcome, link, priority).tx_bytes as f64).collect()
+}
+
+/// Weighted shares `x_i = w_i C / sum w`: deficit round robin by quanta, whatever their ratio to the packet.
+#[test]
+fn d2_deficit_round_robin() {
+    for (first, second) in [(1500, 1500), (2000, 1000), (3000, 1000), (500, 250), (9000, 3500)] {
+        let mut quanta = [1000; 8];
+        (quanta[3], quanta[4]) = (first, second);
+        let got = shares(SchedulerParams::Drr { quanta }, &[(3, 1000), (4, 1000)]);
+        let expected = f64::from(first) / f64::from(second);
+        within("D2", &format!("DRR quanta {first}:{second}, ratio of bytes"), expected, got[0] / got[1], 0.01);
+        within("D2", "DRR is work conserving: bytes in 1 ms", 12_487_000.0, got.iter().sum(), 0.001);
+    }
+    let quanta = [0, 1000, 2000, 3000, 4000, 5000, 6000, 7000];
+    let classes: Vec<(u8, u64)> = (1..8).map(|priority| (priority, 1000)).collect();
+    let got = shares(SchedulerParams::Drr { quanta }, &classes);
+    for (index, bytes) in got.iter().enumerate() {
+        let weight = (index + 1) as f64 / 28.0;
+        within("D2", &format!("DRR share of class {} of 7", index + 1), weight, bytes / got.iter().sum::<f64>(), 0.01);
+    }
+}
+
+/// Round robin by packets: equal shares. Strict priority: everything to the highest that waits.
+#[test]
+fn d2_round_robin_and_strict_priority() {
+    let got = shares(SchedulerParams::RoundRobin, &[(3, 1000), (4, 1000), (6, 1000)]);
+    for bytes in &got {
+        within("D2", "round robin: share of one of 3 classes", 1.0 / 3.0, bytes / got.iter().sum::<f64>(), 0.001);
+    }
+    let got = shares(SchedulerParams::StrictPriority, &[(3, 1000), (4, 1000)]);
+    check("D2", "strict priority: packets of the lower class", "<= 2", got[0] / 1048.0, got[0] <= 2.0 * 1048.0);
+}
+
+/// Packets of classes 3 and 4 that one host sends in 1 ms, while it receives and acknowledges a flow of class 3 at line rate.
+fn shares_of_host(scheduler: SchedulerParams) -> [f64; 2] {
+    let cable = Cable::new(100, 1000);
+    let bench = Bench::new(star(&[cable, Cable::new(400, 1000), cable])).with(|params| {
+        params.switch.scheduler = scheduler;
+        params.switch.lossless = vec![3, 4];
+        params.horizon = Some(Time::ms(1));
+    });
+    let bench = [3, 4].into_iter().fold(bench, |bench, class| {
+        bench.flow_of(class, 0, 1, 20_000_000, Time::ZERO).flow_of(class, 0, 1, 20_000_000, Time::ZERO)
+    });
+    let outcome = bench.flow_of(3, 2, 0, 20_000_000, Time::ZERO).run();
+    [0, 1].map(|class| (outcome.flows[2 * class].packets + outcome.flows[2 * class + 1].packets) as f64)
+}
+
+/// A host serves its classes as a switch does, and ACKs that it sends in one of them take no turn from its data.
+#[test]
+fn d2_classes_of_a_host() {
+    let mut quanta = [1000; 8];
+    quanta[3] = 2000;
+    for (what, scheduler, expected) in
+        [("round robin", SchedulerParams::RoundRobin, 1.0), ("DRR 2:1", SchedulerParams::Drr { quanta }, 2.0)]
+    {
+        let [first, second] = shares_of_host(scheduler);
+        within("D2", &format!("host under {what}, ratio of packets"), expected, first / second, 0.01);
+    }
+    let [first, second] = shares_of_host(SchedulerParams::StrictPriority);
+    check("D2", "host under strict priority, packets of the lower class", "<= 1", first, first <= 1.0 && second > 1e4);
+}

@@ -1,0 +1,111 @@
+//! Small fabrics. Hosts are h0, h1, …, switches s0, s1, …
+
+use incast_model::fabric::{Fabric, FabricBuilder, NodeId};
+use incast_model::units::{Rate, Time};
+
+/// A link's rate and one-way delay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cable(pub(crate) Rate, pub(crate) Time);
+
+impl Cable {
+    /// So many Gb/s and nanoseconds.
+    pub(crate) const fn new(gbps: u64, ns: u64) -> Self {
+        Self(Rate::gbps(gbps), Time::ns(ns))
+    }
+}
+
+fn hosts(builder: &mut FabricBuilder, count: usize) -> Vec<NodeId> {
+    (0..count).map(|host| builder.host(format!("h{host}"))).collect()
+}
+
+fn switches(builder: &mut FabricBuilder, count: usize) -> Vec<NodeId> {
+    (0..count).map(|switch| builder.switch(format!("s{switch}"), 1)).collect()
+}
+
+fn link(builder: &mut FabricBuilder, a: NodeId, b: NodeId, cable: Cable) {
+    builder.link(a, b, cable.0, cable.1);
+}
+
+/// One host on s0 for each cable.
+pub(crate) fn star(cables: &[Cable]) -> Fabric {
+    let mut builder = FabricBuilder::new();
+    let hosts = hosts(&mut builder, cables.len());
+    let hub = builder.switch("s0", 1);
+    for (host, cable) in hosts.into_iter().zip(cables) {
+        link(&mut builder, host, hub, *cable);
+    }
+    builder.finish().unwrap()
+}
+
+/// h0, switches in a row, h1: one link for each cable.
+pub(crate) fn chain(cables: &[Cable]) -> Fabric {
+    let mut builder = FabricBuilder::new();
+    let ends = hosts(&mut builder, 2);
+    let row = switches(&mut builder, cables.len() - 1);
+    let nodes: Vec<NodeId> = [ends[0]].into_iter().chain(row).chain([ends[1]]).collect();
+    for (pair, cable) in nodes.windows(2).zip(cables) {
+        link(&mut builder, pair[0], pair[1], *cable);
+    }
+    builder.finish().unwrap()
+}
+
+/// Senders on s0, receivers on s1, one host for each cable, and one link between the switches.
+pub(crate) fn two_switches(senders: &[Cable], core: Cable, receivers: &[Cable]) -> Fabric {
+    let mut builder = FabricBuilder::new();
+    let hosts = hosts(&mut builder, senders.len() + receivers.len());
+    let ends = switches(&mut builder, 2);
+    for (index, (host, cable)) in hosts.into_iter().zip(senders.iter().chain(receivers)).enumerate() {
+        link(&mut builder, host, ends[usize::from(index >= senders.len())], *cable);
+    }
+    link(&mut builder, ends[0], ends[1], core);
+    builder.finish().unwrap()
+}
+
+/// `pairs` senders on s0, as many receivers on s1 (h`pairs` on), and one link between the switches.
+pub(crate) fn dumbbell(pairs: usize, edge: Cable, core: Cable) -> Fabric {
+    two_switches(&vec![edge; pairs], core, &vec![edge; pairs])
+}
+
+/// `links` + 1 switches in a row, two hosts on each: h(2k) and h(2k + 1) on s(k).
+pub(crate) fn parking_lot(links: usize, cable: Cable) -> Fabric {
+    let mut builder = FabricBuilder::new();
+    let hosts = hosts(&mut builder, 2 * (links + 1));
+    let row = switches(&mut builder, links + 1);
+    for (index, host) in hosts.into_iter().enumerate() {
+        link(&mut builder, host, row[index / 2], cable);
+    }
+    for pair in row.windows(2) {
+        link(&mut builder, pair[0], pair[1], cable);
+    }
+    builder.finish().unwrap()
+}
+
+/// `size` switches in a ring, one host on each: h(k) on s(k).
+pub(crate) fn ring(size: usize, cable: Cable) -> Fabric {
+    let mut builder = FabricBuilder::new();
+    let hosts = hosts(&mut builder, size);
+    let circle = switches(&mut builder, size);
+    for (host, switch) in hosts.into_iter().zip(&circle) {
+        link(&mut builder, host, *switch, cable);
+    }
+    for (index, switch) in circle.iter().enumerate() {
+        link(&mut builder, *switch, circle[(index + 1) % size], cable);
+    }
+    builder.finish().unwrap()
+}
+
+/// `leaves` switches with `per_leaf` hosts each, every one linked to each of `spines` switches, which come after them.
+pub(crate) fn leaf_spine(leaves: usize, per_leaf: usize, spines: usize, edge: Cable, core: Cable) -> Fabric {
+    let mut builder = FabricBuilder::new();
+    let hosts = hosts(&mut builder, leaves * per_leaf);
+    let nodes = switches(&mut builder, leaves + spines);
+    for (index, host) in hosts.into_iter().enumerate() {
+        link(&mut builder, host, nodes[index / per_leaf], edge);
+    }
+    for leaf in &nodes[..leaves] {
+        for spine in &nodes[leaves..] {
+            link(&mut builder, *leaf, *spine, core);
+        }
+    }
+    builder.finish().unwrap()
+}

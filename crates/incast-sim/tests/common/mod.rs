@@ -1,0 +1,155 @@
+//! What the tests share: small fabrics, a builder of runs, and how a check is printed and judged.
+
+mod fabrics;
+mod report;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use incast_model::fabric::{Fabric, HostId, NodeId, PortId};
+use incast_model::flow::{Flow, FlowSet};
+use incast_model::units::{Bytes, Time};
+use incast_sim::congestion::{Control, WindowMode};
+use incast_sim::outcome::{Outcome, PortRecord};
+use incast_sim::{ControlSetup, Params, Setup, Simulation};
+
+pub(crate) use fabrics::{Cable, chain, dumbbell, leaf_spine, parking_lot, ring, star, two_switches};
+pub(crate) use report::{check, confidence, exact, jain, within};
+
+/// A run in the making. Without more it has no flow and no congestion control; the switch marks and pauses by default.
+#[derive(Clone)]
+pub(crate) struct Bench {
+    fabric: Arc<Fabric>,
+    flows: FlowSet,
+    control: ControlSetup,
+    params: Params,
+}
+
+impl Bench {
+    /// Flows without control or window on a fabric.
+    pub(crate) fn new(fabric: Fabric) -> Self {
+        let control = Control::named("unlimited", "default").unwrap();
+        let flows = FlowSet { tags: vec!["flow".into()], ..FlowSet::default() };
+        Self {
+            fabric: Arc::new(fabric),
+            flows,
+            control: ControlSetup { control, window: WindowMode::Off },
+            params: Params::default(),
+        }
+    }
+
+    /// Another congestion control, with its own default window.
+    pub(crate) fn control(self, name: &str, profile: &str) -> Self {
+        self.controlled(Control::named(name, profile).unwrap())
+    }
+
+    /// Another congestion control with parameters of one's own.
+    pub(crate) fn controlled(mut self, control: Control) -> Self {
+        let window = control.default_window();
+        self.control = ControlSetup { control, window };
+        self
+    }
+
+    /// Another window than the control's.
+    pub(crate) fn window(mut self, window: WindowMode) -> Self {
+        self.control.window = window;
+        self
+    }
+
+    /// Parameters as changed by `set`.
+    pub(crate) fn with(mut self, set: impl FnOnce(&mut Params)) -> Self {
+        set(&mut self.params);
+        self
+    }
+
+    /// A flow at priority 3.
+    pub(crate) fn flow(self, src: u32, dst: u32, size: u64, start: Time) -> Self {
+        self.flow_of(3, src, dst, size, start)
+    }
+
+    /// A flow of a priority.
+    pub(crate) fn flow_of(mut self, priority: u8, src: u32, dst: u32, size: u64, start: Time) -> Self {
+        let sport = 10_000 + (self.flows.flows.len() % 50_000) as u16;
+        self.flows.flows.push(Flow {
+            src: HostId(src),
+            dst: HostId(dst),
+            size: Bytes(size),
+            start,
+            priority,
+            tag: 0,
+            sport,
+            dport: 100,
+            path: None,
+        });
+        self
+    }
+
+    /// Many flows, each (source, destination, size, start).
+    pub(crate) fn flows(self, flows: impl IntoIterator<Item = (u32, u32, u64, Time)>) -> Self {
+        flows.into_iter().fold(self, |bench, (src, dst, size, start)| bench.flow(src, dst, size, start))
+    }
+
+    /// Gives the last flow an explicit path: names of the switches between its hosts.
+    pub(crate) fn via(mut self, switches: &[&str]) -> Self {
+        let node = |name: &str| {
+            let at = self.fabric.nodes().iter().position(|node| node.name == name);
+            NodeId(at.expect("a node of this name") as u32)
+        };
+        let flow = self.flows.flows.last_mut().expect("a flow");
+        let mut path = vec![self.fabric.hosts()[flow.src.index()]];
+        path.extend(switches.iter().map(|name| node(name)));
+        path.push(self.fabric.hosts()[flow.dst.index()]);
+        flow.path = Some(self.flows.paths.len() as u32);
+        self.flows.paths.push(path);
+        self
+    }
+
+    /// The fabric.
+    pub(crate) fn fabric(&self) -> Arc<Fabric> {
+        self.fabric.clone()
+    }
+
+    /// The flows in the order of the outcome's.
+    pub(crate) fn sorted(&self) -> FlowSet {
+        let mut flows = self.flows.clone();
+        flows.flows.sort_by_key(|flow| flow.start);
+        flows
+    }
+
+    /// Runs to the end.
+    pub(crate) fn run(&self) -> Outcome {
+        let setup = Setup {
+            fabric: self.fabric.clone(),
+            flows: Arc::new(self.sorted()),
+            controls: vec![self.control.clone()],
+            control_of_tag: vec![0],
+            params: self.params.clone(),
+        };
+        Simulation::new(setup).expect("a setup that can be run").run(&mut |_| ControlFlow::Continue(()))
+    }
+}
+
+/// The port of `from` that leads to `to` (of parallel links the first).
+pub(crate) fn port(fabric: &Fabric, from: &str, to: &str) -> PortId {
+    let node = |name: &str| fabric.nodes().iter().position(|node| node.name == name).expect("a node of this name");
+    let (from, to) = (NodeId(node(from) as u32), NodeId(node(to) as u32));
+    fabric.ports_of(from).find(|&port| fabric.neighbour(port) == to).expect("a link")
+}
+
+/// Counters of a port and priority.
+pub(crate) fn record(outcome: &Outcome, port: PortId, priority: u8) -> PortRecord {
+    let found = outcome.ports.iter().find(|record| record.port == port && record.priority == priority);
+    *found.expect("a port that saw traffic")
+}
+
+/// Completion time of a flow; the run must have completed it.
+pub(crate) fn fct(outcome: &Outcome, flow: usize) -> Time {
+    let record = &outcome.flows[flow];
+    record.finish.expect("a completed flow") - record.start
+}
+
+/// Everything a run leaves behind except time series and histograms, as text: equal runs have equal texts.
+pub(crate) fn digest(outcome: &Outcome) -> String {
+    let Outcome { stop, end, counts, ledger, flows, ports, pauses, drops, .. } = outcome;
+    format!("{stop:?} {end:?} {counts:?} {ledger:?} {flows:?} {ports:?} {pauses:?} {drops:?}")
+}
