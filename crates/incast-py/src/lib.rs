@@ -1,1 +1,30 @@
-//! x
+//! The Python binding of incast: the extension module `incast._core`.
+//!
+//! It converts and never decides. Whatever has a structure (scenarios, the catalogue, manifests, progress) crosses as
+//! JSON text; tables cross as Arrow C streams, so that any frame library reads them without a copy and without a
+//! dependency of ours. `python/incast/_core.pyi` describes the module to type checkers.
+
+use pyo3::prelude::*;
+
+mod cells;
+mod errors;
+mod facade;
+mod results;
+mod run;
+mod scenario;
+mod slowdown;
+mod table;
+
+/// The compiled part of incast; use the package `incast` instead.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("Fault", module.py().get_type::<errors::Fault>())?;
+    module.add_class::<scenario::Scenario>()?;
+    module.add_class::<results::Folder>()?;
+    module.add_class::<table::Table>()?;
+    module.add_function(wrap_pyfunction!(scenario::schema, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::catalogue, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::import_ns3, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,326 @@
+//! What the binding uses of `incast-lab`, in one place, with the lab's errors made into one kind of failure.
+
+use std::ops::ControlFlow;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use incast_lab::show::TYPICAL_RATE;
+use incast_lab::results::{self, Finished, ResultsError, RunProgress, SchemeState, SlowdownOptions, SlowdownTable};
+use incast_lab::{Diagnostics, Loaded, Prepared};
+use serde::Serialize;
+use serde_json::Value;
+
+/// Whose fault a failure is; decides the exception and the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A scenario, or a file it needs or was to be made from, is wrong.
+    Scenario,
+    /// A folder holds no results, or no such table.
+    Results,
+    /// The results folder exists and was not to be overwritten.
+    Exists,
+    /// The machine: a folder that cannot be written, a full disk.
+    Environment,
+    /// The caller asked to stop.
+    Interrupted,
+    /// incast itself.
+    Internal,
+}
+
+impl Kind {
+    /// Its name on the Python side.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Scenario => "scenario",
+            Self::Results => "results",
+            Self::Exists => "exists",
+            Self::Environment => "environment",
+            Self::Interrupted => "interrupted",
+            Self::Internal => "internal",
+        }
+    }
+}
+
+/// A failure with everything needed to report it.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) kind: Kind,
+    /// The whole report as a person reads it, source lines included.
+    pub(crate) text: String,
+    /// The same, item by item.
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+impl Failure {
+    /// A failure without a place.
+    pub(crate) fn new(kind: Kind, text: impl Into<String>) -> Self {
+        Self { kind, text: text.into(), diagnostics: Vec::new() }
+    }
+}
+
+/// One located problem.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Diagnostic {
+    pub(crate) message: String,
+    pub(crate) field: Option<String>,
+    pub(crate) file: Option<String>,
+    pub(crate) line: Option<usize>,
+    pub(crate) column: Option<usize>,
+    pub(crate) allowed: Option<String>,
+    pub(crate) nearest: Option<String>,
+}
+
+impl From<Diagnostics> for Failure {
+    fn from(found: Diagnostics) -> Self {
+        let text = found.to_string();
+        let diagnostics = found.into_iter().map(|one| {
+            let (file, line, column) =
+                one.place.map(|place| (place.file, place.line, place.column)).map_or((None, None, None), |place| {
+                    (Some(place.0), Some(place.1), Some(place.2))
+                });
+            let field = Some(one.path).filter(|path| !path.is_empty());
+            Diagnostic { message: one.message, field, file, line, column, allowed: one.allowed, nearest: one.nearest }
+        });
+        Self { kind: Kind::Scenario, text, diagnostics: diagnostics.collect() }
+    }
+}
+
+impl From<ResultsError> for Failure {
+    fn from(error: ResultsError) -> Self {
+        let text = error.to_string();
+        let kind = match error {
+            ResultsError::Setup(found) => return found.into(),
+            ResultsError::Exists { .. } => Kind::Exists,
+            ResultsError::Write { .. } => Kind::Environment,
+            ResultsError::Interrupted => Kind::Interrupted,
+            ResultsError::NotResults { .. } | ResultsError::UnknownTable { .. } | ResultsError::Corrupt { .. } => {
+                Kind::Results
+            }
+            _ => Kind::Internal,
+        };
+        Self::new(kind, text)
+    }
+}
+
+/// How far one scheme has come.
+#[derive(Debug, Clone, Serialize)]
+struct SchemeProgress<'a> {
+    scheme: &'a str,
+    state: &'static str,
+    now_ps: u64,
+    events: u64,
+    packet_hops: u64,
+    flows_done: u64,
+    flows: u64,
+    bytes_acked: u64,
+    bytes: u64,
+}
+
+/// Progress of a run as JSON text, one object for each scheme.
+pub(crate) fn progress_json(run: &RunProgress) -> String {
+    let schemes: Vec<_> = (run.schemes.iter())
+        .map(|scheme| SchemeProgress {
+            scheme: &scheme.name,
+            state: match scheme.state {
+                SchemeState::Waiting => "waiting",
+                SchemeState::Running => "running",
+                SchemeState::Done => "done",
+            },
+            now_ps: scheme.progress.now.0,
+            events: scheme.progress.events,
+            packet_hops: scheme.progress.packet_hops,
+            flows_done: scheme.progress.flows_done,
+            flows: scheme.progress.flows,
+            bytes_acked: scheme.progress.bytes_acked,
+            bytes: scheme.progress.bytes,
+        })
+        .collect();
+    json(&schemes)
+}
+
+/// Plain data as JSON text; that cannot fail.
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// Watches a run and may stop it.
+pub(crate) type Watch<'a> = dyn FnMut(&RunProgress) -> ControlFlow<()> + 'a;
+
+pub(crate) use incast_lab::results::RunOptions;
+
+/// A table in memory.
+#[derive(Debug)]
+pub(crate) struct Batches {
+    pub(crate) schema: SchemaRef,
+    pub(crate) batches: Vec<RecordBatch>,
+}
+
+/// A checked scenario.
+#[derive(Debug)]
+pub(crate) struct Scenario {
+    loaded: Loaded,
+    /// Fabric, flows and setups, made when first needed.
+    prepared: OnceLock<Prepared>,
+}
+
+impl From<Loaded> for Scenario {
+    fn from(loaded: Loaded) -> Self {
+        Self { loaded, prepared: OnceLock::new() }
+    }
+}
+
+impl Scenario {
+    /// Reads a file; `overrides` are texts `path=value`.
+    pub(crate) fn load(path: &Path, overrides: &[String]) -> Result<Self, Failure> {
+        Ok(Loaded::from_path(path, overrides)?.into())
+    }
+
+    /// Reads a tree as JSON text; files it names are looked for in `base`.
+    pub(crate) fn from_json(tree: &str, base: &Path) -> Result<Self, Failure> {
+        let tree = serde_json::from_str(tree).map_err(|error| Failure::new(Kind::Scenario, error.to_string()))?;
+        Ok(Loaded::from_value(tree, base, &[])?.into())
+    }
+
+    fn prepared(&self) -> Result<&Prepared, Failure> {
+        if let Some(prepared) = self.prepared.get() {
+            return Ok(prepared);
+        }
+        let prepared = self.loaded.prepare()?;
+        Ok(self.prepared.get_or_init(|| prepared))
+    }
+
+    /// The whole scenario, every default filled in; what is absent is `"none"`, as in a file.
+    fn tree(&self) -> Value {
+        let mut tree = serde_json::to_value(self.loaded.scenario()).unwrap_or_default();
+        spell_absent(&mut tree);
+        tree
+    }
+
+    /// The whole scenario as `json` or `toml`, every default filled in.
+    pub(crate) fn whole(&self, format: &str) -> String {
+        match format {
+            "json" => json(&self.tree()),
+            _ => self.loaded.scenario().to_toml(),
+        }
+    }
+
+    /// What the scenario amounts to, as `text` or `json`: fabric, flows, schemes, size of the run, warnings.
+    pub(crate) fn summary(&self, format: &str) -> Result<String, Failure> {
+        let show = incast_lab::show(self.prepared()?, TYPICAL_RATE);
+        Ok(match format {
+            "json" => {
+                let mut value = serde_json::to_value(&show).unwrap_or_default();
+                value["scenario"] = self.tree();
+                value.to_string()
+            }
+            _ => show.to_string(),
+        })
+    }
+
+    /// What should be checked before the results are trusted.
+    pub(crate) fn warnings(&self) -> Result<Vec<String>, Failure> {
+        let show = incast_lab::show(self.prepared()?, TYPICAL_RATE);
+        Ok(show.warnings.into_iter().map(|warning| format!("{}: {}", warning.path, warning.message)).collect())
+    }
+
+    /// Runs every scheme and writes a results folder.
+    pub(crate) fn run(&self, out: &Path, options: RunOptions, watch: &mut Watch<'_>) -> Result<Folder, Failure> {
+        results::run(self.prepared()?, out, options, watch).map_err(|error| match error {
+            ResultsError::Setup(found) => self.loaded.locate(found).into(),
+            other => Failure::from(other),
+        })?;
+        Folder::open(out)
+    }
+
+    /// Writes the flows as a trace; returns how many.
+    pub(crate) fn write_trace(&self, path: &Path) -> Result<usize, Failure> {
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        if !["csv", "parquet"].contains(&ending) {
+            let text = format!("{}: the name of a trace ends in .csv or .parquet", path.display());
+            return Err(Failure::new(Kind::Scenario, text));
+        }
+        let prepared = self.prepared()?;
+        incast_lab::trace::export_trace(&prepared.flows, path).map_err(|error| {
+            let _ = std::fs::remove_file(path);
+            Failure::new(Kind::Environment, format!("cannot write {}: {error}", path.display()))
+        })?;
+        Ok(prepared.flows.flows.len())
+    }
+}
+
+/// What is absent in a tree has no spelling in TOML; `"none"` stands for it.
+fn spell_absent(tree: &mut Value) {
+    match tree {
+        Value::Null => *tree = Value::String("none".into()),
+        Value::Array(items) => items.iter_mut().for_each(spell_absent),
+        Value::Object(table) => table.values_mut().for_each(spell_absent),
+        _ => {}
+    }
+}
+
+/// The JSON schema of scenario files.
+pub(crate) fn schema() -> String {
+    serde_json::to_string_pretty(&incast_lab::Scenario::schema()).unwrap_or_default()
+}
+
+/// What can be named in a scenario, and the tables of results, as JSON text.
+pub(crate) fn catalogue() -> String {
+    json(&incast_lab::catalogue())
+}
+
+/// Writes the scenario that the files of an ns-3 RDMA simulation describe; returns notices, one a line.
+pub(crate) fn import_ns3(
+    topology: &Path,
+    flows: &Path,
+    config: Option<&Path>,
+    out: &Path,
+    overwrite: bool,
+) -> Result<String, Failure> {
+    let import = incast_lab::import_ns3(topology, flows, config, out)?;
+    import.write(overwrite).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => Failure::new(Kind::Exists, format!("{} exists already", out.display())),
+        _ => Failure::new(Kind::Environment, format!("cannot write {}: {error}", out.display())),
+    })?;
+    Ok(import.notices.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+}
+
+/// A results folder.
+#[derive(Debug)]
+pub(crate) struct Folder(results::Results);
+
+impl Folder {
+    /// Opens a folder.
+    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+        Ok(Self(results::Results::open(path)?))
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.0.folder().to_owned()
+    }
+
+    /// The manifest as JSON text.
+    pub(crate) fn manifest(&self) -> String {
+        json(self.0.manifest())
+    }
+
+    /// Names of the tables.
+    pub(crate) fn tables(&self) -> Vec<String> {
+        self.0.manifest().tables.keys().cloned().collect()
+    }
+
+    /// Reads a table.
+    pub(crate) fn table(&self, name: &str) -> Result<Batches, Failure> {
+        let reader = self.0.table(name)?;
+        Ok(Batches { schema: reader.schema(), batches: reader.collect::<Result<_, _>>()? })
+    }
+
+    /// Slowdowns by flow size; `options` are the lab's, as JSON text.
+    pub(crate) fn slowdown(&self, options: &str) -> Result<SlowdownTable, Failure> {
+        let options: SlowdownOptions =
+            serde_json::from_str(options).map_err(|error| Failure::new(Kind::Results, error.to_string()))?;
+        Ok(results::slowdown_bins(&Finished::of_results(&self.0, options.ideal)?, &options))
+    }
+}

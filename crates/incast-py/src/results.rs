@@ -1,0 +1,63 @@
+//! Results folders.
+
+use std::path::PathBuf;
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+use crate::errors::detached;
+use crate::{facade, slowdown};
+use crate::table::Table;
+
+/// A results folder on disk.
+#[pyclass(frozen, module = "incast._core")]
+#[derive(Debug)]
+pub(crate) struct Folder(facade::Folder);
+
+impl From<facade::Folder> for Folder {
+    fn from(folder: facade::Folder) -> Self {
+        Self(folder)
+    }
+}
+
+#[pymethods]
+impl Folder {
+    /// Opens a results folder.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        detached(py, || facade::Folder::open(&path)).map(Self)
+    }
+
+    /// Where it lies.
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.0.path()
+    }
+
+    /// The manifest, as JSON text.
+    fn manifest(&self) -> String {
+        self.0.manifest()
+    }
+
+    /// Names of the tables.
+    fn tables(&self) -> Vec<String> {
+        self.0.tables()
+    }
+
+    /// Reads a table.
+    fn table(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
+        detached(py, || self.0.table(name)).map(Table::from)
+    }
+
+    /// Slowdowns by scheme and flow size; `options` are those of the lab, as JSON text.
+    fn slowdown(&self, py: Python<'_>, options: &str) -> PyResult<Table> {
+        let table = detached(py, || self.0.slowdown(options))?;
+        let batches = slowdown::batches(&table).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        Ok(batches.into())
+    }
+
+    /// The same for people, schemes side by side, with every tag and all flows.
+    fn slowdown_text(&self, py: Python<'_>, options: &str) -> PyResult<String> {
+        detached(py, || self.0.slowdown(options).map(|table| table.to_string()))
+    }
+}

@@ -1,0 +1,90 @@
+//! Scenarios: read, checked, shown, run.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+
+use crate::errors::detached;
+use crate::results::Folder;
+use crate::{facade, run};
+
+/// A checked scenario; immutable.
+#[pyclass(frozen, module = "incast._core")]
+#[derive(Debug)]
+pub(crate) struct Scenario(facade::Scenario);
+
+#[pymethods]
+impl Scenario {
+    /// Reads and checks a scenario file; `overrides` are texts `path=value` that overrule it.
+    #[staticmethod]
+    #[pyo3(signature = (path, overrides = Vec::new()))]
+    fn load(py: Python<'_>, path: PathBuf, overrides: Vec<String>) -> PyResult<Self> {
+        detached(py, || facade::Scenario::load(&path, &overrides)).map(Self)
+    }
+
+    /// Checks a scenario given as JSON text; files it names are looked for in `base`.
+    #[staticmethod]
+    fn from_json(py: Python<'_>, tree: &str, base: PathBuf) -> PyResult<Self> {
+        detached(py, || facade::Scenario::from_json(tree, &base)).map(Self)
+    }
+
+    /// The whole scenario as `json` or `toml`, every default filled in.
+    fn whole(&self, format: &str) -> String {
+        self.0.whole(format)
+    }
+
+    /// What the scenario amounts to, as `text` or `json`: fabric, flows, schemes, size of the run, warnings.
+    fn summary(&self, py: Python<'_>, format: &str) -> PyResult<String> {
+        detached(py, || self.0.summary(format))
+    }
+
+    /// What should be checked before the results are trusted.
+    fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        detached(py, || self.0.warnings())
+    }
+
+    /// Writes the flows as a trace, CSV or Parquet by the name's ending; returns how many.
+    fn write_trace(&self, py: Python<'_>, path: PathBuf) -> PyResult<usize> {
+        detached(py, || self.0.write_trace(&path))
+    }
+
+    /// Runs every scheme and writes the results; `progress` is called with JSON text several times a second.
+    #[pyo3(signature = (out, overwrite = false, threads = None, progress = None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        out: PathBuf,
+        overwrite: bool,
+        threads: Option<usize>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Folder> {
+        let options = facade::RunOptions { overwrite, threads };
+        run::watched(py, progress, |watch| self.0.run(&out, options, watch)).map(Folder::from)
+    }
+}
+
+/// The JSON schema of scenario files.
+#[pyfunction]
+pub(crate) fn schema() -> String {
+    facade::schema()
+}
+
+/// What can be named in a scenario, and the tables of results, as JSON text.
+#[pyfunction]
+pub(crate) fn catalogue() -> String {
+    facade::catalogue()
+}
+
+/// Writes the scenario that the files of an ns-3 RDMA simulation describe; returns notices, one a line.
+#[pyfunction]
+#[pyo3(signature = (topology, flows, config, out, overwrite = false))]
+pub(crate) fn import_ns3(
+    py: Python<'_>,
+    topology: PathBuf,
+    flows: PathBuf,
+    config: Option<PathBuf>,
+    out: PathBuf,
+    overwrite: bool,
+) -> PyResult<String> {
+    detached(py, || facade::import_ns3(&topology, &flows, config.as_deref(), &out, overwrite))
+}

@@ -1,0 +1,145 @@
+//! Tables: Arrow record batches that frame libraries take over by the Arrow C stream, and their plain forms.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{RecordBatch, RecordBatchIterator};
+use arrow_schema::Schema;
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyList};
+use serde_json::{Value, json};
+
+use crate::cells::{cells, write_csv, write_json};
+use crate::facade::Batches;
+
+/// A table in memory.
+#[pyclass(frozen, module = "incast._core")]
+#[derive(Debug)]
+pub(crate) struct Table(Batches);
+
+impl From<Batches> for Table {
+    fn from(batches: Batches) -> Self {
+        Self(batches)
+    }
+}
+
+/// Writes rows as text.
+type Writer = fn(&mut dyn Write, &Schema, &[RecordBatch]) -> io::Result<()>;
+
+impl Table {
+    /// The batches, cut to the first `limit` rows.
+    fn head(&self, limit: Option<usize>) -> Vec<RecordBatch> {
+        let mut left = limit.unwrap_or(usize::MAX);
+        let mut head = Vec::new();
+        for batch in &self.0.batches {
+            let rows = batch.num_rows().min(left);
+            head.push(batch.slice(0, rows));
+            left -= rows;
+        }
+        head
+    }
+
+    /// The first rows as `writer` writes them: as text, or in the file at `path`.
+    fn written(
+        &self,
+        py: Python<'_>,
+        path: Option<PathBuf>,
+        limit: Option<usize>,
+        writer: Writer,
+    ) -> PyResult<Option<String>> {
+        let batches = self.head(limit);
+        let written = py.detach(|| match &path {
+            None => {
+                let mut text = Vec::new();
+                writer(&mut text, &self.0.schema, &batches)?;
+                Ok(Some(String::from_utf8_lossy(&text).into_owned()))
+            }
+            Some(path) => {
+                let mut out = BufWriter::new(File::create(path)?);
+                writer(&mut out, &self.0.schema, &batches)?;
+                out.flush().map(|()| None)
+            }
+        });
+        written.map_err(|error: io::Error| match path {
+            Some(path) => io::Error::new(error.kind(), format!("cannot write {}: {error}", path.display())).into(),
+            None => error.into(),
+        })
+    }
+}
+
+#[pymethods]
+impl Table {
+    fn __len__(&self) -> usize {
+        self.0.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+
+    /// The columns as JSON text: name, type, unit and description of each.
+    fn columns(&self) -> String {
+        let columns: Vec<Value> = (self.0.schema.fields().iter())
+            .map(|field| {
+                json!({
+                    "name": field.name(),
+                    "type": field.data_type().to_string(),
+                    "nullable": field.is_nullable(),
+                    "unit": field.metadata().get("unit"),
+                    "description": field.metadata().get("description"),
+                })
+            })
+            .collect();
+        json!(columns).to_string()
+    }
+
+    /// The values of one column as Python objects.
+    #[pyo3(signature = (name, limit = None))]
+    fn column<'py>(&self, py: Python<'py>, name: &str, limit: Option<usize>) -> PyResult<Bound<'py, PyList>> {
+        let index = self.0.schema.index_of(name).map_err(|_| PyKeyError::new_err(name.to_owned()))?;
+        let list = PyList::empty(py);
+        for batch in self.head(limit) {
+            let cell = cells(batch.column(index).as_ref());
+            for row in 0..batch.num_rows() {
+                match cell(row) {
+                    Value::Bool(flag) => list.append(flag)?,
+                    Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+                        (Some(whole), _) => list.append(whole)?,
+                        (None, Some(whole)) => list.append(whole)?,
+                        (None, None) => list.append(number.as_f64())?,
+                    },
+                    Value::String(text) => list.append(text)?,
+                    _ => list.append(py.None())?,
+                }
+            }
+        }
+        Ok(list)
+    }
+
+    /// The rows as CSV text with a header, or written to `path`.
+    #[pyo3(signature = (path = None, limit = None))]
+    fn to_csv(&self, py: Python<'_>, path: Option<PathBuf>, limit: Option<usize>) -> PyResult<Option<String>> {
+        self.written(py, path, limit, write_csv)
+    }
+
+    /// The rows as JSON text, an array of objects, or written to `path`.
+    #[pyo3(signature = (path = None, limit = None))]
+    fn to_json(&self, py: Python<'_>, path: Option<PathBuf>, limit: Option<usize>) -> PyResult<Option<String>> {
+        self.written(py, path, limit, write_json)
+    }
+
+    /// The table as an Arrow C stream (the Arrow PyCapsule interface); what `requested_schema` asks for is not looked
+    /// at, as the interface allows.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        let batches: Vec<_> = self.0.batches.iter().cloned().map(Ok).collect();
+        let reader = RecordBatchIterator::new(batches, self.0.schema.clone());
+        // The capsule owns the stream: whoever takes it over empties it, and dropping an emptied stream does nothing.
+        let stream = FFI_ArrowArrayStream::new(Box::new(reader));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+}

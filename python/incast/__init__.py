@@ -1,0 +1,45 @@
+"""incast: a packet-level simulator of datacenter fabrics.
+
+import incast
+
+scenario = incast.load("scenarios/quickstart.toml")
+results = scenario.run(out="results/quickstart")
+results.slowdown().to_polars()
+"""
+
+from incast import schema
+from incast._core import __version__
+from incast.errors import (
+    Diagnostic,
+    EnvironmentFailure,
+    IncastError,
+    InternalError,
+    ResultsError,
+    ResultsExistError,
+    ScenarioError,
+)
+from incast.progress import Progress, SchemeProgress
+from incast.results import Results
+from incast.results import open_results as open  # noqa: A004 - incast.open reads like open()
+from incast.scenario import Scenario, load
+from incast.table import Column, Table
+
+__all__ = [
+    "Column",
+    "Diagnostic",
+    "EnvironmentFailure",
+    "IncastError",
+    "InternalError",
+    "Progress",
+    "Results",
+    "ResultsError",
+    "ResultsExistError",
+    "Scenario",
+    "ScenarioError",
+    "SchemeProgress",
+    "Table",
+    "__version__",
+    "load",
+    "open",
+    "schema",
+]

@@ -1,0 +1,5 @@
+"""`python -m incast` is the command `incast`."""
+
+from incast.cli import main
+
+main()

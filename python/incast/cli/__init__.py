@@ -1,0 +1,5 @@
+"""The command `incast`."""
+
+from incast.cli.main import main
+
+__all__ = ["main"]

@@ -1,0 +1,140 @@
+"""`incast list`."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import shutil
+import textwrap
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from incast import _core
+from incast.cli import codes
+
+Kind = Literal["fabrics", "workloads", "sizes", "controls", "profiles", "sections", "tables"]
+Entry = dict[str, Any]
+
+EXAMPLES = """
+Examples:
+  incast list
+  incast list controls
+  incast list controls dcqcn
+"""
+WHAT = {
+    "fabrics": "in [fabric.NAME]",
+    "workloads": "in [[workload]], as NAME = { ... }",
+    "sizes": 'as sizes = "NAME" of a workload',
+    "controls": 'in [scheme.X], as control = "NAME"',
+    "profiles": 'as profile = "NAME" of the scenario, or of its [packets]',
+    "sections": "as [NAME]",
+    "tables": "of a results folder, as NAME.parquet",
+}
+
+
+def list_(
+    kind: Kind | None = None,
+    name: str | None = None,
+    /,
+    *,
+    format: Annotated[Literal["text", "json"], Parameter(show_default=False)] = "text",  # noqa: A002
+) -> int:
+    """List what a scenario can name: fabrics, workloads, flow sizes, congestion controls, profiles, sections.
+
+    Parameters
+    ----------
+    kind
+        One kind only; without it, the names of every kind.
+    name
+        One entry of that kind, with all its parameters.
+    format
+        text to read, json for programs.
+
+    """
+    catalogue = read()
+    if kind is None:
+        chosen: object = catalogue
+        lines = overview(catalogue)
+    elif name is None:
+        chosen = catalogue[kind]
+        lines = entries(catalogue[kind])
+    else:
+        found = next((entry for entry in catalogue[kind] if entry["name"] == name), None)
+        if found is None:
+            names = [entry["name"] for entry in catalogue[kind]]
+            near = difflib.get_close_matches(name, names, 1)
+            hint = f"; did you mean `{near[0]}`?" if near else ""
+            codes.complain(f"there is no `{name}` among the {kind}: {', '.join(names)}{hint}")
+            return codes.BAD_INPUT
+        chosen = found
+        lines = details(found)
+    print(json.dumps(chosen, indent=2) if format == "json" else "\n".join(lines))
+    return codes.OK
+
+
+def read() -> dict[str, list[Entry]]:
+    """What there is, by kind."""
+    catalogue: dict[str, list[Entry]] = json.loads(_core.catalogue())
+    for entry in catalogue.pop("packet_profiles"):
+        catalogue["profiles"].append({**entry, "source": f"packets: {entry['source']}"})
+    return catalogue
+
+
+def overview(catalogue: dict[str, list[Entry]]) -> Iterator[str]:
+    """The names of every kind."""
+    for kind, where in WHAT.items():
+        yield f"{kind}: {where}"
+        yield from wrapped(", ".join(entry["name"] for entry in catalogue[kind]), 4)
+    yield "\nincast list KIND says what they are, incast list KIND NAME gives one's parameters"
+
+
+def entries(kind: list[Entry]) -> Iterator[str]:
+    """Every entry of a kind, with what it is."""
+    for entry in kind:
+        yield entry["name"]
+        yield from about(entry)
+
+
+def about(entry: Entry) -> Iterator[str]:
+    """What an entry is and where it comes from."""
+    if "description" in entry:
+        yield from wrapped(entry["description"], 4)
+    if "mean_bytes" in entry:
+        yield f"    mean {entry['mean_bytes']:,.0f} B, median {entry['median_bytes']:,.0f} B"
+    if entry.get("source"):
+        yield from wrapped(f"source: {entry['source']}" if "description" in entry else entry["source"], 4)
+
+
+def details(entry: Entry) -> Iterator[str]:
+    """One entry with its parameters, profiles, values or columns."""
+    yield from entries([entry])
+    if "window" in entry:
+        yield f"    window if not given: {entry['window']}"
+    for profile in entry.get("profiles", []):
+        yield f"\nprofile {profile['name']}"
+        yield from wrapped(profile["source"], 4)
+    for parameter in entry.get("parameters", []):
+        yield f"\n{parameter['name']}: {parameter['kind']}{needed(parameter)}"
+        yield from wrapped(parameter["description"], 4)
+    for name, value in (entry.get("values") or {}).items():
+        yield f"    {name} = {value}"
+    for column in entry.get("columns", []):
+        unit = f" ({column['unit']})" if column["unit"] else ""
+        yield from wrapped(f"{column['name']}{unit}: {column['description']}", 4)
+
+
+def needed(parameter: Entry) -> str:
+    """Whether a parameter must be given, or what it is otherwise."""
+    if parameter["required"]:
+        return ", required"
+    default = parameter["default"]
+    return "" if default is None or default in ({}, []) else f", default {json.dumps(default).strip(chr(34))}"
+
+
+def wrapped(text: str, indent: int) -> list[str]:
+    """Text folded to the terminal."""
+    width = min(shutil.get_terminal_size().columns, 120)
+    margin = " " * indent
+    return textwrap.wrap(" ".join(text.split()), width, initial_indent=margin, subsequent_indent=margin)

@@ -1,0 +1,106 @@
+"""The command line as a whole."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+from cyclopts import App, CycloptsError
+
+from incast import _core
+from incast.cli import codes, convert, listing, results, run, show, trace
+from incast.errors import EnvironmentFailure, IncastError, InternalError, ResultsExistError
+
+EPILOGUE = """
+Start with:
+  incast run scenarios/quickstart.toml
+
+Exit codes:
+    0  done
+    1  results written, but a scheme deadlocked, starved or dropped
+       packets of a lossless priority
+    2  bad input
+    3  the machine cannot do it: a folder that cannot be written, a full disk
+  130  Ctrl-C; nothing was written
+"""
+
+app = App(
+    name="incast",
+    help="Simulate datacenter fabrics packet by packet: PFC, ECN, RDMA and its congestion controls.",
+    help_epilogue=EPILOGUE,
+    version=_core.__version__,
+    help_format="plaintext",
+    suppress_keyboard_interrupt=False,
+)
+app.command(run.run, sort_key=1, help_epilogue=run.EXAMPLES)
+app.command(show.show, sort_key=2, help_epilogue=show.SHOW_EXAMPLES)
+app.command(listing.list_, sort_key=3, name="list", help_epilogue=listing.EXAMPLES)
+app.command(results.results, sort_key=4, help_epilogue=results.EXAMPLES)
+app.command(convert.app)
+app.command(trace.trace, sort_key=6, help_epilogue=trace.EXAMPLES)
+app.command(show.schema, sort_key=7, help_epilogue=show.SCHEMA_EXAMPLES)
+
+
+def main(tokens: Iterable[str] | None = None) -> NoReturn:
+    """Run the command and exit."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _ended)
+    sys.exit(_code(tokens))
+
+
+class EndedError(KeyboardInterrupt):
+    """The process was asked to end by a signal other than Ctrl-C; its number is the argument."""
+
+
+def _ended(number: int, _: object) -> NoReturn:
+    raise EndedError(number)
+
+
+def _code(tokens: Iterable[str] | None) -> int:
+    try:
+        code: Any = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+        sys.stdout.flush()
+        return code if isinstance(code, int) else codes.OK
+    except CycloptsError as error:
+        codes.complain(f"{error}\nTry: {_help(error)}")
+        return codes.BAD_INPUT
+    except EnvironmentFailure as error:
+        codes.complain(str(error))
+        return codes.ENVIRONMENT
+    except ResultsExistError as error:
+        codes.complain(exists(str(error)))
+        return codes.BAD_INPUT
+    except InternalError as error:
+        codes.complain(str(error))
+        return codes.BUG
+    except IncastError as error:
+        codes.complain(str(error))
+        return codes.BAD_INPUT
+    except KeyboardInterrupt as interrupt:
+        codes.complain("interrupted; nothing was written")
+        return codes.SIGNALLED + interrupt.args[0] if isinstance(interrupt, EndedError) else codes.INTERRUPTED
+    except BrokenPipeError:
+        codes.close_stdout()
+        return codes.OK
+    except OSError as error:
+        codes.complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        return codes.ENVIRONMENT
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        codes.complain("incast itself failed; please report this with the scenario and the lines above")
+        return codes.BUG
+
+
+def exists(text: str) -> str:
+    """What to do about something that is there already."""
+    if "never overwritten" in text:
+        return text
+    return f"{text.partition(';')[0]}; replace it with --overwrite, or name another place with --output"
+
+
+def _help(error: CycloptsError) -> str:
+    """The help that explains the command that was meant."""
+    return " ".join(["incast", *(error.command_chain or ()), "--help"])

@@ -1,0 +1,77 @@
+"""`incast results`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+import incast
+from incast.cli import report
+
+EXAMPLES = """
+Examples:
+  incast results results/quickstart
+  incast results results/quickstart --table flows --limit 10
+  incast results results/quickstart --table ports --format csv > ports.csv
+"""
+ROWS = 20
+"""Rows shown where no limit is given."""
+
+
+def results(
+    folder: Path,
+    /,
+    *,
+    table: str | None = None,
+    format: Literal["table", "csv", "json"] = "table",  # noqa: A002 - the name of the option
+    limit: Annotated[int | None, Parameter(validator=Number(gte=0))] = None,
+) -> None:
+    """Show the results in a folder: the summary, or one of its tables.
+
+    Parameters
+    ----------
+    folder
+        Results folder, as written by `incast run`.
+    table
+        Table to print: slowdown, or one that the folder holds, such as flows or ports.
+    format
+        table to read, csv or json for programs.
+    limit
+        Rows to print; 20 for --format table, all for the others if not given.
+
+    """
+    found = incast.open(folder)
+    if table is None and format == "table":
+        report.show(found)
+        return
+    chosen = found.slowdown() if table in (None, "slowdown") else found.table(table)
+    if format == "csv":
+        sys.stdout.write(chosen.to_csv(limit=limit) or "")
+    elif format == "json":
+        sys.stdout.write(chosen.to_json(limit=limit) or "")
+    else:
+        _print(chosen, ROWS if limit is None else limit)
+
+
+def _print(table: incast.Table, limit: int) -> None:
+    """Print rows in columns, as wide as they are: what is printed can be cut by column."""
+    names = [f"{column.name} ({column.unit})" if column.unit else column.name for column in table.columns]
+    rows = [names, *([_cell(value) for value in row] for row in table.rows(limit))]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    left = [not column.type.startswith(("Int", "UInt", "Float")) for column in table.columns]
+    for row in rows:
+        cells = zip(row, widths, left, strict=True)
+        print("  ".join(cell.ljust(width) if name else cell.rjust(width) for cell, width, name in cells).rstrip())
+    if limit < len(table):
+        rest = f"{len(table) - limit:,} more of {len(table):,} rows"
+        print(f"... {rest}; --limit N or --format csv prints them", file=sys.stderr)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,70 @@
+"""`incast run`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.console import Console
+
+import incast
+from incast.cli import codes, report
+from incast.cli.live import Live
+
+Overrides = Annotated[
+    list[str] | None,
+    Parameter(
+        name="--set", negative=(), consume_multiple=False, help="PATH=VALUE that overrules the file; repeatable."
+    ),
+]
+
+
+EXAMPLES = """
+Examples:
+  incast run scenarios/quickstart.toml
+  incast run mine.toml -o results/deep --set switch.buffer=64MB --seed 7
+"""
+
+
+def run(
+    file: Path,
+    /,
+    *,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    set_: Overrides = None,
+    seed: int | None = None,
+    overwrite: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
+    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False)] = False,
+    threads: int | None = None,
+) -> int:
+    """Simulate a scenario and write its results.
+
+    Prints the slowdown of flows by size, schemes side by side, and where the results lie.
+
+    Parameters
+    ----------
+    file
+        Scenario, a TOML file.
+    output
+        Folder for the results; results/NAME for NAME.toml if not given.
+    seed
+        Seed of every random choice; overrules the file.
+    overwrite
+        Replace the results folder if it is there.
+    quiet
+        No progress and no tables, only what went wrong.
+    threads
+        Schemes simulated at once; one per core if not given. Results do not depend on it.
+
+    """
+    output = output or Path("results") / file.stem
+    overrides = [*(set_ or []), *([] if seed is None else [f"seed={seed}"])]
+    scenario = incast.load(file, overrides)
+    for warning in scenario.warnings():
+        codes.complain(f"warning: {warning}")
+    with Live(Console(stderr=True), quiet=quiet) as live:
+        results = scenario.run(output, overwrite=overwrite, threads=threads, progress=live.update)
+    if not quiet:
+        report.show(results)
+    return report.judge(results)

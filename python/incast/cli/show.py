@@ -1,0 +1,58 @@
+"""`incast show` and `incast schema`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from incast import _core
+from incast.cli.run import Overrides
+from incast.errors import translated
+
+SHOW_EXAMPLES = """
+Examples:
+  incast show scenarios/quickstart.toml
+  incast show mine.toml --set fabric.leaf_spine.leaves=8 --format toml
+"""
+
+
+def show(
+    file: Path,
+    /,
+    *,
+    set_: Overrides = None,
+    format: Literal["text", "json", "toml"] = "text",  # noqa: A002 - the name of the option
+) -> None:
+    """Show what a scenario amounts to, with every default filled in, without running it.
+
+    Parameters
+    ----------
+    file
+        Scenario, a TOML file.
+    format
+        text to read, json for programs, toml for a complete scenario file.
+
+    """
+    with translated():
+        core = _core.Scenario.load(file, set_ or [])
+        if format == "json":
+            print(core.summary("json"))
+            return
+        summary = core.summary("text")
+    if format == "text":
+        print(summary, end="\n\n")
+    print(core.whole("toml").rstrip("\n"))
+
+
+SCHEMA_EXAMPLES = """
+Examples:
+  incast schema > incast.schema.json
+
+then, as the first line of a scenario:
+  #:schema ./incast.schema.json
+"""
+
+
+def schema() -> None:
+    """Print the JSON schema of scenario files, for editors that complete and check TOML."""
+    print(_core.schema())

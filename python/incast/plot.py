@@ -1,0 +1,84 @@
+"""Pictures of results, with matplotlib (extra `incast[plot]`).
+
+python -m incast.plot results/quickstart -o slowdown.svg
+"""
+
+from __future__ import annotations
+
+import argparse
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
+
+import incast
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+"""Told apart by colour-blind readers and in print (Okabe and Ito)."""
+STYLES = {"p50": (":", 1.2), "p95": ("-", 1.8)}
+"""Line style and width of each percentile."""
+
+
+def slowdown(results: incast.Results, *, tag: str | None = None, bins: int = 20) -> Figure:
+    """The slowdown of flows by size, of all or of one tag: the median and the 95th percentile of every scheme."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import LogFormatter
+
+    figure = Figure(figsize=(8, 4), layout="constrained")
+    axes = figure.add_subplot()
+    rows = list(results.slowdown(tag=tag, bins=bins).dicts())
+    for scheme, colour in zip(dict.fromkeys(row["scheme"] for row in rows), cycle(COLOURS), strict=False):
+        _draw(axes, [row for row in rows if row["scheme"] == scheme], scheme, colour)
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.5)))
+    axes.set_ylabel("slowdown: completion time / ideal")
+    of_tag = f" of {tag}" if tag else ""
+    axes.set_xlabel(f"flow size, up to; equally many flows{of_tag} at each tick")
+    axes.grid(axis="y", which="both", linewidth=0.4, alpha=0.5)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside lower center", frameon=False, ncols=8)
+    title = results.manifest.get("title")
+    if title:
+        axes.set_title(title, loc="left", fontsize="medium")
+    return figure
+
+
+def _draw(axes: Axes, rows: list[dict[str, Any]], scheme: str, colour: str) -> None:
+    """The lines of one scheme."""
+    places = range(len(rows))
+    for percentile, (style, width) in STYLES.items():
+        values = [row[percentile] for row in rows]
+        axes.plot(places, values, style, color=colour, linewidth=width, marker=".", label=f"{scheme} {percentile}")
+    axes.set_xticks(places, [size(row["size_max_bytes"]) for row in rows], rotation=45, ha="right")
+
+
+def size(count: float) -> str:
+    """Bytes as people write them."""
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= factor:
+            return f"{count / factor:.3g} {unit}"
+    return f"{count} B"
+
+
+def main() -> None:
+    """Draw the results folder that is named on the command line."""
+    parser = argparse.ArgumentParser(prog="python -m incast.plot", description=slowdown.__doc__)
+    parser.add_argument("results", help="results folder")
+    parser.add_argument("-o", "--output", default="slowdown.svg", help="picture to write: .svg, .png or .pdf")
+    parser.add_argument("--tag", help="flows of this tag only")
+    parser.add_argument("--bins", type=int, default=20, help="bins of equally many flows (default 20)")
+    options = parser.parse_args()
+    # The same results give the same file: no date, no random names.
+    from matplotlib import rc_context
+
+    with rc_context({"svg.hashsalt": "incast"}):
+        metadata = {"Date": None} if options.output.endswith(".svg") else None
+        figure = slowdown(incast.open(options.results), tag=options.tag, bins=options.bins)
+        figure.savefig(options.output, dpi=150, metadata=metadata)
+
+
+if __name__ == "__main__":
+    main()

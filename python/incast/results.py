@@ -1,0 +1,101 @@
+"""Results folders."""
+
+from __future__ import annotations
+
+import json
+from os import PathLike, fspath
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+
+from incast import _core
+from incast.errors import translated
+from incast.table import Table
+
+
+class Results:
+    """The results of a run: a folder of Parquet tables, a manifest and the scenario.
+
+    Every table is an attribute: `results.flows`, `results.ports`. It is read when it is first asked for.
+    """
+
+    def __init__(self, folder: _core.Folder, keep: TemporaryDirectory[str] | None = None) -> None:
+        """Wrap a folder; `keep` is a temporary folder that lives as long as its results."""
+        self._folder = folder
+        self._keep = keep
+        self._tables: dict[str, Table] = {}
+        self.path = Path(folder.path)
+        """The folder."""
+        self.manifest: dict[str, Any] = json.loads(folder.manifest())
+        """What was run, where, how long it took, why it stopped."""
+
+    def __repr__(self) -> str:
+        return f"<Results in {self.path}: {', '.join(self.tables)}>"
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Names of the tables in this folder."""
+        return tuple(self._folder.tables())
+
+    def table(self, name: str) -> Table:
+        """A table by name."""
+        if name not in self._tables:
+            with translated():
+                self._tables[name] = Table(self._folder.table(name), name)
+        return self._tables[name]
+
+    def slowdown(
+        self,
+        *,
+        bins: int = 20,
+        ideal: Literal["reference", "exact"] = "reference",
+        clamp: bool = True,
+        tag: str | None = None,
+    ) -> Table:
+        """Slowdowns of completed flows by scheme and flow size: p50, p95, p99, mean and maximum of every bin.
+
+        A slowdown is the completion time of a flow divided by an ideal one. The defaults are those of the HPCC
+        evaluation.
+
+        Args:
+            bins: Bins of equally many flows, by size.
+            ideal: `reference` is that of the HPCC evaluation: base RTT plus payload and basic headers at the slowest
+                link. `exact` is the flow alone on its path in its real packets, which no run is faster than.
+            clamp: Count slowdowns below 1 as 1.
+            tag: Flows of this tag only.
+
+        """
+        options = {"bins": bins, "ideal": ideal, "clamp": clamp, "tag": tag}
+        with translated():
+            return Table(self._folder.slowdown(json.dumps(options)), "slowdown")
+
+    def slowdown_text(self, *, bins: int = 20) -> str:
+        """Slowdowns as a table for people: schemes side by side, by size, by tag and of all flows."""
+        with translated():
+            return self._folder.slowdown_text(json.dumps({"bins": bins}))
+
+    @property
+    def flows(self) -> Table:
+        """One row per scheme and flow."""
+        return self.table("flows")
+
+    @property
+    def ports(self) -> Table:
+        """Counters of every port and priority."""
+        return self.table("ports")
+
+    @property
+    def pauses(self) -> Table:
+        """Intervals during which queues were paused."""
+        return self.table("pauses")
+
+    @property
+    def drops(self) -> Table:
+        """Dropped packets."""
+        return self.table("drops")
+
+
+def open_results(path: str | PathLike[str]) -> Results:
+    """Open a results folder."""
+    with translated():
+        return Results(_core.Folder.open(fspath(path)))

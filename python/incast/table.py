@@ -1,0 +1,110 @@
+"""Tables of results."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from os import PathLike
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from incast import _core
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table."""
+
+    name: str
+    """Its name."""
+    type: str
+    """Its Arrow type, such as `UInt64`."""
+    nullable: bool
+    """Whether values can be missing."""
+    unit: str | None
+    """Its unit, such as `ps` or `B`; `None` for names and plain numbers."""
+    description: str | None
+    """What it says."""
+
+
+class Table:
+    """A table in memory that any library can take over by Arrow's C stream interface.
+
+    `polars.DataFrame(table)`, `pyarrow.table(table)` and a DuckDB query that names the variable work without a copy.
+    """
+
+    def __init__(self, core: _core.Table, name: str) -> None:
+        """Wrap a table of the core."""
+        self._core = core
+        self.name = name
+        """Its name, such as `flows`."""
+        self.columns: tuple[Column, ...] = tuple(Column(**column) for column in json.loads(core.columns()))
+        """Its columns with their units and descriptions."""
+
+    def __len__(self) -> int:
+        return len(self._core)
+
+    def __repr__(self) -> str:
+        return f"<Table {self.name}: {len(self)} rows of {', '.join(column.name for column in self.columns)}>"
+
+    def __getitem__(self, column: str) -> list[Any]:
+        """The values of a column."""
+        try:
+            return self._core.column(column)
+        except KeyError:
+            names = ", ".join(each.name for each in self.columns)
+            raise KeyError(f"table {self.name} has no column {column!r}; it has {names}") from None
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The table as an Arrow C stream capsule."""
+        return self._core.__arrow_c_stream__(requested_schema)
+
+    def rows(self, limit: int | None = None) -> Iterator[tuple[Any, ...]]:
+        """The rows, at most `limit` of them, as tuples in order of the columns."""
+        return zip(*(self._core.column(column.name, limit) for column in self.columns), strict=True)
+
+    def dicts(self, limit: int | None = None) -> Iterator[dict[str, Any]]:
+        """The rows, at most `limit` of them, as dictionaries."""
+        names = [column.name for column in self.columns]
+        return (dict(zip(names, row, strict=True)) for row in self.rows(limit))
+
+    def to_polars(self) -> polars.DataFrame:
+        """The table as a Polars frame (extra `incast[polars]`)."""
+        frame: polars.DataFrame = _extra("polars").DataFrame(self)
+        return frame
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table as a pandas frame (extra `incast[pandas]`)."""
+        library = _extra("pandas")
+        try:
+            frame: pandas.DataFrame = importlib.import_module("pyarrow").table(self).to_pandas()
+        except ImportError:
+            frame = library.DataFrame({column.name: self[column.name] for column in self.columns})
+        return frame
+
+    def to_pyarrow(self) -> pyarrow.Table:
+        """The table as a pyarrow table (extra `incast[pyarrow]`)."""
+        return _extra("pyarrow").table(self)
+
+    def to_csv(self, path: str | PathLike[str] | None = None, limit: int | None = None) -> str | None:
+        """The table as CSV text, or written to the file `path`."""
+        return self._core.to_csv(path, limit)
+
+    def to_json(self, path: str | PathLike[str] | None = None, limit: int | None = None) -> str | None:
+        """The table as JSON text (an array of objects), or written to the file `path`."""
+        return self._core.to_json(path, limit)
+
+
+def _extra(name: str) -> ModuleType:
+    """Import a library that incast can do without."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ImportError(f"this needs {name}: pip install 'incast[{name}]'") from error

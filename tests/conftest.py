@@ -1,0 +1,168 @@
+"""What the tests share: small scenarios, and the command as a user starts it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+SMALL = """\
+title = "two schemes, eight hosts"
+seed = 7
+
+[fabric.star]
+hosts = 8
+
+[[workload]]
+[workload.incast]
+fan_in = 6
+size = "64kB"
+
+[[workload]]
+[workload.poisson]
+load = 0.3
+sizes = "fb_hadoop"
+duration = "100us"
+
+[scheme.DCQCN]
+control = "dcqcn"
+
+[scheme.HPCC]
+control = "hpcc"
+"""
+"""Runs in well under a second."""
+
+LONG = """\
+[fabric.leaf_spine]
+leaves = 4
+spines = 4
+hosts_per_leaf = 8
+
+[[workload]]
+[workload.poisson]
+load = 0.5
+sizes = "websearch"
+duration = "500ms"
+
+[scheme.DCQCN]
+control = "dcqcn"
+"""
+"""Runs for minutes: for tests that stop it."""
+
+RING = """\
+[fabric.custom]
+hosts = 3
+switches = ["s0", "s1", "s2"]
+links = [
+    { a = "h0", b = "s0" },
+    { a = "h1", b = "s1" },
+    { a = "h2", b = "s2" },
+    { a = "s0", b = "s1" },
+    { a = "s1", b = "s2" },
+    { a = "s2", b = "s0" },
+]
+
+[[workload]]
+list = [
+    { src = 0, dst = 2, size = "20MB", path = ["h0", "s0", "s1", "s2", "h2"] },
+    { src = 1, dst = 0, size = "20MB", path = ["h1", "s1", "s2", "s0", "h0"] },
+    { src = 2, dst = 1, size = "20MB", path = ["h2", "s2", "s0", "s1", "h1"] },
+]
+
+[switch]
+buffer = "1MB"
+
+[scheme.none]
+control = "unlimited"
+"""
+"""Three flows that chase each other around three switches until each waits for the next."""
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+Start = Callable[..., subprocess.Popen[str]]
+
+
+def write(folder: Path, text: str, name: str = "scenario.toml") -> Path:
+    """A scenario file with this text."""
+    file = folder / name
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 20.0) -> None:
+    """Wait for something to become true."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def stop(process: subprocess.Popen[str], number: signal.Signals) -> tuple[int, str, float]:
+    """Send a signal; the exit code, what was said on stderr, and the seconds it took."""
+    began = time.monotonic()
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=30)
+    return process.returncode, errors, time.monotonic() - began
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    """Run `incast` in a folder of its own; returns what it printed and its exit code."""
+
+    def run(*arguments: object, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "incast", *map(str, arguments)],
+            cwd=cwd,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Start:
+    """Start `incast` without waiting for it."""
+
+    def run(*arguments: object) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "incast", *map(str, arguments)],
+            cwd=tmp_path,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    return run
+
+
+def environment() -> dict[str, str]:
+    """The environment of a user with a wide, colourless terminal."""
+    return {**os.environ, "COLUMNS": "160", "NO_COLOR": "1", "TERM": "dumb", "PYTHONUNBUFFERED": "1"}
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A scenario that runs in no time."""
+    return write(tmp_path, SMALL)
+
+
+@pytest.fixture(scope="session")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results folder of the small scenario."""
+    import incast
+
+    folder = tmp_path_factory.mktemp("small")
+    incast.load(write(folder, SMALL)).run(folder / "results")
+    return folder / "results"

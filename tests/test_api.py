@@ -1,0 +1,210 @@
+"""The Python API."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import incast
+from conftest import LONG, SMALL, write
+from incast import schema
+
+
+@pytest.fixture
+def scenario(small: Path) -> incast.Scenario:
+    """The small scenario as an object."""
+    return incast.load(small)
+
+
+def test_load(scenario: incast.Scenario) -> None:
+    assert scenario.title == "two schemes, eight hosts"
+    assert isinstance(scenario.fabric, schema.Star)
+    assert scenario.fabric.hosts == 8
+    assert scenario.fabric.rate == "100Gbps", "defaults are filled in"
+    assert scenario.scheme
+    assert list(scenario.scheme) == ["DCQCN", "HPCC"]
+    assert isinstance(scenario.scheme["HPCC"].control, schema.HpccParams)
+    assert scenario.switch
+    assert scenario.switch.pfc is True
+
+
+def test_load_with_overrides(small: Path) -> None:
+    assert incast.load(small, ["seed=9"]).seed == 9
+
+
+def test_change_and_run(scenario: incast.Scenario, tmp_path: Path) -> None:
+    assert isinstance(scenario.fabric, schema.Star)
+    scenario.fabric.hosts = 12
+    scenario.scheme = {"HPCC": schema.Scheme(control=schema.HpccParams(eta=0.9))}
+    results = scenario.run(tmp_path / "out")
+    assert set(results.flows["scheme"]) == {"HPCC"}
+    assert max(results.flows["src"]) > 7
+
+
+def test_build_in_python() -> None:
+    scenario = incast.Scenario(
+        fabric=schema.LeafSpine(leaves=2, spines=2, hosts_per_leaf=2),
+        workload=[schema.WorkloadSpec(incast=schema.Incast(fan_in=3, size="10kB"))],
+        scheme={"none": schema.Scheme(control="unlimited")},
+    )
+    results = scenario.run()
+    assert len(results.flows) == 3
+    assert results.path.exists()
+
+
+def test_temporary_results_go_with_their_object(scenario: incast.Scenario) -> None:
+    results = scenario.run()
+    path = results.path
+    assert len(results.flows) > 0
+    del results
+    assert not path.exists()
+
+
+def test_round_trip(scenario: incast.Scenario) -> None:
+    assert incast.Scenario.from_tree(scenario.to_tree()) == scenario
+
+
+def test_misspelt_field(scenario: incast.Scenario) -> None:
+    with pytest.raises(AttributeError):
+        scenario.sed = 3  # type: ignore[attr-defined]
+    with pytest.raises(TypeError, match="hots"):
+        schema.Star(hots=3)  # type: ignore[call-arg]
+
+
+def test_errors_say_where(tmp_path: Path) -> None:
+    file = write(tmp_path, SMALL.replace("hosts = 8", 'hosts = 8\nrate = "-1Gbps"'))
+    with pytest.raises(incast.ScenarioError) as caught:
+        incast.load(file)
+    assert (caught.value.file, caught.value.line, caught.value.field) == (str(file), 6, "fabric.star.rate")
+    assert "-1Gbps" in str(caught.value)
+    assert isinstance(caught.value, incast.IncastError)
+
+
+def test_errors_of_changed_scenarios_name_the_field(scenario: incast.Scenario) -> None:
+    assert isinstance(scenario.fabric, schema.Star)
+    scenario.fabric.rate = "fast"
+    with pytest.raises(incast.ScenarioError) as caught:
+        scenario.check()
+    assert caught.value.field == "fabric.star.rate"
+    scenario.fabric = "star"  # type: ignore[assignment]
+    with pytest.raises(incast.ScenarioError):
+        scenario.run()
+
+
+def test_files_are_found_beside_the_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    (folder / "flows.csv").write_text("src,dst,size_bytes,start_ns\n0,1,1000,0\n")
+    text = '[fabric.star]\nhosts = 2\n[[workload]]\ntrace = { file = "flows.csv" }\n[scheme.x]\ncontrol = "unlimited"\n'
+    write(folder, text)
+    monkeypatch.chdir(tmp_path)
+    assert len(incast.load("elsewhere/scenario.toml").run().flows) == 1
+
+
+def test_exists(scenario: incast.Scenario, tmp_path: Path) -> None:
+    scenario.run(tmp_path / "out")
+    with pytest.raises(incast.ResultsExistError):
+        scenario.run(tmp_path / "out")
+    scenario.run(tmp_path / "out", overwrite=True)
+
+
+def test_open(results: Path) -> None:
+    opened = incast.open(results)
+    assert opened.path == results
+    assert {"flows", "ports"} <= set(opened.tables)
+    with pytest.raises(incast.ResultsError, match="flows"):
+        opened.table("flow")
+    with pytest.raises(incast.ResultsError):
+        incast.open(results.parent)
+
+
+def test_environment(scenario: incast.Scenario, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(incast.EnvironmentFailure):
+        scenario.run(tmp_path / "file" / "out")
+
+
+def test_progress(scenario: incast.Scenario) -> None:
+    seen: list[incast.Progress] = []
+    scenario.run(progress=seen.append)
+    last = seen[-1]
+    assert {scheme.scheme for scheme in last.schemes} == {"DCQCN", "HPCC"}
+    for scheme in last.schemes:
+        assert scheme.state == "done"
+        assert scheme.flows_done == scheme.flows > 0
+        assert scheme.bytes_acked == scheme.bytes
+        assert scheme.packet_hops > 0
+        assert scheme.now_ps > 0
+        assert scheme.fraction == 1.0
+
+
+def test_progress_is_told_while_running(tmp_path: Path) -> None:
+    seen: list[incast.Progress] = []
+
+    def callback(progress: incast.Progress) -> None:
+        seen.append(progress)
+        if len(seen) == 5:
+            raise StopIteration("enough")
+
+    with pytest.raises(StopIteration, match="enough"):
+        incast.load(write(tmp_path, LONG)).run(tmp_path / "out", progress=callback)
+    hops = [progress.schemes[0].packet_hops for progress in seen if progress.schemes]
+    assert hops == sorted(set(hops))
+    assert not (tmp_path / "out").exists()
+
+
+def test_ctrl_c(tmp_path: Path) -> None:
+    scenario = incast.load(write(tmp_path, LONG))
+    sent: list[float] = []
+
+    def interrupt() -> None:
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(1.0, interrupt)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        scenario.run(tmp_path / "out")
+    assert time.monotonic() - sent[0] < 1.0
+    assert [path.name for path in tmp_path.iterdir()] == ["scenario.toml"]
+
+
+def test_other_threads_go_on(tmp_path: Path) -> None:
+    ticks = 0
+    done = threading.Event()
+
+    def tick() -> None:
+        nonlocal ticks
+        while not done.wait(0.005):
+            ticks += 1
+
+    other = threading.Thread(target=tick)
+    scenario = incast.load(write(tmp_path, SMALL.replace('"100us"', '"3ms"')))
+    other.start()
+    began = time.monotonic()
+    try:
+        scenario.run()
+    finally:
+        seconds = time.monotonic() - began
+        done.set()
+        other.join()
+    assert ticks > seconds / 0.005 / 10, "the interpreter was held"
+
+
+def test_shown(scenario: incast.Scenario) -> None:
+    assert "DCQCN" in scenario.summary()
+    assert "seed = 7" in scenario.whole()
+    assert '"seed":7' in scenario.whole("json")
+
+
+def test_warnings(scenario: incast.Scenario) -> None:
+    assert scenario.warnings() == []
+    poisson = scenario.workload[1].poisson
+    assert poisson
+    poisson.load = 1.5
+    assert any("load" in warning for warning in scenario.warnings())

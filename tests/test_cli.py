@@ -1,0 +1,201 @@
+"""Every command, as a user starts it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import incast
+from conftest import RING, ROOT, SMALL, Command, environment, write
+
+COMMANDS = ["run", "show", "list", "results", "import", "import ns3", "trace", "schema"]
+
+
+def test_version(command: Command) -> None:
+    done = command("--version")
+    assert done.returncode == 0
+    assert done.stdout.strip() == incast.__version__
+
+
+def test_help(command: Command) -> None:
+    done = command("--help")
+    assert done.returncode == 0
+    for name in COMMANDS:
+        assert name.split()[0] in done.stdout
+    assert "Exit codes" in done.stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_has_an_example(command: Command, name: str) -> None:
+    done = command(*name.split(), "--help")
+    assert done.returncode == 0
+    assert f"  incast {name}" in done.stdout.partition("Examples:")[2]
+
+
+def test_run(command: Command, small: Path, tmp_path: Path) -> None:
+    done = command("run", small)
+    assert done.returncode == 0, done.stderr
+    out = tmp_path / "results" / "scenario"
+    for part in ("DCQCN", "HPCC", "p50", "p95", "p99", "results/scenario", "polars", "pandas"):
+        assert part in done.stdout
+    assert "every flow completed" in done.stdout
+    assert "DCQCN" in done.stderr, "progress goes to stderr"
+    assert set(incast.open(out).flows["scheme"]) == {"DCQCN", "HPCC"}
+
+
+def test_run_quietly(command: Command, small: Path) -> None:
+    done = command("run", small, "--quiet")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_run_with_seed_and_overrides(command: Command, small: Path, tmp_path: Path) -> None:
+    done = command("run", small, "-o", "a", "--seed", 9, "--set", "workload[0].incast.fan_in=3", "-q", "--threads", 1)
+    assert done.returncode == 0, done.stderr
+    shown = json.loads(command("show", small, "--set", "seed=9", "--format", "json").stdout)
+    assert shown["scenario"]["seed"] == 9
+    tags = incast.open(tmp_path / "a").flows["tag"]
+    assert tags.count("incast") == 2 * 3
+
+
+def test_deadlock_is_exit_code_1(command: Command, tmp_path: Path) -> None:
+    done = command("run", write(tmp_path, RING), "-o", "out")
+    assert done.returncode == 1, done.stderr
+    assert "deadlock" in done.stderr
+    assert "s0" in done.stderr, "it names the ports of the cycle"
+    assert "Traceback" not in done.stderr
+    assert len(incast.open(tmp_path / "out").flows) == 3, "results are written all the same"
+
+
+def test_lossless_drops_are_exit_code_1(command: Command, tmp_path: Path) -> None:
+    text = SMALL.replace('control = "dcqcn"', 'control = "unlimited"') + '\n[switch]\nheadroom = { bytes = "0B" }\n'
+    text = text.replace('size = "64kB"', 'size = "2MB"') + 'buffer = "300kB"\n'
+    done = command("run", write(tmp_path, text), "-o", "out")
+    assert done.returncode == 1, done.stderr
+    assert "lossless" in done.stderr
+    assert any(incast.open(tmp_path / "out").drops["lossless"])
+
+
+def test_horizon_is_no_failure(command: Command, small: Path) -> None:
+    done = command("run", small, "--set", "simulation.horizon=20us")
+    assert done.returncode == 0, done.stderr
+    assert "horizon" in done.stdout
+
+
+def test_show(command: Command, small: Path) -> None:
+    done = command("show", small)
+    assert done.returncode == 0, done.stderr
+    assert "DCQCN" in done.stdout
+    assert "8 hosts" in done.stdout
+
+
+def test_show_toml_is_a_scenario(command: Command, small: Path, tmp_path: Path) -> None:
+    text = command("show", small, "--format", "toml").stdout
+    assert tomllib.loads(text)["seed"] == 7
+    again = command("show", write(tmp_path, text, "again.toml"), "--format", "toml").stdout
+    assert again == text
+
+
+def test_schema_is_a_schema(command: Command, small: Path) -> None:
+    schema = json.loads(command("schema").stdout)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    for file in [small, *ROOT.glob("scenarios/*.toml")]:
+        validator.validate(tomllib.loads(file.read_text(encoding="utf-8")))
+    assert not validator.is_valid({"fabric": {"star": {"hosts": 4, "bogus": 1}}, "workload": []})
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "says"),
+    [
+        ("fabrics", "leaf_spine", "uplink_rate"),
+        ("workloads", "incast", "fan_in"),
+        ("sizes", "websearch", "mean"),
+        ("controls", "dcqcn", "alpha_interval"),
+        ("profiles", "ns3", "ns-3"),
+    ],
+)
+def test_list(command: Command, kind: str, name: str, says: str) -> None:
+    assert name in command("list").stdout
+    done = command("list", kind)
+    assert done.returncode == 0, done.stderr
+    assert name in done.stdout
+    done = command("list", kind, name)
+    assert done.returncode == 0, done.stderr
+    assert says in done.stdout
+
+
+def test_results_summary(command: Command, results: Path) -> None:
+    done = command("results", results)
+    assert done.returncode == 0, done.stderr
+    for part in ("DCQCN", "HPCC", "p99", "flows.parquet"):
+        assert part in done.stdout
+
+
+def test_results_table(command: Command, results: Path) -> None:
+    done = command("results", results, "--table", "flows", "--limit", 3)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 4
+    assert "size_bytes (B)" in lines[0]
+    assert len({len(line.split()) for line in lines[1:]}) == 1
+    assert "more of" in done.stderr
+
+
+def test_results_csv(command: Command, results: Path) -> None:
+    done = command("results", results, "--table", "flows", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    flows = incast.open(results).flows
+    assert len(rows) == len(flows)
+    assert [int(row["size_bytes"]) for row in rows] == flows["size_bytes"]
+
+
+def test_results_json(command: Command, results: Path) -> None:
+    done = command("results", results, "--table", "ports", "--format", "json", "--limit", 2)
+    rows = json.loads(done.stdout)
+    assert len(rows) == 2
+    assert rows[0]["rate_bps"] == 100_000_000_000
+
+
+def test_results_slowdown(command: Command, results: Path) -> None:
+    rows = json.loads(command("results", results, "--table", "slowdown", "--format", "json").stdout)
+    assert {row["scheme"] for row in rows} == {"DCQCN", "HPCC"}
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_trace(command: Command, small: Path, tmp_path: Path, ending: str) -> None:
+    done = command("trace", small, "-o", f"flows.{ending}")
+    assert done.returncode == 0, done.stderr
+    head, _, tail = SMALL.partition("[[workload]]")
+    schemes = "[scheme" + tail.partition("[scheme")[2]
+    replayed = write(tmp_path, f'{head}[[workload]]\ntrace = {{ file = "flows.{ending}" }}\n\n{schemes}', "again.toml")
+    for file, out in ((small, "first"), (replayed, "second")):
+        done = command("run", file, "-o", out, "-q")
+        assert done.returncode == 0, done.stderr
+    first, second = (incast.open(tmp_path / out).flows for out in ("first", "second"))
+    for column in ("src", "dst", "size_bytes", "start_ps", "fct_ps", "tag"):
+        assert first[column] == second[column]
+
+
+def test_trace_that_cannot_be_written(command: Command, small: Path, tmp_path: Path) -> None:
+    done = command("trace", small, "-o", "gone/flows.csv")
+    assert done.returncode == 3, done.stderr
+    assert "gone" in done.stderr
+    done = command("trace", small, "-o", "flows.xlsx")
+    assert done.returncode == 2
+    assert ".csv" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["scenario.toml"]
+
+
+def test_output_that_nobody_reads(results: Path) -> None:
+    reader = f"{sys.executable} -m incast results {results} --table flows --format csv | head -1"
+    done = subprocess.run(reader, shell=True, env=environment(), capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("scheme,")
+    assert done.stderr == ""

@@ -1,0 +1,149 @@
+"""Runs that are stopped, and machines that cannot: nothing half-written stays."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import LONG, SMALL, Command, Start, environment, stop, wait_until, write
+
+
+def left_behind(folder: Path) -> list[str]:
+    """What is in a folder beside the scenario, at any depth."""
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.name != "scenario.toml")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_ended_by_a_signal(start: Start, tmp_path: Path, number: signal.Signals) -> None:
+    write(tmp_path, LONG)
+    process = start("run", "scenario.toml", "-o", "out")
+    wait_for_run(process)
+    code, errors, seconds = stop(process, number)
+    assert code == 128 + number
+    assert "interrupted" in errors
+    assert "Traceback" not in errors
+    assert seconds < 1.5
+    assert left_behind(tmp_path) == []
+
+
+def test_ctrl_c_keeps_older_results(start: Start, command: Command, tmp_path: Path) -> None:
+    file = write(tmp_path, SMALL)
+    assert command("run", file, "-o", "out", "--quiet").returncode == 0
+    before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    write(tmp_path, LONG)
+    process = start("run", "scenario.toml", "-o", "out", "--overwrite")
+    wait_for_run(process)
+    assert stop(process, signal.SIGINT)[0] == 130
+    assert {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()} == before
+
+
+def test_kill_9(start: Start, command: Command, tmp_path: Path) -> None:
+    write(tmp_path, LONG)
+    process = start("run", "scenario.toml", "-o", "out")
+    wait_for_run(process)
+    process.kill()
+    process.communicate()
+    assert not (tmp_path / "out").exists(), "no half results under the name of results"
+    write(tmp_path, SMALL)
+    done = command("run", "scenario.toml", "-o", "out", "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert command("results", "out").returncode == 0
+    assert {name.partition("/")[0] for name in left_behind(tmp_path)} == {"out"}, "the next run cleans up"
+
+
+def wait_for_run(process: subprocess.Popen[str]) -> None:
+    """Wait until a run has used some processor time, which is until well after it began."""
+    assert process.stderr
+    ticks = os.sysconf("SC_CLK_TCK")
+
+    def busy() -> bool:
+        assert process.poll() is None, process.communicate()
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        return int(fields[11]) / ticks > 2.0
+
+    wait_until(busy, 60)
+
+
+def test_folder_is_there(command: Command, small: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "precious").write_text("mine")
+    done = command("run", small, "-o", "out")
+    assert done.returncode == 2
+    assert "out" in done.stderr
+    assert left_behind(tmp_path) == ["out", "out/precious"]
+    done = command("run", small, "-o", "out", "--overwrite")
+    assert done.returncode == 2, "a folder that holds no results is never replaced"
+    assert left_behind(tmp_path) == ["out", "out/precious"]
+
+
+def test_results_are_there(command: Command, small: Path) -> None:
+    assert command("run", small, "-o", "out", "--quiet").returncode == 0
+    done = command("run", small, "-o", "out")
+    assert done.returncode == 2
+    assert "--overwrite" in done.stderr
+    assert command("run", small, "-o", "out", "--overwrite", "--quiet").returncode == 0
+
+
+def test_file_in_place_of_the_folder(command: Command, small: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    for out in ("file", "file/out"):
+        done = command("run", small, "-o", out)
+        assert done.returncode in (2, 3), done.stderr
+        assert "file" in done.stderr
+        assert "Traceback" not in done.stderr
+    assert left_behind(tmp_path) == ["file"]
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.fixture
+def tiny_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 64 KiB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(disk)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        pytest.skip("mounting needs root")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+BIG = SMALL.replace('"100us"', '"20ms"')
+"""Several thousand flows: more than fits on the tiny disk."""
+
+
+def test_full_disk(command: Command, tmp_path: Path, tiny_disk: Path) -> None:
+    write(tmp_path, BIG)
+    done = command("run", "scenario.toml", "-o", tiny_disk / "out", "--quiet")
+    assert done.returncode == 3, done.stderr
+    assert "space" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tiny_disk.iterdir()) == []
+
+
+def test_read_only_folder(command: Command, small: Path, tiny_disk: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", str(tiny_disk)], check=True)
+    done = command("run", small, "-o", tiny_disk / "out", "--quiet")
+    assert done.returncode == 3, done.stderr
+    assert "disk" in done.stderr
+
+
+def test_file_size_limit(tmp_path: Path) -> None:
+    write(tmp_path, BIG)
+
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+
+    run = [sys.executable, "-m", "incast", "run", "scenario.toml", "-o", "out", "--quiet"]
+    done = subprocess.run(
+        run, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False, preexec_fn=limit
+    )
+    assert done.returncode == 3, done.stderr
+    assert left_behind(tmp_path) == []
