@@ -153,7 +153,10 @@ impl Scenario {
     fn bench(&self) -> Bench {
         let fabric = self.shape.fabric();
         let hosts = fabric.hosts().len();
-        let taken = set_aside(&fabric, self.lossless);
+        // What static thresholds promise must be there.
+        let most_ports = fabric.switches().map(|switch| fabric.ports_of(switch).len() as u64).max().unwrap();
+        let promised = self.xoff.map_or(0, |xoff| 3 * most_ports * xoff);
+        let taken = set_aside(&fabric, self.lossless) + promised;
         let mut bench = Bench::new(fabric).control(self.control.0, self.control.1).with(|params| {
             params.seed = self.seed;
             params.max_events = Some(5_000_000);

@@ -259,7 +259,8 @@ impl Network {
         if qp.cc.next_timer() <= now {
             qp.cc.on_timer(now);
         }
-        if qp.timeout <= self.now {
+        let timed_out = qp.timeout <= self.now;
+        if timed_out {
             // Go back to the first byte that is not acknowledged.
             qp.next = qp.una;
             qp.timeout = u64::MAX;
@@ -267,7 +268,8 @@ impl Network {
         }
         self.apply_control(sender);
         let port = self.senders[sender as usize].port;
-        if !self.config.ns3 {
+        // The reference has no timeouts, and does not look at its NIC when a control's timer changes a rate.
+        if timed_out || !self.config.ns3 {
             self.place(sender);
             self.kick_nic(port);
         }
@@ -285,18 +287,20 @@ impl Network {
             let window = match control.window {
                 WindowMode::Off => u64::MAX,
                 WindowMode::Fixed => context.bdp,
-                WindowMode::Rate => {
-                    ((u128::from(context.bdp) * u128::from(rate) / u128::from(context.line.0)) as u64).max(1)
-                }
+                WindowMode::Rate => (u128::from(context.bdp) * u128::from(rate) / u128::from(context.line.0)) as u64,
             };
             let shift = if control.moves_next_send && qp.last_size > 0 {
                 self.pacing_gap(qp.last_size, rate) as i64 - self.pacing_gap(qp.last_size, qp.rate) as i64
             } else {
                 0
             };
+            let answered = match self.config.rdma.ack_every {
+                1 => 1,
+                packets => u64::from(packets) * context.mtu,
+            };
             let qp = &mut self.senders[sender as usize];
             qp.rate = rate;
-            qp.window = window.min(qp.cc.window());
+            qp.window = window.min(qp.cc.window()).max(answered);
             qp.next_avail = qp.next_avail.saturating_add_signed(shift);
         }
         let qp = &mut self.senders[sender as usize];
