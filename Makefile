@@ -18,8 +18,9 @@ help: ## List the targets
 demo: $(VENV)/.built ## Build incast and run scenarios/quickstart.toml
 	$(BIN)/incast run scenarios/quickstart.toml --output results/quickstart --overwrite
 
-test: $(VENV)/.dev $(VENV)/.built ## Run all tests, those of Rust and those of Python
-	cargo test --workspace --exclude incast-py --locked
+test: $(VENV)/.dev ## Run all tests, those of Rust and those of Python
+	cargo test --workspace --locked
+	@$(MAKE) --no-print-directory $(VENV)/.testable
 	$(BIN)/python -m pytest
 
 bench: ## Measure the speed of the simulator
@@ -66,4 +67,11 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.demo
 
 $(VENV)/.built: $(SOURCES) $(VENV)/.demo
 	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked
+	@touch $@ $(VENV)/.testable
+
+# Tests take the release build if it is current. Otherwise they take one that shares its libraries with `cargo test`, which
+# saves building them twice; it replaces the release build.
+$(VENV)/.testable: $(SOURCES) $(VENV)/.demo
+	@rm -f $(VENV)/.built
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --locked
 	@touch $@

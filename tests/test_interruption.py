@@ -20,13 +20,13 @@ def left_behind(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.name != "scenario.toml")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT])
-def test_ctrl_c(start: Start, tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_ended_by_a_signal(start: Start, tmp_path: Path, number: signal.Signals) -> None:
     write(tmp_path, LONG)
     process = start("run", "scenario.toml", "-o", "out")
     wait_for_run(process)
     code, errors, seconds = stop(process, number)
-    assert code == 130
+    assert code == 128 + number
     assert "interrupted" in errors
     assert "Traceback" not in errors
     assert seconds < 1.5

@@ -15,6 +15,8 @@ ENVIRONMENT = 3
 """The machine cannot do it: a folder that cannot be written, a full disk."""
 BUG = 70
 """incast itself failed."""
+SIGNALLED = 128
+"""Ended by a signal; its number is added."""
 INTERRUPTED = 130
 """Ctrl-C."""
 

@@ -10,11 +10,14 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, TaskID, TaskProgressColumn, TextColumn
 from rich.progress import Progress as Bars
+from rich.table import Column
 
 from incast.progress import Progress, SchemeProgress
 
 EVERY = 5.0
 """Seconds between lines where there is no terminal."""
+WIDE = 120
+"""Columns of a terminal with room for long bars."""
 SMOOTHING = 3.0
 """Seconds over which speeds are averaged."""
 
@@ -57,10 +60,10 @@ class Live:
         self._bars: Bars | None = None
         if console.is_terminal and not quiet:
             self._bars = Bars(
-                TextColumn("{task.description}"),
-                BarColumn(bar_width=24),
+                TextColumn("{task.description}", table_column=Column(no_wrap=True)),
+                BarColumn(bar_width=24 if console.width >= WIDE else 8),
                 TaskProgressColumn(),
-                TextColumn("{task.fields[status]}"),
+                TextColumn("{task.fields[status]}", table_column=Column(no_wrap=True, overflow="ellipsis")),
                 console=console,
                 transient=True,
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterable
 from typing import Any, NoReturn
@@ -44,7 +45,17 @@ app.command(show.schema, sort_key=7, help_epilogue=show.SCHEMA_EXAMPLES)
 
 def main(tokens: Iterable[str] | None = None) -> NoReturn:
     """Run the command and exit."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _ended)
     sys.exit(_code(tokens))
+
+
+class EndedError(KeyboardInterrupt):
+    """The process was asked to end by a signal other than Ctrl-C; its number is the argument."""
+
+
+def _ended(number: int, _: object) -> NoReturn:
+    raise EndedError(number)
 
 
 def _code(tokens: Iterable[str] | None) -> int:
@@ -67,9 +78,9 @@ def _code(tokens: Iterable[str] | None) -> int:
     except IncastError as error:
         codes.complain(str(error))
         return codes.BAD_INPUT
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         codes.complain("interrupted; nothing was written")
-        return codes.INTERRUPTED
+        return codes.SIGNALLED + interrupt.args[0] if isinstance(interrupt, EndedError) else codes.INTERRUPTED
     except BrokenPipeError:
         codes.close_stdout()
         return codes.OK

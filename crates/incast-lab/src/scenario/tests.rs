@@ -44,7 +44,12 @@ fn refused(text: &str) -> String {
         Err(found) => found,
     };
     assert_eq!(found.iter().count(), 1, "{found}");
-    found.iter().next().unwrap().summary()
+    without_names(&found.iter().next().unwrap().summary())
+}
+
+/// A message without the list of all controls, which grows.
+fn without_names(message: &str) -> String {
+    message.replace(&Control::NAMES.join(", "), "<controls>")
 }
 
 #[test]
@@ -139,8 +144,8 @@ fn values_from_elsewhere_take_the_same_way() {
     bad["scheme"]["A"]["control"] = "hpc".into();
     let found = Loaded::from_value(bad, Path::new("."), &[]).unwrap_err();
     assert_eq!(
-        found.to_string(),
-        "error: scheme.A.control: unknown control `hpc`\n = allowed: dcqcn, hpcc, unlimited\n = did you mean `hpcc`?"
+        without_names(&found.to_string()),
+        "error: scheme.A.control: unknown control `hpc`\n = allowed: <controls>\n = did you mean `hpcc`?"
     );
 }
 
@@ -196,7 +201,7 @@ fn mistakes_of_the_keyboard_are_located() {
         ),
         (
             with("control.hpcc", "control.hpc"),
-            "s.toml:9:9: scheme.HPCC.control: unknown name `hpc` (allowed: dcqcn, hpcc, unlimited); did you mean `hpcc`?",
+            "s.toml:9:9: scheme.HPCC.control: unknown name `hpc` (allowed: <controls>); did you mean `hpcc`?",
         ),
         (
             with("key-results", "key-result"),
@@ -213,7 +218,7 @@ fn mistakes_of_the_keyboard_are_located() {
         ),
         (
             with("control = \"dcqcn\"\n", ""),
-            "s.toml:10:1: scheme.DCQCN+w: the scheme has no `control` (allowed: one of dcqcn, hpcc, unlimited)",
+            "s.toml:10:1: scheme.DCQCN+w: the scheme has no `control` (allowed: one of <controls>)",
         ),
         (with("title = \"four to one\"", "title = 4"), "s.toml:2:9: title: `4` where text is expected"),
         (with("title", "seed = \"x\"\ntitle"), "s.toml:2:8: seed: \"x\" where a whole number of 0 or more is expected"),
@@ -322,7 +327,7 @@ fn what_the_fabric_does_not_have_is_located() {
 fn nothing_to_simulate_is_said() {
     let end = SMALL.find("[scheme.HPCC]").unwrap();
     let found = refused(&SMALL[..end]);
-    assert!(found.contains("scheme: the scenario has no scheme: nothing to simulate (allowed: a table such as [scheme.HPCC] with control = one of dcqcn, hpcc, unlimited)"), "{found}");
+    assert!(found.contains("scheme: the scenario has no scheme: nothing to simulate (allowed: a table such as [scheme.HPCC] with control = one of <controls>)"), "{found}");
     let text = "workload = []\n".to_owned()
         + &SMALL.replacen(
             "[[workload]]\ntag = \"burst\"\nincast = { fan_in = 4, size = \"10kB\", receiver = 0 }\n",
