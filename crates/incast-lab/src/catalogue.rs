@@ -353,7 +353,7 @@ mod tests {
         assert!(find(&all.fabrics, "star", "hosts").required);
         assert_eq!(find(&all.workloads, "incast", "every").kind, "time");
         assert_eq!(find(&all.sections, "network", "hash").kind, "mix64 | murmur3");
-        assert_eq!(find(&all.sections, "switch", "reserve").default, "4.096kB");
+        assert_eq!(find(&all.sections, "switch", "reserve").default, "4KiB");
         assert_eq!(find(&all.sections, "rdma", "rto").kind, "time");
     }
 }
