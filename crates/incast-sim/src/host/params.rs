@@ -30,7 +30,7 @@ pub struct PacketParams {
     pub int_record: Bytes,
     /// Records that every INT header has room for, whatever the path. Default 5 (NS3 `int-header.h`).
     pub int_records: u8,
-    /// Preamble and gap between frames: takes time on the wire, is in no counter. Default 0B (NS3); Ethernet has 20B.
+    /// Preamble and gap between frames: keeps the port busy after a packet, is in no counter. Default 0B (NS3); Ethernet has 20B.
     pub gap: Bytes,
 }
 
@@ -103,7 +103,8 @@ pub enum CnpMode {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RdmaParams {
-    /// An ACK for every so many packets, and for the last of a message. Default 1 (NS3 `L2_ACK_INTERVAL`).
+    /// An ACK for every so many packets, and for the last of a message. Default 1 (NS3 `L2_ACK_INTERVAL`). Windows are
+    /// never smaller than this many packets: there is no ACK timer that would answer fewer.
     pub ack_every: u32,
     /// Priority of ACKs and NACKs; absent: that of the data they answer (NS3).
     pub ack_priority: Option<u8>,

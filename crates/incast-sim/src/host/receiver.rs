@@ -28,11 +28,8 @@ impl Network {
         self.ledger.delivered[usize::from(prio)] += u64::from(size);
         match kind {
             Kind::Data => return self.receive_data(port, id),
-            Kind::Ack | Kind::Nack => self.receive_ack(port, id),
-            Kind::Cnp => {
-                self.receive_cnp(id);
-                self.kick_nic(port);
-            }
+            Kind::Ack | Kind::Nack => self.receive_ack(id),
+            Kind::Cnp => self.receive_cnp(id),
             Kind::Pfc => unreachable!("PFC frames are taken off the link"),
         }
         self.pool.release(id);

@@ -84,7 +84,7 @@ impl Network {
         self.schedule_start();
         let spec = &self.flows.flows[flow as usize];
         let (size, prio, tag) = (spec.size.0, spec.priority, usize::from(spec.tag));
-        let port = self.first_port(flow, false);
+        let port = self.first_port(flow);
         let control = self.control_of_tag[tag];
         let context = &self.contexts[self.ports[port as usize].owner as usize];
         let cc = self.controls[control].control.start(context);
@@ -180,8 +180,8 @@ impl Network {
         self.apply_control(sender);
     }
 
-    /// An ACK or NACK has come.
-    pub(crate) fn receive_ack(&mut self, port: u32, id: u32) {
+    /// An ACK or NACK has come, perhaps at another port than the flow's.
+    pub(crate) fn receive_ack(&mut self, id: u32) {
         let packet = self.pool[id];
         let sender = self.sender_of[packet.flow as usize];
         if sender == NONE {
@@ -190,6 +190,7 @@ impl Network {
         let nack = packet.kind == Kind::Nack;
         let marked = packet.flags & flag::ECHO != 0;
         let qp = &mut self.senders[sender as usize];
+        let port = qp.port;
         let record = &mut self.flow_records[packet.flow as usize];
         record.nacks += u32::from(nack);
         record.marks += u64::from(marked);
@@ -213,7 +214,7 @@ impl Network {
         if qp.next == qp.una {
             qp.timeout = u64::MAX;
         }
-        let context = &self.contexts[self.ports[qp.port as usize].owner as usize];
+        let context = &self.contexts[self.ports[port as usize].owner as usize];
         qp.cc.on_ack(&Ack {
             now: Time(self.now),
             seq: packet.seq,
@@ -242,6 +243,7 @@ impl Network {
             self.senders[sender as usize].cc.on_cnp(Time(self.now));
             self.apply_control(sender);
             self.place(sender);
+            self.kick_nic(self.senders[sender as usize].port);
         }
     }
 
@@ -257,7 +259,8 @@ impl Network {
         if qp.cc.next_timer() <= now {
             qp.cc.on_timer(now);
         }
-        if qp.timeout <= self.now {
+        let timed_out = qp.timeout <= self.now;
+        if timed_out {
             // Go back to the first byte that is not acknowledged.
             qp.next = qp.una;
             qp.timeout = u64::MAX;
@@ -265,7 +268,8 @@ impl Network {
         }
         self.apply_control(sender);
         let port = self.senders[sender as usize].port;
-        if !self.config.ns3 {
+        // The reference has no timeouts, and does not look at its NIC when a control's timer changes a rate.
+        if timed_out || !self.config.ns3 {
             self.place(sender);
             self.kick_nic(port);
         }
@@ -283,18 +287,20 @@ impl Network {
             let window = match control.window {
                 WindowMode::Off => u64::MAX,
                 WindowMode::Fixed => context.bdp,
-                WindowMode::Rate => {
-                    ((u128::from(context.bdp) * u128::from(rate) / u128::from(context.line.0)) as u64).max(1)
-                }
+                WindowMode::Rate => (u128::from(context.bdp) * u128::from(rate) / u128::from(context.line.0)) as u64,
             };
             let shift = if control.moves_next_send && qp.last_size > 0 {
                 self.pacing_gap(qp.last_size, rate) as i64 - self.pacing_gap(qp.last_size, qp.rate) as i64
             } else {
                 0
             };
+            let answered = match self.config.rdma.ack_every {
+                1 => 1,
+                packets => u64::from(packets) * context.mtu,
+            };
             let qp = &mut self.senders[sender as usize];
             qp.rate = rate;
-            qp.window = window.min(qp.cc.window());
+            qp.window = window.min(qp.cc.window()).max(answered);
             qp.next_avail = qp.next_avail.saturating_add_signed(shift);
         }
         let qp = &mut self.senders[sender as usize];

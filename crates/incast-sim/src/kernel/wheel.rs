@@ -94,6 +94,11 @@ impl EventQueue {
         &self.current
     }
 
+    /// Whether nothing is pending.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.current.is_empty() && self.far.is_empty() && self.occupied.iter().all(|&word| word == 0)
+    }
+
     /// Moves to the next slot that has events and sorts them; false if there is none.
     pub(crate) fn advance(&mut self) -> bool {
         let near = self.next_slot();
@@ -181,8 +186,10 @@ mod tests {
                 }
             }
             while let Some(Reverse(event)) = heap.pop() {
+                prop_assert!(!wheel.is_empty());
                 prop_assert_eq!(pop(&mut wheel), Some(event));
             }
+            prop_assert!(wheel.is_empty());
             prop_assert_eq!(pop(&mut wheel), None);
         }
     }

@@ -129,6 +129,17 @@ impl Network {
                     headroom + reserved
                 )
             })?;
+            if let PfcMode::Static { xoff } = params.switch.pfc_mode {
+                let promised = xoff.0 * count * lossless;
+                check(promised as i64 <= shared, "switch.pfc_mode.static.xoff", || {
+                    format!(
+                        "{xoff} for each of {lossless} lossless priorities of the {count} ports of {} is {promised} B, more \
+                         than the {shared} B that are shared; at most {}B",
+                        fabric.node(id).name,
+                        shared / (count * lossless).max(1) as i64
+                    )
+                })?;
+            }
             self.switches[switch].buffer = Buffer::new(shared, &params.switch);
         }
         Ok(())
@@ -197,7 +208,7 @@ impl Network {
         let tick = if self.config.ns3 { 1e-9 } else { 1e-12 };
         for nic in &self.nics {
             let ack = params.packets.ack.0.max(params.packets.min_ack.0);
-            let ack_age = self.serialisation(nic.port, ack) + self.ports[nic.port as usize].delay;
+            let ack_age = self.wire_time(nic.port, ack) + self.ports[nic.port as usize].delay;
             let context = FlowContext {
                 line: Rate(self.rates[usize::from(self.ports[nic.port as usize].rate)]),
                 base_rtt,

@@ -10,7 +10,7 @@ impl Network {
     /// Fills in paths' lengths and ideal times of all flows; an error if INT has no room for a path.
     pub(super) fn find_ideals(&mut self, params: &Params) -> Result<(), SetupError> {
         for flow in 0..self.flows.flows.len() as u32 {
-            let (out, back) = (self.walk(flow, false), self.walk(flow, true));
+            let [out, back] = self.walk(flow);
             let spec = &self.flows.flows[flow as usize];
             let int = self.controls[self.control_of_tag[usize::from(spec.tag)]].needs_int;
             let switches = out.len() - 1;
@@ -49,7 +49,8 @@ impl Network {
         Time(propagation + serialised + time(wire, slowest))
     }
 
-    /// The flow alone: packets back to back at line rate, stored and forwarded, until the ACK of the last is back.
+    /// The flow alone: packets back to back at line rate, stored and forwarded, until the ACK of the last is back. (An ACK
+    /// that would wait for the one before it, behind a short last packet, is taken as not waiting: it is a lower bound.)
     fn exact_ideal(&self, out: &[u32], back: &[u32], size: u64, int: bool) -> Time {
         let packets = &self.config.packets;
         let int = if int { packets.int_header() } else { 0 };
@@ -60,15 +61,14 @@ impl Network {
         let (mut first, mut slowest, mut arrived) = (0, 0, 0);
         for &port in out {
             let delay = self.ports[port as usize].delay;
-            let each = self.serialisation(port, full);
+            let each = self.busy_time(port, full);
             slowest = each.max(slowest);
             let link_free = if count > 1 { first + each + (count - 2) * slowest } else { 0 };
-            first += each + delay;
-            arrived = arrived.max(link_free) + self.serialisation(port, last) + delay;
+            first += self.wire_time(port, full) + delay;
+            arrived = arrived.max(link_free) + self.wire_time(port, last) + delay;
         }
         let ack = (packets.ack.0 + int).max(packets.min_ack.0);
-        let returned: u64 =
-            back.iter().map(|&port| self.serialisation(port, ack) + self.ports[port as usize].delay).sum();
+        let returned: u64 = back.iter().map(|&port| self.wire_time(port, ack) + self.ports[port as usize].delay).sum();
         Time(arrived + returned)
     }
 }

@@ -7,17 +7,21 @@ use crate::ns3;
 impl Network {
     /// Picoseconds that `bytes` take on the wire out of `port`.
     #[inline]
-    pub(crate) fn serialisation(&self, port: u32, bytes: u64) -> u64 {
+    pub(crate) fn wire_time(&self, port: u32, bytes: u64) -> u64 {
         let port = &self.ports[port as usize];
         if self.config.ns3 {
-            return ns3::serialisation(bytes, self.rates[usize::from(port.rate)]);
-        }
-        let bytes = bytes + self.config.packets.gap.0;
-        if port.ps_per_byte != 0 {
+            ns3::serialisation(bytes, self.rates[usize::from(port.rate)])
+        } else if port.ps_per_byte != 0 {
             bytes * u64::from(port.ps_per_byte)
         } else {
             (bytes * 8_000_000_000_000).div_ceil(self.rates[usize::from(port.rate)])
         }
+    }
+
+    /// Picoseconds for which a packet of `bytes` keeps `port` busy: its own and those of the gap behind it.
+    #[inline]
+    pub(crate) fn busy_time(&self, port: u32, bytes: u64) -> u64 {
+        self.wire_time(port, bytes + self.config.packets.gap.0)
     }
 
     /// Picoseconds between the starts of two packets of `bytes` at a paced `rate` in bit/s.
@@ -34,19 +38,21 @@ impl Network {
     #[inline]
     pub(crate) fn transmit(&mut self, port: u32, id: u32) {
         let (size, prio) = (self.pool[id].size, self.pool[id].prio);
-        let end = self.now + self.serialisation(port, u64::from(size));
+        let size = u64::from(size);
+        let sent = self.now + self.wire_time(port, size);
+        let free = if self.config.packets.gap.0 == 0 { sent } else { self.now + self.busy_time(port, size) };
         if self.config.ns3 {
             self.end_rank[port as usize] = self.take_rank();
         }
         let rank = self.take_rank();
         let at = self.at(port, prio);
         let queue = &mut self.queues[at];
-        queue.tx_bytes += u64::from(size);
+        queue.tx_bytes += size;
         queue.tx_packets += 1;
         let state = &mut self.ports[port as usize];
-        state.busy_until = end;
-        state.tx_bytes += u64::from(size);
-        let arrive = end + state.delay;
+        state.busy_until = free;
+        state.tx_bytes += size;
+        let arrive = sent + state.delay;
         self.pool[id].next = NONE;
         if state.flight_head == NONE {
             state.flight_head = id;

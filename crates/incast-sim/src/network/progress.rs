@@ -41,6 +41,9 @@ impl Network {
                 self.now = limits.horizon;
                 return Halt::Horizon;
             }
+            if event.target() == Target::Sample && self.events.is_empty() {
+                return Halt::Idle; // samples alone would go on for ever
+            }
             debug_assert!(event.time >= self.now, "time moves forward");
             self.now = event.time;
             self.rank = event.rank();

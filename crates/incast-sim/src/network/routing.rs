@@ -91,14 +91,13 @@ impl Network {
         self.routing.next(node, packet.dst, packet.flow, back)
     }
 
-    /// The port by which packets of a flow leave the host at one of its ends.
-    pub(crate) fn first_port(&self, flow: u32, back: bool) -> u32 {
+    /// The port by which data of a flow leaves its sender.
+    pub(crate) fn first_port(&self, flow: u32) -> u32 {
         let spec = &self.flows.flows[flow as usize];
         if spec.path.is_some() {
-            return self.path_port(flow, back, 0);
+            return self.path_port(flow, false, 0);
         }
-        let (src, dst) = if back { (spec.dst, spec.src) } else { (spec.src, spec.dst) };
-        self.routing.next(self.fabric.hosts()[src.index()].0, dst.0, flow, back)
+        self.routing.next(self.fabric.hosts()[spec.src.index()].0, spec.dst.0, flow, false)
     }
 
     fn path_port(&self, flow: u32, back: bool, hop: usize) -> u32 {
@@ -106,15 +105,22 @@ impl Network {
         self.routing.paths[path as usize][usize::from(back)][hop]
     }
 
-    /// All egress ports from one end of a flow to the other.
-    pub(crate) fn walk(&self, flow: u32, back: bool) -> Vec<u32> {
+    /// All egress ports from the sender of a flow to its receiver, and those of the way back, which begins where data
+    /// arrives.
+    pub(crate) fn walk(&self, flow: u32) -> [Vec<u32>; 2] {
         let spec = &self.flows.flows[flow as usize];
         if let Some(path) = spec.path {
-            return self.routing.paths[path as usize][usize::from(back)].clone();
+            return self.routing.paths[path as usize].clone();
         }
-        let dst = if back { spec.src } else { spec.dst };
+        let out = self.walk_from(self.first_port(flow), spec.dst, flow, false);
+        let arrival = self.ports[out[out.len() - 1] as usize].peer;
+        let back = self.walk_from(arrival, spec.src, flow, true);
+        [out, back]
+    }
+
+    fn walk_from(&self, first: u32, dst: HostId, flow: u32, back: bool) -> Vec<u32> {
         let target = self.fabric.hosts()[dst.index()];
-        let mut ports = vec![self.first_port(flow, back)];
+        let mut ports = vec![first];
         loop {
             let node = self.fabric.neighbour(PortId(ports[ports.len() - 1]));
             if node == target {

@@ -10,10 +10,11 @@ use crate::common::{Bench, Cable, check, exact, port, ring};
 const SIZE: usize = 3;
 
 /// Greedy flows from h(k) over s(k), s(k+1), s(k+2) to h(k+2), for the first `flows` of k, with static thresholds.
-fn around(flows: usize, rto: Option<Time>) -> (Bench, Outcome) {
+fn around(flows: usize, rto: Option<Time>, sample_every: Option<Time>) -> (Bench, Outcome) {
     let mut bench = Bench::new(ring(SIZE, Cable::new(100, 1000))).with(|params| {
         params.switch.pfc_mode = PfcMode::Static { xoff: Bytes(30_000) };
         params.rdma.rto = rto;
+        params.measure.sample_every = sample_every;
     });
     let name = |k: usize| format!("s{}", k % SIZE);
     for k in 0..flows {
@@ -29,8 +30,9 @@ fn around(flows: usize, rto: Option<Time>) -> (Bench, Outcome) {
 /// around. The cycle is found, and is the clockwise ports of the three switches, in order.
 #[test]
 fn g5_s4_ring_deadlocks() {
-    for rto in [None, Some(Time::ms(4))] {
-        let (bench, outcome) = around(SIZE, rto);
+    // With timers, without, and with nothing but samples to come.
+    for (rto, sampling) in [(None, None), (Some(Time::ms(4)), None), (None, Some(Time::us(10)))] {
+        let (bench, outcome) = around(SIZE, rto, sampling);
         let Stop::Deadlock { cycle, unfinished } = &outcome.stop else { panic!("{:?}", outcome.stop) };
         exact("G5 S4", "flows that a deadlock of 3 leaves unfinished", 3, *unfinished);
         let fabric = bench.fabric();
@@ -57,7 +59,7 @@ fn g5_s4_ring_deadlocks() {
 /// With one flow less the dependency is no cycle: everything arrives, whatever is paused on the way.
 #[test]
 fn g5_s4_without_one_flow() {
-    let (_, outcome) = around(SIZE - 1, None);
+    let (_, outcome) = around(SIZE - 1, None, None);
     check(
         "G5 S4",
         "pauses of two flows around the ring",

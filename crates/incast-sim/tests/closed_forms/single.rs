@@ -93,12 +93,12 @@ fn a4_short_last_packet() {
     exact("A4", "4096 B across, ACK back, ps", 2_913_200, across.1);
 }
 
-/// The gap between frames takes time on every link, for data and ACKs.
+/// The gap between frames keeps a port busy, but a packet has arrived with its last bit.
 #[test]
 fn a4_gap_between_frames() {
     let packets = PacketParams { gap: Bytes(20), ..packets(1500, 40, 40) };
     let outcome = Bench::new(chain(&RACK)).with(|p| p.packets = packets).flow(0, 1, 3 * 1460, Time::ZERO).run();
-    let expected = 2 * Rate::gbps(40).time_for(1520).0 + hops(&RACK, 1520) + hops(&RACK, 60);
+    let expected = 2 * Rate::gbps(40).time_for(1520).0 + hops(&RACK, 1500) + hops(&RACK, 40);
     exact("A4", "3 x 1500 B and 20 B gaps, ACK back, ps", expected, fct(&outcome, 0).0);
 }
 
