@@ -29,14 +29,14 @@ bench: ## Measure the speed of the simulator
 lint: $(VENV)/.dev ## Check formatting, types and idioms
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	$(BIN)/ruff format --check python tests tools
-	$(BIN)/ruff check python tests tools
+	$(BIN)/ruff format --check python tests tools benches
+	$(BIN)/ruff check python tests tools benches
 	$(BIN)/mypy
 
 format: $(VENV)/.dev ## Format Rust and Python
 	cargo fmt --all
-	$(BIN)/ruff check --fix --quiet python tests tools
-	$(BIN)/ruff format python tests tools
+	$(BIN)/ruff check --fix --quiet python tests tools benches
+	$(BIN)/ruff format python tests tools benches
 
 schema: $(VENV)/.dev $(VENV)/.built ## Write python/incast/schema.py anew from the Rust types
 	$(BIN)/python tools/schema_py.py

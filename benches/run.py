@@ -17,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -63,7 +64,27 @@ def instructions(program: Path, name: str) -> float | None:
     return (more - less) / (hops - fewer) if hops > fewer else None
 
 
+WIDTHS = (22, 6, 12, 12, 7, 7, 13, 8, 10)
+
+
+def aligned_row(cells: Sequence[str]) -> str:
+    """A line of the table for a terminal: names to the left, figures to the right."""
+    name, *figures = (cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in padded(cells))
+    return "  ".join([name, *figures])
+
+
+def padded(cells: Sequence[str]) -> Iterator[tuple[int, tuple[str, int]]]:
+    """Every cell with its column's number and width."""
+    return enumerate(zip(cells, WIDTHS, strict=True))
+
+
+def markdown_row(cells: Sequence[str]) -> str:
+    """A line of the table in Markdown."""
+    return "| " + " | ".join(cells) + " |"
+
+
 def main() -> None:
+    """Run the benches named on the command line and print a line for each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="benches to run; all of them if none is named")
     parser.add_argument("--runs", type=int, default=3, help="runs of each; the median CPU time counts (default 3)")
@@ -76,10 +97,7 @@ def main() -> None:
     for name in options.names:
         if name not in known:
             sys.exit(f"no bench `{name}`; there are {', '.join(known)}")
-    widths = (22, 6, 12, 12, 7, 7, 13, 8, 10)
-    line = (lambda row: "| " + " | ".join(row) + " |") if options.markdown else (
-        lambda row: "  ".join(cell.rjust(w) if i else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths)))
-    )
+    line = markdown_row if options.markdown else aligned_row
     print(line(HEADER))
     if options.markdown:
         print(line(["---"] * len(HEADER)))
@@ -91,8 +109,15 @@ def main() -> None:
         count = None if options.no_instructions else instructions(program, name)
         hops, events = report["packet_hops"], report["events"]
         row = (
-            name, str(report["hosts"]), f"{hops:,}", f"{events:,}", f"{events / hops:.2f}", f"{cpu:.2f}",
-            f"{hops / cpu / 1e6:.1f}", f"{peak:.0f}", "-" if count is None else f"{count:.0f}",
+            name,
+            str(report["hosts"]),
+            f"{hops:,}",
+            f"{events:,}",
+            f"{events / hops:.2f}",
+            f"{cpu:.2f}",
+            f"{hops / cpu / 1e6:.1f}",
+            f"{peak:.0f}",
+            "-" if count is None else f"{count:.0f}",
         )
         print(line(row), flush=True)
 

@@ -725,7 +725,9 @@ class Packets(Tree):
     """Records that every INT header has room for, whatever the path. Default 5 (NS3 `int-header.h`)."""
 
     gap: Bytes | None = None
-    """Preamble and gap between frames: takes time on the wire, is in no counter. Default 0B (NS3); Ethernet has 20B."""
+    """Preamble and gap between frames: keeps the port busy after a packet, is in no counter. Default 0B (NS3);
+    Ethernet has 20B.
+    """
 
     profile: Literal["hpcc", "rocev2"] | None = None
     """Parameters not given here are those of this profile. `hpcc`: the HPCC evaluation's packets: 1000 B payload, 48 B
@@ -748,7 +750,9 @@ class RdmaParams(Tree):
     """The RDMA host."""
 
     ack_every: int | None = None
-    """An ACK for every so many packets, and for the last of a message. Default 1 (NS3 `L2_ACK_INTERVAL`)."""
+    """An ACK for every so many packets, and for the last of a message. Default 1 (NS3 `L2_ACK_INTERVAL`). Windows are
+    never smaller than this many packets: there is no ACK timer that would answer fewer.
+    """
 
     ack_priority: int | None = None
     """Priority of ACKs and NACKs; absent: that of the data they answer (NS3)."""

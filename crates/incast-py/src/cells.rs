@@ -3,9 +3,7 @@
 use std::io::{self, Write};
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    Float64Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
-};
+use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrowPrimitiveType, RecordBatch};
 use arrow_schema::{DataType, Schema};
 use serde_json::Value;
@@ -75,7 +73,8 @@ fn quoted(text: &str) -> String {
 
 /// Writes an array with one object for each row.
 pub(crate) fn write_json(out: &mut dyn Write, schema: &Schema, batches: &[RecordBatch]) -> io::Result<()> {
-    let names: Vec<String> = schema.fields().iter().map(|field| Value::from(field.name().as_str()).to_string()).collect();
+    let names: Vec<String> =
+        schema.fields().iter().map(|field| Value::from(field.name().as_str()).to_string()).collect();
     let mut before = "[";
     for batch in batches {
         let columns: Vec<Cell<'_>> = batch.columns().iter().map(|column| cells(column.as_ref())).collect();

@@ -1,14 +1,14 @@
 //! What the binding uses of `incast-lab`, in one place, with the lab's errors made into one kind of failure.
 
-use std::ops::ControlFlow;
 use std::io::ErrorKind;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use incast_lab::show::TYPICAL_RATE;
 use incast_lab::results::{self, Finished, ResultsError, RunProgress, SchemeState, SlowdownOptions, SlowdownTable};
+use incast_lab::show::TYPICAL_RATE;
 use incast_lab::{Diagnostics, Loaded, Prepared};
 use serde::Serialize;
 use serde_json::Value;
@@ -77,10 +77,10 @@ impl From<Diagnostics> for Failure {
     fn from(found: Diagnostics) -> Self {
         let text = found.to_string();
         let diagnostics = found.into_iter().map(|one| {
-            let (file, line, column) =
-                one.place.map(|place| (place.file, place.line, place.column)).map_or((None, None, None), |place| {
-                    (Some(place.0), Some(place.1), Some(place.2))
-                });
+            let (file, line, column) = one
+                .place
+                .map(|place| (place.file, place.line, place.column))
+                .map_or((None, None, None), |place| (Some(place.0), Some(place.1), Some(place.2)));
             let field = Some(one.path).filter(|path| !path.is_empty());
             Diagnostic { message: one.message, field, file, line, column, allowed: one.allowed, nearest: one.nearest }
         });

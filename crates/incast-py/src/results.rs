@@ -6,8 +6,8 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::errors::detached;
-use crate::{facade, slowdown};
 use crate::table::Table;
+use crate::{facade, slowdown};
 
 /// A results folder on disk.
 #[pyclass(frozen, module = "incast._core")]

@@ -93,6 +93,8 @@ pub struct Counts {
     pub marks: u64,
     /// Packets dropped.
     pub drops: u64,
+    /// Of these, packets of a lossless priority: failures of the headroom.
+    pub lossless_drops: u64,
     /// XOFF frames sent.
     pub pauses: u64,
     /// Most packets that existed at once.

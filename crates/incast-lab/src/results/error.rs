@@ -96,12 +96,16 @@ impl ResultsError {
         Self::Write { path: path.to_owned(), why: why.to_string() }
     }
 
-    /// The exit status of a program that ends with this error: 2 for a scenario that cannot be simulated, 3 for files
-    /// that cannot be written or read, 130 for an interruption, 70 for a fault in incast.
+    /// The exit status of a program that ends with this error: 2 for what was asked for (a scenario that
+    /// cannot be simulated, a folder that exists already or holds no results), 3 for files that cannot be written, 130 for an interruption, 70 for a fault in incast.
     pub const fn exit_code(&self) -> u8 {
         match self {
-            Self::Setup(_) | Self::UnknownTable { .. } => 2,
-            Self::Exists { .. } | Self::Write { .. } | Self::NotResults { .. } | Self::Corrupt { .. } => 3,
+            Self::Setup(_)
+            | Self::UnknownTable { .. }
+            | Self::Exists { .. }
+            | Self::NotResults { .. }
+            | Self::Corrupt { .. } => 2,
+            Self::Write { .. } => 3,
             Self::Unbalanced { .. } | Self::Panicked { .. } => 70,
             Self::Interrupted => 130,
         }

@@ -231,7 +231,7 @@ impl SchemeManifest {
             stop: StopManifest::of(&outcome.stop, &prepared.fabric),
             end_ps: outcome.end.0,
             completed: outcome.flows.iter().filter(|flow| flow.finish.is_some()).count() as u64,
-            lossless_drops: outcome.drops.iter().filter(|drop| drop.lossless).count() as u64,
+            lossless_drops: outcome.counts.lossless_drops,
             counts: table(serde_json::to_value(outcome.counts)),
             ledger: table(serde_json::to_value(outcome.ledger)),
             wall_s: seconds(run.wall),

@@ -80,7 +80,7 @@ fn outcome(setup: &Setup) -> Outcome {
     Outcome {
         stop: Stop::Horizon { unfinished: 1 },
         end: Time::ms(1),
-        counts: Counts { events: 99, data_hops: 100, ack_hops: 50, ..Counts::default() },
+        counts: Counts { events: 99, data_hops: 100, ack_hops: 50, drops: 1, lossless_drops: 1, ..Counts::default() },
         ledger,
         flows: setup.flows.flows.iter().enumerate().map(flow).collect(),
         ports: vec![record, PortRecord { priority: 0, ..record }],

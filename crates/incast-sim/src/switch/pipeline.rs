@@ -147,7 +147,9 @@ impl Network {
     fn drop_packet(&mut self, switch: u32, in_port: u32, out: u32, id: u32) {
         let packet = self.pool[id];
         self.pool.release(id);
+        let lossless = self.config.lossless & 1 << packet.prio != 0;
         self.counts.drops += 1;
+        self.counts.lossless_drops += u64::from(lossless);
         self.ledger.dropped[usize::from(packet.prio)] += u64::from(packet.size);
         let at = self.at(in_port, packet.prio);
         self.recorder.drop_packet(
@@ -160,7 +162,7 @@ impl Network {
                 priority: packet.prio,
                 flow: packet.flow,
                 bytes: u32::from(packet.size),
-                lossless: self.config.lossless & 1 << packet.prio != 0,
+                lossless,
             },
         );
     }
