@@ -20,7 +20,7 @@ const CABLE: Cable = Cable::new(100, 1000);
 /// What a row says, the control, its profile, another window than its own, and how marks come back.
 type Row = (&'static str, &'static str, &'static str, Option<WindowMode>, CnpMode);
 
-const CONTROLS: [Row; 8] = [
+const CONTROLS: [Row; 12] = [
     ("unlimited, fixed window", "unlimited", "default", Some(WindowMode::Fixed), CnpMode::Echo),
     ("dcqcn vendor", "dcqcn", "vendor", None, CnpMode::Echo),
     ("dcqcn vendor +w", "dcqcn", "vendor", Some(WindowMode::Rate), CnpMode::Echo),
@@ -29,6 +29,10 @@ const CONTROLS: [Row; 8] = [
     ("hpcc reference", "hpcc", "reference", None, CnpMode::Echo),
     ("hpcc key-results", "hpcc", "key-results", None, CnpMode::Echo),
     ("hpcc paper", "hpcc", "paper", None, CnpMode::Echo),
+    ("hpcc_pint reference", "hpcc_pint", "reference", None, CnpMode::Echo),
+    ("timely reference", "timely", "reference", None, CnpMode::Echo),
+    ("timely reference +w", "timely", "reference", Some(WindowMode::Rate), CnpMode::Echo),
+    ("dctcp reference, RED", "dctcp", "reference", None, CnpMode::Echo),
 ];
 
 /// A scenario: its name, fabric, and flows as (source, destination, size, start).
