@@ -482,6 +482,29 @@ class DcqcnParams(Tree):
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
+class DctcpParams(Tree):
+    """Parameters of DCTCP. NS3 is the HPCC authors' simulator (`run.py` at commit 9f4be2a); rates are for 100 Gb/s.
+    Its switches mark by a step: set `ecn` to kmin = kmax = 300kB at 100 Gb/s (30 kB per 10 Gb/s there) and pmax =
+    1.
+    """
+
+    _tag: ClassVar[str | None] = "dctcp"
+    g: float | None = None
+    """Gain g of the filter of the marked share. Default 1/16 (SIGCOMM 2010, section 3.3; NS3)."""
+
+    ai: Rate | None = None
+    """Additive increase per round trip. Default 615Mbps (NS3 `DCTCP_RATE_AI`: a packet of 1000 B per 13 us)."""
+
+    min_rate: Rate | None = None
+    """Least rate. Default 1Gbps (NS3 `run.py`)."""
+
+    profile: Literal["reference"] | None = None
+    """Parameters not given here are those of this profile. `reference`: the HPCC evaluation at 100 Gb/s: g 1/16, AI
+    615 Mb/s (authors' ns-3, run.py).
+    """
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
 class HpccParams(Tree):
     """Parameters of HPCC. NS3 is the authors' simulator (`run.py`, `rdma-hw.cc` at commit 9f4be2a)."""
 
@@ -508,6 +531,80 @@ class HpccParams(Tree):
     """Parameters not given here are those of this profile. `reference`: the HPCC evaluation: eta 0.95, maxStage 0, AI
     50 Mb/s (authors' ns-3, README and run.py); `key-results`: as reference with eta 0.99 (the authors' key-results
     page); `paper`: as reference with maxStage 5 (SIGCOMM 2019, section 5.1; later called a typo by the authors).
+    """
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class HpccPintParams(Tree):
+    """Parameters of HPCC-PINT. NS3 is the HPCC authors' simulator (`run.py`, `pint.cc` at commit 9f4be2a)."""
+
+    _tag: ClassVar[str | None] = "hpcc_pint"
+    eta: float | None = None
+    """Target utilisation eta. Default 0.95 (NS3 `U_TARGET`); the authors' key results use 0.99."""
+
+    max_stage: int | None = None
+    """Additive steps before a forced multiplicative one. Default 0 (NS3 `MI_THRESH`)."""
+
+    ai: Rate | None = None
+    """Additive increase, as a rate. Default 50Mbps (NS3 README, `--hpai 50`)."""
+
+    min_rate: Rate | None = None
+    """Least rate. Default 1Gbps (NS3 `run.py`)."""
+
+    log_base: float | None = None
+    """Base of the logarithm that utilisations are carried in: (1 + error)^2. Default 1.05, 8 bits (NS3 README); all
+    controls of a run must agree.
+    """
+
+    probability: float | None = None
+    """Share of the ACKs that are used. Default 1 (NS3 `PINT_PROB`)."""
+
+    profile: Literal["reference", "key-results"] | None = None
+    """Parameters not given here are those of this profile. `reference`: the HPCC evaluation: eta 0.95, base 1.05,
+    every ACK, AI 50 Mb/s (authors' ns-3, README); `key-results`: as reference with eta 0.99 (the authors' key-
+    results page).
+    """
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class TimelyParams(Tree):
+    """Parameters of TIMELY. NS3 is the HPCC authors' simulator (`rdma-hw.cc`, `run.py` at commit 9f4be2a); rates are
+    for 100 Gb/s.
+    """
+
+    _tag: ClassVar[str | None] = "timely"
+    alpha: float | None = None
+    """Weight of the newest difference in the filtered gradient. Default 0.875 (Zhu et al., CoNEXT 2016; NS3)."""
+
+    beta: float | None = None
+    """Multiplicative decrease factor. Default 0.8 (SIGCOMM 2015; NS3)."""
+
+    t_low: Time | None = None
+    """Below this round-trip time the rate rises. Default 50us (SIGCOMM 2015; NS3), whatever the link rate."""
+
+    t_high: Time | None = None
+    """Above this round-trip time the rate falls. Default 500us (SIGCOMM 2015; NS3)."""
+
+    min_rtt: Time | None = None
+    """Round-trip time by which the gradient is normalised. Default 20us (SIGCOMM 2015; NS3)."""
+
+    ai: Rate | None = None
+    """Additive increase. Default 100Mbps (NS3: 10·bandwidth/10); 10Mbps in the paper."""
+
+    hai: Rate | None = None
+    """Additive increase from the fifth increase in a row on. Default 500Mbps (NS3: 50·bandwidth/10); 5 ai in the
+    paper.
+    """
+
+    hai_after: int | None = None
+    """Increases in a row before `hai`. Default 5 (SIGCOMM 2015; NS3)."""
+
+    min_rate: Rate | None = None
+    """Least rate. Default 1Gbps (NS3 `run.py`)."""
+
+    profile: Literal["reference", "paper"] | None = None
+    """Parameters not given here are those of this profile. `reference`: the HPCC evaluation at 100 Gb/s: AI 100 Mb/s,
+    HAI 500 Mb/s (authors' ns-3, run.py); `paper`: AI 10 Mb/s, HAI 50 Mb/s (SIGCOMM 2015, section 5).
     """
 
 
@@ -715,6 +812,12 @@ class Packets(Tree):
     pfc: Bytes | None = None
     """A PFC frame. Default 64B (IEEE 802.3 annex 31B); NS3 has 43B."""
 
+    timestamp: Bytes | None = None
+    """A time stamp, for controls that measure round trips. Default 8B (NS3 `int-header.h`)."""
+
+    pint: Bytes | None = None
+    """A PINT header. Default 2B (NS3 `int-header.h`: the size of its 16-bit field, whatever the base)."""
+
     int_base: Bytes | None = None
     """INT header without its records. Default 2B (HPCC, SIGCOMM 2019, section 4)."""
 
@@ -792,14 +895,32 @@ class RdmaParams(Tree):
 class Scheme(Tree):
     """One of the things compared: a congestion control, and parameters that differ from the scenario's under it."""
 
-    control: Literal["dcqcn", "hpcc", "unlimited"] | DcqcnParams | HpccParams | UnlimitedParams
+    control: (
+        Literal["dcqcn", "dctcp", "hpcc", "hpcc_pint", "timely", "unlimited"]
+        | DcqcnParams
+        | DctcpParams
+        | HpccParams
+        | HpccPintParams
+        | TimelyParams
+        | UnlimitedParams
+    )
     """The congestion control: its name, or its name with parameters."""
 
     window: WindowMode | None = None
     """How bytes in flight are limited. Default: what the control is meant to be used with (HPCC `rate`, others `off`)."""
 
     control_by_tag: (
-        dict[str, Literal["dcqcn", "hpcc", "unlimited"] | DcqcnParams | HpccParams | UnlimitedParams] | None
+        dict[
+            str,
+            Literal["dcqcn", "dctcp", "hpcc", "hpcc_pint", "timely", "unlimited"]
+            | DcqcnParams
+            | DctcpParams
+            | HpccParams
+            | HpccPintParams
+            | TimelyParams
+            | UnlimitedParams,
+        ]
+        | None
     ) = None
     """Controls of the flows with these tags, where they are not the scheme's."""
 
