@@ -3,21 +3,12 @@
 mod support;
 
 use incast_model::units::{Rate, Time};
-use support::small::{Case, cases};
-use support::{assert_hosts_first, links, ns3_params, run, whole_fcts};
+use support::small::{self, Case, cases};
+use support::{assert_hosts_first, links};
 
 fn check(number: usize) {
     let case = &cases()[number];
-    for reference in case.reference {
-        let outcome = run(&case.fabric(), &case.flows, reference.scheme, ns3_params());
-        let scheme = reference.scheme.name();
-        assert_eq!(whole_fcts(&outcome), reference.fct, "{}, {scheme}", case.name);
-        let counts = (outcome.counts.marks, outcome.counts.drops, outcome.counts.pauses);
-        assert_eq!(counts, (reference.marks, 0, 0), "{}, {scheme}", case.name);
-        for flow in &outcome.flows {
-            assert_eq!(flow.ideal_reference, Time::ns(case.standalone), "{}", case.name);
-        }
-    }
+    small::check(case, &case.reference);
 }
 
 #[test]

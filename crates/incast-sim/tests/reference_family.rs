@@ -3,8 +3,8 @@
 
 mod support;
 
-use support::small::{Reference, cases, gave};
-use support::{Scheme, ns3_params, run, whole_fcts};
+use support::Scheme;
+use support::small::{self, Reference, cases, gave};
 
 /// By case, in the order of [`cases`].
 #[rustfmt::skip]
@@ -62,14 +62,7 @@ const REFERENCE: [&[Reference]; 5] = [
 ];
 
 fn check(number: usize) {
-    let case = &cases()[number];
-    for reference in REFERENCE[number] {
-        let outcome = run(&case.fabric(), &case.flows, reference.scheme, ns3_params());
-        let scheme = reference.scheme.name();
-        assert_eq!(whole_fcts(&outcome), reference.fct, "{}, {scheme}", case.name);
-        let counts = (outcome.counts.marks, outcome.counts.drops, outcome.counts.pauses);
-        assert_eq!(counts, (reference.marks, 0, 0), "{}, {scheme}", case.name);
-    }
+    small::check(&cases()[number], REFERENCE[number]);
 }
 
 #[test]

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use incast_model::fabric::Fabric;
 use incast_model::fabric::generators::{Dumbbell, Star};
 use incast_model::flow::Flow;
-use incast_model::units::Rate;
+use incast_model::units::{Rate, Time};
 
-use super::{Scheme, flow};
+use super::{Scheme, flow, ns3_params, run, whole_fcts};
 
 /// When the first flow starts in all runs of that simulator: 2 s.
 const START: u64 = 2_000_000_000;
@@ -58,6 +58,20 @@ fn dumbbell(rate: Rate) -> Arc<Fabric> {
 /// What that simulator gave.
 pub(crate) const fn gave(scheme: Scheme, fct: &'static [u64], marks: u64) -> Reference {
     Reference { scheme, fct, marks }
+}
+
+/// Runs a case under these schemes: every completion time to the nanosecond, and the counters.
+pub(crate) fn check(case: &Case, references: &[Reference]) {
+    for reference in references {
+        let outcome = run(&case.fabric(), &case.flows, reference.scheme, ns3_params());
+        let scheme = reference.scheme.name();
+        assert_eq!(whole_fcts(&outcome), reference.fct, "{}, {scheme}", case.name);
+        let counts = (outcome.counts.marks, outcome.counts.drops, outcome.counts.pauses);
+        assert_eq!(counts, (reference.marks, 0, 0), "{}, {scheme}", case.name);
+        for flow in &outcome.flows {
+            assert_eq!(flow.ideal_reference, Time::ns(case.standalone), "{}", case.name);
+        }
+    }
 }
 
 /// All of them.
