@@ -197,6 +197,7 @@ impl Network {
         let record = &mut self.flow_records[packet.flow as usize];
         record.nacks += u32::from(nack);
         record.marks += u64::from(marked);
+        let first = qp.una == 0;
         if packet.seq > qp.una {
             self.bytes_acked += packet.seq - qp.una;
             record.acked = packet.seq;
@@ -207,23 +208,36 @@ impl Network {
             }
             qp.timeout = self.now.saturating_add(self.config.rto);
         }
-        if qp.una >= qp.size {
-            self.complete(sender);
-            return self.kick_nic(port);
-        }
-        if nack {
+        let done = qp.una >= qp.size;
+        if nack && !done {
             qp.next = qp.una;
         }
         if qp.next == qp.una {
             qp.timeout = u64::MAX;
         }
-        let context = &self.contexts[self.ports[port as usize].owner as usize];
+        if !done || self.config.ns3 {
+            self.react(sender, id, first);
+        }
+        if done {
+            self.complete(sender);
+        } else {
+            self.place(sender);
+        }
+        self.kick_nic(port);
+    }
+
+    /// Tells the control of an ACK or NACK and takes over what it says. The reference does so for the last ACK too, which
+    /// can move its NIC's wake-up; `first`: of the flow, which changes no rate there, not even to the same one.
+    fn react(&mut self, sender: u32, id: u32, first: bool) {
+        let packet = &self.pool[id];
+        let qp = &mut self.senders[sender as usize];
+        let context = &self.contexts[self.ports[qp.port as usize].owner as usize];
         qp.cc.on_ack(&Ack {
             now: Time(self.now),
             seq: packet.seq,
             next: qp.next,
-            marked,
-            nack,
+            marked: packet.flags & flag::ECHO != 0,
+            nack: packet.kind == Kind::Nack,
             rtt: Time(self.now - packet.stamp),
             int: self.pool.records(id),
             pint: packet.pint,
@@ -231,11 +245,9 @@ impl Network {
             rates: &self.rates,
         });
         self.apply_control(sender);
-        if self.config.ns3 {
+        if self.config.ns3 && !first {
             self.hasten_reference(sender);
         }
-        self.place(sender);
-        self.kick_nic(port);
     }
 
     /// A congestion notification packet has come.
