@@ -197,7 +197,7 @@ fn mistakes_of_the_keyboard_are_located() {
         (with("\"40Mbps\"", "40"), "s.toml:9:48: scheme.HPCC.control.hpcc.ai: `40` has no unit"),
         (
             with("control = \"dcqcn\"", "control = \"dqcn\""),
-            "s.toml:11:11: scheme.DCQCN+w.control: unknown control `dqcn` (allowed: dcqcn",
+            "s.toml:11:11: scheme.DCQCN+w.control: unknown control `dqcn` (allowed: <controls>",
         ),
         (
             with("control.hpcc", "control.hpc"),
