@@ -150,9 +150,9 @@ pub fn catalogue() -> Catalogue {
             .map(|one| SizeEntry {
                 name: one.name.into(),
                 description: one.description.into(),
-                source: one.source.unwrap_or_default().into(),
-                mean_bytes: one.mean.unwrap_or_default(),
-                median_bytes: one.median.unwrap_or_default(),
+                source: one.source.expect("a table names its source").into(),
+                mean_bytes: one.mean.expect("a table has a mean"),
+                median_bytes: one.median.expect("a table has a median"),
             })
             .collect(),
         controls: controls(),
@@ -181,7 +181,7 @@ fn column(column: &Column) -> ColumnEntry {
 }
 
 fn to_value(value: impl Serialize) -> Value {
-    serde_json::to_value(value).unwrap_or_default()
+    serde_json::to_value(value).expect("parameters are plain values")
 }
 
 fn profile((name, source): &(&str, &str), values: Value) -> Profile {

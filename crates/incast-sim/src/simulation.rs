@@ -47,7 +47,8 @@ pub struct Simulation {
 }
 
 /// Simulated time without an arrival or a start, flows being unfinished, after which a run is taken as stuck; at least four
-/// retransmission timeouts. A packet at 400 kb/s, the slowest pace that fits, takes as long.
+/// retransmission timeouts. Packets on a slow or long wire, and flows that
+/// are merely paced, do not count as stuck.
 const STALL: Time = Time::ms(20);
 
 impl Simulation {

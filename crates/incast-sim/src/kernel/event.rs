@@ -1,7 +1,8 @@
 //! The total order of events: the one place where it is written down.
 //!
 //! Events run by time, then by *rank*, then by *target*. A target is a class and a stable number (a flow, a port), and
-//! has at most one live event, so that no two events compare equal and nothing depends on who was pushed first.
+//! has at most one live event, so that no two live events compare equal and nothing depends on who was pushed first. (One that
+//! was asked for again at another time stays in the queue and does nothing.)
 //!
 //! In exact arithmetic every rank is 0: of the events of one picosecond, timers run first, then flow starts, then ports
 //! that become free, then arrivals, then samples; within a class by number. Any partition of the fabric gives the same

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use incast_model::units::Time;
 
 use super::Network;
-use crate::kernel::{Event, Target, rank};
+use crate::kernel::{Event, NONE, Target, rank};
 use crate::simulation::Progress;
 use crate::stop::Halt;
 
@@ -93,9 +93,13 @@ impl Network {
     }
 
     /// Whether what has not moved for the stall time will not move again: a deadlock, or nothing to come but timers of
-    /// controls that never send (every flow has started, and timeouts, if any, have passed several times).
+    /// controls that never send (every flow has started, no packet is on a slow or long wire, no flow is merely paced, and
+    /// timeouts, if any, have passed several times).
     fn is_stuck(&self) -> bool {
-        self.next_flow == self.flows.flows.len() || self.deadlock().is_some()
+        let on_a_wire = self.ports.iter().any(|port| port.flight_head != NONE);
+        let paced = self.senders.iter().any(|qp| qp.is_live() && qp.may_send() && qp.next_avail > self.now);
+        let waits = on_a_wire || paced || self.next_flow < self.flows.flows.len();
+        !waits || self.deadlock().is_some()
     }
 
     #[inline]

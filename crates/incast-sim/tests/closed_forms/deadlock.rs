@@ -1,9 +1,10 @@
 //! Cyclic buffer dependencies: a ring of switches with every flow going clockwise over two of its links.
 
-use incast_model::units::{Bytes, Time};
+use incast_model::fabric::generators::Star;
+use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::Outcome;
 use incast_sim::outcome::Stop;
-use incast_sim::switch::PfcMode;
+use incast_sim::switch::{MarkAt, PfcMode};
 
 use crate::common::{Bench, Cable, check, exact, port, ring};
 
@@ -69,4 +70,19 @@ fn g5_s4_without_one_flow() {
     );
     assert_eq!(outcome.stop, Stop::Finished);
     exact("G5 S4", "drops", 0, outcome.counts.drops);
+}
+
+/// At 100 kb/s a packet is longer on its way than the time after which a run is looked at for being stuck. Marks on every
+/// packet that waited keep DCQCN's timers, at which that is done, running all the while.
+#[test]
+fn slow_wires_are_not_stuck() {
+    let fabric = Star { rate: Rate(100_000), ..Star::new(3) }.build().unwrap();
+    let bench = Bench::new(fabric).control("dcqcn", "vendor").with(|params| {
+        params.rdma.rto = None;
+        params.ecn.mark_at = MarkAt::Enqueue;
+        (params.ecn.kmin, params.ecn.kmax) = (Bytes(0), Bytes(0));
+    });
+    let outcome = bench.flow(0, 2, 5000, Time::ZERO).flow(1, 2, 5000, Time::ZERO).run();
+    assert!(outcome.counts.marks > 0);
+    assert_eq!(outcome.stop, Stop::Finished);
 }
