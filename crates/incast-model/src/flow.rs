@@ -12,7 +12,7 @@ pub struct Flow {
     pub dst: HostId,
     /// Payload, at least one byte.
     pub size: Bytes,
-    /// When the application hands the message to its NIC.
+    /// When the application hands the message to its NIC; not before its [`Gate`] has opened, if it has one.
     pub start: Time,
     /// Traffic class of its data packets, 0 to 7.
     pub priority: u8,
@@ -26,6 +26,20 @@ pub struct Flow {
     pub path: Option<u32>,
 }
 
+/// Flows that start when others have ended, as in closed loops and collectives.
+///
+/// A flow that it waits for has ended when its last byte is at its receiver; or, if all that the gate starts is sent by the
+/// very host that sent it, when that host has the ACK of the last byte.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gate {
+    /// The flows that must end; indices into [`FlowSet::flows`], at least one, none twice.
+    pub waits_for: Vec<u32>,
+    /// Time between the last of these ends and the start of what waits: computing, thinking.
+    pub delay: Time,
+    /// The flows that start then; each behind this gate alone.
+    pub starts: Vec<u32>,
+}
+
 /// The flows of one run, sorted by start (ties keep their order), with the names of their tags.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FlowSet {
@@ -35,6 +49,8 @@ pub struct FlowSet {
     pub tags: Vec<String>,
     /// Explicit paths: every node from the sending to the receiving host.
     pub paths: Vec<Vec<NodeId>>,
+    /// What does not start by the clock alone. No flow waits for itself, over whatever gates.
+    pub gates: Vec<Gate>,
 }
 
 impl FlowSet {

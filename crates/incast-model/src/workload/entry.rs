@@ -8,7 +8,7 @@ use super::arrivals::Window;
 use super::error::WorkloadError;
 use super::hosts::HostSet;
 use crate::fabric::{Fabric, HostId, NodeId};
-use crate::flow::{Flow, FlowSet};
+use crate::flow::{Flow, FlowSet, Gate};
 use crate::rng::{Stream, stream};
 use crate::units::{Bytes, Time};
 
@@ -190,13 +190,19 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    /// Adds a flow.
-    pub(super) fn push(&mut self, flow: Flow) -> Result<(), WorkloadError> {
+    /// Adds a flow; its number is good for gates until [`Collector::finish`].
+    pub(super) fn push(&mut self, flow: Flow) -> Result<u32, WorkloadError> {
         if self.set.flows.len() >= MAX_FLOWS as usize {
             return Err(WorkloadError::field("workload", "more flows", format!("at most {MAX_FLOWS} flows in all")));
         }
         self.set.flows.push(flow);
-        Ok(())
+        Ok(self.set.flows.len() as u32 - 1)
+    }
+
+    /// Adds a gate over flows added before.
+    #[allow(dead_code, reason = "closed loops and collectives come next")]
+    pub(super) fn gate(&mut self, gate: Gate) {
+        self.set.gates.push(gate);
     }
 
     /// The number of a tag, new or not; `None` when there are too many.
@@ -230,7 +236,19 @@ impl Collector {
         self.set.flows.iter_mut().for_each(|flow| flow.tag = number[usize::from(flow.tag)]);
         let mut used = used.into_iter();
         self.set.tags.retain(|_| used.next() == Some(true));
-        self.set.flows.sort_by_key(|flow| flow.start);
+        self.sort();
         self.set
+    }
+
+    /// Puts flows in order of start, and tells the gates.
+    fn sort(&mut self) {
+        let mut order: Vec<u32> = (0..self.set.flows.len() as u32).collect();
+        order.sort_by_key(|&flow| self.set.flows[flow as usize].start);
+        let mut place = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(at, &flow)| place[flow as usize] = at as u32);
+        for gate in &mut self.set.gates {
+            gate.waits_for.iter_mut().chain(&mut gate.starts).for_each(|flow| *flow = place[*flow as usize]);
+        }
+        self.set.flows.sort_by_key(|flow| flow.start);
     }
 }

@@ -67,7 +67,7 @@ impl ListedFlow {
             let nodes = self.nodes(path, &field("path"), entry)?;
             flow.path = Some(out.path(nodes));
         }
-        out.push(flow)
+        out.push(flow).map(|_| ())
     }
 
     /// The nodes of an explicit path: known, joined by links, from `src` over switches to `dst`.

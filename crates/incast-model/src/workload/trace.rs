@@ -232,7 +232,7 @@ mod tests {
         #[test]
         fn written_traces_read_back(mut flows in prop::collection::vec(flow(), 0..50)) {
             flows.sort_by_key(|flow| flow.start);
-            let set = FlowSet { flows, tags: vec!["trace".into(), "incast a".into()], paths: vec![] };
+            let set = FlowSet { flows, tags: vec!["trace".into(), "incast a".into()], ..FlowSet::default() };
             let mut text = Vec::new();
             write_trace(&set, &mut text).unwrap();
             let again = read(&String::from_utf8(text).unwrap()).unwrap();

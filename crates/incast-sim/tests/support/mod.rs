@@ -108,7 +108,7 @@ pub(crate) fn run(fabric: &Arc<Fabric>, flows: &[Flow], scheme: Scheme, mut para
     let tags = vec!["background".into(), "incast".into()];
     let setup = Setup {
         fabric: fabric.clone(),
-        flows: Arc::new(FlowSet { flows: flows.to_vec(), tags, paths: Vec::new() }),
+        flows: Arc::new(FlowSet { flows: flows.to_vec(), tags, ..FlowSet::default() }),
         controls: vec![scheme.control()],
         control_of_tag: vec![0; 2],
         params,
