@@ -118,23 +118,12 @@ impl Dctcp {
 
 #[cfg(test)]
 mod tests {
-    use incast_model::units::Time;
-
     use super::*;
-    use crate::congestion::IntFormat;
+    use crate::congestion::testing::{ack, flow};
 
     #[test]
     fn follows_the_equations() {
-        let flow = FlowContext {
-            line: Rate::gbps(100),
-            base_rtt: Time::us(12),
-            bdp: 153_000,
-            mtu: 1000,
-            tick: 1e-12,
-            rtt_ticks: 12_000_000,
-            int: IntFormat::Exact,
-            ack_age: Time::ZERO,
-        };
+        let flow = flow();
         let mut cc = DctcpParams::default().start(&flow);
         // (acknowledged, marked, next byte) and (alpha, Gb/s, within a reduced window) after it, worked out by hand.
         for ((seq, marked, next), (alpha, rate, reduced)) in [
@@ -150,8 +139,7 @@ mod tests {
             ((601_000, false, 700_000), (0.825097, 28.352946, false)),
             ((700_001, false, 800_000), (0.773529, 28.967946, false)),
         ] {
-            let (now, rtt) = (Time::ZERO, Time::ZERO);
-            cc.on_ack(&Ack { now, seq, next, marked, nack: false, rtt, int: &[], pint: 0, flow: &flow, rates: &[] });
+            cc.on_ack(&Ack { marked, ..ack(&flow, seq, next) });
             assert!((cc.alpha - alpha).abs() < 1e-6, "{seq}: alpha {} for {alpha}", cc.alpha);
             assert!((cc.rate as f64 / 1e9 - rate).abs() < 1e-6, "{seq}: {} for {rate}", cc.rate);
             assert_eq!(cc.reduced_until.is_some(), reduced, "{seq}");

@@ -49,6 +49,8 @@ pub(crate) struct SendQp {
     pub(crate) rate: u64,
     /// Bytes that may be in flight.
     pub(crate) window: u64,
+    /// What the control alone would let be in flight.
+    own_window: u64,
     /// Time of the pending timer event; [`u64::MAX`] for none.
     timer: u64,
     /// When the retransmission timeout falls; [`u64::MAX`] while nothing is in flight.
@@ -87,7 +89,8 @@ impl Network {
         let port = self.first_port(flow);
         let control = self.control_of_tag[tag];
         let context = &self.contexts[self.ports[port as usize].owner as usize];
-        let cc = self.controls[control].control.start(context);
+        let mut cc = self.controls[control].control.start(context);
+        cc.on_path(self.flow_records[flow as usize].hops);
         let qp = SendQp {
             flow,
             port,
@@ -104,6 +107,7 @@ impl Network {
             last_size: 0,
             rate: 0,
             window: 0,
+            own_window: 0,
             timer: u64::MAX,
             timeout: u64::MAX,
             cc,
@@ -280,6 +284,7 @@ impl Network {
             // Go back to the first byte that is not acknowledged.
             qp.next = qp.una;
             qp.timeout = u64::MAX;
+            qp.cc.on_timeout(now);
             self.flow_records[flow as usize].timeouts += 1;
         }
         self.apply_control(sender);
@@ -296,8 +301,8 @@ impl Network {
     fn apply_control(&mut self, sender: u32) {
         let qp = &self.senders[sender as usize];
         let control = &self.controls[usize::from(qp.control)];
-        let rate = qp.cc.rate();
-        if rate != qp.rate {
+        let (rate, own_window, timer) = qp.cc.answers();
+        if rate != qp.rate || own_window != qp.own_window {
             let port = &self.ports[qp.port as usize];
             let context = &self.contexts[port.owner as usize];
             let window = match control.window {
@@ -305,7 +310,7 @@ impl Network {
                 WindowMode::Fixed => context.bdp,
                 WindowMode::Rate => (u128::from(context.bdp) * u128::from(rate) / u128::from(context.line.0)) as u64,
             };
-            let shift = if control.moves_next_send && qp.last_size > 0 {
+            let shift = if control.moves_next_send && rate != qp.rate && qp.last_size > 0 {
                 self.pacing_gap(qp.last_size, rate) as i64 - self.pacing_gap(qp.last_size, qp.rate) as i64
             } else {
                 0
@@ -316,11 +321,12 @@ impl Network {
             };
             let qp = &mut self.senders[sender as usize];
             qp.rate = rate;
-            qp.window = window.min(qp.cc.window()).max(answered);
+            qp.own_window = own_window;
+            qp.window = window.min(own_window).max(answered);
             qp.next_avail = qp.next_avail.saturating_add_signed(shift);
         }
         let qp = &mut self.senders[sender as usize];
-        let wanted = qp.cc.next_timer().0.min(qp.timeout);
+        let wanted = timer.0.min(qp.timeout);
         if wanted < qp.timer {
             qp.timer = wanted;
             self.events.push(Event::new(wanted.max(self.now), rank::FIRST, Target::Timer(qp.flow)));
