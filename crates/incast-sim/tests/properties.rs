@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use incast_model::fabric::{Fabric, FabricBuilder, NodeId};
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::Arithmetic;
-use incast_sim::congestion::WindowMode;
+use incast_sim::congestion::{Control, ControlInfo, WindowMode};
 use incast_sim::host::CnpMode;
 use incast_sim::outcome::{Outcome, Stop};
 use incast_sim::switch::{Alpha, MarkAt, PfcMode, SchedulerParams};
@@ -59,15 +59,11 @@ struct Scenario {
     seed: u64,
 }
 
-const CONTROLS: [(&str, &str); 7] = [
-    ("unlimited", "default"),
-    ("dcqcn", "vendor"),
-    ("dcqcn", "hpcc-paper"),
-    ("dcqcn", "paper"),
-    ("hpcc", "reference"),
-    ("hpcc", "key-results"),
-    ("hpcc", "paper"),
-];
+/// Every control under each of its profiles.
+fn controls() -> Vec<(&'static str, &'static str)> {
+    let profiles = |info: ControlInfo| info.profiles.iter().map(move |(profile, _)| (info.name, *profile));
+    Control::catalogue().into_iter().flat_map(profiles).collect()
+}
 
 fn link() -> impl Strategy<Value = Link> {
     (prop::sample::select(vec![10u64, 25, 40, 50, 100, 200, 400]), 0u64..3000)
@@ -101,7 +97,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         (Arithmetic::Ns3, None),
     ]);
     let window = prop::option::of(prop::sample::select(vec![WindowMode::Off, WindowMode::Fixed, WindowMode::Rate]));
-    (shape(), flows(), prop::sample::select(CONTROLS.to_vec()), window, switch, host, (packet, timeouts, any::<u64>()))
+    (shape(), flows(), prop::sample::select(controls()), window, switch, host, (packet, timeouts, any::<u64>()))
         .prop_map(|(shape, flows, control, window, switch, host, (packet, (arithmetic, rto), seed))| Scenario {
             shape,
             flows,

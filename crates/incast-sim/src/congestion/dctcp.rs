@@ -1,14 +1,16 @@
 //! DCTCP as the HPCC evaluation runs it on RDMA hosts: a rate, from line rate on, cut by the marked share of each round trip
 //! (Alizadeh et al., SIGCOMM 2010, section 3; authors' ns-3, `rdma-hw.cc`, HandleAckDctcp).
 
-use incast_model::units::Rate;
+use incast_model::units::{Bytes, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, WindowMode};
+use crate::switch::EcnParams;
 
-/// Parameters of DCTCP. NS3 is the HPCC authors' simulator (`run.py` at commit 9f4be2a); rates are for 100 Gb/s. Its
-/// switches mark by a step: set `ecn` to kmin = kmax = 300kB at 100 Gb/s (30 kB per 10 Gb/s there) and pmax = 1.
+/// Parameters of DCTCP. NS3 is the HPCC authors' simulator (`run.py` at commit 9f4be2a); rates are for 100 Gb/s. Where `ecn`
+/// says nothing, switches mark by a step for it: every packet that leaves more than 300 kB at 100 Gb/s behind (30 kB per
+/// 10 Gb/s in NS3).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DctcpParams {
@@ -32,6 +34,7 @@ impl ControlParams for DctcpParams {
     const PROFILES: &'static [(&'static str, &'static str)] =
         &[("reference", "the HPCC evaluation at 100 Gb/s: g 1/16, AI 615 Mb/s (authors' ns-3, run.py)")];
     const WINDOW: WindowMode = WindowMode::Rate;
+    const ECN: Option<EcnParams> = Some(EcnParams::step(Bytes(300_000)));
     type State = Dctcp;
 
     fn profile(name: &str) -> Option<Self> {

@@ -31,6 +31,8 @@ pub use timely::TimelyParams;
 pub use timely_patched::TimelyPatchedParams;
 pub use unlimited::UnlimitedParams;
 
+use crate::switch::EcnParams;
+
 /// Most INT records that a packet can carry.
 pub const MAX_INT_RECORDS: usize = 8;
 
@@ -201,6 +203,8 @@ pub trait ControlParams: Default + Clone + Serialize + DeserializeOwned + JsonSc
     const MOVES_NEXT_SEND: bool = false;
     /// The window used where the scenario says nothing.
     const WINDOW: WindowMode;
+    /// How switches mark for it where nobody says otherwise; `None`: as they do by default, which is as DCQCN wants it.
+    const ECN: Option<EcnParams> = None;
     /// The state it starts.
     type State: Controller;
 
@@ -223,6 +227,8 @@ pub struct ControlInfo {
     pub profiles: &'static [(&'static str, &'static str)],
     /// The window used where the scenario says nothing.
     pub window: WindowMode,
+    /// How switches mark for it where nobody says otherwise; `None`: as they do by default.
+    pub ecn: Option<EcnParams>,
     /// JSON schema of its parameters.
     pub schema: schemars::Schema,
 }
@@ -246,6 +252,7 @@ macro_rules! controls {
                     summary: $params::SUMMARY,
                     profiles: $params::PROFILES,
                     window: $params::WINDOW,
+                    ecn: $params::ECN,
                     schema: schemars::schema_for!($params),
                 }),+]
             }
@@ -271,6 +278,10 @@ macro_rules! controls {
             /// The window used where the scenario says nothing.
             pub const fn default_window(&self) -> WindowMode {
                 match self { $(Self::$variant(_) => $params::WINDOW),+ }
+            }
+            /// How switches mark for it where nobody says otherwise; `None`: as they do by default.
+            pub const fn ecn(&self) -> Option<EcnParams> {
+                match self { $(Self::$variant(_) => $params::ECN),+ }
             }
             /// The first parameter out of range, if any.
             pub fn check(&self) -> Result<(), BadParameter> {

@@ -43,9 +43,10 @@ impl Bench {
         self.controlled(Control::named(name, profile).unwrap())
     }
 
-    /// Another congestion control with parameters of one's own.
+    /// Another congestion control with parameters of one's own. Switches mark for it as it wants them to.
     pub(crate) fn controlled(mut self, control: Control) -> Self {
         let window = control.default_window();
+        self.params.ecn = control.ecn().unwrap_or(self.params.ecn);
         self.control = ControlSetup { control, window };
         self
     }
