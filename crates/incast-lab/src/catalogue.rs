@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::results::{Column, TABLES};
 use crate::scenario::{SCENARIO_PROFILES, Scenario};
+use crate::show::marking;
 
 /// Everything a scenario can name, with its parameters.
 #[derive(Debug, Clone, Serialize)]
@@ -85,6 +86,9 @@ pub struct ControlEntry {
     pub description: String,
     /// The window it is meant to be used with.
     pub window: WindowMode,
+    /// How switches mark for it where nothing else is said, in words; `None`: by the defaults of `ecn`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub marking: Option<String>,
     /// Its named parameter sets; the first is the default.
     pub profiles: Vec<Profile>,
     /// Its parameters, in order.
@@ -199,6 +203,7 @@ fn controls() -> Vec<ControlEntry> {
                 name: info.name.into(),
                 description: info.summary.into(),
                 window: info.window,
+                marking: info.ecn.as_ref().map(marking),
                 profiles: info.profiles.iter().map(|one| profile(one, values(one.0))).collect(),
                 parameters: Book(&schema).parameters(&schema),
             }
@@ -345,6 +350,8 @@ mod tests {
         );
         assert!(eta.description.contains("SIGCOMM 2019"));
         assert_eq!(hpcc.profiles[1].values["eta"], 0.99);
+        let dctcp = all.controls.iter().find(|one| one.name == "dctcp").unwrap();
+        assert_eq!((dctcp.marking.as_deref(), &hpcc.marking), (Some("marks above 300kB at 100Gbps"), &None));
         let find = |entries: &[Entry], name: &str, parameter: &str| {
             let entry = entries.iter().find(|one| one.name == name).unwrap();
             entry.parameters.iter().find(|one| one.name == parameter).unwrap().clone()

@@ -247,9 +247,10 @@ mod tests {
         assert_eq!(scenario.simulation.horizon, Some(Time::ms(2500)));
         assert_eq!(scenario.switch.buffer, Bytes(32 << 20));
         assert!(scenario.rdma.acks_ignore_pause && scenario.rdma.rto.is_none());
-        assert_eq!(scenario.ecn.by_rate.len(), 2);
-        assert_eq!((scenario.ecn.by_rate[1].kmin, scenario.ecn.by_rate[1].pmax), (Bytes(1_600_000), 0.2));
         let scheme = &scenario.scheme["DCQCN+w"];
+        let ecn = scenario.ecn(scheme, "").unwrap();
+        assert_eq!(ecn.by_rate.len(), 2);
+        assert_eq!((ecn.by_rate[1].kmin, ecn.by_rate[1].pmax), (Bytes(1_600_000), 0.2));
         assert_eq!(scheme.window(), WindowMode::Rate);
         let Control::Dcqcn(dcqcn) = &scheme.control else { panic!() };
         // Left out: the original's default, not incast's.

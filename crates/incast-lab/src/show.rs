@@ -7,9 +7,10 @@ use incast_model::flow::{Flow, FlowSet};
 use incast_model::routing::Routes;
 use incast_model::units::{Bytes, Time};
 use incast_model::workload::warnings as workload_warnings;
+use incast_sim::switch::EcnParams;
 use serde::Serialize;
 
-use crate::scenario::Prepared;
+use crate::scenario::{Patch, Prepared, Scenario};
 use crate::warnings;
 
 /// What a scenario amounts to.
@@ -53,6 +54,8 @@ pub struct SchemeShow {
     pub name: String,
     /// Its controls and their windows, such as `dcqcn, window rate`.
     pub controls: Vec<String>,
+    /// How switches mark, and who says so.
+    pub ecn: String,
 }
 
 /// How big a run will be. A rough guess: pauses, retransmissions and what the controls do are not foreseen.
@@ -114,11 +117,45 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
                     .iter()
                     .map(|one| format!("{}, window {}", one.control.name(), window_name(one.window)))
                     .collect(),
+                ecn: format!("{} ({})", marking(&scheme.setup.params.ecn), marking_source(scenario, &scheme.name)),
             })
             .collect(),
         estimate: estimate(prepared, links, packet_hops_per_s),
         warnings: found,
     }
+}
+
+/// How switches mark, in a few words.
+pub(crate) fn marking(ecn: &EcnParams) -> String {
+    let EcnParams { kmin, kmax, pmax, per_rate, .. } = ecn;
+    let marks = match (ecn.enabled, kmin == kmax) {
+        (false, _) => return "no ECN marks".into(),
+        (true, true) => format!("marks above {kmin} at {per_rate}"),
+        (true, false) => format!("marks from {kmin} to {kmax} at {per_rate}, up to {pmax}, above that all"),
+    };
+    match ecn.by_rate.len() {
+        0 => marks,
+        rates => format!("{marks}; ports of {rates} rate(s) by their own thresholds"),
+    }
+}
+
+/// Who says how switches mark under a scheme: what is nearest first.
+fn marking_source(scenario: &Scenario, name: &str) -> String {
+    let Some(scheme) = scenario.scheme.get(name) else { return String::new() };
+    let keys = |patch: &Patch<EcnParams>| patch.given().keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let mut parts = Vec::new();
+    if !scheme.ecn.is_empty() {
+        parts.push(format!("{} of the scheme", keys(&scheme.ecn)));
+    }
+    if !scenario.ecn.is_empty() {
+        parts.push(format!("{} of [ecn]", keys(&scenario.ecn)));
+    }
+    let rest = match scheme.control.ecn() {
+        Some(_) => format!("as {} wants it", scheme.control.name()),
+        None => "by default".into(),
+    };
+    parts.push(if parts.is_empty() { rest } else { format!("the rest {rest}") });
+    parts.join("; ")
 }
 
 fn window_name(window: incast_sim::congestion::WindowMode) -> String {
@@ -211,6 +248,7 @@ impl fmt::Display for Show {
         }
         for scheme in &self.schemes {
             write!(f, "\nscheme     {}: {}", scheme.name, scheme.controls.join("; "))?;
+            write!(f, "\n           switches: {}", scheme.ecn)?;
         }
         let estimate = &self.estimate;
         write!(
@@ -277,6 +315,30 @@ control = "dcqcn"
     }
 
     #[test]
+    fn marking_says_where_it_comes_from() {
+        let ecn = |more: &str| {
+            let dctcp = "[scheme.C]\ncontrol = \"dctcp\"\n";
+            shown(&format!("{SMALL}{dctcp}{more}")).schemes.into_iter().map(|scheme| scheme.ecn).collect::<Vec<_>>()
+        };
+        let default = "marks from 400kB to 1.6MB at 100Gbps, up to 0.2, above that all (by default)";
+        let step = "marks above 300kB at 100Gbps (as dctcp wants it)";
+        assert_eq!(ecn(""), [default, default, step]);
+        let [_, dcqcn, dctcp] = &ecn("ecn.kmin = \"1kB\"\n[ecn]\nkmax = \"2MB\"\nmark_at = \"enqueue\"")[..] else {
+            panic!()
+        };
+        assert_eq!(
+            dcqcn,
+            "marks from 400kB to 2MB at 100Gbps, up to 0.2, above that all (kmax, mark_at of [ecn]; the rest by default)"
+        );
+        assert_eq!(
+            dctcp,
+            "marks from 1kB to 2MB at 100Gbps, up to 1, above that all (kmin of the scheme; kmax, mark_at of [ecn]; the rest as \
+             dctcp wants it)"
+        );
+        assert_eq!(ecn("[ecn]\nenabled = false")[2], "no ECN marks (enabled of [ecn]; the rest as dctcp wants it)");
+    }
+
+    #[test]
     fn doubtful_parameters_are_named() {
         let warned = |more: &str| {
             let warnings = shown(&format!("{SMALL}\n{more}\n")).warnings;
@@ -296,6 +358,13 @@ control = "dcqcn"
         let text = warned("[packets]\nint_records = 2");
         assert!(text.contains("room for 2 INT records, the longest path has 3 switches (scheme A)"), "{text}");
         assert!(warned("[rdma]\nacks_ignore_pause = true").contains("can overflow the headroom"));
+        let tags = "control_by_tag.burst = \"dctcp\"";
+        assert!(
+            warned(tags).contains("ecn: switches have one way of marking: marks from 400kB to 1600kB"),
+            "{}",
+            warned(tags)
+        );
+        assert_eq!(warned(&format!("{tags}\necn.kmin = \"100kB\"")), "");
         let load = "[[workload]]\npoisson = { load = 1.5, sizes = \"500B\", duration = \"1us\" }";
         assert!(warned(load).contains("workload[2].poisson.load: offers 1.5"), "{}", warned(load));
     }

@@ -2,12 +2,12 @@
 
 use incast_model::fabric::{Fabric, NodeId};
 use incast_model::units::{Bytes, Rate};
-use incast_sim::Params;
 use incast_sim::congestion::Telemetry;
 use incast_sim::switch::{Alpha, EcnParams, Headroom, PfcMode};
+use incast_sim::{ControlSetup, Params};
 
 use crate::scenario::{Prepared, PreparedScheme};
-use crate::show::Warning;
+use crate::show::{Warning, marking};
 
 /// What is doubtful about a scheme whose longest path has `links` links.
 pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: u64) -> Vec<Warning> {
@@ -42,7 +42,7 @@ pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: u64
                 .setup
                 .controls
                 .iter()
-                .any(|one| one.control.telemetry() != Telemetry::Int && one.control.name() != "unlimited");
+                .any(|one| one.control.telemetry() == Telemetry::None && one.control.name() != "unlimited");
             if reacts
                 && params.ecn.enabled
                 && let Some((kmin, xoff)) = ecn_above_pfc(fabric, switch, params, set_aside)
@@ -58,6 +58,14 @@ pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: u64
             }
         }
     }
+    if let Some((control, wanted)) = other_marking(prepared, scheme) {
+        let message = format!(
+            "switches have one way of marking: {}; flows of {control} want another: {}",
+            marking(&params.ecn),
+            marking(&wanted)
+        );
+        warn("ecn", message);
+    }
     if params.rdma.acks_ignore_pause {
         warn("rdma.acks_ignore_pause", "ACKs sent into a paused priority can overflow the headroom".into());
     }
@@ -65,6 +73,16 @@ pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: u64
         warn("packets.payload", format!("packets of {} are far smaller than any network's", params.packets.payload));
     }
     found
+}
+
+/// A control of some flows that wants other marking than the scheme's own, where neither scheme nor scenario says anything.
+fn other_marking(prepared: &Prepared, scheme: &PreparedScheme) -> Option<(&'static str, EcnParams)> {
+    let said = prepared.scenario.scheme.get(&scheme.name)?;
+    if !said.ecn.is_empty() || !prepared.scenario.ecn.is_empty() {
+        return None;
+    }
+    let wants = |setup: &ControlSetup| Some((setup.control.name(), setup.control.ecn()?));
+    scheme.setup.controls.iter().filter_map(wants).find(|(_, wanted)| *wanted != scheme.setup.params.ecn)
 }
 
 fn host_rate(fabric: &Fabric) -> Rate {

@@ -112,6 +112,8 @@ def details(entry: Entry) -> Iterator[str]:
     yield from entries([entry])
     if "window" in entry:
         yield f"    window if not given: {entry['window']}"
+    if "marking" in entry:
+        yield f"    switches, if [ecn] is not given: {entry['marking']}"
     for profile in entry.get("profiles", []):
         yield f"\nprofile {profile['name']}"
         yield from wrapped(profile["source"], 4)

@@ -8,6 +8,7 @@ use incast_model::flow::FlowSet;
 use incast_model::ns3::Ns3Error;
 use incast_model::workload::{WorkloadError, generate};
 use incast_sim::congestion::WindowMode;
+use incast_sim::switch::EcnParams;
 use incast_sim::{ControlSetup, Params, Setup};
 
 use super::{Scenario, Scheme};
@@ -76,13 +77,22 @@ impl Scenario {
             next_hop_order: self.network.next_hop_order,
             seed: self.seed,
             switch: scheme.switch.over(&self.switch, &path::join(path, "switch"))?,
-            ecn: scheme.ecn.over(&self.ecn, &path::join(path, "ecn"))?,
+            ecn: self.ecn(scheme, path)?,
             packets: scheme.packets.over(&self.packets, &path::join(path, "packets"))?,
             rdma: scheme.rdma.over(&self.rdma, &path::join(path, "rdma"))?,
             measure: self.measure.clone(),
             horizon: self.simulation.horizon,
             max_events: self.simulation.max_events,
         })
+    }
+}
+
+impl Scenario {
+    /// ECN marking under a scheme: what the scheme gives, else what the scenario gives, else what its control wants, else
+    /// the defaults. `path` is the scheme's, for errors.
+    pub(crate) fn ecn(&self, scheme: &Scheme, path: &str) -> Result<EcnParams, Diagnostic> {
+        let wanted = scheme.control.ecn().unwrap_or_default();
+        scheme.ecn.over(&self.ecn.over(&wanted, "ecn")?, &path::join(path, "ecn"))
     }
 }
 
