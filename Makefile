@@ -38,7 +38,7 @@ format: $(VENV)/.dev ## Format Rust and Python
 	$(BIN)/ruff check --fix --quiet python tests tools benches
 	$(BIN)/ruff format python tests tools benches
 
-schema: $(VENV)/.dev $(VENV)/.built ## Write python/incast/schema.py anew from the Rust types
+schema: $(VENV)/.dev ## Write python/incast/schema.py anew from the Rust types
 	$(BIN)/python tools/schema_py.py
 
 build: $(VENV)/.built ## Build incast into .venv and stop there

@@ -360,7 +360,7 @@ control = "dcqcn"
         assert!(warned("[rdma]\nacks_ignore_pause = true").contains("can overflow the headroom"));
         let tags = "control_by_tag.burst = \"dctcp\"";
         assert!(
-            warned(tags).contains("ecn: switches have one way of marking: marks from 400kB to 1600kB"),
+            warned(tags).contains("ecn: switches have one way of marking: marks from 400kB to 1.6MB"),
             "{}",
             warned(tags)
         );
