@@ -19,6 +19,9 @@ CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 EXAMPLE = CONTRIBUTING.split("### An example, from nothing")[1].split("\n## ")[0]
 STEP = re.compile(r"\*\*`(?P<file>\S+)`\*\*|^```(?P<language>\w+)\n(?P<text>.*?)^```", re.MULTILINE | re.DOTALL)
 COPIED = ("Cargo.toml", "Cargo.lock", "Makefile", "pyproject.toml", "crates", "python", "tools")
+VERSION = re.compile(r'^(name = "incast-\w+"\n|\[workspace.package\]\n)version = "(.*)"', re.MULTILINE)
+QUICK = {"CARGO_PROFILE_DEV_OPT_LEVEL": "1", "CARGO_PROFILE_DEV_DEBUG": "false", "CARGO_INCREMENTAL": "0"}
+"""The copy is built for two short runs. Libraries have profiles of their own, so this leaves them as they are."""
 CHANGED = {
     "crates/incast-sim/src/congestion/aimd.rs",
     "crates/incast-sim/src/congestion/mod.rs",
@@ -52,7 +55,10 @@ def insert(text: str, lines: str) -> str:
 
 @pytest.fixture
 def checkout() -> Path:
-    """A copy of what is built, at the same place every time, so that cargo knows what it has built there before."""
+    """A copy of what is built, at the same place every time, so that cargo knows what it has built there before.
+
+    Its crates have a version of their own, or cargo would take them for those of this checkout, and mix what it builds.
+    """
     copy = target() / "contributing"
     shutil.rmtree(copy, ignore_errors=True)
     copy.mkdir(parents=True)
@@ -61,6 +67,10 @@ def checkout() -> Path:
             shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
         else:
             shutil.copy2(ROOT / name, copy)
+    for name, crates in (("Cargo.toml", 1), ("Cargo.lock", 4)):
+        text, found = VERSION.subn(r'\1version = "\2-contributing"', (copy / name).read_text(encoding="utf-8"))
+        assert found == crates
+        (copy / name).write_text(text, encoding="utf-8")
     return copy
 
 
@@ -68,7 +78,7 @@ def run(command: str, checkout: Path) -> str:
     """Run a line of the example; what it printed. Python's environment is this one, whatever its stamps say."""
     if command.startswith("make "):
         command += f" VENV={sys.prefix} -o {sys.prefix}/.dev"
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(target()), "CARGO_NET_OFFLINE": "true"}
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(target()), "CARGO_NET_OFFLINE": "true", **QUICK}
     done = subprocess.run(
         command, shell=True, cwd=checkout, env=environment, capture_output=True, text=True, check=False
     )
@@ -78,11 +88,15 @@ def run(command: str, checkout: Path) -> str:
 
 def changed(checkout: Path) -> set[str]:
     """The files of a copy that are new or not as they were."""
-    files = [file for name in COPIED for file in [checkout / name, *(checkout / name).rglob("*")] if file.is_file()]
+    files = (file for name in COPIED for file in (checkout / name).rglob("*") if file.is_file())
     names = (str(file.relative_to(checkout)) for file in files if "__pycache__" not in file.parts)
-    return {
-        name for name in names if not (ROOT / name).is_file() or not filecmp.cmp(ROOT / name, checkout / name, False)
-    }
+    same = (ROOT / name for name in names)
+    return {str(file.relative_to(ROOT)) for file in same if not (file.is_file() and equal(file, checkout))}
+
+
+def equal(file: Path, checkout: Path) -> bool:
+    """Whether a file of this checkout is the same in the copy."""
+    return filecmp.cmp(file, checkout / file.relative_to(ROOT), shallow=False)
 
 
 def test_the_example_is_as_told(checkout: Path) -> None:

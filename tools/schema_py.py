@@ -2,8 +2,8 @@
 
     make schema
 
-The schema comes from the Rust types, so a parameter is described once, there; the example `schema` of `incast-lab` prints
-it. A test checks that the file is current.
+The schema comes from the Rust types, so a parameter is described once, there. The example `schema` of `incast-lab`
+prints it. A test checks that the file is current.
 """
 
 from __future__ import annotations
