@@ -231,7 +231,7 @@ impl Swift {
         delay < self.fixed_target || (delay as f64) < self.target()
     }
 
-    /// The target delay in ps (section 3.5 of the paper).
+    /// The target delay in ps.
     fn target(&self) -> f64 {
         let scaled = self.alpha / self.cwnd.sqrt() - self.offset;
         self.fixed_target as f64 + scaled.clamp(0.0, self.params.fs_range.0 as f64)

@@ -1,4 +1,4 @@
-//! Patched TIMELY: TIMELY with one fixed point, at which flows share equally (Zhu et al., CoNEXT 2016, section 4.3).
+//! Patched TIMELY: TIMELY with one fixed point, at which flows share equally (Zhu et al., CoNEXT 2016).
 //!
 //! Between its thresholds TIMELY looks at the gradient alone, which is 0 whatever the rates are. The patch adds how far the
 //! round-trip time is from a reference, and passes smoothly from one to the other: each round trip
