@@ -365,6 +365,13 @@ control = "dcqcn"
             warned(tags)
         );
         assert_eq!(warned(&format!("{tags}\necn.kmin = \"100kB\"")), "");
+        let swift = "[scheme.S.control.swift]\nbase_target";
+        assert_eq!(warned(&format!("{swift} = \"1us\"")), "");
+        let text = warned(&format!("{swift} = \"300ns\""));
+        assert!(
+            text.starts_with("control.swift.base_target: Swift's target on the longest path, 8.3us, is not above"),
+            "{text}"
+        );
         let load = "[[workload]]\npoisson = { load = 1.5, sizes = \"500B\", duration = \"1us\" }";
         assert!(warned(load).contains("workload[2].poisson.load: offers 1.5"), "{}", warned(load));
     }

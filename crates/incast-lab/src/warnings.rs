@@ -1,8 +1,8 @@
 //! Parameters that are allowed but do not go together.
 
-use incast_model::fabric::{Fabric, NodeId};
-use incast_model::units::{Bytes, Rate};
-use incast_sim::congestion::Telemetry;
+use incast_model::fabric::{BaseRtts, Fabric, NodeId};
+use incast_model::units::{Bytes, Rate, Time};
+use incast_sim::congestion::{Control, Telemetry};
 use incast_sim::switch::{Alpha, EcnParams, Headroom, PfcMode};
 use incast_sim::{ControlSetup, Params};
 
@@ -66,6 +66,12 @@ pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: u64
         );
         warn("ecn", message);
     }
+    if let Some((target, base)) = target_below_base(scheme, fabric, links) {
+        let message = format!(
+            "Swift's target on the longest path, {target}, is not above its base RTT, {base}: no flow gets up to speed"
+        );
+        warn("control.swift.base_target", message);
+    }
     if params.rdma.acks_ignore_pause {
         warn("rdma.acks_ignore_pause", "ACKs sent into a paused priority can overflow the headroom".into());
     }
@@ -83,6 +89,17 @@ fn other_marking(prepared: &Prepared, scheme: &PreparedScheme) -> Option<(&'stat
     }
     let wants = |setup: &ControlSetup| Some((setup.control.name(), setup.control.ecn()?));
     scheme.setup.controls.iter().filter_map(wants).find(|(_, wanted)| *wanted != scheme.setup.params.ecn)
+}
+
+/// Swift's target without flow scaling on a path of `links` links, and the largest base RTT, where that is no less.
+fn target_below_base(scheme: &PreparedScheme, fabric: &Fabric, links: u64) -> Option<(Time, Time)> {
+    let targets = scheme.setup.controls.iter().filter_map(|one| match &one.control {
+        Control::Swift(swift) => Some(swift.base_target + swift.hop_scale * links),
+        _ => None,
+    });
+    let target = targets.min()?;
+    let (base, _) = BaseRtts::new(fabric, scheme.setup.params.packets.payload).max();
+    (target <= base).then_some((target, base))
 }
 
 fn host_rate(fabric: &Fabric) -> Rate {

@@ -87,6 +87,8 @@ fn merged_scenarios_read_back_equal() {
         with("receiver = 0", "every = \"1ms\", duration = \"2ms\"")
             + "\n[switch]\nscheduler.drr.quanta = [1,1,1,1,1,1,1,1]\n",
         format!("{SMALL}\n[simulation]\nhorizon = \"1.5ms\"\nmax_events = 7\n[measure]\nsample_every = \"10us\"\n"),
+        format!("{SMALL}\n[ecn]\nmark_at = \"enqueue\"\n[scheme.S.control.swift]\ninitial_cwnd = \"none\"\n"),
+        format!("{SMALL}\n[scheme.D]\ncontrol = \"dctcp\"\necn.pmax = 0.5\nrdma.ack_every = 2\n"),
     ] {
         let first = scenario(&text);
         let merged = first.to_toml();
@@ -193,6 +195,12 @@ fn controls_bring_their_marking() {
         refused(&kmin),
         "s.toml:16:8: ecn.kmin: `350kB` is out of range (allowed: at most kmax, 300kB, as dctcp wants it)"
     );
+    // A scheme that is added to a scenario that was read, as Python does it, is like one that was there.
+    let mut value = serde_json::to_value(scenario(SMALL)).unwrap();
+    value["scheme"]["later"] = serde_json::json!({ "control": "dctcp" });
+    let prepared = Loaded::from_value(value, Path::new("."), &[]).unwrap().prepare().unwrap();
+    let marks: Vec<Bytes> = prepared.schemes.iter().map(|scheme| scheme.setup.params.ecn.kmax).collect();
+    assert_eq!(marks, [Bytes(1_600_000), Bytes(1_600_000), Bytes(300_000)]);
     // Wrong for every scheme is said once.
     let pmax = format!("{SMALL}{dctcp}[ecn]\npmax = 2\n");
     assert_eq!(refused(&pmax), "s.toml:16:8: ecn.pmax: `2` is out of range (allowed: 0 to 1)");
@@ -305,6 +313,18 @@ fn values_out_of_range_are_located() {
         (
             with("ai = \"40Mbps\"", "eta = 7.0"),
             "s.toml:9:49: scheme.HPCC.control.hpcc.eta: `7` is out of range (allowed: above 0, at most 4)",
+        ),
+        (
+            with("control = \"dcqcn\"", "control.swift = { fs_min_cwnd = 200.0 }"),
+            "s.toml:11:33: scheme.DCQCN+w.control.swift.fs_min_cwnd: `200` is out of range (allowed: below fs_max_cwnd)",
+        ),
+        (
+            with("control = \"dcqcn\"", "control.swift = { initial_cwnd = 0.0 }"),
+            "swift.initial_cwnd: `0` is out of range (allowed: above 0, at most 1e6)",
+        ),
+        (
+            with("control = \"dcqcn\"", "control.timely_patched = { t_low = \"1ms\" }"),
+            "timely_patched.t_low: `1ms` is out of range (allowed: below t_high)",
         ),
     ] {
         let found = refused(&text);
