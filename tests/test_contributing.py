@@ -100,7 +100,7 @@ def equal(file: Path, checkout: Path) -> bool:
 
 
 def test_the_example_is_as_told(checkout: Path) -> None:
-    printed = {}
+    printed: dict[str, str] = {}
     for name, language, text in steps():
         file = checkout / name
         if language == "sh":
