@@ -5,6 +5,7 @@ from __future__ import annotations
 import filecmp
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -77,7 +78,8 @@ def checkout() -> Path:
 def run(command: str, checkout: Path) -> str:
     """Run a line of the example; what it printed. Python's environment is this one, whatever its stamps say."""
     if command.startswith("make "):
-        command += f" VENV={sys.prefix} -o {sys.prefix}/.dev"
+        here = shlex.quote(sys.prefix)
+        command += f" VENV={here} -o {here}/.dev"
     environment = {**os.environ, "CARGO_TARGET_DIR": str(target()), "CARGO_NET_OFFLINE": "true", **QUICK}
     done = subprocess.run(
         command, shell=True, cwd=checkout, env=environment, capture_output=True, text=True, check=False
