@@ -28,6 +28,8 @@ pub(crate) struct Pint {
     /// 1 / ln(base).
     inverse_log: f64,
     base: f64,
+    /// Its first powers, worked out once.
+    powers: Vec<f64>,
     /// Base RTT in ticks: the time constant of the filter.
     rtt: u64,
     /// Ticks in a second.
@@ -44,6 +46,7 @@ impl Pint {
             ports: vec![PintPort::default(); ports],
             inverse_log: 1.0 / libm::log(base),
             base,
+            powers: (0..1024).map(|exponent| libm::pow(base, f64::from(exponent))).collect(),
             rtt,
             ticks: 1e12 / tick as f64,
             tick,
@@ -84,9 +87,13 @@ impl Pint {
         if low == high {
             return low as u16;
         }
-        let (below, above) = (libm::pow(self.base, low), libm::pow(self.base, high));
+        let (below, above) = (self.power(low), self.power(high));
         let up = drawn < (x - below) / (above - below);
         (if up { high } else { low }) as u16
+    }
+
+    fn power(&self, exponent: f64) -> f64 {
+        self.powers.get(exponent as usize).copied().unwrap_or_else(|| libm::pow(self.base, exponent))
     }
 }
 
