@@ -4,7 +4,7 @@ use incast_model::fabric::{NodeId, PortId};
 use incast_model::units::Time;
 use serde::{Deserialize, Serialize};
 
-use crate::measure::{QueueHistogram, QueueSample, RateSample};
+use crate::measure::{Fingerprint, QueueHistogram, QueueSample, RateSample};
 
 /// Everything measured in one run.
 #[derive(Debug, Clone)]
@@ -31,6 +31,8 @@ pub struct Outcome {
     pub rates: Vec<RateSample>,
     /// Time-weighted queue lengths of switch ports, if asked for.
     pub histograms: Vec<QueueHistogram>,
+    /// Digests of the run, if asked for.
+    pub fingerprint: Option<Fingerprint>,
 }
 
 /// Why a run stopped, and who is concerned.

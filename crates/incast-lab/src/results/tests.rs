@@ -6,7 +6,7 @@ use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, RecordBatch};
 use incast_model::fabric::{NodeId, PortId};
 use incast_model::units::Time;
-use incast_sim::measure::{QueueHistogram, QueueSample, RateSample};
+use incast_sim::measure::{Fingerprint, QueueHistogram, QueueSample, RateSample};
 use incast_sim::outcome::{Counts, DropRecord, FlowRecord, Ledger, PauseRecord, PortRecord, QueueRef, Stop};
 use incast_sim::{Outcome, Progress, Setup, SetupError};
 
@@ -92,6 +92,7 @@ fn outcome(setup: &Setup) -> Outcome {
             RateSample { time: Time::us(2), flow: 0, rate: 6, window: 7, acked: 2 },
         ],
         histograms: vec![QueueHistogram { port, time_in_bin: vec![5, 0, 6] }],
+        fingerprint: Some(Fingerprint { trajectory: 0xab, traffic: u64::MAX }),
     }
 }
 
@@ -205,6 +206,8 @@ fn the_manifest_says_what_happened() {
     assert_eq!(scheme.stop.text, "the horizon came first; 1 flow is incomplete");
     assert_eq!(scheme.counts["data_hops"], 100);
     assert_eq!(scheme.ledger["injected"][3], 100);
+    let fingerprint = scheme.fingerprint.as_ref().unwrap();
+    assert_eq!((&*fingerprint.trajectory, &*fingerprint.traffic), ("00000000000000ab", "ffffffffffffffff"));
     let results = Results::open(&folder.path().join("run")).unwrap();
     let again = results.scenario().unwrap();
     assert_eq!(again.scenario().to_toml(), prepared().scenario.to_toml());

@@ -80,6 +80,11 @@ impl Event {
         }
     }
 
+    /// What it is for, as a number: class and number of its target.
+    pub(crate) const fn target_code(self) -> u32 {
+        self.key as u32 & ((1 << TARGET_BITS) - 1)
+    }
+
     /// Time and key as one number, which compares in the order of events.
     #[inline]
     pub(crate) const fn order(self) -> u128 {

@@ -312,8 +312,8 @@ fn rate_table(fabric: &Fabric) -> Result<Vec<u64>, SetupError> {
 fn slot_bits(fabric: &Fabric, params: &Params, longest: Time) -> u32 {
     let packets_per_ps: f64 =
         fabric.links().iter().map(|link| 2.0 * link.rate.0 as f64 / (8e12 * params.packets.payload.0 as f64)).sum();
-    let wanted = (4.0 / packets_per_ps).log2().round().clamp(8.0, 20.0) as u32;
-    let needed = (longest.0 as f64 * 1.5 / 8192.0).log2().ceil().max(0.0) as u32;
+    let wanted = libm::log2(4.0 / packets_per_ps).round().clamp(8.0, 20.0) as u32;
+    let needed = libm::log2(longest.0 as f64 * 1.5 / 8192.0).ceil().max(0.0) as u32;
     wanted.max(needed)
 }
 

@@ -26,6 +26,9 @@ pub(crate) struct Limits {
 impl Network {
     /// Handles events until something ends the run.
     pub(crate) fn run(&mut self, limits: Limits, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Halt {
+        // From when on events are looked at before they are handled: from the horizon on, or always for fingerprints. One
+        // comparison for both, so that a run without fingerprints does not even ask.
+        let look_from = if self.recorder.params.fingerprint { 0 } else { limits.horizon.saturating_add(1) };
         self.schedule_start();
         self.schedule_sample(self.recorder.params.sample_from.0);
         let mut last_arrival = 0;
@@ -37,9 +40,12 @@ impl Network {
                 self.warm_up();
                 continue;
             };
-            if event.time > limits.horizon {
-                self.now = limits.horizon;
-                return Halt::Horizon;
+            if event.time >= look_from {
+                if event.time > limits.horizon {
+                    self.now = limits.horizon;
+                    return Halt::Horizon;
+                }
+                self.fingerprint(event);
             }
             if event.target() == Target::Sample && self.events.is_empty() {
                 return Halt::Idle; // samples alone would go on for ever
@@ -77,6 +83,18 @@ impl Network {
             }
         }
         Halt::Finished
+    }
+
+    /// Takes an event into the fingerprints, and the packet that it brings.
+    #[cold]
+    fn fingerprint(&mut self, event: Event) {
+        let print = &mut self.recorder.fingerprint;
+        if let Target::Arrival(port) = event.target() {
+            print.arrival(event.time, port, &self.pool[self.ports[port as usize].flight_head]);
+        }
+        if event.target() != Target::Sample {
+            print.event(event);
+        }
     }
 
     /// Reads the packets about to arrive in this slot. They are seldom in the first-level cache, and their misses overlap

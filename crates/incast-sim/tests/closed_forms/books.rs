@@ -133,6 +133,6 @@ fn p_events_per_hop() {
         let flows = (1..9).map(|src| (src, 0, 500_000, Time::ZERO));
         let outcome = Bench::new(star(&[edge; 9])).control(name, profile).flows(flows).run();
         let ratio = outcome.counts.events as f64 / outcome.counts.packet_hops() as f64;
-        check("P", &format!("events per packet and link, {name}"), "<= 3", ratio, ratio <= 3.0);
+        check("W", &format!("events per packet and link, {name}"), "<= 3", ratio, ratio <= 3.0);
     }
 }
