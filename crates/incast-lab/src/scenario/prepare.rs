@@ -134,6 +134,7 @@ fn fabric_error(error: GeneratorError) -> Diagnostic {
         }
         GeneratorError::Fabric(error) => Diagnostic::new("fabric", error.to_string()),
         GeneratorError::Ns3(error) => file_error("fabric.ns3.topology", &error),
+        GeneratorError::Htsim(error) => file_error("fabric.htsim.topology", &error),
     }
 }
 
