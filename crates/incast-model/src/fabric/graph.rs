@@ -411,8 +411,12 @@ mod tests {
 
     fn joined(hosts: u32, switches: u32, links: &[(u32, u32)]) -> Result<Fabric, FabricError> {
         let mut builder = FabricBuilder::new();
-        (0..hosts).for_each(|h| drop(builder.host(format!("h{h}"))));
-        (0..switches).for_each(|s| drop(builder.switch(format!("s{s}"), 1)));
+        for h in 0..hosts {
+            builder.host(format!("h{h}"));
+        }
+        for s in 0..switches {
+            builder.switch(format!("s{s}"), 1);
+        }
         for &(a, b) in links {
             builder.link(NodeId(a), NodeId(b), Rate::gbps(100), Time::us(1));
         }

@@ -205,3 +205,39 @@ impl Graph {
 fn below(bound: usize, rng: &mut impl Rng) -> usize {
     ((u128::from(rng.next_u64()) * bound as u128) >> 64) as usize
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leftover_ports_break_into_links() {
+        let free = |graph: &Graph| (0..20).map(|node| graph.free(node)).sum::<usize>();
+        let mut left_over = 0;
+        for seed in 0..200 {
+            let mut rng = stream(seed, "test", 0);
+            let mut graph = Graph { degree: 5, neighbours: vec![Vec::new(); 20] };
+            graph.join_pairs(&mut rng);
+            left_over += usize::from(free(&graph) > 0);
+            let before = graph.links().count() + free(&graph) / 2;
+            graph.use_leftovers(&mut rng);
+            assert_eq!((free(&graph), graph.links().count()), (0, before));
+            assert!(
+                graph.neighbours.iter().enumerate().all(|(a, near)| near.len() == 5 && !near.contains(&(a as u32)))
+            );
+        }
+        assert!((10..190).contains(&left_over), "{left_over}");
+    }
+
+    #[test]
+    fn pairs_are_equally_likely() {
+        let graph = Graph { degree: 1, neighbours: vec![Vec::new(); 4] };
+        let mut counts = std::collections::BTreeMap::new();
+        let mut rng = stream(1, "test", 0);
+        for _ in 0..6000 {
+            let (a, b) = graph.random_pair(&[0, 1, 2, 3], &mut rng).unwrap();
+            *counts.entry((a.min(b), a.max(b))).or_insert(0) += 1;
+        }
+        assert!(counts.len() == 6 && counts.values().all(|count| (850..1150).contains(count)), "{counts:?}");
+    }
+}
