@@ -76,7 +76,7 @@ mod tests {
         export.write(true).unwrap();
         assert!(std::fs::read_to_string(&file).unwrap().contains("\"s0\" -- \"h2\" [label=\"100Gbps\""));
         let export = export_fabric(&star, FabricForm::Ns3, &file).unwrap();
-        assert!(export.text.starts_with("4 1 3\n3\n0 3 100Gbps 1us 0.000000\n") && export.notices.is_empty());
+        assert!(export.text.starts_with("4 1 3\n3\n0 3 100Gbps 1000ns 0.000000\n") && export.notices.is_empty());
     }
 
     #[test]

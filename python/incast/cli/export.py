@@ -58,7 +58,7 @@ def dot(file: Path, /, *, output: Output, set_: Overrides = None, overwrite: Ove
 def ns3(file: Path, /, *, output: Output, set_: Overrides = None, overwrite: Overwrite = False) -> None:
     """Write a topology file of an ns-3 RDMA simulation (that of the HPCC evaluation and its descendants).
 
-    Nodes keep their numbers; names are lost. What that simulator does otherwise (it uses one of parallel links) is said.
+    Nodes keep their numbers; names are lost. Where that simulator does otherwise (parallel links), it is said.
 
     Parameters
     ----------
