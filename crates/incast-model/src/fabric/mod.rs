@@ -1,11 +1,13 @@
 //! The fabric: hosts and switches joined by full-duplex links, with ports in a stable order.
 
+mod dot;
 pub mod generators;
 mod graph;
 mod rtt;
 mod summary;
 mod tiers;
 
+pub use dot::write_dot;
 pub use generators::{FabricSpec, GENERATORS, GeneratorError};
 pub use graph::{Fabric, FabricBuilder, FabricError, HostId, Link, LinkId, Node, NodeId, NodeKind, Port, PortId};
 pub use rtt::{BaseRtts, PairRtt, pair_base_rtt};
