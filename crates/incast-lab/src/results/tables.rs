@@ -44,6 +44,10 @@ fn u32s(values: impl Iterator<Item = u32>) -> ArrayRef {
     Arc::new(UInt32Array::from_iter_values(values))
 }
 
+fn maybe_u32s(values: impl Iterator<Item = Option<u32>>) -> ArrayRef {
+    Arc::new(values.collect::<UInt32Array>())
+}
+
 fn u16s(values: impl Iterator<Item = u16>) -> ArrayRef {
     Arc::new(UInt16Array::from_iter_values(values))
 }
@@ -96,13 +100,17 @@ impl Records<'_> {
     fn flows(&self) -> Result<Vec<ArrayRef>, ArrowError> {
         let records = || self.outcome.flows.iter();
         let flows = || self.flows.flows.iter().take(self.outcome.flows.len());
-        let fct = || records().map(|r| r.finish.map(|finish| finish.saturating_sub(r.start)));
+        let fct = || records().map(incast_sim::outcome::FlowRecord::fct);
         let slowdown = |ideal: fn(&incast_sim::outcome::FlowRecord) -> Time| -> ArrayRef {
             let ratios = records().zip(fct()).map(|(r, fct)| fct.map(|fct| fct.0 as f64 / ideal(r).0.max(1) as f64));
             Arc::new(ratios.collect::<Float64Array>())
         };
+        let mut gates = vec![None; records().len()];
+        for (gate, spec) in (0u32..).zip(&self.flows.gates) {
+            spec.starts.iter().for_each(|&flow| gates[flow as usize] = Some(gate));
+        }
         let host = |host: incast_model::fabric::HostId| self.fabric.hosts()[host.index()];
-        debug_assert_eq!(FLOWS.columns.len(), 25);
+        debug_assert_eq!(FLOWS.columns.len(), 27);
         Ok(vec![
             self.scheme(records().len())?,
             u32s(0..records().len() as u32),
@@ -115,7 +123,9 @@ impl Records<'_> {
             u8s(flows().map(|f| f.priority)),
             u16s(flows().map(|f| f.sport)),
             u16s(flows().map(|f| f.dport)),
-            i64s(records().map(|r| r.start.0)),
+            maybe_u32s(gates.iter().copied()),
+            maybe_i64s(records().map(|r| r.start.map(|t| t.0))),
+            maybe_i64s(records().map(|r| r.delivered.map(|t| t.0))),
             maybe_i64s(records().map(|r| r.finish.map(|t| t.0))),
             maybe_i64s(fct().map(|fct| fct.map(|t| t.0))),
             i64s(records().map(|r| r.ideal_reference.0)),

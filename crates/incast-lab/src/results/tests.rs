@@ -40,7 +40,7 @@ fn outcome(setup: &Setup) -> Outcome {
     let n = setup.flows.flows.len();
     let flow = |(k, flow): (usize, &incast_model::flow::Flow)| FlowRecord {
         finish: (k + 1 < n).then(|| flow.start + Time::us(k as u64 + 2)),
-        start: flow.start,
+        start: Some(flow.start),
         acked: flow.size.0,
         packets: 10,
         ideal_reference: Time::us(1),
