@@ -1,6 +1,6 @@
 //! Who waits for whom: the gates of a flow set as a graph.
 
-use crate::flow::FlowSet;
+use crate::flow::{FlowSet, Gate};
 
 /// No gate.
 const NONE: u32 = u32::MAX;
@@ -14,13 +14,13 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Of a flow set whose gates name flows that there are.
-    pub fn new(set: &FlowSet) -> Self {
-        if set.gates.is_empty() {
+    /// Of so many flows and gates that name no others.
+    pub fn new(flows: usize, gates: &[Gate]) -> Self {
+        if gates.is_empty() {
             return Self::default();
         }
-        let waits = || (0..).zip(&set.gates).flat_map(|(at, gate)| gate.waits_for.iter().map(move |&flow| (flow, at)));
-        let mut first = vec![0u32; set.flows.len() + 2];
+        let waits = || (0..).zip(gates).flat_map(|(at, gate)| gate.waits_for.iter().map(move |&flow| (flow, at)));
+        let mut first = vec![0u32; flows + 2];
         waits().for_each(|(flow, _)| first[flow as usize + 2] += 1);
         for flow in 2..first.len() {
             first[flow] += first[flow - 1];
@@ -100,17 +100,17 @@ fn circle(flows: &[u32]) -> String {
 
 /// Whether all gates of a flow set will open, if what they wait for ends.
 pub fn check_gates(set: &FlowSet) -> Result<(), GateError> {
-    let gate_of = gate_of(set)?;
-    match cycle(set, &gate_of) {
+    check_names(set)?;
+    match cycle(set.flows.len(), &set.gates) {
         Some(flows) => Err(GateError::Cycle { flows }),
         None => Ok(()),
     }
 }
 
-/// The gate that each flow is behind, or [`NONE`]; empty without gates.
-fn gate_of(set: &FlowSet) -> Result<Vec<u32>, GateError> {
+/// Whether gates name flows that there are, and each of them as often as makes sense.
+fn check_names(set: &FlowSet) -> Result<(), GateError> {
     if set.gates.is_empty() {
-        return Ok(Vec::new());
+        return Ok(());
     }
     let flows = set.flows.len() as u32;
     let mut gate_of = vec![NONE; set.flows.len()];
@@ -134,14 +134,18 @@ fn gate_of(set: &FlowSet) -> Result<Vec<u32>, GateError> {
             }
         }
     }
-    Ok(gate_of)
+    Ok(())
 }
 
-/// Flows of which each waits for the next and the last for the first, if there are such.
-fn cycle(set: &FlowSet, gate_of: &[u32]) -> Option<Vec<u32>> {
+/// Flows, of so many, of which each waits for the next and the last for the first, if there are such.
+pub(crate) fn cycle(flows: usize, gates: &[Gate]) -> Option<Vec<u32>> {
+    let mut gate_of = vec![NONE; flows];
+    for (at, gate) in (0u32..).zip(gates) {
+        gate.starts.iter().for_each(|&flow| gate_of[flow as usize] = at);
+    }
     // Ends flows in an order in which none is waited for before it starts; those of a circle, and behind one, are left.
-    let waiting = Waiting::new(set);
-    let mut left: Vec<u32> = set.gates.iter().map(|gate| gate.waits_for.len() as u32).collect();
+    let waiting = Waiting::new(flows, gates);
+    let mut left: Vec<u32> = gates.iter().map(|gate| gate.waits_for.len() as u32).collect();
     let mut ended = vec![false; gate_of.len()];
     let mut next: Vec<u32> = (0..gate_of.len() as u32).filter(|&flow| gate_of[flow as usize] == NONE).collect();
     while let Some(flow) = next.pop() {
@@ -149,7 +153,7 @@ fn cycle(set: &FlowSet, gate_of: &[u32]) -> Option<Vec<u32>> {
         for &gate in waiting.of(flow) {
             left[gate as usize] -= 1;
             if left[gate as usize] == 0 {
-                next.extend(&set.gates[gate as usize].starts);
+                next.extend(&gates[gate as usize].starts);
             }
         }
     }
@@ -160,7 +164,7 @@ fn cycle(set: &FlowSet, gate_of: &[u32]) -> Option<Vec<u32>> {
     while place[flow as usize] == NONE {
         place[flow as usize] = path.len() as u32;
         path.push(flow);
-        let gate = &set.gates[gate_of[flow as usize] as usize];
+        let gate = &gates[gate_of[flow as usize] as usize];
         flow = *gate.waits_for.iter().find(|&&flow| !ended[flow as usize])?;
     }
     Some(path.split_off(place[flow as usize] as usize))
@@ -170,7 +174,7 @@ fn cycle(set: &FlowSet, gate_of: &[u32]) -> Option<Vec<u32>> {
 mod tests {
     use super::*;
     use crate::fabric::HostId;
-    use crate::flow::{Flow, Gate};
+    use crate::flow::Flow;
     use crate::units::{Bytes, Time};
 
     fn set(flows: u32, gates: &[(&[u32], &[u32])]) -> FlowSet {
@@ -201,11 +205,11 @@ mod tests {
     #[test]
     fn every_flow_knows_the_gates_that_wait_for_it() {
         let set = set(5, &[(&[0, 3], &[4]), (&[3], &[2]), (&[1], &[])]);
-        let waiting = Waiting::new(&set);
+        let waiting = Waiting::new(5, &set.gates);
         let all: Vec<&[u32]> = (0..5).map(|flow| waiting.of(flow)).collect();
         assert_eq!(all, [&[0][..], &[2], &[], &[0, 1], &[]]);
         assert_eq!(check_gates(&set), Ok(()));
-        let none = Waiting::new(&FlowSet::default());
+        let none = Waiting::new(9, &[]);
         assert!(none.is_empty() && none.of(7).is_empty());
     }
 

@@ -38,4 +38,4 @@ pub use poisson::Poisson;
 pub use sizes::{CustomSizes, SizeSpec, SizeSpecError, UniformSizes};
 pub use spec::WorkloadSpec;
 pub use tables::SizeTable;
-pub use trace::{Trace, write_trace};
+pub use trace::{GATED, Trace, write_trace};

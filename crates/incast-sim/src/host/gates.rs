@@ -42,7 +42,7 @@ impl Gates {
             hosts.all(|host| host == first).then_some(first)
         };
         Self {
-            waiting: Waiting::new(set),
+            waiting: Waiting::new(set.flows.len(), &set.gates),
             left: set.gates.iter().map(|gate| gate.waits_for.len() as u32).collect(),
             starter: set.gates.iter().map(|gate| starter(&gate.starts)).collect(),
             held,
