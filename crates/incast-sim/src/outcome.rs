@@ -143,6 +143,8 @@ pub struct FlowRecord {
     pub packets: u64,
     /// Data packets sent again.
     pub retransmitted: u64,
+    /// Data packets that its receiver did not keep: duplicates and, with go-back-N, those out of order.
+    pub discarded: u32,
     /// NACKs received by the sender.
     pub nacks: u32,
     /// Retransmission timeouts.

@@ -140,6 +140,12 @@ pub const FLOWS: TableSpec = TableSpec {
         column("acked_bytes", I64, "B", "payload acknowledged"),
         column("packets", I64, "", "data packets sent, retransmissions included"),
         column("retransmitted", I64, "", "data packets sent again"),
+        column(
+            "discarded",
+            I64,
+            "",
+            "data packets that its receiver did not keep: duplicates; with go-back-N, out of order",
+        ),
         column("nacks", I64, "", "NACKs received by the sender"),
         column("timeouts", I64, "", "retransmission timeouts"),
         column("marks", I64, "", "ACKs that echoed an ECN mark, or CNPs received"),

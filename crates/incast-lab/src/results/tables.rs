@@ -113,7 +113,7 @@ impl Records<'_> {
             spec.starts.iter().for_each(|&flow| gates[flow as usize] = Some(gate));
         }
         let host = |host: incast_model::fabric::HostId| self.fabric.hosts()[host.index()];
-        debug_assert_eq!(FLOWS.columns.len(), 28);
+        debug_assert_eq!(FLOWS.columns.len(), 29);
         Ok(vec![
             self.scheme(records().len())?,
             u32s(0..records().len() as u32),
@@ -139,6 +139,7 @@ impl Records<'_> {
             i64s(records().map(|r| r.acked)),
             i64s(records().map(|r| r.packets)),
             i64s(records().map(|r| r.retransmitted)),
+            i64s(records().map(|r| r.discarded.into())),
             i64s(records().map(|r| r.nacks.into())),
             i64s(records().map(|r| r.timeouts.into())),
             i64s(records().map(|r| r.marks)),

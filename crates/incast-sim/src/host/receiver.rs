@@ -1,4 +1,5 @@
-//! The receiving side of a queue pair: go-back-N, ACKs, NACKs and congestion notifications.
+//! The receiving side of a queue pair: go-back-N, ACKs, NACKs and congestion notifications. For the other way of recovery
+//! see [`super::selective`].
 
 use incast_model::units::Time;
 
@@ -11,7 +12,7 @@ use crate::network::Network;
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Receiver {
     /// Next byte expected.
-    expected: u64,
+    pub(super) expected: u64,
     /// Byte expected when the last NACK was sent.
     nacked: u64,
     /// No NACK for the same byte before this time, in ps.
@@ -19,7 +20,7 @@ pub(crate) struct Receiver {
     /// No CNP before this time, in ps.
     next_cnp: u64,
     /// Packets since the last ACK.
-    unanswered: u32,
+    pub(super) unanswered: u32,
 }
 
 impl Network {
@@ -52,6 +53,9 @@ impl Network {
     /// What a data packet is answered with, if with anything.
     #[inline]
     fn answer(&mut self, packet: &Packet) -> Option<(Kind, u64)> {
+        if self.selective.is_some() {
+            return self.answer_selectively(packet);
+        }
         let rdma = &self.config.rdma;
         let receiver = &mut self.receivers[packet.flow as usize];
         if packet.seq == receiver.expected {
@@ -68,6 +72,7 @@ impl Network {
             }
             return Some((Kind::Ack, expected));
         }
+        self.flow_records[packet.flow as usize].discarded += 1;
         if packet.seq > receiver.expected {
             // A gap: go back, but say so only once in a while for the same byte.
             if self.now < receiver.next_nack && receiver.nacked == receiver.expected {
@@ -82,7 +87,7 @@ impl Network {
     }
 
     /// The last byte of a flow has come. (In `ns3` arithmetic it can come again after the flow has ended.)
-    fn deliver(&mut self, flow: u32) {
+    pub(super) fn deliver(&mut self, flow: u32) {
         let record = &mut self.flow_records[flow as usize];
         if record.delivered.is_none() {
             record.delivered = Some(Time(self.now));
@@ -97,9 +102,11 @@ impl Network {
         let size = (packets.ack.0 + packets.telemetry(packet.flags)).max(packets.min_ack.0);
         let echo = packet.flags & flag::CE != 0 && self.config.rdma.cnp == CnpMode::Echo;
         packet.kind = kind;
+        // What came instead of what was expected, in packets: only selective repeat looks at it.
+        let ahead = if kind == Kind::Nack { (packet.seq - seq) / packets.payload.0 } else { 0 };
+        packet.payload = ahead as u16;
         packet.seq = seq;
         packet.size = size as u16;
-        packet.payload = 0;
         packet.hops = 0;
         packet.prio = self.config.rdma.ack_priority.unwrap_or(packet.prio);
         packet.flags = packet.flags & flag::PATH | if echo { flag::ECHO } else { 0 };

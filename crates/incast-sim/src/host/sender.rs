@@ -39,7 +39,7 @@ pub(crate) struct SendQp {
     /// First byte not acknowledged.
     pub(crate) una: u64,
     /// First byte never sent.
-    high: u64,
+    pub(crate) high: u64,
     /// Not before this time, in ps.
     pub(crate) next_avail: u64,
     /// Time of its entry among the paced.
@@ -53,7 +53,7 @@ pub(crate) struct SendQp {
     /// Time of the pending timer event; [`u64::MAX`] for none.
     timer: u64,
     /// When the retransmission timeout falls; [`u64::MAX`] while nothing is in flight.
-    timeout: u64,
+    pub(crate) timeout: u64,
     cc: State,
 }
 
@@ -122,6 +122,9 @@ impl Network {
                 self.senders.len() as u32 - 1
             }
         };
+        if let Some(selective) = &mut self.selective {
+            selective.begin(sender);
+        }
         self.sender_of[flow as usize] = sender;
         self.flow_records[flow as usize].start = Some(Time(self.now));
         self.apply_control(sender);
@@ -171,14 +174,17 @@ impl Network {
         };
         let record = &mut self.flow_records[qp.flow as usize];
         record.packets += 1;
-        record.retransmitted += u64::from(qp.next < qp.high);
+        let (seq, again) = (qp.next, qp.next < qp.high);
+        record.retransmitted += u64::from(again);
         qp.next += payload;
         qp.high = qp.high.max(qp.next);
         qp.last_size = size;
-        if qp.timeout == u64::MAX {
+        let rate = qp.rate;
+        if self.selective.is_some() {
+            self.sent_selectively(sender, seq, again);
+        } else if qp.timeout == u64::MAX {
             qp.timeout = self.now.saturating_add(self.config.rto);
         }
-        let rate = qp.rate;
         self.ledger.injected[usize::from(packet.prio)] += size;
         let id = self.pool.alloc(packet);
         self.transmit(port, id);
@@ -210,7 +216,8 @@ impl Network {
         record.nacks += u32::from(nack);
         record.marks += u64::from(marked);
         let first = qp.una == 0;
-        if packet.seq > qp.una {
+        let advanced = packet.seq > qp.una;
+        if advanced {
             self.bytes_acked += packet.seq - qp.una;
             record.acked = packet.seq;
             qp.una = packet.seq;
@@ -221,11 +228,15 @@ impl Network {
             qp.timeout = self.now.saturating_add(self.config.rto);
         }
         let done = qp.una >= qp.size;
-        if nack && !done {
-            qp.next = qp.una;
-        }
-        if qp.next == qp.una {
-            qp.timeout = u64::MAX;
+        if self.selective.is_some() {
+            self.heard_selectively(sender, &packet, advanced);
+        } else {
+            if nack && !done {
+                qp.next = qp.una;
+            }
+            if qp.next == qp.una {
+                qp.timeout = u64::MAX;
+            }
         }
         if !done || self.config.ns3 {
             self.react(sender, id, first);
@@ -247,7 +258,7 @@ impl Network {
         qp.cc.on_ack(&Ack {
             now: Time(self.now),
             seq: packet.seq,
-            next: qp.next,
+            next: if self.selective.is_some() { qp.high } else { qp.next },
             marked: packet.flags & flag::ECHO != 0,
             nack: packet.kind == Kind::Nack,
             rtt: Time(self.now - packet.stamp),
@@ -293,6 +304,7 @@ impl Network {
             qp.next = qp.una;
             qp.timeout = u64::MAX;
             self.flow_records[flow as usize].timeouts += 1;
+            self.recover_selectively(sender);
         }
         self.apply_control(sender);
         let port = self.senders[sender as usize].port;
@@ -328,7 +340,7 @@ impl Network {
             };
             let qp = &mut self.senders[sender as usize];
             qp.rate = rate;
-            qp.window = window.min(qp.cc.window()).max(answered);
+            qp.window = window.min(self.config.in_flight).min(qp.cc.window()).max(answered);
             qp.next_avail = qp.next_avail.saturating_add_signed(shift);
         }
         let qp = &mut self.senders[sender as usize];
