@@ -314,6 +314,9 @@ control = "dcqcn"
         let text = warned("[packets]\nint_records = 2");
         assert!(text.contains("room for 2 INT records, the longest path has 3 switches (scheme A)"), "{text}");
         assert!(warned("[rdma]\nacks_ignore_pause = true").contains("can overflow the headroom"));
+        assert!(warned("[rdma]\nreorder_window = 3").contains("rdma.reorder_window: go-back-n has no use for it"));
+        let text = warned("[rdma]\nrecovery = \"selective-repeat\"\nrto_low = \"8us\"");
+        assert!(text.contains("rdma.rto_low: 8us is over before an ACK can be back, which takes up to 8."), "{text}");
         let load = "[[workload]]\npoisson = { load = 1.5, sizes = \"500B\", duration = \"1us\" }";
         assert!(warned(load).contains("workload[2].poisson.load: offers 1.5"), "{}", warned(load));
     }

@@ -44,7 +44,8 @@ impl Network {
         if packet.flags & flag::CE != 0 && self.config.rdma.cnp == CnpMode::Packet {
             self.notify(port, &packet);
         }
-        match self.answer(&packet) {
+        let answer = if self.selective.is_some() { self.answer_selectively(id) } else { self.answer(&packet) };
+        match answer {
             Some((kind, seq)) => self.send_answer(port, id, kind, seq),
             None => self.pool.release(id),
         }
@@ -53,9 +54,6 @@ impl Network {
     /// What a data packet is answered with, if with anything.
     #[inline]
     fn answer(&mut self, packet: &Packet) -> Option<(Kind, u64)> {
-        if self.selective.is_some() {
-            return self.answer_selectively(packet);
-        }
         let rdma = &self.config.rdma;
         let receiver = &mut self.receivers[packet.flow as usize];
         if packet.seq == receiver.expected {

@@ -228,8 +228,8 @@ impl Network {
             qp.timeout = self.now.saturating_add(self.config.rto);
         }
         let done = qp.una >= qp.size;
-        if self.selective.is_some() {
-            self.heard_selectively(sender, &packet, advanced);
+        let next = if self.selective.is_some() {
+            self.heard_selectively(sender, id, advanced)
         } else {
             if nack && !done {
                 qp.next = qp.una;
@@ -237,9 +237,10 @@ impl Network {
             if qp.next == qp.una {
                 qp.timeout = u64::MAX;
             }
-        }
+            qp.next
+        };
         if !done || self.config.ns3 {
-            self.react(sender, id, first);
+            self.react(sender, id, next, first);
         }
         if done {
             self.complete(sender);
@@ -249,16 +250,17 @@ impl Network {
         self.kick_nic(port);
     }
 
-    /// Tells the control of an ACK or NACK and takes over what it says. The reference does so for the last ACK too, which
-    /// can move its NIC's wake-up; `first`: of the flow, which changes no rate there, not even to the same one.
-    fn react(&mut self, sender: u32, id: u32, first: bool) {
+    /// Tells the control of an ACK or NACK, `next` being the byte up to which the flow has got, and takes over what it says.
+    /// The reference does so for the last ACK too, which can move its NIC's wake-up; `first`: of the flow, which changes no
+    /// rate there, not even to the same one.
+    fn react(&mut self, sender: u32, id: u32, next: u64, first: bool) {
         let packet = &self.pool[id];
         let qp = &mut self.senders[sender as usize];
         let context = &self.contexts[self.ports[qp.port as usize].owner as usize];
         qp.cc.on_ack(&Ack {
             now: Time(self.now),
             seq: packet.seq,
-            next: if self.selective.is_some() { qp.high } else { qp.next },
+            next,
             marked: packet.flags & flag::ECHO != 0,
             nack: packet.kind == Kind::Nack,
             rtt: Time(self.now - packet.stamp),
@@ -325,7 +327,7 @@ impl Network {
             let port = &self.ports[qp.port as usize];
             let context = &self.contexts[port.owner as usize];
             let window = match control.window {
-                WindowMode::Off => u64::MAX,
+                WindowMode::Off => self.config.in_flight,
                 WindowMode::Fixed => context.bdp,
                 WindowMode::Rate => (u128::from(context.bdp) * u128::from(rate) / u128::from(context.line.0)) as u64,
             };
@@ -340,7 +342,7 @@ impl Network {
             };
             let qp = &mut self.senders[sender as usize];
             qp.rate = rate;
-            qp.window = window.min(self.config.in_flight).min(qp.cc.window()).max(answered);
+            qp.window = window.min(qp.cc.window()).max(answered);
             qp.next_avail = qp.next_avail.saturating_add_signed(shift);
         }
         let qp = &mut self.senders[sender as usize];

@@ -238,7 +238,7 @@ impl Network {
             let context = FlowContext {
                 line: Rate(self.rates[usize::from(self.ports[nic.port as usize].rate)]),
                 base_rtt,
-                bdp: params.rdma.window.unwrap_or(bdp).0,
+                bdp: params.rdma.window.unwrap_or(bdp).0.min(self.config.in_flight),
                 mtu: params.packets.payload.0,
                 tick,
                 rtt_ticks: if self.config.ns3 { base_rtt.0 / 1000 } else { base_rtt.0 },

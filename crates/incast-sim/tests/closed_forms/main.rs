@@ -3,7 +3,7 @@
 //!
 //! Every check prints its name, what was expected and what was measured: `cargo test --test closed_forms -- --nocapture`.
 //! Names: A one flow, B books, C queueing, D sharing, E fixed points of controls, F bursts and buffers, G PFC, Q DCQCN,
-//! H HPCC, S the switch's buffer, P work done, W flows
+//! H HPCC, L losses, S the switch's buffer, P work done, W flows
 //! that wait. Not here, because nothing in the simulator does it yet: cut-through, token
 //! buckets, TCP, TIMELY, credits, pause timers. The generators' loads, gaps and sizes are tested with them
 //! (`incast-model`), alpha's decay step by step with DCQCN (`congestion/dcqcn.rs`), and the buffer's books at every
@@ -20,6 +20,7 @@ mod dcqcn_fixed_point;
 mod deadlock;
 mod gates;
 mod hpcc;
+mod losses;
 mod pfc;
 mod priorities;
 mod queueing;

@@ -104,9 +104,8 @@ impl Bench {
         self
     }
 
-    /// A gate over flows by their number; they must have been added in order of start.
+    /// A gate over flows, numbered as they are added.
     pub(crate) fn gate(mut self, waits_for: &[u32], delay: Time, starts: &[u32]) -> Self {
-        assert!(self.flows.flows.is_sorted_by_key(|flow| flow.start), "numbers would change");
         self.flows.gates.push(Gate { waits_for: waits_for.to_vec(), delay, starts: starts.to_vec() });
         self
     }
@@ -119,6 +118,12 @@ impl Bench {
     /// The flows in the order of the outcome's.
     pub(crate) fn sorted(&self) -> FlowSet {
         let mut flows = self.flows.clone();
+        let mut order: Vec<u32> = (0..flows.flows.len() as u32).collect();
+        order.sort_by_key(|&flow| flows.flows[flow as usize].start);
+        let place = |flow: &u32| order.iter().position(|at| at == flow).map_or(*flow, |place| place as u32);
+        for gate in &mut flows.gates {
+            gate.waits_for.iter_mut().chain(&mut gate.starts).for_each(|flow| *flow = place(flow));
+        }
         flows.flows.sort_by_key(|flow| flow.start);
         flows
     }

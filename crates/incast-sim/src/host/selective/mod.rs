@@ -12,7 +12,7 @@ mod tests;
 
 use bitmap::Bitmap;
 
-use crate::kernel::{Kind, Packet};
+use crate::kernel::Kind;
 use crate::network::{Config, Network};
 
 /// How many packets beyond the expected one a receiver keeps: what the 16 bits of a NACK can tell.
@@ -99,10 +99,11 @@ impl Network {
     }
 
     /// A sender has heard of the packets before its first unacknowledged one, which has moved if `advanced`; with a NACK
-    /// also of one beyond it.
-    pub(crate) fn heard_selectively(&mut self, sender: u32, packet: &Packet, advanced: bool) {
-        let Some(selective) = &mut self.selective else { return };
-        let (repeat, qp) = (&mut selective.senders[sender as usize], &mut self.senders[sender as usize]);
+    /// also of one beyond it. Returns the first byte never sent.
+    pub(crate) fn heard_selectively(&mut self, sender: u32, id: u32, advanced: bool) -> u64 {
+        let (packet, qp) = (&self.pool[id], &mut self.senders[sender as usize]);
+        let Some(selective) = &mut self.selective else { return qp.high };
+        let repeat = &mut selective.senders[sender as usize];
         let payload = self.config.packets.payload.0;
         let una = qp.una / payload;
         repeat.come.forget_before(una);
@@ -129,6 +130,7 @@ impl Network {
             let timeout = repeat.since.saturating_add(self.config.timeout(in_flight));
             qp.timeout = if in_flight == 0 { u64::MAX } else { timeout };
         }
+        qp.high
     }
 
     /// A sender has heard nothing for the timeout: all in flight that has not come is lost. (IRN's paper calls only the first
@@ -143,7 +145,8 @@ impl Network {
     }
 
     /// What a data packet is answered with, if with anything.
-    pub(crate) fn answer_selectively(&mut self, packet: &Packet) -> Option<(Kind, u64)> {
+    pub(crate) fn answer_selectively(&mut self, id: u32) -> Option<(Kind, u64)> {
+        let packet = &self.pool[id];
         let (rdma, payload) = (&self.config.rdma, self.config.packets.payload.0);
         let flow = packet.flow as usize;
         let receiver = &mut self.receivers[flow];
@@ -183,7 +186,7 @@ impl Network {
         receiver.unanswered = 0;
         if whole {
             *arrived = None;
-            self.deliver(packet.flow);
+            self.deliver(flow as u32);
         }
         Some((Kind::Ack, expected))
     }
