@@ -1,15 +1,13 @@
 //! A fixed list of flows, written out in the scenario.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::entry::{Collector, Entry, Pattern, host_numbers};
 use super::error::WorkloadError;
+use super::waits::{Named, Spot, gates};
 use crate::fabric::{HostId, NodeId, NodeKind};
 use crate::flow::Gate;
-use crate::gates::cycle;
 use crate::units::{Bytes, Time};
 
 /// One flow of a list.
@@ -67,43 +65,29 @@ impl Pattern for Vec<ListedFlow> {
 /// A gate for each flow that waits, over places in the list.
 fn waits(list: &[ListedFlow], entry: &Entry<'_>) -> Result<Vec<Gate>, WorkloadError> {
     let at = |index: usize, name: &str| format!("{}[{index}].{name}", entry.path);
-    let mut places: BTreeMap<&str, u32> = BTreeMap::new();
-    for (index, flow) in list.iter().enumerate() {
-        let Some(name) = flow.name.as_deref() else { continue };
-        if let Some(other) = places.insert(name, index as u32) {
-            let allowed = format!("a name of its own: {}[{other}] has this one", entry.path);
-            return Err(WorkloadError::field(at(index, "name"), format!("\"{name}\""), allowed));
-        }
+    let lonely = list.iter().enumerate().filter(|(_, flow)| flow.after.is_empty());
+    if let Some((index, delay)) = lonely.filter_map(|(index, flow)| Some((index, flow.delay?))).next() {
+        return Err(WorkloadError::field(at(index, "delay"), delay, "left out: there is no after"));
     }
-    let mut gates = Vec::new();
-    for (index, flow) in list.iter().enumerate() {
-        if flow.after.is_empty() {
-            if let Some(delay) = flow.delay {
-                return Err(WorkloadError::field(at(index, "delay"), delay, "left out: there is no after"));
-            }
-            continue;
-        }
-        let mut waits_for = Vec::with_capacity(flow.after.len());
-        for (nth, name) in flow.after.iter().enumerate() {
-            let refuse = |allowed: &str| WorkloadError::field(at(index, &format!("after[{nth}]")), name, allowed);
-            match places.get(name.as_str()) {
-                None => return Err(refuse("the name of a flow of this list").near(places.keys().copied())),
-                Some(place) if waits_for.contains(place) => return Err(refuse("named once")),
-                Some(&place) => waits_for.push(place),
-            }
-        }
-        gates.push(Gate { waits_for, delay: flow.delay.unwrap_or_default(), starts: vec![index as u32] });
-    }
-    if let Some(circle) = cycle(list.len(), &gates) {
-        let name = |&flow: &u32| list[flow as usize].name.as_deref().unwrap_or_default();
-        let names: Vec<&str> = circle.iter().chain(circle.first()).map(name).collect();
-        let allowed = "without a circle, in which no flow would ever start";
-        return Err(WorkloadError::field(at(circle[0] as usize, "after"), names.join(" after "), allowed));
-    }
-    Ok(gates)
+    let named: Vec<Named<'_>> = list.iter().map(ListedFlow::named).collect();
+    gates(&named, |index, spot, value, allowed| {
+        let field = match spot {
+            Spot::Name => "name".to_owned(),
+            Spot::After(nth) => format!("after[{nth}]"),
+        };
+        WorkloadError::field(at(index, &field), value, allowed)
+    })
 }
 
 impl ListedFlow {
+    fn named(&self) -> Named<'_> {
+        Named {
+            name: self.name.as_deref(),
+            after: self.after.iter().map(String::as_str).collect(),
+            delay: self.delay.unwrap_or_default(),
+        }
+    }
+
     fn add(&self, index: usize, entry: &Entry<'_>, out: &mut Collector) -> Result<u32, WorkloadError> {
         let field = |name: &str| format!("{}[{index}].{name}", entry.path);
         for (name, host) in [("src", self.src), ("dst", self.dst)] {
@@ -213,7 +197,7 @@ mod tests {
         };
         assert_eq!(
             why(&[r#""name": "first""#, r#""after": ["frist"]"#]),
-            "workload[0].list[1].after[0] = frist: must be the name of a flow of this list; did you mean `first`?"
+            "workload[0].list[1].after[0] = frist: must be the name of another flow here; did you mean `first`?"
         );
         assert_eq!(
             why(&[r#""name": "a""#, r#""after": ["a", "a"]"#]),
@@ -221,12 +205,12 @@ mod tests {
         );
         assert_eq!(
             why(&[r#""name": "a""#, r#""name": "a""#]),
-            "workload[0].list[1].name = \"a\": must be a name of its own: workload[0].list[0] has this one"
+            "workload[0].list[1].name = a: must be a name of its own: another flow has this one"
         );
         assert_eq!(why(&[r#""delay": "1us""#]), "workload[0].list[0].delay = 1us: must be left out: there is no after");
         assert_eq!(
             why(&[r#""name": "x""#, r#""name": "a", "after": ["x", "b"]"#, r#""name": "b", "after": ["a"]"#]),
-            "workload[0].list[1].after = a after b after a: must be without a circle, in which no flow would ever start"
+            "workload[0].list[1].after[0] = a after b after a: must be without a circle, in which no flow would ever start"
         );
     }
 

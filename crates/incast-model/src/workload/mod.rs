@@ -23,6 +23,7 @@ mod tables;
 #[cfg(test)]
 mod testing;
 mod trace;
+mod waits;
 
 pub use arrivals::LoadOf;
 pub use cdf::SizeCdf;

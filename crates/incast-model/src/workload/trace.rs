@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::{Collector, Entry, Pattern, TAG_RULE, UNASSIGNED, host_numbers, is_tag};
 use super::error::{Place, WorkloadError};
+use super::waits::{Named, Spot, gates};
 use crate::fabric::HostId;
 use crate::flow::FlowSet;
 use crate::units::Time;
@@ -19,6 +20,10 @@ use crate::units::Time;
 /// the latter means the entry's priority and tag, a source port of its own, and destination port 100. Cells are not
 /// quoted. Lines need not be in order of time. Starts count from the entry's start; decimals finer than a picosecond
 /// are rounded.
+///
+/// A flow with names in its column `after`, blanks between them, waits until the flows of this file with these names in
+/// their column `name` have ended, and then for the time in its column `delay_ps`, `delay_ns`, `delay_us` or `delay_s`, as
+/// flows of a list do; it starts not before its start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
@@ -48,9 +53,13 @@ enum Column {
     Tag,
     Sport,
     Dport,
+    Name,
+    After,
+    /// With picoseconds in one of its unit.
+    Delay(u64),
 }
 
-const COLUMNS: [(&str, Column); 11] = [
+const COLUMNS: [(&str, Column); 17] = [
     ("src", Column::Src),
     ("dst", Column::Dst),
     ("size_bytes", Column::Size),
@@ -62,13 +71,53 @@ const COLUMNS: [(&str, Column); 11] = [
     ("tag", Column::Tag),
     ("sport", Column::Sport),
     ("dport", Column::Dport),
+    ("name", Column::Name),
+    ("after", Column::After),
+    ("delay_ps", Column::Delay(1)),
+    ("delay_ns", Column::Delay(1_000)),
+    ("delay_us", Column::Delay(1_000_000)),
+    ("delay_s", Column::Delay(1_000_000_000_000)),
 ];
+
+/// What a line says of waiting, and where.
+struct Row<'a> {
+    named: Named<'a>,
+    line: usize,
+    name_at: usize,
+    after: &'a str,
+    after_at: usize,
+}
+
+/// Adds the gates of a trace whose first flow has the number `first`.
+fn add_gates(rows: Vec<Row<'_>>, first: u32, file: &Path, out: &mut Collector) -> Result<(), WorkloadError> {
+    let named: Vec<Named<'_>> = rows.iter().map(|row| row.named.clone()).collect();
+    let gates = gates(&named, |index, spot, value, allowed| {
+        let row = &rows[index];
+        let column = match spot {
+            Spot::Name => row.name_at,
+            // Names are parts of the cell, so what is before one is as long as what was skipped.
+            Spot::After(nth) => {
+                let before = row.named.after[nth].as_ptr() as usize - row.after.as_ptr() as usize;
+                row.after_at + row.after[..before].chars().count()
+            }
+        };
+        WorkloadError::file(&Place { file, line: row.line, column }, value, allowed)
+    })?;
+    for mut gate in gates {
+        gate.waits_for.iter_mut().chain(&mut gate.starts).for_each(|flow| *flow += first);
+        out.gate(gate);
+    }
+    Ok(())
+}
 
 /// Adds the flows of `text` to `out`; `file` is for messages only.
 fn parse(text: &str, file: &Path, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
     let mut lines = text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate();
     let (_, header) = lines.next().unwrap_or_default();
     let columns = columns(header, file)?;
+    let waits = columns.iter().any(|column| matches!(column, Column::Name | Column::After | Column::Delay(_)));
+    let mut rows = Vec::new();
+    let mut first = None;
     for (index, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
         let place = |column| Place { file, line: index + 1, column };
         let count = line.split(',').count();
@@ -79,6 +128,8 @@ fn parse(text: &str, file: &Path, entry: &Entry<'_>, out: &mut Collector) -> Res
         let mut flow = entry.flow(HostId(0), HostId(0), 0, entry.start);
         let mut column = 1;
         let (mut dst_at, mut sport_at) = (1, 1);
+        let mut row = Row { named: Named::default(), line: index + 1, name_at: 1, after: "", after_at: 1 };
+        let mut delay = None;
         for (cell, kind) in line.split(',').zip(&columns) {
             let text = cell.trim();
             let begin = column + cell.chars().take_while(|c| c.is_whitespace()).count();
@@ -98,7 +149,8 @@ fn parse(text: &str, file: &Path, entry: &Entry<'_>, out: &mut Collector) -> Res
                     let start = start(text, *factor).and_then(|start| start.0.checked_add(entry.start.0));
                     flow.start = Time(start.ok_or_else(|| refuse("a time of 0 or more, without a unit"))?);
                 }
-                Column::Priority | Column::Tag | Column::Sport | Column::Dport if text.is_empty() => {}
+                // All others may be left empty.
+                _ if text.is_empty() => {}
                 Column::Priority => match text.parse() {
                     Ok(priority) if priority < 8 => flow.priority = priority,
                     _ => return Err(refuse("a traffic class, 0 to 7")),
@@ -110,6 +162,16 @@ fn parse(text: &str, file: &Path, entry: &Entry<'_>, out: &mut Collector) -> Res
                     sport_at = begin;
                 }
                 Column::Dport => flow.dport = port(text).ok_or_else(|| refuse("a port, 1 to 65535"))?,
+                Column::Name if text.contains(char::is_whitespace) => return Err(refuse("a name without blanks")),
+                Column::Name => (row.named.name, row.name_at) = (Some(text), begin),
+                Column::After => {
+                    row.named.after = text.split_whitespace().collect();
+                    (row.after, row.after_at) = (text, begin);
+                }
+                Column::Delay(factor) => {
+                    let time = start(text, *factor).ok_or_else(|| refuse("a time of 0 or more, without a unit"))?;
+                    delay = Some((time, begin));
+                }
             }
         }
         if flow.sport != UNASSIGNED && entry.qps > 1 {
@@ -119,9 +181,19 @@ fn parse(text: &str, file: &Path, entry: &Entry<'_>, out: &mut Collector) -> Res
         if flow.src == flow.dst {
             return Err(WorkloadError::file(&place(dst_at), flow.dst.0, "another host than src"));
         }
-        out.push(flow)?;
+        if let Some((time, begin)) = delay {
+            if row.named.after.is_empty() {
+                return Err(WorkloadError::file(&place(begin), time, "left empty: there is no after"));
+            }
+            row.named.delay = time;
+        }
+        let number = out.push(flow)?;
+        first.get_or_insert(number);
+        if waits {
+            rows.push(row);
+        }
     }
-    Ok(())
+    add_gates(rows, first.unwrap_or_default(), file, out)
 }
 
 /// What each column holds; those that every trace needs are there, none twice.
@@ -205,7 +277,7 @@ mod tests {
 
     use super::super::testing::{flows, folder, generate_in, pattern, refused_in, star};
     use super::*;
-    use crate::flow::Flow;
+    use crate::flow::{Flow, Gate};
     use crate::units::{Bytes, Rate};
 
     fn read(text: &str) -> Result<FlowSet, WorkloadError> {
@@ -305,7 +377,7 @@ mod tests {
         assert_eq!(
             why("src,dts,size_bytes,start_ps\n"),
             "t.csv:1:5: `dts`: must be a column of a trace (src, dst, size_bytes, start_ps, start_ns, start_us, \
-             start_s, priority, tag, sport, dport); did you mean `dst`?"
+             start_s, priority, tag, sport, dport, name, after, delay_ps, delay_ns, delay_us, delay_s); did you mean `dst`?"
         );
         assert_eq!(
             why("src,dst,start_ps\n"),
@@ -336,6 +408,29 @@ mod tests {
         let list = r#"[{"name": "a", "src": 0, "dst": 1, "size": 1}, {"src": 1, "dst": 0, "size": 1, "after": ["a"]}]"#;
         let set = flows(&star(2, Rate::gbps(1)), &pattern("list", list), 1);
         assert_eq!(write_trace(&set, Vec::new()).unwrap_err().to_string(), GATED);
+    }
+
+    #[test]
+    fn flows_of_a_trace_wait() {
+        let header = "src,dst,size_bytes,start_us,name,after,delay_ns\n";
+        let set = read(&format!("{header}0,1,7,5,a,,\n1,0,8,1,,b  a,30\n2,1,9,0,b,,\n3,1,6,0,,b,\n")).unwrap();
+        assert_eq!(set.flows.iter().map(|flow| flow.size.0).collect::<Vec<_>>(), [9, 6, 8, 7]);
+        let gate = |waits_for: &[u32], ns, starts: &[u32]| Gate {
+            waits_for: waits_for.to_vec(),
+            delay: Time::ns(ns),
+            starts: starts.to_vec(),
+        };
+        assert_eq!(set.gates, [gate(&[0, 3], 30, &[2]), gate(&[0], 0, &[1])]);
+        let row = |rows: &str| why(&format!("{header}0,1,1,0,first,,\n{rows}\n"));
+        assert_eq!(row("0,1,1,0,,,3"), "t.csv:3:11: `3ns`: must be left empty: there is no after");
+        assert_eq!(row("0,1,1,0,,first,x"), "t.csv:3:16: `x`: must be a time of 0 or more, without a unit");
+        assert_eq!(row("0,1,1,0,x y,,"), "t.csv:3:9: `x y`: must be a name without blanks");
+        assert_eq!(row("0,1,1,0,first,,"), "t.csv:3:9: `first`: must be a name of its own: another flow has this one");
+        assert_eq!(
+            row("0,1,1,0,x, first frist,"),
+            "t.csv:3:18: `frist`: must be the name of another flow here; did you mean `first`?"
+        );
+        assert!(row("0,1,1,0,x,x,").starts_with("t.csv:3:11: `x after x`: must be without a circle"));
     }
 
     #[test]
