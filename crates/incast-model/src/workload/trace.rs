@@ -10,7 +10,7 @@ use super::entry::{Collector, Entry, Pattern, TAG_RULE, UNASSIGNED, host_numbers
 use super::error::{Place, WorkloadError};
 use super::waits::{Named, Spot, gates};
 use crate::fabric::HostId;
-use crate::flow::FlowSet;
+use crate::flow::{Flow, FlowSet};
 use crate::units::Time;
 
 /// Replays the flows of a CSV file.
@@ -79,13 +79,82 @@ const COLUMNS: [(&str, Column); 17] = [
     ("delay_s", Column::Delay(1_000_000_000_000)),
 ];
 
-/// What a line says of waiting, and where.
+/// What a line says, and where it says what may be wrong only beside the rest.
 struct Row<'a> {
+    flow: Flow,
     named: Named<'a>,
     line: usize,
+    dst_at: usize,
+    sport_at: usize,
     name_at: usize,
     after: &'a str,
     after_at: usize,
+    delay_at: Option<usize>,
+}
+
+impl<'a> Row<'a> {
+    /// Takes over the cell that begins at `begin`; the error is what would be allowed there.
+    fn read(
+        &mut self,
+        kind: Column,
+        text: &'a str,
+        begin: usize,
+        entry: &Entry<'_>,
+        out: &mut Collector,
+    ) -> Result<(), String> {
+        const TIME: &str = "a time of 0 or more, without a unit";
+        const PORT: &str = "a port, 1 to 65535";
+        let flow = &mut self.flow;
+        match kind {
+            Column::Src => flow.src = host(text, entry)?,
+            Column::Dst => (flow.dst, self.dst_at) = (host(text, entry)?, begin),
+            Column::Size => match text.parse() {
+                Ok(bytes) if bytes > 0 => flow.size.0 = bytes,
+                _ => return Err("a whole number of bytes, at least 1".into()),
+            },
+            Column::Start(factor) => {
+                let start = time(text, factor).and_then(|start| start.0.checked_add(entry.start.0));
+                flow.start = Time(start.ok_or(TIME)?);
+            }
+            // All others may be left empty.
+            _ if text.is_empty() => {}
+            Column::Priority => match text.parse() {
+                Ok(priority) if priority < 8 => flow.priority = priority,
+                _ => return Err("a traffic class, 0 to 7".into()),
+            },
+            Column::Tag if !is_tag(text) => return Err(TAG_RULE.into()),
+            Column::Tag => flow.tag = out.tag(text).ok_or("one of at most 65536 tags")?,
+            Column::Sport => (flow.sport, self.sport_at) = (port(text).ok_or(PORT)?, begin),
+            Column::Dport => flow.dport = port(text).ok_or(PORT)?,
+            Column::Name if text.contains(char::is_whitespace) => return Err("a name without blanks".into()),
+            Column::Name => (self.named.name, self.name_at) = (Some(text), begin),
+            Column::After => {
+                self.named.after = text.split_whitespace().collect();
+                (self.after, self.after_at) = (text, begin);
+            }
+            Column::Delay(factor) => {
+                (self.named.delay, self.delay_at) = (time(text, factor).ok_or(TIME)?, Some(begin));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether its cells go together.
+    fn check(&self, file: &Path, entry: &Entry<'_>) -> Result<(), WorkloadError> {
+        let place = |column| Place { file, line: self.line, column };
+        let flow = &self.flow;
+        if flow.sport != UNASSIGNED && entry.qps > 1 {
+            let allowed = "left empty where messages are split over several queue pairs (qps)";
+            return Err(WorkloadError::file(&place(self.sport_at), flow.sport, allowed));
+        }
+        if flow.src == flow.dst {
+            return Err(WorkloadError::file(&place(self.dst_at), flow.dst.0, "another host than src"));
+        }
+        match self.delay_at.filter(|_| self.named.after.is_empty()) {
+            Some(at) => Err(WorkloadError::file(&place(at), self.named.delay, "left empty: there is no after")),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Adds the gates of a trace whose first flow has the number `first`.
@@ -125,69 +194,28 @@ fn parse(text: &str, file: &Path, entry: &Entry<'_>, out: &mut Collector) -> Res
             let allowed = format!("{} cells, as in the header; there are {count}", columns.len());
             return Err(WorkloadError::file(&place(1), line.trim(), allowed));
         }
-        let mut flow = entry.flow(HostId(0), HostId(0), 0, entry.start);
+        let flow = entry.flow(HostId(0), HostId(0), 0, entry.start);
+        let mut row = Row {
+            flow,
+            named: Named::default(),
+            line: index + 1,
+            dst_at: 1,
+            sport_at: 1,
+            name_at: 1,
+            after: "",
+            after_at: 1,
+            delay_at: None,
+        };
         let mut column = 1;
-        let (mut dst_at, mut sport_at) = (1, 1);
-        let mut row = Row { named: Named::default(), line: index + 1, name_at: 1, after: "", after_at: 1 };
-        let mut delay = None;
         for (cell, kind) in line.split(',').zip(&columns) {
             let text = cell.trim();
             let begin = column + cell.chars().take_while(|c| c.is_whitespace()).count();
             column += cell.chars().count() + 1;
-            let refuse = |allowed: &str| WorkloadError::file(&place(begin), text, allowed);
-            match kind {
-                Column::Src => flow.src = host(text, entry).map_err(|allowed| refuse(&allowed))?,
-                Column::Dst => {
-                    flow.dst = host(text, entry).map_err(|allowed| refuse(&allowed))?;
-                    dst_at = begin;
-                }
-                Column::Size => match text.parse() {
-                    Ok(bytes) if bytes > 0 => flow.size.0 = bytes,
-                    _ => return Err(refuse("a whole number of bytes, at least 1")),
-                },
-                Column::Start(factor) => {
-                    let start = start(text, *factor).and_then(|start| start.0.checked_add(entry.start.0));
-                    flow.start = Time(start.ok_or_else(|| refuse("a time of 0 or more, without a unit"))?);
-                }
-                // All others may be left empty.
-                _ if text.is_empty() => {}
-                Column::Priority => match text.parse() {
-                    Ok(priority) if priority < 8 => flow.priority = priority,
-                    _ => return Err(refuse("a traffic class, 0 to 7")),
-                },
-                Column::Tag if !is_tag(text) => return Err(refuse(TAG_RULE)),
-                Column::Tag => flow.tag = out.tag(text).ok_or_else(|| refuse("one of at most 65536 tags"))?,
-                Column::Sport => {
-                    flow.sport = port(text).ok_or_else(|| refuse("a port, 1 to 65535"))?;
-                    sport_at = begin;
-                }
-                Column::Dport => flow.dport = port(text).ok_or_else(|| refuse("a port, 1 to 65535"))?,
-                Column::Name if text.contains(char::is_whitespace) => return Err(refuse("a name without blanks")),
-                Column::Name => (row.named.name, row.name_at) = (Some(text), begin),
-                Column::After => {
-                    row.named.after = text.split_whitespace().collect();
-                    (row.after, row.after_at) = (text, begin);
-                }
-                Column::Delay(factor) => {
-                    let time = start(text, *factor).ok_or_else(|| refuse("a time of 0 or more, without a unit"))?;
-                    delay = Some((time, begin));
-                }
-            }
+            row.read(*kind, text, begin, entry, out)
+                .map_err(|allowed| WorkloadError::file(&place(begin), text, allowed))?;
         }
-        if flow.sport != UNASSIGNED && entry.qps > 1 {
-            let allowed = "left empty where messages are split over several queue pairs (qps)";
-            return Err(WorkloadError::file(&place(sport_at), flow.sport, allowed));
-        }
-        if flow.src == flow.dst {
-            return Err(WorkloadError::file(&place(dst_at), flow.dst.0, "another host than src"));
-        }
-        if let Some((time, begin)) = delay {
-            if row.named.after.is_empty() {
-                return Err(WorkloadError::file(&place(begin), time, "left empty: there is no after"));
-            }
-            row.named.delay = time;
-        }
-        let number = out.push(flow)?;
+        row.check(file, entry)?;
+        let number = out.push(row.flow.clone())?;
         first.get_or_insert(number);
         if waits {
             rows.push(row);
@@ -240,7 +268,7 @@ fn port(text: &str) -> Option<u16> {
 
 /// A number of units of `factor` picoseconds. Whole numbers are exact; others are as exact as the binary fraction that
 /// the program that wrote them most likely had.
-fn start(text: &str, factor: u64) -> Option<Time> {
+fn time(text: &str, factor: u64) -> Option<Time> {
     if let Ok(whole) = text.parse::<u64>() {
         return whole.checked_mul(factor).map(Time);
     }
@@ -277,7 +305,7 @@ mod tests {
 
     use super::super::testing::{flows, folder, generate_in, pattern, refused_in, star};
     use super::*;
-    use crate::flow::{Flow, Gate};
+    use crate::flow::Gate;
     use crate::units::{Bytes, Rate};
 
     fn read(text: &str) -> Result<FlowSet, WorkloadError> {
