@@ -3,6 +3,7 @@
 use incast_model::fabric::{BaseRtts, Fabric, NodeId};
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::congestion::{Control, Telemetry};
+use incast_sim::host::Recovery;
 use incast_sim::switch::{Alpha, EcnParams, Headroom, PfcMode};
 use incast_sim::{ControlSetup, Params};
 
@@ -74,6 +75,18 @@ pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: u64
     }
     if params.rdma.acks_ignore_pause {
         warn("rdma.acks_ignore_pause", "ACKs sent into a paused priority can overflow the headroom".into());
+    }
+    let rdma = &params.rdma;
+    if rdma.recovery == Recovery::GoBackN && rdma.reorder_window > 0 {
+        warn("rdma.reorder_window", "go-back-n has no use for it: receivers discard what comes out of order".into());
+    }
+    let longest = BaseRtts::new(fabric, params.packets.payload).max().0;
+    if rdma.recovery == Recovery::SelectiveRepeat && rdma.rto.is_some() && rdma.rto_low <= longest {
+        let message = format!(
+            "{} is over before an ACK can be back, which takes up to {longest}: packets are sent again that are not lost",
+            rdma.rto_low
+        );
+        warn("rdma.rto_low", message);
     }
     if params.packets.payload.0 < 64 {
         warn("packets.payload", format!("packets of {} are far smaller than any network's", params.packets.payload));

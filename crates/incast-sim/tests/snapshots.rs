@@ -75,7 +75,7 @@ fn line(table: &mut String, row: Row, scenario: &Scenario) {
     assert_eq!(outcome.stop, Stop::Finished, "{row:?} in {}", scenario.0);
     let cnp = if row.cnp == CnpMode::Packet { ", CNPs" } else { "" };
     let name = format!("{}, {:?}{cnp}", row.profile, row.window).to_lowercase();
-    let fct: Vec<f64> = outcome.flows.iter().map(|f| (f.finish.unwrap() - f.start).seconds() * 1e6).collect();
+    let fct: Vec<f64> = outcome.flows.iter().map(|f| f.fct().unwrap().seconds() * 1e6).collect();
     let slow: Vec<f64> = fct.iter().zip(&outcome.flows).map(|(fct, f)| fct / (f.ideal_exact.seconds() * 1e6)).collect();
     let throughput: Vec<f64> = fct.iter().zip(&outcome.flows).map(|(fct, flow)| flow.acked as f64 / fct).collect();
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;

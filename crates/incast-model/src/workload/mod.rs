@@ -23,6 +23,7 @@ mod tables;
 #[cfg(test)]
 mod testing;
 mod trace;
+mod waits;
 
 pub use arrivals::LoadOf;
 pub use cdf::SizeCdf;
@@ -38,4 +39,4 @@ pub use poisson::Poisson;
 pub use sizes::{CustomSizes, SizeSpec, SizeSpecError, UniformSizes};
 pub use spec::WorkloadSpec;
 pub use tables::SizeTable;
-pub use trace::{Trace, write_trace};
+pub use trace::{GATED, Trace, write_trace};
