@@ -102,9 +102,25 @@ def about(entry: Entry) -> Iterator[str]:
     if "description" in entry:
         yield from wrapped(entry["description"], 4)
     if "mean_bytes" in entry:
-        yield f"    mean {entry['mean_bytes']:,.0f} B, median {entry['median_bytes']:,.0f} B"
+        yield from sizes(entry)
     if entry.get("source"):
         yield from wrapped(f"source: {entry['source']}" if "description" in entry else entry["source"], 4)
+
+
+def sizes(entry: Entry) -> Iterator[str]:
+    """A flow-size distribution in figures, and how others of the same measurement differ."""
+    mean = entry["mean_bytes"]
+    figures = [f"mean {mean:,.0f} B"]
+    figures += [f"{name} {entry[f'{name}_bytes']:,.0f} B" for name in ("median", "p90", "p99", "max")]
+    figures.append(f"mean of a generator that draws the points only {entry['step_mean_bytes']:,.0f} B")
+    yield from wrapped(", ".join(figures), 4)
+    if entry["packet_bytes"]:
+        yield f"    draws are rounded to packets of {entry['packet_bytes']} B"
+    if entry["also"]:
+        yield from wrapped(f"also called {', '.join(entry['also'])}", 4)
+    if entry["variants"]:
+        others = (f"{name} {other:,.0f} B ({other / mean:.3g} times)" for name, other in entry["variants"])
+        yield from wrapped(f"means of its variants: {', '.join(others)}", 4)
 
 
 def details(entry: Entry) -> Iterator[str]:

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::cdf::SizeCdf;
 use super::entry::{Collector, Entry};
 use super::error::WorkloadError;
+use super::law::SizeLaw;
 use crate::fabric::HostId;
 use crate::rng::{Stream, unit};
 use crate::units::Time;
@@ -74,7 +74,7 @@ pub(super) fn poisson_flows(
     out: &mut Collector,
     src: HostId,
     (window, mean): (Window, f64),
-    sizes: &SizeCdf,
+    sizes: &SizeLaw,
     mut to: impl FnMut(&mut Stream) -> HostId,
 ) -> Result<(), WorkloadError> {
     let mut rng = entry.stream("arrivals", src.0.into());

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::cdf::SizeCdf;
 use super::tables::SizeTable;
 
 /// A pattern or a size table, in words.
@@ -15,10 +16,27 @@ pub struct Described {
     pub description: &'static str,
     /// Where it comes from, if from anywhere in particular.
     pub source: Option<&'static str>,
-    /// Mean flow size in bytes, of a size table.
-    pub mean: Option<f64>,
-    /// Median flow size in bytes, of a size table.
-    pub median: Option<f64>,
+    /// The figures of a size table.
+    pub sizes: Option<DescribedSizes>,
+}
+
+/// A size table in figures, all computed from its points.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DescribedSizes {
+    /// Other names of the table.
+    pub also: &'static [&'static str],
+    /// What tables of one measurement have in common.
+    pub family: &'static str,
+    /// Mean flow size in bytes under linear interpolation: what loads are computed with.
+    pub mean: f64,
+    /// Mean in bytes if only the sizes of the points were drawn, as some generators do.
+    pub step_mean: f64,
+    /// Sizes in bytes below which 50, 90 and 99 % of the flows lie.
+    pub percentiles: [f64; 3],
+    /// Largest size in bytes.
+    pub max: f64,
+    /// Bytes of the packets that draws are rounded to, if they are.
+    pub packet: Option<u64>,
 }
 
 /// What a catalogue entry is.
@@ -60,21 +78,29 @@ pub fn catalogue() -> Vec<Described> {
         name,
         description,
         source,
-        mean: None,
-        median: None,
+        sizes: None,
     });
-    let tables = SizeTable::all().iter().map(|table| {
-        let sizes = table.distribution();
-        Described {
-            kind: DescribedKind::SizeTable,
-            name: table.name,
-            description: table.description,
-            source: Some(table.source),
-            mean: Some(sizes.mean()),
-            median: Some(sizes.quantile(0.5)),
-        }
+    let tables = SizeTable::all().iter().map(|table| Described {
+        kind: DescribedKind::SizeTable,
+        name: table.name,
+        description: table.description,
+        source: Some(table.source),
+        sizes: Some(sizes(table)),
     });
     patterns.chain(tables).collect()
+}
+
+fn sizes(table: &SizeTable) -> DescribedSizes {
+    let law = table.law();
+    DescribedSizes {
+        also: table.also,
+        family: table.family,
+        mean: law.mean(),
+        step_mean: law.cdf().map_or(law.mean(), SizeCdf::step_mean),
+        percentiles: [0.5, 0.9, 0.99].map(|p| law.quantile(p)),
+        max: law.quantile(1.0),
+        packet: table.packet(),
+    }
 }
 
 #[cfg(test)]
@@ -87,13 +113,17 @@ mod tests {
         let names: Vec<&str> = catalogue().iter().map(|item| item.name).collect();
         let patterns = WorkloadSpec::default().patterns().map(|(name, _)| name);
         assert_eq!(names[..6], patterns);
-        assert_eq!(names[6..], ["fb_hadoop", "websearch"]);
+        assert!(names[6..].iter().eq(SizeTable::all().iter().map(|table| &table.name)));
     }
 
     #[test]
-    fn tables_come_with_mean_and_median() {
+    fn tables_come_with_their_figures() {
         let items = catalogue();
-        let websearch = items.iter().find(|item| item.name == "websearch").unwrap();
-        assert_eq!((websearch.mean.unwrap().round(), websearch.median.unwrap().round()), (1_711_250.0, 73_077.0));
+        let sizes = |name| items.iter().find(|item| item.name == name).unwrap().sizes.clone().unwrap();
+        let websearch = sizes("websearch");
+        assert_eq!((websearch.mean.round(), websearch.percentiles[0].round()), (1_711_250.0, 73_077.0));
+        assert_eq!((websearch.packet, websearch.max), (None, 30e6));
+        let yaps = sizes("websearch_yaps");
+        assert_eq!((yaps.packet, yaps.family, yaps.mean.round()), (Some(1460), "websearch", 1_665_831.0));
     }
 }

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arrivals::{Arrivals, Window, mean_gap, pick};
-use super::cdf::SizeCdf;
 use super::entry::{Collector, Entry, Pattern, capacity, members};
 use super::error::WorkloadError;
 use super::hosts::HostSet;
+use super::law::SizeLaw;
 use super::sizes::SizeSpec;
 use crate::fabric::{Fabric, HostId};
 use crate::rng::unit;
@@ -48,7 +48,7 @@ pub struct Incast {
 
 impl Pattern for Incast {
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
-        let sizes = self.size.distribution(&entry.field("size"), entry.base_dir)?;
+        let sizes = self.size.law(&entry.field("size"), entry.base_dir)?;
         let hosts = entry.hosts(self.hosts.as_ref())?;
         let receiver = self.receiver.map(|host| entry.host("receiver", host)).transpose()?;
         self.check_fan_in(entry, &hosts, receiver)?;
@@ -96,7 +96,7 @@ impl Incast {
     }
 
     /// When events happen.
-    fn times(&self, entry: &Entry<'_>, hosts: &[HostId], sizes: &SizeCdf) -> Result<Vec<Time>, WorkloadError> {
+    fn times(&self, entry: &Entry<'_>, hosts: &[HostId], sizes: &SizeLaw) -> Result<Vec<Time>, WorkloadError> {
         let fan_in = f64::from(self.fan_in);
         match (self.at, self.every, self.load) {
             (at, None, None) => match self.duration {

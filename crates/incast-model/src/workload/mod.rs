@@ -13,7 +13,9 @@ mod error;
 mod generate;
 mod hosts;
 mod incast;
+mod law;
 mod list;
+mod normal;
 mod ns3;
 mod permutation;
 mod poisson;
@@ -26,16 +28,19 @@ mod trace;
 
 pub use arrivals::LoadOf;
 pub use cdf::SizeCdf;
-pub use describe::{Described, DescribedKind, catalogue};
+pub use describe::{Described, DescribedKind, DescribedSizes, catalogue};
 pub use error::WorkloadError;
 pub use generate::{WorkloadWarning, generate, warnings};
 pub use hosts::{HostRange, HostSet, HostSetError};
 pub use incast::Incast;
+pub use law::SizeLaw;
 pub use list::ListedFlow;
 pub use ns3::Ns3;
 pub use permutation::Permutation;
 pub use poisson::Poisson;
-pub use sizes::{CustomSizes, SizeSpec, SizeSpecError, UniformSizes};
+pub use sizes::{
+    CustomSizes, GeneralizedParetoSizes, LognormalSizes, ParetoSizes, SizeSpec, SizeSpecError, UniformSizes,
+};
 pub use spec::WorkloadSpec;
 pub use tables::SizeTable;
 pub use trace::{Trace, write_trace};

@@ -34,7 +34,7 @@ pub struct Permutation {
 
 impl Pattern for Permutation {
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
-        let sizes = self.size.distribution(&entry.field("size"), entry.base_dir)?;
+        let sizes = self.size.law(&entry.field("size"), entry.base_dir)?;
         let hosts = entry.pairs_of(self.hosts.as_ref())?;
         let to = derangement(hosts.len(), &mut entry.stream("pairs", 0));
         let pairs = hosts.iter().zip(to.into_iter().map(|to| hosts[to]));

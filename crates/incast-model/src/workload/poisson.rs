@@ -44,7 +44,7 @@ const OVERHEAD: f64 = 1.048;
 impl Pattern for Poisson {
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
         let load = entry.load(self.load)? / self.overhead(entry)?;
-        let sizes = self.sizes.distribution(&entry.field("sizes"), entry.base_dir)?;
+        let sizes = self.sizes.law(&entry.field("sizes"), entry.base_dir)?;
         let window = entry.window(Some(self.duration))?;
         let hosts = entry.pairs_of(self.hosts.as_ref())?;
         let gaps: Vec<f64> = hosts.iter().map(|&host| mean_gap(sizes.mean(), load, entry.capacity(host))).collect();
