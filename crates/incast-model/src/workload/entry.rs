@@ -36,6 +36,8 @@ pub(super) struct Entry<'a> {
     pub(super) horizon: Option<Time>,
     /// Start of the entry.
     pub(super) start: Time,
+    /// No flow of the entry starts at or after it, if set.
+    pub(super) end: Option<Time>,
     /// Traffic class of its flows.
     pub(super) priority: u8,
     /// Its tag: the one given, or the pattern's name.
@@ -109,14 +111,16 @@ impl Entry<'_> {
         Err(self.refuse("load", load, "a fraction of the link rate, more than 0, such as 0.3"))
     }
 
-    /// The time in which a pattern that lasts `duration` makes flows.
+    /// The time in which a pattern that lasts `duration`, but not beyond the entry's end, makes flows.
     pub(super) fn window(&self, duration: Option<Time>) -> Result<Window, WorkloadError> {
         const ALLOWED: &str = "a time of more than 0, such as \"10ms\"";
-        match duration {
-            None => Err(self.refuse("duration", "(not set)", ALLOWED)),
-            Some(Time::ZERO) => Err(self.refuse("duration", Time::ZERO, ALLOWED)),
-            Some(duration) => Ok(Window { start: self.start, end: self.after("duration", duration)? }),
-        }
+        let end = match (duration, self.end) {
+            (None, None) => return Err(self.refuse("duration", "(not set)", format!("{ALLOWED}, or the entry's end"))),
+            (None, Some(end)) => end,
+            (Some(Time::ZERO), _) => return Err(self.refuse("duration", Time::ZERO, ALLOWED)),
+            (Some(duration), end) => self.after("duration", duration)?.min(end.unwrap_or(Time::MAX)),
+        };
+        Ok(Window { start: self.start, end })
     }
 
     /// `offset` after the entry's start.
@@ -200,9 +204,22 @@ impl Collector {
     }
 
     /// Adds a gate over flows added before.
-    #[allow(dead_code, reason = "closed loops and collectives come next")]
     pub(super) fn gate(&mut self, gate: Gate) {
         self.set.gates.push(gate);
+    }
+
+    /// How many flows and gates there are.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        (self.set.flows.len(), self.set.gates.len())
+    }
+
+    /// Leaves out those flows from number `first` on that start at `end` or later. No gate may know any of these flows.
+    pub(super) fn cut(&mut self, first: usize, end: Time) {
+        let mut number = 0;
+        self.set.flows.retain(|flow| {
+            number += 1;
+            number <= first || flow.start < end
+        });
     }
 
     /// The number of a tag, new or not; `None` when there are too many.

@@ -41,6 +41,9 @@ pub fn generate(
             let allowed = format!("before the end of the simulation at {horizon}");
             return Err(WorkloadError::field(field("start"), spec.start, allowed));
         }
+        if let Some(end) = spec.end.filter(|&end| end <= spec.start) {
+            return Err(WorkloadError::field(field("end"), end, format!("after the entry's start at {}", spec.start)));
+        }
         let too_many = || WorkloadError::field(field("tag"), tag_name, "one of at most 65536 tags");
         let tag = out.tag(tag_name).ok_or_else(too_many)?;
         let nth = same_tag.entry(tag_name).or_default();
@@ -50,6 +53,7 @@ pub fn generate(
             base_dir,
             horizon,
             start: spec.start,
+            end: spec.end,
             priority: check_priority(&field("priority"), spec.priority)?,
             tag,
             tagged: spec.tag.is_some(),
@@ -57,7 +61,15 @@ pub fn generate(
             stream: format!("{tag_name}/{nth}"),
         };
         *nth += 1;
+        let (flows, gates) = out.counts();
         pattern.generate(&entry, &mut out)?;
+        if let Some(end) = spec.end {
+            if out.counts().1 > gates {
+                let allowed = "left out: flows of this pattern start when others have ended, whenever that is";
+                return Err(WorkloadError::field(field("end"), end, allowed));
+            }
+            out.cut(flows, end);
+        }
     }
     let mut set = out.finish();
     number_ports(&mut set);
@@ -231,10 +243,10 @@ mod tests {
             why(&|spec| *spec = pattern("list", late)),
             "workload[1].list[0].start = 5ms: must be before the end of the simulation at 5ms, counted from 0ps"
         );
-        assert!(why(&|spec| spec.poisson.as_mut().unwrap().duration = Time::MAX).contains("small enough for"));
+        assert!(why(&|spec| spec.poisson.as_mut().unwrap().duration = Some(Time::MAX)).contains("small enough for"));
         let long = |spec: &mut WorkloadSpec| {
             spec.start = Time(1);
-            spec.poisson.as_mut().unwrap().duration = Time::MAX;
+            spec.poisson.as_mut().unwrap().duration = Some(Time::MAX);
         };
         assert!(why(&long).contains("workload[1].poisson.duration = 18446744073709551.615ns: must be at most 184467"));
     }

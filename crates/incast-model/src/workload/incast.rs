@@ -220,7 +220,8 @@ mod tests {
         );
         assert_eq!(
             why(r#"{"fan_in": 4, "size": "1kB", "every": "1us"}"#),
-            "workload[0].incast.duration = (not set): must be a time of more than 0, such as \"10ms\""
+            "workload[0].incast.duration = (not set): must be a time of more than 0, such as \"10ms\", or the \
+             entry's end"
         );
         assert_eq!(
             why(r#"{"fan_in": 4, "size": "1kB", "duration": "1us"}"#),

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::arrivals::{mean_gap, pick, poisson_flows};
+use super::arrivals::{Arrivals, mean_gap, open_loop, pick};
 use super::entry::{Collector, Entry, Pattern};
 use super::error::WorkloadError;
 use super::hosts::HostSet;
@@ -53,7 +53,7 @@ impl Pattern for Permutation {
         let gap = |host| mean_gap(sizes.mean(), load, entry.capacity(host));
         entry.expect("load", load, hosts.iter().map(|&host| window.length() / gap(host)).sum())?;
         for (&src, dst) in pairs {
-            poisson_flows(entry, out, src, (window, gap(src)), &sizes, |_| dst)?;
+            open_loop(entry, out, src, Arrivals::new(window, gap(src)), &sizes, |_| dst)?;
         }
         Ok(())
     }
@@ -143,7 +143,8 @@ mod tests {
         );
         assert_eq!(
             why(r#"{"size": "1kB", "load": 0.5}"#),
-            "workload[0].permutation.duration = (not set): must be a time of more than 0, such as \"10ms\""
+            "workload[0].permutation.duration = (not set): must be a time of more than 0, such as \"10ms\", or the \
+             entry's end"
         );
         assert!(why(r#"{"size": "1kB", "load": -1, "duration": "1ms"}"#).contains("permutation.load = -1:"));
         assert!(why(r#"{"size": "0kB"}"#).contains("permutation.size = 0B:"));

@@ -25,6 +25,10 @@ pub struct WorkloadSpec {
     /// When the pattern begins. Default 0.
     #[serde(default)]
     pub start: Time,
+    /// No flow of the pattern starts at or after this time. Default none. Not for patterns whose flows wait for others:
+    /// those end by their number of iterations or requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<Time>,
     /// Traffic class of its data packets, 0 to 7. Default 3, the lossless class of the HPCC evaluation.
     #[serde(default = "default_priority")]
     pub priority: u8,
@@ -58,6 +62,7 @@ impl Default for WorkloadSpec {
         Self {
             tag: None,
             start: Time::ZERO,
+            end: None,
             priority: default_priority(),
             poisson: None,
             incast: None,
