@@ -50,10 +50,10 @@ pub enum DescribedKind {
 }
 
 /// Name, description and source of the patterns, in the order of a workload entry's fields.
-const PATTERNS: [(&str, &str, Option<&str>); 6] = [
+const PATTERNS: &[(&str, &str, Option<&str>)] = &[
     (
         "poisson",
-        "open-loop Poisson flows from every host to random others, at a load",
+        "open-loop flows from every host to random others at a load, Poisson or bursty, with locality if wanted",
         Some("Li et al. (HPCC), SIGCOMM 2019, sec. 5.1"),
     ),
     (
@@ -61,13 +61,44 @@ const PATTERNS: [(&str, &str, Option<&str>); 6] = [
         "many random hosts send to one at the same instant: once, periodically, or at a load",
         Some("Li et al. (HPCC), SIGCOMM 2019, sec. 5.3"),
     ),
-    ("permutation", "every host sends to one other and receives from one: one flow each, or at a load", None),
+    (
+        "permutation",
+        "every host sends to one other and receives from one, at random or by a stride: one flow each, or at a load",
+        None,
+    ),
+    ("all_to_all", "every host of a set sends to every other, at once or with a window, repeatedly if wanted", None),
+    ("shuffle", "every mapper sends to every reducer at the same time; with one mapper an outcast", None),
+    (
+        "ring_all_reduce",
+        "all-reduce of data-parallel training over a ring, or one of its halves: 2(n-1) steps that wait for each other",
+        Some("Patarasuk and Yuan, JPDC 69(2), 2009"),
+    ),
+    (
+        "tree_all_reduce",
+        "all-reduce in a logarithmic number of steps: binomial or binary tree, recursive doubling, halving-doubling",
+        Some("Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005"),
+    ),
+    (
+        "moe_all_to_all",
+        "mixture-of-experts layers: dispatch to the experts, computing, combine; skewed if wanted",
+        Some("Lepikhin et al. (GShard), ICLR 2021, sec. 3"),
+    ),
+    (
+        "request_response",
+        "closed-loop clients with requests outstanding to random servers; with fan_out partition-aggregate",
+        Some("Alizadeh et al. (DCTCP), SIGCOMM 2010, sec. 2.1"),
+    ),
     ("list", "flows written out in the scenario, with explicit paths if wanted", None),
     ("trace", "flows of a CSV file", None),
     (
         "ns3",
         "flows of an ns-3 flow file",
         Some("the HPCC authors' simulator, repository alibaba-edu/High-Precision-Congestion-Control"),
+    ),
+    (
+        "htsim",
+        "flows and triggers of an htsim connection matrix (.cm)",
+        Some("repository Broadcom/csg-htsim, sim/datacenter/connection_matrix.cpp"),
     ),
 ];
 
@@ -111,9 +142,10 @@ mod tests {
     #[test]
     fn every_pattern_and_table_is_listed() {
         let names: Vec<&str> = catalogue().iter().map(|item| item.name).collect();
-        let patterns = WorkloadSpec::default().patterns().map(|(name, _)| name);
-        assert_eq!(names[..6], patterns);
-        assert!(names[6..].iter().eq(SizeTable::all().iter().map(|table| &table.name)));
+        let spec = WorkloadSpec::default();
+        let patterns = spec.patterns().into_iter().map(|(name, _)| name);
+        assert!(names.iter().copied().take(PATTERNS.len()).eq(patterns));
+        assert!(names[PATTERNS.len()..].iter().eq(SizeTable::all().iter().map(|table| &table.name)));
     }
 
     #[test]

@@ -12,11 +12,16 @@ use crate::flow::{Flow, FlowSet, Gate};
 use crate::rng::{Stream, stream};
 use crate::units::{Bytes, Time};
 
-/// A way of making flows. To add one: a file with its parameters and this trait, a field and a line in `spec.rs`, and a
-/// line in `describe.rs`.
+/// A way of making flows. To add one: a file with its parameters and this trait, a field, its default and its name in
+/// `spec.rs`, and a line in `describe.rs`.
 pub(super) trait Pattern {
     /// Checks the parameters against the fabric and adds the flows to `out`.
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError>;
+
+    /// Mean size of the flows where they are drawn to offer a load, if that is known.
+    fn mean_size(&self, _base_dir: &Path) -> Option<f64> {
+        None
+    }
 
     /// The largest load that the pattern puts on a link by itself, with the field that sets it.
     fn load(&self, _fabric: &Fabric) -> Option<(&'static str, f64)> {
@@ -231,6 +236,16 @@ impl Collector {
         self.set.tags.push(name.to_owned());
         self.tags.insert(name.to_owned(), tag);
         Some(tag)
+    }
+
+    /// The name of a tag.
+    pub(super) fn tag_name(&self, tag: u16) -> &str {
+        &self.set.tags[usize::from(tag)]
+    }
+
+    /// Gives a flow added before another tag.
+    pub(super) fn retag(&mut self, flow: u32, tag: u16) {
+        self.set.flows[flow as usize].tag = tag;
     }
 
     /// The number of an explicit path.

@@ -1,5 +1,7 @@
 //! Incast: many hosts send to one at the same moment.
 
+use std::path::Path;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -69,6 +71,10 @@ impl Pattern for Incast {
             }
         }
         Ok(())
+    }
+
+    fn mean_size(&self, base_dir: &Path) -> Option<f64> {
+        self.load.and_then(|_| Some(self.size.law("size", base_dir).ok()?.mean()))
     }
 
     fn load(&self, fabric: &Fabric) -> Option<(&'static str, f64)> {

@@ -1,5 +1,7 @@
 //! Permutation traffic: every host sends to one other host and receives from one.
 
+use std::path::Path;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +14,8 @@ use crate::fabric::Fabric;
 use crate::rng::{Stream, unit};
 use crate::units::Time;
 
-/// A random permutation in which no host sends to itself; every such permutation is equally likely.
+/// A random permutation in which no host sends to itself, every such permutation equally likely; or, with `stride`, each
+/// host to the one so many further on.
 ///
 /// One flow a host at the entry's start, or, with `load`, Poisson flows to the same destination for `duration`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +30,9 @@ pub struct Permutation {
     /// Flows start within this time of the entry's start. Needed with `load`, and only there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Time>,
+    /// Host i of the n that take part sends to host i + stride, counted round; no multiple of n. Default: random.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stride: Option<u32>,
     /// Hosts that take part, at least 2. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts: Option<HostSet>,
@@ -36,7 +42,15 @@ impl Pattern for Permutation {
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
         let sizes = self.size.law(&entry.field("size"), entry.base_dir)?;
         let hosts = entry.pairs_of(self.hosts.as_ref())?;
-        let to = derangement(hosts.len(), &mut entry.stream("pairs", 0));
+        let n = hosts.len();
+        let to = match self.stride.map(|stride| stride as usize % n) {
+            None => derangement(n, &mut entry.stream("pairs", 0)),
+            Some(0) => {
+                let stride = self.stride.unwrap_or_default();
+                return Err(entry.refuse("stride", stride, format!("no multiple of the number of hosts, {n}")));
+            }
+            Some(stride) => (0..n).map(|from| (from + stride) % n).collect(),
+        };
         let pairs = hosts.iter().zip(to.into_iter().map(|to| hosts[to]));
         let Some(load) = self.load else {
             if let Some(duration) = self.duration {
@@ -56,6 +70,10 @@ impl Pattern for Permutation {
             open_loop(entry, out, src, Arrivals::new(window, gap(src)), &sizes, |_| dst)?;
         }
         Ok(())
+    }
+
+    fn mean_size(&self, base_dir: &Path) -> Option<f64> {
+        self.load.and_then(|_| Some(self.size.law("size", base_dir).ok()?.mean()))
     }
 
     fn load(&self, _: &Fabric) -> Option<(&'static str, f64)> {
@@ -122,6 +140,18 @@ mod tests {
         assert_eq!(count(|f| f.src.0), (0..16).collect::<Vec<_>>());
         assert_eq!(count(|f| f.dst.0), (0..16).collect::<Vec<_>>());
         assert!(set.flows.iter().all(|f| f.start == Time::ZERO && f.src != f.dst));
+    }
+
+    #[test]
+    fn strides_go_round() {
+        let spec = pattern("permutation", r#"{"size": 1, "stride": 3, "hosts": "2-6"}"#);
+        let set = flows(&star(8, Rate::gbps(100)), &spec, 1);
+        let pairs: Vec<_> = set.flows.iter().map(|f| (f.src.0, f.dst.0)).collect();
+        assert_eq!(pairs, [(2, 5), (3, 6), (4, 2), (5, 3), (6, 4)]);
+        assert_eq!(
+            refused(&star(8, Rate::gbps(100)), &pattern("permutation", r#"{"size": 1, "stride": 16}"#)),
+            "workload[0].permutation.stride = 16: must be no multiple of the number of hosts, 8"
+        );
     }
 
     #[test]

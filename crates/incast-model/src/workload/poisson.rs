@@ -1,5 +1,7 @@
 //! Open-loop traffic between random hosts: the background load of most evaluations.
 
+use std::path::Path;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -79,6 +81,10 @@ impl Pattern for Poisson {
             open_loop(entry, out, src, arrivals, &sizes, |rng| to.draw(own, rng))?;
         }
         Ok(())
+    }
+
+    fn mean_size(&self, base_dir: &Path) -> Option<f64> {
+        Some(self.sizes.law("sizes", base_dir).ok()?.mean())
     }
 
     fn load(&self, fabric: &Fabric) -> Option<(&'static str, f64)> {
