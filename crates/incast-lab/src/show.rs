@@ -42,7 +42,10 @@ pub struct TagShow {
     pub first: Time,
     /// Start of the last.
     pub last: Time,
-    /// Payload offered between first and last start, as a fraction of the rate of all hosts; `None` for a single start.
+    /// Of these, flows that start when others have ended.
+    pub waiting: usize,
+    /// Payload offered between first and last start, as a fraction of the rate of all hosts; `None` for a single start, and
+    /// where flows wait for others.
     pub load: Option<f64>,
 }
 
@@ -168,13 +171,17 @@ fn estimate(prepared: &Prepared, links: impl Fn(&Flow) -> u64, rate: f64) -> Est
 fn tags(fabric: &Fabric, flows: &FlowSet) -> Vec<TagShow> {
     let capacity: f64 =
         fabric.hosts().iter().flat_map(|&host| fabric.ports_of(host)).map(|port| fabric.rate(port).0 as f64).sum();
+    let mut waits = vec![false; flows.flows.len()];
+    flows.gates.iter().flat_map(|gate| &gate.starts).for_each(|&flow| waits[flow as usize] = true);
     let of_tag = |(index, tag): (usize, &String)| {
         let mine = || flows.flows.iter().filter(move |flow| usize::from(flow.tag) == index);
         let (first, last) = (mine().map(|flow| flow.start).min()?, mine().map(|flow| flow.start).max()?);
         let bytes: Bytes = mine().map(|flow| flow.size).sum();
         let span = last.saturating_sub(first).seconds();
-        let load = (span > 0.0).then(|| bytes.0 as f64 * 8.0 / span / capacity);
-        Some(TagShow { tag: tag.clone(), flows: mine().count(), bytes, first, last, load })
+        let here = |(flow, waits): &(&Flow, &bool)| usize::from(flow.tag) == index && **waits;
+        let waiting = flows.flows.iter().zip(&waits).filter(here).count();
+        let load = (span > 0.0 && waiting == 0).then(|| bytes.0 as f64 * 8.0 / span / capacity);
+        Some(TagShow { tag: tag.clone(), flows: mine().count(), bytes, first, last, waiting, load })
     };
     flows.tags.iter().enumerate().filter_map(of_tag).collect()
 }
@@ -207,6 +214,7 @@ impl fmt::Display for Show {
                     let (from, to) = (tag.first.seconds() * 1e3, tag.last.seconds() * 1e3);
                     write!(f, ", started from {from:.3} to {to:.3} ms, {:.1} % of all hosts' rate", load * 100.0)?;
                 }
+                None if tag.waiting > 0 => write!(f, ", {} of them when others have ended", tag.waiting)?,
                 None => write!(f, ", all started at {}", tag.first)?,
             }
         }
@@ -275,6 +283,16 @@ control = "dcqcn"
         assert_eq!(show.warnings, []);
         let text = show.to_string();
         assert!(text.starts_with("fabric     8 hosts, 4 switches, 12 links of 100Gbps and 1us"), "{text}");
+    }
+
+    #[test]
+    fn flows_that_wait_have_no_load() {
+        let text = SMALL
+            .replace("start = \"1us\"", "start = \"1us\", after = [\"x\"]")
+            .replace("\"10kB\"", "\"10kB\", name = \"x\"");
+        let show = shown(&text);
+        assert_eq!((show.tags[0].flows, show.tags[0].waiting, show.tags[0].load), (2, 1, None));
+        assert!(show.to_string().contains("one: 2 flows, 0.013 MB, 1 of them when others have ended\n"), "{show}");
     }
 
     #[test]

@@ -241,7 +241,7 @@ proptest! {
         prop_assert_eq!(&outcome.stop, &Stop::Finished);
         prop_assert_eq!(outcome.ledger.unbalanced().count(), 0, "{:?}", outcome.ledger);
         for (flow, spec) in outcome.flows.iter().zip(bench.sorted().flows) {
-            let fct = flow.finish.unwrap() - flow.start;
+            let fct = flow.fct().unwrap();
             prop_assert!(fct >= flow.ideal_exact, "{} beats its ideal {}: {:?}", fct, flow.ideal_exact, spec);
             prop_assert_eq!(flow.acked, spec.size.0);
             prop_assert_eq!(flow.packets - flow.retransmitted, spec.size.0.div_ceil(scenario.payload));
@@ -295,7 +295,7 @@ fn acks_by_another_port() {
     });
     let bench = bench.flows((0..16).map(|k| (0, 1, 300_000, Time::us(1000 * k))));
     let alone = bench.run();
-    assert!(alone.flows.iter().all(|flow| flow.finish.unwrap() - flow.start == flow.ideal_exact));
+    assert!(alone.flows.iter().all(|flow| flow.fct().unwrap() == flow.ideal_exact));
     assert_eq!(bench.window(WindowMode::Fixed).run().stop, Stop::Finished);
 }
 

@@ -69,7 +69,7 @@ fn run((_, control, profile, window, cnp): Row, (_, fabric, flows): &Scenario) -
 fn line(table: &mut String, control: Row, scenario: &Scenario) {
     let (outcome, peak) = run(control, scenario);
     assert_eq!(outcome.stop, Stop::Finished, "{} in {}", control.0, scenario.0);
-    let fct: Vec<f64> = outcome.flows.iter().map(|f| (f.finish.unwrap() - f.start).seconds() * 1e6).collect();
+    let fct: Vec<f64> = outcome.flows.iter().map(|f| f.fct().unwrap().seconds() * 1e6).collect();
     let slow: Vec<f64> = fct.iter().zip(&outcome.flows).map(|(fct, f)| fct / (f.ideal_exact.seconds() * 1e6)).collect();
     let throughput: Vec<f64> = fct.iter().zip(&outcome.flows).map(|(fct, flow)| flow.acked as f64 / fct).collect();
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;

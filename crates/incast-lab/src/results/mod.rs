@@ -12,7 +12,7 @@ mod tables;
 mod tests;
 mod write;
 
-pub use columns::{Column, DROPS, FLOWS, HISTOGRAMS, Kind, PAUSES, PORTS, QUEUES, RATES, TABLES, TableSpec};
+pub use columns::{Column, DROPS, FLOWS, HISTOGRAMS, Kind, MESSAGES, PAUSES, PORTS, QUEUES, RATES, TABLES, TableSpec};
 pub use error::ResultsError;
 pub use manifest::{
     FORMAT, FabricCounts, Machine, Manifest, QueueManifest, SchemeManifest, StopManifest, TableManifest,

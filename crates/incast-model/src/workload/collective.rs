@@ -161,21 +161,14 @@ pub(super) fn at_least_a_byte_each(entry: &Entry<'_>, size: Bytes, pieces: u64) 
 pub(super) mod tests {
     use super::*;
     use crate::flow::FlowSet;
+    use crate::gates::check_gates;
 
-    /// The step of every flow: 0 without a gate, else one more than the largest of those it waits for. Fails where a flow
-    /// waits for itself, over whatever gates, or is behind two gates.
+    /// The step of every flow: 0 without a gate, else one more than the largest of those it waits for.
     pub(in crate::workload) fn depths(set: &FlowSet) -> Vec<usize> {
-        let mut behind = vec![None; set.flows.len()];
-        for gate in &set.gates {
-            assert!(!gate.waits_for.is_empty() && !gate.starts.is_empty());
-            let mut waits = gate.waits_for.clone();
-            waits.sort_unstable();
-            assert!(waits.is_sorted_by(|a, b| a < b), "waits for a flow twice: {waits:?}");
-            for &flow in &gate.starts {
-                assert!(behind[flow as usize].replace(gate).is_none(), "flow {flow} is behind two gates");
-            }
-        }
-        let mut depth: Vec<Option<usize>> = behind.iter().map(|gate| gate.is_none().then_some(0)).collect();
+        check_gates(set).unwrap();
+        let mut behind = vec![false; set.flows.len()];
+        set.gates.iter().flat_map(|gate| &gate.starts).for_each(|&flow| behind[flow as usize] = true);
+        let mut depth: Vec<Option<usize>> = behind.iter().map(|behind| (!behind).then_some(0)).collect();
         loop {
             let mut changed = false;
             for gate in &set.gates {

@@ -18,7 +18,8 @@ use crate::units::Time;
 /// equal flows on every machine. Each entry draws from random streams named after its tag (and its number among the
 /// entries of that tag), one for each sending host: another entry changes none of its hosts, sizes and times.
 ///
-/// A flow without a source port gets 10000 plus the number of earlier flows, of any entry, between its two hosts (after
+/// Messages of an entry with several queue pairs are split into as many flows, which follow each other. A flow without a
+/// source port gets 10000 plus the number of earlier flows, of any entry, between its two hosts (after
 /// 65535 comes 10000 again), as in the HPCC authors' simulator.
 pub fn generate(
     specs: &[WorkloadSpec],
@@ -55,12 +56,14 @@ pub fn generate(
             start: spec.start,
             end: spec.end,
             priority: check_priority(&field("priority"), spec.priority)?,
+            qps: check_qps(&field("qps"), spec.qps)?,
             tag,
             tagged: spec.tag.is_some(),
             seed,
             stream: format!("{tag_name}/{nth}"),
         };
         *nth += 1;
+        out.split(entry.qps);
         let (flows, gates) = out.counts();
         pattern.generate(&entry, &mut out)?;
         if let Some(end) = spec.end {
@@ -74,6 +77,16 @@ pub fn generate(
     let mut set = out.finish();
     number_ports(&mut set);
     Ok(set)
+}
+
+/// Most queue pairs that a message is split over, as in NCCL.
+const MAX_QPS: u16 = 128;
+
+fn check_qps(field: &str, qps: u16) -> Result<u16, WorkloadError> {
+    if (1..=MAX_QPS).contains(&qps) {
+        return Ok(qps);
+    }
+    Err(WorkloadError::field(field, qps, format!("a number of queue pairs, 1 to {MAX_QPS}")))
 }
 
 /// First source port handed out.
@@ -233,6 +246,30 @@ mod tests {
     }
 
     #[test]
+    fn messages_are_split_over_queue_pairs() {
+        let fabric = star(4, Rate::gbps(100));
+        let list = r#"[{"name": "a", "src": 0, "dst": 1, "size": 10, "start": "1us"}, {"src": 2, "dst": 1, "size": 3},
+                       {"src": 1, "dst": 0, "size": 2, "after": ["a"]}]"#;
+        let specs = [WorkloadSpec { qps: 4, ..pattern("list", list) }, pattern("permutation", r#"{"size": 9}"#)];
+        let set = all(&specs, &fabric, 1).unwrap();
+        let messages: Vec<_> = set.messages().collect();
+        assert_eq!(messages, [0..3, 3..5, 5..6, 6..7, 7..8, 8..9, 9..13]);
+        let sizes = |range: std::ops::Range<u32>| -> Vec<u64> {
+            set.flows[range.start as usize..range.end as usize].iter().map(|flow| flow.size.0).collect()
+        };
+        assert_eq!([sizes(0..3), sizes(3..5), sizes(9..13)], [vec![1, 1, 1], vec![1, 1], vec![3, 3, 2, 2]]);
+        let ports: Vec<u16> = set.flows[9..].iter().map(|flow| flow.sport).collect();
+        assert!(ports.windows(2).all(|pair| pair[1] == pair[0] + 1), "each has a port of its own: {ports:?}");
+        // All parts wait for all parts.
+        let [gate] = set.gates.as_slice() else { panic!("{:?}", set.gates) };
+        assert_eq!((gate.waits_for.as_slice(), gate.starts.as_slice()), (&[9, 10, 11, 12][..], &[3, 4][..]));
+        // The same without splitting.
+        let plain = all(&[pattern("list", list), specs[1].clone()], &fabric, 1).unwrap();
+        assert_eq!((plain.messages.as_slice(), plain.bytes()), (&[][..], set.bytes()));
+        assert_eq!(plain.messages().collect::<Vec<_>>(), (0..7).map(|at| at..at + 1).collect::<Vec<_>>());
+    }
+
+    #[test]
     fn ports_count_the_flows_of_a_pair_and_wrap() {
         let one = r#"{"src": 0, "dst": 1, "size": 1}"#;
         let other = r#"{"src": 1, "dst": 0, "size": 1}"#;
@@ -259,6 +296,8 @@ mod tests {
             generate(&specs, &fabric, Path::new("."), 1, Some(Time::ms(5))).unwrap_err().to_string()
         };
         assert_eq!(why(&|spec| spec.priority = 8), "workload[1].priority = 8: must be a traffic class, 0 to 7");
+        assert_eq!(why(&|spec| spec.qps = 0), "workload[1].qps = 0: must be a number of queue pairs, 1 to 128");
+        assert_eq!(why(&|spec| spec.qps = 129), "workload[1].qps = 129: must be a number of queue pairs, 1 to 128");
         assert_eq!(
             why(&|spec| spec.start = Time::ms(5)),
             "workload[1].start = 5ms: must be before the end of the simulation at 5ms"

@@ -11,6 +11,7 @@ use super::entry::{Collector, Entry, Pattern, host_numbers};
 use super::error::{Place, WorkloadError};
 use crate::fabric::HostId;
 use crate::flow::Gate;
+use crate::gates::cycle;
 use crate::units::Time;
 
 /// Replays a connection matrix (`.cm`) of htsim, as its loader reads it (repository Broadcom/csg-htsim, commit 841d9e7,
@@ -181,22 +182,38 @@ impl<'a> Matrix<'a> {
     /// Adds flows and gates.
     fn add(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
         self.check_triggers()?;
-        let mut waits: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        let mut starts: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        let gates = self.gates();
+        if let Some(circle) = cycle(self.connections.len(), &gates) {
+            let (_, word) = self.connections[circle[0] as usize].trigger.expect("who waits has a trigger");
+            return Err(word.refuse("a trigger that does not wait for the flow that it starts"));
+        }
+        let mut first = None;
         for one in &self.connections {
             let start = entry.after("file", one.start)?;
             let flow = out.push(entry.flow(HostId(one.src), HostId(one.dst), one.size, start))?;
-            one.activates.iter().for_each(|(trigger, _)| waits.entry(*trigger).or_default().push(flow));
-            if let Some((trigger, _)) = one.trigger {
-                starts.entry(trigger).or_default().push(flow);
-            }
+            first.get_or_insert(flow);
         }
-        for (trigger, starts) in starts {
-            let mut waits_for = waits.remove(&trigger).unwrap_or_default();
-            waits_for.dedup();
-            out.gate(Gate { waits_for, delay: Time::ZERO, starts });
+        let first = first.unwrap_or_default();
+        for mut gate in gates {
+            gate.waits_for.iter_mut().chain(&mut gate.starts).for_each(|flow| *flow += first);
+            out.gate(gate);
         }
         Ok(())
+    }
+
+    /// A gate for each trigger that starts something, over places in the file.
+    fn gates(&self) -> Vec<Gate> {
+        let gate = || Gate { waits_for: Vec::new(), delay: Time::ZERO, starts: Vec::new() };
+        let mut gates: BTreeMap<u32, Gate> = BTreeMap::new();
+        for (flow, one) in (0..).zip(&self.connections) {
+            for (trigger, _) in &one.activates {
+                gates.entry(*trigger).or_insert_with(gate).waits_for.push(flow);
+            }
+            if let Some((trigger, _)) = one.trigger {
+                gates.entry(trigger).or_insert_with(gate).starts.push(flow);
+            }
+        }
+        gates.into_values().filter(|gate| !gate.starts.is_empty()).collect()
     }
 
     /// Every trigger is there, is activated as often as it waits for, and none waits for itself.
@@ -217,31 +234,7 @@ impl<'a> Matrix<'a> {
                 return Err(trigger.line.refuse(allowed));
             }
         }
-        self.check_order(&activated)
-    }
-
-    /// Starts what can start, until nothing is left.
-    fn check_order(&self, activated: &BTreeMap<u32, usize>) -> Result<(), WorkloadError> {
-        let mut missing = activated.clone();
-        let mut behind: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-        let mut ready = Vec::new();
-        for (index, one) in self.connections.iter().enumerate() {
-            match one.trigger {
-                Some((trigger, _)) => behind.entry(trigger).or_default().push(index),
-                None => ready.push(index),
-            }
-        }
-        while let Some(index) = ready.pop() {
-            for (trigger, _) in &self.connections[index].activates {
-                let missing = missing.get_mut(trigger).expect("counted before");
-                *missing -= 1;
-                if *missing == 0 {
-                    ready.extend(behind.remove(trigger).unwrap_or_default());
-                }
-            }
-        }
-        let stuck = behind.values().flatten().filter_map(|&index| self.connections[index].trigger).next();
-        stuck.map_or(Ok(()), |(_, word)| Err(word.refuse("a trigger that does not wait for the flow that it starts")))
+        Ok(())
     }
 }
 

@@ -1,11 +1,15 @@
 //! A fixed list of flows, written out in the scenario.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::entry::{Collector, Entry, Pattern, host_numbers};
 use super::error::WorkloadError;
 use crate::fabric::{HostId, NodeId, NodeKind};
+use crate::flow::Gate;
+use crate::gates::cycle;
 use crate::units::{Bytes, Time};
 
 /// One flow of a list.
@@ -28,6 +32,16 @@ pub struct ListedFlow {
     /// way. Default: routing decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Vec<String>>,
+    /// What `after` of other flows of this list calls it; no two have the same. Default: nothing can wait for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Names of the flows of this list that must end before it starts: at its receiver with the last byte; at its sender
+    /// with the last ACK, if that is who sends this flow. Default: it starts by the clock.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<String>,
+    /// Time between the end of the last of those and its start, which is never before `start`. Needs `after`. Default 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Time>,
 }
 
 impl Pattern for Vec<ListedFlow> {
@@ -35,12 +49,62 @@ impl Pattern for Vec<ListedFlow> {
         if self.is_empty() {
             return Err(WorkloadError::field(&entry.path, "[]", "at least one flow"));
         }
-        self.iter().enumerate().try_for_each(|(index, flow)| flow.add(index, entry, out))
+        let gates = waits(self, entry)?;
+        let mut first = None;
+        for (index, flow) in self.iter().enumerate() {
+            let number = flow.add(index, entry, out)?;
+            first.get_or_insert(number);
+        }
+        let first = first.unwrap_or_default();
+        for mut gate in gates {
+            gate.waits_for.iter_mut().chain(&mut gate.starts).for_each(|flow| *flow += first);
+            out.gate(gate);
+        }
+        Ok(())
     }
 }
 
+/// A gate for each flow that waits, over places in the list.
+fn waits(list: &[ListedFlow], entry: &Entry<'_>) -> Result<Vec<Gate>, WorkloadError> {
+    let at = |index: usize, name: &str| format!("{}[{index}].{name}", entry.path);
+    let mut places: BTreeMap<&str, u32> = BTreeMap::new();
+    for (index, flow) in list.iter().enumerate() {
+        let Some(name) = flow.name.as_deref() else { continue };
+        if let Some(other) = places.insert(name, index as u32) {
+            let allowed = format!("a name of its own: {}[{other}] has this one", entry.path);
+            return Err(WorkloadError::field(at(index, "name"), format!("\"{name}\""), allowed));
+        }
+    }
+    let mut gates = Vec::new();
+    for (index, flow) in list.iter().enumerate() {
+        if flow.after.is_empty() {
+            if let Some(delay) = flow.delay {
+                return Err(WorkloadError::field(at(index, "delay"), delay, "left out: there is no after"));
+            }
+            continue;
+        }
+        let mut waits_for = Vec::with_capacity(flow.after.len());
+        for (nth, name) in flow.after.iter().enumerate() {
+            let refuse = |allowed: &str| WorkloadError::field(at(index, &format!("after[{nth}]")), name, allowed);
+            match places.get(name.as_str()) {
+                None => return Err(refuse("the name of a flow of this list").near(places.keys().copied())),
+                Some(place) if waits_for.contains(place) => return Err(refuse("named once")),
+                Some(&place) => waits_for.push(place),
+            }
+        }
+        gates.push(Gate { waits_for, delay: flow.delay.unwrap_or_default(), starts: vec![index as u32] });
+    }
+    if let Some(circle) = cycle(list.len(), &gates) {
+        let name = |&flow: &u32| list[flow as usize].name.as_deref().unwrap_or_default();
+        let names: Vec<&str> = circle.iter().chain(circle.first()).map(name).collect();
+        let allowed = "without a circle, in which no flow would ever start";
+        return Err(WorkloadError::field(at(circle[0] as usize, "after"), names.join(" after "), allowed));
+    }
+    Ok(gates)
+}
+
 impl ListedFlow {
-    fn add(&self, index: usize, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+    fn add(&self, index: usize, entry: &Entry<'_>, out: &mut Collector) -> Result<u32, WorkloadError> {
         let field = |name: &str| format!("{}[{index}].{name}", entry.path);
         for (name, host) in [("src", self.src), ("dst", self.dst)] {
             if host >= entry.host_count() {
@@ -67,7 +131,7 @@ impl ListedFlow {
             let nodes = self.nodes(path, &field("path"), entry)?;
             flow.path = Some(out.path(nodes));
         }
-        out.push(flow).map(|_| ())
+        out.push(flow)
     }
 
     /// The nodes of an explicit path: known, joined by links, from `src` over switches to `dst`.
@@ -126,6 +190,44 @@ mod tests {
         assert_eq!((first.src.0, first.dst.0, first.start, first.priority), (2, 1, Time::us(1), 5));
         assert_eq!(set.paths[first.path.unwrap() as usize], [NodeId(2), NodeId(4), NodeId(1)]);
         assert_eq!((second.size, second.start, second.priority, second.path), (Bytes(1_000_000), Time::us(4), 3, None));
+    }
+
+    #[test]
+    fn flows_wait_for_named_ones() {
+        let json = r#"[{"src": 3, "dst": 0, "size": 9, "start": "5us"},
+                       {"src": 1, "dst": 2, "size": 3, "after": ["request", "other"], "delay": "2us"},
+                       {"name": "request", "src": 0, "dst": 1, "size": 1, "start": "1us"},
+                       {"name": "other", "src": 2, "dst": 1, "size": 2}]"#;
+        let earlier = pattern("list", r#"[{"src": 0, "dst": 1, "size": 5, "start": "3us"}]"#);
+        let set = super::super::testing::all(&[earlier, pattern("list", json)], &star(4, Rate::gbps(100)), 1).unwrap();
+        assert_eq!(set.flows.iter().map(|flow| flow.size.0).collect::<Vec<_>>(), [3, 2, 1, 5, 9]);
+        assert_eq!(set.gates, [Gate { waits_for: vec![2, 1], delay: Time::us(2), starts: vec![0] }]);
+    }
+
+    #[test]
+    fn bad_waits_are_named() {
+        let flow = |more: &str| format!(r#"{{"src": 0, "dst": 1, "size": 1, {more}}}"#);
+        let why = |flows: &[&str]| {
+            let flows: Vec<String> = flows.iter().map(|more| flow(more)).collect();
+            refused(&star(4, Rate::gbps(100)), &pattern("list", &format!("[{}]", flows.join(","))))
+        };
+        assert_eq!(
+            why(&[r#""name": "first""#, r#""after": ["frist"]"#]),
+            "workload[0].list[1].after[0] = frist: must be the name of a flow of this list; did you mean `first`?"
+        );
+        assert_eq!(
+            why(&[r#""name": "a""#, r#""after": ["a", "a"]"#]),
+            "workload[0].list[1].after[1] = a: must be named once"
+        );
+        assert_eq!(
+            why(&[r#""name": "a""#, r#""name": "a""#]),
+            "workload[0].list[1].name = \"a\": must be a name of its own: workload[0].list[0] has this one"
+        );
+        assert_eq!(why(&[r#""delay": "1us""#]), "workload[0].list[0].delay = 1us: must be left out: there is no after");
+        assert_eq!(
+            why(&[r#""name": "x""#, r#""name": "a", "after": ["x", "b"]"#, r#""name": "b", "after": ["a"]"#]),
+            "workload[0].list[1].after = a after b after a: must be without a circle, in which no flow would ever start"
+        );
     }
 
     #[test]

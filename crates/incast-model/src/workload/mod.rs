@@ -61,5 +61,5 @@ pub use sizes::{
 };
 pub use spec::WorkloadSpec;
 pub use tables::SizeTable;
-pub use trace::{Trace, write_trace};
+pub use trace::{GATED, Trace, write_trace};
 pub use tree::{TreeAlgorithm, TreeAllReduce};

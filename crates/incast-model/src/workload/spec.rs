@@ -39,6 +39,11 @@ pub struct WorkloadSpec {
     /// Traffic class of its data packets, 0 to 7. Default 3, the lossless class of the HPCC evaluation.
     #[serde(default = "default_priority")]
     pub priority: u8,
+    /// Queue pairs over which each message is split, as evenly as its bytes allow. Each has a source port of its own, so that
+    /// ECMP spreads them; the message ends with the last of them. A message of fewer bytes uses fewer. 1 to 128; default 1
+    /// (both as NCCL's `NCCL_IB_QPS_PER_CONNECTION`, which splits so with `NCCL_IB_SPLIT_DATA_ON_QPS`).
+    #[serde(default = "one")]
+    pub qps: u16,
     /// Open-loop Poisson flows between random hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub poisson: Option<Poisson>,
@@ -84,6 +89,10 @@ const fn default_priority() -> u8 {
     3
 }
 
+const fn one() -> u16 {
+    1
+}
+
 impl Default for WorkloadSpec {
     /// No pattern yet.
     fn default() -> Self {
@@ -92,6 +101,7 @@ impl Default for WorkloadSpec {
             start: Time::ZERO,
             end: None,
             priority: default_priority(),
+            qps: one(),
             poisson: None,
             incast: None,
             permutation: None,
@@ -172,7 +182,7 @@ mod tests {
     #[test]
     fn an_entry_reads_back_as_written() {
         let poisson = r#"{"load":0.3,"load_of":"payload","sizes":"websearch","duration":"10ms"}"#;
-        let json = format!(r#"{{"tag":"background","start":"1ms","priority":3,"poisson":{poisson}}}"#);
+        let json = format!(r#"{{"tag":"background","start":"1ms","priority":3,"qps":1,"poisson":{poisson}}}"#);
         let spec: WorkloadSpec = serde_json::from_str(&json).unwrap();
         assert_eq!(serde_json::to_string(&spec).unwrap(), json);
         assert_eq!(spec.name(), Some("background"));

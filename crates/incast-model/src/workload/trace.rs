@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::entry::{Collector, Entry, Pattern, TAG_RULE, host_numbers, is_tag};
+use super::entry::{Collector, Entry, Pattern, TAG_RULE, UNASSIGNED, host_numbers, is_tag};
 use super::error::{Place, WorkloadError};
 use crate::fabric::HostId;
 use crate::flow::FlowSet;
@@ -78,7 +78,7 @@ fn parse(text: &str, file: &Path, entry: &Entry<'_>, out: &mut Collector) -> Res
         }
         let mut flow = entry.flow(HostId(0), HostId(0), 0, entry.start);
         let mut column = 1;
-        let mut dst_at = 1;
+        let (mut dst_at, mut sport_at) = (1, 1);
         for (cell, kind) in line.split(',').zip(&columns) {
             let text = cell.trim();
             let begin = column + cell.chars().take_while(|c| c.is_whitespace()).count();
@@ -105,9 +105,16 @@ fn parse(text: &str, file: &Path, entry: &Entry<'_>, out: &mut Collector) -> Res
                 },
                 Column::Tag if !is_tag(text) => return Err(refuse(TAG_RULE)),
                 Column::Tag => flow.tag = out.tag(text).ok_or_else(|| refuse("one of at most 65536 tags"))?,
-                Column::Sport => flow.sport = port(text).ok_or_else(|| refuse("a port, 1 to 65535"))?,
+                Column::Sport => {
+                    flow.sport = port(text).ok_or_else(|| refuse("a port, 1 to 65535"))?;
+                    sport_at = begin;
+                }
                 Column::Dport => flow.dport = port(text).ok_or_else(|| refuse("a port, 1 to 65535"))?,
             }
+        }
+        if flow.sport != UNASSIGNED && entry.qps > 1 {
+            let allowed = "left empty where messages are split over several queue pairs (qps)";
+            return Err(WorkloadError::file(&place(sport_at), flow.sport, allowed));
         }
         if flow.src == flow.dst {
             return Err(WorkloadError::file(&place(dst_at), flow.dst.0, "another host than src"));
@@ -169,11 +176,17 @@ fn start(text: &str, factor: u64) -> Option<Time> {
     (ps >= 0.0 && ps < u64::MAX as f64).then_some(Time(ps as u64))
 }
 
-/// Writes flows as a trace that reads back as the same flows, in the same order. Explicit paths are not part of a
-/// trace.
+/// Why some workloads cannot be written as a trace.
+pub const GATED: &str = "flows that start when others have ended cannot be part of a trace, which has fixed starts";
+
+/// Writes flows as a trace that reads back as the same flows, in the same order. Explicit paths are not part of a trace,
+/// nor is what message a flow is part of. Flows that wait for others are refused.
 pub fn write_trace(flows: &FlowSet, mut to: impl Write) -> io::Result<()> {
     if let Some(tag) = flows.tags.iter().find(|tag| !is_tag(tag)) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("tag `{tag}`: must be {TAG_RULE}")));
+    }
+    if !flows.gates.is_empty() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, GATED));
     }
     writeln!(to, "src,dst,size_bytes,start_ps,priority,tag,sport,dport")?;
     for f in &flows.flows {
@@ -316,6 +329,27 @@ mod tests {
         let spec = pattern("trace", r#"{"file": "none.csv"}"#);
         let message = refused_in(folder.path(), &star(2, Rate::gbps(1)), &spec);
         assert!(message.starts_with("workload[0].trace.file: cannot read /"), "{message}");
+    }
+
+    #[test]
+    fn flows_that_wait_are_not_written_as_if_they_did_not() {
+        let list = r#"[{"name": "a", "src": 0, "dst": 1, "size": 1}, {"src": 1, "dst": 0, "size": 1, "after": ["a"]}]"#;
+        let set = flows(&star(2, Rate::gbps(1)), &pattern("list", list), 1);
+        assert_eq!(write_trace(&set, Vec::new()).unwrap_err().to_string(), GATED);
+    }
+
+    #[test]
+    fn a_port_cannot_be_that_of_several_queue_pairs() {
+        let folder = folder();
+        fs::write(folder.path().join("t.csv"), "src,dst,size_bytes,start_us,sport\n0,1,9,2,\n0,1,9,2,77\n").unwrap();
+        let mut spec = pattern("trace", r#"{"file": "t.csv"}"#);
+        spec.qps = 2;
+        let message = refused_in(folder.path(), &star(2, Rate::gbps(1)), &spec);
+        assert!(
+            message.ends_with(
+                "t.csv:3:9: `77`: must be left empty where messages are split over several queue pairs (qps)"
+            )
+        );
     }
 
     #[test]

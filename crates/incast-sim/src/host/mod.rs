@@ -1,11 +1,13 @@
 //! The RDMA host: queue pairs, pacing, windows, acknowledgements and loss recovery.
 
+mod gates;
 mod nic;
 mod params;
 mod receiver;
 pub(crate) mod reference;
 mod sender;
 
+pub(crate) use gates::Gates;
 pub(crate) use nic::Nic;
 pub use params::{CnpMode, PacketParams, RdmaParams};
 pub(crate) use receiver::Receiver;

@@ -1,6 +1,9 @@
 //! The receiving side of a queue pair: go-back-N, ACKs, NACKs and congestion notifications.
 
+use incast_model::units::Time;
+
 use crate::host::CnpMode;
+use crate::host::gates::End;
 use crate::kernel::{Kind, Packet, flag};
 use crate::network::Network;
 
@@ -54,12 +57,16 @@ impl Network {
         if packet.seq == receiver.expected {
             receiver.expected += u64::from(packet.payload);
             receiver.unanswered += 1;
-            let whole = receiver.expected >= self.flows.flows[packet.flow as usize].size.0;
+            let expected = receiver.expected;
+            let whole = expected >= self.flows.flows[packet.flow as usize].size.0;
             if receiver.unanswered < rdma.ack_every && !whole {
                 return None;
             }
             receiver.unanswered = 0;
-            return Some((Kind::Ack, receiver.expected));
+            if whole {
+                self.deliver(packet.flow);
+            }
+            return Some((Kind::Ack, expected));
         }
         if packet.seq > receiver.expected {
             // A gap: go back, but say so only once in a while for the same byte.
@@ -72,6 +79,15 @@ impl Network {
         }
         // A duplicate. Where senders have timeouts the ACK may have been lost, so it is said again; the reference is silent.
         rdma.rto.map(|_| (Kind::Ack, receiver.expected))
+    }
+
+    /// The last byte of a flow has come. (In `ns3` arithmetic it can come again after the flow has ended.)
+    fn deliver(&mut self, flow: u32) {
+        let record = &mut self.flow_records[flow as usize];
+        if record.delivered.is_none() {
+            record.delivered = Some(Time(self.now));
+            self.pass_gates(flow, End::Delivered);
+        }
     }
 
     /// Turns a data packet into its answer and queues it. INT records and the time stamp stay as they are.

@@ -4,6 +4,7 @@ use incast_model::units::Time;
 
 use crate::congestion::{Ack, Controller, State, WindowMode};
 use crate::host::PacketParams;
+use crate::host::gates::End;
 use crate::kernel::{Event, Kind, NONE, Packet, Target, flag, rank};
 use crate::network::Network;
 
@@ -77,11 +78,14 @@ impl SendQp {
 }
 
 impl Network {
-    /// The next flow of the list starts.
-    pub(crate) fn start_flow(&mut self) {
-        let flow = self.next_flow as u32;
-        self.next_flow += 1;
-        self.schedule_start();
+    /// A flow starts: the next of the list, or one whose gate has opened.
+    pub(crate) fn start_flow(&mut self, flow: u32) {
+        if self.gates.holds(flow) {
+            self.gates.coming -= 1;
+        } else {
+            self.next_flow += 1;
+            self.schedule_start();
+        }
         let spec = &self.flows.flows[flow as usize];
         let (size, prio, tag) = (spec.size.0, spec.priority, usize::from(spec.tag));
         let port = self.first_port(flow);
@@ -119,7 +123,7 @@ impl Network {
             }
         };
         self.sender_of[flow as usize] = sender;
-        self.flow_records[flow as usize].start = Time(self.now);
+        self.flow_records[flow as usize].start = Some(Time(self.now));
         self.apply_control(sender);
         if self.config.ns3 {
             self.add_reference(port, flow);
@@ -128,12 +132,20 @@ impl Network {
         self.kick_nic(port);
     }
 
-    /// Asks for the event of the next flow's start.
+    /// Asks for the event of the next start by the clock alone.
     pub(crate) fn schedule_start(&mut self) {
-        if let Some(flow) = self.flows.flows.get(self.next_flow) {
-            let rank = if self.config.ns3 { rank::LAST } else { 0 };
-            self.events.push(Event::new(flow.start.0, rank, Target::Start));
+        while self.gates.holds(self.next_flow as u32) {
+            self.next_flow += 1;
         }
+        if let Some(flow) = self.flows.flows.get(self.next_flow) {
+            self.schedule_start_of(self.next_flow as u32, flow.start.0);
+        }
+    }
+
+    /// Asks for the event of a flow's start.
+    pub(crate) fn schedule_start_of(&mut self, flow: u32, time: u64) {
+        let rank = if self.config.ns3 { rank::LAST } else { 0 };
+        self.events.push(Event::new(time, rank, Target::Start(flow)));
     }
 
     /// Sends the next packet of a queue pair out of its idle port.
@@ -336,6 +348,7 @@ impl Network {
         } // else its ring holds it, as after a timeout that was too early: free when its turn comes
         self.flow_records[flow as usize].finish = Some(Time(self.now));
         self.flows_done += 1;
+        self.pass_gates(flow, End::Acked);
         if self.config.ns3 {
             self.forget_receiver(flow);
         }

@@ -1,13 +1,14 @@
 //! From a [`Setup`] to a network: every limit of the simulator is checked here.
 
 use incast_model::fabric::{BaseRtts, Fabric, NodeId, NodeKind, PortId};
+use incast_model::gates::check_gates;
 use incast_model::rng;
 use incast_model::routing::Routes;
 use incast_model::units::{Rate, Time};
 
 use super::{Config, ControlState, Network, Port, Queue, Routing};
 use crate::congestion::{Control, FlowContext, IntFormat, MAX_INT_RECORDS, Telemetry};
-use crate::host::{Nic, Receiver};
+use crate::host::{Gates, Nic, Receiver};
 use crate::kernel::{EventQueue, MAX_ID, NONE, Pool, flag};
 use crate::measure::Recorder;
 use crate::ns3::Draws;
@@ -70,6 +71,7 @@ impl Network {
             sender_of: vec![NONE; flows.flows.len()],
             receivers: vec![Receiver::default(); flows.flows.len()],
             next_flow: 0,
+            gates: Gates::new(&flows),
             flows_done: 0,
             bytes_acked: 0,
             bytes: flows.bytes().0,
@@ -344,6 +346,7 @@ fn check_limits(
     check(flows.flows.len() as u64 <= u64::from(MAX_ID), "workload", || {
         format!("{} flows; at most {MAX_ID} are possible", flows.flows.len())
     })?;
+    check_gates(flows).map_err(|error| SetupError { field: "workload".into(), message: error.to_string() })?;
     check(params.switch.buffer.0 <= 1 << 31, "switch.buffer", || {
         format!("{} is out of range; at most 2 GiB are possible", params.switch.buffer)
     })?;

@@ -16,7 +16,7 @@ use incast_model::fabric::Fabric;
 use incast_model::flow::FlowSet;
 
 use crate::congestion::{Control, FlowContext, WindowMode};
-use crate::host::{Nic, PacketParams, RdmaParams, Receiver, SendQp};
+use crate::host::{Gates, Nic, PacketParams, RdmaParams, Receiver, SendQp};
 use crate::kernel::{EventQueue, Pool};
 use crate::measure::Recorder;
 use crate::ns3::Draws;
@@ -148,7 +148,9 @@ pub(crate) struct Network {
     pub(crate) sender_of: Vec<u32>,
     /// By flow.
     pub(crate) receivers: Vec<Receiver>,
+    /// The next flow that starts by the clock alone.
     pub(crate) next_flow: usize,
+    pub(crate) gates: Gates,
     pub(crate) flows_done: usize,
     pub(crate) bytes_acked: u64,
     /// Payload of all flows.

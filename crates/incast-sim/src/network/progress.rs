@@ -61,9 +61,9 @@ impl Network {
                     }
                 }
                 Target::Wake(port) => self.reference_wake(port),
-                Target::Start => {
+                Target::Start(flow) => {
                     last_arrival = self.now; // something will move
-                    self.start_flow();
+                    self.start_flow(flow);
                 }
                 Target::Sample => self.take_sample(),
             }
@@ -93,12 +93,13 @@ impl Network {
     }
 
     /// Whether what has not moved for the stall time will not move again: a deadlock, or nothing to come but timers of
-    /// controls that never send (every flow has started, no packet is on a slow or long wire, no flow is merely paced, and
+    /// controls that never send (no start is to come, no packet is on a slow or long wire, no flow is merely paced, and
     /// timeouts, if any, have passed several times).
     fn is_stuck(&self) -> bool {
         let on_a_wire = self.ports.iter().any(|port| port.flight_head != NONE);
         let paced = self.senders.iter().any(|qp| qp.is_live() && qp.may_send() && qp.next_avail > self.now);
-        let waits = on_a_wire || paced || self.next_flow < self.flows.flows.len();
+        let starts = self.next_flow < self.flows.flows.len() || self.gates.coming > 0;
+        let waits = on_a_wire || paced || starts;
         !waits || self.deadlock().is_some()
     }
 

@@ -69,7 +69,7 @@ fn b2_b6_flows() {
         for (flow, spec) in outcome.flows.iter().zip(busy(true).sorted().flows) {
             assert_eq!(flow.acked, spec.size.0);
             assert_eq!(flow.packets - flow.retransmitted, spec.size.0.div_ceil(1000));
-            assert!(flow.finish.unwrap() - flow.start >= flow.ideal_exact, "B5: {spec:?} beats its ideal");
+            assert!(flow.fct().unwrap() >= flow.ideal_exact, "B5: {spec:?} beats its ideal");
         }
         let lost = outcome.drops.iter().filter(|drop| drop.bytes != 60).count() as u64;
         assert!(lost <= sent_again(outcome), "{lost} data packets lost");

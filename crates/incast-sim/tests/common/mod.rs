@@ -7,11 +7,11 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use incast_model::fabric::{Fabric, HostId, NodeId, PortId};
-use incast_model::flow::{Flow, FlowSet};
+use incast_model::flow::{Flow, FlowSet, Gate};
 use incast_model::units::{Bytes, Time};
 use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::outcome::{Outcome, PortRecord};
-use incast_sim::{ControlSetup, Params, Setup, Simulation};
+use incast_sim::{ControlSetup, Params, Setup, SetupError, Simulation};
 
 pub(crate) use fabrics::{Cable, chain, dumbbell, leaf_spine, parking_lot, ring, star, two_switches};
 pub(crate) use report::{check, confidence, exact, jain, within};
@@ -104,6 +104,13 @@ impl Bench {
         self
     }
 
+    /// A gate over flows by their number; they must have been added in order of start.
+    pub(crate) fn gate(mut self, waits_for: &[u32], delay: Time, starts: &[u32]) -> Self {
+        assert!(self.flows.flows.is_sorted_by_key(|flow| flow.start), "numbers would change");
+        self.flows.gates.push(Gate { waits_for: waits_for.to_vec(), delay, starts: starts.to_vec() });
+        self
+    }
+
     /// The fabric.
     pub(crate) fn fabric(&self) -> Arc<Fabric> {
         self.fabric.clone()
@@ -118,14 +125,22 @@ impl Bench {
 
     /// Runs to the end.
     pub(crate) fn run(&self) -> Outcome {
-        let setup = Setup {
+        self.build().expect("a setup that can be run").run(&mut |_| ControlFlow::Continue(()))
+    }
+
+    /// Why it cannot be run.
+    pub(crate) fn refused(&self) -> String {
+        self.build().expect_err("a setup that cannot be run").to_string()
+    }
+
+    fn build(&self) -> Result<Simulation, SetupError> {
+        Simulation::new(Setup {
             fabric: self.fabric.clone(),
             flows: Arc::new(self.sorted()),
             controls: vec![self.control.clone()],
             control_of_tag: vec![0],
             params: self.params.clone(),
-        };
-        Simulation::new(setup).expect("a setup that can be run").run(&mut |_| ControlFlow::Continue(()))
+        })
     }
 }
 
@@ -144,8 +159,7 @@ pub(crate) fn record(outcome: &Outcome, port: PortId, priority: u8) -> PortRecor
 
 /// Completion time of a flow; the run must have completed it.
 pub(crate) fn fct(outcome: &Outcome, flow: usize) -> Time {
-    let record = &outcome.flows[flow];
-    record.finish.expect("a completed flow") - record.start
+    outcome.flows[flow].fct().expect("a completed flow")
 }
 
 /// Everything a run leaves behind except time series and histograms, as text: equal runs have equal texts.

@@ -136,7 +136,7 @@ pub(crate) fn flow(src: u32, dst: u32, size: u64, start_ns: u64, sport: u16, dpo
 
 /// Completion time of a finished flow, in picoseconds.
 pub(crate) fn fct_ps(flow: &FlowRecord) -> u64 {
-    flow.finish.expect("a finished flow").0 - flow.start.0
+    flow.fct().expect("a finished flow").0
 }
 
 /// Completion times of finished flows in nanoseconds, none of which may have a fraction.
