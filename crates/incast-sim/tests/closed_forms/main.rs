@@ -3,8 +3,8 @@
 //!
 //! Every check prints its name, what was expected and what was measured: `cargo test --test closed_forms -- --nocapture`.
 //! Names: A one flow, B books, C queueing, D sharing, E fixed points of controls, F bursts and buffers, G PFC, Q DCQCN,
-//! H HPCC, S the switch's buffer, P work done, W flows
-//! that wait. Not here, because nothing in the simulator does it yet: cut-through, token
+//! H HPCC, S the switch's buffer, P work done, V collectives,
+//! W flows that wait. Not here, because nothing in the simulator does it yet: cut-through, token
 //! buckets, TCP, TIMELY, credits, pause timers. The generators' loads, gaps and sizes are tested with them
 //! (`incast-model`), alpha's decay step by step with DCQCN (`congestion/dcqcn.rs`), and the buffer's books at every
 //! packet with the buffer (`switch/buffer.rs`).
@@ -15,6 +15,7 @@ mod common;
 
 mod books;
 mod bursts;
+mod collectives;
 mod dcqcn;
 mod dcqcn_fixed_point;
 mod deadlock;
