@@ -61,9 +61,9 @@ def list_(
         chosen = catalogue[kind]
         lines = entries(catalogue[kind])
     else:
-        found = next((entry for entry in catalogue[kind] if entry["name"] == name), None)
+        found = next((entry for entry in catalogue[kind] if name in names_of(entry)), None)
         if found is None:
-            names = [entry["name"] for entry in catalogue[kind]]
+            names = [known for entry in catalogue[kind] for known in names_of(entry)]
             near = difflib.get_close_matches(name, names, 1)
             hint = f"; did you mean `{near[0]}`?" if near else ""
             codes.complain(f"there is no `{name}` among the {kind}: {', '.join(names)}{hint}")
@@ -72,6 +72,11 @@ def list_(
         lines = details(found)
     print(json.dumps(chosen, indent=2) if format == "json" else "\n".join(lines))
     return codes.OK
+
+
+def names_of(entry: Entry) -> list[str]:
+    """What an entry can be called."""
+    return [entry["name"], *entry.get("also", [])]
 
 
 def read() -> dict[str, list[Entry]]:
