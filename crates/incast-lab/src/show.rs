@@ -97,10 +97,11 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
     let routes = Routes::shortest(fabric, scenario.network.next_hop_order);
     let links = |flow: &Flow| links(fabric, flows, &routes, flow);
     let longest = flows.flows.iter().map(links).max().unwrap_or(0);
-    let mut found: Vec<Warning> = workload_warnings(&scenario.workload, fabric, flows, scenario.simulation.horizon)
-        .into_iter()
-        .map(|warning| Warning { path: warning.field, message: warning.message })
-        .collect();
+    let mut found: Vec<Warning> =
+        workload_warnings(&scenario.workload, fabric, &prepared.base_dir, flows, scenario.simulation.horizon)
+            .into_iter()
+            .map(|warning| Warning { path: warning.field, message: warning.message })
+            .collect();
     for scheme in &prepared.schemes {
         found.extend(warnings::of_scheme(prepared, scheme, longest));
     }

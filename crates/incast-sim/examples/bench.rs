@@ -11,7 +11,7 @@ use std::time::Instant;
 use incast_model::fabric::generators::{FatTree, HpccFatTree, LeafSpine, Star};
 use incast_model::fabric::{Fabric, FabricSpec};
 use incast_model::units::Time;
-use incast_model::workload::{Incast, LoadOf, Poisson, SizeSpec, WorkloadSpec, generate};
+use incast_model::workload::{ArrivalLaw, Incast, LoadAt, LoadOf, Poisson, SizeSpec, WorkloadSpec, generate};
 use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::{ControlSetup, Params, Setup, Simulation};
 
@@ -36,7 +36,17 @@ const BENCHES: &[(&str, &str)] = &[
 fn poisson(load: f64, sizes: &str, duration: Time) -> WorkloadSpec {
     let sizes: SizeSpec = sizes.parse().expect("a named distribution");
     WorkloadSpec {
-        poisson: Some(Poisson { load, load_of: LoadOf::Payload, overhead: None, sizes, duration, hosts: None }),
+        poisson: Some(Poisson {
+            load,
+            load_at: LoadAt::Host,
+            load_of: LoadOf::Payload,
+            overhead: None,
+            arrivals: ArrivalLaw::Poisson,
+            sizes,
+            locality: None,
+            duration: Some(duration),
+            hosts: None,
+        }),
         ..WorkloadSpec::default()
     }
 }

@@ -3,6 +3,7 @@
 mod dot;
 pub mod generators;
 mod graph;
+mod groups;
 mod rtt;
 mod summary;
 mod tiers;
@@ -10,6 +11,7 @@ mod tiers;
 pub use dot::write_dot;
 pub use generators::{FabricSpec, GENERATORS, GeneratorError};
 pub use graph::{Fabric, FabricBuilder, FabricError, HostId, Link, LinkId, Node, NodeId, NodeKind, Port, PortId};
+pub(crate) use groups::{Groups, tiers_with_uplinks};
 pub use rtt::{BaseRtts, PairRtt, pair_base_rtt};
 pub use summary::{LinkSummary, Summary, TierSummary};
 pub(crate) use tiers::tiers;

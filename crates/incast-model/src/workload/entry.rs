@@ -13,11 +13,16 @@ use crate::flow::{Flow, FlowSet, Gate};
 use crate::rng::{Stream, stream};
 use crate::units::{Bytes, Time};
 
-/// A way of making flows. To add one: a file with its parameters and this trait, a field and a line in `spec.rs`, and a
-/// line in `describe.rs`.
+/// A way of making flows. To add one: a file with its parameters and this trait, a field, its default and its name in
+/// `spec.rs`, and a line in `describe.rs`.
 pub(super) trait Pattern {
     /// Checks the parameters against the fabric and adds the flows to `out`.
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError>;
+
+    /// Mean size of the flows where they are drawn to offer a load, if that is known.
+    fn mean_size(&self, _base_dir: &Path) -> Option<f64> {
+        None
+    }
 
     /// The largest load that the pattern puts on a link by itself, with the field that sets it.
     fn load(&self, _fabric: &Fabric) -> Option<(&'static str, f64)> {
@@ -37,6 +42,8 @@ pub(super) struct Entry<'a> {
     pub(super) horizon: Option<Time>,
     /// Start of the entry.
     pub(super) start: Time,
+    /// No flow of the entry starts at or after it, if set.
+    pub(super) end: Option<Time>,
     /// Traffic class of its flows.
     pub(super) priority: u8,
     /// Queue pairs over which its messages are split.
@@ -112,14 +119,16 @@ impl Entry<'_> {
         Err(self.refuse("load", load, "a fraction of the link rate, more than 0, such as 0.3"))
     }
 
-    /// The time in which a pattern that lasts `duration` makes flows.
+    /// The time in which a pattern that lasts `duration`, but not beyond the entry's end, makes flows.
     pub(super) fn window(&self, duration: Option<Time>) -> Result<Window, WorkloadError> {
         const ALLOWED: &str = "a time of more than 0, such as \"10ms\"";
-        match duration {
-            None => Err(self.refuse("duration", "(not set)", ALLOWED)),
-            Some(Time::ZERO) => Err(self.refuse("duration", Time::ZERO, ALLOWED)),
-            Some(duration) => Ok(Window { start: self.start, end: self.after("duration", duration)? }),
-        }
+        let end = match (duration, self.end) {
+            (None, None) => return Err(self.refuse("duration", "(not set)", format!("{ALLOWED}, or the entry's end"))),
+            (None, Some(end)) => end,
+            (Some(Time::ZERO), _) => return Err(self.refuse("duration", Time::ZERO, ALLOWED)),
+            (Some(duration), end) => self.after("duration", duration)?.min(end.unwrap_or(Time::MAX)),
+        };
+        Ok(Window { start: self.start, end })
     }
 
     /// `offset` after the entry's start.
@@ -224,6 +233,20 @@ impl Collector {
         self.set.gates.push(gate);
     }
 
+    /// How many flows and gates there are.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        (self.set.flows.len(), self.set.gates.len())
+    }
+
+    /// Leaves out those flows from number `first` on that start at `end` or later. No gate may know any of these flows.
+    pub(super) fn cut(&mut self, first: usize, end: Time) {
+        let mut number = 0;
+        self.set.flows.retain(|flow| {
+            number += 1;
+            number <= first || flow.start < end
+        });
+    }
+
     /// The number of a tag, new or not; `None` when there are too many.
     pub(super) fn tag(&mut self, name: &str) -> Option<u16> {
         if let Some(&tag) = self.tags.get(name) {
@@ -233,6 +256,16 @@ impl Collector {
         self.set.tags.push(name.to_owned());
         self.tags.insert(name.to_owned(), tag);
         Some(tag)
+    }
+
+    /// The name of a tag.
+    pub(super) fn tag_name(&self, tag: u16) -> &str {
+        &self.set.tags[usize::from(tag)]
+    }
+
+    /// Gives a flow added before another tag.
+    pub(super) fn retag(&mut self, flow: u32, tag: u16) {
+        self.set.flows[flow as usize].tag = tag;
     }
 
     /// The number of an explicit path.

@@ -3,14 +3,21 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::all_to_all::AllToAll;
 use super::entry::Pattern;
 use super::error::WorkloadError;
+use super::htsim::Htsim;
 use super::incast::Incast;
 use super::list::ListedFlow;
+use super::moe::MoeAllToAll;
 use super::ns3::Ns3;
 use super::permutation::Permutation;
 use super::poisson::Poisson;
+use super::request_response::RequestResponse;
+use super::ring::RingAllReduce;
+use super::shuffle::Shuffle;
 use super::trace::Trace;
+use super::tree::TreeAllReduce;
 use crate::units::Time;
 
 /// An entry of the workload: exactly one pattern, and what its flows have in common.
@@ -25,6 +32,10 @@ pub struct WorkloadSpec {
     /// When the pattern begins. Default 0.
     #[serde(default)]
     pub start: Time,
+    /// No flow of the pattern starts at or after this time. Default none. Not for patterns whose flows wait for others:
+    /// those end by their number of iterations or requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<Time>,
     /// Traffic class of its data packets, 0 to 7. Default 3, the lossless class of the HPCC evaluation.
     #[serde(default = "default_priority")]
     pub priority: u8,
@@ -42,6 +53,24 @@ pub struct WorkloadSpec {
     /// Every host to one other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permutation: Option<Permutation>,
+    /// Every host of a set to every other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub all_to_all: Option<AllToAll>,
+    /// Every mapper to every reducer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shuffle: Option<Shuffle>,
+    /// Ring all-reduce, reduce-scatter or all-gather.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ring_all_reduce: Option<RingAllReduce>,
+    /// All-reduce over a tree or by recursive exchange.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree_all_reduce: Option<TreeAllReduce>,
+    /// Dispatch and combine of mixture-of-experts layers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moe_all_to_all: Option<MoeAllToAll>,
+    /// Closed-loop requests and responses; partition-aggregate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_response: Option<RequestResponse>,
     /// Flows as listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<Vec<ListedFlow>>,
@@ -51,6 +80,9 @@ pub struct WorkloadSpec {
     /// Flows of an ns-3 flow file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ns3: Option<Ns3>,
+    /// Flows of an htsim connection matrix.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub htsim: Option<Htsim>,
 }
 
 const fn default_priority() -> u8 {
@@ -67,34 +99,58 @@ impl Default for WorkloadSpec {
         Self {
             tag: None,
             start: Time::ZERO,
+            end: None,
             priority: default_priority(),
             qps: one(),
             poisson: None,
             incast: None,
             permutation: None,
+            all_to_all: None,
+            shuffle: None,
+            ring_all_reduce: None,
+            tree_all_reduce: None,
+            moe_all_to_all: None,
+            request_response: None,
             list: None,
             trace: None,
             ns3: None,
+            htsim: None,
         }
     }
 }
+
+/// All patterns with what is set for each.
+macro_rules! patterns {
+    ($($name:ident),* $(,)?) => {
+        impl WorkloadSpec {
+            pub(super) fn patterns(&self) -> Vec<(&'static str, Option<&dyn Pattern>)> {
+                vec![$((stringify!($name), self.$name.as_ref().map(|one| one as &dyn Pattern))),*]
+            }
+        }
+    };
+}
+
+// The one list to extend with a new pattern.
+patterns!(
+    poisson,
+    incast,
+    permutation,
+    all_to_all,
+    shuffle,
+    ring_all_reduce,
+    tree_all_reduce,
+    moe_all_to_all,
+    request_response,
+    list,
+    trace,
+    ns3,
+    htsim,
+);
 
 impl WorkloadSpec {
     /// The name in results: the tag, or the pattern's name.
     pub fn name(&self) -> Option<&str> {
         self.tag.as_deref().or_else(|| self.given().next().map(|(name, _)| name))
-    }
-
-    /// All patterns with what is set for each. The one list to extend with a new pattern.
-    pub(super) fn patterns(&self) -> [(&'static str, Option<&dyn Pattern>); 6] {
-        [
-            ("poisson", self.poisson.as_ref().map(|p| p as &dyn Pattern)),
-            ("incast", self.incast.as_ref().map(|p| p as &dyn Pattern)),
-            ("permutation", self.permutation.as_ref().map(|p| p as &dyn Pattern)),
-            ("list", self.list.as_ref().map(|p| p as &dyn Pattern)),
-            ("trace", self.trace.as_ref().map(|p| p as &dyn Pattern)),
-            ("ns3", self.ns3.as_ref().map(|p| p as &dyn Pattern)),
-        ]
     }
 
     fn given(&self) -> impl Iterator<Item = (&'static str, &dyn Pattern)> {
@@ -138,7 +194,7 @@ mod tests {
         let fabric = star(4, Rate::gbps(100));
         assert_eq!(
             refused(&fabric, &WorkloadSpec::default()),
-            "workload[0] = no pattern: must be exactly one of poisson, incast, permutation, list, trace, ns3"
+            "workload[0] = no pattern: must be exactly one of poisson, incast, permutation, all_to_all, shuffle, ring_all_reduce, tree_all_reduce, moe_all_to_all, request_response, list, trace, ns3, htsim"
         );
         let mut spec = pattern("incast", r#"{"fan_in": 2, "size": 1}"#);
         spec.permutation = pattern("permutation", r#"{"size": 1}"#).permutation;

@@ -4,11 +4,13 @@ mod fabrics;
 mod report;
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 
 use incast_model::fabric::{Fabric, HostId, NodeId, PortId};
 use incast_model::flow::{Flow, FlowSet, Gate};
 use incast_model::units::{Bytes, Time};
+use incast_model::workload::{WorkloadSpec, generate};
 use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::outcome::{Outcome, PortRecord};
 use incast_sim::{ControlSetup, Params, Setup, SetupError, Simulation};
@@ -90,6 +92,13 @@ impl Bench {
         flows.into_iter().fold(self, |bench, (src, dst, size, start)| bench.flow(src, dst, size, start))
     }
 
+    /// The flows of a workload entry instead of those so far.
+    pub(crate) fn workload(mut self, spec: &WorkloadSpec) -> Self {
+        let specs = std::slice::from_ref(spec);
+        self.flows = generate(specs, &self.fabric, Path::new("."), 1, None).expect("a workload for this fabric");
+        self
+    }
+
     /// Gives the last flow an explicit path: names of the switches between its hosts.
     pub(crate) fn via(mut self, switches: &[&str]) -> Self {
         let node = |name: &str| {
@@ -144,7 +153,7 @@ impl Bench {
             fabric: self.fabric.clone(),
             flows: Arc::new(self.sorted()),
             controls: vec![self.control.clone()],
-            control_of_tag: vec![0],
+            control_of_tag: vec![0; self.flows.tags.len()],
             params: self.params.clone(),
         })
     }
