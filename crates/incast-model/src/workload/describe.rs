@@ -44,8 +44,8 @@ const PATTERNS: [(&str, &str, Option<&str>); 6] = [
         Some("Li et al. (HPCC), SIGCOMM 2019, sec. 5.3"),
     ),
     ("permutation", "every host sends to one other and receives from one: one flow each, or at a load", None),
-    ("list", "flows written out in the scenario, with explicit paths if wanted", None),
-    ("trace", "flows of a CSV file", None),
+    ("list", "flows written out in the scenario, with explicit paths, and flows they wait for, if wanted", None),
+    ("trace", "flows of a CSV file, which may wait for each other", None),
     (
         "ns3",
         "flows of an ns-3 flow file",
