@@ -88,8 +88,8 @@ const PATTERNS: &[(&str, &str, Option<&str>)] = &[
         "closed-loop clients with requests outstanding to random servers; with fan_out partition-aggregate",
         Some("Alizadeh et al. (DCTCP), SIGCOMM 2010, sec. 2.1"),
     ),
-    ("list", "flows written out in the scenario, with explicit paths if wanted", None),
-    ("trace", "flows of a CSV file", None),
+    ("list", "flows written out in the scenario, with explicit paths, and flows they wait for, if wanted", None),
+    ("trace", "flows of a CSV file, which may wait for each other", None),
     (
         "ns3",
         "flows of an ns-3 flow file",

@@ -105,7 +105,8 @@ fn peaks(queue: &[f64], swing: f64) -> (f64, f64, f64) {
     (mean(&mut tops.iter().map(|top| top.1)), mean(&mut bottoms[1..].iter().copied()), period)
 }
 
-/// Swing, peak and period of the queue; the link never idles.
+/// Swing, peak and period of the queue; the link never idles. The swing is the loosest: with more flows some are cut later
+/// than others, and the queue falls further than the formula has it (by 18 % for 8 flows).
 fn check_sawtooth(variant: Variant) {
     for n in [2u32, 4, 8] {
         let (swing, peak, period) = sawtooth(f64::from(n), variant);

@@ -15,7 +15,7 @@ fn pint(eta: f64, log_base: f64) -> Control {
     Control::HpccPint(HpccPintParams { eta, log_base, ai: Rate::mbps(50), ..HpccPintParams::default() })
 }
 
-/// Load of the link from `from` to `to` over 2 ms, its mean queue in bytes, and the flows' mean rates.
+/// Load of the link from `from` to `to` from 1 ms to 5 ms, its mean queue in bytes, and what each flow got through.
 fn steady(bench: Bench, n: u32, from: &str, to: &str) -> (f64, f64, Vec<f64>) {
     let (begin, every, until) = (Time::ms(1), Time::us(2), Time::ms(5));
     let bench = bench.with(|params| {

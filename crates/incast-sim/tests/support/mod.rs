@@ -153,7 +153,7 @@ pub(crate) fn whole_ns(time: Time) -> u64 {
 
 /// Completion times in nanoseconds, none of which may have a fraction; 0 for a flow that did not complete.
 pub(crate) fn whole_fcts(outcome: &Outcome) -> Vec<u64> {
-    outcome.flows.iter().map(|flow| flow.finish.map_or(0, |finish| whole_ns(finish - flow.start))).collect()
+    outcome.flows.iter().map(|flow| flow.fct().map_or(0, whole_ns)).collect()
 }
 
 /// The flows whose completion times differ, with both, ours first.
