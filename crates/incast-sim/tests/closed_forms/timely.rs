@@ -8,7 +8,7 @@ use incast_sim::Outcome;
 use incast_sim::congestion::{Control, TimelyParams};
 use incast_sim::measure::QueueSample;
 
-use crate::common::{Bench, Cable, check, fct, port, star, within};
+use crate::common::{Bench, Cable, check, port, star, within};
 
 const CABLE: Cable = Cable::new(100, 1000);
 /// Bits of a data packet: 1000 B of payload, 48 B of headers, 8 B of time stamp.
