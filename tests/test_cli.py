@@ -16,7 +16,19 @@ import pytest
 import incast
 from conftest import RING, ROOT, SMALL, Command, environment, write
 
-COMMANDS = ["run", "show", "list", "results", "import", "import ns3", "trace", "schema"]
+COMMANDS = [
+    "run",
+    "show",
+    "list",
+    "results",
+    "import",
+    "import ns3",
+    "export",
+    "export dot",
+    "export ns3",
+    "trace",
+    "schema",
+]
 
 
 def test_version(command: Command) -> None:

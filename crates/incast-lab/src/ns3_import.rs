@@ -15,6 +15,7 @@ use incast_model::units::{Bytes, Rate, Time};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::ns3_control::{self, ImportedControl};
 use crate::scenario::Loaded;
+use crate::text_file;
 
 /// A scenario made from files of another simulator.
 #[derive(Debug, Clone)]
@@ -30,11 +31,7 @@ pub struct Ns3Import {
 impl Ns3Import {
     /// Writes the scenario's file; one that exists is replaced only if `overwrite`.
     pub fn write(&self, overwrite: bool) -> io::Result<()> {
-        if !overwrite {
-            let mut file = std::fs::File::create_new(&self.file)?;
-            return io::Write::write_all(&mut file, self.text.as_bytes());
-        }
-        std::fs::write(&self.file, &self.text)
+        text_file::write(&self.file, &self.text, overwrite)
     }
 }
 

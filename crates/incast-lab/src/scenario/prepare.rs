@@ -43,7 +43,7 @@ impl Scenario {
     /// Builds the fabric, makes the flows and sets up every scheme. Relative files start at `base_dir`.
     pub fn setups(&self, base_dir: &Path) -> Result<Prepared, Diagnostics> {
         self.check()?;
-        let fabric = Arc::new(self.fabric.build(base_dir).map_err(fabric_error)?);
+        let fabric = Arc::new(self.build_fabric(base_dir)?);
         let flows = Arc::new(self.flows(&fabric, base_dir)?);
         let mut schemes = Vec::new();
         for (name, scheme) in &self.scheme {
@@ -54,6 +54,11 @@ impl Scenario {
             schemes.push(PreparedScheme { name: name.clone(), setup });
         }
         Ok(Prepared { scenario: self.clone(), base_dir: base_dir.to_owned(), fabric, flows, schemes })
+    }
+
+    /// The fabric alone.
+    pub fn build_fabric(&self, base_dir: &Path) -> Result<Fabric, Diagnostics> {
+        Ok(self.fabric.build(base_dir).map_err(fabric_error)?)
     }
 
     /// All flows of the workload on a fabric.
