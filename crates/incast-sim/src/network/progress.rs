@@ -26,6 +26,7 @@ pub(crate) struct Limits {
 impl Network {
     /// Handles events until something ends the run.
     pub(crate) fn run(&mut self, limits: Limits, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Halt {
+        self.schedule_faults(limits.stall);
         self.schedule_start();
         self.schedule_sample(self.recorder.params.sample_from.0);
         let mut last_arrival = 0;
@@ -66,6 +67,12 @@ impl Network {
                     self.start_flow();
                 }
                 Target::Sample => self.take_sample(),
+                Target::Fault(_) => {
+                    let still = self.now - last_arrival > limits.stall;
+                    if self.fault(limits.stall) && (self.is_given_up() || still && self.is_stuck()) {
+                        return Halt::Idle;
+                    }
+                }
             }
             if self.counts.events.is_multiple_of(STRIDE) {
                 if self.counts.events >= limits.events {
@@ -93,9 +100,12 @@ impl Network {
     }
 
     /// Whether what has not moved for the stall time will not move again: a deadlock, or nothing to come but timers of
-    /// controls that never send (every flow has started, no packet is on a slow or long wire, no flow is merely paced, and
-    /// timeouts, if any, have passed several times).
+    /// controls that never send (every flow has started, no packet is on a slow or long wire, no flow is merely paced, no
+    /// link will fail or be repaired, and timeouts, if any, have passed several times).
     fn is_stuck(&self) -> bool {
+        if self.faults.as_ref().is_some_and(|faults| faults.pending()) {
+            return false;
+        }
         let on_a_wire = self.ports.iter().any(|port| port.flight_head != NONE);
         let paced = self.senders.iter().any(|qp| qp.is_live() && qp.may_send() && qp.next_avail > self.now);
         let waits = on_a_wire || paced || self.next_flow < self.flows.flows.len();

@@ -11,7 +11,7 @@ use incast_model::flow::{Flow, FlowSet};
 use incast_model::units::{Bytes, Time};
 use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::outcome::{Outcome, PortRecord};
-use incast_sim::{ControlSetup, Params, Setup, Simulation};
+use incast_sim::{ControlSetup, Params, Setup, SetupError, Simulation};
 
 pub(crate) use fabrics::{Cable, chain, dumbbell, leaf_spine, parking_lot, ring, star, two_switches};
 pub(crate) use report::{check, confidence, exact, jain, within};
@@ -116,16 +116,24 @@ impl Bench {
         flows
     }
 
+    /// What the simulator says of a setup that it refuses.
+    pub(crate) fn setup_error(&self) -> Option<SetupError> {
+        Simulation::new(self.setup()).err()
+    }
+
     /// Runs to the end.
     pub(crate) fn run(&self) -> Outcome {
-        let setup = Setup {
+        Simulation::new(self.setup()).expect("a setup that can be run").run(&mut |_| ControlFlow::Continue(()))
+    }
+
+    fn setup(&self) -> Setup {
+        Setup {
             fabric: self.fabric.clone(),
             flows: Arc::new(self.sorted()),
             controls: vec![self.control.clone()],
             control_of_tag: vec![0],
             params: self.params.clone(),
-        };
-        Simulation::new(setup).expect("a setup that can be run").run(&mut |_| ControlFlow::Continue(()))
+        }
     }
 }
 
