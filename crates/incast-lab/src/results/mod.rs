@@ -12,10 +12,10 @@ mod tables;
 mod tests;
 mod write;
 
-pub use columns::{Column, DROPS, FLOWS, HISTOGRAMS, Kind, PAUSES, PORTS, QUEUES, RATES, TABLES, TableSpec};
+pub use columns::{Column, DROPS, FLOWS, HISTOGRAMS, Kind, LINKS, PAUSES, PORTS, QUEUES, RATES, TABLES, TableSpec};
 pub use error::ResultsError;
 pub use manifest::{
-    FORMAT, FabricCounts, Machine, Manifest, QueueManifest, SchemeManifest, StopManifest, TableManifest,
+    CutOffManifest, FORMAT, FabricCounts, Machine, Manifest, QueueManifest, SchemeManifest, StopManifest, TableManifest,
 };
 pub use read::{Results, TableReader, read_table};
 pub use simulate::{RunProgress, SchemeProgress, SchemeRun, SchemeState, simulate};
