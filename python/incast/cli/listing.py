@@ -42,7 +42,7 @@ def list_(
     *,
     format: Annotated[Literal["text", "json"], Parameter(show_default=False)] = "text",  # noqa: A002
 ) -> int:
-    """List what a scenario can name: fabrics, workloads, flow sizes, congestion controls, load balancing, profiles, sections.
+    """List what a scenario can name: fabrics, workloads, flow sizes, controls, load balancing, profiles, sections.
 
     Parameters
     ----------
