@@ -199,6 +199,7 @@ fn setup_error(scenario: &Scenario, scheme: &str, error: &SetupError) -> Results
         let (section, field) = (key(&mut steps), key(&mut steps));
         match section.as_str() {
             "control" | "window" => true,
+            "network" => scheme.network.given().contains_key(&field),
             "switch" => scheme.switch.given().contains_key(&field),
             "ecn" => scheme.ecn.given().contains_key(&field),
             "packets" => scheme.packets.given().contains_key(&field),

@@ -8,6 +8,7 @@ use incast_model::flow::FlowSet;
 use incast_model::ns3::Ns3Error;
 use incast_model::workload::{WorkloadError, generate};
 use incast_sim::congestion::WindowMode;
+use incast_sim::network::BadNetwork;
 use incast_sim::switch::EcnParams;
 use incast_sim::{ControlSetup, Params, Setup};
 
@@ -51,6 +52,7 @@ impl Scenario {
             let path = path::join("scheme", name);
             let (controls, control_of_tag) = controls(scheme, &path, &flows)?;
             let params = self.params(scheme, &path)?;
+            params.network.check(&fabric, self.seed).map_err(|bad| network_error(bad, scheme, &path))?;
             let setup = Setup { fabric: fabric.clone(), flows: flows.clone(), controls, control_of_tag, params };
             schemes.push(PreparedScheme { name: name.clone(), setup });
         }
@@ -78,8 +80,7 @@ impl Scenario {
     pub(crate) fn params(&self, scheme: &Scheme, path: &str) -> Result<Params, Diagnostic> {
         Ok(Params {
             arithmetic: self.simulation.arithmetic,
-            hash: self.network.hash,
-            next_hop_order: self.network.next_hop_order,
+            network: scheme.network.over(&self.network, &path::join(path, "network"))?,
             seed: self.seed,
             switch: scheme.switch.over(&self.switch, &path::join(path, "switch"))?,
             ecn: self.ecn(scheme, path)?,
@@ -128,6 +129,13 @@ fn controls(scheme: &Scheme, path: &str, flows: &FlowSet) -> Result<(Vec<Control
     });
     let of_tag = of_tag.collect();
     Ok((setups, of_tag))
+}
+
+/// What does not fit the fabric, said of where it is set: in the scheme, or for all.
+fn network_error(bad: BadNetwork, scheme: &Scheme, path: &str) -> Diagnostic {
+    let parameter = bad.field.split(['.', '[']).nth(1).unwrap_or_default();
+    let at = if scheme.network.given().contains_key(parameter) { format!("{path}.{}", bad.field) } else { bad.field };
+    Diagnostic { allowed: bad.allowed, nearest: bad.nearest, ..Diagnostic::new(at, bad.message) }
 }
 
 fn fabric_error(error: GeneratorError) -> Diagnostic {
