@@ -79,6 +79,24 @@ pub struct Warning {
     pub path: String,
     /// What to check.
     pub message: String,
+    /// Where the parameter was written, such as `mine.toml:7`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+}
+
+impl Warning {
+    pub(crate) fn new(path: impl Into<String>, message: String) -> Self {
+        Self { path: path.into(), message, place: None }
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Some(place) => write!(f, "{} ({place}): {}", self.path, self.message),
+            None => write!(f, "{}: {}", self.path, self.message),
+        }
+    }
 }
 
 /// Packet-hops a second that a core of a server does, where nothing better is known.
@@ -90,14 +108,17 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
     let (fabric, flows) = (&prepared.fabric, &prepared.flows);
     let routes = Routes::shortest(fabric, scenario.network.next_hop_order);
     let links = |flow: &Flow| links(fabric, flows, &routes, flow);
-    let longest = flows.flows.iter().map(links).max().unwrap_or(0);
     let mut found: Vec<Warning> = workload_warnings(&scenario.workload, fabric, flows, scenario.simulation.horizon)
         .into_iter()
-        .map(|warning| Warning { path: warning.field, message: warning.message })
+        .map(|warning| Warning::new(warning.field, warning.message))
         .collect();
     for scheme in &prepared.schemes {
-        found.extend(warnings::of_scheme(prepared, scheme, longest));
+        found.extend(warnings::of_scheme(prepared, scheme, &links));
     }
+    for warning in &mut found {
+        warning.place = prepared.given.place(&warning.path);
+    }
+    found.extend(prepared.given.without_effect(prepared));
     found.dedup();
     Show {
         scenario: scenario.to_toml(),
@@ -225,7 +246,7 @@ impl fmt::Display for Show {
             estimate.results_bytes as f64 / 1e6
         )?;
         for warning in &self.warnings {
-            write!(f, "\nwarning    {}: {}", warning.path, warning.message)?;
+            write!(f, "\nwarning    {warning}")?;
         }
         Ok(())
     }
@@ -286,13 +307,17 @@ control = "dcqcn"
                 .collect::<Vec<_>>()
                 .join("\n")
         };
-        assert!(warned("[switch]\nbuffer = \"100kB\"").contains("switch.buffer: headroom and reserves of leaf0 take "));
+        let small = format!("{SMALL}\n[switch]\nbuffer = \"100kB\"\n");
+        let refused = Loaded::from_text("s", &small, Path::new("."), &[]).unwrap().prepare().unwrap_err();
+        assert!(refused.to_string().contains("100kB cannot hold the headroom (170004 B)"), "{refused}");
         let text = warned("[ecn]\nkmin = \"5MB\"\nkmax = \"6MB\"");
         assert!(
             text.contains("ecn.kmin: a port of leaf0 marks from 5MB on, but a single sender is paused at "),
             "{text}"
         );
         assert!(text.ends_with("PFC acts before ECN (scheme B)") && !text.contains("scheme A"), "{text}");
+        let timely = "[ecn]\nkmin = \"5MB\"\nkmax = \"6MB\"\n[scheme.C]\ncontrol = \"timely\"";
+        assert!(!warned(timely).contains("scheme C"), "TIMELY listens to no marks");
         let text = warned("[packets]\nint_records = 2");
         assert!(text.contains("room for 2 INT records, the longest path has 3 switches (scheme A)"), "{text}");
         assert!(warned("[rdma]\nacks_ignore_pause = true").contains("can overflow the headroom"));

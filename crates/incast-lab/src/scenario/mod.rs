@@ -4,6 +4,10 @@
 //! reference pages all come from them.
 
 mod check;
+mod effects;
+mod given;
+#[cfg(test)]
+mod given_tests;
 mod patch;
 mod prepare;
 mod profiles;
@@ -25,7 +29,9 @@ use indexmap::IndexMap;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use given::Given;
 pub use patch::Patch;
+pub(crate) use prepare::setup_error;
 pub use prepare::{Prepared, PreparedScheme};
 pub use profiles::SCENARIO_PROFILES;
 pub use read::Loaded;

@@ -5,7 +5,7 @@ use incast_model::units::{Bytes, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, WindowMode};
+use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, WindowMode};
 
 /// Who reacts how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -75,6 +75,7 @@ impl ControlParams for DcqcnParams {
         ("hpcc-paper", "vendor rules at 50 us, 50 us, 55 us (authors' ns-3, run.py `dcqcn_paper`)"),
         ("paper", "the reaction point of SIGCOMM 2015 with its parameters for 40 Gb/s"),
     ];
+    const IGNORES: &'static [Input] = &[Input::BaseRtt, Input::Bdp];
     const WINDOW: WindowMode = WindowMode::Off;
     type State = Dcqcn;
 

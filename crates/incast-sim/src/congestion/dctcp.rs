@@ -5,7 +5,7 @@ use incast_model::units::Rate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, WindowMode};
+use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, WindowMode};
 
 /// Parameters of DCTCP. NS3 is the HPCC authors' simulator (`run.py` at commit 9f4be2a); rates are for 100 Gb/s. Its
 /// switches mark by a step: set `ecn` to kmin = kmax = 300kB at 100 Gb/s (30 kB per 10 Gb/s there) and pmax = 1.
@@ -31,6 +31,7 @@ impl ControlParams for DctcpParams {
         "DCTCP (SIGCOMM 2010) on RDMA hosts: rate cuts by the marked share of each round trip";
     const PROFILES: &'static [(&'static str, &'static str)] =
         &[("reference", "the HPCC evaluation at 100 Gb/s: g 1/16, AI 615 Mb/s (authors' ns-3, run.py)")];
+    const IGNORES: &'static [Input] = &[Input::BaseRtt, Input::Bdp];
     const WINDOW: WindowMode = WindowMode::Rate;
     type State = Dctcp;
 

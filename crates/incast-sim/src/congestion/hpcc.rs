@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Ack, BadParameter, ControlParams, Controller, FlowContext, IntFormat, IntRecord, MAX_INT_RECORDS, Telemetry,
+    Ack, BadParameter, ControlParams, Controller, FlowContext, Input, IntFormat, IntRecord, MAX_INT_RECORDS, Telemetry,
     WindowMode,
 };
 
@@ -51,6 +51,7 @@ impl ControlParams for HpccParams {
     ];
     const TELEMETRY: Telemetry = Telemetry::Int;
     const MOVES_NEXT_SEND: bool = true;
+    const IGNORES: &'static [Input] = &[Input::Marks];
     const WINDOW: WindowMode = WindowMode::Rate;
     type State = Hpcc;
 

@@ -47,6 +47,13 @@ impl Default for SwitchParams {
     }
 }
 
+impl SwitchParams {
+    /// The priorities that PFC pauses, as bits; none where it is off.
+    pub fn paused_priorities(&self) -> u8 {
+        if self.pfc { self.lossless.iter().fold(0, |mask, prio| mask | 1 << prio) } else { 0 }
+    }
+}
+
 /// How the XOFF threshold of an ingress queue is found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
