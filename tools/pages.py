@@ -57,11 +57,11 @@ hosts_per_leaf = 4
 
 [[workload]]
 tag = "background"
-list = [{ src = 0, dst = 5, size = "10kB" }]
+list = [{ src = 0, dst = 3, size = "10kB" }]
 
 [[workload]]
 tag = "incast"
-list = [{ src = 1, dst = 5, size = "10kB" }]
+list = [{ src = 1, dst = 3, size = "10kB" }]
 
 [scheme.HPCC]
 control = "hpcc"
@@ -207,8 +207,9 @@ def laid_over(base: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in part.items():
         below = merged.get(key)
-        merge = isinstance(value, dict) and isinstance(below, dict) and key != "fabric"
-        merged[key] = laid_over(below, value) if merge else value
+        if isinstance(value, dict) and isinstance(below, dict) and key != "fabric":
+            value = laid_over(below, value)
+        merged[key] = value
     return merged
 
 

@@ -203,9 +203,10 @@ impl fmt::Display for Show {
     /// For people: without the scenario's text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fabric = &self.fabric;
-        write!(f, "fabric     {} hosts, {} switches", fabric.hosts, fabric.switches())?;
+        let switches = counted(fabric.switches() as u64, "switch", "switches");
+        write!(f, "fabric     {} hosts, {switches}", fabric.hosts)?;
         for kind in &fabric.links {
-            write!(f, ", {} links of {} and {}", kind.links, kind.rate, kind.delay)?;
+            write!(f, ", {} of {} and {}", counted(kind.links as u64, "link", "links"), kind.rate, kind.delay)?;
         }
         write!(
             f,
@@ -221,7 +222,13 @@ impl fmt::Display for Show {
             }
         }
         for tag in &self.tags {
-            write!(f, "\nflows      {}: {} flows, {:.3} MB", tag.tag, tag.flows, tag.bytes.0 as f64 / 1e6)?;
+            write!(
+                f,
+                "\nflows      {}: {}, {:.3} MB",
+                tag.tag,
+                counted(tag.flows as u64, "flow", "flows"),
+                tag.bytes.0 as f64 / 1e6
+            )?;
             match tag.load {
                 Some(load) => {
                     let (from, to) = (tag.first.seconds() * 1e3, tag.last.seconds() * 1e3);
@@ -236,11 +243,11 @@ impl fmt::Display for Show {
         let estimate = &self.estimate;
         write!(
             f,
-            "\nestimate   {:.3} M packets, {:.3} M packet-hops for each of {} scheme(s): about {:.1} CPU seconds at {:.1} M a second, \
+            "\nestimate   {:.3} M packets, {:.3} M packet-hops under each of {}: about {:.1} CPU seconds at {:.1} M a second, \
              {:.1} MB of results",
             estimate.packets as f64 / 1e6,
             estimate.packet_hops as f64 / 1e6,
-            estimate.schemes,
+            counted(estimate.schemes as u64, "scheme", "schemes"),
             estimate.cpu_seconds,
             estimate.packet_hops_per_s / 1e6,
             estimate.results_bytes as f64 / 1e6
@@ -250,6 +257,11 @@ impl fmt::Display for Show {
         }
         Ok(())
     }
+}
+
+/// A number of things, in words.
+fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 #[cfg(test)]
