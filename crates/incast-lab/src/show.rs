@@ -331,7 +331,12 @@ control = "dcqcn"
         let timely = "[ecn]\nkmin = \"5MB\"\nkmax = \"6MB\"\n[scheme.C]\ncontrol = \"timely\"";
         assert!(!warned(timely).contains("scheme C"), "TIMELY listens to no marks");
         let text = warned("[packets]\nint_records = 2");
-        assert!(text.contains("room for 2 INT records, the longest path has 3 switches (scheme A)"), "{text}");
+        assert!(
+            text.contains(
+                "room for 2 INT records, the longest path has 3 switches: the last overwrite the first (scheme A)"
+            ),
+            "{text}"
+        );
         assert!(warned("[rdma]\nacks_ignore_pause = true").contains("can overflow the headroom"));
         let load = "[[workload]]\npoisson = { load = 1.5, sizes = \"500B\", duration = \"1us\" }";
         assert!(warned(load).contains("workload[2].poisson.load: offers 1.5"), "{}", warned(load));

@@ -22,7 +22,7 @@ pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: imp
     let records = u64::from(params.packets.int_records);
     if switches > records {
         let message = format!(
-            "packets have room for {records} INT records, the longest path has {switches} switches: the last are not seen"
+            "packets have room for {records} INT records, the longest path has {switches} switches: the last overwrite the first"
         );
         warn("packets.int_records", message);
     }

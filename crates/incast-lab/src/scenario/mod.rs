@@ -88,9 +88,10 @@ const fn one() -> u64 {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NetworkParams {
-    /// Hash of a flow's addresses and ports that picks one of several equal next hops. Default mix64.
+    /// Hash of a flow's addresses and ports that picks one of several equal next hops. Default mix64
+    /// (our choice).
     pub hash: EcmpHash,
-    /// In which order those next hops are numbered. Default by port.
+    /// In which order those next hops are numbered. Default port, by port number (our choice).
     pub next_hop_order: NextHopOrder,
 }
 
@@ -98,7 +99,7 @@ pub struct NetworkParams {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SimulationParams {
-    /// How time is counted and ties are broken. Default exact.
+    /// How time is counted and ties are broken. Default exact (our choice).
     pub arithmetic: Arithmetic,
     /// Simulated time at which a run stops, whatever is left. Default none: it runs until every flow is complete.
     pub horizon: Option<Time>,

@@ -22,7 +22,7 @@ pub enum DcqcnVariant {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DcqcnParams {
-    /// Who reacts how. Default vendor.
+    /// Who reacts how. Default vendor (the HPCC evaluation).
     pub variant: DcqcnVariant,
     /// Gain g of alpha's filter. Default 1/256 (SIGCOMM 2015, section 5; NS3).
     pub g: f64,

@@ -23,7 +23,8 @@ pub struct HpccParams {
     pub ai: Rate,
     /// Least rate. Default 1Gbps (NS3 `run.py`).
     pub min_rate: Rate,
-    /// React to every ACK, from the reference of the current round trip; without, once per round trip. Default true.
+    /// React to every ACK, from the reference of the current round trip; without, once per round trip. Default true
+    /// (NS3 `FAST_REACT` 1).
     pub fast_react: bool,
     /// On the ACKs between references, pass over hops with an empty queue. Default false (NS3 `SAMPLE_FEEDBACK`).
     pub sample_feedback: bool,

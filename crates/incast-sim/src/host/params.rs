@@ -134,9 +134,10 @@ pub struct RdmaParams {
     /// An ACK for every so many packets, and for the last of a message. Default 1 (NS3 `L2_ACK_INTERVAL`). Windows are
     /// never smaller than this many packets: there is no ACK timer that would answer fewer.
     pub ack_every: u32,
-    /// Priority of ACKs and NACKs; absent: that of the data they answer (NS3).
+    /// Priority of ACKs and NACKs, 1 to 7. Default none: that of the data they answer (NS3).
     pub ack_priority: Option<u8>,
-    /// A paused host goes on sending ACKs of the paused priority (NS3 `ACK_HIGH_PRIO` 1); this can overflow headroom.
+    /// A paused host goes on sending ACKs of the paused priority; this can overflow headroom. Default false (NS3 of
+    /// schemes with a window; of the others `ACK_HIGH_PRIO` is 1).
     pub acks_ignore_pause: bool,
     /// A receiver answers out-of-order data with a NACK at most once per this time for the same expected byte. Default
     /// 500us (NS3).
@@ -144,16 +145,16 @@ pub struct RdmaParams {
     /// Without an ACK for this long a sender goes back to the first unacknowledged byte; absent: never (NS3). Default 4ms
     /// (our choice: longer than any queue of a 32 MiB buffer at 100 Gb/s).
     pub rto: Option<Time>,
-    /// How marks come back.
+    /// How marks come back. Default echo (NS3).
     pub cnp: CnpMode,
     /// Least time between CNPs of one flow. Default 50us (DCQCN, SIGCOMM 2015, section 5).
     pub cnp_interval: Time,
     /// Priority of CNPs, a lossy class of their own. Default 7 (our choice).
     pub cnp_priority: u8,
-    /// Base round-trip time that controls convert windows and rates by; absent: the largest of the fabric, both ways'
+    /// Base round-trip time that controls convert windows and rates by. Default none: the largest of the fabric, both ways'
     /// propagation and a payload serialised per link one way (NS3 `GLOBAL_T` 1).
     pub base_rtt: Option<Time>,
-    /// Window at line rate; absent: the largest bandwidth-delay product of the fabric (NS3 `GLOBAL_T` 1).
+    /// Window at line rate. Default none: the largest bandwidth-delay product of the fabric (NS3 `GLOBAL_T` 1).
     pub window: Option<Bytes>,
 }
 

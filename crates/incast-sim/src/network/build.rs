@@ -16,7 +16,7 @@ use crate::setup::{Arithmetic, Params, Setup};
 use crate::simulation::SetupError;
 use crate::switch::{
     Alpha, Buffer, BufferPlan, EcnPort, Ingress, MarkAt, PfcMode, Pint, Scheduler, Switch, alpha, fixed_alpha,
-    headroom, host_rate, largest_packet,
+    headroom, host_rate,
 };
 
 fn check(holds: bool, field: &str, message: impl FnOnce() -> String) -> Result<(), SetupError> {
@@ -258,7 +258,9 @@ fn check_limits(
 ) -> Result<(), SetupError> {
     let packets = &params.packets;
     check(packets.payload.0 > 0, "packets.payload", || "0B carries nothing; it must be at least 1B".into())?;
-    let largest = largest_packet(params).max(packets.ack.0 + packets.telemetry_bytes(Telemetry::Int));
+    let telemetry = [Telemetry::Timestamp, Telemetry::Pint, Telemetry::Int].map(|one| packets.telemetry_bytes(one));
+    let largest =
+        (packets.data_header.0 + packets.payload.0).max(packets.ack.0) + telemetry.into_iter().max().unwrap_or(0);
     check(largest <= 65_535, "packets.payload", || {
         format!("{} makes packets of {largest} B; at most 65535 B are possible", packets.payload)
     })?;

@@ -17,7 +17,7 @@ pub(crate) use ecn::EcnPort;
 pub use params::{Alpha, EcnParams, EcnThreshold, Headroom, MarkAt, PfcMode, SchedulerParams, SwitchParams};
 pub(crate) use pint::Pint;
 pub use plan::BufferPlan;
-pub(crate) use plan::{alpha, headroom, host_rate, largest_packet};
+pub(crate) use plan::{alpha, headroom, host_rate};
 pub(crate) use scheduler::Scheduler;
 
 /// What a switch has besides its ports.

@@ -113,6 +113,6 @@ pub(crate) fn host_rate(fabric: &Fabric) -> Rate {
 }
 
 /// Wire bytes of the largest data packet.
-pub(crate) fn largest_packet(params: &Params) -> u64 {
+fn largest_packet(params: &Params) -> u64 {
     params.packets.data_header.0 + params.packets.payload.0 + params.packets.telemetry_bytes(Telemetry::Int)
 }

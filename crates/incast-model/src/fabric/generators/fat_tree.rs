@@ -18,13 +18,13 @@ use crate::units::{Rate, Time};
 pub struct FatTree {
     /// Ports of each switch: even, 2 to 128 (16 hosts for 4, 1,024 for 16, 8,192 for 32).
     pub k: u32,
-    /// Rate of the hosts' links; default 100Gbps.
+    /// Rate of the hosts' links; default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub host_rate: Rate,
-    /// Rate of the links between switches; default 100Gbps. No oversubscription where it equals `host_rate`.
+    /// Rate of the links between switches; default 100Gbps (our choice). No oversubscription where it equals `host_rate`.
     #[serde(default = "rate_100g")]
     pub fabric_rate: Rate,
-    /// One-way propagation delay of every link, up to 1s; default 1us.
+    /// One-way propagation delay of every link, up to 1s; default 1us (our choice).
     #[serde(default = "delay_1us")]
     pub delay: Time,
 }
