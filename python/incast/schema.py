@@ -31,10 +31,10 @@ class Star(Tree):
     """Number of hosts, 2 or more."""
 
     rate: Rate | None = None
-    """Rate of every link; default 100Gbps."""
+    """Rate of every link; default 100Gbps (our choice)."""
 
     delay: Time | None = None
-    """One-way propagation delay of every link, up to 1s; default 1us."""
+    """One-way propagation delay of every link, up to 1s; default 1us (our choice)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -51,13 +51,13 @@ class Dumbbell(Tree):
     """Hosts on the right switch, 1 or more."""
 
     host_rate: Rate | None = None
-    """Rate of the hosts' links; default 100Gbps."""
+    """Rate of the hosts' links; default 100Gbps (our choice)."""
 
     bottleneck_rate: Rate | None = None
-    """Rate of the link between the switches; default 100Gbps."""
+    """Rate of the link between the switches; default 100Gbps (our choice)."""
 
     delay: Time | None = None
-    """One-way propagation delay of every link, up to 1s; default 1us."""
+    """One-way propagation delay of every link, up to 1s; default 1us (our choice)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -77,16 +77,16 @@ class LeafSpine(Tree):
     """Hosts on each leaf, 1 or more; at least 2 in all."""
 
     host_rate: Rate | None = None
-    """Rate of the hosts' links; default 100Gbps."""
+    """Rate of the hosts' links; default 100Gbps (our choice)."""
 
     uplink_rate: Rate | None = None
-    """Rate of each link between a leaf and a spine; default 100Gbps."""
+    """Rate of each link between a leaf and a spine; default 100Gbps (our choice)."""
 
     uplinks_per_pair: int | None = None
-    """Parallel links between each leaf and each spine, 1 or more; default 1."""
+    """Parallel links between each leaf and each spine, 1 or more; default 1 (our choice)."""
 
     delay: Time | None = None
-    """One-way propagation delay of every link, up to 1s; default 1us."""
+    """One-way propagation delay of every link, up to 1s; default 1us (our choice)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -103,13 +103,15 @@ class FatTree(Tree):
     """Ports of each switch: even, 2 to 128 (16 hosts for 4, 1,024 for 16, 8,192 for 32)."""
 
     host_rate: Rate | None = None
-    """Rate of the hosts' links; default 100Gbps."""
+    """Rate of the hosts' links; default 100Gbps (our choice)."""
 
     fabric_rate: Rate | None = None
-    """Rate of the links between switches; default 100Gbps. No oversubscription where it equals `host_rate`."""
+    """Rate of the links between switches; default 100Gbps (our choice). No oversubscription where it equals
+    `host_rate`.
+    """
 
     delay: Time | None = None
-    """One-way propagation delay of every link, up to 1s; default 1us."""
+    """One-way propagation delay of every link, up to 1s; default 1us (our choice)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -123,13 +125,13 @@ class HpccFatTree(Tree):
 
     _tag: ClassVar[str | None] = "hpcc_fat_tree"
     host_rate: Rate | None = None
-    """Rate of the hosts' links; default 100Gbps."""
+    """Rate of the hosts' links; default 100Gbps (SIGCOMM 2019, section 5.1)."""
 
     fabric_rate: Rate | None = None
-    """Rate of the links between switches; default 400Gbps."""
+    """Rate of the links between switches; default 400Gbps (SIGCOMM 2019, section 5.1)."""
 
     delay: Time | None = None
-    """One-way propagation delay of every link, up to 1s; default 1us."""
+    """One-way propagation delay of every link, up to 1s; default 1us (SIGCOMM 2019, section 5.1)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -158,10 +160,10 @@ class CustomLink(Tree):
     """Name of the node at the other end."""
 
     rate: Rate | None = None
-    """Rate of each direction; default 100Gbps."""
+    """Rate of each direction; default 100Gbps (our choice)."""
 
     delay: Time | None = None
-    """One-way propagation delay, up to 1s; default 1us."""
+    """One-way propagation delay, up to 1s; default 1us (our choice)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -440,7 +442,7 @@ class DcqcnParams(Tree):
 
     _tag: ClassVar[str | None] = "dcqcn"
     variant: DcqcnVariant | None = None
-    """Who reacts how. Default vendor."""
+    """Who reacts how. Default vendor (the HPCC evaluation)."""
 
     g: float | None = None
     """Gain g of alpha's filter. Default 1/256 (SIGCOMM 2015, section 5; NS3)."""
@@ -522,7 +524,9 @@ class HpccParams(Tree):
     """Least rate. Default 1Gbps (NS3 `run.py`)."""
 
     fast_react: bool | None = None
-    """React to every ACK, from the reference of the current round trip; without, once per round trip. Default true."""
+    """React to every ACK, from the reference of the current round trip; without, once per round trip. Default true
+    (NS3 `FAST_REACT` 1).
+    """
 
     sample_feedback: bool | None = None
     """On the ACKs between references, pass over hops with an empty queue. Default false (NS3 `SAMPLE_FEEDBACK`)."""
@@ -647,7 +651,7 @@ class PfcModeDynamic(Tree):
 
     _tag: ClassVar[str | None] = "dynamic"
     alpha: Alpha
-    """The share."""
+    """The share, above 0 and at most 16; switches have 1/128 to 8."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -656,7 +660,7 @@ class PfcModeStatic(Tree):
 
     _tag: ClassVar[str | None] = "static"
     xoff: Bytes
-    """XOFF at this many bytes."""
+    """XOFF at this many bytes, less than the buffer."""
 
 
 PfcMode: TypeAlias = PfcModeDynamic | PfcModeStatic
@@ -713,25 +717,31 @@ class SwitchParams(Tree):
     """Buffer guaranteed to each ingress port and priority. Default 4096B (NS3 `switch-mmu.cc`)."""
 
     lossless: list[int] | None = None
-    """Priorities that PFC makes lossless. Default [3]."""
+    """Priorities that PFC makes lossless, 1 to 7. Default [3] (the priority of all data in the HPCC evaluation)."""
 
     pfc: bool | None = None
-    """Whether lossless priorities are paused at all; without, they are dropped like any other."""
+    """Whether lossless priorities are paused at all; without, they are dropped like any other. Default true (the HPCC
+    evaluation).
+    """
 
     pfc_mode: PfcMode | None = None
-    """How the XOFF threshold of an ingress queue is found."""
+    """How the XOFF threshold of an ingress queue is found. Default dynamic, with a share by rate (NS3 `third.cc`)."""
 
     resume_offset: Bytes | None = None
     """XON is sent when an ingress queue is this far below its threshold. Default 3072B (NS3 `resume_offset`)."""
 
     headroom: Headroom | None = None
-    """Buffer set aside per ingress port for what arrives after XOFF."""
+    """Buffer set aside per ingress port for what arrives after XOFF. Default computed (our choice; NS3 has three-
+    delays).
+    """
 
     lossy_alpha: float | None = None
-    """A lossy egress queue may hold this multiple of the free buffer (Choudhury and Hahne, ToN 1998). Default 1."""
+    """A lossy egress queue may hold this multiple of the free buffer (Choudhury and Hahne, ToN 1998). Default 1 (our
+    choice: half of the buffer for a single queue).
+    """
 
     scheduler: SchedulerParams | None = None
-    """Order in which queues of a port are served."""
+    """Order in which queues of a port are served. Default round-robin (NS3 `broadcom-egress-queue.cc`)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -767,7 +777,7 @@ class EcnParams(Tree):
     """
 
     enabled: bool | None = None
-    """Whether switches mark."""
+    """Whether switches mark. Default true (NS3)."""
 
     kmin: Bytes | None = None
     """No mark up to this queue, at a port of `per_rate`. Default 400 kB at 100 Gb/s (NS3 `run.py`: 100 kB per 25
@@ -781,13 +791,15 @@ class EcnParams(Tree):
     """Marking probability at kmax. Default 0.2 (NS3 `run.py`)."""
 
     per_rate: Rate | None = None
-    """Thresholds above are for ports of this rate and scale with the port's rate. Default 100Gbps."""
+    """Thresholds above are for ports of this rate and scale with the port's rate. Default 100Gbps (the HPCC
+    evaluation's hosts).
+    """
 
     by_rate: list[EcnThreshold] | None = None
-    """Exact thresholds for ports of given rates; these do not scale."""
+    """Exact thresholds for ports of given rates; these do not scale. Default none."""
 
     mark_at: MarkAt | None = None
-    """Where the mark is decided. Default on leaving."""
+    """Where the mark is decided. Default dequeue, on leaving (NS3)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -858,10 +870,12 @@ class RdmaParams(Tree):
     """
 
     ack_priority: int | None = None
-    """Priority of ACKs and NACKs; absent: that of the data they answer (NS3)."""
+    """Priority of ACKs and NACKs, 1 to 7. Default none: that of the data they answer (NS3)."""
 
     acks_ignore_pause: bool | None = None
-    """A paused host goes on sending ACKs of the paused priority (NS3 `ACK_HIGH_PRIO` 1); this can overflow headroom."""
+    """A paused host goes on sending ACKs of the paused priority; this can overflow headroom. Default false (NS3 of
+    schemes with a window; of the others `ACK_HIGH_PRIO` is 1).
+    """
 
     nack_interval: Time | None = None
     """A receiver answers out-of-order data with a NACK at most once per this time for the same expected byte. Default
@@ -874,7 +888,7 @@ class RdmaParams(Tree):
     """
 
     cnp: CnpMode | None = None
-    """How marks come back."""
+    """How marks come back. Default echo (NS3)."""
 
     cnp_interval: Time | None = None
     """Least time between CNPs of one flow. Default 50us (DCQCN, SIGCOMM 2015, section 5)."""
@@ -883,12 +897,12 @@ class RdmaParams(Tree):
     """Priority of CNPs, a lossy class of their own. Default 7 (our choice)."""
 
     base_rtt: Time | None = None
-    """Base round-trip time that controls convert windows and rates by; absent: the largest of the fabric, both ways'
-    propagation and a payload serialised per link one way (NS3 `GLOBAL_T` 1).
+    """Base round-trip time that controls convert windows and rates by. Default none: the largest of the fabric, both
+    ways' propagation and a payload serialised per link one way (NS3 `GLOBAL_T` 1).
     """
 
     window: Bytes | None = None
-    """Window at line rate; absent: the largest bandwidth-delay product of the fabric (NS3 `GLOBAL_T` 1)."""
+    """Window at line rate. Default none: the largest bandwidth-delay product of the fabric (NS3 `GLOBAL_T` 1)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -967,10 +981,10 @@ class NetworkParams(Tree):
     """How flows are spread over equal paths."""
 
     hash: EcmpHash | None = None
-    """Hash of a flow's addresses and ports that picks one of several equal next hops. Default mix64."""
+    """Hash of a flow's addresses and ports that picks one of several equal next hops. Default mix64 (our choice)."""
 
     next_hop_order: NextHopOrder | None = None
-    """In which order those next hops are numbered. Default by port."""
+    """In which order those next hops are numbered. Default port, by port number (our choice)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -978,25 +992,25 @@ class MeasureParams(Tree):
     """What to record."""
 
     sample_every: Time | None = None
-    """Period of the queue and rate time series; absent: none is kept."""
+    """Period of the queue and rate time series. Default none: none is kept."""
 
     sample_from: Time | None = None
-    """Sampling starts here."""
+    """Sampling starts here. Default 0ps (the begin)."""
 
     sample_until: Time | None = None
-    """Sampling ends here; absent: with the run."""
+    """Sampling ends here. Default none: with the run."""
 
     queue_histogram: bool | None = None
-    """Keep time-weighted histograms of the queue length of every switch port."""
+    """Keep time-weighted histograms of the queue length of every switch port. Default false (our choice)."""
 
     histogram_bin: Bytes | None = None
-    """Width of a histogram bin (the reference's queue monitor uses 1 kB)."""
+    """Width of a histogram bin. Default 1kB (as the queue monitor of NS3)."""
 
     pauses: bool | None = None
-    """Keep the intervals during which queues were paused (they are counted in any case)."""
+    """Keep the intervals during which queues were paused (they are counted in any case). Default true (our choice)."""
 
     max_drops: int | None = None
-    """Keep at most so many dropped packets (they are counted in any case)."""
+    """Keep at most so many dropped packets (they are counted in any case). Default 100000 (our choice)."""
 
 
 Arithmetic: TypeAlias = Literal["exact", "ns3"]
@@ -1015,7 +1029,7 @@ class SimulationParams(Tree):
     """How time is counted and when a run stops."""
 
     arithmetic: Arithmetic | None = None
-    """How time is counted and ties are broken. Default exact."""
+    """How time is counted and ties are broken. Default exact (our choice)."""
 
     horizon: Time | None = None
     """Simulated time at which a run stops, whatever is left. Default none: it runs until every flow is complete."""
