@@ -349,9 +349,11 @@ def refused(base: Json, path: list[Any], name: str, value: Any) -> Iterator[str]
     except _core.Fault as fault:
         for one in json.loads(fault.args[2]):
             allowed = one["allowed"] or ""
-            # What follows from the value that was tried says nothing in general.
+            # What follows from the values that were tried says nothing in general.
             if (one["field"] or "").endswith(f".{name}") and allowed and "this asks" not in allowed:
-                yield allowed
+                yield re.sub(
+                    r", (\d+ to \d+|[\d.]+[A-Za-z]+)$", "", re.sub(r"^1 to \d+, ", "1 to the number of ", allowed)
+                )
 
 
 class Book:
@@ -385,6 +387,8 @@ class Book:
         target = field.get("$ref", "").rpartition("/")[2]
         if target in ("Rate", "Time", "Bytes"):
             return {"Rate": "rate", "Time": "time", "Bytes": "size"}[target]
+        if isinstance(field.get("additionalProperties"), dict):
+            return self.kind(field["additionalProperties"])
         if isinstance(field.get("items"), dict):
             return f"list of {self.kind(field['items'])}"
         about = self.follow(field)

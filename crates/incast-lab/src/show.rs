@@ -113,7 +113,7 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
         .map(|warning| Warning::new(warning.field, warning.message))
         .collect();
     for scheme in &prepared.schemes {
-        found.extend(warnings::of_scheme(prepared, scheme, &links));
+        found.extend(warnings::of_scheme(prepared, scheme, links));
     }
     for warning in &mut found {
         warning.place = prepared.given.place(&warning.path);

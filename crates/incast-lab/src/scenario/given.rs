@@ -147,7 +147,7 @@ impl<'a> Search<'a> {
             self.judge(index, &at, "window", "scheme.window");
         }
         let params = &self.prepared.schemes[index].setup.params;
-        let mine = [value(&params.switch), value(&params.ecn), value(&params.packets), value(&params.rdma)];
+        let mine = [value(&params.switch), value(&params.ecn), value(params.packets), value(&params.rdma)];
         for (section, mine) in OF_SCHEMES.into_iter().zip(mine) {
             for name in names(given.get(section)) {
                 if mine[&name] != self.whole[section][&name] {
