@@ -20,6 +20,7 @@ demo: $(VENV)/.built ## Build incast and run scenarios/quickstart.toml
 
 test: $(VENV)/.dev ## Run all tests, those of Rust and those of Python
 	cargo test --workspace --locked
+	cargo test --release --locked -p incast-sim --test fingerprints
 	@$(MAKE) --no-print-directory $(VENV)/.testable
 	$(BIN)/python -m pytest
 
@@ -38,7 +39,7 @@ format: $(VENV)/.dev ## Format Rust and Python
 	$(BIN)/ruff check --fix --quiet python tests tools benches
 	$(BIN)/ruff format python tests tools benches
 
-schema: $(VENV)/.dev $(VENV)/.built ## Write python/incast/schema.py and docs/reference anew from the Rust types
+schema: $(VENV)/.dev ## Write python/incast/schema.py and docs/reference anew from the Rust types
 	$(BIN)/python tools/schema_py.py
 	$(BIN)/python tools/reference.py
 

@@ -17,7 +17,20 @@ import incast
 from conftest import RING, ROOT, SMALL, Command, environment, write
 from incast.cli import new
 
-COMMANDS = ["new", "run", "show", "list", "results", "import", "import ns3", "trace", "schema"]
+COMMANDS = [
+    "new",
+    "run",
+    "show",
+    "list",
+    "results",
+    "import",
+    "import ns3",
+    "export",
+    "export dot",
+    "export ns3",
+    "trace",
+    "schema",
+]
 
 
 def test_version(command: Command) -> None:
@@ -194,6 +207,15 @@ def test_list(command: Command, kind: str, name: str, says: str) -> None:
     done = command("list", kind, name)
     assert done.returncode == 0, done.stderr
     assert says in done.stdout
+
+
+def test_list_says_how_variants_differ(command: Command) -> None:
+    done = command("list", "sizes", "websearch_hpcc")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("websearch\n")
+    text = " ".join(done.stdout.split())
+    assert "websearch_yaps 1,665,831 B (0.973 times)" in text
+    assert "draws the points only 2,434,900 B" in text
 
 
 def test_results_summary(command: Command, results: Path) -> None:

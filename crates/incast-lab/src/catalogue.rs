@@ -2,7 +2,7 @@
 //! simulator's own lists, so that nothing is said twice.
 
 use incast_model::fabric::GENERATORS;
-use incast_model::workload::{DescribedKind, catalogue as workload_catalogue};
+use incast_model::workload::{Described, DescribedKind, catalogue as workload_catalogue};
 use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::host::PacketParams;
 use serde::Serialize;
@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::results::{Column, TABLES};
 use crate::scenario::{SCENARIO_PROFILES, Scenario};
+use crate::show::marking;
 
 /// Everything a scenario can name, with its parameters.
 #[derive(Debug, Clone, Serialize)]
@@ -70,10 +71,24 @@ pub struct SizeEntry {
     pub description: String,
     /// The measurement, and where its points come from.
     pub source: String,
-    /// Mean flow size in bytes.
+    /// Other names of the same table.
+    pub also: Vec<String>,
+    /// Mean flow size in bytes under linear interpolation: what loads are computed with.
     pub mean_bytes: f64,
+    /// Mean in bytes if only the sizes of the points were drawn, as some generators do.
+    pub step_mean_bytes: f64,
     /// Median flow size in bytes.
     pub median_bytes: f64,
+    /// 90th percentile of the flow sizes in bytes.
+    pub p90_bytes: f64,
+    /// 99th percentile of the flow sizes in bytes.
+    pub p99_bytes: f64,
+    /// Largest flow size in bytes.
+    pub max_bytes: f64,
+    /// Bytes of the packets that draws are rounded to; `null` where draws are whole bytes.
+    pub packet_bytes: Option<u64>,
+    /// The tables of the same measurement, or that claim to be, with their mean flow size in bytes.
+    pub variants: Vec<(String, f64)>,
 }
 
 /// A congestion control.
@@ -85,6 +100,9 @@ pub struct ControlEntry {
     pub description: String,
     /// The window it is meant to be used with.
     pub window: WindowMode,
+    /// How switches mark for it where nothing else is said, in words; `None`: by the defaults of `ecn`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub marking: Option<String>,
     /// Its named parameter sets; the first is the default.
     pub profiles: Vec<Profile>,
     /// Its parameters, in order.
@@ -144,17 +162,7 @@ pub fn catalogue() -> Catalogue {
                 parameters: schema.parameters(&schema.follow(&entry_schema["properties"][one.name])),
             })
             .collect(),
-        sizes: described
-            .iter()
-            .filter(|one| one.kind == DescribedKind::SizeTable)
-            .map(|one| SizeEntry {
-                name: one.name.into(),
-                description: one.description.into(),
-                source: one.source.expect("a table names its source").into(),
-                mean_bytes: one.mean.expect("a table has a mean"),
-                median_bytes: one.median.expect("a table has a median"),
-            })
-            .collect(),
+        sizes: sizes(&described),
         controls: controls(),
         profiles: SCENARIO_PROFILES.iter().map(|one| profile(one, Value::Null)).collect(),
         packet_profiles: PacketParams::PROFILES
@@ -173,6 +181,30 @@ pub fn catalogue() -> Catalogue {
             })
             .collect(),
     }
+}
+
+fn sizes(described: &[Described]) -> Vec<SizeEntry> {
+    let tables = || described.iter().filter_map(|one| Some((one, one.sizes.as_ref()?)));
+    tables()
+        .map(|(one, sizes)| {
+            let [median_bytes, p90_bytes, p99_bytes] = sizes.percentiles;
+            let variants = tables().filter(|(other, of)| of.family == sizes.family && other.name != one.name);
+            SizeEntry {
+                name: one.name.into(),
+                description: one.description.into(),
+                source: one.source.expect("a table names its source").into(),
+                also: sizes.also.iter().map(|&name| name.into()).collect(),
+                mean_bytes: sizes.mean,
+                step_mean_bytes: sizes.step_mean,
+                median_bytes,
+                p90_bytes,
+                p99_bytes,
+                max_bytes: sizes.max,
+                packet_bytes: sizes.packet,
+                variants: variants.map(|(other, of)| (other.name.into(), of.mean)).collect(),
+            }
+        })
+        .collect()
 }
 
 fn column(column: &Column) -> ColumnEntry {
@@ -199,6 +231,7 @@ fn controls() -> Vec<ControlEntry> {
                 name: info.name.into(),
                 description: info.summary.into(),
                 window: info.window,
+                marking: info.ecn.as_ref().map(marking),
                 profiles: info.profiles.iter().map(|one| profile(one, values(one.0))).collect(),
                 parameters: Book(&schema).parameters(&schema),
             }
@@ -331,7 +364,10 @@ mod tests {
             assert!(control.profiles.iter().all(|profile| profile.values.is_object()), "{}", control.name);
         }
         assert!(all.tables.iter().all(|table| table.columns.len() > 5));
-        assert!(all.sizes.iter().any(|one| one.name == "websearch" && one.mean_bytes.round() == 1_711_250.0));
+        let websearch = all.sizes.iter().find(|one| one.name == "websearch").unwrap();
+        assert_eq!((websearch.mean_bytes.round(), websearch.p90_bytes), (1_711_250.0, 5e6));
+        let yaps = websearch.variants.iter().find(|variant| variant.0 == "websearch_yaps").unwrap();
+        assert_eq!((yaps.1.round(), websearch.variants.len()), (1_665_831.0, 4));
     }
 
     #[test]
@@ -345,6 +381,8 @@ mod tests {
         );
         assert!(eta.description.contains("SIGCOMM 2019"));
         assert_eq!(hpcc.profiles[1].values["eta"], 0.99);
+        let dctcp = all.controls.iter().find(|one| one.name == "dctcp").unwrap();
+        assert_eq!((dctcp.marking.as_deref(), &hpcc.marking), (Some("marks above 300kB at 100Gbps"), &None));
         let find = |entries: &[Entry], name: &str, parameter: &str| {
             let entry = entries.iter().find(|one| one.name == name).unwrap();
             entry.parameters.iter().find(|one| one.name == parameter).unwrap().clone()

@@ -5,17 +5,20 @@
 
 pub mod catalogue;
 pub mod diagnostic;
+pub mod fabric_export;
 mod ns3_control;
 pub mod ns3_import;
 pub mod results;
 pub mod scenario;
 pub mod show;
+mod text_file;
 pub mod trace;
 mod tree;
 mod warnings;
 
 pub use catalogue::catalogue;
 pub use diagnostic::{Diagnostic, Diagnostics};
+pub use fabric_export::export_fabric;
 pub use ns3_import::import_ns3;
 pub use scenario::{Loaded, Prepared, Scenario, Scheme};
 pub use show::show;

@@ -15,6 +15,7 @@ use incast_model::units::{Bytes, Rate, Time};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::ns3_control::{self, ImportedControl};
 use crate::scenario::Loaded;
+use crate::text_file;
 
 /// A scenario made from files of another simulator.
 #[derive(Debug, Clone)]
@@ -30,11 +31,7 @@ pub struct Ns3Import {
 impl Ns3Import {
     /// Writes the scenario's file; one that exists is replaced only if `overwrite`.
     pub fn write(&self, overwrite: bool) -> io::Result<()> {
-        if !overwrite {
-            let mut file = std::fs::File::create_new(&self.file)?;
-            return io::Write::write_all(&mut file, self.text.as_bytes());
-        }
-        std::fs::write(&self.file, &self.text)
+        text_file::write(&self.file, &self.text, overwrite)
     }
 }
 
@@ -247,9 +244,10 @@ mod tests {
         assert_eq!(scenario.simulation.horizon, Some(Time::ms(2500)));
         assert_eq!(scenario.switch.buffer, Bytes(32 << 20));
         assert!(scenario.rdma.acks_ignore_pause && scenario.rdma.rto.is_none());
-        assert_eq!(scenario.ecn.by_rate.len(), 2);
-        assert_eq!((scenario.ecn.by_rate[1].kmin, scenario.ecn.by_rate[1].pmax), (Bytes(1_600_000), 0.2));
         let scheme = &scenario.scheme["DCQCN+w"];
+        let ecn = scenario.ecn(scheme, "").unwrap();
+        assert_eq!(ecn.by_rate.len(), 2);
+        assert_eq!((ecn.by_rate[1].kmin, ecn.by_rate[1].pmax), (Bytes(1_600_000), 0.2));
         assert_eq!(scheme.window(), WindowMode::Rate);
         let Control::Dcqcn(dcqcn) = &scheme.control else { panic!() };
         // Left out: the original's default, not incast's.

@@ -7,9 +7,10 @@ use incast_model::flow::{Flow, FlowSet};
 use incast_model::routing::Routes;
 use incast_model::units::{Bytes, Time};
 use incast_model::workload::warnings as workload_warnings;
+use incast_sim::switch::EcnParams;
 use serde::Serialize;
 
-use crate::scenario::Prepared;
+use crate::scenario::{Patch, Prepared, Scenario};
 use crate::warnings;
 
 /// What a scenario amounts to.
@@ -42,7 +43,10 @@ pub struct TagShow {
     pub first: Time,
     /// Start of the last.
     pub last: Time,
-    /// Payload offered between first and last start, as a fraction of the rate of all hosts; `None` for a single start.
+    /// Of these, flows that start when others have ended.
+    pub waiting: usize,
+    /// Payload offered between first and last start, as a fraction of the rate of all hosts; `None` for a single start, and
+    /// where flows wait for others.
     pub load: Option<f64>,
 }
 
@@ -53,6 +57,8 @@ pub struct SchemeShow {
     pub name: String,
     /// Its controls and their windows, such as `dcqcn, window rate`.
     pub controls: Vec<String>,
+    /// How switches mark, and who says so.
+    pub ecn: String,
 }
 
 /// How big a run will be. A rough guess: pauses, retransmissions and what the controls do are not foreseen.
@@ -108,10 +114,11 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
     let (fabric, flows) = (&prepared.fabric, &prepared.flows);
     let routes = Routes::shortest(fabric, scenario.network.next_hop_order);
     let links = |flow: &Flow| links(fabric, flows, &routes, flow);
-    let mut found: Vec<Warning> = workload_warnings(&scenario.workload, fabric, flows, scenario.simulation.horizon)
-        .into_iter()
-        .map(|warning| Warning::new(warning.field, warning.message))
-        .collect();
+    let mut found: Vec<Warning> =
+        workload_warnings(&scenario.workload, fabric, &prepared.base_dir, flows, scenario.simulation.horizon)
+            .into_iter()
+            .map(|warning| Warning::new(warning.field, warning.message))
+            .collect();
     for scheme in &prepared.schemes {
         found.extend(warnings::of_scheme(prepared, scheme, links));
     }
@@ -135,11 +142,45 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
                     .iter()
                     .map(|one| format!("{}, window {}", one.control.name(), window_name(one.window)))
                     .collect(),
+                ecn: format!("{} ({})", marking(&scheme.setup.params.ecn), marking_source(scenario, &scheme.name)),
             })
             .collect(),
         estimate: estimate(prepared, links, packet_hops_per_s),
         warnings: found,
     }
+}
+
+/// How switches mark, in a few words.
+pub(crate) fn marking(ecn: &EcnParams) -> String {
+    let EcnParams { kmin, kmax, pmax, per_rate, .. } = ecn;
+    let marks = match (ecn.enabled, kmin == kmax) {
+        (false, _) => return "no ECN marks".into(),
+        (true, true) => format!("marks above {kmin} at {per_rate}"),
+        (true, false) => format!("marks from {kmin} to {kmax} at {per_rate}, up to {pmax}, above that all"),
+    };
+    match ecn.by_rate.len() {
+        0 => marks,
+        rates => format!("{marks}; ports of {rates} rate(s) by their own thresholds"),
+    }
+}
+
+/// Who says how switches mark under a scheme: what is nearest first.
+fn marking_source(scenario: &Scenario, name: &str) -> String {
+    let Some(scheme) = scenario.scheme.get(name) else { return String::new() };
+    let keys = |patch: &Patch<EcnParams>| patch.given().keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let mut parts = Vec::new();
+    if !scheme.ecn.is_empty() {
+        parts.push(format!("{} of the scheme", keys(&scheme.ecn)));
+    }
+    if !scenario.ecn.is_empty() {
+        parts.push(format!("{} of [ecn]", keys(&scenario.ecn)));
+    }
+    let rest = match scheme.control.ecn() {
+        Some(_) => format!("as {} wants it", scheme.control.name()),
+        None => "by default".into(),
+    };
+    parts.push(if parts.is_empty() { rest } else { format!("the rest {rest}") });
+    parts.join("; ")
 }
 
 fn window_name(window: incast_sim::congestion::WindowMode) -> String {
@@ -188,13 +229,17 @@ fn estimate(prepared: &Prepared, links: impl Fn(&Flow) -> u64, rate: f64) -> Est
 fn tags(fabric: &Fabric, flows: &FlowSet) -> Vec<TagShow> {
     let capacity: f64 =
         fabric.hosts().iter().flat_map(|&host| fabric.ports_of(host)).map(|port| fabric.rate(port).0 as f64).sum();
+    let mut waits = vec![false; flows.flows.len()];
+    flows.gates.iter().flat_map(|gate| &gate.starts).for_each(|&flow| waits[flow as usize] = true);
     let of_tag = |(index, tag): (usize, &String)| {
         let mine = || flows.flows.iter().filter(move |flow| usize::from(flow.tag) == index);
         let (first, last) = (mine().map(|flow| flow.start).min()?, mine().map(|flow| flow.start).max()?);
         let bytes: Bytes = mine().map(|flow| flow.size).sum();
         let span = last.saturating_sub(first).seconds();
-        let load = (span > 0.0).then(|| bytes.0 as f64 * 8.0 / span / capacity);
-        Some(TagShow { tag: tag.clone(), flows: mine().count(), bytes, first, last, load })
+        let here = |(flow, waits): &(&Flow, &bool)| usize::from(flow.tag) == index && **waits;
+        let waiting = flows.flows.iter().zip(&waits).filter(here).count();
+        let load = (span > 0.0 && waiting == 0).then(|| bytes.0 as f64 * 8.0 / span / capacity);
+        Some(TagShow { tag: tag.clone(), flows: mine().count(), bytes, first, last, waiting, load })
     };
     flows.tags.iter().enumerate().filter_map(of_tag).collect()
 }
@@ -234,11 +279,13 @@ impl fmt::Display for Show {
                     let (from, to) = (tag.first.seconds() * 1e3, tag.last.seconds() * 1e3);
                     write!(f, ", started from {from:.3} to {to:.3} ms, {:.1} % of all hosts' rate", load * 100.0)?;
                 }
+                None if tag.waiting > 0 => write!(f, ", {} of them when others have ended", tag.waiting)?,
                 None => write!(f, ", all started at {}", tag.first)?,
             }
         }
         for scheme in &self.schemes {
             write!(f, "\nscheme     {}: {}", scheme.name, scheme.controls.join("; "))?;
+            write!(f, "\n           switches: {}", scheme.ecn)?;
         }
         let estimate = &self.estimate;
         write!(
@@ -310,6 +357,40 @@ control = "dcqcn"
     }
 
     #[test]
+    fn marking_says_where_it_comes_from() {
+        let ecn = |more: &str| {
+            let dctcp = "[scheme.C]\ncontrol = \"dctcp\"\n";
+            shown(&format!("{SMALL}{dctcp}{more}")).schemes.into_iter().map(|scheme| scheme.ecn).collect::<Vec<_>>()
+        };
+        let default = "marks from 400kB to 1.6MB at 100Gbps, up to 0.2, above that all (by default)";
+        let step = "marks above 300kB at 100Gbps (as dctcp wants it)";
+        assert_eq!(ecn(""), [default, default, step]);
+        let [_, dcqcn, dctcp] = &ecn("ecn.kmin = \"1kB\"\n[ecn]\nkmax = \"2MB\"\nmark_at = \"enqueue\"")[..] else {
+            panic!()
+        };
+        assert_eq!(
+            dcqcn,
+            "marks from 400kB to 2MB at 100Gbps, up to 0.2, above that all (kmax, mark_at of [ecn]; the rest by default)"
+        );
+        assert_eq!(
+            dctcp,
+            "marks from 1kB to 2MB at 100Gbps, up to 1, above that all (kmin of the scheme; kmax, mark_at of [ecn]; the rest as \
+             dctcp wants it)"
+        );
+        assert_eq!(ecn("[ecn]\nenabled = false")[2], "no ECN marks (enabled of [ecn]; the rest as dctcp wants it)");
+    }
+
+    #[test]
+    fn flows_that_wait_have_no_load() {
+        let text = SMALL
+            .replace("start = \"1us\"", "start = \"1us\", after = [\"x\"]")
+            .replace("\"10kB\"", "\"10kB\", name = \"x\"");
+        let show = shown(&text);
+        assert_eq!((show.tags[0].flows, show.tags[0].waiting, show.tags[0].load), (2, 1, None));
+        assert!(show.to_string().contains("one: 2 flows, 0.013 MB, 1 of them when others have ended\n"), "{show}");
+    }
+
+    #[test]
     fn doubtful_parameters_are_named() {
         let warned = |more: &str| {
             let warnings = shown(&format!("{SMALL}\n{more}\n")).warnings;
@@ -338,6 +419,22 @@ control = "dcqcn"
             "{text}"
         );
         assert!(warned("[rdma]\nacks_ignore_pause = true").contains("can overflow the headroom"));
+        let tags = "control_by_tag.burst = \"dctcp\"";
+        assert!(
+            warned(tags).contains("ecn: switches have one way of marking: marks from 400kB to 1.6MB"),
+            "{}",
+            warned(tags)
+        );
+        assert_eq!(warned(&format!("{tags}\necn.kmin = \"100kB\"")), "");
+        let swift = "[scheme.S.control.swift]\nbase_target";
+        assert_eq!(warned(&format!("{swift} = \"1us\"")), "");
+        let text = warned(&format!("{swift} = \"300ns\""));
+        assert!(
+            text.starts_with("control.swift.base_target: Swift's target on the longest path, 8.3us, is not above"),
+            "{text}"
+        );
+        let text = warned("[rdma]\nrecovery = \"selective-repeat\"\nrto_low = \"8us\"");
+        assert!(text.contains("rdma.rto_low: 8us is over before an ACK can be back, which takes up to 8."), "{text}");
         let load = "[[workload]]\npoisson = { load = 1.5, sizes = \"500B\", duration = \"1us\" }";
         assert!(warned(load).contains("workload[2].poisson.load: offers 1.5"), "{}", warned(load));
     }

@@ -14,7 +14,7 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt8Array, UInt16Array, UInt32Array, UInt64Array};
 use arrow_schema::DataType;
 use incast_model::flow::FlowSet;
-use incast_model::workload::{Trace, WorkloadSpec, write_trace};
+use incast_model::workload::{GATED, Trace, WorkloadSpec, write_trace};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
@@ -24,12 +24,16 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 
 /// Writes flows as a trace that a `trace` workload reads back: Parquet where the name ends in `.parquet`, CSV otherwise.
 ///
-/// Explicit paths of flows are not part of a trace.
+/// Explicit paths of flows are not part of a trace, nor is what message a flow is part of. Flows that wait for others are
+/// refused.
 pub fn export_trace(flows: &FlowSet, file: &Path) -> io::Result<()> {
     if !is_parquet(file) {
         let mut out = io::BufWriter::new(File::create(file)?);
         write_trace(flows, &mut out)?;
         return io::Write::flush(&mut out);
+    }
+    if !flows.gates.is_empty() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, GATED));
     }
     let all = || flows.flows.iter();
     let tag = |tag: u16| flows.tags.get(usize::from(tag)).map_or("", String::as_str);

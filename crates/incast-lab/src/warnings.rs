@@ -1,24 +1,25 @@
 //! Parameters that are allowed but do not go together.
 
-use incast_model::fabric::{Fabric, NodeId};
+use incast_model::fabric::{BaseRtts, Fabric, NodeId};
 use incast_model::flow::Flow;
-use incast_model::units::{Bytes, Rate};
-use incast_sim::Setup;
+use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::congestion::{Control, Input, Telemetry};
+use incast_sim::host::Recovery;
 use incast_sim::switch::{BufferPlan, EcnParams};
+use incast_sim::{ControlSetup, Setup};
 
 use crate::scenario::{Prepared, PreparedScheme};
-use crate::show::Warning;
+use crate::show::{Warning, marking};
 
 /// What is doubtful about a scheme; `links` counts the links on the way of a flow.
 pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: impl Fn(&Flow) -> u64) -> Vec<Warning> {
-    let (setup, params) = (&scheme.setup, &scheme.setup.params);
+    let (fabric, setup, params) = (&*prepared.fabric, &scheme.setup, &scheme.setup.params);
     let mut found = Vec::new();
     let mut warn = |field: &str, message: String| {
         found.push(Warning::new(field, format!("{message} (scheme {})", scheme.name)));
     };
     let with_int = flows_of(setup, |control| control.telemetry() == Telemetry::Int);
-    let switches = with_int.map(links).max().unwrap_or(0).saturating_sub(1);
+    let switches = with_int.map(&links).max().unwrap_or(0).saturating_sub(1);
     let records = u64::from(params.packets.int_records);
     if switches > records {
         let message = format!(
@@ -27,18 +28,41 @@ pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: imp
         warn("packets.int_records", message);
     }
     if params.ecn.enabled
-        && let Some((switch, kmin, xoff)) = ecn_above_pfc(&prepared.fabric, setup)
+        && let Some((switch, kmin, xoff)) = ecn_above_pfc(fabric, setup)
     {
         let message = format!(
             "a port of {} marks from {} on, but a single sender is paused at {}: PFC acts before ECN",
-            prepared.fabric.node(switch).name,
+            fabric.node(switch).name,
             Bytes(kmin),
             Bytes(xoff)
         );
         warn("ecn.kmin", message);
     }
+    if let Some((control, wanted)) = other_marking(prepared, scheme) {
+        let message = format!(
+            "switches have one way of marking: {}; flows of {control} want another: {}",
+            marking(&params.ecn),
+            marking(&wanted)
+        );
+        warn("ecn", message);
+    }
+    if let Some((target, base)) = target_below_base(setup, fabric, &links) {
+        let message = format!(
+            "Swift's target on the longest path, {target}, is not above its base RTT, {base}: no flow gets up to speed"
+        );
+        warn("control.swift.base_target", message);
+    }
     if params.rdma.acks_ignore_pause {
         warn("rdma.acks_ignore_pause", "ACKs sent into a paused priority can overflow the headroom".into());
+    }
+    let rdma = &params.rdma;
+    let longest = BaseRtts::new(fabric, params.packets.payload).max().0;
+    if rdma.recovery == Recovery::SelectiveRepeat && rdma.rto.is_some() && rdma.rto_low <= longest {
+        let message = format!(
+            "{} is over before an ACK can be back, which takes up to {longest}: packets are sent again that are not lost",
+            rdma.rto_low
+        );
+        warn("rdma.rto_low", message);
     }
     if params.packets.payload.0 < 64 {
         warn("packets.payload", format!("packets of {} are far smaller than any network's", params.packets.payload));
@@ -50,6 +74,28 @@ pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: imp
 fn flows_of(setup: &Setup, is: impl Fn(&Control) -> bool) -> impl Iterator<Item = &Flow> {
     let wanted: Vec<bool> = setup.control_of_tag.iter().map(|&index| is(&setup.controls[index].control)).collect();
     setup.flows.flows.iter().filter(move |flow| wanted[usize::from(flow.tag)])
+}
+
+/// A control of some flows that wants other marking than the scheme's own, where neither scheme nor scenario says anything.
+fn other_marking(prepared: &Prepared, scheme: &PreparedScheme) -> Option<(&'static str, EcnParams)> {
+    let said = prepared.scenario.scheme.get(&scheme.name)?;
+    if !said.ecn.is_empty() || !prepared.scenario.ecn.is_empty() {
+        return None;
+    }
+    let wants = |setup: &ControlSetup| Some((setup.control.name(), setup.control.ecn()?));
+    scheme.setup.controls.iter().filter_map(wants).find(|(_, wanted)| *wanted != scheme.setup.params.ecn)
+}
+
+/// Swift's target without flow scaling on the longest path of its flows, and the largest base RTT, where that is no less.
+fn target_below_base(setup: &Setup, fabric: &Fabric, links: impl Fn(&Flow) -> u64) -> Option<(Time, Time)> {
+    let targets = setup.controls.iter().filter_map(|one| match &one.control {
+        Control::Swift(swift) => Some((swift.base_target, swift.hop_scale)),
+        _ => None,
+    });
+    let longest = flows_of(setup, |control| matches!(control, Control::Swift(_))).map(links).max()?;
+    let target = targets.map(|(base, per_hop)| base + per_hop * longest).min()?;
+    let (base, _) = BaseRtts::new(fabric, setup.params.packets.payload).max();
+    (target <= base).then_some((target, base))
 }
 
 /// A switch with a port whose marking threshold lies above the XOFF threshold of the one ingress queue that fills it, and

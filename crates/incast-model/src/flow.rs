@@ -1,9 +1,11 @@
 //! What hosts send: a list of flows in order of start.
 
+use std::ops::Range;
+
 use crate::fabric::{HostId, NodeId};
 use crate::units::{Bytes, Time};
 
-/// One message from one host to another.
+/// One message from one host to another, or the part of it that one queue pair sends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flow {
     /// Sender.
@@ -51,11 +53,26 @@ pub struct FlowSet {
     pub paths: Vec<Vec<NodeId>>,
     /// What does not start by the clock alone. No flow waits for itself, over whatever gates.
     pub gates: Vec<Gate>,
+    /// Where messages are split over several queue pairs: the first flow of each. The flows of a message follow each other
+    /// and start together. Empty where every flow is a message.
+    pub messages: Vec<u32>,
 }
 
 impl FlowSet {
     /// Total payload.
     pub fn bytes(&self) -> Bytes {
         self.flows.iter().map(|flow| flow.size).sum()
+    }
+
+    /// The flows of each message, in order.
+    pub fn messages(&self) -> impl Iterator<Item = Range<u32>> {
+        let flows = self.flows.len() as u32;
+        let count = if self.messages.is_empty() { flows } else { self.messages.len() as u32 };
+        let first = move |message: u32| match self.messages.get(message as usize) {
+            Some(&first) => first,
+            None if self.messages.is_empty() => message,
+            None => flows,
+        };
+        (0..count).map(move |message| first(message)..first(message + 1))
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod fabric;
 pub mod flow;
+pub mod gates;
 pub mod nearest;
 pub mod ns3;
 pub mod rng;

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use incast_lab::fabric_export::FabricForm;
 use incast_lab::results::{self, Finished, ResultsError, RunProgress, SchemeState, SlowdownOptions, SlowdownTable};
 use incast_lab::show::TYPICAL_RATE;
 use incast_lab::{Diagnostics, Loaded, Prepared};
@@ -235,6 +236,14 @@ impl Scenario {
         Folder::open(out)
     }
 
+    /// Writes the fabric as `dot` or `ns3`; returns notices, one a line.
+    pub(crate) fn write_fabric(&self, form: &str, path: &Path, overwrite: bool) -> Result<String, Failure> {
+        let form = if form == "dot" { FabricForm::Dot } else { FabricForm::Ns3 };
+        let export = incast_lab::export_fabric(&self.loaded, form, path)?;
+        export.write(overwrite).map_err(|error| not_written(path, &error))?;
+        Ok(lines(&export.notices))
+    }
+
     /// Writes the flows as a trace; returns how many.
     pub(crate) fn write_trace(&self, path: &Path) -> Result<usize, Failure> {
         let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
@@ -280,11 +289,20 @@ pub(crate) fn import_ns3(
     overwrite: bool,
 ) -> Result<String, Failure> {
     let import = incast_lab::import_ns3(topology, flows, config, out)?;
-    import.write(overwrite).map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => Failure::new(Kind::Exists, format!("{} exists already", out.display())),
-        _ => Failure::new(Kind::Environment, format!("cannot write {}: {error}", out.display())),
-    })?;
-    Ok(import.notices.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+    import.write(overwrite).map_err(|error| not_written(out, &error))?;
+    Ok(lines(&import.notices))
+}
+
+fn not_written(file: &Path, error: &std::io::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::AlreadyExists => Failure::new(Kind::Exists, format!("{} exists already", file.display())),
+        _ => Failure::new(Kind::Environment, format!("cannot write {}: {error}", file.display())),
+    }
+}
+
+/// Things to print, one a line.
+fn lines(items: &[impl ToString]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 /// A results folder.

@@ -48,6 +48,12 @@ impl Scenario {
         detached(py, || self.0.write_trace(&path))
     }
 
+    /// Writes the fabric as `dot` (a drawing for Graphviz) or `ns3` (a topology file); returns notices, one a line.
+    #[pyo3(signature = (form, path, overwrite = false))]
+    fn write_fabric(&self, py: Python<'_>, form: &str, path: PathBuf, overwrite: bool) -> PyResult<String> {
+        detached(py, || self.0.write_fabric(form, &path, overwrite))
+    }
+
     /// Runs every scheme and writes the results; `progress` is called with JSON text several times a second.
     #[pyo3(signature = (out, overwrite = false, threads = None, progress = None))]
     fn run(

@@ -2,6 +2,7 @@
 //!
 //! `make bench` runs each of them in a process of its own (benches/run.py), to account for CPU time and peak memory.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,11 +11,11 @@ use std::time::Instant;
 use incast_model::fabric::generators::{FatTree, HpccFatTree, LeafSpine, Star};
 use incast_model::fabric::{Fabric, FabricSpec};
 use incast_model::units::Time;
-use incast_model::workload::{Incast, LoadOf, Poisson, SizeSpec, WorkloadSpec, generate};
+use incast_model::workload::{ArrivalLaw, Incast, LoadAt, LoadOf, Poisson, SizeSpec, WorkloadSpec, generate};
 use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::{ControlSetup, Params, Setup, Simulation};
 
-/// Name, what it is.
+/// Name (fabric-control, or fabric-workload) and what it is.
 const BENCHES: &[(&str, &str)] = &[
     ("star17-dcqcn", "17 hosts, 16-to-1 of 20 MB, DCQCN: one deep queue"),
     ("star17-hpcc", "17 hosts, 16-to-1 of 20 MB, HPCC: INT on every packet, one short queue"),
@@ -35,7 +36,17 @@ const BENCHES: &[(&str, &str)] = &[
 fn poisson(load: f64, sizes: &str, duration: Time) -> WorkloadSpec {
     let sizes: SizeSpec = sizes.parse().expect("a named distribution");
     WorkloadSpec {
-        poisson: Some(Poisson { load, load_of: LoadOf::Payload, overhead: None, sizes, duration, hosts: None }),
+        poisson: Some(Poisson {
+            load,
+            load_at: LoadAt::Host,
+            load_of: LoadOf::Payload,
+            overhead: None,
+            arrivals: ArrivalLaw::Poisson,
+            sizes,
+            locality: None,
+            duration: Some(duration),
+            hosts: None,
+        }),
         ..WorkloadSpec::default()
     }
 }
@@ -79,14 +90,28 @@ fn scenario(name: &str, scale: f64) -> Option<(FabricSpec, Vec<WorkloadSpec>)> {
     })
 }
 
-fn control(name: &str) -> ControlSetup {
-    let hpcc = name.ends_with("-hpcc");
-    let control = if hpcc { Control::named("hpcc", "reference") } else { Control::named("dcqcn", "vendor") };
-    let window = match name {
-        "star17-dcqcn" | "leafspine128-incast" => WindowMode::Off,
-        _ => WindowMode::Rate,
+/// The control that a bench is named after, with its own window; DCQCN where it is named after something else.
+fn control(name: &str) -> Option<ControlSetup> {
+    let (control, window) = match name.split_once('-')?.1 {
+        "dcqcn+w" | "hadoop" => ("dcqcn", Some(WindowMode::Rate)),
+        "incast" => ("dcqcn", None),
+        other => (other, None),
     };
-    ControlSetup { control: control.expect("a named profile"), window }
+    let info = Control::catalogue().into_iter().find(|info| info.name == control)?;
+    let control = Control::named(info.name, info.profiles[0].0)?;
+    Some(ControlSetup { control, window: window.unwrap_or(info.window) })
+}
+
+/// Every bench with what it is: those listed above, and one of each control.
+fn benches() -> Vec<(String, String)> {
+    let listed = BENCHES.iter().map(|(name, what)| ((*name).to_owned(), (*what).to_owned()));
+    let of_control = |name: &&str| {
+        (format!("hpcc320-{name}"), format!("the HPCC evaluation's 320 hosts, web search 30 %, control {name}"))
+    };
+    let mut all: Vec<_> = listed.chain(Control::NAMES.iter().map(of_control)).collect();
+    let mut seen = BTreeSet::new();
+    all.retain(|(name, _)| seen.insert(name.clone()));
+    all
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -94,15 +119,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let usage = "usage: bench --list | bench NAME [SCALE]";
     let name = args.next().ok_or(usage)?;
     if name == "--list" {
-        for (name, what) in BENCHES {
+        for (name, what) in benches() {
             println!("{name}\t{what}");
         }
         return Ok(());
     }
     let scale: f64 = args.next().map_or(Ok(1.0), |text| text.parse())?;
-    let known = BENCHES.iter().any(|(known, _)| *known == name);
-    let (fabric, workload) =
-        scenario(&name, scale).filter(|_| known).ok_or_else(|| format!("no bench `{name}`; {usage}"))?;
+    let known = benches().iter().any(|(known, _)| *known == name);
+    let unknown = || format!("no bench `{name}`; {usage}");
+    let (fabric, workload) = scenario(&name, scale).filter(|_| known).ok_or_else(unknown)?;
+    let control = control(&name).ok_or_else(unknown)?;
+    let ecn = control.control.ecn().unwrap_or_default();
     let fabric: Arc<Fabric> = Arc::new(fabric.build(Path::new("."))?);
     let flows = Arc::new(generate(&workload, &fabric, Path::new("."), 1, None)?);
     let hosts = fabric.hosts().len();
@@ -110,8 +137,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         fabric,
         control_of_tag: vec![0; flows.tags.len()],
         flows: flows.clone(),
-        controls: vec![control(&name)],
-        params: Params::default(),
+        controls: vec![control],
+        params: Params { ecn, ..Params::default() },
     };
     let simulation = Simulation::new(setup)?;
     let start = Instant::now();

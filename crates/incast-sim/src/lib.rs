@@ -42,7 +42,7 @@
 //! let outcome = Simulation::new(setup)?.run(&mut |_| ControlFlow::Continue(()));
 //! assert_eq!(outcome.stop, Stop::Finished);
 //! for flow in &outcome.flows {
-//!     let fct = flow.finish.expect("it finished") - flow.start;
+//!     let fct = flow.fct().expect("it finished");
 //!     assert!(fct >= flow.ideal_exact);
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())

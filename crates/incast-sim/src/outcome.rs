@@ -4,7 +4,7 @@ use incast_model::fabric::{NodeId, PortId};
 use incast_model::units::Time;
 use serde::{Deserialize, Serialize};
 
-use crate::measure::{QueueHistogram, QueueSample, RateSample};
+use crate::measure::{Fingerprint, QueueHistogram, QueueSample, RateSample};
 
 /// Everything measured in one run.
 #[derive(Debug, Clone)]
@@ -31,6 +31,8 @@ pub struct Outcome {
     pub rates: Vec<RateSample>,
     /// Time-weighted queue lengths of switch ports, if asked for.
     pub histograms: Vec<QueueHistogram>,
+    /// Digests of the run, if asked for.
+    pub fingerprint: Option<Fingerprint>,
 }
 
 /// Why a run stopped, and who is concerned.
@@ -57,7 +59,7 @@ pub enum Stop {
     },
     /// Nothing is left to happen, or nothing has moved for the stall time, yet flows are unfinished without a deadlock.
     Starved {
-        /// The first of them (at most 100).
+        /// The first of those that have started (at most 100); others wait for them.
         flows: Vec<u32>,
         /// How many.
         unfinished: u32,
@@ -133,14 +135,18 @@ impl Ledger {
 pub struct FlowRecord {
     /// When its sender had the ACK of its last byte; `None` if it did not complete.
     pub finish: Option<Time>,
-    /// Start as the run used it (the `ns3` arithmetic cuts it to a nanosecond).
-    pub start: Time,
+    /// When the last byte reached its receiver; `None` if it did not.
+    pub delivered: Option<Time>,
+    /// When it started: as the flow set says, or later behind a gate; `None` if it did not come to that.
+    pub start: Option<Time>,
     /// Payload acknowledged, in bytes.
     pub acked: u64,
     /// Data packets sent, retransmissions included.
     pub packets: u64,
     /// Data packets sent again.
     pub retransmitted: u64,
+    /// Data packets that its receiver did not keep: duplicates and, with go-back-N, those out of order.
+    pub discarded: u32,
     /// NACKs received by the sender.
     pub nacks: u32,
     /// Retransmission timeouts.
@@ -155,6 +161,13 @@ pub struct FlowRecord {
     pub ideal_exact: Time,
     /// Links on its path.
     pub hops: u8,
+}
+
+impl FlowRecord {
+    /// Flow completion time: from its start until its sender had the ACK of its last byte.
+    pub fn fct(&self) -> Option<Time> {
+        Some(self.finish?.saturating_sub(self.start?))
+    }
 }
 
 /// Counters of one egress queue and of the ingress side of the same port and priority.

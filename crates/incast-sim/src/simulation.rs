@@ -85,6 +85,7 @@ impl Simulation {
             queues: std::mem::take(&mut network.recorder.queues),
             rates: std::mem::take(&mut network.recorder.rates),
             histograms: network.recorder.take_histograms(|port| at_host[port]),
+            fingerprint: network.recorder.params.fingerprint.then_some(network.recorder.fingerprint),
             flows: network.flow_records,
         }
     }

@@ -6,7 +6,7 @@ use incast_model::fabric::PortId;
 
 use crate::kernel::NONE;
 use crate::network::Network;
-use crate::outcome::{QueueRef, Stop};
+use crate::outcome::{FlowRecord, QueueRef, Stop};
 
 /// What ended the event loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,9 +38,11 @@ impl Network {
         }
     }
 
+    /// Those that have started: whatever waits behind a gate is not the cause.
     fn unfinished_flows(&self) -> Vec<u32> {
         let records = self.flow_records.iter().enumerate();
-        records.filter(|(_, record)| record.finish.is_none()).map(|(flow, _)| flow as u32).take(NAMED).collect()
+        let unfinished = |record: &FlowRecord| record.start.is_some() && record.finish.is_none();
+        records.filter(|(_, record)| unfinished(record)).map(|(flow, _)| flow as u32).take(NAMED).collect()
     }
 
     /// A cycle of egress queues of switches, each paused and waiting for the next to move.

@@ -4,14 +4,18 @@
 mod support;
 
 use std::fmt::Write;
+use std::ops::Range;
 use std::thread;
 
-use incast_model::units::Rate;
+use incast_model::units::{Bytes, Rate};
 use support::Scheme;
 use support::large::{Incast, Tree};
 use support::small::cases;
 use support::statistics::{difference, percentile, size_bins};
 use support::study::{Fcts, Findings, Study};
+
+/// Buffer of every switch in all cases but one.
+const DEFAULT_BUFFER: Bytes = Bytes(32 << 20);
 
 /// Nanoseconds as picoseconds.
 fn ps(ns: &[u64]) -> Fcts {
@@ -70,7 +74,7 @@ fn lines(
         let (wires, ties) = (one(&found.wires), one(&found.ties));
         let (seeds, moved) = (range(&found.seeds), range(&found.moved));
         let runs = format!("{diff:>7} {wires:>7} {seeds:>15} {moved:>15} {ties:>7}");
-        let line = format!("{name:<21} {scheme:<9} {figure:<6} {reference_ns:>9} {exact_ns:>11.1} {runs}");
+        let line = format!("{name:<25} {scheme:<9} {figure:<6} {reference_ns:>9} {exact_ns:>11.1} {runs}");
         writeln!(text, "{}", line.trim_end()).expect("a String takes all");
     }
 }
@@ -79,26 +83,30 @@ fn small() -> String {
     let mut text = String::new();
     for case in &cases() {
         let figures = if case.flows.len() > 4 { RANGE } else { Figures::Flows };
-        for given in case.reference {
+        for given in case.reference.iter().chain(case.family) {
             let fabric = |rate: &dyn Fn(u64) -> Rate| (case.fabric)(rate(100));
-            let study = Study { fabric: &fabric, flows: &case.flows, scheme: given.scheme, seeds: 16, moves: 16 };
+            let (flows, scheme) = (&case.flows, given.scheme);
+            let study = Study { fabric: &fabric, flows, scheme, buffer: DEFAULT_BUFFER, seeds: 16, moves: 16 };
             lines(&mut text, case.name, given.scheme, &figures, &ps(given.fct), &study.find(), &<[u64]>::to_vec);
         }
     }
     text
 }
 
-fn incast() -> String {
+/// The incasts, under those schemes under which the reference completes every flow.
+fn incast(case: &Incast) -> String {
     let mut text = String::new();
-    let case = Incast::read();
-    let fabric = |rate: &dyn Fn(u64) -> Rate| Incast::fabric(rate(100));
-    let study = Study { fabric: &fabric, flows: &case.flows, scheme: Incast::SCHEME, seeds: 0, moves: 1 };
-    let found = study.find();
-    for (name, tag) in [("leaf-spine, rest", 0), ("leaf-spine, incast", 1)] {
-        let members = |fcts: &[u64]| {
-            case.flows.iter().zip(fcts).filter(|(flow, _)| flow.tag == tag).map(|(_, &fct)| fct).collect::<Fcts>()
-        };
-        lines(&mut text, name, Incast::SCHEME, &PERCENTILES, &ps(&case.fct), &found, &members);
+    let fabric = |rate: &dyn Fn(u64) -> Rate| case.fabric(rate(100));
+    for (scheme, reference) in case.fct.iter().filter(|(_, fct)| fct.iter().all(|&fct| fct > 0)) {
+        let (flows, scheme) = (&case.flows, *scheme);
+        let found = Study { fabric: &fabric, flows, scheme, buffer: case.buffer, seeds: 0, moves: 1 }.find();
+        for (what, tag) in [("rest", 0), ("incast", 1)] {
+            let members = |fcts: &[u64]| {
+                flows.iter().zip(fcts).filter(|(flow, _)| flow.tag == tag).map(|(_, &fct)| fct).collect::<Fcts>()
+            };
+            let name = format!("leaf-spine {}, {what}", case.name);
+            lines(&mut text, &name, scheme, &PERCENTILES, &ps(reference), &found, &members);
+        }
     }
     text
 }
@@ -108,7 +116,8 @@ fn tree(tree: &Tree) -> Vec<Findings> {
     let fabric = |rate: &dyn Fn(u64) -> Rate| Tree::fabric(rate(100), rate(400));
     thread::scope(|scope| {
         let start = |scheme| {
-            let study = Study { fabric: &fabric, flows: &tree.flows, scheme, seeds: 0, moves: 1 };
+            let study =
+                Study { fabric: &fabric, flows: &tree.flows, scheme, buffer: DEFAULT_BUFFER, seeds: 0, moves: 1 };
             scope.spawn(move || study.find())
         };
         let running = Tree::SCHEMES.map(start);
@@ -144,20 +153,17 @@ fn flow_by_flow(text: &mut String, tree: &Tree, found: &[Findings]) {
     }
 }
 
-/// Percentiles of the tree's flows by size.
-fn bins(text: &mut String, tree: &Tree, found: &[Findings]) {
+/// Percentiles of the tree's flows by size, for some of the schemes.
+fn bins(text: &mut String, tree: &Tree, found: &[Findings], schemes: Range<usize>) {
     let sizes: Vec<u64> = tree.flows.iter().map(|flow| flow.size.0).collect();
-    let heads = Tree::SCHEMES.map(|scheme| format!("{:>8} p50 {:>7} {:>7}", scheme.name(), "p95", "p99"));
-    writeln!(text, "\n{:>10} {}", "up to", heads.join("   ")).expect("a String takes all");
+    let heads = schemes.clone().map(|i| format!("{:>8} p50 {:>7} {:>7}", Tree::SCHEMES[i].name(), "p95", "p99"));
+    writeln!(text, "\n{:>10} {}", "up to", heads.collect::<Vec<_>>().join("   ")).expect("a String takes all");
     for bin in size_bins(&sizes, 20) {
-        let columns = found.iter().zip(&tree.fct).map(|(found, reference)| {
+        let columns = schemes.clone().map(|i| {
             let of =
                 |fcts: &[u64], fraction| percentile(&bin.iter().map(|&i| fcts[i]).collect::<Vec<_>>(), fraction) as f64;
-            [0.5, 0.95, 0.99]
-                .map(|fraction| {
-                    format!("{:>+7.2}", difference(of(&found.exact, fraction), of(&ps(reference), fraction)))
-                })
-                .join(" ")
+            let change = |fraction| difference(of(&found[i].exact, fraction), of(&ps(&tree.fct[i]), fraction));
+            [0.5, 0.95, 0.99].map(|fraction| format!("{:>+7.2}", change(fraction))).join(" ")
         });
         let largest = bin.iter().map(|&i| sizes[i]).max().expect("flows in every bin");
         let columns = columns.map(|column| format!("{column:>28}")).collect::<Vec<_>>();
@@ -167,22 +173,24 @@ fn bins(text: &mut String, tree: &Tree, found: &[Findings]) {
 
 fn tables() -> String {
     let mut text = format!(
-        "{:<21} {:<9} {:<6} {:>9} {:>11} {:>7} {:>7} {:>15} {:>15} {:>7}\n",
+        "{:<25} {:<9} {:<6} {:>9} {:>11} {:>7} {:>7} {:>15} {:>15} {:>7}\n",
         "case", "scheme", "figure", "ref/ns", "exact/ns", "diff/%", "wires/%", "seeds/%", "moved/%", "ties/%"
     );
     let case = Tree::read();
-    let (small, found, incast) = thread::scope(|scope| {
-        let (small, incast) = (scope.spawn(small), scope.spawn(incast));
+    let (small, found, incasts) = thread::scope(|scope| {
+        let small = scope.spawn(small);
+        let incasts = [Incast::long(), Incast::short()].map(|case| scope.spawn(move || incast(&case)));
         let found = tree(&case);
-        (small.join().expect("no panic"), found, incast.join().expect("no panic"))
+        (small.join().expect("no panic"), found, incasts.map(|thread| thread.join().expect("no panic")))
     });
     text.push_str(&small);
     for ((scheme, reference), found) in Tree::SCHEMES.into_iter().zip(&case.fct).zip(&found) {
         lines(&mut text, "tree, web search 30 %", scheme, &PERCENTILES, &ps(reference), found, &<[u64]>::to_vec);
     }
-    text.push_str(&incast);
+    text.extend(incasts);
     flow_by_flow(&mut text, &case, &found);
-    bins(&mut text, &case, &found);
+    bins(&mut text, &case, &found, 0..3);
+    bins(&mut text, &case, &found, 3..6);
     text
 }
 

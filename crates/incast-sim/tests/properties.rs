@@ -10,8 +10,8 @@ use std::collections::HashMap;
 use incast_model::fabric::{Fabric, FabricBuilder, NodeId};
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::Arithmetic;
-use incast_sim::congestion::WindowMode;
-use incast_sim::host::CnpMode;
+use incast_sim::congestion::{Control, ControlInfo, WindowMode};
+use incast_sim::host::{CnpMode, RdmaParams, Recovery};
 use incast_sim::outcome::{Outcome, Stop};
 use incast_sim::switch::{Alpha, MarkAt, PfcMode, SchedulerParams};
 use proptest::prelude::*;
@@ -51,6 +51,10 @@ struct Scenario {
     cnp: CnpMode,
     ack_every: u32,
     rto: Option<Time>,
+    /// Selective repeat: its reorder window, and whether in flight is bounded.
+    repeat: Option<(u32, bool)>,
+    /// Every so many flows one waits for the one before it; 0 for none.
+    chain: usize,
     ack_priority: Option<u8>,
     priorities: u8,
     payload: u64,
@@ -59,15 +63,11 @@ struct Scenario {
     seed: u64,
 }
 
-const CONTROLS: [(&str, &str); 7] = [
-    ("unlimited", "default"),
-    ("dcqcn", "vendor"),
-    ("dcqcn", "hpcc-paper"),
-    ("dcqcn", "paper"),
-    ("hpcc", "reference"),
-    ("hpcc", "key-results"),
-    ("hpcc", "paper"),
-];
+/// Every control under each of its profiles.
+fn controls() -> Vec<(&'static str, &'static str)> {
+    let profiles = |info: ControlInfo| info.profiles.iter().map(move |(profile, _)| (info.name, *profile));
+    Control::catalogue().into_iter().flat_map(profiles).collect()
+}
 
 fn link() -> impl Strategy<Value = Link> {
     (prop::sample::select(vec![10u64, 25, 40, 50, 100, 200, 400]), 0u64..3000)
@@ -101,28 +101,36 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         (Arithmetic::Ns3, None),
     ]);
     let window = prop::option::of(prop::sample::select(vec![WindowMode::Off, WindowMode::Fixed, WindowMode::Rate]));
-    (shape(), flows(), prop::sample::select(CONTROLS.to_vec()), window, switch, host, (packet, timeouts, any::<u64>()))
-        .prop_map(|(shape, flows, control, window, switch, host, (packet, (arithmetic, rto), seed))| Scenario {
-            shape,
-            flows,
-            control,
-            window,
-            lossless: switch.0 || rto.is_none(),
-            xoff: switch.1.filter(|_| arithmetic == Arithmetic::Exact),
-            shared: switch.2,
-            scheduler: switch.3,
-            kmin: switch.4,
-            mark_at: if host.0 { MarkAt::Dequeue } else { MarkAt::Enqueue },
-            cnp: if host.1 { CnpMode::Echo } else { CnpMode::Packet },
-            ack_every: if rto.is_none() { 1 } else { host.2 },
-            rto,
-            ack_priority: host.4.filter(|&priority| rto.is_some() || priority < 6),
-            priorities: host.3,
-            payload: packet.0,
-            gap: packet.1,
-            arithmetic,
-            seed,
-        })
+    let repeat = prop::option::of((0u32..4, any::<bool>()));
+    let more = (packet, timeouts, any::<u64>(), repeat, 0usize..4);
+    (shape(), flows(), prop::sample::select(controls()), window, switch, host, more).prop_map(
+        |(shape, flows, control, window, switch, host, more)| {
+            let (packet, (arithmetic, rto), seed, repeat, chain) = more;
+            Scenario {
+                shape,
+                flows,
+                control,
+                window,
+                lossless: switch.0 || rto.is_none(),
+                xoff: switch.1.filter(|_| arithmetic == Arithmetic::Exact),
+                shared: switch.2,
+                scheduler: switch.3,
+                kmin: switch.4,
+                mark_at: if host.0 { MarkAt::Dequeue } else { MarkAt::Enqueue },
+                cnp: if host.1 { CnpMode::Echo } else { CnpMode::Packet },
+                ack_every: if rto.is_none() { 1 } else { host.2 },
+                rto,
+                repeat: repeat.filter(|_| arithmetic == Arithmetic::Exact),
+                chain,
+                ack_priority: host.4.filter(|&priority| rto.is_some() || priority < 6),
+                priorities: host.3,
+                payload: packet.0,
+                gap: packet.1,
+                arithmetic,
+                seed,
+            }
+        },
+    )
 }
 
 impl Shape {
@@ -146,6 +154,12 @@ impl Shape {
 }
 
 impl Scenario {
+    /// Flows, as written, of which the second waits for the first.
+    fn waits(&self) -> impl Iterator<Item = (u32, u32)> {
+        let last = if self.chain == 0 { 0 } else { self.flows.len() as u32 };
+        (1..last).filter(|flow| flow % self.chain as u32 == 0).map(|flow| (flow - 1, flow))
+    }
+
     fn ns3(&self) -> bool {
         self.arithmetic == Arithmetic::Ns3
     }
@@ -181,6 +195,10 @@ impl Scenario {
             params.packets.gap = Bytes(self.gap);
             params.arithmetic = self.arithmetic;
             params.rdma.rto = self.rto;
+            if let Some((reorder_window, bdp_bound)) = self.repeat {
+                let recovery = Recovery::SelectiveRepeat;
+                params.rdma = RdmaParams { recovery, reorder_window, bdp_bound, ..params.rdma.clone() };
+            }
         });
         if let Some(window) = self.window {
             bench = bench.window(window);
@@ -191,9 +209,15 @@ impl Scenario {
             let priority = 3 + index as u8 % self.priorities;
             bench = bench.flow_of(priority, src as u32, dst as u32, size, Time::ns(start));
         }
+        for (earlier, later) in self.waits() {
+            bench = bench.gate(&[earlier], DELAY, &[later]);
+        }
         bench
     }
 }
+
+/// Between the end of a flow and the start of one that waits for it.
+const DELAY: Time = Time::ns(300);
 
 /// The reserves of the largest switch and (a little more than) the headrooms of its three lossless classes.
 fn set_aside(fabric: &Fabric, lossless: bool) -> u64 {
@@ -241,7 +265,7 @@ proptest! {
         prop_assert_eq!(&outcome.stop, &Stop::Finished);
         prop_assert_eq!(outcome.ledger.unbalanced().count(), 0, "{:?}", outcome.ledger);
         for (flow, spec) in outcome.flows.iter().zip(bench.sorted().flows) {
-            let fct = flow.finish.unwrap() - flow.start;
+            let fct = flow.fct().unwrap();
             prop_assert!(fct >= flow.ideal_exact, "{} beats its ideal {}: {:?}", fct, flow.ideal_exact, spec);
             prop_assert_eq!(flow.acked, spec.size.0);
             prop_assert_eq!(flow.packets - flow.retransmitted, spec.size.0.div_ceil(scenario.payload));
@@ -252,6 +276,17 @@ proptest! {
             prop_assert_eq!(again, 0, "nothing lost, nothing out of order");
         }
         prop_assert!(scenario.lossless || outcome.counts.pauses == 0);
+        let flows = bench.sorted();
+        for gate in &flows.gates {
+            let [first, then] = [gate.waits_for[0], gate.starts[0]].map(|flow| flow as usize);
+            let end = if flows.flows[first].src == flows.flows[then].src {
+                outcome.flows[first].finish
+            } else {
+                outcome.flows[first].delivered
+            };
+            let start = flows.flows[then].start.max(end.unwrap() + DELAY);
+            prop_assert_eq!(outcome.flows[then].start, Some(start), "{:?}", gate);
+        }
         pauses_alternate(&bench, &outcome)?;
     }
 
@@ -295,7 +330,7 @@ fn acks_by_another_port() {
     });
     let bench = bench.flows((0..16).map(|k| (0, 1, 300_000, Time::us(1000 * k))));
     let alone = bench.run();
-    assert!(alone.flows.iter().all(|flow| flow.finish.unwrap() - flow.start == flow.ideal_exact));
+    assert!(alone.flows.iter().all(|flow| flow.fct().unwrap() == flow.ideal_exact));
     assert_eq!(bench.window(WindowMode::Fixed).run().stop, Stop::Finished);
 }
 

@@ -6,22 +6,18 @@ mod support;
 use incast_model::units::{Rate, Time};
 use support::large::Tree;
 use support::statistics::{percentile, size_bins};
-use support::{ns3_params, run, whole_fcts};
+use support::{Scheme, different, ns3_params, run, whole_fcts};
 
 /// Data packets of the 1099 flows, counted once per link crossed. ACKs are as many.
 const DATA_PACKET_HOPS: u64 = 11_140_372;
 
-fn check(number: usize, marks: u64) {
+fn check(scheme: Scheme, marks: u64) {
     let (tree, fabric) = (Tree::read(), Tree::fabric(Rate::gbps(100), Rate::gbps(400)));
-    let outcome = run(&fabric, &tree.flows, Tree::SCHEMES[number], ns3_params());
+    let number = Tree::SCHEMES.iter().position(|&of| of == scheme).expect("a scheme with facts");
+    let outcome = run(&fabric, &tree.flows, scheme, ns3_params());
     let (ours, theirs) = (whole_fcts(&outcome), &tree.fct[number]);
-    let different: Vec<_> = (0..theirs.len()).filter(|&flow| ours[flow] != theirs[flow]).collect();
-    assert!(
-        different.is_empty(),
-        "{} flows differ, the first are {:?}",
-        different.len(),
-        &different[..different.len().min(10)]
-    );
+    let different = different(&outcome, theirs);
+    assert!(different.is_empty(), "{} flows differ: {:?}", different.len(), &different[..different.len().min(10)]);
 
     let counts = &outcome.counts;
     assert_eq!((counts.data_hops, counts.ack_hops, counts.pfc_hops), (DATA_PACKET_HOPS, DATA_PACKET_HOPS, 0));
@@ -42,15 +38,30 @@ fn check(number: usize, marks: u64) {
 
 #[test]
 fn dcqcn_with_a_window() {
-    check(0, 26);
+    check(Scheme::DcqcnWindow, 26);
 }
 
 #[test]
 fn hpcc_with_eta_95() {
-    check(1, 0);
+    check(Scheme::Hpcc95, 0);
 }
 
 #[test]
 fn hpcc_with_eta_99() {
-    check(2, 0);
+    check(Scheme::Hpcc99, 0);
+}
+
+#[test]
+fn hpcc_pint_with_eta_95() {
+    check(Scheme::Pint95, 0);
+}
+
+#[test]
+fn timely_with_a_window() {
+    check(Scheme::TimelyWindow, 58);
+}
+
+#[test]
+fn dctcp() {
+    check(Scheme::Dctcp, 6157);
 }

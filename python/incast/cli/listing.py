@@ -61,9 +61,9 @@ def list_(
         chosen = catalogue[kind]
         lines = entries(catalogue[kind])
     else:
-        found = next((entry for entry in catalogue[kind] if entry["name"] == name), None)
+        found = next((entry for entry in catalogue[kind] if name in names_of(entry)), None)
         if found is None:
-            names = [entry["name"] for entry in catalogue[kind]]
+            names = [known for entry in catalogue[kind] for known in names_of(entry)]
             near = difflib.get_close_matches(name, names, 1)
             hint = f"; did you mean `{near[0]}`?" if near else ""
             codes.complain(f"there is no `{name}` among the {kind}: {', '.join(names)}{hint}")
@@ -72,6 +72,11 @@ def list_(
         lines = details(found)
     print(json.dumps(chosen, indent=2) if format == "json" else "\n".join(lines))
     return codes.OK
+
+
+def names_of(entry: Entry) -> list[str]:
+    """What an entry can be called."""
+    return [entry["name"], *entry.get("also", [])]
 
 
 def read() -> dict[str, list[Entry]]:
@@ -102,9 +107,25 @@ def about(entry: Entry) -> Iterator[str]:
     if "description" in entry:
         yield from wrapped(entry["description"], 4)
     if "mean_bytes" in entry:
-        yield f"    mean {entry['mean_bytes']:,.0f} B, median {entry['median_bytes']:,.0f} B"
+        yield from sizes(entry)
     if entry.get("source"):
         yield from wrapped(f"source: {entry['source']}" if "description" in entry else entry["source"], 4)
+
+
+def sizes(entry: Entry) -> Iterator[str]:
+    """A flow-size distribution in figures, and how others of the same measurement differ."""
+    mean = entry["mean_bytes"]
+    figures = [f"mean {mean:,.0f} B"]
+    figures += [f"{name} {entry[f'{name}_bytes']:,.0f} B" for name in ("median", "p90", "p99", "max")]
+    figures.append(f"mean of a generator that draws the points only {entry['step_mean_bytes']:,.0f} B")
+    yield from wrapped(", ".join(figures), 4)
+    if entry["packet_bytes"]:
+        yield f"    draws are rounded to packets of {entry['packet_bytes']} B"
+    if entry["also"]:
+        yield from wrapped(f"also called {', '.join(entry['also'])}", 4)
+    if entry["variants"]:
+        others = (f"{name} {other:,.0f} B ({other / mean:.3g} times)" for name, other in entry["variants"])
+        yield from wrapped(f"means of its variants: {', '.join(others)}", 4)
 
 
 def details(entry: Entry) -> Iterator[str]:
@@ -112,6 +133,8 @@ def details(entry: Entry) -> Iterator[str]:
     yield from entries([entry])
     if "window" in entry:
         yield f"    window if not given: {entry['window']}"
+    if "marking" in entry:
+        yield f"    switches, if [ecn] is not given: {entry['marking']}"
     for profile in entry.get("profiles", []):
         yield f"\nprofile {profile['name']}"
         yield from wrapped(profile["source"], 4)

@@ -22,6 +22,11 @@ def show(results: Results) -> None:
     width = max(map(len, schemes), default=0)
     for name, scheme in schemes.items():
         print(f"{name:<{width}}  {scheme['stop']['text']}; {took(scheme)}")
+    prints = {name: scheme["fingerprint"] for name, scheme in schemes.items() if "fingerprint" in scheme}
+    if prints:
+        print("\nfingerprints: of every event, of every packet on a wire")
+    for name, one in prints.items():
+        print(f"{name:<{width}}  {one['trajectory']} {one['traffic']}")
     flows = results.path / "flows.parquet"
     files = [*(f"{table}.parquet" for table in results.tables), "manifest.json", "scenario.toml"]
     print(f"\nresults in {results.path}: {', '.join(files)}")

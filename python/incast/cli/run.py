@@ -24,6 +24,7 @@ EXAMPLES = """
 Examples:
   incast run scenarios/quickstart.toml
   incast run mine.toml -o results/deep --set switch.buffer=64MB --seed 7
+  incast run mine.toml --fingerprint
 """
 
 
@@ -37,6 +38,7 @@ def run(
     overwrite: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False)] = False,
     threads: int | None = None,
+    fingerprint: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
 ) -> int:
     """Simulate a scenario and write its results.
 
@@ -56,10 +58,14 @@ def run(
         No progress and no tables, only what went wrong.
     threads
         Schemes simulated at once; one per core if not given. Results do not depend on it.
+    fingerprint
+        Print two numbers for each scheme, which are equal where two runs are equal: on another machine, in another
+        version. The first is of every event, the second of every packet on a wire. manifest.json has them too.
 
     """
     output = output or Path("results") / file.stem
     overrides = [*(set_ or []), *([] if seed is None else [f"seed={seed}"])]
+    overrides += ["measure.fingerprint=true"] if fingerprint else []
     scenario = incast.load(file, overrides)
     for warning in scenario.warnings():
         codes.complain(f"warning: {warning}")

@@ -113,6 +113,7 @@ pub const FLOWS: TableSpec = TableSpec {
     columns: &[
         SCHEME,
         column("flow", U32, "", "number of the flow, in order of start, from 0"),
+        column("message", U32, "", "number of the message that it is, or is a part of (`qps`)"),
         column("tag", Name, "", "name of its group of flows"),
         column("src", U32, "", "number of the sending host, from 0"),
         column("dst", U32, "", "number of the receiving host, from 0"),
@@ -122,7 +123,9 @@ pub const FLOWS: TableSpec = TableSpec {
         PRIORITY,
         column("sport", U16, "", "UDP source port"),
         column("dport", U16, "", "UDP destination port"),
-        column("start_ps", I64, "ps", "when it started"),
+        maybe("gate", U32, "", "number of the gate that it waited behind; missing if it started by the clock alone"),
+        maybe("start_ps", I64, "ps", "when it started; missing if it did not come to that"),
+        maybe("delivered_ps", I64, "ps", "when its last byte reached its receiver; missing if it did not"),
         maybe("finish_ps", I64, "ps", "when its sender had the ACK of its last byte; missing if it did not complete"),
         maybe("fct_ps", I64, "ps", "flow completion time: finish_ps - start_ps"),
         column(
@@ -137,10 +140,36 @@ pub const FLOWS: TableSpec = TableSpec {
         column("acked_bytes", I64, "B", "payload acknowledged"),
         column("packets", I64, "", "data packets sent, retransmissions included"),
         column("retransmitted", I64, "", "data packets sent again"),
+        column(
+            "discarded",
+            I64,
+            "",
+            "data packets that its receiver did not keep: duplicates; with go-back-N, out of order",
+        ),
         column("nacks", I64, "", "NACKs received by the sender"),
         column("timeouts", I64, "", "retransmission timeouts"),
         column("marks", I64, "", "ACKs that echoed an ECN mark, or CNPs received"),
         column("hops", U8, "", "links on its path"),
+    ],
+};
+
+/// Messages that are split over several queue pairs.
+pub const MESSAGES: TableSpec = TableSpec {
+    name: "messages",
+    description: "one row per message and scheme, if messages are split over several queue pairs (`qps`)",
+    columns: &[
+        SCHEME,
+        column("message", U32, "", "number of the message, in order of its first flow, from 0"),
+        column("tag", Name, "", "name of its group of flows"),
+        column("src", U32, "", "number of the sending host, from 0"),
+        column("dst", U32, "", "number of the receiving host, from 0"),
+        column("first_flow", U32, "", "number of its first flow"),
+        column("flows", U32, "", "flows that it is split into, numbered from the first on"),
+        column("size_bytes", I64, "B", "payload of all of them"),
+        maybe("start_ps", I64, "ps", "when the first of them started; missing if none did"),
+        maybe("delivered_ps", I64, "ps", "when the last byte of all reached the receiver; missing if one did not"),
+        maybe("finish_ps", I64, "ps", "when the sender had the last ACK of all; missing if one did not complete"),
+        maybe("fct_ps", I64, "ps", "message completion time: finish_ps - start_ps"),
     ],
 };
 
@@ -256,4 +285,4 @@ pub const HISTOGRAMS: TableSpec = TableSpec {
 };
 
 /// All tables of a results folder.
-pub const TABLES: [TableSpec; 7] = [FLOWS, PORTS, PAUSES, DROPS, QUEUES, RATES, HISTOGRAMS];
+pub const TABLES: [TableSpec; 8] = [FLOWS, MESSAGES, PORTS, PAUSES, DROPS, QUEUES, RATES, HISTOGRAMS];

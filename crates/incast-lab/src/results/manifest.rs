@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use incast_model::fabric::Fabric;
+use incast_sim::measure::Fingerprint;
 use incast_sim::outcome::{QueueRef, Stop};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -90,12 +91,31 @@ pub struct SchemeManifest {
     pub counts: Map<String, Value>,
     /// Wire bytes by fate, for priorities 0 to 7; always balanced.
     pub ledger: Map<String, Value>,
+    /// Digests of the run, where `measure.fingerprint` asks for them: equal where two runs are equal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<FingerprintManifest>,
     /// Wall time of this simulation, in seconds.
     pub wall_s: f64,
     /// CPU time of this simulation, in seconds.
     pub cpu_s: f64,
     /// Packets, counted once per link crossed, for each second of CPU time.
     pub packet_hops_per_s: f64,
+}
+
+/// Digests of a run, as 16 hexadecimal digits each.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FingerprintManifest {
+    /// Of every event, in order.
+    pub trajectory: String,
+    /// Of every packet that reached the end of a link.
+    pub traffic: String,
+}
+
+impl From<Fingerprint> for FingerprintManifest {
+    fn from(fingerprint: Fingerprint) -> Self {
+        let digits = |digest: u64| format!("{digest:016x}");
+        Self { trajectory: digits(fingerprint.trajectory), traffic: digits(fingerprint.traffic) }
+    }
 }
 
 /// Why a run stopped, and who is concerned.
@@ -234,6 +254,7 @@ impl SchemeManifest {
             lossless_drops: outcome.counts.lossless_drops,
             counts: table(serde_json::to_value(outcome.counts)),
             ledger: table(serde_json::to_value(outcome.ledger)),
+            fingerprint: outcome.fingerprint.map(FingerprintManifest::from),
             wall_s: seconds(run.wall),
             cpu_s: seconds(run.cpu),
             packet_hops_per_s: (outcome.counts.packet_hops() as f64 / run.cpu.as_secs_f64().max(1e-6)).round(),

@@ -12,10 +12,11 @@ mod tables;
 mod tests;
 mod write;
 
-pub use columns::{Column, DROPS, FLOWS, HISTOGRAMS, Kind, PAUSES, PORTS, QUEUES, RATES, TABLES, TableSpec};
+pub use columns::{Column, DROPS, FLOWS, HISTOGRAMS, Kind, MESSAGES, PAUSES, PORTS, QUEUES, RATES, TABLES, TableSpec};
 pub use error::ResultsError;
 pub use manifest::{
-    FORMAT, FabricCounts, Machine, Manifest, QueueManifest, SchemeManifest, StopManifest, TableManifest,
+    FORMAT, FabricCounts, FingerprintManifest, Machine, Manifest, QueueManifest, SchemeManifest, StopManifest,
+    TableManifest,
 };
 pub use read::{Results, TableReader, read_table};
 pub use simulate::{RunProgress, SchemeProgress, SchemeRun, SchemeState, simulate};

@@ -119,8 +119,7 @@ impl Finished {
                     Ideal::Reference => record.ideal_reference,
                     Ideal::Exact => record.ideal_exact,
                 };
-                let fct = record.finish.map(|finish| finish.saturating_sub(record.start));
-                let slowdown = fct.map(|fct| fct.0 as f64 / ideal.0.max(1) as f64);
+                let slowdown = record.fct().map(|fct| fct.0 as f64 / ideal.0.max(1) as f64);
                 all.rows.push((scheme, flow.tag.into(), flow.size.0, slowdown));
             }
         }

@@ -1,5 +1,6 @@
 //! From the records of a run to the columns of the tables.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{
@@ -11,8 +12,9 @@ use incast_model::fabric::{Fabric, NodeId, PortId};
 use incast_model::flow::FlowSet;
 use incast_model::units::{Bytes, Time};
 use incast_sim::Outcome;
+use incast_sim::outcome::FlowRecord;
 
-use super::columns::{DROPS, FLOWS, HISTOGRAMS, PAUSES, PORTS, QUEUES, RATES, TableSpec};
+use super::columns::{DROPS, FLOWS, HISTOGRAMS, MESSAGES, PAUSES, PORTS, QUEUES, RATES, TableSpec};
 
 /// What the records of one scheme refer to.
 #[derive(Debug, Clone, Copy)]
@@ -44,6 +46,10 @@ fn u32s(values: impl Iterator<Item = u32>) -> ArrayRef {
     Arc::new(UInt32Array::from_iter_values(values))
 }
 
+fn maybe_u32s(values: impl Iterator<Item = Option<u32>>) -> ArrayRef {
+    Arc::new(values.collect::<UInt32Array>())
+}
+
 fn u16s(values: impl Iterator<Item = u16>) -> ArrayRef {
     Arc::new(UInt16Array::from_iter_values(values))
 }
@@ -66,6 +72,7 @@ impl Records<'_> {
     pub(super) fn batch(&self, table: &TableSpec) -> Result<RecordBatch, ArrowError> {
         let columns = match table.name {
             "flows" => self.flows()?,
+            "messages" => self.messages()?,
             "ports" => self.ports()?,
             "pauses" => self.pauses()?,
             "drops" => self.drops()?,
@@ -96,16 +103,21 @@ impl Records<'_> {
     fn flows(&self) -> Result<Vec<ArrayRef>, ArrowError> {
         let records = || self.outcome.flows.iter();
         let flows = || self.flows.flows.iter().take(self.outcome.flows.len());
-        let fct = || records().map(|r| r.finish.map(|finish| finish.saturating_sub(r.start)));
-        let slowdown = |ideal: fn(&incast_sim::outcome::FlowRecord) -> Time| -> ArrayRef {
+        let fct = || records().map(FlowRecord::fct);
+        let slowdown = |ideal: fn(&FlowRecord) -> Time| -> ArrayRef {
             let ratios = records().zip(fct()).map(|(r, fct)| fct.map(|fct| fct.0 as f64 / ideal(r).0.max(1) as f64));
             Arc::new(ratios.collect::<Float64Array>())
         };
+        let mut gates = vec![None; records().len()];
+        for (gate, spec) in (0u32..).zip(&self.flows.gates) {
+            spec.starts.iter().for_each(|&flow| gates[flow as usize] = Some(gate));
+        }
         let host = |host: incast_model::fabric::HostId| self.fabric.hosts()[host.index()];
-        debug_assert_eq!(FLOWS.columns.len(), 25);
+        debug_assert_eq!(FLOWS.columns.len(), 29);
         Ok(vec![
             self.scheme(records().len())?,
             u32s(0..records().len() as u32),
+            u32s((0u32..).zip(self.flows.messages()).flat_map(|(message, flows)| flows.map(move |_| message))),
             names(self.flows.tags.iter().map(String::as_str), flows().map(|f| f.tag.into()))?,
             u32s(flows().map(|f| f.src.0)),
             u32s(flows().map(|f| f.dst.0)),
@@ -115,7 +127,9 @@ impl Records<'_> {
             u8s(flows().map(|f| f.priority)),
             u16s(flows().map(|f| f.sport)),
             u16s(flows().map(|f| f.dport)),
-            i64s(records().map(|r| r.start.0)),
+            maybe_u32s(gates.iter().copied()),
+            maybe_i64s(records().map(|r| r.start.map(|t| t.0))),
+            maybe_i64s(records().map(|r| r.delivered.map(|t| t.0))),
             maybe_i64s(records().map(|r| r.finish.map(|t| t.0))),
             maybe_i64s(fct().map(|fct| fct.map(|t| t.0))),
             i64s(records().map(|r| r.ideal_reference.0)),
@@ -125,10 +139,41 @@ impl Records<'_> {
             i64s(records().map(|r| r.acked)),
             i64s(records().map(|r| r.packets)),
             i64s(records().map(|r| r.retransmitted)),
+            i64s(records().map(|r| r.discarded.into())),
             i64s(records().map(|r| r.nacks.into())),
             i64s(records().map(|r| r.timeouts.into())),
             i64s(records().map(|r| r.marks)),
             u8s(records().map(|r| r.hops)),
+        ])
+    }
+
+    fn messages(&self) -> Result<Vec<ArrayRef>, ArrowError> {
+        let split = !self.flows.messages.is_empty();
+        let all: Vec<Range<usize>> =
+            (self.flows.messages().filter(|_| split)).map(|flows| flows.start as usize..flows.end as usize).collect();
+        let first = || all.iter().map(|flows| &self.flows.flows[flows.start]);
+        let records = |flows: &Range<usize>| &self.outcome.flows[flows.clone()];
+        let start = |flows| records(flows).iter().filter_map(|r| r.start).min();
+        // Of all parts, or of none.
+        let last = |flows: &Range<usize>, end: fn(&FlowRecord) -> Option<Time>| {
+            records(flows).iter().map(end).try_fold(Time::ZERO, |last, end| Some(last.max(end?)))
+        };
+        let finish = |flows| last(flows, |r| r.finish);
+        let ps = |time: Option<Time>| time.map(|time| time.0);
+        debug_assert_eq!(MESSAGES.columns.len(), 12);
+        Ok(vec![
+            self.scheme(all.len())?,
+            u32s(0..all.len() as u32),
+            names(self.flows.tags.iter().map(String::as_str), first().map(|f| f.tag.into()))?,
+            u32s(first().map(|f| f.src.0)),
+            u32s(first().map(|f| f.dst.0)),
+            u32s(all.iter().map(|flows| flows.start as u32)),
+            u32s(all.iter().map(|flows| flows.len() as u32)),
+            i64s(all.iter().map(|flows| self.flows.flows[flows.clone()].iter().map(|f| f.size.0).sum())),
+            maybe_i64s(all.iter().map(|flows| ps(start(flows)))),
+            maybe_i64s(all.iter().map(|flows| ps(last(flows, |r| r.delivered)))),
+            maybe_i64s(all.iter().map(|flows| ps(finish(flows)))),
+            maybe_i64s(all.iter().map(|flows| Some(finish(flows)?.saturating_sub(start(flows)?).0))),
         ])
     }
 

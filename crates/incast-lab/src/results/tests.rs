@@ -2,11 +2,11 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::types::{Float64Type, Int64Type, UInt32Type};
 use arrow_array::{Array, RecordBatch};
 use incast_model::fabric::{NodeId, PortId};
 use incast_model::units::Time;
-use incast_sim::measure::{QueueHistogram, QueueSample, RateSample};
+use incast_sim::measure::{Fingerprint, QueueHistogram, QueueSample, RateSample};
 use incast_sim::outcome::{Counts, DropRecord, FlowRecord, Ledger, PauseRecord, PortRecord, QueueRef, Stop};
 use incast_sim::{Outcome, Progress, Setup, SetupError};
 
@@ -40,7 +40,7 @@ fn outcome(setup: &Setup) -> Outcome {
     let n = setup.flows.flows.len();
     let flow = |(k, flow): (usize, &incast_model::flow::Flow)| FlowRecord {
         finish: (k + 1 < n).then(|| flow.start + Time::us(k as u64 + 2)),
-        start: flow.start,
+        start: Some(flow.start),
         acked: flow.size.0,
         packets: 10,
         ideal_reference: Time::us(1),
@@ -92,6 +92,7 @@ fn outcome(setup: &Setup) -> Outcome {
             RateSample { time: Time::us(2), flow: 0, rate: 6, window: 7, acked: 2 },
         ],
         histograms: vec![QueueHistogram { port, time_in_bin: vec![5, 0, 6] }],
+        fingerprint: Some(Fingerprint { trajectory: 0xab, traffic: u64::MAX }),
     }
 }
 
@@ -142,8 +143,9 @@ fn every_table_reads_back_as_specified() {
         })
         .collect();
     let expected =
-        [("flows", 10), ("ports", 4), ("pauses", 2), ("drops", 2), ("queues", 2), ("rates", 4), ("histograms", 4)];
-    assert_eq!(rows, expected);
+        [("flows", 10), ("messages", 0), ("ports", 4), ("pauses", 2), ("drops", 2), ("queues", 2), ("rates", 4)];
+    assert_eq!(rows[..7], expected);
+    assert_eq!(rows[7..], [("histograms", 4)]);
     let field = results.table("flows").unwrap().schema();
     let field = field.field_with_name("fct_ps").unwrap().clone();
     assert_eq!(field.metadata()["unit"], "ps");
@@ -172,6 +174,48 @@ fn values_are_the_records() {
     let histograms = table("histograms");
     assert_eq!(i64s(&histograms, "queue_from_bytes")[..2], [Some(0), Some(2000)]);
     assert_eq!(i64s(&histograms, "time_ps")[..2], [Some(5), Some(6)]);
+}
+
+/// Two messages over two queue pairs each: the second waits for the first, and the horizon comes before the third starts.
+#[test]
+fn messages_and_gates_are_in_the_tables() {
+    let text = r#"
+[fabric.star]
+hosts = 3
+[[workload]]
+qps = 2
+list = [{ src = 0, dst = 1, size = "5kB", name = "a" }, { src = 1, dst = 2, size = "3kB", after = ["a"], name = "b" },
+        { src = 2, dst = 0, size = 1, after = ["b"], delay = "1ms" }]
+[scheme.HPCC]
+control = "hpcc"
+[simulation]
+horizon = "1ms"
+"#;
+    let folder = tempfile::tempdir().unwrap();
+    let prepared = Loaded::from_text("s.toml", text, Path::new("."), &[]).unwrap().prepare().unwrap();
+    run(&prepared, &folder.path().join("run"), RunOptions::default(), &mut go).unwrap();
+    let table = |name| read_table(&folder.path().join("run"), name).unwrap();
+    let u32s = |batch: &RecordBatch, column: &str| -> Vec<Option<u32>> {
+        batch.column_by_name(column).unwrap().as_primitive::<UInt32Type>().iter().collect()
+    };
+    let (flows, messages) = (table("flows"), table("messages"));
+    assert_eq!(u32s(&flows, "message"), [0, 0, 1, 1, 2].map(Some));
+    assert_eq!(u32s(&flows, "gate"), [None, None, Some(0), Some(0), Some(1)]);
+    assert_eq!(i64s(&flows, "size_bytes"), [2500, 2500, 1500, 1500, 1].map(Some));
+    let (start, delivered, finish) =
+        (i64s(&flows, "start_ps"), i64s(&flows, "delivered_ps"), i64s(&flows, "finish_ps"));
+    assert!(delivered.iter().zip(&finish).take(4).all(|(delivered, finish)| delivered.unwrap() < finish.unwrap()));
+    assert_eq!((start[0], start[1], start[4], delivered[4], finish[4]), (Some(0), Some(0), None, None, None));
+    let last = |of: &[Option<i64>]| of.iter().copied().max().unwrap();
+    assert_eq!([start[2], start[3]], [last(&delivered[..2]); 2], "both parts wait for both");
+    assert_eq!(u32s(&messages, "first_flow"), [0, 2, 4].map(Some));
+    assert_eq!(u32s(&messages, "flows"), [2, 2, 1].map(Some));
+    assert_eq!(i64s(&messages, "size_bytes"), [5000, 3000, 1].map(Some));
+    assert_eq!(i64s(&messages, "start_ps"), [start[0], start[2], None]);
+    assert_eq!(i64s(&messages, "delivered_ps"), [start[2], last(&delivered[2..4]), None]);
+    assert_eq!(i64s(&messages, "finish_ps"), [last(&finish[..2]), last(&finish[2..4]), None]);
+    let fct = |range: std::ops::Range<usize>| Some(last(&finish[range.clone()])? - start[range.start]?);
+    assert_eq!(i64s(&messages, "fct_ps"), [fct(0..2), fct(2..4), None]);
 }
 
 #[test]
@@ -205,6 +249,8 @@ fn the_manifest_says_what_happened() {
     assert_eq!(scheme.stop.text, "the horizon came first; 1 flow is incomplete");
     assert_eq!(scheme.counts["data_hops"], 100);
     assert_eq!(scheme.ledger["injected"][3], 100);
+    let fingerprint = scheme.fingerprint.as_ref().unwrap();
+    assert_eq!((&*fingerprint.trajectory, &*fingerprint.traffic), ("00000000000000ab", "ffffffffffffffff"));
     let results = Results::open(&folder.path().join("run")).unwrap();
     let again = results.scenario().unwrap();
     assert_eq!(again.scenario().to_toml(), prepared().scenario.to_toml());

@@ -40,7 +40,7 @@ impl Scenario {
             found.push(Diagnostic::new("workload", "the workload is empty: nothing would be sent"));
         }
         found.extend(switch(&self.switch, "switch"));
-        found.extend(ecn(&self.ecn, "ecn"));
+        found.extend(self.ecn.over(&EcnParams::default(), "ecn").err());
         found.extend(packets(&self.packets, "packets"));
         found.extend(rdma(&self.rdma, "rdma"));
         found.extend(measure(&self.measure));
@@ -59,7 +59,12 @@ impl Scenario {
             if name.is_empty() {
                 found.push(Diagnostic::new(&path, "a scheme needs a name"));
             }
-            found.extend(self.check_scheme(scheme, &path));
+            for one in self.check_scheme(scheme, &path) {
+                // What the scenario says for all is wrong but once.
+                if !found.contains(&one) {
+                    found.push(one);
+                }
+            }
         }
         Diagnostics::check(found)
     }
@@ -76,11 +81,7 @@ impl Scenario {
             Ok(_) => {}
             Err(error) => found.push(error),
         }
-        match scheme.ecn.over(&self.ecn, &at("ecn")) {
-            Ok(params) if !scheme.ecn.is_empty() => found.extend(ecn(&params, &at("ecn"))),
-            Ok(_) => {}
-            Err(error) => found.push(error),
-        }
+        found.extend(self.check_ecn(scheme, path));
         match scheme.packets.over(&self.packets, &at("packets")) {
             Ok(params) if !scheme.packets.is_empty() => found.extend(packets(&params, &at("packets"))),
             Ok(_) => {}
@@ -92,6 +93,20 @@ impl Scenario {
             Err(error) => found.push(error),
         }
         found
+    }
+}
+
+impl Scenario {
+    /// Marking as it is under a scheme; what was given for all schemes is shown where it stands, unless this one adds to it.
+    fn check_ecn(&self, scheme: &Scheme, path: &str) -> Vec<Diagnostic> {
+        let own = path::join(path, "ecn");
+        let at = if scheme.ecn.is_empty() { "ecn" } else { &own };
+        let given = |key: &str| scheme.ecn.given().contains_key(key) || self.ecn.given().contains_key(key);
+        let whose = match scheme.control.ecn() {
+            Some(_) if !given("kmax") => format!(", as {} wants it", scheme.control.name()),
+            _ => String::new(),
+        };
+        self.ecn(scheme, path).map_or_else(|error| vec![error], |params| ecn(&params, at, &whose))
     }
 }
 
@@ -139,10 +154,11 @@ fn switch(params: &SwitchParams, path: &str) -> Vec<Diagnostic> {
     section.found
 }
 
-fn ecn(params: &EcnParams, path: &str) -> Vec<Diagnostic> {
+/// `whose`: where kmax comes from, if the user did not give it.
+fn ecn(params: &EcnParams, path: &str, whose: &str) -> Vec<Diagnostic> {
     let mut section = Section { path, found: Vec::new() };
     let fraction = |p: f64| (0.0..=1.0).contains(&p);
-    section.unless(params.kmin <= params.kmax, "kmin", params.kmin, &format!("at most kmax, {}", params.kmax));
+    section.unless(params.kmin <= params.kmax, "kmin", params.kmin, &format!("at most kmax, {}{whose}", params.kmax));
     section.unless(fraction(params.pmax), "pmax", params.pmax, "0 to 1");
     section.unless(params.per_rate > Rate::ZERO, "per_rate", params.per_rate, "more than 0bps");
     for (index, one) in params.by_rate.iter().enumerate() {

@@ -8,7 +8,7 @@ use std::cell::OnceCell;
 use incast_model::routing::{EcmpHash, Routes};
 use incast_model::units::Rate;
 use incast_sim::congestion::{Control, Input, Telemetry, WindowMode};
-use incast_sim::host::CnpMode;
+use incast_sim::host::{CnpMode, Recovery};
 use incast_sim::switch::Headroom;
 use incast_sim::{Arithmetic, ControlSetup, Params, Setup};
 
@@ -66,8 +66,13 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("rdma.ack_every", Always),
     ("rdma.ack_priority", Always),
     ("rdma.acks_ignore_pause", If(|facts| facts.acks_are_paused())),
-    ("rdma.nack_interval", Always),
+    ("rdma.recovery", Always),
+    ("rdma.nack_interval", If(|facts| facts.recovers(Recovery::GoBackN, "selective-repeat does not wait with NACKs"))),
     ("rdma.rto", Always),
+    ("rdma.rto_low", If(|facts| facts.low_timeout())),
+    ("rdma.rto_low_packets", If(|facts| facts.low_timeout())),
+    ("rdma.bdp_bound", If(|facts| facts.selective())),
+    ("rdma.reorder_window", If(|facts| facts.selective())),
     ("rdma.cnp", If(|facts| facts.marks())),
     ("rdma.cnp_interval", If(|facts| facts.cnps())),
     ("rdma.cnp_priority", If(|facts| facts.cnps())),
@@ -80,6 +85,7 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("measure.histogram_bin", If(|facts| facts.histogram())),
     ("measure.pauses", If(|facts| facts.pauses())),
     ("measure.max_drops", Always),
+    ("measure.fingerprint", Always),
     ("simulation.arithmetic", Always),
     ("simulation.horizon", Always),
     ("simulation.max_events", Always),
@@ -283,6 +289,22 @@ impl<'a> Facts<'a> {
         let paused = self.params().switch.paused_priorities();
         let lossless = self.params().rdma.ack_priority.is_none_or(|priority| paused & 1 << priority != 0);
         unless(lossless, "rdma.ack_priority is lossy: ACKs are never paused")
+    }
+
+    fn recovers(&self, by: Recovery, otherwise: &'static str) -> Verdict {
+        unless(self.params().rdma.recovery == by, otherwise)
+    }
+
+    fn selective(&self) -> Verdict {
+        self.recovers(
+            Recovery::SelectiveRepeat,
+            "go-back-n has no use for it: receivers discard what comes out of order",
+        )
+    }
+
+    fn low_timeout(&self) -> Verdict {
+        self.selective()?;
+        unless(self.params().rdma.rto.is_some(), "rdma.rto is \"none\": no timeout is on")
     }
 
     fn looked_at(&self, input: Input, otherwise: &'static str) -> Verdict {

@@ -84,7 +84,7 @@ impl<'a> Search<'a> {
         self.workload();
         for (section, default) in defaults() {
             for name in names(self.given.get(section)) {
-                if self.whole[section][&name] != default[&name] {
+                if self.differs(section, &name, &default) {
                     // A scheme with a value of its own has nothing to do with the scenario's.
                     let own = |index: usize| {
                         let scheme = &self.prepared.scenario.scheme[index];
@@ -106,6 +106,19 @@ impl<'a> Search<'a> {
             self.scheme(index);
         }
         self.found
+    }
+
+    /// Whether a parameter of a section is another than it would be if it were not written, under any scheme.
+    fn differs(&self, section: &str, name: &str, default: &Value) -> bool {
+        if section != "ecn" {
+            return self.whole[section][name] != default[name];
+        }
+        // Where nothing is written, a scheme marks as its control wants it.
+        let scenario = &self.prepared.scenario;
+        scenario.scheme.values().any(|scheme| {
+            let wanted = scheme.control.ecn().unwrap_or_default();
+            scenario.ecn.over(&wanted, "ecn").is_ok_and(|given| value(given)[name] != value(&wanted)[name])
+        })
     }
 
     /// Judges a parameter of the scenario under the schemes that it is for: without effect is what has none under any.
@@ -147,10 +160,13 @@ impl<'a> Search<'a> {
             self.judge(index, &at, "window", "scheme.window");
         }
         let params = &self.prepared.schemes[index].setup.params;
+        let wanted = scheme.control.ecn().unwrap_or_default();
+        let marks = self.prepared.scenario.ecn.over(&wanted, "ecn").map(value).unwrap_or_default();
         let mine = [value(&params.switch), value(&params.ecn), value(params.packets), value(&params.rdma)];
         for (section, mine) in OF_SCHEMES.into_iter().zip(mine) {
             for name in names(given.get(section)) {
-                if mine[&name] != self.whole[section][&name] {
+                let usual = if section == "ecn" { &marks } else { &self.whole[section] };
+                if mine[&name] != usual[&name] {
                     self.judge(index, &path::join(&at, section), &name, &format!("{section}.{name}"));
                 }
             }

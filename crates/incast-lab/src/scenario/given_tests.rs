@@ -172,6 +172,36 @@ const CASES: &[Case] = &[
         &[HPCC, "[rdma]\nacks_ignore_pause = true\nack_priority = 5\n"],
         &[HPCC, "[rdma]\nacks_ignore_pause = true\n"],
     ),
+    (
+        "rdma.nack_interval",
+        "rdma.nack_interval",
+        &[HPCC, "[rdma]\nrecovery = \"selective-repeat\"\nnack_interval = \"9us\"\n"],
+        &[HPCC, "[rdma]\nnack_interval = \"9us\"\n"],
+    ),
+    (
+        "rdma.rto_low",
+        "rdma.rto_low",
+        &[HPCC, "[rdma]\nrecovery = \"selective-repeat\"\nrto = \"none\"\nrto_low = \"90us\"\n"],
+        &[HPCC, "[rdma]\nrecovery = \"selective-repeat\"\nrto_low = \"90us\"\n"],
+    ),
+    (
+        "rdma.rto_low_packets",
+        "rdma.rto_low_packets",
+        &[HPCC, "[rdma]\nrto_low_packets = 5\n"],
+        &[HPCC, "[rdma]\nrecovery = \"selective-repeat\"\nrto_low_packets = 5\n"],
+    ),
+    (
+        "rdma.bdp_bound",
+        "rdma.bdp_bound",
+        &[HPCC, "[rdma]\nbdp_bound = false\n"],
+        &[HPCC, "[rdma]\nrecovery = \"selective-repeat\"\nbdp_bound = false\n"],
+    ),
+    (
+        "rdma.reorder_window",
+        "rdma.reorder_window",
+        &[HPCC, "[rdma]\nreorder_window = 3\n"],
+        &[HPCC, "[rdma]\nrecovery = \"selective-repeat\"\nreorder_window = 3\n"],
+    ),
     ("rdma.cnp", "rdma.cnp", &[DCQCN, CNPS, "[ecn]\nenabled = false\n"], &[DCQCN, CNPS]),
     (
         "rdma.cnp_interval",

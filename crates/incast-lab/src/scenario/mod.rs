@@ -62,9 +62,9 @@ pub struct Scenario {
     /// Switch buffers, PFC and schedulers.
     #[serde(default)]
     pub switch: SwitchParams,
-    /// ECN marking at switches.
-    #[serde(default)]
-    pub ecn: EcnParams,
+    /// ECN marking at switches, under every scheme. What is not given is as the scheme's control wants it, or by default.
+    #[serde(default, skip_serializing_if = "Patch::is_empty")]
+    pub ecn: Patch<EcnParams>,
     /// Header sizes and wire overheads.
     #[serde(default)]
     #[schemars(schema_with = "profiles::packets_schema")]

@@ -37,6 +37,14 @@ impl<T> Patch<T> {
 }
 
 impl<T: Serialize + DeserializeOwned + Clone> Patch<T> {
+    /// Every parameter, as in `params`.
+    pub fn whole(params: &T) -> Self {
+        match serde_json::to_value(params) {
+            Ok(Value::Object(given)) => Self { given, of: PhantomData },
+            _ => Self::default(),
+        }
+    }
+
     /// `base` with the given parameters; `path` is where the patch stands, for the error.
     pub fn over(&self, base: &T, path: &str) -> Result<T, Diagnostic> {
         if self.is_empty() {

@@ -8,7 +8,7 @@ use incast_model::flow::FlowSet;
 use incast_model::ns3::Ns3Error;
 use incast_model::workload::{WorkloadError, generate};
 use incast_sim::congestion::WindowMode;
-use incast_sim::switch::BufferPlan;
+use incast_sim::switch::{BufferPlan, EcnParams};
 use incast_sim::{ControlSetup, Params, Setup, SetupError};
 
 use super::{Given, Scenario, Scheme};
@@ -46,7 +46,7 @@ impl Scenario {
     /// Builds the fabric, makes the flows and sets up every scheme. Relative files start at `base_dir`.
     pub fn setups(&self, base_dir: &Path) -> Result<Prepared, Diagnostics> {
         self.check()?;
-        let fabric = Arc::new(self.fabric.build(base_dir).map_err(fabric_error)?);
+        let fabric = Arc::new(self.build_fabric(base_dir)?);
         let flows = Arc::new(self.flows(&fabric, base_dir)?);
         let mut schemes = Vec::new();
         for (name, scheme) in &self.scheme {
@@ -69,6 +69,11 @@ impl Scenario {
         })
     }
 
+    /// The fabric alone.
+    pub fn build_fabric(&self, base_dir: &Path) -> Result<Fabric, Diagnostics> {
+        Ok(self.fabric.build(base_dir).map_err(fabric_error)?)
+    }
+
     /// All flows of the workload on a fabric.
     pub fn flows(&self, fabric: &Fabric, base_dir: &Path) -> Result<FlowSet, Diagnostics> {
         let traces = ParquetTraces::convert(&self.workload, base_dir)?;
@@ -89,13 +94,22 @@ impl Scenario {
             next_hop_order: self.network.next_hop_order,
             seed: self.seed,
             switch: scheme.switch.over(&self.switch, &path::join(path, "switch"))?,
-            ecn: scheme.ecn.over(&self.ecn, &path::join(path, "ecn"))?,
+            ecn: self.ecn(scheme, path)?,
             packets: scheme.packets.over(&self.packets, &path::join(path, "packets"))?,
             rdma: scheme.rdma.over(&self.rdma, &path::join(path, "rdma"))?,
             measure: self.measure.clone(),
             horizon: self.simulation.horizon,
             max_events: self.simulation.max_events,
         })
+    }
+}
+
+impl Scenario {
+    /// ECN marking under a scheme: what the scheme gives, else what the scenario gives, else what its control wants, else
+    /// the defaults. `path` is the scheme's, for errors.
+    pub(crate) fn ecn(&self, scheme: &Scheme, path: &str) -> Result<EcnParams, Diagnostic> {
+        let wanted = scheme.control.ecn().unwrap_or_default();
+        scheme.ecn.over(&self.ecn.over(&wanted, "ecn")?, &path::join(path, "ecn"))
     }
 }
 
@@ -168,6 +182,7 @@ fn fabric_error(error: GeneratorError) -> Diagnostic {
         }
         GeneratorError::Fabric(error) => Diagnostic::new("fabric", error.to_string()),
         GeneratorError::Ns3(error) => file_error("fabric.ns3.topology", &error),
+        GeneratorError::Htsim(error) => file_error("fabric.htsim.topology", &error),
     }
 }
 

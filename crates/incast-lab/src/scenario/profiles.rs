@@ -100,6 +100,7 @@ fn control_shorthand(control: &mut Value, path: &str, found: &mut Vec<Diagnostic
         return;
     }
     for (name, params) in table {
+        absent(Some(params));
         let Value::Object(params) = params else { continue };
         let (Some(profile), Some(info)) = (params.remove("profile"), control_info(name)) else { continue };
         match profile.as_str().and_then(|profile| Control::named(name, profile)).map(serde_json::to_value) {

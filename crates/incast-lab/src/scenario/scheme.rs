@@ -16,7 +16,7 @@ pub struct Scheme {
     /// The congestion control: its name, or its name with parameters.
     #[schemars(schema_with = "profiles::control_schema")]
     pub control: Control,
-    /// How bytes in flight are limited. Default: what the control is meant to be used with (HPCC `rate`, others `off`).
+    /// How bytes in flight are limited. Default: what the control is meant to be used with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<WindowMode>,
     /// Controls of the flows with these tags, where they are not the scheme's.
@@ -30,7 +30,7 @@ pub struct Scheme {
     /// Parameters of the switch that differ from the scenario's.
     #[serde(default, skip_serializing_if = "Patch::is_empty")]
     pub switch: Patch<SwitchParams>,
-    /// Parameters of ECN marking that differ from the scenario's.
+    /// Parameters of ECN marking that differ from the scenario's. Default: as the scheme's control wants them.
     #[serde(default, skip_serializing_if = "Patch::is_empty")]
     pub ecn: Patch<EcnParams>,
     /// Packet sizes that differ from the scenario's.

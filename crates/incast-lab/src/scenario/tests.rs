@@ -87,14 +87,18 @@ fn merged_scenarios_read_back_equal() {
         with("receiver = 0", "every = \"1ms\", duration = \"2ms\"")
             + "\n[switch]\nscheduler.drr.quanta = [1,1,1,1,1,1,1,1]\n",
         format!("{SMALL}\n[simulation]\nhorizon = \"1.5ms\"\nmax_events = 7\n[measure]\nsample_every = \"10us\"\n"),
+        format!("{SMALL}\n[ecn]\nmark_at = \"enqueue\"\n[scheme.S.control.swift]\ninitial_cwnd = \"none\"\n"),
+        format!("{SMALL}\n[scheme.D]\ncontrol = \"dctcp\"\necn.pmax = 0.5\nrdma.ack_every = 2\n"),
     ] {
         let first = scenario(&text);
         let merged = first.to_toml();
         let mut second = scenario(&merged);
         assert!(merged.contains("max_stage = 0") && merged.contains("kmin = \"400kB\""), "{merged}");
         for (name, scheme) in &mut second.scheme {
-            assert_eq!(scheme.window, Some(first.scheme[name].window()));
-            scheme.window = first.scheme[name].window;
+            let was = &first.scheme[name];
+            assert_eq!(scheme.window, Some(was.window()));
+            assert_eq!(scheme.ecn, Patch::whole(&first.ecn(was, "").unwrap()));
+            (scheme.window, scheme.ecn) = (was.window, was.ecn.clone());
         }
         assert_eq!(second, first, "{merged}");
         assert_eq!(scenario(&merged).to_toml(), merged);
@@ -111,13 +115,15 @@ proptest! {
         first.seed = seed;
         first.rdma = RdmaParams { rto: rto.map(Time), ..first.rdma };
         first.switch.buffer = Bytes(buffer);
-        first.ecn.pmax = pmax;
+        first.ecn = serde_json::from_value(serde_json::json!({ "pmax": pmax })).unwrap();
         first.simulation.horizon = horizon.map(Time);
         if let Control::Hpcc(hpcc) = &mut first.scheme["HPCC"].control {
             hpcc.eta = eta;
         }
+        let marking = EcnParams { pmax, ..EcnParams::default() };
         for scheme in first.scheme.values_mut() {
             scheme.window = Some(scheme.window());
+            scheme.ecn = Patch::whole(&marking);
         }
         prop_assert_eq!(scenario(&first.to_toml()), first);
     }
@@ -160,6 +166,46 @@ fn setups_share_fabric_and_flows() {
     assert_eq!((hpcc.setup.params.ecn.kmin, dcqcn.setup.params.ecn.kmin), (Bytes(400_000), Bytes(1000)));
     assert_eq!(dcqcn.setup.params.ecn.kmax, Bytes(1_600_000));
     assert_eq!((hpcc.setup.controls.len(), &hpcc.setup.control_of_tag[..]), (1, &[0][..]));
+}
+
+#[test]
+fn controls_bring_their_marking() {
+    let dctcp = "[scheme.DCTCP]\ncontrol = \"dctcp\"\n";
+    let marks = |more: &str| {
+        let prepared = load(&format!("{SMALL}{dctcp}{more}")).unwrap().prepare().unwrap();
+        let ecn = |name: &str| {
+            let scheme = prepared.schemes.iter().find(|scheme| scheme.name == name).unwrap();
+            let EcnParams { kmin, kmax, pmax, .. } = scheme.setup.params.ecn;
+            (kmin.0 / 1000, kmax.0 / 1000, pmax)
+        };
+        [ecn("DCQCN+w"), ecn("DCTCP")]
+    };
+    assert_eq!(marks(""), [(400, 1600, 0.2), (300, 300, 1.0)]);
+    assert_eq!(marks("[ecn]\nmark_at = \"enqueue\""), [(400, 1600, 0.2), (300, 300, 1.0)]);
+    assert_eq!(marks("[ecn]\nkmin = \"200kB\"\nkmax = \"900kB\"\npmax = 0.5"), [(200, 900, 0.5), (200, 900, 0.5)]);
+    assert_eq!(marks("ecn = { kmin = \"30kB\", kmax = \"30kB\" }"), [(400, 1600, 0.2), (30, 30, 1.0)]);
+    assert_eq!(
+        marks("[ecn]\nkmin = \"100kB\"\n[scheme.DCTCP.ecn]\nkmax = \"1MB\""),
+        [(100, 1600, 0.2), (100, 1000, 1.0)]
+    );
+    // A control by tag does not change the switches.
+    assert_eq!(marks("control_by_tag.burst = \"hpcc\""), [(400, 1600, 0.2), (300, 300, 1.0)]);
+    let kmin = format!("{SMALL}{dctcp}[ecn]\nkmin = \"350kB\"\n");
+    assert_eq!(
+        refused(&kmin),
+        "s.toml:16:8: ecn.kmin: `350kB` is out of range (allowed: at most kmax, 300kB, as dctcp wants it)"
+    );
+    // A scheme that is added to a scenario that was read, as Python does it, is like one that was there.
+    let mut value = serde_json::to_value(scenario(SMALL)).unwrap();
+    value["scheme"]["later"] = serde_json::json!({ "control": "dctcp" });
+    let prepared = Loaded::from_value(value, Path::new("."), &[]).unwrap().prepare().unwrap();
+    let marks: Vec<Bytes> = prepared.schemes.iter().map(|scheme| scheme.setup.params.ecn.kmax).collect();
+    assert_eq!(marks, [Bytes(1_600_000), Bytes(1_600_000), Bytes(300_000)]);
+    // Wrong for every scheme is said once.
+    let pmax = format!("{SMALL}{dctcp}[ecn]\npmax = 2\n");
+    assert_eq!(refused(&pmax), "s.toml:16:8: ecn.pmax: `2` is out of range (allowed: 0 to 1)");
+    let name = format!("{SMALL}{dctcp}[ecn]\nkmen = \"1kB\"\n");
+    assert!(refused(&name).starts_with("s.toml:16:1: ecn.kmen: unknown field `kmen`"), "{}", refused(&name));
 }
 
 #[test]
@@ -284,6 +330,18 @@ fn values_out_of_range_are_located() {
         (
             with("ai = \"40Mbps\"", "eta = 7.0"),
             "s.toml:9:49: scheme.HPCC.control.hpcc.eta: `7` is out of range (allowed: above 0, at most 4)",
+        ),
+        (
+            with("control = \"dcqcn\"", "control.swift = { fs_min_cwnd = 200.0 }"),
+            "s.toml:11:33: scheme.DCQCN+w.control.swift.fs_min_cwnd: `200` is out of range (allowed: below fs_max_cwnd)",
+        ),
+        (
+            with("control = \"dcqcn\"", "control.swift = { initial_cwnd = 0.0 }"),
+            "swift.initial_cwnd: `0` is out of range (allowed: above 0, at most 1e6)",
+        ),
+        (
+            with("control = \"dcqcn\"", "control.timely_patched = { t_low = \"1ms\" }"),
+            "timely_patched.t_low: `1ms` is out of range (allowed: below t_high)",
         ),
     ] {
         let found = refused(&text);

@@ -1,8 +1,8 @@
 //! A scenario as TOML, with every default written out.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::Scenario;
+use super::{Scenario, Scheme};
 
 impl Scenario {
     /// The scenario as TOML text with all defaults; reading it gives an equal scenario.
@@ -10,20 +10,30 @@ impl Scenario {
         // Serialising plain data into memory cannot fail.
         let mut value = serde_json::to_value(self).unwrap_or_default();
         if let Some(schemes) = value.get_mut("scheme").and_then(Value::as_object_mut) {
-            for (name, scheme) in schemes {
-                if let (Some(window), Some(scheme)) =
-                    (self.scheme.get(name).map(|s| s.window()), scheme.as_object_mut())
-                {
-                    // The window that a control is meant to be used with is a default like any other.
-                    let at = usize::from(scheme.contains_key("control"));
-                    if !scheme.contains_key("window") {
-                        scheme.shift_insert(at, "window".into(), serde_json::to_value(window).unwrap_or_default());
-                    }
+            for (name, written) in schemes {
+                if let (Some(scheme), Some(written)) = (self.scheme.get(name), written.as_object_mut()) {
+                    self.fill(scheme, written);
                 }
             }
         }
         let table = toml_value(value);
         toml::to_string_pretty(&table).unwrap_or_default()
+    }
+}
+
+impl Scenario {
+    /// What a control is meant to be used with is a default like any other: its window, and how switches mark for it.
+    fn fill(&self, scheme: &Scheme, written: &mut Map<String, Value>) {
+        let at = usize::from(written.contains_key("control"));
+        if !written.contains_key("window") {
+            written.shift_insert(at, "window".into(), serde_json::to_value(scheme.window()).unwrap_or_default());
+        }
+        if let Ok(Ok(ecn)) = self.ecn(scheme, "").map(serde_json::to_value) {
+            // Where it stands once it is given: the order of a file does not change by reading it back.
+            written.shift_remove("ecn");
+            let at = written.keys().position(|key| key == "packets" || key == "rdma").unwrap_or(written.len());
+            written.shift_insert(at, "ecn".into(), ecn);
+        }
     }
 }
 

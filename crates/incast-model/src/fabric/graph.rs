@@ -285,35 +285,74 @@ impl FabricBuilder {
 }
 
 impl Fabric {
-    /// Every node is reached over switches only, since hosts do not forward: from the first switch, or in a fabric without
-    /// one from the first host.
+    /// There is a way between any two hosts, and each switch is on one.
+    ///
+    /// Hosts do not forward. So one set of switches that are joined to each other has to reach every host; others are
+    /// islands (the NVLink switch of a server) and reach some. Without switches every host is joined to every other.
     fn check_connected(&self) -> Result<(), FabricError> {
-        let start = self.switches().next().unwrap_or(self.hosts[0]);
-        let mut seen = vec![false; self.nodes.len()];
-        let mut stack = vec![start];
-        seen[start.index()] = true;
-        let mut reached = 0;
-        while let Some(node) = stack.pop() {
-            reached += 1;
-            if self.node(node).kind == NodeKind::Host && node != start {
-                continue;
-            }
-            for port in self.ports_of(node) {
-                let next = self.neighbour(port);
-                if !std::mem::replace(&mut seen[next.index()], true) {
-                    stack.push(next);
-                }
-            }
+        let islands = self.islands();
+        let count = islands.iter().flatten().max().map_or(0, |last| last + 1);
+        if count == 0 {
+            return self.hosts.iter().try_for_each(|&host| {
+                let mut near: Vec<NodeId> =
+                    self.ports_of(host).map(|port| self.neighbour(port)).chain([host]).collect();
+                self.reaches_all(host, &mut near, &self.hosts)
+            });
         }
-        match seen.iter().position(|s| !s) {
+        let mut reached: Vec<Vec<NodeId>> = vec![Vec::new(); count];
+        for &host in &self.hosts {
+            let mut near: Vec<usize> =
+                self.ports_of(host).filter_map(|port| islands[self.neighbour(port).index()]).collect();
+            near.sort_unstable();
+            near.dedup();
+            near.into_iter().for_each(|island| reached[island].push(host));
+        }
+        let most = (0..count).max_by_key(|&island| (reached[island].len(), std::cmp::Reverse(island))).unwrap_or(0);
+        let islands = &islands;
+        let switches = |island: usize| self.switches().filter(move |switch| islands[switch.index()] == Some(island));
+        let start = switches(most).next().unwrap_or(self.hosts[0]);
+        // Islands without a host lead nowhere.
+        let bare = (0..count).find(|&island| reached[island].is_empty()).and_then(|island| switches(island).next());
+        let needed: Vec<NodeId> = self.hosts.iter().copied().chain(bare).collect();
+        let mut near: Vec<NodeId> = reached[most].iter().copied().chain(switches(most)).collect();
+        self.reaches_all(start, &mut near, &needed)
+    }
+
+    fn reaches_all(&self, start: NodeId, reached: &mut Vec<NodeId>, needed: &[NodeId]) -> Result<(), FabricError> {
+        reached.sort_unstable();
+        reached.dedup();
+        match needed.iter().find(|node| reached.binary_search(node).is_err()) {
             None => Ok(()),
-            Some(lost) => Err(FabricError::Disconnected {
+            Some(&lost) => Err(FabricError::Disconnected {
                 a: self.node(start).name.clone(),
-                b: self.nodes[lost].name.clone(),
-                reached,
+                b: self.node(lost).name.clone(),
+                reached: reached.len(),
                 total: self.nodes.len(),
             }),
         }
+    }
+
+    /// For each switch the number of the set of switches that it is joined to, directly or over others.
+    fn islands(&self) -> Vec<Option<usize>> {
+        let mut islands = vec![None; self.nodes.len()];
+        let mut count = 0;
+        for start in self.switches() {
+            if islands[start.index()].is_some() {
+                continue;
+            }
+            let mut stack = vec![start];
+            islands[start.index()] = Some(count);
+            while let Some(node) = stack.pop() {
+                for next in self.ports_of(node).map(|port| self.neighbour(port)) {
+                    if self.node(next).kind == NodeKind::Switch && islands[next.index()].is_none() {
+                        islands[next.index()] = Some(count);
+                        stack.push(next);
+                    }
+                }
+            }
+            count += 1;
+        }
+        islands
     }
 }
 
@@ -368,5 +407,42 @@ mod tests {
             builder.link(bridge, switch, Rate::gbps(100), Time::us(1));
         }
         assert!(matches!(builder.finish(), Err(FabricError::Disconnected { reached: 3, total: 5, .. })));
+    }
+
+    fn joined(hosts: u32, switches: u32, links: &[(u32, u32)]) -> Result<Fabric, FabricError> {
+        let mut builder = FabricBuilder::new();
+        for h in 0..hosts {
+            builder.host(format!("h{h}"));
+        }
+        for s in 0..switches {
+            builder.switch(format!("s{s}"), 1);
+        }
+        for &(a, b) in links {
+            builder.link(NodeId(a), NodeId(b), Rate::gbps(100), Time::us(1));
+        }
+        builder.finish()
+    }
+
+    #[test]
+    fn islands_of_switches_are_for_hosts_that_have_another_way() {
+        // Hosts 0 to 2 on s0 (node 3), hosts 0 and 1 on s1 as well; whichever comes first.
+        assert!(joined(3, 2, &[(0, 3), (1, 3), (2, 3), (0, 4), (1, 4)]).is_ok());
+        assert!(joined(3, 2, &[(0, 4), (1, 4), (2, 4), (0, 3), (1, 3)]).is_ok());
+        let lost = |result: Result<Fabric, FabricError>| match result {
+            Err(FabricError::Disconnected { a, b, .. }) => format!("{a} {b}"),
+            other => panic!("{other:?}"),
+        };
+        // Every two hosts share a switch, but none has all three; two switches that no host is on.
+        assert_eq!(lost(joined(3, 3, &[(0, 3), (1, 3), (1, 4), (2, 4), (2, 5), (0, 5)])), "s0 h2");
+        assert_eq!(lost(joined(2, 3, &[(0, 2), (1, 2), (3, 4)])), "s0 s1");
+    }
+
+    #[test]
+    fn hosts_without_switches_are_joined_to_each_other() {
+        assert!(joined(3, 0, &[(0, 1), (1, 2), (2, 0)]).is_ok());
+        assert!(matches!(
+            joined(3, 0, &[(0, 1), (0, 2)]),
+            Err(FabricError::Disconnected { a, b, reached: 2, .. }) if (a.as_str(), b.as_str()) == ("h1", "h2")
+        ));
     }
 }

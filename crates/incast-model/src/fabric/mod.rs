@@ -1,13 +1,17 @@
 //! The fabric: hosts and switches joined by full-duplex links, with ports in a stable order.
 
+mod dot;
 pub mod generators;
 mod graph;
+mod groups;
 mod rtt;
 mod summary;
 mod tiers;
 
+pub use dot::write_dot;
 pub use generators::{FabricSpec, GENERATORS, GeneratorError};
 pub use graph::{Fabric, FabricBuilder, FabricError, HostId, Link, LinkId, Node, NodeId, NodeKind, Port, PortId};
+pub(crate) use groups::{Groups, tiers_with_uplinks};
 pub use rtt::{BaseRtts, PairRtt, pair_base_rtt};
 pub use summary::{LinkSummary, Summary, TierSummary};
 pub(crate) use tiers::tiers;

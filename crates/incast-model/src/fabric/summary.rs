@@ -50,7 +50,8 @@ pub struct Summary {
     /// Largest bandwidth-delay product of any host pair: the window that the HPCC authors give every flow.
     pub max_bdp: Bytes,
     /// Half of the capacity between the two neighbouring tiers that are joined most thinly: the rate, each way, between
-    /// two halves of the hosts of a symmetric tree. None where links join nodes of one tier (a dumbbell, a ring).
+    /// two halves of the hosts of a symmetric tree. None where links join nodes of one tier (a dumbbell, a ring) or hosts
+    /// have several links.
     pub bisection: Option<Rate>,
 }
 
@@ -117,6 +118,9 @@ fn links(fabric: &Fabric) -> Vec<LinkSummary> {
 }
 
 fn bisection(fabric: &Fabric) -> Option<Rate> {
+    if fabric.hosts().iter().any(|&host| fabric.ports_of(host).len() > 1) {
+        return None;
+    }
     let mut between: BTreeMap<u8, Rate> = BTreeMap::new();
     for (low, high, rate) in levels(fabric) {
         if low == high {

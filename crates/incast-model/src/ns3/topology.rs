@@ -7,7 +7,7 @@ use std::path::Path;
 use super::error::{Notice, Ns3Error, Severity};
 use super::quantity::{rate, time, write_rate, write_time};
 use super::tokens::{Tokens, read_text};
-use crate::fabric::{Fabric, FabricBuilder, NodeId, NodeKind, tiers};
+use crate::fabric::{Fabric, FabricBuilder, Link, NodeId, NodeKind, tiers};
 use crate::units::{Rate, Time};
 
 /// Most nodes of a file: its addresses (11.x.y.1) have 16 bits for the node.
@@ -162,12 +162,29 @@ pub fn write_topology(fabric: &Fabric) -> String {
     text
 }
 
+/// What the original makes of the file that [`write_topology`] writes, where it is not this fabric; lines are those of the
+/// file. Errors are what the file cannot say at all.
+pub fn topology_notices(fabric: &Fabric, file: &str) -> Vec<Notice> {
+    let nodes = fabric.nodes().len();
+    if nodes > MAX_NODES as usize {
+        let text = format!("{nodes} nodes; allowed: at most {MAX_NODES}, as its addresses have 16 bits for the node");
+        return vec![Notice { file: file.into(), line: 1, severity: Severity::Error, text }];
+    }
+    let kinds: Vec<NodeKind> = fabric.nodes().iter().map(|node| node.kind).collect();
+    let node = |port| fabric.port(port).node;
+    let link = |link: &Link| Ns3Link { a: node(link.a), b: node(link.b), rate: link.rate, delay: link.delay };
+    let links: Vec<Ns3Link> = fabric.links().iter().map(link).collect();
+    // The header and the list of switches come before the first link.
+    let lines: Vec<usize> = (3..links.len() + 3).collect();
+    notices(file, &kinds, &links, &lines)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::fabric::generators::{HpccFatTree, LeafSpine};
+    use crate::fabric::generators::{HpccFatTree, LeafSpine, NvLink, RailOptimized, Star};
 
     const SMALL: &str = "3 1 2\n2\n0 2 100Gbps 1000ns 0.000000\n1 2 100Gbps 1us 0\n";
 
@@ -241,6 +258,25 @@ mod tests {
         let back = parse_topology(&write_topology(&tree), "t.txt").unwrap().fabric().unwrap();
         assert_eq!((back.links(), back.ports(), back.hosts()), (tree.links(), tree.ports(), tree.hosts()));
         assert!(tree.nodes().iter().zip(back.nodes()).all(|(a, b)| (a.kind, a.tier) == (b.kind, b.tier)));
+    }
+
+    #[test]
+    fn notices_of_a_fabric_are_those_of_its_file() {
+        let mut leaf_spine = LeafSpine::new(2, 1, 2);
+        leaf_spine.uplinks_per_pair = 2;
+        let rails = RailOptimized { nvlink: Some(NvLink::default()), ..RailOptimized::new(2, 1) };
+        for (fabric, count) in [(leaf_spine.build().unwrap(), 2), (rails.build().unwrap(), 16)] {
+            let notices = topology_notices(&fabric, "t.txt");
+            assert_eq!(notices.len(), count);
+            assert_eq!(notices, parse_topology(&write_topology(&fabric), "t.txt").unwrap().notices);
+        }
+        assert_eq!(topology_notices(&HpccFatTree::default().build().unwrap(), "t.txt"), []);
+        let large = topology_notices(&Star::new(1 << 16).build().unwrap(), "t.txt");
+        assert_eq!(large.len(), 1);
+        assert_eq!(
+            large[0].to_string(),
+            "t.txt:1: error: 65537 nodes; allowed: at most 65536, as its addresses have 16 bits for the node"
+        );
     }
 
     proptest! {

@@ -1,6 +1,7 @@
 //! Shortest paths in hops, all of them.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,14 +21,17 @@ pub enum NextHopOrder {
 
 /// The equal-cost next hops of every node towards every host.
 ///
-/// Hosts behind the same single switch share their routes, so a table of 72 switches and 1,152 hosts stays in cache.
+/// Hosts behind the same single switch share their routes, so a table of 72 switches and 1,152 hosts stays in cache. Hosts
+/// with one link need none of their own, as long as they are numbered first.
 #[derive(Debug, Clone)]
 pub struct Routes {
     classes: usize,
     class_of_host: Vec<u32>,
     /// For the switch a single-homed host hangs on: the port to that host.
     last_hop: Vec<(NodeId, PortId)>,
-    /// `groups[node * classes + class]` is a range of `hops`.
+    /// The only ports of the first nodes, as long as those are hosts with one link.
+    alone: Vec<PortId>,
+    /// `groups[(node - alone) * classes + class]` is a range of `hops`.
     groups: Vec<(u32, u32)>,
     hops: Vec<PortId>,
 }
@@ -51,23 +55,37 @@ impl Routes {
             class_of_host.push(class);
             last_hop.push(if single { (target, fabric.port(first).peer) } else { (host, first) });
         }
-        let nodes = fabric.nodes().len();
+        let leading = |&(host, &(at, _)): &(usize, &(NodeId, PortId))| {
+            fabric.hosts()[host].index() == host && at != fabric.hosts()[host]
+        };
+        let alone: Vec<PortId> =
+            last_hop.iter().enumerate().take_while(leading).map(|(_, &(_, port))| fabric.port(port).peer).collect();
+        let nodes = fabric.nodes().len() - alone.len();
         let mut routes = Self {
             classes: targets.len(),
             class_of_host,
             last_hop,
             groups: vec![(0, 0); nodes * targets.len()],
             hops: Vec::new(),
+            alone,
         };
-        let mut known: HashMap<Vec<PortId>, (u32, u32)> = HashMap::new();
+        // Equal lists are kept once: a list with the hash of another one that differs is merely kept as well.
+        let hasher = BuildHasherDefault::<DefaultHasher>::new();
+        let mut known: HashMap<u64, (u32, u32), _> = HashMap::with_hasher(hasher);
         for (class, &target) in targets.iter().enumerate() {
             let distance = distances(fabric, target);
-            for node in (0..nodes as u32).map(NodeId).filter(|&node| node != target) {
+            for node in (routes.alone.len() as u32..).map(NodeId).take(nodes).filter(|&node| node != target) {
                 let hops = closer(fabric, node, target, &distance, order);
-                routes.groups[node.index() * routes.classes + class] = *known.entry(hops).or_insert_with_key(|hops| {
-                    routes.hops.extend_from_slice(hops);
-                    (routes.hops.len() as u32 - hops.len() as u32, hops.len() as u32)
+                let hash = known.hasher().hash_one(&hops);
+                let same = |&(first, count): &(u32, u32)| routes.hops[first as usize..(first + count) as usize] == hops;
+                let group = known.get(&hash).copied().filter(same).unwrap_or_else(|| {
+                    let group = (routes.hops.len() as u32, hops.len() as u32);
+                    routes.hops.extend_from_slice(&hops);
+                    known.insert(hash, group);
+                    group
                 });
+                let row = node.index() - routes.alone.len();
+                routes.groups[row * routes.classes + class] = group;
             }
         }
         routes
@@ -80,8 +98,13 @@ impl Routes {
         if last.0 == node {
             return std::slice::from_ref(&last.1);
         }
-        let (first, count) = self.groups[node.index() * self.classes + self.class_of_host[dst.index()] as usize];
-        &self.hops[first as usize..(first + count) as usize]
+        // Nodes before the first row wrap around to numbers beyond the last.
+        let row = node.index().wrapping_sub(self.alone.len());
+        let group = row.wrapping_mul(self.classes).wrapping_add(self.class_of_host[dst.index()] as usize);
+        match self.groups.get(group) {
+            Some(&(first, count)) => &self.hops[first as usize..(first + count) as usize],
+            None => std::slice::from_ref(&self.alone[node.index()]),
+        }
     }
 }
 
@@ -125,4 +148,46 @@ fn closer(fabric: &Fabric, node: NodeId, target: NodeId, distance: &[u32], order
         hops.sort_by_key(|&port| (std::cmp::Reverse(fabric.neighbour(port)), port));
     }
     hops
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fabric::FabricBuilder;
+    use crate::units::{Rate, Time};
+
+    /// Names of the next hops of every node towards every host, for nodes made in some order.
+    fn next_hops(order: [&str; 7]) -> Vec<(String, String, Vec<String>)> {
+        let mut builder = FabricBuilder::new();
+        let nodes = order.map(|name| if name.starts_with('h') { builder.host(name) } else { builder.switch(name, 1) });
+        let node = |name: &str| nodes[order.iter().position(|&other| other == name).unwrap()];
+        // h3 has two links; h0 and h1 share a leaf.
+        for (a, b) in [("h0", "s0"), ("h1", "s0"), ("h2", "s1"), ("h3", "s0"), ("h3", "s1"), ("s0", "s2"), ("s1", "s2")]
+        {
+            builder.link(node(a), node(b), Rate::gbps(100), Time::us(1));
+        }
+        let fabric = builder.finish().unwrap();
+        let routes = Routes::shortest(&fabric, NextHopOrder::Port);
+        let name = |node: NodeId| fabric.node(node).name.clone();
+        let mut all = Vec::new();
+        for at in (0..7).map(NodeId) {
+            for (dst, &host) in fabric.hosts().iter().enumerate().filter(|&(_, &host)| host != at) {
+                let hops = routes.next_hops(at, HostId(dst as u32)).iter();
+                all.push((name(at), name(host), hops.map(|&port| name(fabric.neighbour(port))).collect()));
+            }
+        }
+        all.sort_unstable();
+        all
+    }
+
+    #[test]
+    fn next_hops_do_not_depend_on_which_nodes_come_first() {
+        let usual = next_hops(["h0", "h1", "h2", "h3", "s0", "s1", "s2"]);
+        assert!(usual.contains(&("h0".into(), "h1".into(), vec!["s0".into()])));
+        assert!(usual.contains(&("s0".into(), "h2".into(), vec!["s2".into()])));
+        assert!(usual.contains(&("h3".into(), "h2".into(), vec!["s1".into()])));
+        assert_eq!(next_hops(["s0", "h0", "h1", "s1", "h2", "h3", "s2"]), usual);
+        assert_eq!(next_hops(["h3", "h0", "h1", "h2", "s0", "s1", "s2"]), usual);
+        assert_eq!(next_hops(["h0", "s2", "h1", "h2", "s0", "h3", "s1"]), usual);
+    }
 }

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::cdf::SizeCdf;
 use super::entry::{Collector, Entry};
 use super::error::WorkloadError;
+use super::law::{SizeLaw, lognormal};
 use crate::fabric::HostId;
 use crate::rng::{Stream, unit};
 use crate::units::Time;
@@ -19,6 +19,26 @@ pub enum LoadOf {
     Payload,
     /// Payload and headers.
     Wire,
+}
+
+/// How the gaps between the flows of a host are distributed; their mean follows from the load.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ArrivalLaw {
+    /// Exponential gaps.
+    #[default]
+    Poisson,
+    /// Lognormal gaps: burstier, as measurements of datacenters find them (Benson, Akella, Maltz, IMC 2010, sec. 5).
+    Lognormal(LognormalArrivals),
+}
+
+/// Parameters of lognormal gaps.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LognormalArrivals {
+    /// Standard deviation of the natural logarithm of a gap, more than 0 and at most 5. 1 and 2 are common: coefficients
+    /// of variation of 1.3 and 7.3.
+    pub sigma: f64,
 }
 
 /// The time in which arrivals fall: from `start`, before `end`.
@@ -42,43 +62,52 @@ pub(super) fn mean_gap(bytes: f64, load: f64, bit_per_s: f64) -> f64 {
     bytes * 8.0 / (load * bit_per_s) * 1e12
 }
 
-/// Times of a Poisson process: gaps are exponential and rounded to picoseconds.
+/// Times of a renewal process: independent gaps, rounded to picoseconds.
 #[derive(Debug)]
 pub(super) struct Arrivals {
     now: u64,
     end: u64,
     mean: f64,
+    law: ArrivalLaw,
 }
 
 impl Arrivals {
     /// With a gap of `mean` picoseconds on average.
     pub(super) fn new(window: Window, mean: f64) -> Self {
-        Self { now: window.start.0, end: window.end.0, mean }
+        Self { now: window.start.0, end: window.end.0, mean, law: ArrivalLaw::Poisson }
+    }
+
+    /// The same with gaps of another law.
+    pub(super) fn with(self, law: ArrivalLaw) -> Self {
+        Self { law, ..self }
     }
 
     /// The next one, or `None` at the end of the window.
     pub(super) fn next(&mut self, rng: &mut Stream) -> Option<Time> {
-        // libm, not std: the logarithm must be the same to the last bit on every machine.
-        let gap = -libm::log(1.0 - unit(rng)) * self.mean;
+        let u = unit(rng);
+        let gap = match self.law {
+            // libm, not std: the logarithm must be the same to the last bit on every machine.
+            ArrivalLaw::Poisson => -libm::log(1.0 - u) * self.mean,
+            ArrivalLaw::Lognormal(LognormalArrivals { sigma }) => lognormal(self.mean, sigma, u),
+        };
         self.now = self.now.saturating_add(gap.round() as u64);
         (self.now < self.end).then_some(Time(self.now))
     }
 }
 
-/// Adds the flows of one host: Poisson arrivals in `window`, sizes from `sizes`, destinations from `to`.
+/// Adds the flows of one host: sizes from `sizes`, destinations from `to`.
 ///
 /// The host has a stream of its own, and every flow takes the same number of draws from it. So the k-th flow of a host
 /// keeps its size and destination when the load changes: runs at two loads are paired.
-pub(super) fn poisson_flows(
+pub(super) fn open_loop(
     entry: &Entry<'_>,
     out: &mut Collector,
     src: HostId,
-    (window, mean): (Window, f64),
-    sizes: &SizeCdf,
+    mut arrivals: Arrivals,
+    sizes: &SizeLaw,
     mut to: impl FnMut(&mut Stream) -> HostId,
 ) -> Result<(), WorkloadError> {
     let mut rng = entry.stream("arrivals", src.0.into());
-    let mut arrivals = Arrivals::new(window, mean);
     while let Some(start) = arrivals.next(&mut rng) {
         let size = sizes.sample(unit(&mut rng));
         let dst = to(&mut rng);
@@ -97,9 +126,9 @@ mod tests {
     use super::*;
     use crate::rng::stream;
 
-    fn gaps(n: usize, mean: f64) -> Vec<f64> {
+    fn gaps(n: usize, mean: f64, law: ArrivalLaw) -> Vec<f64> {
         let mut rng = stream(5, "test/arrivals", 0);
-        let mut arrivals = Arrivals::new(Window { start: Time::ZERO, end: Time::MAX }, mean);
+        let mut arrivals = Arrivals::new(Window { start: Time::ZERO, end: Time::MAX }, mean).with(law);
         let mut last = 0;
         let mut next = || {
             let now = arrivals.next(&mut rng).unwrap().0;
@@ -110,7 +139,7 @@ mod tests {
 
     #[test]
     fn gaps_are_exponential() {
-        let gaps = gaps(1_000_000, 1e8);
+        let gaps = gaps(1_000_000, 1e8, ArrivalLaw::Poisson);
         let mean = gaps.iter().sum::<f64>() / 1e6;
         let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / 1e6;
         assert!((mean / 1e8 - 1.0).abs() < 0.005, "mean {mean}");
@@ -119,6 +148,19 @@ mod tests {
         // ... and its share beyond the mean is 1/e.
         let beyond = gaps.iter().filter(|&&gap| gap > 1e8).count() as f64 / 1e6;
         assert!((beyond - (-1f64).exp()).abs() < 0.002, "{beyond}");
+    }
+
+    #[test]
+    fn lognormal_gaps_keep_the_mean_and_are_burstier() {
+        let law = ArrivalLaw::Lognormal(LognormalArrivals { sigma: 1.0 });
+        let gaps = gaps(1_000_000, 1e8, law);
+        let mean = gaps.iter().sum::<f64>() / 1e6;
+        let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / 1e6;
+        assert!((mean / 1e8 - 1.0).abs() < 0.01, "mean {mean}");
+        // sqrt(e^(sigma^2) - 1).
+        assert!((variance.sqrt() / mean - 1.311).abs() < 0.04, "coefficient of variation {}", variance.sqrt() / mean);
+        let below = gaps.iter().filter(|&&gap| gap < 1e8 * (-0.5f64).exp()).count() as f64 / 1e6;
+        assert!((below - 0.5).abs() < 0.002, "median: {below}");
     }
 
     #[test]

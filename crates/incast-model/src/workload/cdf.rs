@@ -84,11 +84,24 @@ impl SizeCdf {
         Self { points: vec![Point { bytes: min as f64, cdf: 0.0 }, Point { bytes: max as f64, cdf: 1.0 }] }
     }
 
+    /// The same curve with sizes in units of `unit` bytes.
+    pub(super) fn scaled(mut self, unit: u64) -> Self {
+        self.points.iter_mut().for_each(|point| point.bytes *= unit as f64);
+        self
+    }
+
     /// Mean in bytes under linear interpolation: the figure that turns a load into a rate of arrivals.
     pub fn mean(&self) -> f64 {
         let first = self.points[0];
         let pieces = self.points.windows(2).map(|p| (p[1].cdf - p[0].cdf) * (p[0].bytes + p[1].bytes) / 2.0);
         first.bytes * first.cdf + pieces.sum::<f64>()
+    }
+
+    /// Mean in bytes if only the sizes of the corners were drawn, as some generators do.
+    pub fn step_mean(&self) -> f64 {
+        let first = self.points[0];
+        let steps = self.points.windows(2).map(|p| (p[1].cdf - p[0].cdf) * p[1].bytes);
+        first.bytes * first.cdf + steps.sum::<f64>()
     }
 
     /// The size below which a share `p` (0 to 1) of the flows lies, before rounding to whole bytes.
@@ -129,28 +142,9 @@ impl SizeCdf {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
+    use super::super::law::tests::ks_distance;
     use super::*;
-    use crate::rng::{stream, unit};
-
-    /// Largest distance between the empirical distribution of `n` draws and `cdf`. A draw of k whole bytes stands for
-    /// any size in [k, k + 1), so the empirical curve at k is held against the probability of sizes below k + 1.
-    pub(in crate::workload) fn ks_distance(cdf: &SizeCdf, n: usize, seed: u64) -> f64 {
-        let mut rng = stream(seed, "test/sizes", 0);
-        let mut draws: Vec<u64> = (0..n).map(|_| cdf.sample(unit(&mut rng))).collect();
-        draws.sort_unstable();
-        let below = |bytes: u64| cdf.cdf((bytes as f64).next_down());
-        let mut worst = 0.0f64;
-        for group in draws.chunk_by(|a, b| a == b) {
-            let through = draws.partition_point(|&x| x <= group[0]);
-            let before = through - group.len();
-            // Nothing is drawn between 0 B and 1 B, and the law at 1 B includes what is rounded up to it.
-            let law_before = if group[0] == 1 { 0.0 } else { below(group[0]) };
-            worst = worst.max((before as f64 / n as f64 - law_before).abs());
-            worst = worst.max((through as f64 / n as f64 - below(group[0] + 1)).abs());
-        }
-        worst
-    }
 
     #[test]
     fn jumps_and_first_atoms_have_their_probability() {
@@ -165,7 +159,7 @@ pub(super) mod tests {
         }
         let mean = 0.25 * 100.0 + 0.25 * 150.0 + 0.4 * 200.0 + 0.1 * 600.0;
         assert!((cdf.mean() - mean).abs() < 1e-9);
-        let d = ks_distance(&cdf, 1_000_000, 3);
+        let d = ks_distance(&cdf.clone().into(), 1_000_000, 3);
         assert!(d < 0.002, "{d}");
     }
 
@@ -173,7 +167,7 @@ pub(super) mod tests {
     fn every_flow_has_at_least_one_byte() {
         let cdf = SizeCdf::from_percent(&[(0.0, 0.0), (4.0, 100.0)]).unwrap();
         assert_eq!([0.0, 0.2, 0.3, 0.5, 0.99].map(|u| cdf.sample(u)), [1, 1, 1, 2, 3]);
-        assert!(ks_distance(&cdf, 1_000_000, 1) < 0.002);
+        assert!(ks_distance(&cdf.clone().into(), 1_000_000, 1) < 0.002);
     }
 
     #[test]
@@ -191,7 +185,7 @@ pub(super) mod tests {
         let uniform = SizeCdf::uniform(1000, 3000);
         assert_eq!(uniform.mean(), 2000.0);
         assert_eq!(uniform.sample(0.25), 1500);
-        assert!(ks_distance(&uniform, 1_000_000, 5) < 0.002);
+        assert!(ks_distance(&uniform.into(), 1_000_000, 5) < 0.002);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::cdf::SizeCdf;
 use super::tables::SizeTable;
 
 /// A pattern or a size table, in words.
@@ -15,10 +16,27 @@ pub struct Described {
     pub description: &'static str,
     /// Where it comes from, if from anywhere in particular.
     pub source: Option<&'static str>,
-    /// Mean flow size in bytes, of a size table.
-    pub mean: Option<f64>,
-    /// Median flow size in bytes, of a size table.
-    pub median: Option<f64>,
+    /// The figures of a size table.
+    pub sizes: Option<DescribedSizes>,
+}
+
+/// A size table in figures, all computed from its points.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DescribedSizes {
+    /// Other names of the table.
+    pub also: &'static [&'static str],
+    /// What tables of one measurement have in common.
+    pub family: &'static str,
+    /// Mean flow size in bytes under linear interpolation: what loads are computed with.
+    pub mean: f64,
+    /// Mean in bytes if only the sizes of the points were drawn, as some generators do.
+    pub step_mean: f64,
+    /// Sizes in bytes below which 50, 90 and 99 % of the flows lie.
+    pub percentiles: [f64; 3],
+    /// Largest size in bytes.
+    pub max: f64,
+    /// Bytes of the packets that draws are rounded to, if they are.
+    pub packet: Option<u64>,
 }
 
 /// What a catalogue entry is.
@@ -32,10 +50,10 @@ pub enum DescribedKind {
 }
 
 /// Name, description and source of the patterns, in the order of a workload entry's fields.
-const PATTERNS: [(&str, &str, Option<&str>); 6] = [
+const PATTERNS: &[(&str, &str, Option<&str>)] = &[
     (
         "poisson",
-        "open-loop Poisson flows from every host to random others, at a load",
+        "open-loop flows from every host to random others at a load, Poisson or bursty, with locality if wanted",
         Some("Li et al. (HPCC), SIGCOMM 2019, sec. 5.1"),
     ),
     (
@@ -43,13 +61,44 @@ const PATTERNS: [(&str, &str, Option<&str>); 6] = [
         "many random hosts send to one at the same instant: once, periodically, or at a load",
         Some("Li et al. (HPCC), SIGCOMM 2019, sec. 5.3"),
     ),
-    ("permutation", "every host sends to one other and receives from one: one flow each, or at a load", None),
-    ("list", "flows written out in the scenario, with explicit paths if wanted", None),
-    ("trace", "flows of a CSV file", None),
+    (
+        "permutation",
+        "every host sends to one other and receives from one, at random or by a stride: one flow each, or at a load",
+        None,
+    ),
+    ("all_to_all", "every host of a set sends to every other, at once or with a window, repeatedly if wanted", None),
+    ("shuffle", "every mapper sends to every reducer at the same time; with one mapper an outcast", None),
+    (
+        "ring_all_reduce",
+        "all-reduce of data-parallel training over a ring, or one of its halves: 2(n-1) steps that wait for each other",
+        Some("Patarasuk and Yuan, JPDC 69(2), 2009"),
+    ),
+    (
+        "tree_all_reduce",
+        "all-reduce in a logarithmic number of steps: binomial or binary tree, recursive doubling, halving-doubling",
+        Some("Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005"),
+    ),
+    (
+        "moe_all_to_all",
+        "mixture-of-experts layers: dispatch to the experts, computing, combine; skewed if wanted",
+        Some("Lepikhin et al. (GShard), ICLR 2021, sec. 3"),
+    ),
+    (
+        "request_response",
+        "closed-loop clients with requests outstanding to random servers; with fan_out partition-aggregate",
+        Some("Alizadeh et al. (DCTCP), SIGCOMM 2010, sec. 2.1"),
+    ),
+    ("list", "flows written out in the scenario, with explicit paths, and flows they wait for, if wanted", None),
+    ("trace", "flows of a CSV file, which may wait for each other", None),
     (
         "ns3",
         "flows of an ns-3 flow file",
         Some("the HPCC authors' simulator, repository alibaba-edu/High-Precision-Congestion-Control"),
+    ),
+    (
+        "htsim",
+        "flows and triggers of an htsim connection matrix (.cm)",
+        Some("repository Broadcom/csg-htsim, sim/datacenter/connection_matrix.cpp"),
     ),
 ];
 
@@ -60,21 +109,29 @@ pub fn catalogue() -> Vec<Described> {
         name,
         description,
         source,
-        mean: None,
-        median: None,
+        sizes: None,
     });
-    let tables = SizeTable::all().iter().map(|table| {
-        let sizes = table.distribution();
-        Described {
-            kind: DescribedKind::SizeTable,
-            name: table.name,
-            description: table.description,
-            source: Some(table.source),
-            mean: Some(sizes.mean()),
-            median: Some(sizes.quantile(0.5)),
-        }
+    let tables = SizeTable::all().iter().map(|table| Described {
+        kind: DescribedKind::SizeTable,
+        name: table.name,
+        description: table.description,
+        source: Some(table.source),
+        sizes: Some(sizes(table)),
     });
     patterns.chain(tables).collect()
+}
+
+fn sizes(table: &SizeTable) -> DescribedSizes {
+    let law = table.law();
+    DescribedSizes {
+        also: table.also,
+        family: table.family,
+        mean: law.mean(),
+        step_mean: law.cdf().map_or(law.mean(), SizeCdf::step_mean),
+        percentiles: [0.5, 0.9, 0.99].map(|p| law.quantile(p)),
+        max: law.quantile(1.0),
+        packet: table.packet(),
+    }
 }
 
 #[cfg(test)]
@@ -85,15 +142,20 @@ mod tests {
     #[test]
     fn every_pattern_and_table_is_listed() {
         let names: Vec<&str> = catalogue().iter().map(|item| item.name).collect();
-        let patterns = WorkloadSpec::default().patterns().map(|(name, _)| name);
-        assert_eq!(names[..6], patterns);
-        assert_eq!(names[6..], ["fb_hadoop", "websearch"]);
+        let spec = WorkloadSpec::default();
+        let patterns = spec.patterns().into_iter().map(|(name, _)| name);
+        assert!(names.iter().copied().take(PATTERNS.len()).eq(patterns));
+        assert!(names[PATTERNS.len()..].iter().eq(SizeTable::all().iter().map(|table| &table.name)));
     }
 
     #[test]
-    fn tables_come_with_mean_and_median() {
+    fn tables_come_with_their_figures() {
         let items = catalogue();
-        let websearch = items.iter().find(|item| item.name == "websearch").unwrap();
-        assert_eq!((websearch.mean.unwrap().round(), websearch.median.unwrap().round()), (1_711_250.0, 73_077.0));
+        let sizes = |name| items.iter().find(|item| item.name == name).unwrap().sizes.clone().unwrap();
+        let websearch = sizes("websearch");
+        assert_eq!((websearch.mean.round(), websearch.percentiles[0].round()), (1_711_250.0, 73_077.0));
+        assert_eq!((websearch.packet, websearch.max), (None, 30e6));
+        let yaps = sizes("websearch_yaps");
+        assert_eq!((yaps.packet, yaps.family, yaps.mean.round()), (Some(1460), "websearch", 1_665_831.0));
     }
 }

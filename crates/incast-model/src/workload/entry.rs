@@ -2,6 +2,7 @@
 //! share.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::Path;
 
 use super::arrivals::Window;
@@ -12,11 +13,16 @@ use crate::flow::{Flow, FlowSet, Gate};
 use crate::rng::{Stream, stream};
 use crate::units::{Bytes, Time};
 
-/// A way of making flows. To add one: a file with its parameters and this trait, a field and a line in `spec.rs`, and a
-/// line in `describe.rs`.
+/// A way of making flows. To add one: a file with its parameters and this trait, a field, its default and its name in
+/// `spec.rs`, and a line in `describe.rs`.
 pub(super) trait Pattern {
     /// Checks the parameters against the fabric and adds the flows to `out`.
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError>;
+
+    /// Mean size of the flows where they are drawn to offer a load, if that is known.
+    fn mean_size(&self, _base_dir: &Path) -> Option<f64> {
+        None
+    }
 
     /// The largest load that the pattern puts on a link by itself, with the field that sets it.
     fn load(&self, _fabric: &Fabric) -> Option<(&'static str, f64)> {
@@ -36,8 +42,12 @@ pub(super) struct Entry<'a> {
     pub(super) horizon: Option<Time>,
     /// Start of the entry.
     pub(super) start: Time,
+    /// No flow of the entry starts at or after it, if set.
+    pub(super) end: Option<Time>,
     /// Traffic class of its flows.
     pub(super) priority: u8,
+    /// Queue pairs over which its messages are split.
+    pub(super) qps: u16,
     /// Its tag: the one given, or the pattern's name.
     pub(super) tag: u16,
     /// Whether the tag is given.
@@ -109,14 +119,16 @@ impl Entry<'_> {
         Err(self.refuse("load", load, "a fraction of the link rate, more than 0, such as 0.3"))
     }
 
-    /// The time in which a pattern that lasts `duration` makes flows.
+    /// The time in which a pattern that lasts `duration`, but not beyond the entry's end, makes flows.
     pub(super) fn window(&self, duration: Option<Time>) -> Result<Window, WorkloadError> {
         const ALLOWED: &str = "a time of more than 0, such as \"10ms\"";
-        match duration {
-            None => Err(self.refuse("duration", "(not set)", ALLOWED)),
-            Some(Time::ZERO) => Err(self.refuse("duration", Time::ZERO, ALLOWED)),
-            Some(duration) => Ok(Window { start: self.start, end: self.after("duration", duration)? }),
-        }
+        let end = match (duration, self.end) {
+            (None, None) => return Err(self.refuse("duration", "(not set)", format!("{ALLOWED}, or the entry's end"))),
+            (None, Some(end)) => end,
+            (Some(Time::ZERO), _) => return Err(self.refuse("duration", Time::ZERO, ALLOWED)),
+            (Some(duration), end) => self.after("duration", duration)?.min(end.unwrap_or(Time::MAX)),
+        };
+        Ok(Window { start: self.start, end })
     }
 
     /// `offset` after the entry's start.
@@ -166,6 +178,11 @@ pub(super) const UNASSIGNED: u16 = 0;
 /// Destination port where none is given, as in the HPCC authors' traffic generator.
 const DPORT: u16 = 100;
 
+/// Flows that a message becomes: none is empty.
+fn parts(message: &Flow, qps: u16) -> u64 {
+    u64::from(qps).min(message.size.0)
+}
+
 /// Flows are numbered with 32 bits.
 const MAX_FLOWS: u32 = u32::MAX;
 
@@ -182,27 +199,52 @@ pub(super) fn is_tag(name: &str) -> bool {
 /// What [`is_tag`] allows, for messages.
 pub(super) const TAG_RULE: &str = "a name without commas, quotes, line breaks, or blanks at its ends";
 
-/// The flows made so far.
+/// The messages made so far. Those of an entry with several queue pairs become several flows at the end.
 #[derive(Default)]
 pub(super) struct Collector {
+    /// Its flows are messages.
     set: FlowSet,
     tags: HashMap<String, u16>,
+    /// From which message on there are how many queue pairs.
+    qps: Vec<(u32, u16)>,
+    /// Flows that the messages become.
+    flows: u64,
 }
 
 impl Collector {
-    /// Adds a flow; its number is good for gates until [`Collector::finish`].
+    /// Splits the messages that come now over so many queue pairs.
+    pub(super) fn split(&mut self, qps: u16) {
+        self.qps.push((self.set.flows.len() as u32, qps));
+    }
+
+    /// Adds a message; its number is good for gates until [`Collector::finish`].
     pub(super) fn push(&mut self, flow: Flow) -> Result<u32, WorkloadError> {
-        if self.set.flows.len() >= MAX_FLOWS as usize {
+        let qps = self.qps.last().map_or(1, |last| last.1);
+        self.flows += parts(&flow, qps);
+        if self.flows > u64::from(MAX_FLOWS) {
             return Err(WorkloadError::field("workload", "more flows", format!("at most {MAX_FLOWS} flows in all")));
         }
         self.set.flows.push(flow);
         Ok(self.set.flows.len() as u32 - 1)
     }
 
-    /// Adds a gate over flows added before.
-    #[allow(dead_code, reason = "closed loops and collectives come next")]
+    /// Adds a gate over messages added before.
     pub(super) fn gate(&mut self, gate: Gate) {
         self.set.gates.push(gate);
+    }
+
+    /// How many flows and gates there are.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        (self.set.flows.len(), self.set.gates.len())
+    }
+
+    /// Leaves out those flows from number `first` on that start at `end` or later. No gate may know any of these flows.
+    pub(super) fn cut(&mut self, first: usize, end: Time) {
+        let mut number = 0;
+        self.set.flows.retain(|flow| {
+            number += 1;
+            number <= first || flow.start < end
+        });
     }
 
     /// The number of a tag, new or not; `None` when there are too many.
@@ -214,6 +256,16 @@ impl Collector {
         self.set.tags.push(name.to_owned());
         self.tags.insert(name.to_owned(), tag);
         Some(tag)
+    }
+
+    /// The name of a tag.
+    pub(super) fn tag_name(&self, tag: u16) -> &str {
+        &self.set.tags[usize::from(tag)]
+    }
+
+    /// Gives a flow added before another tag.
+    pub(super) fn retag(&mut self, flow: u32, tag: u16) {
+        self.set.flows[flow as usize].tag = tag;
     }
 
     /// The number of an explicit path.
@@ -236,12 +288,15 @@ impl Collector {
         self.set.flows.iter_mut().for_each(|flow| flow.tag = number[usize::from(flow.tag)]);
         let mut used = used.into_iter();
         self.set.tags.retain(|_| used.next() == Some(true));
-        self.sort();
+        let qps = self.sort();
+        if qps.iter().any(|&qps| qps > 1) {
+            self.split_messages(&qps);
+        }
         self.set
     }
 
-    /// Puts flows in order of start, and tells the gates.
-    fn sort(&mut self) {
+    /// Puts messages in order of start, and tells the gates. Returns the queue pairs of each.
+    fn sort(&mut self) -> Vec<u16> {
         let mut order: Vec<u32> = (0..self.set.flows.len() as u32).collect();
         order.sort_by_key(|&flow| self.set.flows[flow as usize].start);
         let mut place = vec![0; order.len()];
@@ -250,5 +305,30 @@ impl Collector {
             gate.waits_for.iter_mut().chain(&mut gate.starts).for_each(|flow| *flow = place[*flow as usize]);
         }
         self.set.flows.sort_by_key(|flow| flow.start);
+        let qps_of = |message: u32| match self.qps.partition_point(|&(first, _)| first <= message) {
+            0 => 1,
+            after => self.qps[after - 1].1,
+        };
+        order.into_iter().map(qps_of).collect()
+    }
+
+    /// Makes a flow of each message's every part, and tells the gates.
+    fn split_messages(&mut self, qps: &[u16]) {
+        let mut flows = Vec::with_capacity(self.flows as usize);
+        for (message, &qps) in std::mem::take(&mut self.set.flows).into_iter().zip(qps) {
+            self.set.messages.push(flows.len() as u32);
+            let (parts, size) = (parts(&message, qps), message.size.0);
+            let part = |part| Bytes(size / parts + u64::from(part < size % parts));
+            flows.extend((0..parts).map(|at| Flow { size: part(at), ..message.clone() }));
+        }
+        self.set.flows = flows;
+        let ranges: Vec<Range<u32>> = self.set.messages().collect();
+        let flows_of = |messages: &mut Vec<u32>| {
+            *messages = messages.iter().flat_map(|&message| ranges[message as usize].clone()).collect();
+        };
+        for gate in &mut self.set.gates {
+            flows_of(&mut gate.waits_for);
+            flows_of(&mut gate.starts);
+        }
     }
 }

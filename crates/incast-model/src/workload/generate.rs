@@ -18,7 +18,8 @@ use crate::units::Time;
 /// equal flows on every machine. Each entry draws from random streams named after its tag (and its number among the
 /// entries of that tag), one for each sending host: another entry changes none of its hosts, sizes and times.
 ///
-/// A flow without a source port gets 10000 plus the number of earlier flows, of any entry, between its two hosts (after
+/// Messages of an entry with several queue pairs are split into as many flows, which follow each other. A flow without a
+/// source port gets 10000 plus the number of earlier flows, of any entry, between its two hosts (after
 /// 65535 comes 10000 again), as in the HPCC authors' simulator.
 pub fn generate(
     specs: &[WorkloadSpec],
@@ -41,6 +42,9 @@ pub fn generate(
             let allowed = format!("before the end of the simulation at {horizon}");
             return Err(WorkloadError::field(field("start"), spec.start, allowed));
         }
+        if let Some(end) = spec.end.filter(|&end| end <= spec.start) {
+            return Err(WorkloadError::field(field("end"), end, format!("after the entry's start at {}", spec.start)));
+        }
         let too_many = || WorkloadError::field(field("tag"), tag_name, "one of at most 65536 tags");
         let tag = out.tag(tag_name).ok_or_else(too_many)?;
         let nth = same_tag.entry(tag_name).or_default();
@@ -50,18 +54,39 @@ pub fn generate(
             base_dir,
             horizon,
             start: spec.start,
+            end: spec.end,
             priority: check_priority(&field("priority"), spec.priority)?,
+            qps: check_qps(&field("qps"), spec.qps)?,
             tag,
             tagged: spec.tag.is_some(),
             seed,
             stream: format!("{tag_name}/{nth}"),
         };
         *nth += 1;
+        out.split(entry.qps);
+        let (flows, gates) = out.counts();
         pattern.generate(&entry, &mut out)?;
+        if let Some(end) = spec.end {
+            if out.counts().1 > gates {
+                let allowed = "left out: flows of this pattern start when others have ended, whenever that is";
+                return Err(WorkloadError::field(field("end"), end, allowed));
+            }
+            out.cut(flows, end);
+        }
     }
     let mut set = out.finish();
     number_ports(&mut set);
     Ok(set)
+}
+
+/// Most queue pairs that a message is split over, as in NCCL.
+const MAX_QPS: u16 = 128;
+
+fn check_qps(field: &str, qps: u16) -> Result<u16, WorkloadError> {
+    if (1..=MAX_QPS).contains(&qps) {
+        return Ok(qps);
+    }
+    Err(WorkloadError::field(field, qps, format!("a number of queue pairs, 1 to {MAX_QPS}")))
 }
 
 /// First source port handed out.
@@ -93,10 +118,12 @@ impl fmt::Display for WorkloadWarning {
 }
 
 /// What is doubtful about a workload that [`generate`] made `flows` of: loads above 1, incasts that offer their
-/// receiver more than its link, flows that start after the end of the simulation.
+/// receiver more than its link, flows that start after the end of the simulation, sizes that came out far from the mean
+/// that the load was computed with. Relative paths start at `base_dir`.
 pub fn warnings(
     specs: &[WorkloadSpec],
     fabric: &Fabric,
+    base_dir: &Path,
     flows: &FlowSet,
     horizon: Option<Time>,
 ) -> Vec<WorkloadWarning> {
@@ -109,6 +136,7 @@ pub fn warnings(
             }
         }
     }
+    warnings.extend(specs.iter().enumerate().filter_map(|(index, _)| off_the_mean(specs, index, base_dir, flows)));
     for (tag, name) in flows.tags.iter().enumerate() {
         let of_tag = || flows.flows.iter().filter(|flow| usize::from(flow.tag) == tag);
         let late = of_tag().filter(|flow| horizon.is_some_and(|horizon| flow.start >= horizon)).count();
@@ -119,6 +147,33 @@ pub fn warnings(
         }
     }
     warnings
+}
+
+/// How far a realised mean size may be from the nominal one without a warning: our choice.
+const TOLERATED: f64 = 0.3;
+
+/// Where the mean size of an entry's flows came out far from what its load was computed with: too few flows for the tail
+/// of the distribution. Not of entries that share their tag, whose flows cannot be told apart.
+fn off_the_mean(specs: &[WorkloadSpec], index: usize, base_dir: &Path, flows: &FlowSet) -> Option<WorkloadWarning> {
+    let path = format!("workload[{index}]");
+    let (pattern_name, pattern) = specs[index].pattern(&path).ok()?;
+    let name = specs[index].name()?;
+    if specs.iter().filter(|spec| spec.name() == Some(name)).count() > 1 {
+        return None;
+    }
+    let nominal = pattern.mean_size(base_dir)?;
+    let tag = flows.tags.iter().position(|tag| tag == name)?;
+    let sizes = || flows.flows.iter().filter(|flow| usize::from(flow.tag) == tag).map(|flow| flow.size.0 as f64);
+    let count = sizes().count();
+    let realised = sizes().sum::<f64>() / count as f64;
+    let ratio = realised / nominal;
+    ((ratio - 1.0).abs() > TOLERATED).then(|| WorkloadWarning {
+        field: format!("{path}.{pattern_name}"),
+        message: format!(
+            "the mean size of its {count} flows is {realised:.0} B, {ratio:.2} times that of the distribution, \
+             {nominal:.0} B, and so is the load: a longer duration has more of the tail"
+        ),
+    })
 }
 
 #[cfg(test)]
@@ -191,6 +246,30 @@ mod tests {
     }
 
     #[test]
+    fn messages_are_split_over_queue_pairs() {
+        let fabric = star(4, Rate::gbps(100));
+        let list = r#"[{"name": "a", "src": 0, "dst": 1, "size": 10, "start": "1us"}, {"src": 2, "dst": 1, "size": 3},
+                       {"src": 1, "dst": 0, "size": 2, "after": ["a"]}]"#;
+        let specs = [WorkloadSpec { qps: 4, ..pattern("list", list) }, pattern("permutation", r#"{"size": 9}"#)];
+        let set = all(&specs, &fabric, 1).unwrap();
+        let messages: Vec<_> = set.messages().collect();
+        assert_eq!(messages, [0..3, 3..5, 5..6, 6..7, 7..8, 8..9, 9..13]);
+        let sizes = |range: std::ops::Range<u32>| -> Vec<u64> {
+            set.flows[range.start as usize..range.end as usize].iter().map(|flow| flow.size.0).collect()
+        };
+        assert_eq!([sizes(0..3), sizes(3..5), sizes(9..13)], [vec![1, 1, 1], vec![1, 1], vec![3, 3, 2, 2]]);
+        let ports: Vec<u16> = set.flows[9..].iter().map(|flow| flow.sport).collect();
+        assert!(ports.windows(2).all(|pair| pair[1] == pair[0] + 1), "each has a port of its own: {ports:?}");
+        // All parts wait for all parts.
+        let [gate] = set.gates.as_slice() else { panic!("{:?}", set.gates) };
+        assert_eq!((gate.waits_for.as_slice(), gate.starts.as_slice()), (&[9, 10, 11, 12][..], &[3, 4][..]));
+        // The same without splitting.
+        let plain = all(&[pattern("list", list), specs[1].clone()], &fabric, 1).unwrap();
+        assert_eq!((plain.messages.as_slice(), plain.bytes()), (&[][..], set.bytes()));
+        assert_eq!(plain.messages().collect::<Vec<_>>(), (0..7).map(|at| at..at + 1).collect::<Vec<_>>());
+    }
+
+    #[test]
     fn ports_count_the_flows_of_a_pair_and_wrap() {
         let one = r#"{"src": 0, "dst": 1, "size": 1}"#;
         let other = r#"{"src": 1, "dst": 0, "size": 1}"#;
@@ -217,6 +296,8 @@ mod tests {
             generate(&specs, &fabric, Path::new("."), 1, Some(Time::ms(5))).unwrap_err().to_string()
         };
         assert_eq!(why(&|spec| spec.priority = 8), "workload[1].priority = 8: must be a traffic class, 0 to 7");
+        assert_eq!(why(&|spec| spec.qps = 0), "workload[1].qps = 0: must be a number of queue pairs, 1 to 128");
+        assert_eq!(why(&|spec| spec.qps = 129), "workload[1].qps = 129: must be a number of queue pairs, 1 to 128");
         assert_eq!(
             why(&|spec| spec.start = Time::ms(5)),
             "workload[1].start = 5ms: must be before the end of the simulation at 5ms"
@@ -231,12 +312,53 @@ mod tests {
             why(&|spec| *spec = pattern("list", late)),
             "workload[1].list[0].start = 5ms: must be before the end of the simulation at 5ms, counted from 0ps"
         );
-        assert!(why(&|spec| spec.poisson.as_mut().unwrap().duration = Time::MAX).contains("small enough for"));
+        assert!(why(&|spec| spec.poisson.as_mut().unwrap().duration = Some(Time::MAX)).contains("small enough for"));
         let long = |spec: &mut WorkloadSpec| {
             spec.start = Time(1);
-            spec.poisson.as_mut().unwrap().duration = Time::MAX;
+            spec.poisson.as_mut().unwrap().duration = Some(Time::MAX);
         };
         assert!(why(&long).contains("workload[1].poisson.duration = 18446744073709551.615ns: must be at most 184467"));
+    }
+
+    #[test]
+    fn tails_that_did_not_come_are_flagged() {
+        let fabric = star(16, Rate::gbps(100));
+        let json = r#"{"load": 0.5, "sizes": "datamining_vl2_hkust", "duration": "5ms"}"#;
+        let mut specs = vec![pattern("poisson", json)];
+        let flows = all(&specs, &fabric, 1).unwrap();
+        let found = |specs: &[WorkloadSpec]| warnings(specs, &fabric, Path::new("."), &flows, None);
+        let mean = flows.bytes().0 as f64 / flows.flows.len() as f64;
+        let [warning] = &found(&specs)[..] else { panic!("{:?}", found(&specs)) };
+        assert_eq!(
+            warning.to_string(),
+            format!(
+                "workload[0].poisson: the mean size of its {} flows is {mean:.0} B, {:.2} times that of the \
+                 distribution, 12658199 B, and so is the load: a longer duration has more of the tail",
+                flows.flows.len(),
+                mean / 12_658_198.75
+            )
+        );
+        specs.push(specs[0].clone());
+        assert_eq!(found(&specs), [], "flows of two entries cannot be told apart");
+    }
+
+    #[test]
+    fn no_flow_starts_at_the_end_or_later() {
+        let fabric = star(16, Rate::gbps(100));
+        let until = |spec: WorkloadSpec, end| all(&[WorkloadSpec { end: Some(end), ..spec }], &fabric, 7);
+        let whole = all(&[background()], &fabric, 7).unwrap();
+        let set = until(background(), Time::us(300)).unwrap();
+        assert!(set.flows.iter().eq(whole.flows.iter().take_while(|flow| flow.start < Time::us(300))));
+        let open = pattern("poisson", r#"{"load": 0.3, "sizes": "fb_hadoop"}"#);
+        assert_eq!(until(open, Time::us(300)).unwrap(), set, "an end is a duration too");
+        let listed = r#"[{"src": 0, "dst": 1, "size": 1}, {"src": 0, "dst": 1, "size": 2, "start": "2us"}]"#;
+        assert_eq!(until(pattern("list", listed), Time::us(2)).unwrap().flows.len(), 1);
+        let mut late = background();
+        late.start = Time::us(5);
+        assert_eq!(
+            until(late, Time::us(5)).unwrap_err().to_string(),
+            "workload[0].end = 5us: must be after the entry's start at 5us"
+        );
     }
 
     #[test]
@@ -244,12 +366,12 @@ mod tests {
         let fabric = star(16, Rate::gbps(100));
         let mut specs = [background(), bursts(), permutation()];
         let flows = all(&specs, &fabric, 1).unwrap();
-        assert_eq!(warnings(&specs, &fabric, &flows, Some(Time::ms(1))), []);
+        assert_eq!(warnings(&specs, &fabric, Path::new("."), &flows, Some(Time::ms(1))), []);
         specs[0].poisson.as_mut().unwrap().load = 1.2;
         specs[1].incast.as_mut().unwrap().receiver = Some(3);
         specs[1].incast.as_mut().unwrap().load = Some(0.1);
         let messages: Vec<String> =
-            warnings(&specs, &fabric, &flows, Some(Time(1))).iter().map(ToString::to_string).collect();
+            warnings(&specs, &fabric, Path::new("."), &flows, Some(Time(1))).iter().map(ToString::to_string).collect();
         assert_eq!(
             messages[..2],
             [

@@ -1,13 +1,15 @@
 //! Incast: many hosts send to one at the same moment.
 
+use std::path::Path;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arrivals::{Arrivals, Window, mean_gap, pick};
-use super::cdf::SizeCdf;
 use super::entry::{Collector, Entry, Pattern, capacity, members};
 use super::error::WorkloadError;
 use super::hosts::HostSet;
+use super::law::SizeLaw;
 use super::sizes::SizeSpec;
 use crate::fabric::{Fabric, HostId};
 use crate::rng::unit;
@@ -48,7 +50,7 @@ pub struct Incast {
 
 impl Pattern for Incast {
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
-        let sizes = self.size.distribution(&entry.field("size"), entry.base_dir)?;
+        let sizes = self.size.law(&entry.field("size"), entry.base_dir)?;
         let hosts = entry.hosts(self.hosts.as_ref())?;
         let receiver = self.receiver.map(|host| entry.host("receiver", host)).transpose()?;
         self.check_fan_in(entry, &hosts, receiver)?;
@@ -69,6 +71,10 @@ impl Pattern for Incast {
             }
         }
         Ok(())
+    }
+
+    fn mean_size(&self, base_dir: &Path) -> Option<f64> {
+        self.load.and_then(|_| Some(self.size.law("size", base_dir).ok()?.mean()))
     }
 
     fn load(&self, fabric: &Fabric) -> Option<(&'static str, f64)> {
@@ -96,7 +102,7 @@ impl Incast {
     }
 
     /// When events happen.
-    fn times(&self, entry: &Entry<'_>, hosts: &[HostId], sizes: &SizeCdf) -> Result<Vec<Time>, WorkloadError> {
+    fn times(&self, entry: &Entry<'_>, hosts: &[HostId], sizes: &SizeLaw) -> Result<Vec<Time>, WorkloadError> {
         let fan_in = f64::from(self.fan_in);
         match (self.at, self.every, self.load) {
             (at, None, None) => match self.duration {
@@ -220,7 +226,8 @@ mod tests {
         );
         assert_eq!(
             why(r#"{"fan_in": 4, "size": "1kB", "every": "1us"}"#),
-            "workload[0].incast.duration = (not set): must be a time of more than 0, such as \"10ms\""
+            "workload[0].incast.duration = (not set): must be a time of more than 0, such as \"10ms\", or the \
+             entry's end"
         );
         assert_eq!(
             why(r#"{"fan_in": 4, "size": "1kB", "duration": "1us"}"#),

@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::{Collector, Entry, Pattern, host_numbers};
 use super::error::WorkloadError;
+use super::waits::{Named, Spot, gates};
 use crate::fabric::{HostId, NodeId, NodeKind};
+use crate::flow::Gate;
 use crate::units::{Bytes, Time};
 
 /// One flow of a list.
@@ -28,6 +30,16 @@ pub struct ListedFlow {
     /// way. Default: routing decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Vec<String>>,
+    /// What `after` of other flows of this list calls it; no two have the same. Default: nothing can wait for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Names of the flows of this list that must end before it starts: at its receiver with the last byte; at its sender
+    /// with the last ACK, if that is who sends this flow. Default: it starts by the clock.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<String>,
+    /// Time between the end of the last of those and its start, which is never before `start`. Needs `after`. Default 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Time>,
 }
 
 impl Pattern for Vec<ListedFlow> {
@@ -35,12 +47,48 @@ impl Pattern for Vec<ListedFlow> {
         if self.is_empty() {
             return Err(WorkloadError::field(&entry.path, "[]", "at least one flow"));
         }
-        self.iter().enumerate().try_for_each(|(index, flow)| flow.add(index, entry, out))
+        let gates = waits(self, entry)?;
+        let mut first = None;
+        for (index, flow) in self.iter().enumerate() {
+            let number = flow.add(index, entry, out)?;
+            first.get_or_insert(number);
+        }
+        let first = first.unwrap_or_default();
+        for mut gate in gates {
+            gate.waits_for.iter_mut().chain(&mut gate.starts).for_each(|flow| *flow += first);
+            out.gate(gate);
+        }
+        Ok(())
     }
 }
 
+/// A gate for each flow that waits, over places in the list.
+fn waits(list: &[ListedFlow], entry: &Entry<'_>) -> Result<Vec<Gate>, WorkloadError> {
+    let at = |index: usize, name: &str| format!("{}[{index}].{name}", entry.path);
+    let lonely = list.iter().enumerate().filter(|(_, flow)| flow.after.is_empty());
+    if let Some((index, delay)) = lonely.filter_map(|(index, flow)| Some((index, flow.delay?))).next() {
+        return Err(WorkloadError::field(at(index, "delay"), delay, "left out: there is no after"));
+    }
+    let named: Vec<Named<'_>> = list.iter().map(ListedFlow::named).collect();
+    gates(&named, |index, spot, value, allowed| {
+        let field = match spot {
+            Spot::Name => "name".to_owned(),
+            Spot::After(nth) => format!("after[{nth}]"),
+        };
+        WorkloadError::field(at(index, &field), value, allowed)
+    })
+}
+
 impl ListedFlow {
-    fn add(&self, index: usize, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+    fn named(&self) -> Named<'_> {
+        Named {
+            name: self.name.as_deref(),
+            after: self.after.iter().map(String::as_str).collect(),
+            delay: self.delay.unwrap_or_default(),
+        }
+    }
+
+    fn add(&self, index: usize, entry: &Entry<'_>, out: &mut Collector) -> Result<u32, WorkloadError> {
         let field = |name: &str| format!("{}[{index}].{name}", entry.path);
         for (name, host) in [("src", self.src), ("dst", self.dst)] {
             if host >= entry.host_count() {
@@ -67,7 +115,7 @@ impl ListedFlow {
             let nodes = self.nodes(path, &field("path"), entry)?;
             flow.path = Some(out.path(nodes));
         }
-        out.push(flow).map(|_| ())
+        out.push(flow)
     }
 
     /// The nodes of an explicit path: known, joined by links, from `src` over switches to `dst`.
@@ -126,6 +174,44 @@ mod tests {
         assert_eq!((first.src.0, first.dst.0, first.start, first.priority), (2, 1, Time::us(1), 5));
         assert_eq!(set.paths[first.path.unwrap() as usize], [NodeId(2), NodeId(4), NodeId(1)]);
         assert_eq!((second.size, second.start, second.priority, second.path), (Bytes(1_000_000), Time::us(4), 3, None));
+    }
+
+    #[test]
+    fn flows_wait_for_named_ones() {
+        let json = r#"[{"src": 3, "dst": 0, "size": 9, "start": "5us"},
+                       {"src": 1, "dst": 2, "size": 3, "after": ["request", "other"], "delay": "2us"},
+                       {"name": "request", "src": 0, "dst": 1, "size": 1, "start": "1us"},
+                       {"name": "other", "src": 2, "dst": 1, "size": 2}]"#;
+        let earlier = pattern("list", r#"[{"src": 0, "dst": 1, "size": 5, "start": "3us"}]"#);
+        let set = super::super::testing::all(&[earlier, pattern("list", json)], &star(4, Rate::gbps(100)), 1).unwrap();
+        assert_eq!(set.flows.iter().map(|flow| flow.size.0).collect::<Vec<_>>(), [3, 2, 1, 5, 9]);
+        assert_eq!(set.gates, [Gate { waits_for: vec![2, 1], delay: Time::us(2), starts: vec![0] }]);
+    }
+
+    #[test]
+    fn bad_waits_are_named() {
+        let flow = |more: &str| format!(r#"{{"src": 0, "dst": 1, "size": 1, {more}}}"#);
+        let why = |flows: &[&str]| {
+            let flows: Vec<String> = flows.iter().map(|more| flow(more)).collect();
+            refused(&star(4, Rate::gbps(100)), &pattern("list", &format!("[{}]", flows.join(","))))
+        };
+        assert_eq!(
+            why(&[r#""name": "first""#, r#""after": ["frist"]"#]),
+            "workload[0].list[1].after[0] = frist: must be the name of another flow here; did you mean `first`?"
+        );
+        assert_eq!(
+            why(&[r#""name": "a""#, r#""after": ["a", "a"]"#]),
+            "workload[0].list[1].after[1] = a: must be named once"
+        );
+        assert_eq!(
+            why(&[r#""name": "a""#, r#""name": "a""#]),
+            "workload[0].list[1].name = a: must be a name of its own: another flow has this one"
+        );
+        assert_eq!(why(&[r#""delay": "1us""#]), "workload[0].list[0].delay = 1us: must be left out: there is no after");
+        assert_eq!(
+            why(&[r#""name": "x""#, r#""name": "a", "after": ["x", "b"]"#, r#""name": "b", "after": ["a"]"#]),
+            "workload[0].list[1].after[0] = a after b after a: must be without a circle, in which no flow would ever start"
+        );
     }
 
     #[test]

@@ -4,38 +4,63 @@
 //! sorted [`FlowSet`](crate::flow::FlowSet) of them all. How large flows are is a [`SizeSpec`]: a published table, one
 //! size, or a distribution of the user's own.
 
+mod all_to_all;
 mod arrivals;
 mod cdf;
 mod cdf_file;
+mod collective;
 mod describe;
 mod entry;
 mod error;
 mod generate;
 mod hosts;
+mod htsim;
 mod incast;
+mod law;
 mod list;
+mod locality;
+mod moe;
+mod normal;
 mod ns3;
 mod permutation;
 mod poisson;
+mod ranks;
+mod request_response;
+mod ring;
+mod shuffle;
 mod sizes;
 mod spec;
 mod tables;
 #[cfg(test)]
 mod testing;
 mod trace;
+mod tree;
+mod waits;
 
-pub use arrivals::LoadOf;
+pub use all_to_all::AllToAll;
+pub use arrivals::{ArrivalLaw, LoadOf, LognormalArrivals};
 pub use cdf::SizeCdf;
-pub use describe::{Described, DescribedKind, catalogue};
+pub use describe::{Described, DescribedKind, DescribedSizes, catalogue};
 pub use error::WorkloadError;
 pub use generate::{WorkloadWarning, generate, warnings};
 pub use hosts::{HostRange, HostSet, HostSetError};
+pub use htsim::Htsim;
 pub use incast::Incast;
+pub use law::SizeLaw;
 pub use list::ListedFlow;
+pub use locality::{LoadAt, Locality};
+pub use moe::{MoeAllToAll, Skew};
 pub use ns3::Ns3;
 pub use permutation::Permutation;
 pub use poisson::Poisson;
-pub use sizes::{CustomSizes, SizeSpec, SizeSpecError, UniformSizes};
+pub use ranks::{RankOrder, Ranks};
+pub use request_response::{RequestResponse, ThinkTime};
+pub use ring::{RingAllReduce, RingPart};
+pub use shuffle::Shuffle;
+pub use sizes::{
+    CustomSizes, GeneralizedParetoSizes, LognormalSizes, ParetoSizes, SizeSpec, SizeSpecError, UniformSizes,
+};
 pub use spec::WorkloadSpec;
 pub use tables::SizeTable;
-pub use trace::{Trace, write_trace};
+pub use trace::{GATED, Trace, write_trace};
+pub use tree::{TreeAlgorithm, TreeAllReduce};

@@ -1,9 +1,11 @@
 //! Permutation traffic: every host sends to one other host and receives from one.
 
+use std::path::Path;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::arrivals::{mean_gap, pick, poisson_flows};
+use super::arrivals::{Arrivals, mean_gap, open_loop, pick};
 use super::entry::{Collector, Entry, Pattern};
 use super::error::WorkloadError;
 use super::hosts::HostSet;
@@ -12,7 +14,8 @@ use crate::fabric::Fabric;
 use crate::rng::{Stream, unit};
 use crate::units::Time;
 
-/// A random permutation in which no host sends to itself; every such permutation is equally likely.
+/// A random permutation in which no host sends to itself, every such permutation equally likely; or, with `stride`, each
+/// host to the one so many further on.
 ///
 /// One flow a host at the entry's start, or, with `load`, Poisson flows to the same destination for `duration`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +30,9 @@ pub struct Permutation {
     /// Flows start within this time of the entry's start. Needed with `load`, and only there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Time>,
+    /// Host i of the n that take part sends to host i + stride, counted round; no multiple of n. Default: random.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stride: Option<u32>,
     /// Hosts that take part, at least 2. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts: Option<HostSet>,
@@ -34,9 +40,17 @@ pub struct Permutation {
 
 impl Pattern for Permutation {
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
-        let sizes = self.size.distribution(&entry.field("size"), entry.base_dir)?;
+        let sizes = self.size.law(&entry.field("size"), entry.base_dir)?;
         let hosts = entry.pairs_of(self.hosts.as_ref())?;
-        let to = derangement(hosts.len(), &mut entry.stream("pairs", 0));
+        let n = hosts.len();
+        let to = match self.stride.map(|stride| stride as usize % n) {
+            None => derangement(n, &mut entry.stream("pairs", 0)),
+            Some(0) => {
+                let stride = self.stride.unwrap_or_default();
+                return Err(entry.refuse("stride", stride, format!("no multiple of the number of hosts, {n}")));
+            }
+            Some(stride) => (0..n).map(|from| (from + stride) % n).collect(),
+        };
         let pairs = hosts.iter().zip(to.into_iter().map(|to| hosts[to]));
         let Some(load) = self.load else {
             if let Some(duration) = self.duration {
@@ -53,9 +67,13 @@ impl Pattern for Permutation {
         let gap = |host| mean_gap(sizes.mean(), load, entry.capacity(host));
         entry.expect("load", load, hosts.iter().map(|&host| window.length() / gap(host)).sum())?;
         for (&src, dst) in pairs {
-            poisson_flows(entry, out, src, (window, gap(src)), &sizes, |_| dst)?;
+            open_loop(entry, out, src, Arrivals::new(window, gap(src)), &sizes, |_| dst)?;
         }
         Ok(())
+    }
+
+    fn mean_size(&self, base_dir: &Path) -> Option<f64> {
+        self.load.and_then(|_| Some(self.size.law("size", base_dir).ok()?.mean()))
     }
 
     fn load(&self, _: &Fabric) -> Option<(&'static str, f64)> {
@@ -125,6 +143,18 @@ mod tests {
     }
 
     #[test]
+    fn strides_go_round() {
+        let spec = pattern("permutation", r#"{"size": 1, "stride": 3, "hosts": "2-6"}"#);
+        let set = flows(&star(8, Rate::gbps(100)), &spec, 1);
+        let pairs: Vec<_> = set.flows.iter().map(|f| (f.src.0, f.dst.0)).collect();
+        assert_eq!(pairs, [(2, 5), (3, 6), (4, 2), (5, 3), (6, 4)]);
+        assert_eq!(
+            refused(&star(8, Rate::gbps(100)), &pattern("permutation", r#"{"size": 1, "stride": 16}"#)),
+            "workload[0].permutation.stride = 16: must be no multiple of the number of hosts, 8"
+        );
+    }
+
+    #[test]
     fn repeated_with_a_load() {
         let json = r#"{"size": "10kB", "load": 0.8, "duration": "10ms"}"#;
         let set = flows(&star(16, Rate::gbps(100)), &pattern("permutation", json), 1);
@@ -143,7 +173,8 @@ mod tests {
         );
         assert_eq!(
             why(r#"{"size": "1kB", "load": 0.5}"#),
-            "workload[0].permutation.duration = (not set): must be a time of more than 0, such as \"10ms\""
+            "workload[0].permutation.duration = (not set): must be a time of more than 0, such as \"10ms\", or the \
+             entry's end"
         );
         assert!(why(r#"{"size": "1kB", "load": -1, "duration": "1ms"}"#).contains("permutation.load = -1:"));
         assert!(why(r#"{"size": "0kB"}"#).contains("permutation.size = 0B:"));

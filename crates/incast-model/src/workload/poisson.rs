@@ -1,27 +1,34 @@
-//! Open-loop Poisson traffic between random hosts: the background load of most evaluations.
+//! Open-loop traffic between random hosts: the background load of most evaluations.
+
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::arrivals::{LoadOf, mean_gap, pick, poisson_flows};
-use super::entry::{Collector, Entry, Pattern};
+use super::arrivals::{ArrivalLaw, Arrivals, LoadOf, LognormalArrivals, mean_gap, open_loop};
+use super::entry::{Collector, Entry, Pattern, members};
 use super::error::WorkloadError;
 use super::hosts::HostSet;
+use super::locality::{Destinations, LoadAt, Locality};
 use super::sizes::SizeSpec;
 use crate::fabric::Fabric;
 use crate::units::Time;
 
 /// Every host starts flows at random times, to random other hosts, whatever became of the earlier ones.
 ///
-/// Gaps between the flows of a host are exponential with mean `8 mean_size / (load × rate)`, where `rate` is that of
-/// the host's own link(s). This is the traffic of the HPCC evaluation (Li et al., SIGCOMM 2019, sec. 5.1), except that
+/// Gaps between the flows of a host are exponential, if `arrivals` says nothing else, with mean
+/// `8 mean_size / (load × rate)`, where `rate` is that of the host's own link(s). This is the traffic of the HPCC evaluation (Li et al., SIGCOMM 2019, sec. 5.1), except that
 /// the last flow of each host is kept, which the authors' script leaves out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Poisson {
-    /// Offered traffic as a fraction of the sending host's link rate, more than 0: 0.3 is 30 %. More than 1 is allowed
-    /// and warned about.
+    /// Offered traffic as a fraction of the rate of the sending host's link, or of the links that `load_at` names; more
+    /// than 0: 0.3 is 30 %. More than 1 is allowed and warned about.
     pub load: f64,
+    /// The links that `load` is a fraction of: `host` (default), `tor_uplink`, `core`, or `{ tier = 1 }` for those that
+    /// lead up from a tier. On them it counts what crosses them, and only links above hosts that take part.
+    #[serde(default, skip_serializing_if = "is_host")]
+    pub load_at: LoadAt,
     /// Which bytes `load` counts: `payload` (default; the HPCC evaluation's definition) or `wire`.
     #[serde(default)]
     pub load_of: LoadOf,
@@ -29,13 +36,29 @@ pub struct Poisson {
     /// 1000 B of payload of the HPCC evaluation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<f64>,
+    /// How the gaps between the flows of a host are distributed: `poisson` (default), or
+    /// `{ lognormal = { sigma = 2 } }` for bursts.
+    #[serde(default, skip_serializing_if = "is_poisson")]
+    pub arrivals: ArrivalLaw,
     /// Flow sizes.
     pub sizes: SizeSpec,
-    /// Flows start within this time of the entry's start.
-    pub duration: Time,
+    /// Shares of the flows that stay within the rack and the pod. Default: destinations are uniform over all others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub locality: Option<Locality>,
+    /// Flows start within this time of the entry's start. Default: until the entry's `end`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Time>,
     /// Hosts that send and receive, such as `"0-15"`. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts: Option<HostSet>,
+}
+
+fn is_host(at: &LoadAt) -> bool {
+    *at == LoadAt::Host
+}
+
+fn is_poisson(law: &ArrivalLaw) -> bool {
+    *law == ArrivalLaw::Poisson
 }
 
 /// Wire bytes for each byte of payload: 48 B of headers on 1000 B.
@@ -44,27 +67,45 @@ const OVERHEAD: f64 = 1.048;
 impl Pattern for Poisson {
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
         let load = entry.load(self.load)? / self.overhead(entry)?;
-        let sizes = self.sizes.distribution(&entry.field("sizes"), entry.base_dir)?;
-        let window = entry.window(Some(self.duration))?;
+        let sizes = self.sizes.law(&entry.field("sizes"), entry.base_dir)?;
+        let arrivals = self.arrivals(entry)?;
+        let window = entry.window(self.duration)?;
         let hosts = entry.pairs_of(self.hosts.as_ref())?;
+        let to = Destinations::new(entry.fabric, &hosts, self.locality, &entry.field("locality"))?;
+        let load = to.host_load(load, self.load_at, &entry.field("load_at"))?;
         let gaps: Vec<f64> = hosts.iter().map(|&host| mean_gap(sizes.mean(), load, entry.capacity(host))).collect();
         let flows = gaps.iter().map(|gap| window.length() / gap).sum();
-        entry.expect("duration", self.duration, flows)?;
+        entry.expect("duration", window.end - window.start, flows)?;
         for (own, (&src, &gap)) in hosts.iter().zip(&gaps).enumerate() {
-            poisson_flows(entry, out, src, (window, gap), &sizes, |rng| {
-                let other = pick(rng, hosts.len() - 1);
-                hosts[other + usize::from(other >= own)]
-            })?;
+            let arrivals = Arrivals::new(window, gap).with(arrivals);
+            open_loop(entry, out, src, arrivals, &sizes, |rng| to.draw(own, rng))?;
         }
         Ok(())
     }
 
-    fn load(&self, _: &Fabric) -> Option<(&'static str, f64)> {
-        Some(("load", self.load))
+    fn mean_size(&self, base_dir: &Path) -> Option<f64> {
+        Some(self.sizes.law("sizes", base_dir).ok()?.mean())
+    }
+
+    fn load(&self, fabric: &Fabric) -> Option<(&'static str, f64)> {
+        // A load on the fabric's links may be more than the hosts' carry.
+        let hosts = members(fabric, self.hosts.as_ref(), "hosts").ok()?;
+        let to = Destinations::new(fabric, &hosts, self.locality, "locality").ok()?;
+        let at_hosts = to.host_load(self.load, self.load_at, "load_at").ok()?;
+        Some(("load", self.load.max(at_hosts)))
     }
 }
 
 impl Poisson {
+    fn arrivals(&self, entry: &Entry<'_>) -> Result<ArrivalLaw, WorkloadError> {
+        match self.arrivals {
+            ArrivalLaw::Lognormal(LognormalArrivals { sigma }) if !(sigma > 0.0 && sigma <= 5.0) => {
+                Err(entry.refuse("arrivals.lognormal.sigma", sigma, "more than 0 and at most 5"))
+            }
+            law => Ok(law),
+        }
+    }
+
     /// What the load is divided by to get payload.
     fn overhead(&self, entry: &Entry<'_>) -> Result<f64, WorkloadError> {
         match (self.load_of, self.overhead) {
@@ -145,6 +186,19 @@ mod tests {
     }
 
     #[test]
+    fn lognormal_arrivals_change_times_only() {
+        let fabric = star(16, Rate::gbps(100));
+        let json = |extra| format!(r#"{{"load": 0.5, "sizes": "fb_hadoop", "duration": "20ms"{extra}}}"#);
+        let bursty = pattern("poisson", &json(r#", "arrivals": {"lognormal": {"sigma": 1}}"#));
+        let (even, bursty) = (flows(&fabric, &pattern("poisson", &json("")), 2), flows(&fabric, &bursty, 2));
+        let of_host = |set: &crate::flow::FlowSet| {
+            set.flows.iter().filter(|f| f.src.0 == 3).map(|f| (f.size, f.dst)).take(100).collect::<Vec<_>>()
+        };
+        assert_eq!(of_host(&even), of_host(&bursty));
+        assert!((bursty.flows.len() as f64 / even.flows.len() as f64 - 1.0).abs() < 0.05);
+    }
+
+    #[test]
     fn starts_lie_in_the_window() {
         let mut spec = pattern("poisson", r#"{"load": 0.5, "sizes": "1kB", "duration": "100us"}"#);
         spec.start = Time::ms(2);
@@ -174,6 +228,14 @@ mod tests {
         assert_eq!(
             why(r#"{"load": 0.3, "sizes": "1kB", "duration": "1ms", "hosts": 3}"#),
             "workload[0].poisson.hosts = 1 host(s): must be at least 2 hosts"
+        );
+        assert_eq!(
+            why(r#"{"load": 0.3, "sizes": 1, "duration": "1ms", "arrivals": {"lognormal": {"sigma": 0}}}"#),
+            "workload[0].poisson.arrivals.lognormal.sigma = 0: must be more than 0 and at most 5"
+        );
+        assert_eq!(
+            why(r#"{"load": 0.3, "sizes": 1}"#),
+            "workload[0].poisson.duration = (not set): must be a time of more than 0, such as \"10ms\", or the entry's end"
         );
         assert_eq!(
             why(r#"{"load": 0.3, "sizes": 0, "duration": "1ms"}"#),

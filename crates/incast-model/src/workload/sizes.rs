@@ -13,12 +13,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::cdf::{Part, SizeCdf};
 use super::cdf_file;
 use super::error::{WorkloadError, hint};
+use super::law::SizeLaw;
 use super::tables::SizeTable;
 use crate::nearest::nearest;
 use crate::units::{Bytes, QuantityError};
 
 /// Sizes of flows: the name of a table (`"websearch"`), one size for all (`"500kB"`, or an integer in bytes), or a
-/// table with exactly one of `points`, `file` and `uniform`.
+/// table with exactly one of `points`, `file`, `uniform`, `lognormal`, `pareto` and `generalized_pareto`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SizeSpec {
     /// A published distribution, by name.
@@ -41,6 +42,13 @@ pub enum CustomSizes {
     File(PathBuf),
     /// Every size from `min` up to `max` equally likely.
     Uniform(UniformSizes),
+    /// The logarithm of the size is normal.
+    Lognormal(LognormalSizes),
+    /// A Pareto law cut off at `max`: the density falls with the power `alpha + 1` of the size.
+    Pareto(ParetoSizes),
+    /// A generalised Pareto law, such as Atikoglu et al. (SIGMETRICS 2012, sec. 5) fit to the values of their key-value
+    /// store ETC above 15 B: `scale = 214`, `shape = 0.348`.
+    GeneralizedPareto(GeneralizedParetoSizes),
 }
 
 /// Bounds of a uniform size distribution.
@@ -53,6 +61,41 @@ pub struct UniformSizes {
     pub max: Bytes,
 }
 
+/// Parameters of a lognormal size distribution.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LognormalSizes {
+    /// Mean size, at least 1 B.
+    pub mean: Bytes,
+    /// Standard deviation of the natural logarithm of the size, more than 0 and at most 10.
+    pub sigma: f64,
+}
+
+/// Parameters of a bounded Pareto size distribution.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ParetoSizes {
+    /// Smallest size, at least 1 B.
+    pub min: Bytes,
+    /// Largest size, more than `min`.
+    pub max: Bytes,
+    /// Exponent of the tail, more than 0 and at most 100; 1.05 to 1.5 are common for flow sizes.
+    pub alpha: f64,
+}
+
+/// Parameters of a generalised Pareto size distribution.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GeneralizedParetoSizes {
+    /// Smallest size. Default 0 B; flows have at least 1 B.
+    #[serde(default)]
+    pub location: Bytes,
+    /// Scale, at least 1 B.
+    pub scale: Bytes,
+    /// Shape, 0 (exponential) or more and less than 1, from where on there is no mean; the larger, the heavier the tail.
+    pub shape: f64,
+}
+
 /// A text that is neither a size nor the name of a size table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -60,37 +103,72 @@ pub struct SizeSpecError(String);
 
 impl SizeSpec {
     /// The distribution meant; `field` is the path of this field, relative files start at `base`.
-    pub(super) fn distribution(&self, field: &str, base: &Path) -> Result<SizeCdf, WorkloadError> {
+    pub(super) fn law(&self, field: &str, base: &Path) -> Result<SizeLaw, WorkloadError> {
         match self {
-            Self::Table(table) => Ok(table.distribution()),
+            Self::Table(table) => Ok(table.law()),
             Self::Fixed(Bytes(0)) => Err(WorkloadError::field(field, Bytes(0), "a size of at least 1B")),
-            Self::Fixed(size) => Ok(SizeCdf::fixed(size.0)),
-            Self::Custom(CustomSizes::Points(points)) => from_points(field, points),
-            Self::Custom(CustomSizes::Uniform(UniformSizes { min, max })) => {
-                if *min == Bytes::ZERO {
-                    return Err(WorkloadError::field(format!("{field}.uniform.min"), min, "a size of at least 1B"));
-                }
+            Self::Fixed(size) => Ok(SizeCdf::fixed(size.0).into()),
+            Self::Custom(custom) => custom.law(field, base),
+        }
+    }
+}
+
+impl CustomSizes {
+    fn law(&self, field: &str, base: &Path) -> Result<SizeLaw, WorkloadError> {
+        let refuse = |name: &str, value: &dyn fmt::Display, allowed: &str| {
+            WorkloadError::field(format!("{field}.{name}"), value, allowed)
+        };
+        let at_least_1 = |name: &str, size: Bytes| match size {
+            Bytes(0) => Err(refuse(name, &size, "a size of at least 1B")),
+            _ => Ok(size.0 as f64),
+        };
+        let within = |name: &str, value: f64, max: f64| match value > 0.0 && value <= max {
+            true => Ok(value),
+            false => Err(refuse(name, &value, &format!("more than 0 and at most {max}"))),
+        };
+        match self {
+            Self::Points(points) => from_points(field, points).map(SizeLaw::Cdf),
+            Self::File(file) => from_file(field, &base.join(file)).map(SizeLaw::Cdf),
+            Self::Uniform(UniformSizes { min, max }) => {
+                at_least_1("uniform.min", *min)?;
                 if max < min {
-                    return Err(WorkloadError::field(
-                        format!("{field}.uniform.max"),
-                        max,
-                        format!("at least min, {min}"),
-                    ));
+                    return Err(refuse("uniform.max", max, &format!("at least min, {min}")));
                 }
-                Ok(SizeCdf::uniform(min.0, max.0))
+                Ok(SizeCdf::uniform(min.0, max.0).into())
             }
-            Self::Custom(CustomSizes::File(file)) => {
-                let field = format!("{field}.file");
-                let file = base.join(file);
-                let text = std::fs::read_to_string(&file).map_err(|error| WorkloadError::Unreadable {
-                    field,
-                    file: file.clone(),
-                    why: error.to_string(),
-                })?;
-                cdf_file::parse(&text, &file)
+            Self::Lognormal(LognormalSizes { mean, sigma }) => Ok(SizeLaw::Lognormal {
+                mean: at_least_1("lognormal.mean", *mean)?,
+                sigma: within("lognormal.sigma", *sigma, 10.0)?,
+            }),
+            Self::Pareto(ParetoSizes { min, max, alpha }) => {
+                if max <= min {
+                    return Err(refuse("pareto.max", max, &format!("more than min, {min}")));
+                }
+                Ok(SizeLaw::BoundedPareto {
+                    min: at_least_1("pareto.min", *min)?,
+                    max: max.0 as f64,
+                    alpha: within("pareto.alpha", *alpha, 100.0)?,
+                })
+            }
+            Self::GeneralizedPareto(GeneralizedParetoSizes { location, scale, shape }) => {
+                if !(0.0..1.0).contains(shape) {
+                    return Err(refuse("generalized_pareto.shape", shape, "0 or more and less than 1"));
+                }
+                let scale = at_least_1("generalized_pareto.scale", *scale)?;
+                Ok(SizeLaw::GeneralizedPareto { location: location.0 as f64, scale, shape: *shape })
             }
         }
     }
+}
+
+/// The CDF in a file.
+fn from_file(field: &str, file: &Path) -> Result<SizeCdf, WorkloadError> {
+    let text = std::fs::read_to_string(file).map_err(|error| WorkloadError::Unreadable {
+        field: format!("{field}.file"),
+        file: file.into(),
+        why: error.to_string(),
+    })?;
+    cdf_file::parse(&text, file)
 }
 
 /// The CDF through inline points; errors name the number meant.
@@ -117,6 +195,11 @@ impl fmt::Display for SizeSpec {
             Self::Custom(CustomSizes::Points(points)) => write!(f, "{} points", points.len()),
             Self::Custom(CustomSizes::File(file)) => write!(f, "{}", file.display()),
             Self::Custom(CustomSizes::Uniform(UniformSizes { min, max })) => write!(f, "{min} to {max}"),
+            Self::Custom(CustomSizes::Lognormal(LognormalSizes { mean, .. })) => write!(f, "lognormal around {mean}"),
+            Self::Custom(CustomSizes::Pareto(ParetoSizes { min, max, .. })) => write!(f, "Pareto from {min} to {max}"),
+            Self::Custom(CustomSizes::GeneralizedPareto(sizes)) => {
+                write!(f, "generalised Pareto from {}", sizes.location)
+            }
         }
     }
 }
@@ -130,7 +213,7 @@ impl FromStr for SizeSpec {
         if text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) {
             return text.parse().map(Self::Fixed).map_err(|error: QuantityError| SizeSpecError(error.to_string()));
         }
-        let names = || SizeTable::all().iter().map(|table| table.name);
+        let names = || SizeTable::names();
         SizeTable::named(text).map(Self::Table).ok_or_else(|| {
             SizeSpecError(format!(
                 "`{text}` is neither a size such as \"500kB\" nor a size table ({}){}",
@@ -158,7 +241,7 @@ impl<'de> Deserialize<'de> for SizeSpec {
         impl<'de> Visitor<'de> for Any {
             type Value = SizeSpec;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a size such as \"500kB\", the name of a size table, or one of points, file and uniform")
+                f.write_str("a size such as \"500kB\", the name of a size table, or a table such as { uniform = … }")
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<SizeSpec, E> {
                 text.parse().map_err(E::custom)
@@ -184,9 +267,9 @@ impl JsonSchema for SizeSpec {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let names: Vec<&str> = SizeTable::all().iter().map(|table| table.name).collect();
+        let names: Vec<&str> = SizeTable::names().collect();
         json_schema!({
-            "description": "Sizes of flows: the name of a table, one size for all, or one of points, file and uniform",
+            "description": "Sizes of flows: the name of a table, one size for all, or a distribution of your own",
             "anyOf": [
                 { "type": "string", "enum": names, "description": "a published distribution" },
                 generator.subschema_for::<Bytes>(),
@@ -207,7 +290,7 @@ mod tests {
         serde_json::from_str::<SizeSpec>(json).unwrap_err().to_string()
     }
     fn why(json: &str) -> String {
-        read(json).distribution("sizes", Path::new(".")).unwrap_err().to_string()
+        read(json).law("sizes", Path::new(".")).unwrap_err().to_string()
     }
 
     #[test]
@@ -219,20 +302,27 @@ mod tests {
             r#"{"points":[["0B",0.0],["10kB",100.0]]}"#,
             r#"{"file":"sizes.txt"}"#,
             r#"{"uniform":{"min":"1kB","max":"2kB"}}"#,
+            r#"{"lognormal":{"mean":"10kB","sigma":2.0}}"#,
+            r#"{"pareto":{"min":"1kB","max":"10MB","alpha":1.2}}"#,
+            r#"{"generalized_pareto":{"location":"15B","scale":"214B","shape":0.348238}}"#,
         ];
         for json in custom.iter().copied().chain(["\"fb_hadoop\"", "\"500kB\""]) {
             assert_eq!(serde_json::to_string(&read(json)).unwrap(), json);
         }
-        let mean = |json| read(json).distribution("sizes", Path::new(".")).unwrap().mean();
+        let mean = |json| read(json).law("sizes", Path::new(".")).unwrap().mean();
         assert_eq!(mean(r#"{"points": [[0, 0], ["10kB", 100]]}"#), 5000.0);
-        assert_eq!(mean(custom[2]), 1500.0);
+        assert_eq!([mean(custom[2]), mean(custom[3])], [1500.0, 10_000.0]);
+        assert_eq!(mean(custom[5]), 15.0 + 214.0 / (1.0 - 0.348_238));
+        // Another name of the same table.
+        assert_eq!(read("\"websearch_hpcc\""), read("\"websearch\""));
     }
 
     #[test]
     fn unknown_names_get_the_nearest() {
         let message = refused("\"websaerch\"");
-        assert!(message.starts_with("`websaerch` is neither a size such as \"500kB\" nor a size table (fb_hadoop, "));
+        assert!(message.starts_with("`websaerch` is neither a size such as \"500kB\" nor a size table (ali_solar2022"));
         assert!(message.contains("did you mean `websearch`?"), "{message}");
+        assert!(refused("\"datamining_yasp\"").contains("did you mean `datamining_yaps`?"));
         assert!(!refused("\"zipf\"").contains("did you mean"));
     }
 
@@ -255,12 +345,29 @@ mod tests {
             why(r#"{"points": [[5, 50], [2, 100]]}"#),
             "sizes.points[1][0] = 2B: must be at least the size before it, 5 B"
         );
+        let lognormal = |rest: &str| why(&format!(r#"{{"lognormal": {{{rest}}}}}"#));
+        assert_eq!(
+            lognormal(r#""mean": "1kB", "sigma": 0"#),
+            "sizes.lognormal.sigma = 0: must be more than 0 and at most 10"
+        );
+        assert!(lognormal(r#""mean": 0, "sigma": 1"#).starts_with("sizes.lognormal.mean = 0B: must be a size of at"));
+        assert_eq!(
+            why(r#"{"pareto": {"min": 5, "max": 5, "alpha": 1.2}}"#),
+            "sizes.pareto.max = 5B: must be more than min, 5B"
+        );
+        assert!(why(r#"{"pareto": {"min": 5, "max": 9, "alpha": -1}}"#).starts_with("sizes.pareto.alpha = -1: must"));
+        assert_eq!(
+            why(r#"{"generalized_pareto": {"scale": 5, "shape": 1}}"#),
+            "sizes.generalized_pareto.shape = 1: must be 0 or more and less than 1"
+        );
         assert!(why(r#"{"file": "no-such-file"}"#).starts_with("sizes.file: cannot read ./no-such-file: "));
     }
 
     #[test]
     fn the_schema_lists_the_tables() {
         let schema = serde_json::to_string(&schemars::schema_for!(SizeSpec)).unwrap();
-        assert!(schema.contains(r#""enum":["fb_hadoop","websearch"]"#), "{schema}");
+        for name in SizeTable::names() {
+            assert!(schema.contains(&format!("\"{name}\"")), "{name}: {schema}");
+        }
     }
 }

@@ -3,14 +3,21 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::all_to_all::AllToAll;
 use super::entry::Pattern;
 use super::error::WorkloadError;
+use super::htsim::Htsim;
 use super::incast::Incast;
 use super::list::ListedFlow;
+use super::moe::MoeAllToAll;
 use super::ns3::Ns3;
 use super::permutation::Permutation;
 use super::poisson::Poisson;
+use super::request_response::RequestResponse;
+use super::ring::RingAllReduce;
+use super::shuffle::Shuffle;
 use super::trace::Trace;
+use super::tree::TreeAllReduce;
 use crate::units::Time;
 
 /// An entry of the workload: exactly one pattern, and what its flows have in common.
@@ -25,9 +32,18 @@ pub struct WorkloadSpec {
     /// When the pattern begins. Default 0.
     #[serde(default)]
     pub start: Time,
+    /// No flow of the pattern starts at or after this time. Default none. Not for patterns whose flows wait for others:
+    /// those end by their number of iterations or requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<Time>,
     /// Traffic class of its data packets, 0 to 7. Default 3, the lossless class of the HPCC evaluation.
     #[serde(default = "default_priority")]
     pub priority: u8,
+    /// Queue pairs over which each message is split, as evenly as its bytes allow. Each has a source port of its own, so that
+    /// ECMP spreads them; the message ends with the last of them. A message of fewer bytes uses fewer. 1 to 128; default 1
+    /// (both as NCCL's `NCCL_IB_QPS_PER_CONNECTION`, which splits so with `NCCL_IB_SPLIT_DATA_ON_QPS`).
+    #[serde(default = "one")]
+    pub qps: u16,
     /// Open-loop Poisson flows between random hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub poisson: Option<Poisson>,
@@ -37,6 +53,24 @@ pub struct WorkloadSpec {
     /// Every host to one other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permutation: Option<Permutation>,
+    /// Every host of a set to every other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub all_to_all: Option<AllToAll>,
+    /// Every mapper to every reducer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shuffle: Option<Shuffle>,
+    /// Ring all-reduce, reduce-scatter or all-gather.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ring_all_reduce: Option<RingAllReduce>,
+    /// All-reduce over a tree or by recursive exchange.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree_all_reduce: Option<TreeAllReduce>,
+    /// Dispatch and combine of mixture-of-experts layers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moe_all_to_all: Option<MoeAllToAll>,
+    /// Closed-loop requests and responses; partition-aggregate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_response: Option<RequestResponse>,
     /// Flows as listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<Vec<ListedFlow>>,
@@ -46,10 +80,17 @@ pub struct WorkloadSpec {
     /// Flows of an ns-3 flow file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ns3: Option<Ns3>,
+    /// Flows of an htsim connection matrix.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub htsim: Option<Htsim>,
 }
 
 const fn default_priority() -> u8 {
     3
+}
+
+const fn one() -> u16 {
+    1
 }
 
 impl Default for WorkloadSpec {
@@ -58,33 +99,58 @@ impl Default for WorkloadSpec {
         Self {
             tag: None,
             start: Time::ZERO,
+            end: None,
             priority: default_priority(),
+            qps: one(),
             poisson: None,
             incast: None,
             permutation: None,
+            all_to_all: None,
+            shuffle: None,
+            ring_all_reduce: None,
+            tree_all_reduce: None,
+            moe_all_to_all: None,
+            request_response: None,
             list: None,
             trace: None,
             ns3: None,
+            htsim: None,
         }
     }
 }
+
+/// All patterns with what is set for each.
+macro_rules! patterns {
+    ($($name:ident),* $(,)?) => {
+        impl WorkloadSpec {
+            pub(super) fn patterns(&self) -> Vec<(&'static str, Option<&dyn Pattern>)> {
+                vec![$((stringify!($name), self.$name.as_ref().map(|one| one as &dyn Pattern))),*]
+            }
+        }
+    };
+}
+
+// The one list to extend with a new pattern.
+patterns!(
+    poisson,
+    incast,
+    permutation,
+    all_to_all,
+    shuffle,
+    ring_all_reduce,
+    tree_all_reduce,
+    moe_all_to_all,
+    request_response,
+    list,
+    trace,
+    ns3,
+    htsim,
+);
 
 impl WorkloadSpec {
     /// The name in results: the tag, or the pattern's name.
     pub fn name(&self) -> Option<&str> {
         self.tag.as_deref().or_else(|| self.given().next().map(|(name, _)| name))
-    }
-
-    /// All patterns with what is set for each. The one list to extend with a new pattern.
-    pub(super) fn patterns(&self) -> [(&'static str, Option<&dyn Pattern>); 6] {
-        [
-            ("poisson", self.poisson.as_ref().map(|p| p as &dyn Pattern)),
-            ("incast", self.incast.as_ref().map(|p| p as &dyn Pattern)),
-            ("permutation", self.permutation.as_ref().map(|p| p as &dyn Pattern)),
-            ("list", self.list.as_ref().map(|p| p as &dyn Pattern)),
-            ("trace", self.trace.as_ref().map(|p| p as &dyn Pattern)),
-            ("ns3", self.ns3.as_ref().map(|p| p as &dyn Pattern)),
-        ]
     }
 
     fn given(&self) -> impl Iterator<Item = (&'static str, &dyn Pattern)> {
@@ -116,7 +182,7 @@ mod tests {
     #[test]
     fn an_entry_reads_back_as_written() {
         let poisson = r#"{"load":0.3,"load_of":"payload","sizes":"websearch","duration":"10ms"}"#;
-        let json = format!(r#"{{"tag":"background","start":"1ms","priority":3,"poisson":{poisson}}}"#);
+        let json = format!(r#"{{"tag":"background","start":"1ms","priority":3,"qps":1,"poisson":{poisson}}}"#);
         let spec: WorkloadSpec = serde_json::from_str(&json).unwrap();
         assert_eq!(serde_json::to_string(&spec).unwrap(), json);
         assert_eq!(spec.name(), Some("background"));
@@ -128,7 +194,7 @@ mod tests {
         let fabric = star(4, Rate::gbps(100));
         assert_eq!(
             refused(&fabric, &WorkloadSpec::default()),
-            "workload[0] = no pattern: must be exactly one of poisson, incast, permutation, list, trace, ns3"
+            "workload[0] = no pattern: must be exactly one of poisson, incast, permutation, all_to_all, shuffle, ring_all_reduce, tree_all_reduce, moe_all_to_all, request_response, list, trace, ns3, htsim"
         );
         let mut spec = pattern("incast", r#"{"fan_in": 2, "size": 1}"#);
         spec.permutation = pattern("permutation", r#"{"size": 1}"#).permutation;

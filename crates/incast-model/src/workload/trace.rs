@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::entry::{Collector, Entry, Pattern, TAG_RULE, host_numbers, is_tag};
+use super::entry::{Collector, Entry, Pattern, TAG_RULE, UNASSIGNED, host_numbers, is_tag};
 use super::error::{Place, WorkloadError};
+use super::waits::{Named, Spot, gates};
 use crate::fabric::HostId;
-use crate::flow::FlowSet;
+use crate::flow::{Flow, FlowSet};
 use crate::units::Time;
 
 /// Replays the flows of a CSV file.
@@ -19,6 +20,10 @@ use crate::units::Time;
 /// the latter means the entry's priority and tag, a source port of its own, and destination port 100. Cells are not
 /// quoted. Lines need not be in order of time. Starts count from the entry's start; decimals finer than a picosecond
 /// are rounded.
+///
+/// A flow with names in its column `after`, blanks between them, waits until the flows of this file with these names in
+/// their column `name` have ended, and then for the time in its column `delay_ps`, `delay_ns`, `delay_us` or `delay_s`, as
+/// flows of a list do; it starts not before its start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
@@ -48,9 +53,13 @@ enum Column {
     Tag,
     Sport,
     Dport,
+    Name,
+    After,
+    /// With picoseconds in one of its unit.
+    Delay(u64),
 }
 
-const COLUMNS: [(&str, Column); 11] = [
+const COLUMNS: [(&str, Column); 17] = [
     ("src", Column::Src),
     ("dst", Column::Dst),
     ("size_bytes", Column::Size),
@@ -62,13 +71,122 @@ const COLUMNS: [(&str, Column); 11] = [
     ("tag", Column::Tag),
     ("sport", Column::Sport),
     ("dport", Column::Dport),
+    ("name", Column::Name),
+    ("after", Column::After),
+    ("delay_ps", Column::Delay(1)),
+    ("delay_ns", Column::Delay(1_000)),
+    ("delay_us", Column::Delay(1_000_000)),
+    ("delay_s", Column::Delay(1_000_000_000_000)),
 ];
+
+/// What a line says, and where it says what may be wrong only beside the rest.
+struct Row<'a> {
+    flow: Flow,
+    named: Named<'a>,
+    line: usize,
+    dst_at: usize,
+    sport_at: usize,
+    name_at: usize,
+    after: &'a str,
+    after_at: usize,
+    delay_at: Option<usize>,
+}
+
+impl<'a> Row<'a> {
+    /// Takes over the cell that begins at `begin`; the error is what would be allowed there.
+    fn read(
+        &mut self,
+        kind: Column,
+        text: &'a str,
+        begin: usize,
+        entry: &Entry<'_>,
+        out: &mut Collector,
+    ) -> Result<(), String> {
+        const TIME: &str = "a time of 0 or more, without a unit";
+        const PORT: &str = "a port, 1 to 65535";
+        let flow = &mut self.flow;
+        match kind {
+            Column::Src => flow.src = host(text, entry)?,
+            Column::Dst => (flow.dst, self.dst_at) = (host(text, entry)?, begin),
+            Column::Size => match text.parse() {
+                Ok(bytes) if bytes > 0 => flow.size.0 = bytes,
+                _ => return Err("a whole number of bytes, at least 1".into()),
+            },
+            Column::Start(factor) => {
+                let start = time(text, factor).and_then(|start| start.0.checked_add(entry.start.0));
+                flow.start = Time(start.ok_or(TIME)?);
+            }
+            // All others may be left empty.
+            _ if text.is_empty() => {}
+            Column::Priority => match text.parse() {
+                Ok(priority) if priority < 8 => flow.priority = priority,
+                _ => return Err("a traffic class, 0 to 7".into()),
+            },
+            Column::Tag if !is_tag(text) => return Err(TAG_RULE.into()),
+            Column::Tag => flow.tag = out.tag(text).ok_or("one of at most 65536 tags")?,
+            Column::Sport => (flow.sport, self.sport_at) = (port(text).ok_or(PORT)?, begin),
+            Column::Dport => flow.dport = port(text).ok_or(PORT)?,
+            Column::Name if text.contains(char::is_whitespace) => return Err("a name without blanks".into()),
+            Column::Name => (self.named.name, self.name_at) = (Some(text), begin),
+            Column::After => {
+                self.named.after = text.split_whitespace().collect();
+                (self.after, self.after_at) = (text, begin);
+            }
+            Column::Delay(factor) => {
+                (self.named.delay, self.delay_at) = (time(text, factor).ok_or(TIME)?, Some(begin));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether its cells go together.
+    fn check(&self, file: &Path, entry: &Entry<'_>) -> Result<(), WorkloadError> {
+        let place = |column| Place { file, line: self.line, column };
+        let flow = &self.flow;
+        if flow.sport != UNASSIGNED && entry.qps > 1 {
+            let allowed = "left empty where messages are split over several queue pairs (qps)";
+            return Err(WorkloadError::file(&place(self.sport_at), flow.sport, allowed));
+        }
+        if flow.src == flow.dst {
+            return Err(WorkloadError::file(&place(self.dst_at), flow.dst.0, "another host than src"));
+        }
+        match self.delay_at.filter(|_| self.named.after.is_empty()) {
+            Some(at) => Err(WorkloadError::file(&place(at), self.named.delay, "left empty: there is no after")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Adds the gates of a trace whose first flow has the number `first`.
+fn add_gates(rows: Vec<Row<'_>>, first: u32, file: &Path, out: &mut Collector) -> Result<(), WorkloadError> {
+    let named: Vec<Named<'_>> = rows.iter().map(|row| row.named.clone()).collect();
+    let gates = gates(&named, |index, spot, value, allowed| {
+        let row = &rows[index];
+        let column = match spot {
+            Spot::Name => row.name_at,
+            // Names are parts of the cell, so what is before one is as long as what was skipped.
+            Spot::After(nth) => {
+                let before = row.named.after[nth].as_ptr() as usize - row.after.as_ptr() as usize;
+                row.after_at + row.after[..before].chars().count()
+            }
+        };
+        WorkloadError::file(&Place { file, line: row.line, column }, value, allowed)
+    })?;
+    for mut gate in gates {
+        gate.waits_for.iter_mut().chain(&mut gate.starts).for_each(|flow| *flow += first);
+        out.gate(gate);
+    }
+    Ok(())
+}
 
 /// Adds the flows of `text` to `out`; `file` is for messages only.
 fn parse(text: &str, file: &Path, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
     let mut lines = text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate();
     let (_, header) = lines.next().unwrap_or_default();
     let columns = columns(header, file)?;
+    let waits = columns.iter().any(|column| matches!(column, Column::Name | Column::After | Column::Delay(_)));
+    let mut rows = Vec::new();
+    let mut first = None;
     for (index, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
         let place = |column| Place { file, line: index + 1, column };
         let count = line.split(',').count();
@@ -76,45 +194,34 @@ fn parse(text: &str, file: &Path, entry: &Entry<'_>, out: &mut Collector) -> Res
             let allowed = format!("{} cells, as in the header; there are {count}", columns.len());
             return Err(WorkloadError::file(&place(1), line.trim(), allowed));
         }
-        let mut flow = entry.flow(HostId(0), HostId(0), 0, entry.start);
+        let flow = entry.flow(HostId(0), HostId(0), 0, entry.start);
+        let mut row = Row {
+            flow,
+            named: Named::default(),
+            line: index + 1,
+            dst_at: 1,
+            sport_at: 1,
+            name_at: 1,
+            after: "",
+            after_at: 1,
+            delay_at: None,
+        };
         let mut column = 1;
-        let mut dst_at = 1;
         for (cell, kind) in line.split(',').zip(&columns) {
             let text = cell.trim();
             let begin = column + cell.chars().take_while(|c| c.is_whitespace()).count();
             column += cell.chars().count() + 1;
-            let refuse = |allowed: &str| WorkloadError::file(&place(begin), text, allowed);
-            match kind {
-                Column::Src => flow.src = host(text, entry).map_err(|allowed| refuse(&allowed))?,
-                Column::Dst => {
-                    flow.dst = host(text, entry).map_err(|allowed| refuse(&allowed))?;
-                    dst_at = begin;
-                }
-                Column::Size => match text.parse() {
-                    Ok(bytes) if bytes > 0 => flow.size.0 = bytes,
-                    _ => return Err(refuse("a whole number of bytes, at least 1")),
-                },
-                Column::Start(factor) => {
-                    let start = start(text, *factor).and_then(|start| start.0.checked_add(entry.start.0));
-                    flow.start = Time(start.ok_or_else(|| refuse("a time of 0 or more, without a unit"))?);
-                }
-                Column::Priority | Column::Tag | Column::Sport | Column::Dport if text.is_empty() => {}
-                Column::Priority => match text.parse() {
-                    Ok(priority) if priority < 8 => flow.priority = priority,
-                    _ => return Err(refuse("a traffic class, 0 to 7")),
-                },
-                Column::Tag if !is_tag(text) => return Err(refuse(TAG_RULE)),
-                Column::Tag => flow.tag = out.tag(text).ok_or_else(|| refuse("one of at most 65536 tags"))?,
-                Column::Sport => flow.sport = port(text).ok_or_else(|| refuse("a port, 1 to 65535"))?,
-                Column::Dport => flow.dport = port(text).ok_or_else(|| refuse("a port, 1 to 65535"))?,
-            }
+            row.read(*kind, text, begin, entry, out)
+                .map_err(|allowed| WorkloadError::file(&place(begin), text, allowed))?;
         }
-        if flow.src == flow.dst {
-            return Err(WorkloadError::file(&place(dst_at), flow.dst.0, "another host than src"));
+        row.check(file, entry)?;
+        let number = out.push(row.flow.clone())?;
+        first.get_or_insert(number);
+        if waits {
+            rows.push(row);
         }
-        out.push(flow)?;
     }
-    Ok(())
+    add_gates(rows, first.unwrap_or_default(), file, out)
 }
 
 /// What each column holds; those that every trace needs are there, none twice.
@@ -161,7 +268,7 @@ fn port(text: &str) -> Option<u16> {
 
 /// A number of units of `factor` picoseconds. Whole numbers are exact; others are as exact as the binary fraction that
 /// the program that wrote them most likely had.
-fn start(text: &str, factor: u64) -> Option<Time> {
+fn time(text: &str, factor: u64) -> Option<Time> {
     if let Ok(whole) = text.parse::<u64>() {
         return whole.checked_mul(factor).map(Time);
     }
@@ -169,11 +276,17 @@ fn start(text: &str, factor: u64) -> Option<Time> {
     (ps >= 0.0 && ps < u64::MAX as f64).then_some(Time(ps as u64))
 }
 
-/// Writes flows as a trace that reads back as the same flows, in the same order. Explicit paths are not part of a
-/// trace.
+/// Why some workloads cannot be written as a trace.
+pub const GATED: &str = "flows that start when others have ended cannot be part of a trace, which has fixed starts";
+
+/// Writes flows as a trace that reads back as the same flows, in the same order. Explicit paths are not part of a trace,
+/// nor is what message a flow is part of. Flows that wait for others are refused.
 pub fn write_trace(flows: &FlowSet, mut to: impl Write) -> io::Result<()> {
     if let Some(tag) = flows.tags.iter().find(|tag| !is_tag(tag)) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("tag `{tag}`: must be {TAG_RULE}")));
+    }
+    if !flows.gates.is_empty() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, GATED));
     }
     writeln!(to, "src,dst,size_bytes,start_ps,priority,tag,sport,dport")?;
     for f in &flows.flows {
@@ -192,7 +305,7 @@ mod tests {
 
     use super::super::testing::{flows, folder, generate_in, pattern, refused_in, star};
     use super::*;
-    use crate::flow::Flow;
+    use crate::flow::Gate;
     use crate::units::{Bytes, Rate};
 
     fn read(text: &str) -> Result<FlowSet, WorkloadError> {
@@ -292,7 +405,7 @@ mod tests {
         assert_eq!(
             why("src,dts,size_bytes,start_ps\n"),
             "t.csv:1:5: `dts`: must be a column of a trace (src, dst, size_bytes, start_ps, start_ns, start_us, \
-             start_s, priority, tag, sport, dport); did you mean `dst`?"
+             start_s, priority, tag, sport, dport, name, after, delay_ps, delay_ns, delay_us, delay_s); did you mean `dst`?"
         );
         assert_eq!(
             why("src,dst,start_ps\n"),
@@ -316,6 +429,50 @@ mod tests {
         let spec = pattern("trace", r#"{"file": "none.csv"}"#);
         let message = refused_in(folder.path(), &star(2, Rate::gbps(1)), &spec);
         assert!(message.starts_with("workload[0].trace.file: cannot read /"), "{message}");
+    }
+
+    #[test]
+    fn flows_that_wait_are_not_written_as_if_they_did_not() {
+        let list = r#"[{"name": "a", "src": 0, "dst": 1, "size": 1}, {"src": 1, "dst": 0, "size": 1, "after": ["a"]}]"#;
+        let set = flows(&star(2, Rate::gbps(1)), &pattern("list", list), 1);
+        assert_eq!(write_trace(&set, Vec::new()).unwrap_err().to_string(), GATED);
+    }
+
+    #[test]
+    fn flows_of_a_trace_wait() {
+        let header = "src,dst,size_bytes,start_us,name,after,delay_ns\n";
+        let set = read(&format!("{header}0,1,7,5,a,,\n1,0,8,1,,b  a,30\n2,1,9,0,b,,\n3,1,6,0,,b,\n")).unwrap();
+        assert_eq!(set.flows.iter().map(|flow| flow.size.0).collect::<Vec<_>>(), [9, 6, 8, 7]);
+        let gate = |waits_for: &[u32], ns, starts: &[u32]| Gate {
+            waits_for: waits_for.to_vec(),
+            delay: Time::ns(ns),
+            starts: starts.to_vec(),
+        };
+        assert_eq!(set.gates, [gate(&[0, 3], 30, &[2]), gate(&[0], 0, &[1])]);
+        let row = |rows: &str| why(&format!("{header}0,1,1,0,first,,\n{rows}\n"));
+        assert_eq!(row("0,1,1,0,,,3"), "t.csv:3:11: `3ns`: must be left empty: there is no after");
+        assert_eq!(row("0,1,1,0,,first,x"), "t.csv:3:16: `x`: must be a time of 0 or more, without a unit");
+        assert_eq!(row("0,1,1,0,x y,,"), "t.csv:3:9: `x y`: must be a name without blanks");
+        assert_eq!(row("0,1,1,0,first,,"), "t.csv:3:9: `first`: must be a name of its own: another flow has this one");
+        assert_eq!(
+            row("0,1,1,0,x, first frist,"),
+            "t.csv:3:18: `frist`: must be the name of another flow here; did you mean `first`?"
+        );
+        assert!(row("0,1,1,0,x,x,").starts_with("t.csv:3:11: `x after x`: must be without a circle"));
+    }
+
+    #[test]
+    fn a_port_cannot_be_that_of_several_queue_pairs() {
+        let folder = folder();
+        fs::write(folder.path().join("t.csv"), "src,dst,size_bytes,start_us,sport\n0,1,9,2,\n0,1,9,2,77\n").unwrap();
+        let mut spec = pattern("trace", r#"{"file": "t.csv"}"#);
+        spec.qps = 2;
+        let message = refused_in(folder.path(), &star(2, Rate::gbps(1)), &spec);
+        assert!(
+            message.ends_with(
+                "t.csv:3:9: `77`: must be left empty where messages are split over several queue pairs (qps)"
+            )
+        );
     }
 
     #[test]

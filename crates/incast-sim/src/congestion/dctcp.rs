@@ -1,14 +1,16 @@
 //! DCTCP as the HPCC evaluation runs it on RDMA hosts: a rate, from line rate on, cut by the marked share of each round trip
 //! (Alizadeh et al., SIGCOMM 2010, section 3; authors' ns-3, `rdma-hw.cc`, HandleAckDctcp).
 
-use incast_model::units::Rate;
+use incast_model::units::{Bytes, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, WindowMode};
+use crate::switch::EcnParams;
 
-/// Parameters of DCTCP. NS3 is the HPCC authors' simulator (`run.py` at commit 9f4be2a); rates are for 100 Gb/s. Its
-/// switches mark by a step: set `ecn` to kmin = kmax = 300kB at 100 Gb/s (30 kB per 10 Gb/s there) and pmax = 1.
+/// Parameters of DCTCP. NS3 is the HPCC authors' simulator (`run.py` at commit 9f4be2a); rates are for 100 Gb/s. Where `ecn`
+/// says nothing, switches mark by a step for it: every packet that leaves more than 300 kB at 100 Gb/s behind (30 kB per
+/// 10 Gb/s in NS3).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DctcpParams {
@@ -33,6 +35,7 @@ impl ControlParams for DctcpParams {
         &[("reference", "the HPCC evaluation at 100 Gb/s: g 1/16, AI 615 Mb/s (authors' ns-3, run.py)")];
     const IGNORES: &'static [Input] = &[Input::BaseRtt, Input::Bdp];
     const WINDOW: WindowMode = WindowMode::Rate;
+    const ECN: Option<EcnParams> = Some(EcnParams::step(Bytes(300_000)));
     type State = Dctcp;
 
     fn profile(name: &str) -> Option<Self> {
@@ -119,23 +122,12 @@ impl Dctcp {
 
 #[cfg(test)]
 mod tests {
-    use incast_model::units::Time;
-
     use super::*;
-    use crate::congestion::IntFormat;
+    use crate::congestion::testing::{ack, flow};
 
     #[test]
     fn follows_the_equations() {
-        let flow = FlowContext {
-            line: Rate::gbps(100),
-            base_rtt: Time::us(12),
-            bdp: 153_000,
-            mtu: 1000,
-            tick: 1e-12,
-            rtt_ticks: 12_000_000,
-            int: IntFormat::Exact,
-            ack_age: Time::ZERO,
-        };
+        let flow = flow();
         let mut cc = DctcpParams::default().start(&flow);
         // (acknowledged, marked, next byte) and (alpha, Gb/s, within a reduced window) after it, worked out by hand.
         for ((seq, marked, next), (alpha, rate, reduced)) in [
@@ -151,8 +143,7 @@ mod tests {
             ((601_000, false, 700_000), (0.825097, 28.352946, false)),
             ((700_001, false, 800_000), (0.773529, 28.967946, false)),
         ] {
-            let (now, rtt) = (Time::ZERO, Time::ZERO);
-            cc.on_ack(&Ack { now, seq, next, marked, nack: false, rtt, int: &[], pint: 0, flow: &flow, rates: &[] });
+            cc.on_ack(&Ack { marked, ..ack(&flow, seq, next) });
             assert!((cc.alpha - alpha).abs() < 1e-6, "{seq}: alpha {} for {alpha}", cc.alpha);
             assert!((cc.rate as f64 / 1e9 - rate).abs() < 1e-6, "{seq}: {} for {rate}", cc.rate);
             assert_eq!(cc.reduced_until.is_some(), reduced, "{seq}");

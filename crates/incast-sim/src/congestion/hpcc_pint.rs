@@ -132,28 +132,16 @@ impl HpccPint {
 
 #[cfg(test)]
 mod tests {
-    use incast_model::units::Time;
-
     use super::*;
-    use crate::congestion::IntFormat;
+    use crate::congestion::testing::{self, flow};
 
-    fn ack<'a>(flow: &'a FlowContext, seq: u64, pint: u16) -> Ack<'a> {
-        let (now, rtt, next) = (Time::ZERO, Time::ZERO, seq + 100_000);
-        Ack { now, seq, next, marked: false, nack: false, rtt, int: &[], pint, flow, rates: &[] }
+    fn ack(flow: &FlowContext, seq: u64, pint: u16) -> Ack<'_> {
+        Ack { pint, ..testing::ack(flow, seq, seq + 100_000) }
     }
 
     #[test]
     fn divides_by_the_decoded_utilisation() {
-        let flow = FlowContext {
-            line: Rate::gbps(100),
-            base_rtt: Time::us(12),
-            bdp: 153_000,
-            mtu: 1000,
-            tick: 1e-12,
-            rtt_ticks: 12_000_000,
-            int: IntFormat::Exact,
-            ack_age: Time::ZERO,
-        };
+        let flow = flow();
         let mut cc = HpccPintParams::default().start(&flow);
         cc.on_ack(&ack(&flow, 1000, 200));
         assert_eq!(cc.rate, 100_000_000_000, "the first ACK is only remembered");

@@ -8,7 +8,11 @@ mod dcqcn;
 mod dctcp;
 mod hpcc;
 mod hpcc_pint;
+mod swift;
+#[cfg(test)]
+mod testing;
 mod timely;
+mod timely_patched;
 mod unlimited;
 
 use incast_model::units::{Rate, Time};
@@ -22,8 +26,12 @@ pub use hpcc::HpccParams;
 pub(crate) use hpcc::int_record;
 pub use hpcc_pint::HpccPintParams;
 pub(crate) use hpcc_pint::UNITS as PINT_UNITS;
+pub use swift::SwiftParams;
 pub use timely::TimelyParams;
+pub use timely_patched::TimelyPatchedParams;
 pub use unlimited::UnlimitedParams;
+
+use crate::switch::EcnParams;
 
 /// Most INT records that a packet can carry.
 pub const MAX_INT_RECORDS: usize = 8;
@@ -157,11 +165,15 @@ pub trait Controller {
     fn on_cnp(&mut self, _now: Time) {}
     /// The time given by [`Controller::next_timer`] came.
     fn on_timer(&mut self, _now: Time) {}
+    /// Nothing was acknowledged for a retransmission timeout: the sender goes back to the first byte not acknowledged.
+    fn on_timeout(&mut self, _now: Time) {}
+    /// The flow's path has so many links. Told once, before anything is sent.
+    fn on_path(&mut self, _links: u8) {}
     /// `bytes` of the flow (with headers) went onto the wire.
     fn on_sent(&mut self, _bytes: u64, _now: Time) {}
     /// The rate to send at now, in bit/s.
     fn rate(&self) -> u64;
-    /// A window of its own in bytes, where the control is window-driven.
+    /// A window of its own in bytes, where the control is window-driven; [`WindowMode`] can only narrow it.
     fn window(&self) -> u64 {
         u64::MAX
     }
@@ -204,6 +216,8 @@ pub trait ControlParams: Default + Clone + Serialize + DeserializeOwned + JsonSc
     const IGNORES: &'static [Input] = &[];
     /// The window used where the scenario says nothing.
     const WINDOW: WindowMode;
+    /// How switches mark for it where nobody says otherwise; `None`: as they do by default, which is as DCQCN wants it.
+    const ECN: Option<EcnParams> = None;
     /// The state it starts.
     type State: Controller;
 
@@ -226,6 +240,8 @@ pub struct ControlInfo {
     pub profiles: &'static [(&'static str, &'static str)],
     /// The window used where the scenario says nothing.
     pub window: WindowMode,
+    /// How switches mark for it where nobody says otherwise; `None`: as they do by default.
+    pub ecn: Option<EcnParams>,
     /// JSON schema of its parameters.
     pub schema: schemars::Schema,
 }
@@ -249,6 +265,7 @@ macro_rules! controls {
                     summary: $params::SUMMARY,
                     profiles: $params::PROFILES,
                     window: $params::WINDOW,
+                    ecn: $params::ECN,
                     schema: schemars::schema_for!($params),
                 }),+]
             }
@@ -279,6 +296,10 @@ macro_rules! controls {
             pub const fn default_window(&self) -> WindowMode {
                 match self { $(Self::$variant(_) => $params::WINDOW),+ }
             }
+            /// How switches mark for it where nobody says otherwise; `None`: as they do by default.
+            pub const fn ecn(&self) -> Option<EcnParams> {
+                match self { $(Self::$variant(_) => $params::ECN),+ }
+            }
             /// The first parameter out of range, if any.
             pub fn check(&self) -> Result<(), BadParameter> {
                 match self { $(Self::$variant(params) => params.check()),+ }
@@ -295,6 +316,14 @@ macro_rules! controls {
             $($(#[$doc])* $variant(<$params as ControlParams>::State)),+
         }
 
+        impl State {
+            /// Rate, window and next timer at once, at the price of one look at which control it is.
+            #[inline]
+            pub(crate) fn answers(&self) -> (u64, u64, Time) {
+                match self { $(Self::$variant(state) => (state.rate(), state.window(), state.next_timer())),+ }
+            }
+        }
+
         impl Controller for State {
             #[inline]
             fn on_ack(&mut self, ack: &Ack<'_>) {
@@ -305,6 +334,12 @@ macro_rules! controls {
             }
             fn on_timer(&mut self, now: Time) {
                 match self { $(Self::$variant(state) => state.on_timer(now)),+ }
+            }
+            fn on_timeout(&mut self, now: Time) {
+                match self { $(Self::$variant(state) => state.on_timeout(now)),+ }
+            }
+            fn on_path(&mut self, links: u8) {
+                match self { $(Self::$variant(state) => state.on_path(links)),+ }
             }
             #[inline]
             fn on_sent(&mut self, bytes: u64, now: Time) {
@@ -335,8 +370,12 @@ controls! {
     "hpcc" => Hpcc(HpccParams),
     /// HPCC by one or two bytes of telemetry.
     "hpcc_pint" => HpccPint(HpccPintParams),
+    /// A window that holds the round-trip time at a target.
+    "swift" => Swift(SwiftParams),
     /// Round-trip times and their gradient.
     "timely" => Timely(TimelyParams),
+    /// TIMELY with one fixed point, equal for all flows.
+    "timely_patched" => TimelyPatched(TimelyPatchedParams),
     /// Line rate, whatever happens.
     "unlimited" => Unlimited(UnlimitedParams),
 }

@@ -76,17 +76,50 @@ impl ControlParams for TimelyParams {
     }
 
     fn start(&self, flow: &FlowContext) -> Timely {
+        Timely { params: self.clone(), rtts: RttFilter::new(flow), line: flow.line.0, rate: flow.line.0, stage: 0 }
+    }
+}
+
+/// One sample of the round-trip time in each round trip, and their filtered difference.
+#[derive(Debug, Clone)]
+pub(super) struct RttFilter {
+    /// Picoseconds in the unit of round-trip times.
+    tick: u64,
+    /// The next sample is taken once this byte is acknowledged: one a round trip.
+    last_update: u64,
+    /// In ticks.
+    last_rtt: f64,
+    /// Filtered difference of round-trip times, in ticks.
+    difference: f64,
+}
+
+impl RttFilter {
+    pub(super) fn new(flow: &FlowContext) -> Self {
         let tick = (flow.base_rtt.0 / flow.rtt_ticks.max(1)).max(1);
-        Timely {
-            params: self.clone(),
-            tick,
-            line: flow.line.0,
-            rate: flow.line.0,
-            last_update: 0,
-            last_rtt: 0.0,
-            difference: 0.0,
-            stage: 0,
+        Self { tick, last_update: 0, last_rtt: 0.0, difference: 0.0 }
+    }
+
+    /// A time in ticks.
+    pub(super) fn in_ticks(&self, time: Time) -> f64 {
+        (time.0 / self.tick) as f64
+    }
+
+    /// The round-trip time in ticks and the filtered difference over `min_rtt`, if an ACK begins a new round trip after the
+    /// first. `alpha`: weight of the newest difference.
+    pub(super) fn sample(&mut self, ack: &Ack<'_>, alpha: f64, min_rtt: Time) -> Option<(f64, f64)> {
+        if ack.seq <= self.last_update {
+            return None;
         }
+        let first = self.last_update == 0;
+        let rtt = self.in_ticks(ack.rtt);
+        if !first {
+            self.difference = (1.0 - alpha) * self.difference + alpha * (rtt - self.last_rtt);
+        }
+        if first || ack.next > self.last_update {
+            self.last_update = ack.next;
+            self.last_rtt = rtt;
+        }
+        (!first).then(|| (rtt, self.difference / self.in_ticks(min_rtt)))
     }
 }
 
@@ -94,33 +127,17 @@ impl ControlParams for TimelyParams {
 #[derive(Debug, Clone)]
 pub struct Timely {
     params: TimelyParams,
-    /// Picoseconds in the unit of round-trip times.
-    tick: u64,
+    rtts: RttFilter,
     line: u64,
     rate: u64,
-    /// The next sample is taken once this byte is acknowledged: one a round trip.
-    last_update: u64,
-    /// In ticks.
-    last_rtt: f64,
-    /// Filtered difference of round-trip times, in ticks.
-    difference: f64,
     /// Increases in a row.
     stage: u32,
 }
 
 impl Controller for Timely {
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        if ack.seq <= self.last_update {
-            return;
-        }
-        let first = self.last_update == 0;
-        let rtt = (ack.rtt.0 / self.tick) as f64;
-        if !first {
-            self.sample(rtt);
-        }
-        if first || ack.next > self.last_update {
-            self.last_update = ack.next;
-            self.last_rtt = rtt;
+        if let Some((rtt, gradient)) = self.rtts.sample(ack, self.params.alpha, self.params.min_rtt) {
+            self.react(rtt, gradient);
         }
     }
 
@@ -130,16 +147,10 @@ impl Controller for Timely {
 }
 
 impl Timely {
-    fn in_ticks(&self, time: Time) -> f64 {
-        (time.0 / self.tick) as f64
-    }
-
-    fn sample(&mut self, rtt: f64) {
+    fn react(&mut self, rtt: f64, gradient: f64) {
         let p = &self.params;
-        self.difference = (1.0 - p.alpha) * self.difference + p.alpha * (rtt - self.last_rtt);
-        let gradient = self.difference / self.in_ticks(p.min_rtt);
-        let t_high = self.in_ticks(p.t_high);
-        if rtt < self.in_ticks(p.t_low) {
+        let t_high = self.rtts.in_ticks(p.t_high);
+        if rtt < self.rtts.in_ticks(p.t_low) {
             self.increase();
         } else if rtt > t_high {
             self.decrease(1.0 - p.beta * (1.0 - t_high / rtt));
@@ -165,39 +176,14 @@ impl Timely {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::IntFormat;
-
-    fn context() -> FlowContext {
-        FlowContext {
-            line: Rate::gbps(100),
-            base_rtt: Time::us(12),
-            bdp: 150_000,
-            mtu: 1000,
-            tick: 1e-12,
-            rtt_ticks: 12_000_000,
-            int: IntFormat::Exact,
-            ack_age: Time::ZERO,
-        }
-    }
+    use crate::congestion::testing::{ack, flow};
 
     /// One sample per round trip; the rate in Gb/s after each.
     fn rates(cc: &mut Timely, rtts_us: &[u64]) -> Vec<f64> {
-        let flow = context();
+        let flow = flow();
         let sample = |(round, us): (usize, &u64)| {
             let seq = 1000 * (round as u64 + 1);
-            let facts = (Time::us(*us), seq, seq + 999);
-            cc.on_ack(&Ack {
-                now: Time::ZERO,
-                seq: facts.1,
-                next: facts.2,
-                marked: false,
-                nack: false,
-                rtt: facts.0,
-                int: &[],
-                pint: 0,
-                flow: &flow,
-                rates: &[],
-            });
+            cc.on_ack(&Ack { rtt: Time::us(*us), ..ack(&flow, seq, seq + 999) });
             cc.rate as f64 / 1e9
         };
         rtts_us.iter().enumerate().map(sample).collect()
@@ -205,7 +191,7 @@ mod tests {
 
     #[test]
     fn follows_the_equations() {
-        let mut cc = TimelyParams::default().start(&context());
+        let mut cc = TimelyParams::default().start(&flow());
         cc.rate = 40_000_000_000;
         let rtts = [30, 40, 60, 80, 80, 70, 70, 600, 600, 300, 100, 45, 45, 45, 45, 45];
         let by_hand = [
@@ -220,28 +206,16 @@ mod tests {
     #[test]
     fn far_above_the_high_threshold_the_factor_is_exact() {
         // 1000 us against 500 us: 1 - 0.8 (1 - 0.5) = 0.6 per round trip.
-        let mut cc = TimelyParams::default().start(&context());
+        let mut cc = TimelyParams::default().start(&flow());
         let got = rates(&mut cc, &[1000, 1000, 1000]);
         assert_eq!(got, [100.0, 60.0, 36.0]);
     }
 
     #[test]
     fn one_sample_a_round_trip() {
-        let mut cc = TimelyParams::default().start(&context());
-        let flow = context();
+        let mut cc = TimelyParams::default().start(&flow());
         for seq in 1..50 {
-            cc.on_ack(&Ack {
-                now: Time::ZERO,
-                seq,
-                next: 100,
-                marked: false,
-                nack: false,
-                rtt: Time::us(900),
-                int: &[],
-                pint: 0,
-                flow: &flow,
-                rates: &[],
-            });
+            cc.on_ack(&Ack { rtt: Time::us(900), ..ack(&flow(), seq, 100) });
         }
         assert_eq!(cc.rate, 100_000_000_000);
     }

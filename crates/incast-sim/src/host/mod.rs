@@ -1,12 +1,16 @@
 //! The RDMA host: queue pairs, pacing, windows, acknowledgements and loss recovery.
 
+mod gates;
 mod nic;
 mod params;
 mod receiver;
 pub(crate) mod reference;
+mod selective;
 mod sender;
 
+pub(crate) use gates::Gates;
 pub(crate) use nic::Nic;
-pub use params::{CnpMode, PacketParams, RdmaParams};
+pub use params::{CnpMode, PacketParams, RdmaParams, Recovery};
 pub(crate) use receiver::Receiver;
+pub(crate) use selective::Selective;
 pub(crate) use sender::SendQp;

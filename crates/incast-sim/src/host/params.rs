@@ -127,6 +127,18 @@ pub enum CnpMode {
     Packet,
 }
 
+/// What becomes of a packet that comes before one that should have come earlier, and what is sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recovery {
+    /// Receivers discard it; senders go back and send all again from the first packet missing (NS3; InfiniBand and RoCEv2
+    /// NICs).
+    #[default]
+    GoBackN,
+    /// Receivers keep it and say so; senders send again only what is lost (IRN: Mittal et al., SIGCOMM 2018, section 3.1).
+    SelectiveRepeat,
+}
+
 /// The RDMA host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -139,12 +151,25 @@ pub struct RdmaParams {
     /// A paused host goes on sending ACKs of the paused priority; this can overflow headroom. Default false (NS3 of
     /// schemes with a window; of the others `ACK_HIGH_PRIO` is 1).
     pub acks_ignore_pause: bool,
-    /// A receiver answers out-of-order data with a NACK at most once per this time for the same expected byte. Default
-    /// 500us (NS3).
+    /// How losses are recovered. Default go-back-n (NS3).
+    pub recovery: Recovery,
+    /// With go-back-n a receiver answers out-of-order data with a NACK at most once per this time for the same expected
+    /// byte. Default 500us (NS3).
     pub nack_interval: Time,
     /// Without an ACK for this long a sender goes back to the first unacknowledged byte; absent: never (NS3). Default 4ms
-    /// (our choice: longer than any queue of a 32 MiB buffer at 100 Gb/s).
+    /// (our choice: longer than any queue of a 32 MiB buffer at 100 Gb/s). IRN's RTO_high is 320us at 40 Gb/s.
     pub rto: Option<Time>,
+    /// With selective-repeat: the timeout that holds instead while few packets are in flight, where a sender cannot count on
+    /// NACKs; at most `rto`, and off with it. Default 100us (IRN, SIGCOMM 2018, section 4.1: RTO_low).
+    pub rto_low: Time,
+    /// With selective-repeat: how many packets in flight are few. Default 3 (IRN, section 4.1: N).
+    pub rto_low_packets: u32,
+    /// With selective-repeat: a sender has at most the largest bandwidth-delay product of the fabric in flight, whatever its
+    /// control allows. Default true (IRN, section 3.2: BDP-FC).
+    pub bdp_bound: bool,
+    /// With selective-repeat: a packet is taken as lost when one sent more than so many packets after it has come. Default 0
+    /// (IRN): any packet that overtakes another is a loss. More where packets of a flow take several paths. At most 32767.
+    pub reorder_window: u32,
     /// How marks come back. Default echo (NS3).
     pub cnp: CnpMode,
     /// Least time between CNPs of one flow. Default 50us (DCQCN, SIGCOMM 2015, section 5).
@@ -164,8 +189,13 @@ impl Default for RdmaParams {
             ack_every: 1,
             ack_priority: None,
             acks_ignore_pause: false,
+            recovery: Recovery::GoBackN,
             nack_interval: Time::us(500),
             rto: Some(Time::ms(4)),
+            rto_low: Time::us(100),
+            rto_low_packets: 3,
+            bdp_bound: true,
+            reorder_window: 0,
             cnp: CnpMode::Echo,
             cnp_interval: Time::us(50),
             cnp_priority: 7,

@@ -1,6 +1,10 @@
-//! The receiving side of a queue pair: go-back-N, ACKs, NACKs and congestion notifications.
+//! The receiving side of a queue pair: go-back-N, ACKs, NACKs and congestion notifications. For the other way of recovery
+//! see [`super::selective`].
+
+use incast_model::units::Time;
 
 use crate::host::CnpMode;
+use crate::host::gates::End;
 use crate::kernel::{Kind, Packet, flag};
 use crate::network::Network;
 
@@ -8,7 +12,7 @@ use crate::network::Network;
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Receiver {
     /// Next byte expected.
-    expected: u64,
+    pub(super) expected: u64,
     /// Byte expected when the last NACK was sent.
     nacked: u64,
     /// No NACK for the same byte before this time, in ps.
@@ -16,7 +20,7 @@ pub(crate) struct Receiver {
     /// No CNP before this time, in ps.
     next_cnp: u64,
     /// Packets since the last ACK.
-    unanswered: u32,
+    pub(super) unanswered: u32,
 }
 
 impl Network {
@@ -40,7 +44,8 @@ impl Network {
         if packet.flags & flag::CE != 0 && self.config.rdma.cnp == CnpMode::Packet {
             self.notify(port, &packet);
         }
-        match self.answer(&packet) {
+        let answer = if self.selective.is_some() { self.answer_selectively(id) } else { self.answer(&packet) };
+        match answer {
             Some((kind, seq)) => self.send_answer(port, id, kind, seq),
             None => self.pool.release(id),
         }
@@ -54,13 +59,18 @@ impl Network {
         if packet.seq == receiver.expected {
             receiver.expected += u64::from(packet.payload);
             receiver.unanswered += 1;
-            let whole = receiver.expected >= self.flows.flows[packet.flow as usize].size.0;
+            let expected = receiver.expected;
+            let whole = expected >= self.flows.flows[packet.flow as usize].size.0;
             if receiver.unanswered < rdma.ack_every && !whole {
                 return None;
             }
             receiver.unanswered = 0;
-            return Some((Kind::Ack, receiver.expected));
+            if whole {
+                self.deliver(packet.flow);
+            }
+            return Some((Kind::Ack, expected));
         }
+        self.flow_records[packet.flow as usize].discarded += 1;
         if packet.seq > receiver.expected {
             // A gap: go back, but say so only once in a while for the same byte.
             if self.now < receiver.next_nack && receiver.nacked == receiver.expected {
@@ -74,6 +84,15 @@ impl Network {
         rdma.rto.map(|_| (Kind::Ack, receiver.expected))
     }
 
+    /// The last byte of a flow has come. (In `ns3` arithmetic it can come again after the flow has ended.)
+    pub(super) fn deliver(&mut self, flow: u32) {
+        let record = &mut self.flow_records[flow as usize];
+        if record.delivered.is_none() {
+            record.delivered = Some(Time(self.now));
+            self.pass_gates(flow, End::Delivered);
+        }
+    }
+
     /// Turns a data packet into its answer and queues it. INT records and the time stamp stay as they are.
     fn send_answer(&mut self, port: u32, id: u32, kind: Kind, seq: u64) {
         let packets = &self.config.packets;
@@ -81,9 +100,11 @@ impl Network {
         let size = (packets.ack.0 + packets.telemetry(packet.flags)).max(packets.min_ack.0);
         let echo = packet.flags & flag::CE != 0 && self.config.rdma.cnp == CnpMode::Echo;
         packet.kind = kind;
+        // What came instead of what was expected, in packets: only selective repeat looks at it.
+        let ahead = if kind == Kind::Nack { (packet.seq - seq) / packets.payload.0 } else { 0 };
+        packet.payload = ahead as u16;
         packet.seq = seq;
         packet.size = size as u16;
-        packet.payload = 0;
         packet.hops = 0;
         packet.prio = self.config.rdma.ack_priority.unwrap_or(packet.prio);
         packet.flags = packet.flags & flag::PATH | if echo { flag::ECHO } else { 0 };

@@ -4,6 +4,7 @@ use incast_model::units::Time;
 
 use crate::congestion::{Ack, Controller, State, WindowMode};
 use crate::host::PacketParams;
+use crate::host::gates::End;
 use crate::kernel::{Event, Kind, NONE, Packet, Target, flag, rank};
 use crate::network::Network;
 
@@ -38,7 +39,7 @@ pub(crate) struct SendQp {
     /// First byte not acknowledged.
     pub(crate) una: u64,
     /// First byte never sent.
-    high: u64,
+    pub(crate) high: u64,
     /// Not before this time, in ps.
     pub(crate) next_avail: u64,
     /// Time of its entry among the paced.
@@ -49,10 +50,12 @@ pub(crate) struct SendQp {
     pub(crate) rate: u64,
     /// Bytes that may be in flight.
     pub(crate) window: u64,
+    /// What the control alone would let be in flight.
+    own_window: u64,
     /// Time of the pending timer event; [`u64::MAX`] for none.
     timer: u64,
     /// When the retransmission timeout falls; [`u64::MAX`] while nothing is in flight.
-    timeout: u64,
+    pub(crate) timeout: u64,
     cc: State,
 }
 
@@ -77,17 +80,21 @@ impl SendQp {
 }
 
 impl Network {
-    /// The next flow of the list starts.
-    pub(crate) fn start_flow(&mut self) {
-        let flow = self.next_flow as u32;
-        self.next_flow += 1;
-        self.schedule_start();
+    /// A flow starts: the next of the list, or one whose gate has opened.
+    pub(crate) fn start_flow(&mut self, flow: u32) {
+        if self.gates.holds(flow) {
+            self.gates.coming -= 1;
+        } else {
+            self.next_flow += 1;
+            self.schedule_start();
+        }
         let spec = &self.flows.flows[flow as usize];
         let (size, prio, tag) = (spec.size.0, spec.priority, usize::from(spec.tag));
         let port = self.first_port(flow);
         let control = self.control_of_tag[tag];
         let context = &self.contexts[self.ports[port as usize].owner as usize];
-        let cc = self.controls[control].control.start(context);
+        let mut cc = self.controls[control].control.start(context);
+        cc.on_path(self.flow_records[flow as usize].hops);
         let qp = SendQp {
             flow,
             port,
@@ -104,6 +111,7 @@ impl Network {
             last_size: 0,
             rate: 0,
             window: 0,
+            own_window: 0,
             timer: u64::MAX,
             timeout: u64::MAX,
             cc,
@@ -118,8 +126,11 @@ impl Network {
                 self.senders.len() as u32 - 1
             }
         };
+        if let Some(selective) = &mut self.selective {
+            selective.begin(sender);
+        }
         self.sender_of[flow as usize] = sender;
-        self.flow_records[flow as usize].start = Time(self.now);
+        self.flow_records[flow as usize].start = Some(Time(self.now));
         self.apply_control(sender);
         if self.config.ns3 {
             self.add_reference(port, flow);
@@ -128,12 +139,20 @@ impl Network {
         self.kick_nic(port);
     }
 
-    /// Asks for the event of the next flow's start.
+    /// Asks for the event of the next start by the clock alone.
     pub(crate) fn schedule_start(&mut self) {
-        if let Some(flow) = self.flows.flows.get(self.next_flow) {
-            let rank = if self.config.ns3 { rank::LAST } else { 0 };
-            self.events.push(Event::new(flow.start.0, rank, Target::Start));
+        while self.gates.holds(self.next_flow as u32) {
+            self.next_flow += 1;
         }
+        if let Some(flow) = self.flows.flows.get(self.next_flow) {
+            self.schedule_start_of(self.next_flow as u32, flow.start.0);
+        }
+    }
+
+    /// Asks for the event of a flow's start.
+    pub(crate) fn schedule_start_of(&mut self, flow: u32, time: u64) {
+        let rank = if self.config.ns3 { rank::LAST } else { 0 };
+        self.events.push(Event::new(time, rank, Target::Start(flow)));
     }
 
     /// Sends the next packet of a queue pair out of its idle port.
@@ -159,14 +178,17 @@ impl Network {
         };
         let record = &mut self.flow_records[qp.flow as usize];
         record.packets += 1;
-        record.retransmitted += u64::from(qp.next < qp.high);
+        let (seq, again) = (qp.next, qp.next < qp.high);
+        record.retransmitted += u64::from(again);
         qp.next += payload;
         qp.high = qp.high.max(qp.next);
         qp.last_size = size;
-        if qp.timeout == u64::MAX {
+        let rate = qp.rate;
+        if self.selective.is_some() {
+            self.sent_selectively(sender, seq, again);
+        } else if qp.timeout == u64::MAX {
             qp.timeout = self.now.saturating_add(self.config.rto);
         }
-        let rate = qp.rate;
         self.ledger.injected[usize::from(packet.prio)] += size;
         let id = self.pool.alloc(packet);
         self.transmit(port, id);
@@ -198,7 +220,8 @@ impl Network {
         record.nacks += u32::from(nack);
         record.marks += u64::from(marked);
         let first = qp.una == 0;
-        if packet.seq > qp.una {
+        let advanced = packet.seq > qp.una;
+        if advanced {
             self.bytes_acked += packet.seq - qp.una;
             record.acked = packet.seq;
             qp.una = packet.seq;
@@ -209,14 +232,19 @@ impl Network {
             qp.timeout = self.now.saturating_add(self.config.rto);
         }
         let done = qp.una >= qp.size;
-        if nack && !done {
-            qp.next = qp.una;
-        }
-        if qp.next == qp.una {
-            qp.timeout = u64::MAX;
-        }
+        let next = if self.selective.is_some() {
+            self.heard_selectively(sender, id, advanced)
+        } else {
+            if nack && !done {
+                qp.next = qp.una;
+            }
+            if qp.next == qp.una {
+                qp.timeout = u64::MAX;
+            }
+            qp.next
+        };
         if !done || self.config.ns3 {
-            self.react(sender, id, first);
+            self.react(sender, id, next, first);
         }
         if done {
             self.complete(sender);
@@ -226,16 +254,17 @@ impl Network {
         self.kick_nic(port);
     }
 
-    /// Tells the control of an ACK or NACK and takes over what it says. The reference does so for the last ACK too, which
-    /// can move its NIC's wake-up; `first`: of the flow, which changes no rate there, not even to the same one.
-    fn react(&mut self, sender: u32, id: u32, first: bool) {
+    /// Tells the control of an ACK or NACK, `next` being the byte up to which the flow has got, and takes over what it says.
+    /// The reference does so for the last ACK too, which can move its NIC's wake-up; `first`: of the flow, which changes no
+    /// rate there, not even to the same one.
+    fn react(&mut self, sender: u32, id: u32, next: u64, first: bool) {
         let packet = &self.pool[id];
         let qp = &mut self.senders[sender as usize];
         let context = &self.contexts[self.ports[qp.port as usize].owner as usize];
         qp.cc.on_ack(&Ack {
             now: Time(self.now),
             seq: packet.seq,
-            next: qp.next,
+            next,
             marked: packet.flags & flag::ECHO != 0,
             nack: packet.kind == Kind::Nack,
             rtt: Time(self.now - packet.stamp),
@@ -280,7 +309,9 @@ impl Network {
             // Go back to the first byte that is not acknowledged.
             qp.next = qp.una;
             qp.timeout = u64::MAX;
+            qp.cc.on_timeout(now);
             self.flow_records[flow as usize].timeouts += 1;
+            self.recover_selectively(sender);
         }
         self.apply_control(sender);
         let port = self.senders[sender as usize].port;
@@ -296,16 +327,16 @@ impl Network {
     fn apply_control(&mut self, sender: u32) {
         let qp = &self.senders[sender as usize];
         let control = &self.controls[usize::from(qp.control)];
-        let rate = qp.cc.rate();
-        if rate != qp.rate {
+        let (rate, own_window, timer) = qp.cc.answers();
+        if rate != qp.rate || own_window != qp.own_window {
             let port = &self.ports[qp.port as usize];
             let context = &self.contexts[port.owner as usize];
             let window = match control.window {
-                WindowMode::Off => u64::MAX,
+                WindowMode::Off => self.config.in_flight,
                 WindowMode::Fixed => context.bdp,
                 WindowMode::Rate => (u128::from(context.bdp) * u128::from(rate) / u128::from(context.line.0)) as u64,
             };
-            let shift = if control.moves_next_send && qp.last_size > 0 {
+            let shift = if control.moves_next_send && rate != qp.rate && qp.last_size > 0 {
                 self.pacing_gap(qp.last_size, rate) as i64 - self.pacing_gap(qp.last_size, qp.rate) as i64
             } else {
                 0
@@ -316,11 +347,12 @@ impl Network {
             };
             let qp = &mut self.senders[sender as usize];
             qp.rate = rate;
-            qp.window = window.min(qp.cc.window()).max(answered);
+            qp.own_window = own_window;
+            qp.window = window.min(own_window).max(answered);
             qp.next_avail = qp.next_avail.saturating_add_signed(shift);
         }
         let qp = &mut self.senders[sender as usize];
-        let wanted = qp.cc.next_timer().0.min(qp.timeout);
+        let wanted = timer.0.min(qp.timeout);
         if wanted < qp.timer {
             qp.timer = wanted;
             self.events.push(Event::new(wanted.max(self.now), rank::FIRST, Target::Timer(qp.flow)));
@@ -336,6 +368,7 @@ impl Network {
         } // else its ring holds it, as after a timeout that was too early: free when its turn comes
         self.flow_records[flow as usize].finish = Some(Time(self.now));
         self.flows_done += 1;
+        self.pass_gates(flow, End::Acked);
         if self.config.ns3 {
             self.forget_receiver(flow);
         }

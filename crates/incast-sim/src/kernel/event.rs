@@ -13,8 +13,8 @@
 pub(crate) enum Target {
     /// A timer of a flow (number of the flow).
     Timer(u32),
-    /// The next flow of the list starts.
-    Start,
+    /// A flow starts (number of the flow).
+    Start(u32),
     /// An egress port may transmit (number of the port).
     Port(u32),
     /// A paced NIC wakes up, apart from its port becoming free (number of the port; `ns3` arithmetic only).
@@ -53,7 +53,7 @@ impl Event {
     pub(crate) const fn new(time: u64, rank: u64, target: Target) -> Self {
         let (class, id) = match target {
             Target::Timer(flow) => (0, flow),
-            Target::Start => (1, 0),
+            Target::Start(flow) => (1, flow),
             Target::Port(port) => (2, port),
             Target::Wake(port) => (3, port),
             Target::Arrival(port) => (4, port),
@@ -72,12 +72,17 @@ impl Event {
         let id = self.key as u32 & MAX_ID;
         match self.key as u32 >> ID_BITS & 7 {
             0 => Target::Timer(id),
-            1 => Target::Start,
+            1 => Target::Start(id),
             2 => Target::Port(id),
             3 => Target::Wake(id),
             4 => Target::Arrival(id),
             _ => Target::Sample,
         }
+    }
+
+    /// What it is for, as a number: class and number of its target.
+    pub(crate) const fn target_code(self) -> u32 {
+        self.key as u32 & ((1 << TARGET_BITS) - 1)
     }
 
     /// Time and key as one number, which compares in the order of events.
@@ -96,7 +101,8 @@ mod tests {
         let ordered = [
             Event::new(1, 9, Target::Sample),
             Event::new(2, 0, Target::Timer(7)),
-            Event::new(2, 0, Target::Start),
+            Event::new(2, 0, Target::Start(0)),
+            Event::new(2, 0, Target::Start(1)),
             Event::new(2, 0, Target::Port(0)),
             Event::new(2, 0, Target::Port(1)),
             Event::new(2, 0, Target::Wake(0)),
@@ -104,7 +110,7 @@ mod tests {
             Event::new(2, 0, Target::Arrival(MAX_ID)),
             Event::new(2, 0, Target::Sample),
             Event::new(2, 1, Target::Timer(0)),
-            Event::new(2, rank::LAST, Target::Start),
+            Event::new(2, rank::LAST, Target::Start(0)),
             Event::new(3, 0, Target::Timer(0)),
         ];
         assert!(ordered.windows(2).all(|pair| pair[0] < pair[1] && pair[0].order() < pair[1].order()));
@@ -112,7 +118,7 @@ mod tests {
 
     #[test]
     fn events_keep_what_they_are_for() {
-        for target in [Target::Timer(3), Target::Start, Target::Port(MAX_ID), Target::Arrival(5), Target::Sample] {
+        for target in [Target::Timer(3), Target::Start(8), Target::Port(MAX_ID), Target::Arrival(5), Target::Sample] {
             let event = Event::new(u64::MAX, rank::LAST, target);
             assert_eq!((event.target(), event.rank()), (target, rank::LAST));
         }

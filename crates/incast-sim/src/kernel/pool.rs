@@ -62,7 +62,7 @@ pub(crate) struct Packet {
     pub(crate) in_port: u32,
     /// Wire bytes.
     pub(crate) size: u16,
-    /// Payload bytes.
+    /// Data: payload bytes. NACK: packets between the expected one and the one that came.
     pub(crate) payload: u16,
     pub(crate) kind: Kind,
     /// Egress priority at the node that holds it, and its priority on the wire.

@@ -1,5 +1,6 @@
 //! What is recorded beside flows and counters. Nothing here changes what happens.
 
+mod fingerprint;
 mod recorder;
 
 use incast_model::fabric::PortId;
@@ -7,6 +8,7 @@ use incast_model::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use fingerprint::Fingerprint;
 pub(crate) use recorder::Recorder;
 
 /// What to record.
@@ -27,6 +29,8 @@ pub struct MeasureParams {
     pub pauses: bool,
     /// Keep at most so many dropped packets (they are counted in any case). Default 100000 (our choice).
     pub max_drops: u64,
+    /// Compute fingerprints: two numbers that are equal where two runs are equal, event by event and packet by packet.
+    pub fingerprint: bool,
 }
 
 impl Default for MeasureParams {
@@ -39,6 +43,7 @@ impl Default for MeasureParams {
             histogram_bin: Bytes(1000),
             pauses: true,
             max_drops: 100_000,
+            fingerprint: false,
         }
     }
 }

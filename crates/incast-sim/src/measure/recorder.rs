@@ -3,7 +3,7 @@
 use incast_model::fabric::PortId;
 use incast_model::units::Time;
 
-use super::{MeasureParams, QueueHistogram, QueueSample, RateSample};
+use super::{Fingerprint, MeasureParams, QueueHistogram, QueueSample, RateSample};
 use crate::network::Network;
 use crate::outcome::{DropRecord, PauseRecord};
 
@@ -29,6 +29,8 @@ pub(crate) struct Recorder {
     pub(crate) drops: Vec<DropRecord>,
     pub(crate) queues: Vec<QueueSample>,
     pub(crate) rates: Vec<RateSample>,
+    /// What has been taken in so far, in runs that ask for it.
+    pub(crate) fingerprint: Fingerprint,
     /// Bytes each port had sent at the last sample.
     sampled_tx: Vec<u64>,
     histograms: Vec<Vec<u64>>,
@@ -53,6 +55,7 @@ impl Recorder {
             drops: Vec::new(),
             queues: Vec::new(),
             rates: Vec::new(),
+            fingerprint: Fingerprint::default(),
             sampled_tx: vec![0; sampled],
             histograms: vec![Vec::new(); binned],
             unchanged_since: vec![0; binned],

@@ -1,13 +1,14 @@
 //! From a [`Setup`] to a network: every limit of the simulator is checked here.
 
 use incast_model::fabric::{BaseRtts, Fabric, NodeId, NodeKind, PortId};
+use incast_model::gates::check_gates;
 use incast_model::rng;
 use incast_model::routing::Routes;
 use incast_model::units::{Rate, Time};
 
 use super::{Config, ControlState, Network, Port, Queue, Routing};
 use crate::congestion::{Control, FlowContext, IntFormat, MAX_INT_RECORDS, Telemetry};
-use crate::host::{Nic, Receiver};
+use crate::host::{Gates, Nic, Receiver, Recovery, Selective};
 use crate::kernel::{EventQueue, MAX_ID, NONE, Pool, flag};
 use crate::measure::Recorder;
 use crate::ns3::Draws;
@@ -73,6 +74,9 @@ impl Network {
             sender_of: vec![NONE; flows.flows.len()],
             receivers: vec![Receiver::default(); flows.flows.len()],
             next_flow: 0,
+            selective: (params.rdma.recovery == Recovery::SelectiveRepeat)
+                .then(|| Box::new(Selective::new(flows.flows.len()))),
+            gates: Gates::new(&flows),
             flows_done: 0,
             bytes_acked: 0,
             bytes: flows.bytes().0,
@@ -193,7 +197,7 @@ impl Network {
             let context = FlowContext {
                 line: Rate(self.rates[usize::from(self.ports[nic.port as usize].rate)]),
                 base_rtt,
-                bdp: params.rdma.window.unwrap_or(bdp).0,
+                bdp: params.rdma.window.unwrap_or(bdp).0.min(self.config.in_flight),
                 mtu: params.packets.payload.0,
                 tick,
                 rtt_ticks: if self.config.ns3 { base_rtt.0 / 1000 } else { base_rtt.0 },
@@ -207,6 +211,7 @@ impl Network {
 
 fn config(params: &Params, ns3: bool, fabric: &Fabric) -> Config {
     let nic = host_rate(fabric);
+    let bound = params.rdma.recovery == Recovery::SelectiveRepeat && params.rdma.bdp_bound;
     Config {
         ns3,
         packets: params.packets,
@@ -219,6 +224,7 @@ fn config(params: &Params, ns3: bool, fabric: &Fabric) -> Config {
             IntFormat::Exact
         },
         rto: params.rdma.rto.map_or(u64::MAX, |rto| rto.0),
+        in_flight: if bound { BaseRtts::new(fabric, params.packets.payload).max().1.0 } else { u64::MAX },
     }
 }
 
@@ -245,10 +251,31 @@ fn rate_table(fabric: &Fabric) -> Result<Vec<u64>, SetupError> {
 fn slot_bits(fabric: &Fabric, params: &Params, longest: Time) -> u32 {
     let packets_per_ps: f64 =
         fabric.links().iter().map(|link| 2.0 * link.rate.0 as f64 / (8e12 * params.packets.payload.0 as f64)).sum();
-    let wanted = (4.0 / packets_per_ps).log2().round().clamp(8.0, 20.0) as u32;
-    let needed = (longest.0 as f64 * 1.5 / 8192.0).log2().ceil().max(0.0) as u32;
+    let wanted = libm::log2(4.0 / packets_per_ps).round().clamp(8.0, 20.0) as u32;
+    let needed = libm::log2(longest.0 as f64 * 1.5 / 8192.0).ceil().max(0.0) as u32;
     wanted.max(needed)
 }
+
+fn check_recovery(params: &Params) -> Result<(), SetupError> {
+    let rdma = &params.rdma;
+    if rdma.recovery == Recovery::GoBackN {
+        return Ok(());
+    }
+    check(params.arithmetic == Arithmetic::Exact, "rdma.recovery", || {
+        "selective-repeat is not possible in ns3 arithmetic, whose reference has go-back-n only".into()
+    })?;
+    check(rdma.rto.is_none_or(|rto| rdma.rto_low <= rto), "rdma.rto_low", || {
+        let rto = rdma.rto.unwrap_or_default();
+        format!("{} is out of range; at most the timeout for more packets in flight, rdma.rto, {rto}", rdma.rto_low)
+    })?;
+    check(rdma.rto_low > Time::ZERO, "rdma.rto_low", || "0s would always be over; it must be more".into())?;
+    check(rdma.reorder_window <= MAX_REORDER, "rdma.reorder_window", || {
+        format!("{} packets is out of range; at most {MAX_REORDER}", rdma.reorder_window)
+    })
+}
+
+/// Most packets by which one may be overtaken: receivers keep 65535 beyond the expected one.
+const MAX_REORDER: u32 = 32_767;
 
 fn check_limits(
     fabric: &Fabric,
@@ -279,6 +306,7 @@ fn check_limits(
     check(flows.flows.len() as u64 <= u64::from(MAX_ID), "workload", || {
         format!("{} flows; at most {MAX_ID} are possible", flows.flows.len())
     })?;
+    check_gates(flows).map_err(|error| SetupError { field: "workload".into(), message: error.to_string() })?;
     check(params.switch.buffer.0 <= 1 << 31, "switch.buffer", || {
         format!("{} is out of range; at most 2 GiB are possible", params.switch.buffer)
     })?;
@@ -307,6 +335,7 @@ fn check_limits(
         check((1..8).contains(&prio), field, || format!("{prio} is out of range; 1 to 7 (0 carries PFC frames)"))?;
     }
     check(params.rdma.ack_every > 0, "rdma.ack_every", || "0 would never acknowledge; at least 1".into())?;
+    check_recovery(params)?;
     if let crate::switch::SchedulerParams::Drr { quanta } = &params.switch.scheduler {
         check(quanta[1..].iter().all(|&quantum| quantum > 0), "switch.scheduler.drr.quanta", || {
             "a quantum of 0 never lets its queue send; at least 1 for priorities 1 to 7".into()

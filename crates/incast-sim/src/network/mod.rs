@@ -16,7 +16,7 @@ use incast_model::fabric::Fabric;
 use incast_model::flow::FlowSet;
 
 use crate::congestion::{Control, FlowContext, WindowMode};
-use crate::host::{Nic, PacketParams, RdmaParams, Receiver, SendQp};
+use crate::host::{Gates, Nic, PacketParams, RdmaParams, Receiver, Selective, SendQp};
 use crate::kernel::{EventQueue, Pool};
 use crate::measure::Recorder;
 use crate::ns3::Draws;
@@ -91,6 +91,8 @@ pub(crate) struct Config {
     pub(crate) int: crate::congestion::IntFormat,
     /// Retransmission timeout in ps, [`u64::MAX`] for none.
     pub(crate) rto: u64,
+    /// Most bytes of a flow in flight, whatever its control; [`u64::MAX`] for no bound.
+    pub(crate) in_flight: u64,
 }
 
 /// One congestion control in use.
@@ -148,7 +150,11 @@ pub(crate) struct Network {
     pub(crate) sender_of: Vec<u32>,
     /// By flow.
     pub(crate) receivers: Vec<Receiver>,
+    /// In runs with selective repeat.
+    pub(crate) selective: Option<Box<Selective>>,
+    /// The next flow that starts by the clock alone.
     pub(crate) next_flow: usize,
+    pub(crate) gates: Gates,
     pub(crate) flows_done: usize,
     pub(crate) bytes_acked: u64,
     /// Payload of all flows.

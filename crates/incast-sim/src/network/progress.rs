@@ -26,6 +26,9 @@ pub(crate) struct Limits {
 impl Network {
     /// Handles events until something ends the run.
     pub(crate) fn run(&mut self, limits: Limits, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Halt {
+        // From when on events are looked at before they are handled: from the horizon on, or always for fingerprints. One
+        // comparison for both, so that a run without fingerprints does not even ask.
+        let look_from = if self.recorder.params.fingerprint { 0 } else { limits.horizon.saturating_add(1) };
         self.schedule_start();
         self.schedule_sample(self.recorder.params.sample_from.0);
         let mut last_arrival = 0;
@@ -37,9 +40,12 @@ impl Network {
                 self.warm_up();
                 continue;
             };
-            if event.time > limits.horizon {
-                self.now = limits.horizon;
-                return Halt::Horizon;
+            if event.time >= look_from {
+                if event.time > limits.horizon {
+                    self.now = limits.horizon;
+                    return Halt::Horizon;
+                }
+                self.fingerprint(event);
             }
             if event.target() == Target::Sample && self.events.is_empty() {
                 return Halt::Idle; // samples alone would go on for ever
@@ -61,9 +67,9 @@ impl Network {
                     }
                 }
                 Target::Wake(port) => self.reference_wake(port),
-                Target::Start => {
+                Target::Start(flow) => {
                     last_arrival = self.now; // something will move
-                    self.start_flow();
+                    self.start_flow(flow);
                 }
                 Target::Sample => self.take_sample(),
             }
@@ -77,6 +83,18 @@ impl Network {
             }
         }
         Halt::Finished
+    }
+
+    /// Takes an event into the fingerprints, and the packet that it brings.
+    #[cold]
+    fn fingerprint(&mut self, event: Event) {
+        let print = &mut self.recorder.fingerprint;
+        if let Target::Arrival(port) = event.target() {
+            print.arrival(event.time, port, &self.pool[self.ports[port as usize].flight_head]);
+        }
+        if event.target() != Target::Sample {
+            print.event(event);
+        }
     }
 
     /// Reads the packets about to arrive in this slot. They are seldom in the first-level cache, and their misses overlap
@@ -93,12 +111,13 @@ impl Network {
     }
 
     /// Whether what has not moved for the stall time will not move again: a deadlock, or nothing to come but timers of
-    /// controls that never send (every flow has started, no packet is on a slow or long wire, no flow is merely paced, and
+    /// controls that never send (no start is to come, no packet is on a slow or long wire, no flow is merely paced, and
     /// timeouts, if any, have passed several times).
     fn is_stuck(&self) -> bool {
         let on_a_wire = self.ports.iter().any(|port| port.flight_head != NONE);
         let paced = self.senders.iter().any(|qp| qp.is_live() && qp.may_send() && qp.next_avail > self.now);
-        let waits = on_a_wire || paced || self.next_flow < self.flows.flows.len();
+        let starts = self.next_flow < self.flows.flows.len() || self.gates.coming > 0;
+        let waits = on_a_wire || paced || starts;
         !waits || self.deadlock().is_some()
     }
 

@@ -146,11 +146,18 @@ pub struct EcnParams {
 
 impl Default for EcnParams {
     fn default() -> Self {
+        Self { kmin: Bytes(400_000), kmax: Bytes(1_600_000), pmax: 0.2, ..Self::step(Bytes(0)) }
+    }
+}
+
+impl EcnParams {
+    /// Marks every packet above one threshold, at a port of 100 Gb/s, and none below (DCTCP, SIGCOMM 2010, section 3.1).
+    pub const fn step(threshold: Bytes) -> Self {
         Self {
             enabled: true,
-            kmin: Bytes(400_000),
-            kmax: Bytes(1_600_000),
-            pmax: 0.2,
+            kmin: threshold,
+            kmax: threshold,
+            pmax: 1.0,
             per_rate: Rate::gbps(100),
             by_rate: Vec::new(),
             mark_at: MarkAt::Dequeue,

@@ -28,6 +28,8 @@ pub(crate) struct Pint {
     /// 1 / ln(base).
     inverse_log: f64,
     base: f64,
+    /// Its first powers, worked out once.
+    powers: Vec<f64>,
     /// Base RTT in ticks: the time constant of the filter.
     rtt: u64,
     /// Ticks in a second.
@@ -44,6 +46,7 @@ impl Pint {
             ports: vec![PintPort::default(); ports],
             inverse_log: 1.0 / libm::log(base),
             base,
+            powers: (0..1024).map(|exponent| libm::pow(base, f64::from(exponent))).collect(),
             rtt,
             ticks: 1e12 / tick as f64,
             tick,
@@ -84,9 +87,13 @@ impl Pint {
         if low == high {
             return low as u16;
         }
-        let (below, above) = (libm::pow(self.base, low), libm::pow(self.base, high));
+        let (below, above) = (self.power(low), self.power(high));
         let up = drawn < (x - below) / (above - below);
         (if up { high } else { low }) as u16
+    }
+
+    fn power(&self, exponent: f64) -> f64 {
+        self.powers.get(exponent as usize).copied().unwrap_or_else(|| libm::pow(self.base, exponent))
     }
 }
 
@@ -135,6 +142,45 @@ mod tests {
             assert!((got - expected).abs() < 1e-6, "{got} for {expected} at {ns} ns");
             pint.ports[0].last_size = 1050;
             pint.ports[0].last_time = ns;
+        }
+    }
+
+    /// Over the whole range: a power is one of the two neighbours of x, its mean is x, and it spreads about x by
+    /// `sqrt((x - low) (high - x))`, relative to x at most `(b - 1) / (2 sqrt b)`.
+    #[test]
+    fn encoding_errs_as_little_as_two_neighbours_allow() {
+        const DRAWS: u32 = 4000;
+        let mut rng = incast_model::rng::stream(1, "test", 0);
+        for base in [1.01, 1.025, 1.05, 1.1] {
+            let pint = Pint::new(1, base, 12_240, 1000, false);
+            let bound = (base - 1.0) / (2.0 * libm::sqrt(base));
+            for step in 0..200 {
+                // 1/512 to 511, on a logarithmic scale.
+                let u = libm::pow(512.0 * 511.0, f64::from(step) / 199.0) / UNITS;
+                let x = (u * UNITS).ceil();
+                let decoded: Vec<f64> =
+                    (0..DRAWS).map(|_| libm::pow(base, pint.encode(u, || unit(&mut rng)).into()) / x).collect();
+                let least = decoded.iter().copied().fold(f64::MAX, f64::min);
+                let most = decoded.iter().copied().fold(0.0, f64::max);
+                assert!(most < base * (1.0 + 1e-12) && least > (1.0 - 1e-12) / base, "{x}: {least} to {most}");
+                let mean = decoded.iter().sum::<f64>() / f64::from(DRAWS);
+                let spread = libm::sqrt(decoded.iter().map(|d| (d - 1.0) * (d - 1.0)).sum::<f64>() / f64::from(DRAWS));
+                let expected = libm::sqrt((1.0 - least) * (most - 1.0));
+                // Five standard errors of the mean; the largest of 800 is four or so.
+                assert!((mean - 1.0).abs() <= 5.0 * expected / f64::from(DRAWS).sqrt() + 1e-12, "{x}: mean {mean}");
+                assert!((spread - expected).abs() <= 0.1 * bound, "{x}: {spread} for {expected}");
+                assert!(spread <= 1.03 * bound, "{x}: {spread} above {bound}");
+            }
+        }
+    }
+
+    /// Bits of the largest power, that of 512: 8 for base 1.05, as PINT's paper has it.
+    #[test]
+    fn bits_of_the_largest_power() {
+        for (base, bits) in [(1.05, 8), (1.01, 11), (1.025, 9), (1.1, 8)] {
+            let pint = Pint::new(1, base, 12_240, 1000, false);
+            let largest = pint.encode(511.0, || 1.0); // rounded down
+            assert_eq!(u16::BITS - largest.leading_zeros(), bits, "{base}: {largest}");
         }
     }
 

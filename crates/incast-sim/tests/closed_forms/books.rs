@@ -69,7 +69,7 @@ fn b2_b6_flows() {
         for (flow, spec) in outcome.flows.iter().zip(busy(true).sorted().flows) {
             assert_eq!(flow.acked, spec.size.0);
             assert_eq!(flow.packets - flow.retransmitted, spec.size.0.div_ceil(1000));
-            assert!(flow.finish.unwrap() - flow.start >= flow.ideal_exact, "B5: {spec:?} beats its ideal");
+            assert!(flow.fct().unwrap() >= flow.ideal_exact, "B5: {spec:?} beats its ideal");
         }
         let lost = outcome.drops.iter().filter(|drop| drop.bytes != 60).count() as u64;
         assert!(lost <= sent_again(outcome), "{lost} data packets lost");
@@ -133,6 +133,6 @@ fn p_events_per_hop() {
         let flows = (1..9).map(|src| (src, 0, 500_000, Time::ZERO));
         let outcome = Bench::new(star(&[edge; 9])).control(name, profile).flows(flows).run();
         let ratio = outcome.counts.events as f64 / outcome.counts.packet_hops() as f64;
-        check("P", &format!("events per packet and link, {name}"), "<= 3", ratio, ratio <= 3.0);
+        check("W", &format!("events per packet and link, {name}"), "<= 3", ratio, ratio <= 3.0);
     }
 }

@@ -3,8 +3,9 @@
 //!
 //! Every check prints its name, what was expected and what was measured: `cargo test --test closed_forms -- --nocapture`.
 //! Names: A one flow, B books, C queueing, D sharing, E fixed points of controls, F bursts and buffers, G PFC, Q DCQCN,
-//! H HPCC, S the switch's buffer, P work done. Not here, because nothing in the simulator does it yet: cut-through, token
-//! buckets, TCP, TIMELY, credits, pause timers. The generators' loads, gaps and sizes are tested with them
+//! H HPCC, K work done, L losses, P HPCC over PINT, S the switch's buffer, V collectives, W flows that wait. Not here, because
+//! nothing in the simulator does it yet: cut-through, token buckets, TCP, credits, pause timers. The generators' loads, gaps
+//! and sizes are tested with them
 //! (`incast-model`), alpha's decay step by step with DCQCN (`congestion/dcqcn.rs`), and the buffer's books at every
 //! packet with the buffer (`switch/buffer.rs`).
 
@@ -14,12 +15,19 @@ mod common;
 
 mod books;
 mod bursts;
+mod collectives;
 mod dcqcn;
 mod dcqcn_fixed_point;
+mod dctcp;
 mod deadlock;
+mod delay;
+mod gates;
 mod hpcc;
+mod losses;
 mod pfc;
+mod pint;
 mod priorities;
 mod queueing;
 mod sharing;
 mod single;
+mod timely;

@@ -1,6 +1,9 @@
 //! What each class of a congested port gets under the three schedulers.
 
-use incast_model::units::Time;
+use std::path::Path;
+
+use incast_model::units::{Bytes, Time};
+use incast_model::workload::{ListedFlow, WorkloadSpec, generate};
 use incast_sim::switch::SchedulerParams;
 
 use crate::common::{Bench, Cable, check, port, record, star, within};
@@ -80,4 +83,49 @@ fn d2_classes_of_a_host() {
     }
     let [first, second] = shares_of_host(SchedulerParams::StrictPriority);
     check("D2", "host under strict priority, packets of the lower class", "<= 1", first, first <= 1.0 && second > 1e4);
+}
+
+/// One list of a workload, one pair of hosts, several priorities: the scheduler sees each flow in its own class.
+#[test]
+fn d2_a_list_of_several_priorities() {
+    let cable = Cable::new(100, 1000);
+    let listed = |priority| ListedFlow {
+        src: 0,
+        dst: 1,
+        size: Bytes(1_000_000),
+        start: Time::ZERO,
+        priority,
+        path: None,
+        name: None,
+        after: vec![],
+        delay: None,
+    };
+    let list = Some(vec![listed(None), listed(Some(4)), listed(Some(6))]);
+    let spec = WorkloadSpec { priority: 3, list, ..WorkloadSpec::default() };
+    let bench = Bench::new(star(&[cable; 2]));
+    let set = generate(&[spec], &bench.fabric(), Path::new("."), 1, None).unwrap();
+    let bench = set
+        .flows
+        .iter()
+        .fold(bench, |bench, flow| bench.flow_of(flow.priority, flow.src.0, flow.dst.0, flow.size.0, flow.start));
+    let strict = bench.with(|params| {
+        params.switch.scheduler = SchedulerParams::StrictPriority;
+        params.switch.lossless = (1..8).collect();
+    });
+    let outcome = strict.run();
+    let ends: Vec<Time> = outcome.flows.iter().map(|flow| flow.finish.unwrap()).collect();
+    // The highest alone, then the next: each ends when all of its own bytes, and all above it, have gone. A packet of each
+    // lower class may be ahead, since all start at once.
+    let alone = outcome.flows[2].ideal_exact;
+    let wire = Time(1000 * 1048 * 80);
+    for (place, end) in [ends[2], ends[1], ends[0]].into_iter().enumerate() {
+        let late = (end - alone - wire * place as u64).0 as f64 / 83_840.0;
+        check(
+            "D2",
+            &format!("flow {} of a list, packets late", place + 1),
+            "0 to 2",
+            late,
+            (0.0..=2.0).contains(&late),
+        );
+    }
 }

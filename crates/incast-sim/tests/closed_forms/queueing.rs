@@ -53,7 +53,7 @@ fn run(arrivals: &[Arrival], scheduler: SchedulerParams) -> Outcome {
 }
 
 fn waits(outcome: &Outcome) -> Vec<u64> {
-    outcome.flows.iter().map(|f| (f.finish.unwrap() - f.start).0 - f.ideal_exact.0).collect()
+    outcome.flows.iter().map(|f| f.fct().unwrap().0 - f.ideal_exact.0).collect()
 }
 
 fn mean(values: &[u64]) -> f64 {

@@ -4,14 +4,16 @@ mod fabrics;
 mod report;
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 
 use incast_model::fabric::{Fabric, HostId, NodeId, PortId};
-use incast_model::flow::{Flow, FlowSet};
+use incast_model::flow::{Flow, FlowSet, Gate};
 use incast_model::units::{Bytes, Time};
+use incast_model::workload::{WorkloadSpec, generate};
 use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::outcome::{Outcome, PortRecord};
-use incast_sim::{ControlSetup, Params, Setup, Simulation};
+use incast_sim::{ControlSetup, Params, Setup, SetupError, Simulation};
 
 pub(crate) use fabrics::{Cable, chain, dumbbell, leaf_spine, parking_lot, ring, star, two_switches};
 pub(crate) use report::{check, confidence, exact, jain, within};
@@ -43,9 +45,10 @@ impl Bench {
         self.controlled(Control::named(name, profile).unwrap())
     }
 
-    /// Another congestion control with parameters of one's own.
+    /// Another congestion control with parameters of one's own. Switches mark for it as it wants them to.
     pub(crate) fn controlled(mut self, control: Control) -> Self {
         let window = control.default_window();
+        self.params.ecn = control.ecn().unwrap_or(self.params.ecn);
         self.control = ControlSetup { control, window };
         self
     }
@@ -89,6 +92,13 @@ impl Bench {
         flows.into_iter().fold(self, |bench, (src, dst, size, start)| bench.flow(src, dst, size, start))
     }
 
+    /// The flows of a workload entry instead of those so far.
+    pub(crate) fn workload(mut self, spec: &WorkloadSpec) -> Self {
+        let specs = std::slice::from_ref(spec);
+        self.flows = generate(specs, &self.fabric, Path::new("."), 1, None).expect("a workload for this fabric");
+        self
+    }
+
     /// Gives the last flow an explicit path: names of the switches between its hosts.
     pub(crate) fn via(mut self, switches: &[&str]) -> Self {
         let node = |name: &str| {
@@ -104,6 +114,12 @@ impl Bench {
         self
     }
 
+    /// A gate over flows, numbered as they are added.
+    pub(crate) fn gate(mut self, waits_for: &[u32], delay: Time, starts: &[u32]) -> Self {
+        self.flows.gates.push(Gate { waits_for: waits_for.to_vec(), delay, starts: starts.to_vec() });
+        self
+    }
+
     /// The fabric.
     pub(crate) fn fabric(&self) -> Arc<Fabric> {
         self.fabric.clone()
@@ -112,20 +128,34 @@ impl Bench {
     /// The flows in the order of the outcome's.
     pub(crate) fn sorted(&self) -> FlowSet {
         let mut flows = self.flows.clone();
+        let mut order: Vec<u32> = (0..flows.flows.len() as u32).collect();
+        order.sort_by_key(|&flow| flows.flows[flow as usize].start);
+        let place = |flow: &u32| order.iter().position(|at| at == flow).map_or(*flow, |place| place as u32);
+        for gate in &mut flows.gates {
+            gate.waits_for.iter_mut().chain(&mut gate.starts).for_each(|flow| *flow = place(flow));
+        }
         flows.flows.sort_by_key(|flow| flow.start);
         flows
     }
 
     /// Runs to the end.
     pub(crate) fn run(&self) -> Outcome {
-        let setup = Setup {
+        self.build().expect("a setup that can be run").run(&mut |_| ControlFlow::Continue(()))
+    }
+
+    /// Why it cannot be run.
+    pub(crate) fn refused(&self) -> String {
+        self.build().expect_err("a setup that cannot be run").to_string()
+    }
+
+    fn build(&self) -> Result<Simulation, SetupError> {
+        Simulation::new(Setup {
             fabric: self.fabric.clone(),
             flows: Arc::new(self.sorted()),
             controls: vec![self.control.clone()],
-            control_of_tag: vec![0],
+            control_of_tag: vec![0; self.flows.tags.len()],
             params: self.params.clone(),
-        };
-        Simulation::new(setup).expect("a setup that can be run").run(&mut |_| ControlFlow::Continue(()))
+        })
     }
 }
 
@@ -144,8 +174,7 @@ pub(crate) fn record(outcome: &Outcome, port: PortId, priority: u8) -> PortRecor
 
 /// Completion time of a flow; the run must have completed it.
 pub(crate) fn fct(outcome: &Outcome, flow: usize) -> Time {
-    let record = &outcome.flows[flow];
-    record.finish.expect("a completed flow") - record.start
+    outcome.flows[flow].fct().expect("a completed flow")
 }
 
 /// Everything a run leaves behind except time series and histograms, as text: equal runs have equal texts.

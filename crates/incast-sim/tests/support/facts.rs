@@ -4,11 +4,12 @@
 pub(crate) fn rows<const N: usize>(text: &str, columns: [&str; N]) -> Vec<[u64; N]> {
     let mut lines = text.lines().filter(|line| !line.starts_with('#'));
     assert_eq!(lines.next().expect("a line of column names").split(',').collect::<Vec<_>>(), columns);
-    let number = |field: &str| field.parse().unwrap_or_else(|_| panic!("`{field}` is no number"));
-    lines
-        .map(|line| {
-            let fields: Vec<u64> = line.split(',').map(number).collect();
-            fields.try_into().unwrap_or_else(|_| panic!("`{line}` has not {N} columns"))
-        })
-        .collect()
+    lines.map(|line| numbers(&line.split(',').collect::<Vec<_>>())).collect()
+}
+
+/// A line's numbers.
+pub(crate) fn numbers<const N: usize>(fields: &[&str]) -> [u64; N] {
+    let number = |field: &&str| field.parse().unwrap_or_else(|_| panic!("`{field}` is no number"));
+    let numbers: Vec<u64> = fields.iter().map(number).collect();
+    numbers.try_into().unwrap_or_else(|_| panic!("`{fields:?}` has not {N} numbers"))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use incast_model::fabric::Fabric;
 use incast_model::fabric::generators::{HpccFatTree, LeafSpine};
 use incast_model::flow::Flow;
-use incast_model::units::Rate;
+use incast_model::units::{Bytes, Rate, Time};
 
 use super::{Scheme, facts, flow};
 
@@ -17,12 +17,13 @@ pub(crate) struct Tree {
     /// That simulator's estimate of each flow's time in an idle fabric, in nanoseconds.
     pub(crate) standalone: Vec<u64>,
     /// Completion times in nanoseconds under each of [`Tree::SCHEMES`].
-    pub(crate) fct: [Vec<u64>; 3],
+    pub(crate) fct: [Vec<u64>; 6],
 }
 
 impl Tree {
     /// The schemes it was run with.
-    pub(crate) const SCHEMES: [Scheme; 3] = [Scheme::DcqcnWindow, Scheme::Hpcc95, Scheme::Hpcc99];
+    pub(crate) const SCHEMES: [Scheme; 6] =
+        [Scheme::DcqcnWindow, Scheme::Hpcc95, Scheme::Hpcc99, Scheme::Pint95, Scheme::TimelyWindow, Scheme::Dctcp];
 
     /// The facts.
     pub(crate) fn read() -> Self {
@@ -34,16 +35,19 @@ impl Tree {
                 "size_bytes",
                 "start_ns",
                 "sport",
+                "standalone_ns",
                 "fct_dcqcn_window_ns",
                 "fct_hpcc95_ns",
                 "fct_hpcc99_ns",
-                "standalone_ns",
+                "fct_pint95_ns",
+                "fct_timely_window_ns",
+                "fct_dctcp_ns",
             ],
         );
         Self {
             flows: rows.iter().map(|r| flow(r[0] as u32, r[1] as u32, r[2], r[3], r[4] as u16, 100)).collect(),
-            standalone: rows.iter().map(|r| r[8]).collect(),
-            fct: [5, 6, 7].map(|column| rows.iter().map(|r| r[column]).collect()),
+            standalone: rows.iter().map(|r| r[5]).collect(),
+            fct: [6, 7, 8, 9, 10, 11].map(|column| rows.iter().map(|r| r[column]).collect()),
         }
     }
 
@@ -53,37 +57,100 @@ impl Tree {
     }
 }
 
-/// Incasts of 60 servers over web-search flows on a leaf-spine fabric, with pauses.
+/// Incasts of 60 servers over FB Hadoop flows on a leaf-spine fabric, with pauses; two lengths of links.
 #[derive(Debug)]
 pub(crate) struct Incast {
+    /// Its name in tables and in the list of frames.
+    pub(crate) name: &'static str,
+    /// One-way delay of every link.
+    pub(crate) delay: Time,
+    /// Buffer of every switch.
+    pub(crate) buffer: Bytes,
     /// The flows.
     pub(crate) flows: Vec<Flow>,
-    /// Completion times in nanoseconds under [`Incast::SCHEME`].
-    pub(crate) fct: Vec<u64>,
+    /// The schemes it was run with, and the completion times in nanoseconds; 0 for a flow that never completes.
+    pub(crate) fct: Vec<(Scheme, Vec<u64>)>,
 }
 
 impl Incast {
-    /// The scheme it was run with.
-    pub(crate) const SCHEME: Scheme = Scheme::DcqcnAcksObey;
-
-    /// The facts.
-    pub(crate) fn read() -> Self {
-        let rows = facts::rows(
-            include_str!("../facts/leaf_spine_incast_pfc.csv"),
-            ["src", "dst", "size_bytes", "start_ns", "sport", "dport", "fct_ns"],
-        );
+    /// Links of 1 us, switches of 32 MiB: nothing is lost where ACKs obey pauses.
+    pub(crate) fn long() -> Self {
+        let schemes = [Scheme::DcqcnAcksObey, Scheme::Dcqcn, Scheme::DcqcnWindow, Scheme::Hpcc95, Scheme::Timely];
+        let rows = long_rows();
+        let fct = |(column, scheme)| (scheme, rows.iter().map(|row| row[6 + column]).collect());
         Self {
-            flows: rows.iter().map(|r| flow(r[0] as u32, r[1] as u32, r[2], r[3], r[4] as u16, r[5] as u16)).collect(),
-            fct: rows.iter().map(|r| r[6]).collect(),
+            name: "1us",
+            delay: Time::us(1),
+            buffer: Bytes(32 << 20),
+            flows: flows(&rows),
+            fct: schemes.into_iter().enumerate().map(fct).collect(),
         }
     }
 
-    /// The fabric: 8 leaves, 8 spines, 128 servers, one rate for all links.
-    pub(crate) fn fabric(rate: Rate) -> Arc<Fabric> {
-        Arc::new(
-            LeafSpine { host_rate: rate, uplink_rate: rate, ..LeafSpine::new(8, 8, 16) }
-                .build()
-                .expect("a valid fabric"),
-        )
+    /// Links of 200 ns, switches of 4 MiB: the same flows; that simulator's headroom is too little here.
+    pub(crate) fn short() -> Self {
+        let schemes = [
+            Scheme::Dcqcn,
+            Scheme::DcqcnWindow,
+            Scheme::Hpcc95,
+            Scheme::Pint95,
+            Scheme::Timely,
+            Scheme::TimelyWindow,
+            Scheme::Dctcp,
+        ];
+        let rows = facts::rows(
+            include_str!("../facts/leaf_spine_incast_200ns.csv"),
+            [
+                "fct_dcqcn_ns",
+                "fct_dcqcn_window_ns",
+                "fct_hpcc95_ns",
+                "fct_pint95_ns",
+                "fct_timely_ns",
+                "fct_timely_window_ns",
+                "fct_dctcp_ns",
+            ],
+        );
+        let fct = |(column, scheme)| (scheme, rows.iter().map(|row| row[column]).collect());
+        Self {
+            name: "200ns",
+            delay: Time::ns(200),
+            buffer: Bytes(4 << 20),
+            flows: flows(&long_rows()),
+            fct: schemes.into_iter().enumerate().map(fct).collect(),
+        }
     }
+
+    /// Completion times under a scheme that it was run with.
+    pub(crate) fn fct(&self, scheme: Scheme) -> &[u64] {
+        &self.fct.iter().find(|(of, _)| *of == scheme).expect("a scheme with facts").1
+    }
+
+    /// The fabric: 8 leaves, 8 spines, 128 servers, one rate for all links.
+    pub(crate) fn fabric(&self, rate: Rate) -> Arc<Fabric> {
+        let shape = LeafSpine { host_rate: rate, uplink_rate: rate, delay: self.delay, ..LeafSpine::new(8, 8, 16) };
+        Arc::new(shape.build().expect("a valid fabric"))
+    }
+}
+
+fn long_rows() -> Vec<[u64; 11]> {
+    facts::rows(
+        include_str!("../facts/leaf_spine_incast_1us.csv"),
+        [
+            "src",
+            "dst",
+            "size_bytes",
+            "start_ns",
+            "sport",
+            "dport",
+            "fct_dcqcn_acks_obey_ns",
+            "fct_dcqcn_ns",
+            "fct_dcqcn_window_ns",
+            "fct_hpcc95_ns",
+            "fct_timely_ns",
+        ],
+    )
+}
+
+fn flows(rows: &[[u64; 11]]) -> Vec<Flow> {
+    rows.iter().map(|r| flow(r[0] as u32, r[1] as u32, r[2], r[3], r[4] as u16, r[5] as u16)).collect()
 }

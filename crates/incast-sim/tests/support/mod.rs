@@ -100,7 +100,14 @@ impl Scheme {
 }
 
 /// Runs flows under one scheme until all are done.
-pub(crate) fn run(fabric: &Arc<Fabric>, flows: &[Flow], scheme: Scheme, mut params: Params) -> Outcome {
+pub(crate) fn run(fabric: &Arc<Fabric>, flows: &[Flow], scheme: Scheme, params: Params) -> Outcome {
+    let outcome = run_to_end(fabric, flows, scheme, params);
+    assert_eq!(outcome.stop, Stop::Finished);
+    outcome
+}
+
+/// Runs flows under one scheme to the end, whatever that is.
+pub(crate) fn run_to_end(fabric: &Arc<Fabric>, flows: &[Flow], scheme: Scheme, mut params: Params) -> Outcome {
     params.rdma.acks_ignore_pause = matches!(scheme, Scheme::Dcqcn | Scheme::Timely | Scheme::TimelyWindow);
     if scheme == Scheme::Dctcp {
         params.ecn = EcnParams { kmin: Bytes(300_000), kmax: Bytes(300_000), pmax: 1.0, ..params.ecn };
@@ -114,7 +121,6 @@ pub(crate) fn run(fabric: &Arc<Fabric>, flows: &[Flow], scheme: Scheme, mut para
         params,
     };
     let outcome = Simulation::new(setup).expect("a valid setup").run(&mut |_| ControlFlow::Continue(()));
-    assert_eq!(outcome.stop, Stop::Finished);
     assert_eq!(outcome.ledger.unbalanced().count(), 0);
     outcome
 }
@@ -136,16 +142,25 @@ pub(crate) fn flow(src: u32, dst: u32, size: u64, start_ns: u64, sport: u16, dpo
 
 /// Completion time of a finished flow, in picoseconds.
 pub(crate) fn fct_ps(flow: &FlowRecord) -> u64 {
-    flow.finish.expect("a finished flow").0 - flow.start.0
+    flow.fct().expect("a finished flow").0
 }
 
-/// Completion times of finished flows in nanoseconds, none of which may have a fraction.
+/// A time of `ns3` arithmetic in nanoseconds.
+pub(crate) fn whole_ns(time: Time) -> u64 {
+    assert_eq!(time.0 % 1000, 0, "{} ps is no whole number of nanoseconds", time.0);
+    time.0 / 1000
+}
+
+/// Completion times in nanoseconds, none of which may have a fraction; 0 for a flow that did not complete.
 pub(crate) fn whole_fcts(outcome: &Outcome) -> Vec<u64> {
-    let whole = |ps: u64| {
-        assert_eq!(ps % 1000, 0, "{ps} ps is no whole number of nanoseconds");
-        ps / 1000
-    };
-    outcome.flows.iter().map(|flow| whole(fct_ps(flow))).collect()
+    outcome.flows.iter().map(|flow| flow.fct().map_or(0, whole_ns)).collect()
+}
+
+/// The flows whose completion times differ, with both, ours first.
+pub(crate) fn different(outcome: &Outcome, theirs: &[u64]) -> Vec<(usize, u64, u64)> {
+    let ours = whole_fcts(outcome);
+    assert_eq!(ours.len(), theirs.len());
+    (0..ours.len()).filter(|&flow| ours[flow] != theirs[flow]).map(|flow| (flow, ours[flow], theirs[flow])).collect()
 }
 
 /// The ends, rate and delay of every link, as that simulator's topology files list them.

@@ -1,4 +1,4 @@
-//! Five small cases, with the completion times that the HPCC authors' ns-3 (commit 9f4be2a) gave for four schemes.
+//! Five small cases, with the completion times that the HPCC authors' ns-3 (commit 9f4be2a) gave.
 
 use std::sync::Arc;
 
@@ -34,8 +34,10 @@ pub(crate) struct Case {
     pub(crate) flows: Vec<Flow>,
     /// That simulator's own estimate of each flow's time in an idle fabric, in nanoseconds.
     pub(crate) standalone: u64,
-    /// Its results.
+    /// Its results under DCQCN and HPCC.
     pub(crate) reference: [Reference; 4],
+    /// Its results under the rest of the family: HPCC-PINT, TIMELY and DCTCP.
+    pub(crate) family: &'static [Reference],
 }
 
 impl Case {
@@ -91,6 +93,7 @@ pub(crate) fn cases() -> [Case; 5] {
                 gave(Scheme::Hpcc95, &[95_726], 0),
                 gave(Scheme::Hpcc99, &[92_057], 0),
             ],
+            family: FAMILY[0],
         },
         Case {
             name: "one packet, 1 kB",
@@ -103,6 +106,7 @@ pub(crate) fn cases() -> [Case; 5] {
                 gave(Scheme::Hpcc95, &[4188], 0),
                 gave(Scheme::Hpcc99, &[4188], 0),
             ],
+            family: FAMILY[1],
         },
         Case {
             name: "2 to 1, 10 MB",
@@ -115,6 +119,7 @@ pub(crate) fn cases() -> [Case; 5] {
                 gave(Scheme::Hpcc95, &[1_842_893, 1_594_745], 0),
                 gave(Scheme::Hpcc99, &[1_763_742, 1_774_327], 0),
             ],
+            family: FAMILY[2],
         },
         Case {
             name: "16 to 1, 500 kB",
@@ -122,6 +127,7 @@ pub(crate) fn cases() -> [Case; 5] {
             flows: incast(16, 500_000),
             standalone: 46_080,
             reference: SIXTEEN_TO_ONE,
+            family: FAMILY[3],
         },
         Case {
             name: "dumbbell, 4 x 5 MB",
@@ -134,6 +140,7 @@ pub(crate) fn cases() -> [Case; 5] {
                 gave(Scheme::Hpcc95, &[1_687_325, 1_773_562, 1_336_311, 1_154_581], 0),
                 gave(Scheme::Hpcc99, &[1_555_463, 1_715_818, 1_500_979, 1_137_219], 0),
             ],
+            family: FAMILY[4],
         },
     ]
 }
@@ -156,4 +163,59 @@ const SIXTEEN_TO_ONE: [Reference; 4] = [
         732_666, 695_114, 622_637, 698_538, 730_514, 705_982, 692_986, 660_028,
         723_389, 715_145, 686_994, 710_877, 690_609, 687_864, 694_022, 722_954,
     ], 17),
+];
+
+/// The rest of the family, by case, in the order of [`cases`].
+#[rustfmt::skip]
+const FAMILY: [&[Reference]; 5] = [
+    &[
+        gave(Scheme::Pint95, &[91_402], 0),
+        gave(Scheme::Pint99, &[88_925], 0),
+        gave(Scheme::Timely, &[88_092], 0),
+        gave(Scheme::TimelyWindow, &[88_092], 0),
+        gave(Scheme::Dctcp, &[87_091], 0),
+    ],
+    &[
+        gave(Scheme::Pint95, &[4174], 0),
+        gave(Scheme::Pint99, &[4174], 0),
+        gave(Scheme::Timely, &[4176], 0),
+        gave(Scheme::TimelyWindow, &[4176], 0),
+        gave(Scheme::Dctcp, &[4174], 0),
+    ],
+    &[
+        gave(Scheme::Pint95, &[1_759_947, 1_777_765], 0),
+        gave(Scheme::Pint99, &[1_716_346, 1_455_771], 0),
+        gave(Scheme::Timely, &[2_049_746, 1_973_739], 504),
+        gave(Scheme::TimelyWindow, &[1_684_008, 1_684_092], 0),
+        gave(Scheme::Dctcp, &[1_664_008, 1_664_091], 0),
+    ],
+    &[
+        gave(Scheme::Pint95, &[
+            715_581, 648_012, 696_757, 648_759, 707_646, 711_579, 668_437, 678_903,
+            680_857, 714_677, 725_469, 656_474, 697_844, 625_808, 701_718, 690_861,
+        ], 16),
+        gave(Scheme::Pint99, &[
+            704_794, 623_340, 695_243, 695_077, 672_363, 662_579, 683_934, 689_360,
+            636_517, 685_157, 640_373, 662_662, 685_757, 650_629, 684_100, 637_845,
+        ], 16),
+        gave(Scheme::Timely, &[
+            674_832, 674_916, 675_000, 675_084, 675_168, 675_252, 675_336, 675_420,
+            675_504, 675_588, 675_672, 675_756, 675_840, 675_924, 676_008, 676_092,
+        ], 6499),
+        gave(Scheme::TimelyWindow, &[
+            717_024, 720_888, 724_500, 725_004, 725_340, 725_592, 725_760, 725_928,
+            726_012, 726_264, 726_432, 726_600, 726_852, 729_120, 729_288, 729_372,
+        ], 70),
+        gave(Scheme::Dctcp, &[
+            666_846, 666_929, 667_012, 667_095, 667_178, 667_261, 667_344, 667_427,
+            667_510, 667_593, 667_676, 667_759, 667_842, 667_925, 668_008, 668_091,
+        ], 961),
+    ],
+    &[
+        gave(Scheme::Pint95, &[1_682_398, 1_691_564, 1_329_598, 1_163_844], 0),
+        gave(Scheme::Pint99, &[1_737_709, 1_578_339, 1_370_265, 789_084], 0),
+        gave(Scheme::Timely, &[1_815_113, 1_893_308, 1_350_155, 1_176_906], 7039),
+        gave(Scheme::TimelyWindow, &[1_250_640, 1_447_244, 1_452_749, 1_386_180], 0),
+        gave(Scheme::Dctcp, &[1_228_270, 1_428_896, 1_433_145, 1_366_178], 0),
+    ],
 ];

@@ -22,7 +22,9 @@ pub(crate) struct Study<'a> {
     pub(crate) fabric: MakeFabric<'a>,
     pub(crate) flows: &'a [Flow],
     pub(crate) scheme: Scheme,
-    /// Runs with other seeds, for schemes that marks drive.
+    /// Buffer of every switch.
+    pub(crate) buffer: Bytes,
+    /// Runs with other seeds, for schemes that draw random numbers.
     pub(crate) seeds: u64,
     /// Runs with starts moved.
     pub(crate) moves: u64,
@@ -33,10 +35,11 @@ pub(crate) struct Study<'a> {
 pub(crate) struct Findings {
     /// The defaults, with the reference's ECMP.
     pub(crate) exact: Fcts,
-    /// The same on links that carry full data packets as fast as the reference's truncated times do. Only for DCQCN:
-    /// HPCC steers to a share of the rate that a link says it has.
+    /// The same on links that carry full data packets as fast as the reference's truncated times do. Not for HPCC and
+    /// HPCC-PINT, which steer to a share of the rate that a link says it has.
     pub(crate) wires: Option<Fcts>,
-    /// As `exact`, with other random numbers.
+    /// As `exact`, with other random numbers. Only for DCQCN, which marks drive, and HPCC-PINT, whose switches round at
+    /// random.
     pub(crate) seeds: Vec<Fcts>,
     /// The reference's arithmetic with every flow's start 0 to 63 ns later.
     pub(crate) moved: Vec<Fcts>,
@@ -49,13 +52,22 @@ impl Study<'_> {
     pub(crate) fn find(&self) -> Findings {
         let nominal = (self.fabric)(&Rate::gbps);
         let (flows, scheme) = (self.flows, self.scheme);
+        let exact = || self.buffered(exact_params());
         let listed = |params: Params| fcts(&run(&nominal, flows, scheme, params));
-        let by_marks = matches!(scheme, Scheme::Dcqcn | Scheme::DcqcnAcksObey | Scheme::DcqcnWindow);
-        let seeds = if by_marks { self.seeds } else { 0 };
+        let by_chance = match scheme {
+            Scheme::Dcqcn | Scheme::DcqcnAcksObey | Scheme::DcqcnWindow | Scheme::Pint95 | Scheme::Pint99 => true,
+            Scheme::Hpcc95 | Scheme::Hpcc99 | Scheme::Timely | Scheme::TimelyWindow | Scheme::Dctcp => false,
+        };
+        let seeds = if by_chance { self.seeds } else { 0 };
+        let packet = match scheme {
+            Scheme::Hpcc95 | Scheme::Hpcc99 | Scheme::Pint95 | Scheme::Pint99 => None,
+            Scheme::Timely | Scheme::TimelyWindow => Some(1056),
+            Scheme::Dcqcn | Scheme::DcqcnAcksObey | Scheme::DcqcnWindow | Scheme::Dctcp => Some(1048),
+        };
         Findings {
-            exact: listed(exact_params()),
-            wires: by_marks.then(|| self.on_fast_wires(&nominal)),
-            seeds: (1..=seeds).map(|seed| listed(Params { seed, ..exact_params() })).collect(),
+            exact: listed(exact()),
+            wires: packet.map(|packet| self.on_fast_wires(&nominal, packet)),
+            seeds: (1..=seeds).map(|seed| listed(Params { seed, ..exact() })).collect(),
             moved: (1..=self.moves).map(|round| self.in_other_order(&nominal, &moved(flows, round))).collect(),
             ties: flows
                 .windows(2)
@@ -64,19 +76,24 @@ impl Study<'_> {
         }
     }
 
-    /// Links on which a full DCQCN packet takes the reference's time; all else by their nominal rates.
-    fn on_fast_wires(&self, nominal: &Fabric) -> Fcts {
+    fn buffered(&self, mut params: Params) -> Params {
+        params.switch.buffer = self.buffer;
+        params
+    }
+
+    /// Links on which a full packet of so many bytes takes the reference's time; all else by their nominal rates.
+    fn on_fast_wires(&self, nominal: &Fabric, packet: u64) -> Fcts {
         let fast = |gbps: u64| {
-            // 1048 B of 8 bits each, at so many bits in a nanosecond: see "serialisation" in docs/design/agreement.md.
-            let truncated_ns = (1048 * 8 - 1) / gbps;
-            Rate((1048 * 8_000_000_000u64).div_ceil(truncated_ns))
+            // So many bits in a nanosecond: see "serialisation" in docs/design/agreement.md.
+            let truncated_ns = (packet * 8 - 1) / gbps;
+            Rate((packet * 8_000_000_000).div_ceil(truncated_ns))
         };
-        let mut params = exact_params();
+        let mut params = self.buffered(exact_params());
         let (base_rtt, window) = BaseRtts::new(nominal, Bytes(1000)).max();
         (params.rdma.base_rtt, params.rdma.window) = (Some(base_rtt), Some(window));
         let threshold = |gbps: u64| {
-            let (kmin, kmax) = (Bytes(4000 * gbps), Bytes(16_000 * gbps));
-            EcnThreshold { rate: fast(gbps), kmin, kmax, pmax: 0.2 }
+            let (kmin, kmax, pmax) = if self.scheme == Scheme::Dctcp { (3000, 3000, 1.0) } else { (4000, 16_000, 0.2) };
+            EcnThreshold { rate: fast(gbps), kmin: Bytes(kmin * gbps), kmax: Bytes(kmax * gbps), pmax }
         };
         params.ecn.by_rate = vec![threshold(100), threshold(400)];
         fcts(&run(&(self.fabric)(&fast), self.flows, self.scheme, params))
@@ -84,7 +101,7 @@ impl Study<'_> {
 
     /// The reference's arithmetic with flows in another order, given as flows and their places in the list.
     fn in_other_order(&self, fabric: &Arc<Fabric>, (flows, places): &(Vec<Flow>, Vec<usize>)) -> Fcts {
-        let found = fcts(&run(fabric, flows, self.scheme, ns3_params()));
+        let found = fcts(&run(fabric, flows, self.scheme, self.buffered(ns3_params())));
         let mut listed = vec![0; found.len()];
         places.iter().zip(found).for_each(|(&place, fct)| listed[place] = fct);
         listed

@@ -1,6 +1,7 @@
 //! Limits that generators share.
 
 use super::GeneratorError;
+use super::folded::Links;
 use crate::units::{Rate, Time};
 
 /// More nodes than this are a slip of the keyboard (a million hosts need some hundred GB to simulate).
@@ -35,12 +36,27 @@ impl Check {
         if value < least { Err(self.error(field, value, format!("{least} or more"))) } else { Ok(()) }
     }
 
+    pub(super) fn within(self, field: &str, value: u32, least: u32, most: u32) -> Result<(), GeneratorError> {
+        if (least..=most).contains(&value) {
+            Ok(())
+        } else {
+            Err(self.error(field, value, format!("{least} to {most}")))
+        }
+    }
+
     pub(super) fn rate(self, field: impl Into<String>, value: Rate) -> Result<(), GeneratorError> {
         if value == Rate::ZERO { Err(self.error(field, value, "more than 0bps, such as \"100Gbps\"")) } else { Ok(()) }
     }
 
     pub(super) fn delay(self, field: impl Into<String>, value: Time) -> Result<(), GeneratorError> {
         if value > MAX_DELAY { Err(self.error(field, value, format!("0ps to {MAX_DELAY}"))) } else { Ok(()) }
+    }
+
+    /// The links of a layer; each value comes with the field that it was written in.
+    pub(super) fn links(self, rate: (&str, Rate), delay: (&str, Time)) -> Result<Links, GeneratorError> {
+        self.rate(rate.0, rate.1)?;
+        self.delay(delay.0, delay.1)?;
+        Ok(Links { rate: rate.1, delay: delay.1 })
     }
 
     /// Refuses fabrics that no machine could hold.
@@ -50,4 +66,9 @@ impl Check {
         }
         Ok(())
     }
+}
+
+/// The value of a field that may be absent, with the name of the field it came from.
+pub(super) fn either<'a, T>(field: &'a str, value: Option<T>, default: (&'a str, T)) -> (&'a str, T) {
+    value.map_or(default, |value| (field, value))
 }

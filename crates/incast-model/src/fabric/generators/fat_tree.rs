@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::check::Check;
+use super::check::{Check, either};
+use super::folded::{Folded, TopOrder};
 use super::{GeneratorError, delay_1us, rate_100g};
-use crate::fabric::{Fabric, FabricBuilder};
+use crate::fabric::Fabric;
 use crate::units::{Rate, Time};
 
 /// The k-ary fat tree of Al-Fares, Loukissas and Vahdat (SIGCOMM 2008): k pods of k/2 edge and k/2 aggregation
@@ -18,21 +19,43 @@ use crate::units::{Rate, Time};
 pub struct FatTree {
     /// Ports of each switch: even, 2 to 128 (16 hosts for 4, 1,024 for 16, 8,192 for 32).
     pub k: u32,
+    /// Hosts on each edge switch, 1 to 4096; default k/2. More than k/2 oversubscribe the edge, whose switches then have
+    /// more than k ports (our choice; as in htsim's oversubscribed fat tree).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts_per_edge: Option<u32>,
     /// Rate of the hosts' links; default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub host_rate: Rate,
     /// Rate of the links between switches; default 100Gbps (our choice). No oversubscription where it equals `host_rate`.
     #[serde(default = "rate_100g")]
     pub fabric_rate: Rate,
-    /// One-way propagation delay of every link, up to 1s; default 1us (our choice).
+    /// Rate of the links between aggregation and core; default `fabric_rate`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_rate: Option<Rate>,
+    /// One-way propagation delay of every link without its own, up to 1s; default 1us (our choice).
     #[serde(default = "delay_1us")]
     pub delay: Time,
+    /// One-way propagation delay of the hosts' links, up to 1s; default `delay`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_delay: Option<Time>,
+    /// One-way propagation delay of the links between aggregation and core, up to 1s; default `delay`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_delay: Option<Time>,
 }
 
 impl FatTree {
     /// All links at 100 Gb/s and 1 us.
     pub const fn new(k: u32) -> Self {
-        Self { k, host_rate: rate_100g(), fabric_rate: rate_100g(), delay: delay_1us() }
+        Self {
+            k,
+            hosts_per_edge: None,
+            host_rate: rate_100g(),
+            fabric_rate: rate_100g(),
+            core_rate: None,
+            delay: delay_1us(),
+            host_delay: None,
+            core_delay: None,
+        }
     }
 
     /// The fabric.
@@ -41,31 +64,28 @@ impl FatTree {
         if !self.k.is_multiple_of(2) || !(2..=128).contains(&self.k) {
             return Err(check.error("k", self.k, "an even number from 2 to 128"));
         }
-        check.rate("host_rate", self.host_rate)?;
-        check.rate("fabric_rate", self.fabric_rate)?;
-        check.delay("delay", self.delay)?;
-        let half = self.k as usize / 2;
-        let per_tier = self.k as usize * half;
-        let mut builder = FabricBuilder::new();
-        let hosts: Vec<_> = (0..per_tier * half).map(|h| builder.host(format!("h{h}"))).collect();
-        let edges: Vec<_> = (0..per_tier).map(|e| builder.switch(format!("edge{e}"), 1)).collect();
-        let aggs: Vec<_> = (0..per_tier).map(|a| builder.switch(format!("agg{a}"), 2)).collect();
-        let cores: Vec<_> = (0..half * half).map(|c| builder.switch(format!("core{c}"), 3)).collect();
-        for (h, &host) in hosts.iter().enumerate() {
-            builder.link(host, edges[h / half], self.host_rate, self.delay);
+        let half = self.k / 2;
+        let hosts_per_edge = self.hosts_per_edge.unwrap_or(half);
+        check.within("hosts_per_edge", hosts_per_edge, 1, 4096)?;
+        let (fabric_rate, delay) = (("fabric_rate", self.fabric_rate), ("delay", self.delay));
+        Folded {
+            names: ["edge", "agg", "core"],
+            pods: self.k,
+            bottoms: half,
+            hosts_per_bottom: hosts_per_edge,
+            middles: half,
+            tops_per_middle: half,
+            order: TopOrder::Blocks,
+            bundles: [1, 1],
+            links: [
+                check.links(("host_rate", self.host_rate), either("host_delay", self.host_delay, delay))?,
+                check.links(fabric_rate, delay)?,
+                check.links(
+                    either("core_rate", self.core_rate, fabric_rate),
+                    either("core_delay", self.core_delay, delay),
+                )?,
+            ],
         }
-        for (e, &edge) in edges.iter().enumerate() {
-            let pod = e / half;
-            for &agg in &aggs[pod * half..(pod + 1) * half] {
-                builder.link(edge, agg, self.fabric_rate, self.delay);
-            }
-        }
-        for (a, &agg) in aggs.iter().enumerate() {
-            let group = a % half;
-            for &core in &cores[group * half..(group + 1) * half] {
-                builder.link(agg, core, self.fabric_rate, self.delay);
-            }
-        }
-        Ok(builder.finish()?)
+        .build(check)
     }
 }

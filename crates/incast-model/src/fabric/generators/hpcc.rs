@@ -4,16 +4,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::check::Check;
+use super::folded::{Folded, Links, TopOrder};
 use super::{GeneratorError, delay_1us, rate_100g, rate_400g};
-use crate::fabric::{Fabric, FabricBuilder};
+use crate::fabric::Fabric;
 use crate::units::{Rate, Time};
 
-const PODS: usize = 5;
+const PODS: u32 = 5;
 /// ToR switches in each pod, and aggregation switches too.
-const PER_POD: usize = 4;
-const HOSTS_PER_TOR: usize = 16;
+const PER_POD: u32 = 4;
+const HOSTS_PER_TOR: u32 = 16;
 /// Core switches that each aggregation switch reaches.
-const UPLINKS: usize = 4;
+const UPLINKS: u32 = 4;
 
 /// The 320-server tree of the HPCC evaluation (Li et al., SIGCOMM 2019, section 5.1): 5 pods of 4 ToR and 4 aggregation
 /// switches, 16 cores, no oversubscription.
@@ -47,27 +48,19 @@ impl HpccFatTree {
         check.rate("host_rate", self.host_rate)?;
         check.rate("fabric_rate", self.fabric_rate)?;
         check.delay("delay", self.delay)?;
-        let mut builder = FabricBuilder::new();
-        let hosts: Vec<_> = (0..PODS * PER_POD * HOSTS_PER_TOR).map(|h| builder.host(format!("h{h}"))).collect();
-        let tors: Vec<_> = (0..PODS * PER_POD).map(|t| builder.switch(format!("tor{t}"), 1)).collect();
-        let aggs: Vec<_> = (0..PODS * PER_POD).map(|a| builder.switch(format!("agg{a}"), 2)).collect();
-        let cores: Vec<_> = (0..PER_POD * UPLINKS).map(|c| builder.switch(format!("core{c}"), 3)).collect();
-        for (h, &host) in hosts.iter().enumerate() {
-            builder.link(host, tors[h / HOSTS_PER_TOR], self.host_rate, self.delay);
+        let [host, fabric] = [self.host_rate, self.fabric_rate].map(|rate| Links { rate, delay: self.delay });
+        Folded {
+            names: ["tor", "agg", "core"],
+            pods: PODS,
+            bottoms: PER_POD,
+            hosts_per_bottom: HOSTS_PER_TOR,
+            middles: PER_POD,
+            tops_per_middle: UPLINKS,
+            order: TopOrder::Blocks,
+            bundles: [1, 1],
+            links: [host, fabric, fabric],
         }
-        for (t, &tor) in tors.iter().enumerate() {
-            let pod = t / PER_POD;
-            for &agg in &aggs[pod * PER_POD..(pod + 1) * PER_POD] {
-                builder.link(tor, agg, self.fabric_rate, self.delay);
-            }
-        }
-        for (a, &agg) in aggs.iter().enumerate() {
-            let group = a % PER_POD;
-            for &core in &cores[group * UPLINKS..(group + 1) * UPLINKS] {
-                builder.link(agg, core, self.fabric_rate, self.delay);
-            }
-        }
-        Ok(builder.finish()?)
+        .build(check)
     }
 }
 

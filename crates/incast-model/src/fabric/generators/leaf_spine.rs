@@ -4,8 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::check::Check;
+use super::folded::{Folded, Links, TopOrder};
 use super::{GeneratorError, delay_1us, one, rate_100g};
-use crate::fabric::{Fabric, FabricBuilder};
+use crate::fabric::Fabric;
 use crate::units::{Rate, Time};
 
 /// Two tiers: hosts on leaves, every leaf joined to every spine. Host `h` is on leaf `h / hosts_per_leaf`; switches are
@@ -54,28 +55,21 @@ impl LeafSpine {
         check.at_least("spines", self.spines, 1)?;
         check.at_least("hosts_per_leaf", self.hosts_per_leaf, 1)?;
         check.at_least("uplinks_per_pair", self.uplinks_per_pair, 1)?;
-        let hosts = u64::from(self.leaves) * u64::from(self.hosts_per_leaf);
-        let pairs = u64::from(self.leaves) * u64::from(self.spines);
-        let links = hosts.saturating_add(pairs.saturating_mul(u64::from(self.uplinks_per_pair)));
-        let nodes = hosts.saturating_add(u64::from(self.leaves) + u64::from(self.spines));
-        check.size(nodes, links)?;
         check.rate("host_rate", self.host_rate)?;
         check.rate("uplink_rate", self.uplink_rate)?;
         check.delay("delay", self.delay)?;
-        let mut builder = FabricBuilder::new();
-        let hosts: Vec<_> = (0..hosts).map(|h| builder.host(format!("h{h}"))).collect();
-        let leaves: Vec<_> = (0..self.leaves).map(|l| builder.switch(format!("leaf{l}"), 1)).collect();
-        let spines: Vec<_> = (0..self.spines).map(|s| builder.switch(format!("spine{s}"), 2)).collect();
-        for (h, &host) in hosts.iter().enumerate() {
-            builder.link(host, leaves[h / self.hosts_per_leaf as usize], self.host_rate, self.delay);
+        let [host, uplink] = [self.host_rate, self.uplink_rate].map(|rate| Links { rate, delay: self.delay });
+        Folded {
+            names: ["leaf", "spine", ""],
+            pods: 1,
+            bottoms: self.leaves,
+            hosts_per_bottom: self.hosts_per_leaf,
+            middles: self.spines,
+            tops_per_middle: 0,
+            order: TopOrder::Blocks,
+            bundles: [self.uplinks_per_pair, 1],
+            links: [host, uplink, uplink],
         }
-        for &leaf in &leaves {
-            for &spine in &spines {
-                for _ in 0..self.uplinks_per_pair {
-                    builder.link(leaf, spine, self.uplink_rate, self.delay);
-                }
-            }
-        }
-        Ok(builder.finish()?)
+        .build(check)
     }
 }

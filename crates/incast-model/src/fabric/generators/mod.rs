@@ -3,25 +3,38 @@
 //! Every generator creates its hosts first and its switches layer by layer after them, then links from the hosts up,
 //! each node's in order of its number: the port order of a node follows from that.
 
+mod bcube;
 mod check;
+mod clos;
 mod custom;
+mod dragonfly;
 mod dumbbell;
 mod fat_tree;
+mod folded;
 mod hpcc;
+mod htsim;
+mod jellyfish;
 mod leaf_spine;
 mod ns3_file;
+mod rail;
 mod spec;
 mod star;
 #[cfg(test)]
 mod tests;
 
+pub use bcube::BCube;
 pub(crate) use check::MAX_DELAY;
+pub use clos::Clos;
 pub use custom::{CustomFabric, CustomLink, Hosts};
+pub use dragonfly::{Dragonfly, GlobalArrangement};
 pub use dumbbell::Dumbbell;
 pub use fat_tree::FatTree;
 pub use hpcc::HpccFatTree;
+pub use htsim::HtsimFile;
+pub use jellyfish::Jellyfish;
 pub use leaf_spine::LeafSpine;
 pub use ns3_file::Ns3File;
+pub use rail::{NvLink, RailOptimized};
 pub use spec::{FabricSpec, GENERATORS};
 pub use star::Star;
 
@@ -86,6 +99,9 @@ pub enum GeneratorError {
     /// The topology file cannot be used.
     #[error(transparent)]
     Ns3(#[from] Ns3Error),
+    /// The topology file of htsim cannot be used.
+    #[error(transparent)]
+    Htsim(Ns3Error),
 }
 
 fn hint(nearest: &Option<String>) -> String {
@@ -100,6 +116,16 @@ const fn rate_100g() -> Rate {
 /// 400 Gb/s: the fabric speed of the HPCC evaluation.
 const fn rate_400g() -> Rate {
     Rate::gbps(400)
+}
+
+/// As much rate up as down.
+const fn no_oversubscription() -> f64 {
+    1.0
+}
+
+/// The seed of a random fabric that has none.
+const fn one_seed() -> u64 {
+    1
 }
 
 /// 1 us one way: 200 m of fibre, as in the HPCC evaluation.

@@ -1,103 +1,11 @@
-//! Properties of every generated fabric, and of the description as a scenario writes it.
+//! The description as a scenario writes it.
 
 use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::*;
-use crate::fabric::{Fabric, HostId, NodeId, NodeKind};
-use crate::routing::{NextHopOrder, Routes};
-
-/// Number of equal-cost paths between two hosts.
-fn paths(fabric: &Fabric, routes: &Routes, from: NodeId, to: HostId) -> usize {
-    if fabric.hosts()[to.index()] == from {
-        return 1;
-    }
-    routes.next_hops(from, to).iter().map(|&port| paths(fabric, routes, fabric.neighbour(port), to)).sum()
-}
-
-/// Ports mirror each other, in number and rate; hosts come first and have one link.
-fn check_ports(fabric: &Fabric) {
-    let mut next = 0;
-    for node in (0..fabric.nodes().len() as u32).map(NodeId) {
-        for (local, id) in fabric.ports_of(node).enumerate() {
-            let port = fabric.port(id);
-            assert_eq!((id.0, port.node, port.local as usize), (next, node, local));
-            assert_eq!(fabric.port(port.peer).peer, id);
-            assert_eq!((fabric.rate(id), fabric.delay(id)), (fabric.rate(port.peer), fabric.delay(port.peer)));
-            next += 1;
-        }
-    }
-    for (host, &node) in fabric.hosts().iter().enumerate() {
-        assert_eq!((node.index(), fabric.ports_of(node).len()), (host, 1));
-    }
-}
-
-/// Degrees of the switches of a tier, without repetition.
-fn degrees(fabric: &Fabric, tier: u8) -> Vec<usize> {
-    let of_tier = fabric.switches().filter(|&switch| fabric.node(switch).tier == tier);
-    let mut degrees: Vec<usize> = of_tier.map(|switch| fabric.ports_of(switch).len()).collect();
-    degrees.sort_unstable();
-    degrees.dedup();
-    degrees
-}
-
-proptest! {
-    #[test]
-    fn stars_and_dumbbells(left in 1u32..20, right in 1u32..20) {
-        let star = Star::new(left + right).build().unwrap();
-        check_ports(&star);
-        prop_assert_eq!(degrees(&star, 1), [(left + right) as usize]);
-        let dumbbell = Dumbbell::new(left, right).build().unwrap();
-        check_ports(&dumbbell);
-        prop_assert_eq!(dumbbell.hosts().len(), (left + right) as usize);
-        let ports = dumbbell.switches().map(|switch| dumbbell.ports_of(switch).len() as u32).collect::<Vec<_>>();
-        prop_assert_eq!(ports, [left + 1, right + 1]);
-    }
-
-    #[test]
-    fn leaf_spines(leaves in 2u32..6, spines in 1u32..6, hosts in 1u32..6, parallel in 1u32..4) {
-        let mut spec = LeafSpine::new(leaves, spines, hosts);
-        spec.uplinks_per_pair = parallel;
-        let fabric = spec.build().unwrap();
-        check_ports(&fabric);
-        prop_assert_eq!(fabric.hosts().len() as u32, leaves * hosts);
-        prop_assert_eq!(degrees(&fabric, 1), [(hosts + spines * parallel) as usize]);
-        prop_assert_eq!(degrees(&fabric, 2), [(leaves * parallel) as usize]);
-        let routes = Routes::shortest(&fabric, NextHopOrder::Port);
-        let far = HostId(leaves * hosts - 1);
-        prop_assert_eq!(paths(&fabric, &routes, NodeId(0), far) as u32, spines * parallel * parallel);
-    }
-
-    #[test]
-    fn fat_trees(half in 1u32..6) {
-        let fabric = FatTree::new(2 * half).build().unwrap();
-        check_ports(&fabric);
-        let hosts = 2 * half * half * half;
-        prop_assert_eq!(fabric.hosts().len() as u32, hosts);
-        prop_assert_eq!(fabric.links().len() as u32, 3 * hosts);
-        prop_assert_eq!(fabric.switches().count() as u32, 5 * half * half);
-        for tier in 1..=3 {
-            prop_assert_eq!(degrees(&fabric, tier), [2 * half as usize]);
-        }
-        let routes = Routes::shortest(&fabric, NextHopOrder::Port);
-        prop_assert_eq!(paths(&fabric, &routes, NodeId(0), HostId(hosts - 1)) as u32, half * half);
-        if half > 1 {
-            prop_assert_eq!(paths(&fabric, &routes, NodeId(0), HostId(1)), 1);
-            prop_assert_eq!(paths(&fabric, &routes, NodeId(0), HostId(half)) as u32, half);
-        }
-    }
-}
-
-#[test]
-fn the_hpcc_tree_has_four_and_sixteen_paths() {
-    let fabric = HpccFatTree::default().build().unwrap();
-    check_ports(&fabric);
-    let routes = Routes::shortest(&fabric, NextHopOrder::Port);
-    let count = |to| paths(&fabric, &routes, NodeId(0), HostId(to));
-    assert_eq!((count(1), count(16), count(64), count(319)), (1, 4, 16, 16));
-    assert_eq!((degrees(&fabric, 1), degrees(&fabric, 2), degrees(&fabric, 3)), (vec![20], vec![8], vec![5]));
-}
+use super::super::*;
+use crate::fabric::{Fabric, NodeKind};
 
 fn build(json: &str) -> Result<Fabric, String> {
     let spec: FabricSpec = serde_json::from_str(json).map_err(|error| error.to_string())?;
@@ -128,8 +36,70 @@ fn limits_are_explained() {
     assert!(wrong(huge).starts_with("leaf_spine makes 18446744073709551615 nodes"), "{}", wrong(huge));
     assert!(wrong(r#"{"leaf_spine": {"leaves": 1, "spines": 1, "hosts_per_leaf": 1}}"#).contains("at least 2 hosts"));
     assert!(wrong(r#"{"star": {"hosts": 2, "speed": "1Gbps"}}"#).contains("unknown field `speed`"));
+    assert!(wrong(r#"{"htsim": {"topology": "t.topo"}}"#).starts_with("no/such/folder/t.topo: "));
     assert!(wrong(r#"{"torus": {}}"#).contains("unknown variant `torus`"));
     assert!(wrong(r#"{"ns3": {"topology": "t.txt"}}"#).starts_with("no/such/folder/t.txt: "));
+}
+
+#[test]
+fn limits_name_the_nearest_valid_values() {
+    let clos = |fields: &str| wrong(&format!(r#"{{"clos": {{{fields}}}}}"#));
+    assert_eq!(clos(r#""tiers": 4, "radix": 8"#), "clos.tiers is 4; allowed: 2 to 3");
+    assert_eq!(clos(r#""tiers": 2, "radix": 8, "pods": 9"#), "clos.pods is 9; allowed: 1 to 8");
+    assert_eq!(
+        clos(r#""tiers": 2, "radix": 63"#),
+        "clos.leaf_oversubscription is 1; allowed: another ratio, or a radix of 62 or 64: 63 ports cannot be split so between \
+         100Gbps down and 100Gbps up"
+    );
+    assert_eq!(
+        clos(r#""tiers": 3, "radix": 64, "spine_oversubscription": 2"#),
+        "clos.spine_oversubscription is 2; allowed: another ratio, or a radix of 63 or 66: 64 ports cannot be split so \
+         between 100Gbps down and 100Gbps up"
+    );
+    assert!(clos(r#""tiers": 2, "radix": 64, "leaf_oversubscription": 0.0001"#).ends_with(
+        "another ratio: 64 ports cannot be split so between 100Gbps down and 100Gbps up, nor any other \
+                number up to 1024"
+    ));
+    assert!(clos(r#""tiers": 2, "radix": 64, "leaf_oversubscription": -1"#).contains("a number more than 0"));
+    assert_eq!(
+        clos(r#""tiers": 2, "radix": 8, "core_rate": "1Tbps""#),
+        "clos.core_rate is 1Tbps; allowed: nothing: two tiers have no cores"
+    );
+    assert_eq!(clos(r#""tiers": 3, "radix": 8, "core_delay": "2s""#), "clos.core_delay is 2s; allowed: 0ps to 1s");
+    assert_eq!(clos(r#""tiers": 3, "radix": 8, "delay": "2s""#), "clos.delay is 2s; allowed: 0ps to 1s");
+    assert!(
+        clos(r#""tiers": 3, "radix": 1024"#).starts_with("clos makes 26"),
+        "{}",
+        clos(r#""tiers": 3, "radix": 1024"#)
+    );
+    assert_eq!(
+        wrong(r#"{"fat_tree": {"k": 4, "hosts_per_edge": 0}}"#),
+        "fat_tree.hosts_per_edge is 0; allowed: 1 to 4096"
+    );
+    assert_eq!(
+        wrong(r#"{"jellyfish": {"switches": 10, "ports": 12, "network_ports": 10}}"#),
+        "jellyfish.network_ports is 10; allowed: 1 to 9"
+    );
+    assert_eq!(
+        wrong(r#"{"jellyfish": {"switches": 10, "ports": 12, "network_ports": 6, "hosts_per_switch": 7}}"#),
+        "jellyfish.hosts_per_switch is 7; allowed: 1 to 6"
+    );
+    assert_eq!(wrong(r#"{"bcube": {"n": 1, "k": 2}}"#), "bcube.n is 1; allowed: 2 to 1024");
+    assert!(wrong(r#"{"bcube": {"n": 1024, "k": 8}}"#).starts_with("bcube makes 18446744073709551615 nodes"));
+    assert_eq!(
+        wrong(r#"{"bcube": {"n": 2, "k": 2, "internal_rate": "0bps"}}"#),
+        r#"bcube.internal_rate is 0bps; allowed: more than 0bps, such as "100Gbps""#
+    );
+    assert_eq!(
+        wrong(r#"{"dragonfly": {"p": 2, "a": 4, "h": 2, "groups": 10}}"#),
+        "dragonfly.groups is 10; allowed: 2 to 9"
+    );
+    assert!(wrong(r#"{"dragonfly": {"p": 2, "a": 1024, "h": 1024}}"#).starts_with("dragonfly makes 3"));
+    assert!(wrong(r#"{"dragonfly": {"p": 2, "a": 4, "h": 2, "arrangement": "palm"}}"#).contains("palmtree"));
+    assert_eq!(
+        wrong(r#"{"rail_optimized": {"servers": 1, "gpus_per_server": 2000, "spines": 1}}"#),
+        "rail_optimized.gpus_per_server is 2000; allowed: 1 to 1024"
+    );
 }
 
 #[test]

@@ -1,0 +1,186 @@
+//! The folded Clos network of equal switches.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::check::{Check, either};
+use super::folded::{Folded, Links, TopOrder};
+use super::{GeneratorError, delay_1us, no_oversubscription, rate_100g};
+use crate::fabric::Fabric;
+use crate::units::{Rate, Time};
+
+/// A folded Clos network (Clos, Bell System Technical Journal 1953; as fabrics use it: Greenberg et al., VL2, SIGCOMM
+/// 2009) of switches with equally many ports. Switches are `leaf0`, …, `spine0`, … and, with three tiers, `core0`, …;
+/// host `h` is on leaf `h / (hosts of a leaf)`.
+///
+/// A leaf's ports are split into d to hosts and u up such that d · `host_rate` is `leaf_oversubscription` times
+/// u · `fabric_rate`, a spine's in the same way between leaves and cores. Two tiers: u spines, each joined to every leaf.
+/// Three tiers: a pod has as many leaves as a spine has ports down, and u spines; spine j of every pod reaches the same
+/// cores, each core every pod. Two tiers without oversubscription have radix²/2 hosts, three radix³/4.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Clos {
+    /// Tiers of switches: 2 or 3.
+    pub tiers: u32,
+    /// Ports of each switch, 2 to 1024.
+    pub radix: u32,
+    /// Pods (three tiers) or leaves (two tiers) that are there, 1 to `radix`; default `radix`, all. With fewer, the top
+    /// switches have unused ports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pods: Option<u32>,
+    /// Rate of a leaf's links to hosts over that of its links to spines, more than 0; default 1.
+    #[serde(default = "no_oversubscription")]
+    pub leaf_oversubscription: f64,
+    /// Rate of a spine's links to leaves over that of its links to cores, more than 0; default 1. Three tiers only.
+    #[serde(default = "no_oversubscription")]
+    pub spine_oversubscription: f64,
+    /// Rate of the hosts' links; default 100Gbps.
+    #[serde(default = "rate_100g")]
+    pub host_rate: Rate,
+    /// Rate of the links between leaves and spines; default 100Gbps.
+    #[serde(default = "rate_100g")]
+    pub fabric_rate: Rate,
+    /// Rate of the links between spines and cores; default `fabric_rate`. Three tiers only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_rate: Option<Rate>,
+    /// One-way propagation delay of every link without its own, up to 1s; default 1us.
+    #[serde(default = "delay_1us")]
+    pub delay: Time,
+    /// One-way propagation delay of the hosts' links, up to 1s; default `delay`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_delay: Option<Time>,
+    /// One-way propagation delay of the links between spines and cores, up to 1s; default `delay`. Three tiers only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_delay: Option<Time>,
+}
+
+const CHECK: Check = Check("clos");
+const MAX_RADIX: u32 = 1024;
+
+impl Clos {
+    /// No oversubscription, all links at 100 Gb/s and 1 us.
+    pub const fn new(tiers: u32, radix: u32) -> Self {
+        Self {
+            tiers,
+            radix,
+            pods: None,
+            leaf_oversubscription: no_oversubscription(),
+            spine_oversubscription: no_oversubscription(),
+            host_rate: rate_100g(),
+            fabric_rate: rate_100g(),
+            core_rate: None,
+            delay: delay_1us(),
+            host_delay: None,
+            core_delay: None,
+        }
+    }
+
+    /// The fabric.
+    pub fn build(&self) -> Result<Fabric, GeneratorError> {
+        CHECK.within("tiers", self.tiers, 2, 3)?;
+        CHECK.within("radix", self.radix, 2, MAX_RADIX)?;
+        let pods = self.pods.unwrap_or(self.radix);
+        CHECK.within("pods", pods, 1, self.radix)?;
+        let links = self.links()?;
+        let leaf = self.split("leaf_oversubscription", self.leaf_oversubscription, links[0].rate, links[1].rate)?;
+        let tree = Folded {
+            names: ["leaf", "spine", "core"],
+            pods: 1,
+            bottoms: pods,
+            hosts_per_bottom: leaf.down,
+            middles: leaf.up,
+            tops_per_middle: 0,
+            order: TopOrder::Blocks,
+            bundles: [1, 1],
+            links,
+        };
+        if self.tiers == 2 {
+            return tree.build(CHECK);
+        }
+        let spine = self.split("spine_oversubscription", self.spine_oversubscription, links[1].rate, links[2].rate)?;
+        Folded { pods, bottoms: spine.down, tops_per_middle: spine.up, ..tree }.build(CHECK)
+    }
+
+    fn links(&self) -> Result<[Links; 3], GeneratorError> {
+        if self.tiers == 2 {
+            let unused = |field, value| Err(CHECK.error(field, value, "nothing: two tiers have no cores"));
+            if self.spine_oversubscription != no_oversubscription() {
+                return unused("spine_oversubscription", self.spine_oversubscription.to_string());
+            }
+            if let Some(rate) = self.core_rate {
+                return unused("core_rate", rate.to_string());
+            }
+            if let Some(delay) = self.core_delay {
+                return unused("core_delay", delay.to_string());
+            }
+        }
+        let (fabric_rate, delay) = (("fabric_rate", self.fabric_rate), ("delay", self.delay));
+        Ok([
+            CHECK.links(("host_rate", self.host_rate), either("host_delay", self.host_delay, delay))?,
+            CHECK.links(fabric_rate, delay)?,
+            CHECK.links(
+                either("core_rate", self.core_rate, fabric_rate),
+                either("core_delay", self.core_delay, delay),
+            )?,
+        ])
+    }
+
+    /// How the ports of a switch are split for a ratio of rates.
+    fn split(&self, field: &str, ratio: f64, down: Rate, up: Rate) -> Result<Split, GeneratorError> {
+        if !(ratio.is_finite() && ratio > 0.0) {
+            return Err(CHECK.error(field, ratio, "a number more than 0, such as 3 for three to one"));
+        }
+        if let Some(split) = Split::of(self.radix, ratio, down, up) {
+            return Ok(split);
+        }
+        let possible = |radix: &u32| Split::of(*radix, ratio, down, up).is_some();
+        let below = (2..self.radix).rev().find(possible);
+        let above = (self.radix + 1..=MAX_RADIX).find(possible);
+        let nearest: Vec<String> = [below, above].into_iter().flatten().map(|radix| radix.to_string()).collect();
+        let ports = format!("{} ports cannot be split so between {down} down and {up} up", self.radix);
+        Err(CHECK.error(
+            field,
+            ratio,
+            match nearest.is_empty() {
+                true => format!("another ratio: {ports}, nor any other number up to {MAX_RADIX}"),
+                false => format!("another ratio, or a radix of {}: {ports}", nearest.join(" or ")),
+            },
+        ))
+    }
+}
+
+/// The ports of a switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Split {
+    down: u32,
+    up: u32,
+}
+
+impl Split {
+    /// The one split in which the rates have this ratio, if there is one; ratios are held to 9 digits (1.5, 1.333333333).
+    fn of(radix: u32, ratio: f64, down_rate: Rate, up_rate: Rate) -> Option<Self> {
+        (1..radix).map(|up| Self { down: radix - up, up }).find(|split| {
+            let down = f64::from(split.down) * down_rate.0 as f64;
+            let wanted = f64::from(split.up) * up_rate.0 as f64 * ratio;
+            (down - wanted).abs() <= 1e-9 * wanted
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_are_split_by_rate() {
+        let split = |radix, ratio, down, up| {
+            Split::of(radix, ratio, Rate::gbps(down), Rate::gbps(up)).map(|split| (split.down, split.up))
+        };
+        assert_eq!(split(64, 1.0, 100, 100), Some((32, 32)));
+        assert_eq!(split(64, 3.0, 100, 100), Some((48, 16)));
+        assert_eq!(split(40, 1.5, 100, 100), Some((24, 16)));
+        assert_eq!(split(40, 1.0, 100, 400), Some((32, 8)));
+        assert_eq!(split(7, 1.333333333, 100, 100), Some((4, 3)));
+        assert_eq!(split(63, 1.0, 100, 100), None);
+    }
+}

@@ -1,0 +1,181 @@
+//! Rail-optimised fabrics of GPU servers.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::check::Check;
+use super::{GeneratorError, delay_1us, one, rate_400g};
+use crate::fabric::{Fabric, FabricBuilder, NodeId};
+use crate::units::{Rate, Time};
+
+/// Servers of several GPUs with a NIC each: NIC i of every server of a pod is on rail switch i of that pod, and every rail
+/// switch is joined to every spine. Without spines it is the rail-only fabric of Wang et al. (HotI 2024).
+///
+/// A host is a GPU with its NIC: GPU i of server s is `h{s·gpus_per_server + i}`. Rail switch i of pod p is
+/// `rail{p·gpus_per_server + i}`, spines are `spine0`, …, and the NVLink switch of server s is `nvlink{s}`.
+///
+/// With `nvlink`, GPUs of one server reach each other over their NVLink switch. To other servers they take the rail, and
+/// the spines where the rails differ: to go over NVLink to the GPU on the right rail (PXN), that GPU has to forward, which
+/// it does with `nvlink.forward` only.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RailOptimized {
+    /// Number of servers, 1 or more.
+    pub servers: u32,
+    /// GPUs and NICs of each server, 1 to 1024; default 8, as in a DGX H100. At least 2 GPUs in all.
+    #[serde(default = "eight")]
+    pub gpus_per_server: u32,
+    /// Servers in each pod, a divisor of `servers`; default all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub servers_per_pod: Option<u32>,
+    /// Number of spine switches. 0 makes rails that are not joined: that takes one pod, and `nvlink.forward`.
+    pub spines: u32,
+    /// Parallel links between each rail switch and each spine, 1 or more; default 1.
+    #[serde(default = "one")]
+    pub uplinks_per_pair: u32,
+    /// Rate of each NIC; default 400Gbps, as in a DGX H100.
+    #[serde(default = "rate_400g")]
+    pub nic_rate: Rate,
+    /// Rate of each link between a rail switch and a spine; default 400Gbps.
+    #[serde(default = "rate_400g")]
+    pub uplink_rate: Rate,
+    /// One-way propagation delay of the links outside servers, up to 1s; default 1us.
+    #[serde(default = "delay_1us")]
+    pub delay: Time,
+    /// The NVLink switch of each server; default none. With it a host has two links, and the load of a workload counts
+    /// the rates of both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nvlink: Option<NvLink>,
+}
+
+/// The switch that joins the GPUs of a server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NvLink {
+    /// Rate of each GPU to its NVLink switch, one way; default 3600Gbps: fourth generation, half of the 900 GB/s of NVIDIA's
+    /// H100 data sheet, which counts both ways.
+    #[serde(default = "nvlink_rate")]
+    pub rate: Rate,
+    /// One-way delay between a GPU and its NVLink switch, up to 1s; default 250ns (our choice).
+    #[serde(default = "nvlink_delay")]
+    pub delay: Time,
+    /// Whether GPUs pass packets on between NVLink and their NIC; default false. A GPU that does is a host on a switch of
+    /// its own, `gpu{i}`, by a link without delay at the rates of NIC and NVLink together (our choice). Where NVLink and
+    /// spines give equally long ways, flows are spread over both.
+    #[serde(default)]
+    pub forward: bool,
+}
+
+const fn eight() -> u32 {
+    8
+}
+
+const fn nvlink_rate() -> Rate {
+    Rate::gbps(3600)
+}
+
+const fn nvlink_delay() -> Time {
+    Time::ns(250)
+}
+
+impl Default for NvLink {
+    fn default() -> Self {
+        Self { rate: nvlink_rate(), delay: nvlink_delay(), forward: false }
+    }
+}
+
+const CHECK: Check = Check("rail_optimized");
+
+impl RailOptimized {
+    /// One pod of 8-GPU servers without NVLink, all links at 400 Gb/s and 1 us.
+    pub const fn new(servers: u32, spines: u32) -> Self {
+        Self {
+            servers,
+            gpus_per_server: eight(),
+            servers_per_pod: None,
+            spines,
+            uplinks_per_pair: one(),
+            nic_rate: rate_400g(),
+            uplink_rate: rate_400g(),
+            delay: delay_1us(),
+            nvlink: None,
+        }
+    }
+
+    /// The fabric. Links to rails come before those to NVLink switches: the NIC is a host's first port.
+    pub fn build(&self) -> Result<Fabric, GeneratorError> {
+        let pods = self.check()?;
+        let per_server = self.gpus_per_server as usize;
+        let hosts = self.servers as usize * per_server;
+        let mut builder = FabricBuilder::new();
+        let hosts: Vec<_> = (0..hosts).map(|h| builder.host(format!("h{h}"))).collect();
+        let forward = self.nvlink.as_ref().filter(|nvlink| nvlink.forward);
+        let gpus: Vec<NodeId> = match forward {
+            Some(_) => (0..hosts.len()).map(|h| builder.switch(format!("gpu{h}"), 1)).collect(),
+            None => hosts.clone(),
+        };
+        // A drawing has the NVLink switches between GPUs and rails, and each layer above the one below.
+        let base = if forward.is_some() { 2 } else { 1 };
+        let servers = if self.nvlink.is_some() { self.servers } else { 0 };
+        let switches: Vec<_> = (0..servers).map(|s| builder.switch(format!("nvlink{s}"), base)).collect();
+        let rail_tier = if self.nvlink.is_some() { base + 1 } else { base };
+        let rails = pods as usize * per_server;
+        let rails: Vec<_> = (0..rails).map(|r| builder.switch(format!("rail{r}"), rail_tier)).collect();
+        let spines: Vec<_> = (0..self.spines).map(|s| builder.switch(format!("spine{s}"), rail_tier + 1)).collect();
+        if let Some(nvlink) = forward {
+            let rate = Rate(self.nic_rate.0.saturating_add(nvlink.rate.0));
+            for (&host, &gpu) in hosts.iter().zip(&gpus) {
+                builder.link(host, gpu, rate, Time::ZERO);
+            }
+        }
+        let per_pod = self.servers as usize / pods as usize * per_server;
+        for (i, &gpu) in gpus.iter().enumerate() {
+            let rail = i / per_pod * per_server + i % per_server;
+            builder.link(gpu, rails[rail], self.nic_rate, self.delay);
+        }
+        if let Some(nvlink) = &self.nvlink {
+            for (i, &gpu) in gpus.iter().enumerate() {
+                builder.link(gpu, switches[i / per_server], nvlink.rate, nvlink.delay);
+            }
+        }
+        for &rail in &rails {
+            for &spine in &spines {
+                for _ in 0..self.uplinks_per_pair {
+                    builder.link(rail, spine, self.uplink_rate, self.delay);
+                }
+            }
+        }
+        Ok(builder.finish()?)
+    }
+
+    /// Checks all fields; the number of pods.
+    fn check(&self) -> Result<u32, GeneratorError> {
+        CHECK.at_least("servers", self.servers, 1)?;
+        CHECK.within("gpus_per_server", self.gpus_per_server, 1, 1024)?;
+        CHECK.at_least("uplinks_per_pair", self.uplinks_per_pair, 1)?;
+        let per_pod = self.servers_per_pod.unwrap_or(self.servers);
+        if per_pod == 0 || !self.servers.is_multiple_of(per_pod) {
+            return Err(CHECK.error("servers_per_pod", per_pod, format!("a divisor of {} servers", self.servers)));
+        }
+        let pods = self.servers / per_pod;
+        let forward = self.nvlink.as_ref().is_some_and(|nvlink| nvlink.forward);
+        if self.spines == 0 && (pods > 1 || !forward && self.gpus_per_server > 1) {
+            let why = "1 or more; 0 takes one pod of servers and nvlink.forward, as nothing else joins the rails";
+            return Err(CHECK.error("spines", self.spines, why));
+        }
+        let hosts = u64::from(self.servers) * u64::from(self.gpus_per_server);
+        let rails = u64::from(pods) * u64::from(self.gpus_per_server);
+        let uplinks = rails.saturating_mul(u64::from(self.spines)).saturating_mul(u64::from(self.uplinks_per_pair));
+        let own = if forward { 2 } else { 1 };
+        let nodes = (hosts * own).saturating_add(rails + u64::from(self.servers) + u64::from(self.spines));
+        CHECK.size(nodes, uplinks.saturating_add(hosts * (own + 1)))?;
+        CHECK.rate("nic_rate", self.nic_rate)?;
+        CHECK.rate("uplink_rate", self.uplink_rate)?;
+        CHECK.delay("delay", self.delay)?;
+        if let Some(nvlink) = &self.nvlink {
+            CHECK.rate("nvlink.rate", nvlink.rate)?;
+            CHECK.delay("nvlink.delay", nvlink.delay)?;
+        }
+        Ok(pods)
+    }
+}

@@ -1,0 +1,106 @@
+//! Hosts that are joined below a tier: racks, pods.
+
+use super::graph::{Fabric, NodeId};
+use crate::units::Rate;
+
+/// Which nodes are joined by switches up to a tier, over links that lead up or down.
+#[derive(Debug, Clone)]
+pub(crate) struct Groups {
+    tier: u8,
+    /// By node: a node of the same group, the same for all its nodes.
+    of: Vec<u32>,
+}
+
+impl Groups {
+    /// Racks for tier 1 (hosts under one switch), pods for tier 2. Groups of a tier lie within those of a higher one.
+    pub(crate) fn new(fabric: &Fabric, tier: u8) -> Self {
+        let mut groups = Self { tier, of: (0..fabric.nodes().len() as u32).collect() };
+        for (low, high, _) in levels(fabric).filter(|(_, high, _)| fabric.node(*high).tier <= tier) {
+            let (a, b) = (groups.find(low.0), groups.find(high.0));
+            groups.of[a.max(b) as usize] = a.min(b);
+        }
+        for node in 0..groups.of.len() as u32 {
+            groups.of[node as usize] = groups.find(node);
+        }
+        groups
+    }
+
+    fn find(&mut self, mut node: u32) -> u32 {
+        while self.of[node as usize] != node {
+            let next = self.of[node as usize];
+            self.of[node as usize] = self.of[next as usize];
+            node = next;
+        }
+        node
+    }
+
+    /// The number of a node's group.
+    pub(crate) fn of(&self, node: NodeId) -> u32 {
+        self.of[node.index()]
+    }
+
+    /// Sum of the rates of the links that lead up out of a group, by its number.
+    pub(crate) fn uplinks(&self, fabric: &Fabric) -> Vec<f64> {
+        let mut sums = vec![0.0; self.of.len()];
+        for (low, high, rate) in levels(fabric) {
+            if fabric.node(low).tier <= self.tier && fabric.node(high).tier > self.tier {
+                sums[self.of(low) as usize] += rate.0 as f64;
+            }
+        }
+        sums
+    }
+}
+
+/// Tiers that links lead up from, lowest first; 0 is that of hosts.
+pub(crate) fn tiers_with_uplinks(fabric: &Fabric) -> Vec<u8> {
+    let mut tiers: Vec<u8> = levels(fabric).map(|(low, _, _)| fabric.node(low).tier).collect();
+    tiers.sort_unstable();
+    tiers.dedup();
+    tiers
+}
+
+/// Lower end, higher end and rate of every link that leads from a tier to another.
+fn levels(fabric: &Fabric) -> impl Iterator<Item = (NodeId, NodeId, Rate)> + '_ {
+    fabric.links().iter().filter_map(|link| {
+        let [a, b] = [link.a, link.b].map(|port| fabric.port(port).node);
+        match fabric.node(a).tier.cmp(&fabric.node(b).tier) {
+            std::cmp::Ordering::Less => Some((a, b, link.rate)),
+            std::cmp::Ordering::Equal => None,
+            std::cmp::Ordering::Greater => Some((b, a, link.rate)),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fabric::generators::{Dumbbell, HpccFatTree, LeafSpine};
+
+    fn sizes(fabric: &Fabric, tier: u8) -> Vec<usize> {
+        let groups = Groups::new(fabric, tier);
+        let mut numbers: Vec<u32> = fabric.hosts().iter().map(|&host| groups.of(host)).collect();
+        numbers.sort_unstable();
+        numbers.chunk_by(|a, b| a == b).map(<[u32]>::len).collect()
+    }
+
+    #[test]
+    fn racks_and_pods_of_the_hpcc_tree() {
+        let fabric = HpccFatTree::default().build().unwrap();
+        assert_eq!(sizes(&fabric, 0), [1; 320]);
+        assert_eq!(sizes(&fabric, 1), [16; 20]);
+        assert_eq!(sizes(&fabric, 2), [64; 5]);
+        assert_eq!(sizes(&fabric, 3), [320]);
+        assert_eq!(tiers_with_uplinks(&fabric), [0, 1, 2]);
+        let racks = Groups::new(&fabric, 1);
+        let up = racks.uplinks(&fabric);
+        assert!(fabric.hosts().iter().all(|&host| up[racks.of(host) as usize] == 1.6e12));
+    }
+
+    #[test]
+    fn links_within_a_tier_join_no_racks() {
+        let fabric = Dumbbell::new(2, 3).build().unwrap();
+        assert_eq!(sizes(&fabric, 1), [2, 3]);
+        assert_eq!(tiers_with_uplinks(&fabric), [0]);
+        assert_eq!(sizes(&LeafSpine::new(4, 2, 8).build().unwrap(), 1), [8; 4]);
+    }
+}

@@ -1,0 +1,237 @@
+//! Who waits for whom: the gates of a flow set as a graph.
+
+use crate::flow::{FlowSet, Gate};
+
+/// No gate.
+const NONE: u32 = u32::MAX;
+
+/// For each flow, the gates that wait for it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Waiting {
+    /// Where the gates of each flow begin in `gates`, and where those of the last one end. Empty without gates.
+    first: Vec<u32>,
+    gates: Vec<u32>,
+}
+
+impl Waiting {
+    /// Of so many flows and gates that name no others.
+    pub fn new(flows: usize, gates: &[Gate]) -> Self {
+        if gates.is_empty() {
+            return Self::default();
+        }
+        let waits = || (0..).zip(gates).flat_map(|(at, gate)| gate.waits_for.iter().map(move |&flow| (flow, at)));
+        let mut first = vec![0u32; flows + 2];
+        waits().for_each(|(flow, _)| first[flow as usize + 2] += 1);
+        for flow in 2..first.len() {
+            first[flow] += first[flow - 1];
+        }
+        // Filling a flow's gates moves its begin to its end, which is the begin of the next.
+        let mut gates = vec![0; first[first.len() - 1] as usize];
+        for (flow, gate) in waits() {
+            let place = &mut first[flow as usize + 1];
+            gates[*place as usize] = gate;
+            *place += 1;
+        }
+        first.pop();
+        Self { first, gates }
+    }
+
+    /// Whether no flow waits for another.
+    pub fn is_empty(&self) -> bool {
+        self.first.is_empty()
+    }
+
+    /// The gates that wait for a flow.
+    pub fn of(&self, flow: u32) -> &[u32] {
+        match self.first.get(flow as usize..flow as usize + 2) {
+            Some(range) => &self.gates[range[0] as usize..range[1] as usize],
+            None => &[],
+        }
+    }
+}
+
+/// Gates that could not work.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GateError {
+    /// A gate waits for nothing.
+    #[error("gate {gate} waits for no flow; at least one")]
+    Empty {
+        /// The gate, from 0.
+        gate: u32,
+    },
+    /// A gate names a flow that is not there.
+    #[error("gate {gate} names flow {flow}; there are {flows}, from 0")]
+    Unknown {
+        /// The gate, from 0.
+        gate: u32,
+        /// What it names.
+        flow: u32,
+        /// Flows that there are.
+        flows: u32,
+    },
+    /// A gate waits for one flow twice.
+    #[error("gate {gate} waits for flow {flow} twice; once is enough")]
+    Twice {
+        /// The gate, from 0.
+        gate: u32,
+        /// The flow.
+        flow: u32,
+    },
+    /// A flow stands behind two gates.
+    #[error("flow {flow} is behind gates {} and {}; one is possible", .gates[0], .gates[1])]
+    TwoGates {
+        /// The flow.
+        flow: u32,
+        /// Its gates.
+        gates: [u32; 2],
+    },
+    /// Flows wait for each other in a circle.
+    #[error("flows wait for each other in a circle and would never start: {}", circle(.flows))]
+    Cycle {
+        /// Each waits for the next, the last for the first.
+        flows: Vec<u32>,
+    },
+}
+
+fn circle(flows: &[u32]) -> String {
+    let names: Vec<String> = flows.iter().chain(flows.first()).map(u32::to_string).collect();
+    names.join(" waits for ")
+}
+
+/// Whether all gates of a flow set will open, if what they wait for ends.
+pub fn check_gates(set: &FlowSet) -> Result<(), GateError> {
+    check_names(set)?;
+    match cycle(set.flows.len(), &set.gates) {
+        Some(flows) => Err(GateError::Cycle { flows }),
+        None => Ok(()),
+    }
+}
+
+/// Whether gates name flows that there are, and each of them as often as makes sense.
+fn check_names(set: &FlowSet) -> Result<(), GateError> {
+    if set.gates.is_empty() {
+        return Ok(());
+    }
+    let flows = set.flows.len() as u32;
+    let mut gate_of = vec![NONE; set.flows.len()];
+    let mut waited_by = vec![NONE; set.flows.len()];
+    for (gate, spec) in (0u32..).zip(&set.gates) {
+        if spec.waits_for.is_empty() {
+            return Err(GateError::Empty { gate });
+        }
+        if let Some(&flow) = spec.waits_for.iter().chain(&spec.starts).find(|&&flow| flow >= flows) {
+            return Err(GateError::Unknown { gate, flow, flows });
+        }
+        for &flow in &spec.waits_for {
+            if std::mem::replace(&mut waited_by[flow as usize], gate) == gate {
+                return Err(GateError::Twice { gate, flow });
+            }
+        }
+        for &flow in &spec.starts {
+            let other = std::mem::replace(&mut gate_of[flow as usize], gate);
+            if other != NONE {
+                return Err(GateError::TwoGates { flow, gates: [other, gate] });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Flows, of so many, of which each waits for the next and the last for the first, if there are such.
+pub(crate) fn cycle(flows: usize, gates: &[Gate]) -> Option<Vec<u32>> {
+    let mut gate_of = vec![NONE; flows];
+    for (at, gate) in (0u32..).zip(gates) {
+        gate.starts.iter().for_each(|&flow| gate_of[flow as usize] = at);
+    }
+    // Ends flows in an order in which none is waited for before it starts; those of a circle, and behind one, are left.
+    let waiting = Waiting::new(flows, gates);
+    let mut left: Vec<u32> = gates.iter().map(|gate| gate.waits_for.len() as u32).collect();
+    let mut ended = vec![false; gate_of.len()];
+    let mut next: Vec<u32> = (0..gate_of.len() as u32).filter(|&flow| gate_of[flow as usize] == NONE).collect();
+    while let Some(flow) = next.pop() {
+        ended[flow as usize] = true;
+        for &gate in waiting.of(flow) {
+            left[gate as usize] -= 1;
+            if left[gate as usize] == 0 {
+                next.extend(&gates[gate as usize].starts);
+            }
+        }
+    }
+    // From what is left, go to what it waits for until a flow comes again.
+    let mut flow = ended.iter().position(|ended| !ended)? as u32;
+    let mut path = Vec::new();
+    let mut place = vec![NONE; ended.len()];
+    while place[flow as usize] == NONE {
+        place[flow as usize] = path.len() as u32;
+        path.push(flow);
+        let gate = &gates[gate_of[flow as usize] as usize];
+        flow = *gate.waits_for.iter().find(|&&flow| !ended[flow as usize])?;
+    }
+    Some(path.split_off(place[flow as usize] as usize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fabric::HostId;
+    use crate::flow::Flow;
+    use crate::units::{Bytes, Time};
+
+    fn set(flows: u32, gates: &[(&[u32], &[u32])]) -> FlowSet {
+        let flow = |_| Flow {
+            src: HostId(0),
+            dst: HostId(1),
+            size: Bytes(1),
+            start: Time::ZERO,
+            priority: 3,
+            tag: 0,
+            sport: 1,
+            dport: 1,
+            path: None,
+        };
+        let gate = |&(waits_for, starts): &(&[u32], &[u32])| Gate {
+            waits_for: waits_for.to_vec(),
+            delay: Time::ZERO,
+            starts: starts.to_vec(),
+        };
+        let gates = gates.iter().map(gate).collect();
+        FlowSet { flows: (0..flows).map(flow).collect(), gates, ..FlowSet::default() }
+    }
+
+    fn why(flows: u32, gates: &[(&[u32], &[u32])]) -> String {
+        check_gates(&set(flows, gates)).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn every_flow_knows_the_gates_that_wait_for_it() {
+        let set = set(5, &[(&[0, 3], &[4]), (&[3], &[2]), (&[1], &[])]);
+        let waiting = Waiting::new(5, &set.gates);
+        let all: Vec<&[u32]> = (0..5).map(|flow| waiting.of(flow)).collect();
+        assert_eq!(all, [&[0][..], &[2], &[], &[0, 1], &[]]);
+        assert_eq!(check_gates(&set), Ok(()));
+        let none = Waiting::new(9, &[]);
+        assert!(none.is_empty() && none.of(7).is_empty());
+    }
+
+    #[test]
+    fn gates_that_cannot_work_are_named() {
+        assert_eq!(why(2, &[(&[0], &[1]), (&[], &[0])]), "gate 1 waits for no flow; at least one");
+        assert_eq!(why(2, &[(&[0], &[2])]), "gate 0 names flow 2; there are 2, from 0");
+        assert_eq!(why(2, &[(&[9], &[1])]), "gate 0 names flow 9; there are 2, from 0");
+        assert_eq!(why(3, &[(&[0, 1, 0], &[2])]), "gate 0 waits for flow 0 twice; once is enough");
+        assert_eq!(why(2, &[(&[0], &[1]), (&[0], &[1])]), "flow 1 is behind gates 0 and 1; one is possible");
+        assert_eq!(
+            why(1, &[(&[0], &[0])]),
+            "flows wait for each other in a circle and would never start: 0 waits for 0"
+        );
+    }
+
+    #[test]
+    fn a_circle_is_told_without_what_is_behind_it() {
+        // 5 waits for 1, which is in a circle of 1, 3, 2; 4 waits for 0, which ends.
+        let gates: [(&[u32], &[u32]); 5] = [(&[1], &[5]), (&[0, 3], &[1]), (&[2], &[3]), (&[1], &[2]), (&[0], &[4])];
+        let flows = vec![1, 3, 2];
+        assert_eq!(check_gates(&set(6, &gates)), Err(GateError::Cycle { flows }));
+        assert!(why(6, &gates).ends_with(": 1 waits for 3 waits for 2 waits for 1"));
+    }
+}

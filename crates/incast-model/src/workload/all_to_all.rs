@@ -1,0 +1,137 @@
+//! All-to-all: every host of a set sends to every other.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::collective::send;
+use super::entry::{Collector, Entry, Pattern};
+use super::error::WorkloadError;
+use super::ranks::Ranks;
+use super::ring::one;
+use crate::units::{Bytes, Time};
+
+/// Every rank sends `size` to every other. Rank i sends to i + 1 first, then to i + 2, and so on (linear shift), so that
+/// with a window every rank receives as much as it sends at any time.
+///
+/// On an idle non-blocking fabric it takes `(n - 1) 8 size / C` and a latency; with a window of 1, an RTT more a message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AllToAll {
+    /// Size of each message, at least 1 B.
+    pub size: Bytes,
+    /// Messages of a rank that are under way at a time, at least 1: the next starts when the rank has the last ACK of one.
+    /// Default: all of them, at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u32>,
+    /// Hosts of the ranks, at least 2. Default: all hosts, in order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<Ranks>,
+    /// How often, one after the other: a rank begins anew when all that it sent and received has ended. Default 1.
+    #[serde(default = "one")]
+    pub iterations: u32,
+    /// Time between the end of an iteration at a rank and its next: computing. Default 0.
+    #[serde(default)]
+    pub compute: Time,
+}
+
+impl Pattern for AllToAll {
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+        let ranks = Ranks::place(self.ranks.as_ref(), "ranks", 2, entry)?;
+        if self.size == Bytes::ZERO {
+            return Err(entry.refuse("size", self.size, "a size of at least 1B"));
+        }
+        if self.window == Some(0) {
+            return Err(entry.refuse("window", 0, "at least 1"));
+        }
+        if self.iterations == 0 {
+            return Err(entry.refuse("iterations", 0, "at least 1"));
+        }
+        let n = ranks.len();
+        let window = self.window.map_or(n - 1, |window| (window as usize).min(n - 1));
+        entry.expect("iterations", self.iterations, f64::from(self.iterations) * (n * (n - 1)) as f64)?;
+        let mut before = vec![Vec::new(); n];
+        for _ in 0..self.iterations {
+            let mut ended = vec![Vec::with_capacity(2 * n); n];
+            for rank in 0..n {
+                let to = |shift: usize| (rank + shift) % n;
+                let message = |shift| (ranks[to(shift)], self.size.0);
+                let delay = if before[rank].is_empty() { Time::ZERO } else { self.compute };
+                let first = send(entry, out, ranks[rank], (1..=window).map(message), &before[rank], delay)?;
+                let mut flows: Vec<u32> = (first..).take(window).collect();
+                for shift in window + 1..n {
+                    let earlier = [flows[shift - 1 - window]];
+                    flows.push(send(entry, out, ranks[rank], std::iter::once(message(shift)), &earlier, Time::ZERO)?);
+                }
+                for (shift, flow) in (1..).zip(flows) {
+                    ended[rank].push(flow);
+                    ended[to(shift)].push(flow);
+                }
+            }
+            before = ended;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::collective::tests::{depths, sent};
+    use super::super::testing::{flows, pattern, refused, star};
+    use crate::flow::FlowSet;
+    use crate::units::{Rate, Time};
+
+    fn all_to_all(hosts: u32, rest: &str) -> FlowSet {
+        let json = format!(r#"{{"size": "10kB"{rest}}}"#);
+        flows(&star(hosts, Rate::gbps(100)), &pattern("all_to_all", &json), 1)
+    }
+
+    #[test]
+    fn every_pair_once() {
+        for rest in ["", r#", "window": 2"#, r#", "window": 100"#] {
+            let set = all_to_all(9, rest);
+            let mut pairs: Vec<_> = set.flows.iter().map(|flow| (flow.src.0, flow.dst.0)).collect();
+            pairs.sort_unstable();
+            pairs.dedup();
+            assert_eq!((pairs.len(), set.flows.len()), (72, 72), "{rest}");
+            assert!(sent(&set, 9).iter().all(|&bytes| bytes == 80_000));
+        }
+    }
+
+    #[test]
+    fn a_window_shifts_receivers() {
+        let set = all_to_all(9, r#", "window": 1"#);
+        let depths = depths(&set);
+        assert_eq!(*depths.iter().max().unwrap(), 7);
+        for step in 0..8 {
+            let now = || set.flows.iter().zip(&depths).filter(move |(_, depth)| **depth == step);
+            let mut receivers: Vec<_> = now().map(|(flow, _)| flow.dst.0).collect();
+            receivers.sort_unstable();
+            assert_eq!(receivers, (0..9).collect::<Vec<_>>());
+        }
+        // What starts is sent by the host that waits.
+        assert!(
+            set.gates
+                .iter()
+                .all(|gate| { set.flows[gate.waits_for[0] as usize].src == set.flows[gate.starts[0] as usize].src })
+        );
+        assert_eq!(depths.len(), 72);
+        assert_eq!(all_to_all(9, "").gates.len(), 0);
+    }
+
+    #[test]
+    fn iterations() {
+        let set = all_to_all(4, r#", "iterations": 3, "compute": "2us""#);
+        assert_eq!((set.flows.len(), set.gates.len()), (36, 8));
+        assert!(set.gates.iter().all(|gate| gate.waits_for.len() == 6 && gate.starts.len() == 3));
+        assert!(set.gates.iter().all(|gate| gate.delay == Time::us(2)));
+        depths(&set);
+    }
+
+    #[test]
+    fn bad_fields_are_named() {
+        let why = |json: &str| refused(&star(4, Rate::gbps(100)), &pattern("all_to_all", json));
+        assert_eq!(why(r#"{"size": 0}"#), "workload[0].all_to_all.size = 0B: must be a size of at least 1B");
+        assert!(why(r#"{"size": 1, "window": 0}"#).ends_with("window = 0: must be at least 1"));
+        assert!(why(r#"{"size": 1, "iterations": 0}"#).ends_with("iterations = 0: must be at least 1"));
+    }
+}

@@ -1,0 +1,203 @@
+//! What collectives are made of: steps in which ranks send when what they wait for has ended.
+
+use super::entry::{Collector, Entry};
+use super::error::WorkloadError;
+use crate::fabric::HostId;
+use crate::flow::Gate;
+use crate::units::{Bytes, Time};
+
+/// One message of a step, between ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Message {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) bytes: u64,
+}
+
+/// Messages that belong together.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Step {
+    /// In order of senders, none empty.
+    pub(super) messages: Vec<Message>,
+    /// Time between the end of what a rank waits for and its messages.
+    pub(super) delay: Time,
+}
+
+/// What a rank's messages of a step wait for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Waits {
+    /// Everything since the begin of the iteration, not only what came with the last step in which something did.
+    pub(super) all: bool,
+    /// The rank's own messages too, not only those to it.
+    pub(super) own: bool,
+}
+
+/// A collective that is repeated.
+pub(super) struct Collective<'a> {
+    pub(super) ranks: &'a [HostId],
+    pub(super) iterations: u32,
+    /// Time between the end of an iteration at a rank and its next.
+    pub(super) compute: Time,
+    pub(super) waits: Waits,
+}
+
+impl Collective<'_> {
+    /// Adds the flows: `steps` of an iteration, by chunk. Chunks do not wait for each other, iterations do: a rank begins
+    /// one when all that it sent and received in the one before has ended.
+    pub(super) fn add(
+        &self,
+        entry: &Entry<'_>,
+        out: &mut Collector,
+        steps: impl Fn(u32) -> Vec<Vec<Step>>,
+    ) -> Result<(), WorkloadError> {
+        if self.iterations == 0 {
+            return Err(entry.refuse("iterations", 0, "at least 1"));
+        }
+        let mut before = vec![Vec::new(); self.ranks.len()];
+        for iteration in 0..self.iterations {
+            let chunks = steps(iteration);
+            let flows = chunks.iter().flatten().map(|step| step.messages.len() as f64).sum::<f64>();
+            entry.expect("iterations", self.iterations, flows * f64::from(self.iterations))?;
+            let mut ended = vec![Vec::new(); self.ranks.len()];
+            self.once(entry, out, &chunks, &before, &mut ended)?;
+            before = ended;
+        }
+        Ok(())
+    }
+
+    /// One iteration. `before` is what ranks wait for to begin it, `ended` what it consists of for each.
+    fn once(
+        &self,
+        entry: &Entry<'_>,
+        out: &mut Collector,
+        chunks: &[Vec<Step>],
+        before: &[Vec<u32>],
+        ended: &mut [Vec<u32>],
+    ) -> Result<(), WorkloadError> {
+        for steps in chunks {
+            let mut waiting = before.to_vec();
+            let mut begun = vec![false; self.ranks.len()];
+            for step in steps {
+                let mut news = vec![Vec::new(); self.ranks.len()];
+                for messages in step.messages.chunk_by(|a, b| a.from == b.from) {
+                    let from = messages[0].from;
+                    // Computing delays what a rank begins with; what it passes on has been waited for by others.
+                    let delay = if begun[from] || before[from].is_empty() { step.delay } else { self.compute };
+                    let to = messages.iter().map(|message| (self.ranks[message.to], message.bytes));
+                    let first = send(entry, out, self.ranks[from], to, &waiting[from], delay)?;
+                    for (flow, message) in (first..).zip(messages) {
+                        news[message.to].push(flow);
+                        if self.waits.own {
+                            news[from].push(flow);
+                        }
+                        ended[from].push(flow);
+                        ended[message.to].push(flow);
+                    }
+                    begun[from] = true;
+                }
+                for (rank, news) in news.into_iter().enumerate().filter(|(_, news)| !news.is_empty()) {
+                    begun[rank] = true;
+                    if self.waits.all {
+                        waiting[rank].extend(news);
+                    } else {
+                        waiting[rank] = news;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Adds flows from one host that start together: `delay` after all of `waits` has ended, or, if that is nothing, after
+/// the entry's start. The number of the first; the others follow.
+pub(super) fn send(
+    entry: &Entry<'_>,
+    out: &mut Collector,
+    from: HostId,
+    to: impl Iterator<Item = (HostId, u64)>,
+    waits: &[u32],
+    delay: Time,
+) -> Result<u32, WorkloadError> {
+    let start = if waits.is_empty() { Time(entry.start.0.saturating_add(delay.0)) } else { entry.start };
+    let starts = to.map(|(to, bytes)| out.push(entry.flow(from, to, bytes, start))).collect::<Result<Vec<u32>, _>>()?;
+    let first = starts.first().copied().unwrap_or_default();
+    if !waits.is_empty() && !starts.is_empty() {
+        out.gate(Gate { waits_for: waits.to_vec(), delay, starts });
+    }
+    Ok(first)
+}
+
+/// `total` in proportion to `weights`, in whole bytes that add up to it.
+pub(super) fn split(total: u64, weights: &[f64]) -> Vec<u64> {
+    let sum: f64 = weights.iter().sum();
+    let mut cumulative = 0.0;
+    let mut given = 0;
+    let last = weights.len() - 1;
+    let share = |(index, weight): (usize, &f64)| {
+        cumulative += weight;
+        let through = if index == last { total } else { (total as f64 * (cumulative / sum)) as u64 };
+        let share = through.clamp(given, total) - given;
+        given += share;
+        share
+    };
+    weights.iter().enumerate().map(share).collect()
+}
+
+/// `total` in `parts` that differ by at most a byte, the larger ones first.
+pub(super) fn parts(total: u64, parts: u64) -> impl Iterator<Item = u64> + Clone {
+    (0..parts).map(move |part| total / parts + u64::from(part < total % parts))
+}
+
+/// Refuses amounts of data that do not give each of `pieces` a byte.
+pub(super) fn at_least_a_byte_each(entry: &Entry<'_>, size: Bytes, pieces: u64) -> Result<u64, WorkloadError> {
+    if size.0 >= pieces {
+        return Ok(size.0);
+    }
+    Err(entry.refuse("size", size, format!("at least {}, a byte for each of its pieces", Bytes(pieces))))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::flow::FlowSet;
+    use crate::gates::check_gates;
+
+    /// The step of every flow: 0 without a gate, else one more than the largest of those it waits for.
+    pub(in crate::workload) fn depths(set: &FlowSet) -> Vec<usize> {
+        check_gates(set).unwrap();
+        let mut behind = vec![false; set.flows.len()];
+        set.gates.iter().flat_map(|gate| &gate.starts).for_each(|&flow| behind[flow as usize] = true);
+        let mut depth: Vec<Option<usize>> = behind.iter().map(|behind| (!behind).then_some(0)).collect();
+        loop {
+            let mut changed = false;
+            for gate in &set.gates {
+                let known: Option<Vec<usize>> = gate.waits_for.iter().map(|&flow| depth[flow as usize]).collect();
+                if let Some(known) = known.filter(|_| depth[gate.starts[0] as usize].is_none()) {
+                    let next = known.into_iter().max().map(|deepest| deepest + 1);
+                    gate.starts.iter().for_each(|&flow| depth[flow as usize] = next);
+                    changed = true;
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        depth.into_iter().map(|depth| depth.expect("no flow waits for itself")).collect()
+    }
+
+    /// Bytes that each host sends.
+    pub(in crate::workload) fn sent(set: &FlowSet, hosts: usize) -> Vec<u64> {
+        let mut sums = vec![0; hosts];
+        set.flows.iter().for_each(|flow| sums[flow.src.index()] += flow.size.0);
+        sums
+    }
+
+    #[test]
+    fn shares_add_up() {
+        assert_eq!(parts(10, 4).collect::<Vec<_>>(), [3, 3, 2, 2]);
+        assert_eq!(split(10, &[1.0, 1.0, 2.0]), [2, 3, 5]);
+        assert_eq!(split(3, &[1.0; 7]).iter().sum::<u64>(), 3);
+        assert_eq!(split(1_000_003, &[0.1, 0.7, 0.2, 1e-9]).iter().sum::<u64>(), 1_000_003);
+    }
+}

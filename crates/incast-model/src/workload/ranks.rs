@@ -1,0 +1,136 @@
+//! Who takes part in a collective, and in which order.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::arrivals::pick;
+use super::entry::{Entry, host_numbers, members};
+use super::error::WorkloadError;
+use super::hosts::HostSet;
+use crate::fabric::HostId;
+
+/// The hosts of the ranks of a collective: rank 0 is the first. One rank is one host.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ranks {
+    /// Number of ranks. Default: as many as there are hosts to choose from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+    /// Hosts to choose from. Default: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<HostSet>,
+    /// Whether ranks are on these hosts in order of their numbers (`host`, default) or in an order drawn from the seed
+    /// (`random`).
+    #[serde(default)]
+    pub order: RankOrder,
+    /// The host of each rank, written out; instead of the other fields.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list: Option<Vec<u32>>,
+}
+
+/// The order in which hosts become ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RankOrder {
+    /// By host number: neighbouring ranks share racks.
+    #[default]
+    Host,
+    /// Drawn from the seed; every choice and order is equally likely.
+    Random,
+}
+
+impl Ranks {
+    /// The host of each rank, at least `least`; `name` is the field that holds `ranks`.
+    pub(super) fn place(
+        ranks: Option<&Self>,
+        name: &str,
+        least: usize,
+        entry: &Entry<'_>,
+    ) -> Result<Vec<HostId>, WorkloadError> {
+        let default = Self::default();
+        let ranks = ranks.unwrap_or(&default);
+        let placed = match &ranks.list {
+            Some(list) => ranks.listed(list, name, entry)?,
+            None => ranks.chosen(name, entry)?,
+        };
+        if placed.len() < least {
+            return Err(entry.refuse(name, format!("{} host(s)", placed.len()), format!("at least {least} hosts")));
+        }
+        Ok(placed)
+    }
+
+    fn chosen(&self, name: &str, entry: &Entry<'_>) -> Result<Vec<HostId>, WorkloadError> {
+        let mut hosts = members(entry.fabric, self.hosts.as_ref(), &entry.field(&format!("{name}.hosts")))?;
+        let count = self.count.unwrap_or(hosts.len() as u32) as usize;
+        if count == 0 || count > hosts.len() {
+            let allowed = format!("1 to {}, the hosts to choose from", hosts.len());
+            return Err(entry.refuse(&format!("{name}.count"), count, allowed));
+        }
+        if self.order == RankOrder::Random {
+            let mut rng = entry.stream(name, 0);
+            for rank in 0..count {
+                let other = rank + pick(&mut rng, hosts.len() - rank);
+                hosts.swap(rank, other);
+            }
+        }
+        hosts.truncate(count);
+        Ok(hosts)
+    }
+
+    fn listed(&self, list: &[u32], name: &str, entry: &Entry<'_>) -> Result<Vec<HostId>, WorkloadError> {
+        if self.count.is_some() || self.hosts.is_some() || self.order != RankOrder::Host {
+            return Err(entry.refuse(name, "list and other fields", "either list, or count, hosts and order"));
+        }
+        let mut taken = vec![false; entry.host_count() as usize];
+        for (rank, &host) in list.iter().enumerate() {
+            let refuse = |allowed| entry.refuse(&format!("{name}.list[{rank}]"), host, allowed);
+            let taken = taken.get_mut(host as usize).ok_or_else(|| refuse(host_numbers(entry.host_count())))?;
+            if std::mem::replace(taken, true) {
+                return Err(refuse("a host that is not in the list yet".into()));
+            }
+        }
+        Ok(list.iter().map(|&host| HostId(host)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{flows, pattern, refused, star};
+    use crate::units::Rate;
+
+    /// Hosts in order of ranks: the ring's first step is from each rank to the next.
+    fn ring(ranks: &str) -> Vec<u32> {
+        let json = format!(r#"{{"size": "1kB", "part": "all_gather", "ranks": {ranks}}}"#);
+        let set = flows(&star(16, Rate::gbps(100)), &pattern("ring_all_reduce", &json), 1);
+        let n = set.flows.iter().map(|flow| flow.src).collect::<std::collections::BTreeSet<_>>().len();
+        set.flows.iter().take(n).map(|flow| flow.src.0).collect()
+    }
+
+    #[test]
+    fn by_number_at_random_or_as_listed() {
+        assert_eq!(ring("{}"), (0..16).collect::<Vec<_>>());
+        assert_eq!(ring(r#"{"count": 3, "hosts": "4-9"}"#), [4, 5, 6]);
+        assert_eq!(ring(r#"{"list": [7, 0, 3]}"#), [7, 0, 3]);
+        let mut random = ring(r#"{"order": "random"}"#);
+        assert_ne!(random, (0..16).collect::<Vec<_>>());
+        random.sort_unstable();
+        assert_eq!(random, (0..16).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn bad_ranks_are_named() {
+        let why = |ranks: &str| {
+            let json = format!(r#"{{"size": "1kB", "ranks": {ranks}}}"#);
+            refused(&star(8, Rate::gbps(100)), &pattern("ring_all_reduce", &json))
+        };
+        assert_eq!(
+            why(r#"{"count": 9}"#),
+            "workload[0].ring_all_reduce.ranks.count = 9: must be 1 to 8, the hosts to choose from"
+        );
+        assert_eq!(why(r#"{"count": 1}"#), "workload[0].ring_all_reduce.ranks = 1 host(s): must be at least 2 hosts");
+        assert!(why(r#"{"hosts": "5-8"}"#).contains("ranks.hosts = \"5-8\": must be hosts of this fabric, 0 to 7"));
+        assert!(why(r#"{"list": [0, 8]}"#).contains("ranks.list[1] = 8: must be a host of this fabric, 0 to 7"));
+        assert!(why(r#"{"list": [3, 1, 3]}"#).contains("ranks.list[2] = 3: must be a host that is not in the list"));
+        assert!(why(r#"{"list": [3, 1], "order": "random"}"#).contains("either list, or count, hosts and order"));
+    }
+}

@@ -1,0 +1,180 @@
+//! Ring all-reduce: the collective of data-parallel training.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::collective::{Collective, Message, Step, Waits, at_least_a_byte_each, parts};
+use super::entry::{Collector, Entry, Pattern};
+use super::error::WorkloadError;
+use super::ranks::Ranks;
+use crate::units::{Bytes, Time};
+
+/// Ranks in a ring sum up data of which each has a full copy: `2(n - 1)` steps, in each of which every rank sends a
+/// segment, an n-th of the data, to the next; a step waits for the segment that came with the one before.
+///
+/// Every rank sends `2 (n - 1) / n` of the size; on an idle fabric that takes `2 (n - 1) (8 size / (n C) + latency)`
+/// (Patarasuk and Yuan, JPDC 69(2), 2009). Where n does not divide the size, segments differ by a byte.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RingAllReduce {
+    /// Data of each rank, at least a byte for each segment and chunk.
+    pub size: Bytes,
+    /// Both halves (`both`, default), or one: `reduce_scatter`, after which every rank has the sum of one segment;
+    /// `all_gather`, after which everyone has everyone's segment. A half has n - 1 steps.
+    #[serde(default)]
+    pub part: RingPart,
+    /// Chunks that each segment is cut into, at least 1; they go round without waiting for each other, as on NCCL's
+    /// channels. Default 1.
+    #[serde(default = "one")]
+    pub chunks: u32,
+    /// Hosts of the ranks, at least 2. Default: all hosts, in order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<Ranks>,
+    /// How often, one after the other. Default 1.
+    #[serde(default = "one")]
+    pub iterations: u32,
+    /// Time between the end of an iteration at a rank and its next: computing. Default 0.
+    #[serde(default)]
+    pub compute: Time,
+}
+
+/// What of an all-reduce there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RingPart {
+    /// Reduce-scatter, then all-gather.
+    #[default]
+    Both,
+    /// The first half.
+    ReduceScatter,
+    /// The second half.
+    AllGather,
+}
+
+pub(super) const fn one() -> u32 {
+    1
+}
+
+impl Pattern for RingAllReduce {
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+        let ranks = Ranks::place(self.ranks.as_ref(), "ranks", 2, entry)?;
+        let chunks = check_chunks(entry, self.chunks)?;
+        let size = at_least_a_byte_each(entry, self.size, chunks * ranks.len() as u64)?;
+        let waits = Waits { all: false, own: false };
+        let collective = Collective { ranks: &ranks, iterations: self.iterations, compute: self.compute, waits };
+        collective.add(entry, out, |_| parts(size, chunks).map(|bytes| self.steps(ranks.len(), bytes)).collect())
+    }
+}
+
+impl RingAllReduce {
+    /// In step k rank i passes on what came in step k - 1: segment i - k, and in the second half the sums, i + 1 - k.
+    fn steps(&self, n: usize, bytes: u64) -> Vec<Step> {
+        let segments: Vec<u64> = parts(bytes, n as u64).collect();
+        let halves: &[usize] = match self.part {
+            RingPart::Both => &[0, 1],
+            RingPart::ReduceScatter | RingPart::AllGather => &[0],
+        };
+        let step = |(half, k): (usize, usize)| {
+            let message = |from| Message { from, to: (from + 1) % n, bytes: segments[(from + n + half - k) % n] };
+            Step { messages: (0..n).map(message).collect(), delay: Time::ZERO }
+        };
+        halves.iter().flat_map(|&half| (0..n - 1).map(move |k| (half, k))).map(step).collect()
+    }
+}
+
+/// Refuses a number of chunks that is none.
+pub(super) fn check_chunks(entry: &Entry<'_>, chunks: u32) -> Result<u64, WorkloadError> {
+    if chunks == 0 { Err(entry.refuse("chunks", 0, "at least 1")) } else { Ok(chunks.into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::collective::tests::{depths, sent};
+    use super::super::testing::{flows, pattern, refused, star};
+    use crate::flow::FlowSet;
+    use crate::units::Rate;
+
+    fn ring(hosts: u32, json: &str) -> FlowSet {
+        flows(&star(hosts, Rate::gbps(100)), &pattern("ring_all_reduce", json), 1)
+    }
+
+    #[test]
+    fn every_rank_sends_twice_the_size_less_two_segments() {
+        for n in [2, 3, 8, 13] {
+            let set = ring(n, r#"{"size": "1040000B"}"#);
+            assert_eq!(set.flows.len(), (2 * (n - 1) * n) as usize);
+            // 1,040,000 is a multiple of all but 3.
+            let each = 2 * 1_040_000 * u64::from(n - 1) / u64::from(n);
+            assert!(sent(&set, n as usize).iter().all(|&bytes| bytes.abs_diff(each) <= 1), "{n}");
+            assert_eq!(set.bytes().0, 2 * 1_040_000 * u64::from(n - 1));
+            let depths = depths(&set);
+            for step in 0..2 * (n - 1) as usize {
+                assert_eq!(depths.iter().filter(|&&depth| depth == step).count(), n as usize);
+            }
+        }
+    }
+
+    #[test]
+    fn remainders_and_chunks_keep_the_sum() {
+        // 7 ranks, 3 chunks, and a size that neither divides.
+        let set = ring(7, r#"{"size": "1000003B", "chunks": 3}"#);
+        assert_eq!(set.bytes().0, 2 * 6 * 1_000_003);
+        assert_eq!(set.flows.len(), 3 * 12 * 7);
+        assert_eq!(*depths(&set).iter().max().unwrap(), 11);
+    }
+
+    #[test]
+    fn a_step_waits_for_the_segment_of_the_one_before() {
+        let set = ring(4, r#"{"size": "10B"}"#);
+        for gate in &set.gates {
+            let [before, next] = [gate.waits_for[0], gate.starts[0]].map(|flow| &set.flows[flow as usize]);
+            assert_eq!((before.dst, before.size), (next.src, next.size));
+            assert_eq!((gate.waits_for.len(), gate.starts.len()), (1, 1));
+        }
+    }
+
+    #[test]
+    fn halves() {
+        for part in ["reduce_scatter", "all_gather"] {
+            let set = ring(5, &format!(r#"{{"size": "1MB", "part": "{part}"}}"#));
+            assert_eq!((set.flows.len(), set.bytes().0), (20, 4_000_000));
+        }
+    }
+
+    #[test]
+    fn iterations_wait_for_all_of_the_one_before_and_compute() {
+        let set = ring(4, r#"{"size": "1MB", "iterations": 3, "compute": "5us"}"#);
+        assert_eq!(set.bytes().0, 3 * 6_000_000);
+        assert_eq!(*depths(&set).iter().max().unwrap(), 17);
+        let between: Vec<_> = set.gates.iter().filter(|gate| gate.delay.0 > 0).collect();
+        assert_eq!(between.len(), 8);
+        for gate in between {
+            // Six sent and six received.
+            assert_eq!((gate.delay, gate.waits_for.len()), (crate::units::Time::us(5), 12));
+            let host = set.flows[gate.starts[0] as usize].src;
+            let own = |&flow: &u32| set.flows[flow as usize].src == host || set.flows[flow as usize].dst == host;
+            assert!(gate.waits_for.iter().all(own));
+        }
+    }
+
+    #[test]
+    fn bad_fields_are_named() {
+        let why = |json: &str| refused(&star(8, Rate::gbps(100)), &pattern("ring_all_reduce", json));
+        assert_eq!(
+            why(r#"{"size": "15B", "chunks": 2}"#),
+            "workload[0].ring_all_reduce.size = 15B: must be at least 16B, a byte for each of its pieces"
+        );
+        assert_eq!(
+            why(r#"{"size": "1MB", "chunks": 0}"#),
+            "workload[0].ring_all_reduce.chunks = 0: must be at least 1"
+        );
+        assert!(why(r#"{"size": "1MB", "iterations": 0}"#).ends_with("iterations = 0: must be at least 1"));
+        assert!(why(r#"{"size": "1MB", "iterations": 4000000000}"#).contains("small enough for 4294967295 flows"));
+        let mut spec = pattern("ring_all_reduce", r#"{"size": "1MB"}"#);
+        spec.end = Some(crate::units::Time::ms(1));
+        assert_eq!(
+            refused(&star(8, Rate::gbps(100)), &spec),
+            "workload[0].end = 1ms: must be left out: flows of this pattern start when others have ended, whenever that is"
+        );
+    }
+}

@@ -1,0 +1,80 @@
+//! Shuffle: every mapper sends to every reducer.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::entry::{Collector, Entry, Pattern};
+use super::error::WorkloadError;
+use super::ranks::Ranks;
+use super::sizes::SizeSpec;
+use crate::rng::unit;
+
+/// Every mapper sends one flow to every reducer, all at the entry's start. What a host would send to itself stays there.
+///
+/// One mapper makes an outcast, one reducer an incast of named hosts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Shuffle {
+    /// Size of each flow; drawn for each where it is a distribution.
+    pub size: SizeSpec,
+    /// Hosts that send. Default: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mappers: Option<Ranks>,
+    /// Hosts that receive. Default: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reducers: Option<Ranks>,
+}
+
+impl Pattern for Shuffle {
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+        let sizes = self.size.law(&entry.field("size"), entry.base_dir)?;
+        let mappers = Ranks::place(self.mappers.as_ref(), "mappers", 1, entry)?;
+        let reducers = Ranks::place(self.reducers.as_ref(), "reducers", 1, entry)?;
+        if mappers == reducers && mappers.len() == 1 {
+            return Err(entry.refuse("reducers", reducers[0].0, "another host than the only mapper"));
+        }
+        for &mapper in &mappers {
+            // A stream for each mapper: more reducers, or other ones, leave the others' sizes alone.
+            let mut rng = entry.stream("sizes", mapper.0.into());
+            for &reducer in &reducers {
+                let size = sizes.sample(unit(&mut rng));
+                if mapper != reducer {
+                    out.push(entry.flow(mapper, reducer, size, entry.start))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{flows, pattern, refused, star};
+    use crate::units::{Rate, Time};
+
+    fn pairs(json: &str) -> Vec<(u32, u32)> {
+        let set = flows(&star(6, Rate::gbps(100)), &pattern("shuffle", json), 1);
+        assert!(set.flows.iter().all(|flow| flow.start == Time::ZERO));
+        set.flows.iter().map(|flow| (flow.src.0, flow.dst.0)).collect()
+    }
+
+    #[test]
+    fn every_mapper_to_every_reducer() {
+        let halves = r#"{"size": "1MB", "mappers": {"hosts": "0-2"}, "reducers": {"hosts": "2-4"}}"#;
+        assert_eq!(pairs(halves), [(0, 2), (0, 3), (0, 4), (1, 2), (1, 3), (1, 4), (2, 3), (2, 4)]);
+        assert_eq!(pairs(r#"{"size": "websearch"}"#).len(), 30);
+        assert_eq!(pairs(r#"{"size": 1, "mappers": {"list": [5]}}"#), [(5, 0), (5, 1), (5, 2), (5, 3), (5, 4)]);
+        let random = pairs(r#"{"size": 1, "mappers": {"count": 2, "order": "random"}}"#);
+        assert_eq!(random.len(), 10);
+    }
+
+    #[test]
+    fn bad_fields_are_named() {
+        let why = |json: &str| refused(&star(6, Rate::gbps(100)), &pattern("shuffle", json));
+        let alone = r#"{"size": 1, "mappers": {"list": [5]}, "reducers": {"list": [5]}}"#;
+        assert_eq!(why(alone), "workload[0].shuffle.reducers = 5: must be another host than the only mapper");
+        assert!(why(r#"{"size": 0}"#).starts_with("workload[0].shuffle.size = 0B: must be"));
+        assert!(why(r#"{"size": 1, "mappers": {"list": []}}"#).contains("mappers = 0 host(s): must be at least 1 h"));
+        assert!(why(r#"{"size": 1, "mappers": {"count": 7}}"#).contains("shuffle.mappers.count = 7: must be 1 to 6"));
+    }
+}

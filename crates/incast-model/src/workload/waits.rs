@@ -1,0 +1,63 @@
+//! Flows of an entry that wait for others of it by name.
+
+use std::collections::BTreeMap;
+
+use super::error::WorkloadError;
+use crate::flow::Gate;
+use crate::gates::cycle;
+use crate::units::Time;
+
+/// What is said of one flow.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Named<'a> {
+    /// What others call it.
+    pub(super) name: Option<&'a str>,
+    /// Those that must end before it starts.
+    pub(super) after: Vec<&'a str>,
+    /// Time between that end and its start.
+    pub(super) delay: Time,
+}
+
+/// What of it is wrong.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Spot {
+    Name,
+    /// A name in `after`, by its place there.
+    After(usize),
+}
+
+/// A gate for each flow that waits, over places among `flows`; `refuse` makes the error about one of them from its place,
+/// what is wrong, the value found and what is allowed.
+pub(super) fn gates(
+    flows: &[Named<'_>],
+    refuse: impl Fn(usize, Spot, &str, String) -> WorkloadError,
+) -> Result<Vec<Gate>, WorkloadError> {
+    let mut places: BTreeMap<&str, u32> = BTreeMap::new();
+    for (place, flow) in flows.iter().enumerate() {
+        if let Some(name) = flow.name
+            && places.insert(name, place as u32).is_some()
+        {
+            return Err(refuse(place, Spot::Name, name, "a name of its own: another flow has this one".into()));
+        }
+    }
+    let mut gates = Vec::new();
+    for (place, flow) in flows.iter().enumerate().filter(|(_, flow)| !flow.after.is_empty()) {
+        let mut waits_for = Vec::with_capacity(flow.after.len());
+        for (nth, name) in flow.after.iter().enumerate() {
+            let refuse = |allowed: &str| refuse(place, Spot::After(nth), name, allowed.into());
+            match places.get(name) {
+                None => return Err(refuse("the name of another flow here").near(places.keys().copied())),
+                Some(other) if waits_for.contains(other) => return Err(refuse("named once")),
+                Some(&other) => waits_for.push(other),
+            }
+        }
+        gates.push(Gate { waits_for, delay: flow.delay, starts: vec![place as u32] });
+    }
+    if let Some(circle) = cycle(flows.len(), &gates) {
+        let name = |&flow: &u32| flows[flow as usize].name.unwrap_or_default();
+        let names: Vec<&str> = circle.iter().chain(circle.first()).map(name).collect();
+        let allowed = "without a circle, in which no flow would ever start".into();
+        return Err(refuse(circle[0] as usize, Spot::After(0), &names.join(" after "), allowed));
+    }
+    Ok(gates)
+}

@@ -1,0 +1,339 @@
+//! Swift: a window that holds the delay of the fabric at a target (Kumar et al., SIGCOMM 2020, section 3).
+//!
+//! Hosts here take no time over packets, so the delay is that of the fabric, the paper's first half; its endpoint window
+//! would never bind. Loss shows as NACKs (the paper's fast recovery) and timeouts, because hosts go back N.
+
+use incast_model::units::{Rate, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, Telemetry, WindowMode};
+
+/// Parameters of Swift. Windows are in packets. HTSIM is Broadcom's csg-htsim (`swift.cpp` at commit 841d9e7), PRIOPLUS the
+/// ns-3 of PrioPlus (github.com/blueroaring/PrioPlus, `rocev2-swift.cc` at commit 0ef098f): the paper names its parameters,
+/// but not the value of each.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SwiftParams {
+    /// Target round-trip time of a path without links for a flow with a large window. Default 25us (PRIOPLUS); 20us in
+    /// HTSIM.
+    pub base_target: Time,
+    /// Added to the target for every link of the path. Default 2us (our choice: what a link of 1us adds to a round trip, so
+    /// that `base_target` is left for queues). HTSIM means 1/6.55 of its base, but copies of its routes lose their length.
+    pub hop_scale: Time,
+    /// Most that is added to the target for a small window, so that many flows do not have to hit one point. Default 100us:
+    /// 4 base targets (PRIOPLUS, after the paper's figure 5); HTSIM has 5 of its own, 100us too.
+    pub fs_range: Time,
+    /// Window at and below which `fs_range` is added. Default 0.1 (HTSIM, PRIOPLUS).
+    pub fs_min_cwnd: f64,
+    /// Window from which on nothing is added. Default 100 (HTSIM).
+    pub fs_max_cwnd: f64,
+    /// Additive increase per round trip. Default 1 (HTSIM).
+    pub ai: f64,
+    /// Share of the relative excess over the target by which the window is cut. Default 0.8 (HTSIM, PRIOPLUS).
+    pub beta: f64,
+    /// Largest cut of the window at once. Default 0.5 (HTSIM); 0.4 in PRIOPLUS.
+    pub max_mdf: f64,
+    /// Least window. Below 1, a packet is sent every 1/window round trips. Default 0.01 (our choice); 10 bytes in HTSIM.
+    pub min_cwnd: f64,
+    /// Largest window. Default 10000 (our choice: it does not bind); 1000 in HTSIM.
+    pub max_cwnd: f64,
+    /// First window; absent: the bandwidth-delay product (our choice: other controls here start at line rate too); 15 in
+    /// HTSIM.
+    pub initial_cwnd: Option<f64>,
+    /// Timeouts in a row after which the window is `min_cwnd`. Default 5 (HTSIM).
+    pub reset_after: u32,
+}
+
+impl Default for SwiftParams {
+    fn default() -> Self {
+        Self {
+            base_target: Time::us(25),
+            hop_scale: Time::us(2),
+            fs_range: Time::us(100),
+            fs_min_cwnd: 0.1,
+            fs_max_cwnd: 100.0,
+            ai: 1.0,
+            beta: 0.8,
+            max_mdf: 0.5,
+            min_cwnd: 0.01,
+            max_cwnd: 10_000.0,
+            initial_cwnd: None,
+            reset_after: 5,
+        }
+    }
+}
+
+impl ControlParams for SwiftParams {
+    const SUMMARY: &'static str = "Swift (SIGCOMM 2020): a window that holds the round-trip time at a target";
+    const PROFILES: &'static [(&'static str, &'static str)] = &[
+        ("paper", "the rules of SIGCOMM 2020, targets of 25 us, 2 us a link and up to 100 us for small windows"),
+        ("htsim", "csg-htsim's parameters: 20 us and no hops, first window 15 packets (swift.cpp, main_swift.cpp)"),
+    ];
+    const TELEMETRY: Telemetry = Telemetry::Timestamp;
+    const MOVES_NEXT_SEND: bool = true;
+    const IGNORES: &'static [Input] = &[Input::Marks, Input::BaseRtt];
+    const WINDOW: WindowMode = WindowMode::Off;
+    type State = Swift;
+
+    fn profile(name: &str) -> Option<Self> {
+        match name {
+            "paper" => Some(Self::default()),
+            "htsim" => Some(Self {
+                base_target: Time::us(20),
+                hop_scale: Time::ZERO,
+                min_cwnd: 1.0 / 150.0,
+                max_cwnd: 1000.0,
+                initial_cwnd: Some(15.0),
+                ..Self::default()
+            }),
+            _ => None,
+        }
+    }
+
+    fn check(&self) -> Result<(), BadParameter> {
+        let positive =
+            |field, value: f64| BadParameter::unless(value > 0.0 && value <= 1e6, field, value, "above 0, at most 1e6");
+        let share =
+            |field, value: f64| BadParameter::unless(value > 0.0 && value < 1.0, field, value, "above 0, below 1");
+        BadParameter::unless(self.base_target > Time::ZERO, "base_target", self.base_target, "above 0s")?;
+        positive("fs_min_cwnd", self.fs_min_cwnd)?;
+        positive("fs_max_cwnd", self.fs_max_cwnd)?;
+        BadParameter::unless(
+            self.fs_min_cwnd < self.fs_max_cwnd,
+            "fs_min_cwnd",
+            self.fs_min_cwnd,
+            "below fs_max_cwnd",
+        )?;
+        positive("ai", self.ai)?;
+        BadParameter::unless(self.beta > 0.0 && self.beta <= 1.0, "beta", self.beta, "above 0, at most 1")?;
+        share("max_mdf", self.max_mdf)?;
+        let least = self.min_cwnd;
+        BadParameter::unless((0.001..=1.0).contains(&least), "min_cwnd", least, "0.001 to 1")?;
+        positive("max_cwnd", self.max_cwnd)?;
+        BadParameter::unless(self.max_cwnd >= 1.0, "max_cwnd", self.max_cwnd, "1 or more")?;
+        self.initial_cwnd.map_or(Ok(()), |first| positive("initial_cwnd", first))?;
+        BadParameter::unless(self.reset_after > 0, "reset_after", self.reset_after, "1 or more")
+    }
+
+    fn start(&self, flow: &FlowContext) -> Swift {
+        let root = |cwnd: f64| 1.0 / cwnd.sqrt();
+        let alpha = self.fs_range.0 as f64 / (root(self.fs_min_cwnd) - root(self.fs_max_cwnd));
+        let first = self.initial_cwnd.unwrap_or(flow.bdp as f64 / flow.mtu as f64);
+        let mut state = Swift {
+            fixed_target: self.base_target.0,
+            alpha,
+            offset: alpha * root(self.fs_max_cwnd),
+            mtu: flow.mtu,
+            line: flow.line,
+            packet: flow.mtu,
+            cwnd: first.clamp(self.min_cwnd, self.max_cwnd),
+            window: 0,
+            rate: 0,
+            rtt: 0,
+            una: 0,
+            last_decrease: None,
+            timeouts: 0,
+            params: self.clone(),
+        };
+        state.take_over();
+        state
+    }
+}
+
+/// State of one flow.
+#[derive(Debug, Clone)]
+pub struct Swift {
+    params: SwiftParams,
+    /// Target of a flow with a large window, in ps.
+    fixed_target: u64,
+    /// Flow scaling is alpha/sqrt(cwnd) - offset, in ps.
+    alpha: f64,
+    offset: f64,
+    mtu: u64,
+    line: Rate,
+    /// Wire bytes of the packet sent last: what pacing spaces out.
+    packet: u64,
+    /// Congestion window in packets.
+    cwnd: f64,
+    /// The window in bytes: whole packets, at least one.
+    window: u64,
+    /// Line rate, or less to pace a window below 1, in bit/s.
+    rate: u64,
+    /// Smoothed round-trip time in ps; 0 before the first sample.
+    rtt: u64,
+    /// Bytes acknowledged.
+    una: u64,
+    last_decrease: Option<Time>,
+    /// Timeouts since the last ACK.
+    timeouts: u32,
+}
+
+impl Controller for Swift {
+    fn on_path(&mut self, links: u8) {
+        self.fixed_target += self.params.hop_scale.0 * u64::from(links);
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.timeouts = 0;
+        let may_decrease = self.may_decrease(ack.now);
+        self.smooth(ack.rtt.0);
+        let acked = ack.seq.saturating_sub(self.una) as f64 / self.mtu as f64;
+        self.una = self.una.max(ack.seq);
+        if ack.nack {
+            if may_decrease {
+                self.decrease(1.0 - self.params.max_mdf, ack.now);
+            }
+        } else if self.below_target(ack.rtt.0) {
+            self.cwnd += self.params.ai * acked / self.cwnd.max(1.0);
+        } else if may_decrease {
+            let excess = (ack.rtt.0 as f64 - self.target()) / ack.rtt.0 as f64;
+            self.decrease((1.0 - self.params.beta * excess).max(1.0 - self.params.max_mdf), ack.now);
+        }
+        self.take_over();
+    }
+
+    fn on_timeout(&mut self, now: Time) {
+        self.timeouts += 1;
+        if self.timeouts >= self.params.reset_after {
+            self.decrease(0.0, now);
+        } else if self.may_decrease(now) {
+            self.decrease(1.0 - self.params.max_mdf, now);
+        }
+        self.take_over();
+    }
+
+    fn on_sent(&mut self, bytes: u64, _: Time) {
+        self.packet = bytes;
+    }
+
+    fn rate(&self) -> u64 {
+        self.rate
+    }
+
+    fn window(&self) -> u64 {
+        self.window
+    }
+}
+
+impl Swift {
+    /// At most one decrease in a round trip.
+    fn may_decrease(&self, now: Time) -> bool {
+        self.last_decrease.is_none_or(|last| (now - last).0 >= self.rtt)
+    }
+
+    /// The filter of TCP (RFC 6298) and HTSIM.
+    fn smooth(&mut self, rtt: u64) {
+        self.rtt = if self.rtt == 0 { rtt } else { self.rtt - self.rtt / 8 + rtt / 8 };
+    }
+
+    /// Whether a delay is below the target. Most are below its fixed part, which spares a root.
+    fn below_target(&self, delay: u64) -> bool {
+        delay < self.fixed_target || (delay as f64) < self.target()
+    }
+
+    /// The target delay in ps.
+    fn target(&self) -> f64 {
+        let scaled = self.alpha / self.cwnd.sqrt() - self.offset;
+        self.fixed_target as f64 + scaled.clamp(0.0, self.params.fs_range.0 as f64)
+    }
+
+    fn decrease(&mut self, factor: f64, now: Time) {
+        self.cwnd = (self.cwnd * factor).max(self.params.min_cwnd);
+        self.last_decrease = Some(now);
+    }
+
+    /// From the congestion window to what the sender does.
+    fn take_over(&mut self) {
+        self.cwnd = self.cwnd.clamp(self.params.min_cwnd, self.params.max_cwnd);
+        if self.cwnd >= 1.0 {
+            self.window = self.cwnd as u64 * self.mtu;
+            self.rate = self.line.0;
+        } else {
+            // A packet every rtt/cwnd.
+            self.window = self.mtu;
+            let paced = self.packet as f64 * 8e12 * self.cwnd / self.rtt.max(1) as f64;
+            self.rate = (paced as u64).clamp(1, self.line.0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::testing::{ack, flow};
+
+    /// A flow over 6 links with a window of `cwnd` packets: its fixed target is 37 us.
+    fn start(cwnd: f64) -> Swift {
+        let mut cc = SwiftParams { initial_cwnd: Some(cwnd), ..SwiftParams::default() }.start(&flow());
+        cc.on_path(6);
+        cc.on_sent(1056, Time::ZERO);
+        cc
+    }
+
+    /// The ACK at `now` us of one more packet, which took `rtt` us.
+    fn hear(cc: &mut Swift, now: u64, rtt: u64, nack: bool) -> f64 {
+        let (flow, seq) = (flow(), cc.una + 1000);
+        cc.on_ack(&Ack { now: Time::us(now), rtt: Time::us(rtt), nack, ..ack(&flow, seq, seq + 1000) });
+        cc.cwnd
+    }
+
+    #[test]
+    fn small_windows_have_later_targets() {
+        // alpha = 100 us / (1/sqrt(0.1) - 1/sqrt(100)) = 32.6550 us, offset 3.2655 us.
+        for (cwnd, us) in [(0.01, 137.0), (0.1, 137.0), (1.0, 66.389_5), (4.0, 50.062), (100.0, 37.0), (500.0, 37.0)] {
+            let target = start(cwnd).target() / 1e6;
+            assert!((target - us).abs() < 1e-3, "{target} for {us} us at {cwnd}");
+        }
+    }
+
+    #[test]
+    fn one_packet_a_round_trip_below_the_target() {
+        let mut cc = start(100.0);
+        for _ in 0..100 {
+            hear(&mut cc, 0, 36, false);
+        }
+        assert!((cc.cwnd - 101.0).abs() < 0.01, "{}", cc.cwnd);
+        assert_eq!((cc.window(), cc.rate()), (100_000, 100_000_000_000), "whole packets at line rate");
+        assert_eq!(hear(&mut start(0.5), 0, 36, false), 1.5, "a packet per packet where less than one is under way");
+    }
+
+    #[test]
+    fn one_cut_a_round_trip_above_it() {
+        let mut cc = start(200.0);
+        // 74 us is twice the target: 1 - 0.8 · 0.5. Again after the smoothed 74 us, not before.
+        assert_eq!(hear(&mut cc, 100, 74, false), 120.0);
+        assert_eq!(hear(&mut cc, 173, 74, false), 120.0);
+        assert_eq!(hear(&mut cc, 174, 74, false), 120.0 * 0.6);
+        // Ten times the target: no more than a half.
+        assert_eq!(hear(&mut start(200.0), 0, 370, false), 100.0);
+        assert!((hear(&mut start(200.0), 0, 38, false) - 200.0 * (1.0 - 0.8 / 38.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn paces_below_one_packet() {
+        let mut cc = start(1.0);
+        assert_eq!(hear(&mut cc, 0, 400, false), 0.5);
+        // 1056 B every 400 us / 0.5.
+        assert_eq!((cc.window(), cc.rate()), (1000, 10_560_000));
+        for n in 1..20 {
+            hear(&mut cc, 400 * n, 400, false);
+        }
+        assert_eq!(cc.cwnd, 0.01);
+        assert_eq!(cc.rate(), 211_200);
+    }
+
+    #[test]
+    fn losses_halve_and_timeouts_in_a_row_reset() {
+        let mut cc = start(64.0);
+        assert_eq!(hear(&mut cc, 0, 30, true), 32.0);
+        assert_eq!(hear(&mut cc, 20, 30, true), 32.0, "within a round trip");
+        for (n, cwnd) in [(1, 16.0), (2, 8.0), (3, 4.0), (4, 2.0), (5, 0.01), (6, 0.01)] {
+            cc.on_timeout(Time::ms(n));
+            assert_eq!(cc.cwnd, cwnd);
+        }
+        assert_eq!(hear(&mut cc, 7000, 30, false), 1.01, "an ACK ends the row");
+        cc.on_timeout(Time::ms(8));
+        assert_eq!(cc.cwnd, 0.505);
+    }
+}

@@ -1,0 +1,25 @@
+//! What unit tests of controls share: a flow of 100 Gb/s and 12 us, and its ACKs.
+
+use incast_model::units::{Rate, Time};
+
+use super::{Ack, FlowContext, IntFormat};
+
+/// Exact arithmetic, packets of 1000 B, a window of 150 of them.
+pub(crate) fn flow() -> FlowContext {
+    FlowContext {
+        line: Rate::gbps(100),
+        base_rtt: Time::us(12),
+        bdp: 150_000,
+        mtu: 1000,
+        tick: 1e-12,
+        rtt_ticks: 12_000_000,
+        int: IntFormat::Exact,
+        ack_age: Time::ZERO,
+    }
+}
+
+/// The ACK of the bytes before `seq`, with `next` the byte to send next: unmarked, without telemetry, at time 0.
+pub(crate) fn ack(flow: &FlowContext, seq: u64, next: u64) -> Ack<'_> {
+    let (now, rtt) = (Time::ZERO, Time::ZERO);
+    Ack { now, seq, next, marked: false, nack: false, rtt, int: &[], pint: 0, flow, rates: &[] }
+}

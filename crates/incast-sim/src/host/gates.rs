@@ -1,0 +1,94 @@
+//! Flows that start when others have ended ([`incast_model::flow::Gate`]).
+
+use incast_model::flow::FlowSet;
+use incast_model::gates::Waiting;
+
+use crate::network::Network;
+
+/// A flow's end, as one of its hosts sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// Its last byte has reached the receiver.
+    Delivered,
+    /// The ACK of its last byte has reached the sender.
+    Acked,
+}
+
+/// What is waited for. Empty in a run without gates.
+#[derive(Debug, Default)]
+pub(crate) struct Gates {
+    waiting: Waiting,
+    /// By gate: flows that have not ended.
+    left: Vec<u32>,
+    /// By gate: the host that sends all that starts; `None` if there are several.
+    starter: Vec<Option<u32>>,
+    /// By flow: whether it is behind a gate.
+    held: Vec<bool>,
+    /// Starts behind open gates that are yet to come.
+    pub(crate) coming: u32,
+}
+
+impl Gates {
+    /// Of checked gates.
+    pub(crate) fn new(set: &FlowSet) -> Self {
+        if set.gates.is_empty() {
+            return Self::default();
+        }
+        let mut held = vec![false; set.flows.len()];
+        set.gates.iter().flat_map(|gate| &gate.starts).for_each(|&flow| held[flow as usize] = true);
+        let starter = |starts: &[u32]| {
+            let mut hosts = starts.iter().map(|&flow| set.flows[flow as usize].src.0);
+            let first = hosts.next()?;
+            hosts.all(|host| host == first).then_some(first)
+        };
+        Self {
+            waiting: Waiting::new(set.flows.len(), &set.gates),
+            left: set.gates.iter().map(|gate| gate.waits_for.len() as u32).collect(),
+            starter: set.gates.iter().map(|gate| starter(&gate.starts)).collect(),
+            held,
+            coming: 0,
+        }
+    }
+
+    /// Whether a flow is behind a gate, open or not.
+    #[inline]
+    pub(crate) fn holds(&self, flow: u32) -> bool {
+        self.held.get(flow as usize) == Some(&true)
+    }
+}
+
+impl Network {
+    /// A flow has ended at one of its hosts: gates that wait for that come nearer to opening.
+    #[inline]
+    pub(crate) fn pass_gates(&mut self, flow: u32, end: End) {
+        if !self.gates.waiting.is_empty() {
+            self.count_down(flow, end);
+        }
+    }
+
+    fn count_down(&mut self, flow: u32, end: End) {
+        let sender = self.flows.flows[flow as usize].src.0;
+        for place in 0..self.gates.waiting.of(flow).len() {
+            let gate = self.gates.waiting.of(flow)[place];
+            // What the sender itself goes on to send waits for its ACK; all else for the last byte.
+            let wanted = if self.gates.starter[gate as usize] == Some(sender) { End::Acked } else { End::Delivered };
+            if end == wanted {
+                let left = &mut self.gates.left[gate as usize];
+                *left -= 1;
+                if *left == 0 {
+                    self.open_gate(gate);
+                }
+            }
+        }
+    }
+
+    fn open_gate(&mut self, gate: u32) {
+        let flows = self.flows.clone();
+        let gate = &flows.gates[gate as usize];
+        let open = self.now.saturating_add(gate.delay.0);
+        for &flow in &gate.starts {
+            self.gates.coming += 1;
+            self.schedule_start_of(flow, open.max(flows.flows[flow as usize].start.0));
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! Losses packet by packet: what is sent again, and when the flow ends, to the picosecond.
+
+use std::sync::Arc;
+
+use incast_model::fabric::HostId;
+use incast_model::fabric::generators::Star;
+use incast_model::flow::{Flow, FlowSet};
+use incast_model::rng::mix;
+use incast_model::units::{Bytes, Rate, Time};
+use proptest::prelude::*;
+
+use crate::congestion::{Control, WindowMode};
+use crate::host::Recovery;
+use crate::kernel::{Event, Kind, NONE, Packet, Target};
+use crate::network::Network;
+use crate::outcome::FlowRecord;
+use crate::setup::{ControlSetup, Params, Setup};
+
+/// What happens to a packet as it leaves its host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Goes,
+    Lost,
+    /// Changes places with the one behind it, if there is one.
+    Overtaken,
+}
+
+/// One flow between two hosts on a switch, 100 Gb/s and 1 us a link, without control.
+struct Case {
+    size: u64,
+    params: Params,
+}
+
+/// What came of it.
+struct Ran {
+    record: FlowRecord,
+    /// Data packets lost.
+    lost: u64,
+    /// Most bytes in flight.
+    in_flight: u64,
+}
+
+const RTO: Time = Time::us(320);
+const RTO_LOW: Time = Time::us(100);
+
+impl Case {
+    fn packets(count: u64) -> Self {
+        let mut params = Params::default();
+        params.rdma.recovery = Recovery::SelectiveRepeat;
+        params.rdma.rto = Some(RTO);
+        params.rdma.rto_low = RTO_LOW;
+        Self { size: 1000 * count, params }
+    }
+
+    fn with(mut self, set: impl FnOnce(&mut Params)) -> Self {
+        set(&mut self.params);
+        self
+    }
+
+    fn network(&self) -> Network {
+        let flow = Flow {
+            src: HostId(0),
+            dst: HostId(1),
+            size: Bytes(self.size),
+            start: Time::ZERO,
+            priority: 3,
+            tag: 0,
+            sport: 1,
+            dport: 2,
+            path: None,
+        };
+        let control = Control::named("unlimited", "default").expect("a control");
+        let setup = Setup {
+            fabric: Arc::new(Star::new(2).build().expect("a fabric")),
+            flows: Arc::new(FlowSet { flows: vec![flow], tags: vec!["flow".into()], ..FlowSet::default() }),
+            controls: vec![ControlSetup { control, window: WindowMode::Off }],
+            control_of_tag: vec![0],
+            params: self.params.clone(),
+        };
+        Network::new(setup).expect("a network")
+    }
+
+    /// Runs until nothing is left to happen. `fate` is asked of every packet that leaves a host.
+    fn run(&self, mut fate: impl FnMut(&Packet) -> Fate) -> Ran {
+        let mut network = self.network();
+        let (mut lost, mut in_flight) = (0, 0);
+        network.schedule_start();
+        loop {
+            let Some(event) = network.events.pop_current() else {
+                if network.events.advance() { continue } else { break }
+            };
+            network.now = event.time;
+            match event.target() {
+                Target::Arrival(port) if network.ports[port as usize].at_host => {
+                    let id = network.ports[port as usize].flight_head;
+                    match fate(&network.pool[id]) {
+                        Fate::Goes => {}
+                        Fate::Overtaken => overtake(&mut network, id),
+                        Fate::Lost => {
+                            lost += u64::from(network.pool[id].kind == Kind::Data);
+                            lose(&mut network, port, id);
+                            continue;
+                        }
+                    }
+                    network.arrival(port);
+                }
+                Target::Arrival(port) => network.arrival(port),
+                Target::Port(port) if network.ports[port as usize].at_host => network.nic_due(port),
+                Target::Port(port) => {
+                    network.ports[port as usize].pending = false;
+                    network.serve(port);
+                }
+                Target::Timer(flow) => network.flow_timer(flow),
+                Target::Start(flow) => network.start_flow(flow),
+                Target::Wake(_) | Target::Sample => unreachable!("nobody asked for it"),
+            }
+            let flying = |qp: &crate::host::SendQp| if qp.is_live() { qp.high - qp.una } else { 0 };
+            in_flight = network.senders.iter().map(flying).max().unwrap_or(0).max(in_flight);
+        }
+        let record = network.flow_records[0];
+        // What was sent was lost, kept once, or discarded.
+        let count = self.size.div_ceil(self.params.packets.payload.0);
+        assert_eq!(record.packets, count + record.retransmitted, "new packets are sent once");
+        assert_eq!(record.packets, count + u64::from(record.discarded) + lost, "every packet is kept once");
+        assert_eq!(record.acked, self.size);
+        assert!(record.delivered.is_some() && record.delivered < record.finish);
+        Ran { record, lost, in_flight }
+    }
+}
+
+/// Takes the first packet off the wire out of a port.
+fn lose(network: &mut Network, port: u32, id: u32) {
+    let Packet { next, next_arrive, next_rank, .. } = network.pool[id];
+    network.ports[port as usize].flight_head = next;
+    if next != NONE {
+        network.events.push(Event::new(next_arrive, next_rank, Target::Arrival(port)));
+    }
+    network.pool.release(id);
+}
+
+fn overtake(network: &mut Network, id: u32) {
+    let behind = network.pool[id].next;
+    if behind != NONE {
+        let (a, b) = (network.pool[id], network.pool[behind]);
+        (network.pool[id].seq, network.pool[behind].seq) = (b.seq, a.seq);
+        (network.pool[id].stamp, network.pool[behind].stamp) = (b.stamp, a.stamp);
+    }
+}
+
+/// Loses data packets by number, each as often as it is named.
+fn without(numbers: &[u64]) -> impl FnMut(&Packet) -> Fate {
+    let mut left = numbers.to_vec();
+    move |packet| {
+        let at = left.iter().position(|&number| packet.kind == Kind::Data && packet.seq == 1000 * number);
+        at.map_or(Fate::Goes, |at| {
+            left.swap_remove(at);
+            Fate::Lost
+        })
+    }
+}
+
+/// Loses the ACK of everything before a packet, once.
+fn without_ack(number: u64) -> impl FnMut(&Packet) -> Fate {
+    let mut left = 1;
+    move |packet| {
+        let hit = left > 0 && packet.kind == Kind::Ack && packet.seq == 1000 * number;
+        left -= i32::from(hit);
+        if hit { Fate::Lost } else { Fate::Goes }
+    }
+}
+
+/// Time from the begin of the first of so many packets back to back until the answer to the last is with the sender.
+fn answered(packets: u64) -> Time {
+    let rate = Rate::gbps(100);
+    rate.time_for(1048) * (packets + 1) + rate.time_for(60) * 2 + Time::us(4)
+}
+
+/// Finish, packets sent again, NACKs, timeouts, discarded.
+fn facts(ran: &Ran) -> (Time, u64, u32, u32, u32) {
+    let FlowRecord { finish, retransmitted, nacks, timeouts, discarded, .. } = ran.record;
+    (finish.expect("a finished flow"), retransmitted, nacks, timeouts, discarded)
+}
+
+#[test]
+fn nothing_lost() {
+    let ran = Case::packets(10).run(without(&[]));
+    assert_eq!(facts(&ran), (answered(10), 0, 0, 0, 0));
+}
+
+/// Packet 3 goes again when the NACK of packet 4 is there; all that follow it have been kept.
+#[test]
+fn one_loss() {
+    let ran = Case::packets(10).run(without(&[3]));
+    assert_eq!(facts(&ran), (answered(5) + answered(1), 1, 6, 0, 0));
+}
+
+/// The NACK of packet 7 tells that 6 is lost; one recovery for both.
+#[test]
+fn two_losses() {
+    let ran = Case::packets(10).run(without(&[3, 6]));
+    assert_eq!(facts(&ran), (answered(8) + answered(1), 2, 5, 0, 0));
+    let ran = Case::packets(10).run(without(&[3, 4]));
+    let second = Rate::gbps(100).time_for(1048);
+    assert_eq!(facts(&ran), (answered(6) + answered(1) + second, 2, 5, 0, 0), "back to back");
+}
+
+/// Nobody tells of a lost retransmission: the timeout, counted from when it was sent. What has come is not sent again.
+#[test]
+fn a_lost_retransmission() {
+    let ran = Case::packets(10).run(without(&[3, 3]));
+    assert_eq!(facts(&ran), (answered(5) + RTO + answered(1), 2, 6, 1, 0));
+}
+
+/// The next ACK says what the lost one would have said.
+#[test]
+fn a_lost_ack() {
+    let ran = Case::packets(10).run(without_ack(4));
+    assert_eq!(facts(&ran), (answered(10), 0, 0, 0, 0));
+}
+
+/// One packet is in flight for all that its sender knows: the short timeout, from the last ACK that came.
+#[test]
+fn the_last_ack() {
+    let ran = Case::packets(10).run(without_ack(10));
+    assert_eq!(facts(&ran), (answered(9) + RTO_LOW + answered(1), 1, 0, 1, 1));
+}
+
+#[test]
+fn the_last_packet() {
+    let ran = Case::packets(10).run(without(&[9]));
+    assert_eq!(facts(&ran), (answered(9) + RTO_LOW + answered(1), 1, 0, 1, 0));
+    let ran = Case::packets(1).run(without(&[0]));
+    assert_eq!(facts(&ran), (RTO_LOW + answered(1), 1, 0, 1, 0));
+    let ran = Case::packets(10).with(|params| params.rdma.rto_low_packets = 0).run(without(&[9]));
+    assert_eq!(facts(&ran), (answered(9) + RTO + answered(1), 1, 0, 1, 0));
+}
+
+/// More packets than are few: the long timeout, and then all of them back to back.
+#[test]
+fn a_tail() {
+    let ran = Case::packets(10).run(without(&[5, 6, 7, 8, 9]));
+    assert_eq!(facts(&ran), (answered(5) + RTO + answered(5), 5, 0, 1, 0));
+    let ran = Case::packets(10).run(without(&[7, 8, 9]));
+    assert_eq!(facts(&ran), (answered(7) + RTO_LOW + answered(3), 3, 0, 1, 0));
+}
+
+/// A packet overtaken by one is lost for IRN, and is not for a sender that waits for more. A loss is then seen later.
+#[test]
+fn a_reorder_window() {
+    let overtaken = || {
+        let mut once = without(&[3]);
+        move |packet: &Packet| if once(packet) == Fate::Lost { Fate::Overtaken } else { Fate::Goes }
+    };
+    let ran = Case::packets(10).run(overtaken());
+    assert_eq!((ran.record.retransmitted, ran.record.nacks, ran.record.discarded), (1, 1, 1));
+    let patient = || Case::packets(10).with(|params| params.rdma.reorder_window = 2);
+    let ran = patient().run(overtaken());
+    assert_eq!(facts(&ran), (answered(10), 0, 1, 0, 0));
+    let ran = patient().run(without(&[3]));
+    assert_eq!(facts(&ran), (answered(7) + answered(1), 1, 6, 0, 0), "when packet 6 has come");
+}
+
+/// The bound is the fabric's bandwidth-delay product; in flight may pass it by less than a packet.
+#[test]
+fn the_bound() {
+    let bdp = |ran: &Ran| ran.in_flight;
+    let bound = bdp(&Case::packets(400).run(without(&[20])));
+    // Two links of 1 us and 100 Gb/s: 4 us and a payload a link.
+    let expected = 12_500 * 4 + 2 * 1000;
+    assert!((expected..expected + 1000).contains(&bound), "{bound}");
+    let free = Case::packets(400).with(|params| params.rdma.bdp_bound = false);
+    assert!(bdp(&free.run(without(&[20]))) > expected + 1000);
+}
+
+/// An ACK for every fourth packet, and at once when a gap is filled.
+#[test]
+fn fewer_acks() {
+    let ran = Case::packets(10).with(|params| params.rdma.ack_every = 4).run(without(&[5]));
+    assert_eq!(facts(&ran), (answered(7) + answered(1), 1, 4, 0, 0));
+}
+
+proptest! {
+    /// Whatever is lost, and whatever overtakes what: the flow ends, and every packet is kept once.
+    #[test]
+    fn any_losses(count in 1u64..150, window in 0u32..4, permille in 0u64..400, seed: u64, ack_every in 1u32..4) {
+        let mut draws = 0;
+        let ran = Case::packets(count)
+            .with(|params| {
+                params.rdma.reorder_window = window;
+                params.rdma.ack_every = ack_every;
+            })
+            .run(|packet| {
+                draws += 1;
+                let draw = mix(seed ^ mix(draws)) % 1000;
+                if draw < permille {
+                    Fate::Lost
+                } else if packet.kind == Kind::Data && draw < permille + 100 {
+                    Fate::Overtaken
+                } else {
+                    Fate::Goes
+                }
+            });
+        prop_assert!(ran.record.finish >= Some(ran.record.ideal_exact));
+    }
+
+    /// The same packets lost for the first time: go-back-N sends no fewer again.
+    #[test]
+    fn no_more_is_sent_again_than_by_go_back_n(count in 1u64..100, lost in prop::collection::btree_set(0u64..100, 0..12)) {
+        let lost: Vec<u64> = lost.into_iter().filter(|&number| number < count).collect();
+        let repeat = Case::packets(count).run(without(&lost));
+        prop_assert_eq!(repeat.record.retransmitted, repeat.lost, "only what is lost");
+        let back = Case::packets(count).with(|params| params.rdma.recovery = Recovery::GoBackN).run(without(&lost));
+        prop_assert!(repeat.record.retransmitted <= back.record.retransmitted);
+    }
+}

@@ -1,0 +1,103 @@
+//! Fingerprints: two numbers that tell whether two runs were the same, without keeping what happened in them.
+//!
+//! The idea is OMNeT++'s (its fingerprint tests): one number for everything that a run does, another for what its users
+//! could see on the wires, so that a change inside a node that nobody else notices can be told from one that changes
+//! results.
+
+use incast_model::rng::mix;
+
+use crate::kernel::{Event, Kind, Packet, flag};
+
+/// Two digests of a run. Equal runs have equal fingerprints, on every machine and in every build; that different runs
+/// have equal ones by chance is as likely as one in 2^64.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Fingerprint {
+    /// Of every event, in order: its time, and what it was for. Not of those that take samples, so that what is measured
+    /// has no effect.
+    pub trajectory: u64,
+    /// Of every packet that reached the end of a link: when, on which link, and what it says on the wire (flow, kind,
+    /// sequence number, bytes, priority, ECN, pause or resume). In any order, so that events of one instant may change
+    /// places, or lie on several threads.
+    pub traffic: u64,
+}
+
+impl Fingerprint {
+    /// Takes in an event.
+    pub(crate) fn event(&mut self, event: Event) {
+        self.trajectory = mix(mix(self.trajectory ^ event.time) ^ u64::from(event.target_code()));
+    }
+
+    /// Takes in a packet at the end of the link out of `port`.
+    pub(crate) fn arrival(&mut self, time: u64, port: u32, packet: &Packet) {
+        let (prio, seq) = match packet.kind {
+            Kind::Pfc => (packet.in_prio, 0), // the priority that it is about; it has no sequence number
+            _ => (packet.prio, packet.seq),
+        };
+        let visible = packet.flags & (flag::CE | flag::ECHO | flag::XOFF);
+        let header =
+            u64::from(packet.size) << 24 | u64::from(prio) << 16 | u64::from(visible) << 8 | packet.kind as u64;
+        let place = u64::from(port) << 32 | u64::from(packet.flow);
+        let digest = [place, seq, header].iter().fold(mix(time), |digest, &word| mix(digest ^ word));
+        self.traffic = self.traffic.wrapping_add(digest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Target;
+
+    fn of_events(events: &[Event]) -> u64 {
+        let mut print = Fingerprint::default();
+        events.iter().for_each(|&event| print.event(event));
+        print.trajectory
+    }
+
+    fn of_packets(packets: &[(u64, u32, Packet)]) -> u64 {
+        let mut print = Fingerprint::default();
+        packets.iter().for_each(|(time, port, packet)| print.arrival(*time, *port, packet));
+        print.traffic
+    }
+
+    #[test]
+    fn trajectories_differ_by_order_time_and_target() {
+        let (a, b) = (Event::new(1, 0, Target::Port(3)), Event::new(1, 0, Target::Arrival(3)));
+        let base = of_events(&[a, b]);
+        assert_eq!(of_events(&[a, b]), base);
+        let later = Event::new(2, 0, Target::Arrival(3));
+        let elsewhere = Event::new(1, 0, Target::Arrival(4));
+        for other in [&[b, a][..], &[a], &[a, b, b], &[a, later], &[a, elsewhere], &[]] {
+            assert_ne!(of_events(other), base);
+        }
+        // The rank only orders events: equal runs of both arithmetics would have equal fingerprints.
+        assert_eq!(of_events(&[a, Event::new(1, 9, Target::Arrival(3))]), base);
+    }
+
+    #[test]
+    fn traffic_differs_by_what_is_on_the_wire() {
+        let packet = Packet { flow: 7, seq: 1000, size: 1048, prio: 3, ..Packet::EMPTY };
+        let base = of_packets(&[(5, 1, packet), (6, 2, packet)]);
+        assert_eq!(of_packets(&[(6, 2, packet), (5, 1, packet)]), base, "in any order");
+        let changed = [
+            Packet { flow: 8, ..packet },
+            Packet { seq: 2000, ..packet },
+            Packet { size: 1000, ..packet },
+            Packet { prio: 4, ..packet },
+            Packet { kind: Kind::Ack, ..packet },
+            Packet { flags: flag::CE, ..packet },
+        ];
+        for other in changed {
+            assert_ne!(of_packets(&[(5, 1, packet), (6, 2, other)]), base);
+        }
+        assert_ne!(of_packets(&[(5, 1, packet), (7, 2, packet)]), base);
+        assert_ne!(of_packets(&[(5, 1, packet), (6, 3, packet)]), base);
+        assert_ne!(of_packets(&[(5, 1, packet)]), base);
+        // What only the simulator knows of a packet is not on the wire.
+        let inside = Packet { next: 9, in_port: 4, hops: 2, in_prio: 1, ..packet };
+        assert_eq!(of_packets(&[(5, 1, inside), (6, 2, packet)]), base);
+        let pause = |flags, in_prio| Packet { kind: Kind::Pfc, flags, in_prio, ..Packet::EMPTY };
+        let of_pause = |flags, in_prio| of_packets(&[(5, 1, pause(flags, in_prio))]);
+        assert_ne!(of_pause(flag::XOFF, 3), of_pause(0, 3));
+        assert_ne!(of_pause(flag::XOFF, 3), of_pause(flag::XOFF, 4));
+    }
+}

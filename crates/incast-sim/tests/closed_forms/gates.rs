@@ -1,0 +1,123 @@
+//! Flows that start when others have ended.
+
+use incast_model::units::{Bytes, Rate, Time};
+use incast_sim::Arithmetic;
+use incast_sim::outcome::{Outcome, Stop};
+
+use crate::common::{Bench, Cable, digest, exact, star};
+
+const CABLE: Cable = Cable::new(100, 1000);
+
+fn hosts(count: usize) -> Bench {
+    Bench::new(star(&vec![CABLE; count]))
+}
+
+/// Two links, store and forward: n packets of 1048 B back to back, and one more on the second link.
+fn delivered(packets: u64) -> Time {
+    Time((packets + 1) * Rate::gbps(100).time_for(1048).0) + Time::us(2)
+}
+
+/// The ACK of the last packet over two links.
+fn acked(packets: u64) -> Time {
+    delivered(packets) + Rate::gbps(100).time_for(60) * 2 + Time::us(2)
+}
+
+fn start(outcome: &Outcome, flow: usize) -> Time {
+    outcome.flows[flow].start.expect("a flow that started")
+}
+
+/// What another host sends goes when the last byte has come; what the sender itself sends, when it has the ACK.
+#[test]
+fn w1_ends_as_seen_by_who_goes_on() {
+    let bench = hosts(3).flow(0, 1, 10_000, Time::ZERO).flow(1, 2, 1000, Time::ZERO).flow(0, 2, 1000, Time::ZERO);
+    let outcome = bench.gate(&[0], Time::ZERO, &[1]).gate(&[0], Time::ns(5), &[2]).run();
+    exact("W1", "last byte at the receiver", delivered(10), outcome.flows[0].delivered.unwrap());
+    exact("W1", "ACK of the last byte at the sender", acked(10), outcome.flows[0].finish.unwrap());
+    exact("W1", "start of what the receiver sends", delivered(10), start(&outcome, 1));
+    exact("W1", "start of what the sender sends, 5 ns later", acked(10) + Time::ns(5), start(&outcome, 2));
+    exact("W1", "its completion time counts from there", acked(1), outcome.flows[2].fct().unwrap());
+    assert_eq!(outcome.stop, Stop::Finished);
+
+    // One gate for both: nobody is the one who goes on.
+    let bench = hosts(3).flow(0, 1, 10_000, Time::ZERO).flow(1, 2, 1000, Time::ZERO).flow(0, 2, 1000, Time::ZERO);
+    let outcome = bench.gate(&[0], Time::us(1), &[1, 2]).run();
+    exact(
+        "W1",
+        "start of both behind one gate",
+        delivered(10) + Time::us(1),
+        start(&outcome, 1).max(start(&outcome, 2)),
+    );
+    assert_eq!(start(&outcome, 1), start(&outcome, 2));
+}
+
+/// The last of several ends counts, and no flow starts before its own time.
+#[test]
+fn w2_waits_for_all_and_for_its_own_start() {
+    let late = delivered(30) + Time::us(9);
+    let bench = hosts(5)
+        .flows([(0, 1, 30_000, Time::ZERO), (2, 3, 5_000, Time::ZERO), (4, 0, 1000, Time::ZERO), (4, 1, 1000, late)])
+        .gate(&[0, 1], Time::ns(700), &[2, 3]);
+    let outcome = bench.run();
+    exact("W2", "start behind the longer of two", delivered(30) + Time::ns(700), start(&outcome, 2));
+    exact("W2", "start at its own time", late, start(&outcome, 3));
+}
+
+/// A token goes round a ring of hosts: each hop takes one flow's delivery, whatever the arithmetic.
+#[test]
+fn w3_a_chain_of_flows() {
+    let ring = |arithmetic| {
+        let flows = (0..24u32).map(|hop| (hop % 6, (hop + 1) % 6, 3000, Time::ZERO));
+        let bench = hosts(6).flows(flows).with(|params| {
+            params.arithmetic = arithmetic;
+            params.rdma.rto = None;
+        });
+        (1..24).fold(bench, |bench, hop| bench.gate(&[hop - 1], Time::ns(100), &[hop]))
+    };
+    let outcome = ring(Arithmetic::Exact).run();
+    let hop = delivered(3) + Time::ns(100);
+    (0..24).for_each(|at| assert_eq!(start(&outcome, at), hop * at as u64, "hop {at}"));
+    exact("W3", "end of 24 hops", hop * 23 + acked(3), outcome.end);
+    assert!(digest(&outcome) == digest(&ring(Arithmetic::Exact).run()), "the same again");
+    let ns3 = ring(Arithmetic::Ns3).run();
+    assert_eq!(ns3.stop, Stop::Finished);
+    // Each of 4 serialisations of a hop is cut to a nanosecond.
+    assert!(
+        (1..24).all(|at| start(&ns3, at) <= hop * at as u64 && start(&ns3, at) + Time::ns(5 * 24) > hop * at as u64)
+    );
+}
+
+/// What never starts has no start; a long wait is not a deadlock; what is lost for good is named, not what waits for it.
+#[test]
+fn w4_what_does_not_start() {
+    let bench = hosts(3).flow(0, 1, 10_000, Time::ZERO).flow(1, 2, 1000, Time::ZERO).gate(&[0], Time::ms(50), &[1]);
+    let short = bench.clone().with(|params| params.horizon = Some(Time::ms(10))).run();
+    assert_eq!(short.stop, Stop::Horizon { unfinished: 1 });
+    assert_eq!((short.flows[1].start, short.flows[1].delivered, short.flows[1].finish), (None, None, None));
+    assert_eq!((short.flows[1].packets, short.flows[1].fct()), (0, None));
+
+    // Three flows lose packets for good. Their controls' timers go on, but while a start is to come nothing is stuck.
+    let flows = [(0, 1, 1000), (1, 4, 50_000), (2, 4, 50_000), (3, 4, 50_000), (0, 1, 1000), (4, 0, 1)];
+    let bench = hosts(5).control("dcqcn", "vendor").flows(flows.map(|(src, dst, size)| (src, dst, size, Time::ZERO)));
+    let outcome = bench.gate(&[0], Time::ms(50), &[4]).gate(&[1, 2, 3], Time::ZERO, &[5]).with(|params| {
+        params.rdma.rto = None;
+        params.switch.lossless = vec![];
+        params.switch.reserve = Bytes(0);
+        params.switch.buffer = Bytes(20_000);
+    });
+    let outcome = outcome.run();
+    exact("W4", "start after 50 ms", outcome.flows[0].finish.unwrap() + Time::ms(50), start(&outcome, 4));
+    let Stop::Starved { flows, unfinished } = outcome.stop else { panic!("{:?}", outcome.stop) };
+    assert!(!flows.is_empty() && flows.iter().all(|flow| (1..4).contains(flow)), "{flows:?}");
+    assert_eq!(unfinished as usize, flows.len() + 1);
+}
+
+#[test]
+fn w5_gates_that_cannot_work_are_refused() {
+    let bench = hosts(2).flow(0, 1, 1000, Time::ZERO).flow(1, 0, 1000, Time::ZERO);
+    let why = |bench: &Bench| bench.refused();
+    assert_eq!(
+        why(&bench.clone().gate(&[0], Time::ZERO, &[1]).gate(&[1], Time::ZERO, &[0])),
+        "workload: flows wait for each other in a circle and would never start: 0 waits for 1 waits for 0"
+    );
+    assert_eq!(why(&bench.gate(&[2], Time::ZERO, &[1])), "workload: gate 0 names flow 2; there are 2, from 0");
+}

@@ -1,0 +1,73 @@
+//! HPCC over PINT: the utilisation that it keeps, and what a byte of telemetry costs against exact records.
+//!
+//! A switch rounds a utilisation x to a power of the base b above or below, so that the mean is x (Ben Basat et al., SIGCOMM
+//! 2020, section 4.3); how well it does is tested with the switch (`switch/pint.rs`). A sender divides by what it gets, so a
+//! steady rate solves x = eta up to the spread of one rounding, at most (b - 1) / (2 sqrt b), 2.4 % for b = 1.05.
+
+use incast_model::units::{Rate, Time};
+use incast_sim::congestion::{Control, HpccPintParams};
+
+use crate::common::{Bench, Cable, chain, check, jain, port, star, within};
+
+const CABLE: Cable = Cable::new(100, 1000);
+
+fn pint(eta: f64, log_base: f64) -> Control {
+    Control::HpccPint(HpccPintParams { eta, log_base, ai: Rate::mbps(50), ..HpccPintParams::default() })
+}
+
+/// Load of the link from `from` to `to` from 1 ms to 5 ms, its mean queue in bytes, and what each flow got through.
+fn steady(bench: Bench, n: u32, from: &str, to: &str) -> (f64, f64, Vec<f64>) {
+    let (begin, every, until) = (Time::ms(1), Time::us(2), Time::ms(5));
+    let bench = bench.with(|params| {
+        params.measure.sample_from = begin;
+        params.measure.sample_every = Some(every);
+        params.horizon = Some(until);
+    });
+    let outcome = bench.run();
+    let link = port(&bench.fabric(), from, to);
+    let samples: Vec<_> = outcome.queues.iter().filter(|sample| sample.port == link).skip(1).collect();
+    let bits = samples.iter().map(|sample| 8.0 * sample.tx_bytes as f64).sum::<f64>();
+    let queue = samples.iter().map(|sample| sample.bytes as f64).sum::<f64>() / samples.len() as f64;
+    let acked = |flow| {
+        let mut of_flow = outcome.rates.iter().filter(move |sample| sample.flow == flow).map(|sample| sample.acked);
+        let first = of_flow.next().expect("a sample");
+        (of_flow.next_back().expect("another") - first) as f64
+    };
+    (bits / (samples.len() as f64 * every.seconds() * 1e11), queue, (0..n).map(acked).collect())
+}
+
+/// N flows to one: the link carries eta C + N AI, with next to no queue.
+#[test]
+fn e5_p3_p4_utilisation() {
+    for (n, eta, base) in [(1u32, 0.95, 1.05), (1, 0.99, 1.05), (2, 0.95, 1.05), (8, 0.95, 1.05), (8, 0.95, 1.01)] {
+        let flows = (1..=n).map(|src| (src, 0, 200_000_000, Time::ZERO));
+        let bench = Bench::new(star(&vec![CABLE; n as usize + 1])).controlled(pint(eta, base)).flows(flows);
+        let (load, queue, shares) = steady(bench, n, "s0", "h0");
+        within("E5 P3", &format!("load of {n} flows, eta {eta}, base {base}"), eta + f64::from(n) * 5e-4, load, 0.02);
+        check("P4", &format!("mean queue of {n} flows, B"), "< 5200 (W/10)", queue, queue < 5200.0);
+        check("P4", &format!("Jain's index of {n} flows"), "> 0.95", jain(&shares), jain(&shares) > 0.95);
+    }
+}
+
+/// The load at which a sender's divisions balance, `E[1 / decoded] = 1 / eta`, when the largest of `k` independent roundings
+/// of the same load to a power of `base` below or above counts.
+fn balance(k: f64, eta: f64, base: f64) -> f64 {
+    let low = base.powf(((512.0 * eta).ln() / base.ln()).floor()) / 512.0;
+    let high = low * base;
+    let all_low = (1.0 / eta - 1.0 / high) / (1.0 / low - 1.0 / high);
+    low + (high - low) * (1.0 - all_low.powf(1.0 / k))
+}
+
+/// Several links of equal load: each switch rounds by itself and the largest counts, so that the mean is above the load, by
+/// less than a step of the base; the flow keeps below eta by as much.
+#[test]
+fn p1_the_largest_of_several_roundings() {
+    for (links, base) in [(2usize, 1.05), (3, 1.05), (5, 1.05), (5, 1.1)] {
+        let bench = Bench::new(chain(&vec![CABLE; links])).controlled(pint(0.95, base));
+        let next = if links == 2 { "h1" } else { "s1" };
+        let (load, ..) = steady(bench.flow(0, 1, 200_000_000, Time::ZERO), 1, "s0", next);
+        let switches = links - 1;
+        let expected = balance(switches as f64, 0.95, base);
+        within("P1", &format!("load, {switches} switches, base {base}, eta 0.95"), expected, load, 0.01);
+    }
+}

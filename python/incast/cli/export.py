@@ -1,0 +1,84 @@
+"""`incast export`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import App, Parameter
+
+from incast import _core
+from incast.cli.run import Overrides
+from incast.errors import translated
+
+DOT_EXAMPLES = """
+Examples:
+  incast export dot scenarios/quickstart.toml -o fabric.dot
+  dot -Tsvg fabric.dot -o fabric.svg
+"""
+NS3_EXAMPLES = """
+Examples:
+  incast export ns3 scenarios/quickstart.toml -o topology.txt
+"""
+EXAMPLES = f"{DOT_EXAMPLES.rstrip()}\n{NS3_EXAMPLES.partition('Examples:')[2].lstrip(chr(10))}"
+SHOWN = 5
+"""Notices that are printed one by one."""
+
+Output = Annotated[Path, Parameter(name=["--output", "-o"])]
+Overwrite = Annotated[bool, Parameter(negative=(), show_default=False)]
+
+app = App(
+    name="export",
+    sort_key=6,
+    help="Write the fabric of a scenario for other programs.",
+    help_format="plaintext",
+    help_epilogue=EXAMPLES,
+)
+
+
+@app.command(help_epilogue=DOT_EXAMPLES)
+def dot(file: Path, /, *, output: Output, set_: Overrides = None, overwrite: Overwrite = False) -> None:
+    """Write a drawing for Graphviz: one rank for each tier, every link with its rate.
+
+    Parameters
+    ----------
+    file
+        Scenario, a TOML file.
+    output
+        File to write.
+    overwrite
+        Replace the file if it is there.
+
+    """
+    write("dot", file, output, set_, overwrite)
+
+
+@app.command(help_epilogue=NS3_EXAMPLES)
+def ns3(file: Path, /, *, output: Output, set_: Overrides = None, overwrite: Overwrite = False) -> None:
+    """Write a topology file of an ns-3 RDMA simulation (that of the HPCC evaluation and its descendants).
+
+    Nodes keep their numbers; names are lost. Where that simulator does otherwise (parallel links), it is said.
+
+    Parameters
+    ----------
+    file
+        Scenario, a TOML file.
+    output
+        File to write.
+    overwrite
+        Replace the file if it is there.
+
+    """
+    write("ns3", file, output, set_, overwrite)
+
+
+def write(form: Literal["dot", "ns3"], file: Path, output: Path, overrides: Overrides, overwrite: bool) -> None:
+    """Write the fabric in a form, and say what is to be said about it."""
+    with translated():
+        notices = _core.Scenario.load(file, overrides or []).write_fabric(form, output, overwrite).splitlines()
+    for notice in notices[:SHOWN]:
+        print(notice, file=sys.stderr)
+    if len(notices) > SHOWN:
+        print(f"and {len(notices) - SHOWN} more like these", file=sys.stderr)
+    print(f"wrote {output}")

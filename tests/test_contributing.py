@@ -1,0 +1,127 @@
+"""A newcomer who follows CONTRIBUTING.md to the letter has a new congestion control, by four files."""
+
+from __future__ import annotations
+
+import filecmp
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+EXAMPLE = CONTRIBUTING.split("### An example, from nothing")[1].split("\n## ")[0]
+STEP = re.compile(r"\*\*`(?P<file>\S+)`\*\*|^```(?P<language>\w+)\n(?P<text>.*?)^```", re.MULTILINE | re.DOTALL)
+COPIED = ("Cargo.toml", "Cargo.lock", "Makefile", "pyproject.toml", "crates", "python", "tools")
+VERSION = re.compile(r'^(name = "incast-\w+"\n|\[workspace.package\]\n)version = "(.*)"', re.MULTILINE)
+QUICK = {"CARGO_PROFILE_DEV_OPT_LEVEL": "1", "CARGO_PROFILE_DEV_DEBUG": "false", "CARGO_INCREMENTAL": "0"}
+"""The copy is built for two short runs. Libraries have profiles of their own, so this leaves them as they are."""
+CHANGED = {
+    "crates/incast-sim/src/congestion/aimd.rs",
+    "crates/incast-sim/src/congestion/mod.rs",
+    "crates/incast-sim/tests/snapshots/snapshots__aimd.snap",
+    "python/incast/schema.py",
+}
+
+
+def target() -> Path:
+    """Where cargo keeps what it has built: the libraries of `cargo test` are not built again."""
+    return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
+
+
+def steps() -> Iterator[tuple[str, str, str]]:
+    """Every block of the example: the file named last before it, its language, its text."""
+    file = ""
+    for found in STEP.finditer(EXAMPLE):
+        if found["file"]:
+            file = found["file"]
+        else:
+            yield file, found["language"], found["text"]
+
+
+def insert(text: str, lines: str) -> str:
+    """`lines` at the head of what they belong to in `text`."""
+    first = lines.lstrip().split(" ")[0]
+    head = "controls! {\n" if first.startswith("/") else f"\n{first} "
+    at = text.index(head) + (len(head) if first.startswith("/") else 1)
+    return text[:at] + lines + text[at:]
+
+
+@pytest.fixture
+def checkout() -> Path:
+    """A copy of what is built, at the same place every time, so that cargo knows what it has built there before.
+
+    Its crates have a version of their own, or cargo would take them for those of this checkout, and mix what it builds.
+    """
+    copy = target() / "contributing"
+    shutil.rmtree(copy, ignore_errors=True)
+    copy.mkdir(parents=True)
+    for name in COPIED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
+        else:
+            shutil.copy2(ROOT / name, copy)
+    for name, versions in (("Cargo.toml", 1), ("Cargo.lock", len(list(copy.glob("crates/*/Cargo.toml"))))):
+        text, found = VERSION.subn(r'\1version = "\2-contributing"', (copy / name).read_text(encoding="utf-8"))
+        assert found == versions
+        (copy / name).write_text(text, encoding="utf-8")
+    return copy
+
+
+def run(command: str, checkout: Path) -> str:
+    """Run a line of the example; what it printed. Python's environment is this one, whatever its stamps say."""
+    if command.startswith("make "):
+        here = shlex.quote(sys.prefix)
+        command += f" VENV={here} -o {here}/.dev"
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(target()), "CARGO_NET_OFFLINE": "true", **QUICK}
+    done = subprocess.run(
+        command, shell=True, cwd=checkout, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def changed(checkout: Path) -> set[str]:
+    """The files of a copy that are new or not as they were."""
+    files = (file for name in COPIED for file in (checkout / name).rglob("*") if file.is_file())
+    names = (str(file.relative_to(checkout)) for file in files if "__pycache__" not in file.parts)
+    same = (ROOT / name for name in names)
+    return {str(file.relative_to(ROOT)) for file in same if not (file.is_file() and equal(file, checkout))}
+
+
+def equal(file: Path, checkout: Path) -> bool:
+    """Whether a file of this checkout is the same in the copy."""
+    return filecmp.cmp(file, checkout / file.relative_to(ROOT), shallow=False)
+
+
+def test_the_example_is_as_told(checkout: Path) -> None:
+    printed: dict[str, str] = {}
+    for name, language, text in steps():
+        file = checkout / name
+        if language == "sh":
+            printed |= {line: run(line, checkout) for line in text.splitlines()}
+        elif file.exists():
+            file.write_text(insert(file.read_text(encoding="utf-8"), text), encoding="utf-8")
+        else:
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+    tested, simulated, *_ = printed.values()
+    assert "congestion::aimd::tests::one_step_a_round ... ok" in tested
+    assert re.search(r"^AIMD: every flow completed", simulated, re.MULTILINE)
+    assert re.search(r"^AIMD, careful: every flow completed", simulated, re.MULTILINE)
+    assert "class AimdParams(Tree):" in (checkout / "python/incast/schema.py").read_text(encoding="utf-8")
+    assert "default, rate" in (checkout / "crates/incast-sim/tests/snapshots/snapshots__aimd.snap").read_text("utf-8")
+    assert changed(checkout) == CHANGED
+
+
+def test_the_files_are_those_told() -> None:
+    told = re.findall(r"^\| `(\S+)` \|", CONTRIBUTING, re.MULTILINE)
+    assert {file.replace("NAME", "aimd") for file in told if "/" in file and "." in file} == CHANGED
+    assert "Four files change" in CONTRIBUTING
