@@ -25,9 +25,9 @@ def made() -> dict[str, str]:
 
 
 def test_pages_are_current(made: dict[str, str]) -> None:
-    assert sorted(made) == sorted(page.name for page in reference.FOLDER.iterdir()), "run: make schema"
+    assert sorted(made) == sorted(page.name for page in reference.FOLDER.iterdir()), "run: make reference"
     for name, text in made.items():
-        assert (reference.FOLDER / name).read_text(encoding="utf-8") == text, f"{name}: run: make schema"
+        assert (reference.FOLDER / name).read_text(encoding="utf-8") == text, f"{name}: run: make reference"
 
 
 def test_everything_is_there(made: dict[str, str]) -> None:

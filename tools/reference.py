@@ -1,6 +1,6 @@
 """Write the reference pages, `docs/reference/*.md`, from what the program says of itself.
 
-    make schema
+    make reference
 
 Names, kinds, defaults, sources and profiles come from the scenario's schema and the catalogue, both made from the Rust
 types; what is allowed is asked of the checks themselves; the command's page is its own help. A test checks that the
@@ -32,7 +32,7 @@ COMMANDS = ["new", "run", "show", "list", "results", "import ns3", "trace", "sch
 SAMPLES: Json = {"whole number": 2, "rate": "100Gbps", "time": "1us", "size": "1kB", "number": 0.5}
 """A value of each kind, for what must be given."""
 EXTREMES: dict[str, list[Any]] = {
-    "whole number": [0, 200, 2**62],
+    "whole number": [0, 255, 2**62],
     "number": [-1.0, 0.0, 1e12],
     "rate": ["0bps", "1000Tbps"],
     "time": ["0ps", "100000s"],
@@ -330,6 +330,9 @@ def probes(base: Json, path: list[Any], parameters: list[Json]) -> dict[str, str
     for one in parameters:
         said: list[str] = []
         for value in EXTREMES.get(one["kind"].split(" | ")[0], []):
+            # A priority of 255 is none; a fabric of that many switches could well be built, and would be.
+            if value == 255 and path[0] == "fabric":
+                continue
             for allowed in refused(base, path, one["name"], value):
                 if allowed not in said:
                     said.append(allowed)

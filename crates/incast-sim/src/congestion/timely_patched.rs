@@ -32,7 +32,7 @@ pub struct TimelyPatchedParams {
     pub min_rtt: Time,
     /// Additive increase. Default 100Mbps (CoNEXT 2016 has 10Mbps at 10 Gb/s, scaled: the same fixed points); 10Mbps there.
     pub ai: Rate,
-    /// Least rate. Default 1Gbps, as for `timely`.
+    /// Least rate. Default 1Gbps (NS3 `run.py`), as for `timely`.
     pub min_rate: Rate,
 }
 

@@ -29,7 +29,8 @@ pub struct MeasureParams {
     pub pauses: bool,
     /// Keep at most so many dropped packets (they are counted in any case). Default 100000 (our choice).
     pub max_drops: u64,
-    /// Compute fingerprints: two numbers that are equal where two runs are equal, event by event and packet by packet.
+    /// Compute fingerprints: two numbers that are equal where two runs are equal, event by event and packet by packet. Default
+    /// false (our choice).
     pub fingerprint: bool,
 }
 
