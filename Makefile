@@ -20,7 +20,7 @@ demo: $(VENV)/.built ## Build incast and run scenarios/quickstart.toml
 
 test: $(VENV)/.dev ## Run all tests, those of Rust and those of Python
 	cargo test --workspace --locked
-	cargo test --release --locked -p incast-sim --test fingerprints
+	cargo test --release --locked -p incast-sim --test snapshots --test fingerprints
 	@$(MAKE) --no-print-directory $(VENV)/.testable
 	$(BIN)/python -m pytest
 

@@ -1,8 +1,9 @@
-//! Every control in four scenarios, one table each: a change of an algorithm shows up as a changed row of its table. A new
-//! control needs no line here.
+//! Every control in four scenarios, and its fingerprints in a fifth, one file each: a change of an algorithm shows up as a
+//! changed row of its table. A new control needs no line here.
 //!
-//! 100 Gb/s and 1 us everywhere, switches of 4 MiB that mark as the control wants them to. To accept a new table, run with
-//! `INSTA_UPDATE=always` and commit it.
+//! 100 Gb/s and 1 us everywhere, switches of 4 MiB that mark as the control wants them to. `make test` runs this program
+//! twice, once as other tests are built and once as incast is shipped, against the same tables. To accept a new table, run
+//! with `INSTA_UPDATE=always` and commit it.
 
 #[allow(dead_code, unused_imports, reason = "each test program uses a part of it")]
 mod common;
@@ -11,11 +12,13 @@ use std::fmt::Write;
 
 use incast_model::fabric::{Fabric, NodeKind};
 use incast_model::units::{Bytes, Time};
+use incast_sim::Arithmetic;
 use incast_sim::congestion::{Control, ControlInfo, WindowMode};
 use incast_sim::host::CnpMode;
+use incast_sim::measure::Fingerprint;
 use incast_sim::outcome::{Outcome, PortRecord, Stop};
 
-use common::{Bench, Cable, dumbbell, jain, star};
+use common::{Bench, Cable, drawn, dumbbell, jain, star};
 
 const CABLE: Cable = Cable::new(100, 1000);
 
@@ -96,6 +99,24 @@ fn line(table: &mut String, row: Row, scenario: &Scenario) {
     .unwrap();
 }
 
+/// The fingerprints of random flows and an incast under one profile and arithmetic.
+fn fingerprints(table: &mut String, name: &str, profile: &str, arithmetic: Arithmetic) {
+    let control = Control::named(name, profile).expect("a listed profile");
+    let outcome = drawn(&control, 1, |params| params.arithmetic = arithmetic);
+    let Fingerprint { trajectory, traffic } = outcome.fingerprint.expect("as asked for");
+    let (counts, end) = (outcome.counts, outcome.end.0);
+    let name = format!("{profile}, {arithmetic:?}").to_lowercase();
+    writeln!(
+        table,
+        "{name:<24} {:>8} {:>7} {:>6} {:>6} {end:>12}   {trajectory:016x}  {traffic:016x}",
+        counts.events,
+        counts.packet_hops(),
+        counts.marks,
+        counts.pauses,
+    )
+    .expect("a String takes all");
+}
+
 #[test]
 fn controls() {
     let scenarios = scenarios();
@@ -106,6 +127,11 @@ fn controls() {
         );
         for row in rows(&info) {
             scenarios.iter().for_each(|scenario| line(&mut table, row, scenario));
+        }
+        table += "\nprofile, time              events    hops  marks pauses       end/ps   trajectory        traffic\n";
+        for (profile, _) in info.profiles {
+            fingerprints(&mut table, info.name, profile, Arithmetic::Exact);
+            fingerprints(&mut table, info.name, profile, Arithmetic::Ns3);
         }
         insta::assert_snapshot!(info.name, table);
     }

@@ -8,7 +8,7 @@ use incast_sim::Outcome;
 use incast_sim::congestion::{Control, TimelyParams};
 use incast_sim::measure::QueueSample;
 
-use crate::common::{Bench, Cable, check, fct, port, star, within};
+use crate::common::{Bench, Cable, check, port, star, within};
 
 const CABLE: Cable = Cable::new(100, 1000);
 /// Bits of a data packet: 1000 B of payload, 48 B of headers, 8 B of time stamp.
@@ -136,7 +136,7 @@ fn e4_increase_below_the_lower_threshold() {
         params.horizon = Some(Time::ms(6));
     });
     let outcome = bench.run();
-    let left = outcome.flows[1].start + fct(&outcome, 1);
+    let left = outcome.flows[1].finish.expect("a completed flow");
     let after = || outcome.rates.iter().filter(|sample| sample.flow == 0 && sample.time > left);
     let at = |gbps: u64| after().find(|sample| sample.rate >= gbps * 1_000_000_000).expect("it rises to this rate");
     let (low, high) = (at(75), at(95));

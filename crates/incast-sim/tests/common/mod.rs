@@ -1,5 +1,6 @@
 //! What the tests share: small fabrics, a builder of runs, and how a check is printed and judged.
 
+mod drawn;
 mod fabrics;
 mod report;
 
@@ -15,6 +16,7 @@ use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::outcome::{Outcome, PortRecord};
 use incast_sim::{ControlSetup, Params, Setup, SetupError, Simulation};
 
+pub(crate) use drawn::drawn;
 pub(crate) use fabrics::{Cable, chain, dumbbell, leaf_spine, parking_lot, ring, star, two_switches};
 pub(crate) use report::{check, confidence, exact, jain, within};
 
