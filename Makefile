@@ -9,7 +9,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 	$(shell find crates -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -path '*/src/*' -o -path '*/data/*' \) 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lint format schema build clean
+.PHONY: help demo test bench lint format schema reference docs build clean
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -41,6 +41,12 @@ format: $(VENV)/.dev ## Format Rust and Python
 
 schema: $(VENV)/.dev ## Write python/incast/schema.py anew from the Rust types
 	$(BIN)/python tools/schema_py.py
+
+reference: $(VENV)/.dev $(VENV)/.built ## Write docs/reference anew from what the program says of itself
+	$(BIN)/python tools/reference.py
+
+docs: $(VENV)/.dev $(VENV)/.built ## Write into the pages of docs what their commands print now
+	$(BIN)/python tools/pages.py
 
 build: $(VENV)/.built ## Build incast into .venv and stop there
 

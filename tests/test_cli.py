@@ -15,8 +15,10 @@ import pytest
 
 import incast
 from conftest import RING, ROOT, SMALL, Command, environment, write
+from incast.cli import new
 
 COMMANDS = [
+    "new",
     "run",
     "show",
     "list",
@@ -50,6 +52,69 @@ def test_help_has_an_example(command: Command, name: str) -> None:
     done = command(*name.split(), "--help")
     assert done.returncode == 0
     assert f"  incast {name}" in done.stdout.partition("Examples:")[2]
+
+
+def test_new(command: Command, tmp_path: Path) -> None:
+    done = command("new", "mine.toml")
+    assert done.returncode == 0, done.stderr
+    for next_ in ("incast show mine.toml", "incast run mine.toml"):
+        assert next_ in done.stdout
+    first = (tmp_path / "mine.toml").read_text(encoding="utf-8")
+    done = command("new", "mine.toml", "--template", "custom")
+    assert done.returncode == 2
+    assert "mine.toml exists already" in done.stderr
+    assert "--overwrite" in done.stderr
+    assert (tmp_path / "mine.toml").read_text(encoding="utf-8") == first
+    assert command("new", "mine.toml", "--template", "custom", "--overwrite").returncode == 0
+    assert (tmp_path / "mine.toml").read_text(encoding="utf-8") != first
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "incast new mine.toml"),
+        (["mine.toml", "-t", "leafspine"], "did you mean `leaf-spine`?"),
+        (["mine.txt"], ".toml"),
+    ],
+)
+def test_new_that_cannot_be(command: Command, tmp_path: Path, arguments: list[str], says: str) -> None:
+    done = command("new", *arguments)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_new_where_nothing_can_be_written(command: Command) -> None:
+    done = command("new", "gone/mine.toml")
+    assert done.returncode == 3
+    assert "gone/mine.toml" in done.stderr
+
+
+@pytest.mark.parametrize("name", new.templates())
+def test_templates(command: Command, tmp_path: Path, name: str) -> None:
+    assert name in command("new", "--list").stdout
+    command("new", "mine.toml", "--template", name)
+    shown = json.loads(command("show", "mine.toml", "--format", "json").stdout)
+    assert [one for one in shown["warnings"] if "no effect" in one["message"]] == []
+    assert shown["estimate"]["cpu_seconds"] < 3, "a template is quick"
+    done = command("run", "mine.toml")
+    assert done.returncode == 0, done.stderr
+    assert "horizon" not in done.stdout
+    text = (tmp_path / "mine.toml").read_text(encoding="utf-8")
+    for hint in ("incast list fabrics", "incast list workloads", "incast list controls", "default"):
+        assert hint in text, "it says where to look"
+
+
+def test_what_has_no_effect_is_told(command: Command, small: Path) -> None:
+    line = small.read_text(encoding="utf-8").splitlines().index("[scheme.HPCC]") + 3
+    small.write_text(small.read_text(encoding="utf-8") + 'ecn.kmin = "100kB"\n', encoding="utf-8")
+    says = f"scheme.HPCC.ecn.kmin ({small}:{line}): has no effect: no control here reads ECN marks"
+    assert f"warning    {says}" in command("show", small).stdout
+    done = command("run", small, "--quiet")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert f"warning: {says}" in done.stderr
+    (warning,) = json.loads(command("show", small, "--format", "json").stdout)["warnings"]
+    assert (warning["path"], warning["place"]) == ("scheme.HPCC.ecn.kmin", f"{small}:{line}")
 
 
 def test_run(command: Command, small: Path, tmp_path: Path) -> None:

@@ -31,10 +31,10 @@ class Star(Tree):
     """Number of hosts, 2 or more."""
 
     rate: Rate | None = None
-    """Rate of every link; default 100Gbps."""
+    """Rate of every link; default 100Gbps (our choice)."""
 
     delay: Time | None = None
-    """One-way propagation delay of every link, up to 1s; default 1us."""
+    """One-way propagation delay of every link, up to 1s; default 1us (our choice)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -51,13 +51,13 @@ class Dumbbell(Tree):
     """Hosts on the right switch, 1 or more."""
 
     host_rate: Rate | None = None
-    """Rate of the hosts' links; default 100Gbps."""
+    """Rate of the hosts' links; default 100Gbps (our choice)."""
 
     bottleneck_rate: Rate | None = None
-    """Rate of the link between the switches; default 100Gbps."""
+    """Rate of the link between the switches; default 100Gbps (our choice)."""
 
     delay: Time | None = None
-    """One-way propagation delay of every link, up to 1s; default 1us."""
+    """One-way propagation delay of every link, up to 1s; default 1us (our choice)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -77,16 +77,16 @@ class LeafSpine(Tree):
     """Hosts on each leaf, 1 or more; at least 2 in all."""
 
     host_rate: Rate | None = None
-    """Rate of the hosts' links; default 100Gbps."""
+    """Rate of the hosts' links; default 100Gbps (our choice)."""
 
     uplink_rate: Rate | None = None
-    """Rate of each link between a leaf and a spine; default 100Gbps."""
+    """Rate of each link between a leaf and a spine; default 100Gbps (our choice)."""
 
     uplinks_per_pair: int | None = None
-    """Parallel links between each leaf and each spine, 1 or more; default 1."""
+    """Parallel links between each leaf and each spine, 1 or more; default 1 (our choice)."""
 
     delay: Time | None = None
-    """One-way propagation delay of every link, up to 1s; default 1us."""
+    """One-way propagation delay of every link, up to 1s; default 1us (our choice)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -102,14 +102,80 @@ class FatTree(Tree):
     k: int
     """Ports of each switch: even, 2 to 128 (16 hosts for 4, 1,024 for 16, 8,192 for 32)."""
 
+    hosts_per_edge: int | None = None
+    """Hosts on each edge switch, 1 to 4096; default k/2. More than k/2 oversubscribe the edge, whose switches then
+    have more than k ports (our choice; as in htsim's oversubscribed fat tree).
+    """
+
+    host_rate: Rate | None = None
+    """Rate of the hosts' links; default 100Gbps (our choice)."""
+
+    fabric_rate: Rate | None = None
+    """Rate of the links between switches; default 100Gbps (our choice). No oversubscription where it equals
+    `host_rate`.
+    """
+
+    core_rate: Rate | None = None
+    """Rate of the links between aggregation and core; default `fabric_rate`."""
+
+    delay: Time | None = None
+    """One-way propagation delay of every link without its own, up to 1s; default 1us (our choice)."""
+
+    host_delay: Time | None = None
+    """One-way propagation delay of the hosts' links, up to 1s; default `delay`."""
+
+    core_delay: Time | None = None
+    """One-way propagation delay of the links between aggregation and core, up to 1s; default `delay`."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class Clos(Tree):
+    """A folded Clos network (Clos, Bell System Technical Journal 1953; as fabrics use it: Greenberg et al., VL2,
+    SIGCOMM 2009) of switches with equally many ports. Switches are `leaf0`, …, `spine0`, … and, with three tiers,
+    `core0`, …; host `h` is on leaf `h / (hosts of a leaf)`.
+
+    A leaf's ports are split into d to hosts and u up such that d · `host_rate` is `leaf_oversubscription` times u ·
+    `fabric_rate`, a spine's in the same way between leaves and cores. Two tiers: u spines, each joined to every
+    leaf. Three tiers: a pod has as many leaves as a spine has ports down, and u spines; spine j of every pod
+    reaches the same cores, each core every pod. Two tiers without oversubscription have radix²/2 hosts, three
+    radix³/4.
+    """
+
+    _tag: ClassVar[str | None] = "clos"
+    tiers: int
+    """Tiers of switches: 2 or 3."""
+
+    radix: int
+    """Ports of each switch, 2 to 1024."""
+
+    pods: int | None = None
+    """Pods (three tiers) or leaves (two tiers) that are there, 1 to `radix`; default `radix`, all. With fewer, the top
+    switches have unused ports.
+    """
+
+    leaf_oversubscription: float | None = None
+    """Rate of a leaf's links to hosts over that of its links to spines, more than 0; default 1."""
+
+    spine_oversubscription: float | None = None
+    """Rate of a spine's links to leaves over that of its links to cores, more than 0; default 1. Three tiers only."""
+
     host_rate: Rate | None = None
     """Rate of the hosts' links; default 100Gbps."""
 
     fabric_rate: Rate | None = None
-    """Rate of the links between switches; default 100Gbps. No oversubscription where it equals `host_rate`."""
+    """Rate of the links between leaves and spines; default 100Gbps."""
+
+    core_rate: Rate | None = None
+    """Rate of the links between spines and cores; default `fabric_rate`. Three tiers only."""
 
     delay: Time | None = None
-    """One-way propagation delay of every link, up to 1s; default 1us."""
+    """One-way propagation delay of every link without its own, up to 1s; default 1us."""
+
+    host_delay: Time | None = None
+    """One-way propagation delay of the hosts' links, up to 1s; default `delay`."""
+
+    core_delay: Time | None = None
+    """One-way propagation delay of the links between spines and cores, up to 1s; default `delay`. Three tiers only."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -123,13 +189,203 @@ class HpccFatTree(Tree):
 
     _tag: ClassVar[str | None] = "hpcc_fat_tree"
     host_rate: Rate | None = None
+    """Rate of the hosts' links; default 100Gbps (SIGCOMM 2019, section 5.1)."""
+
+    fabric_rate: Rate | None = None
+    """Rate of the links between switches; default 400Gbps (SIGCOMM 2019, section 5.1)."""
+
+    delay: Time | None = None
+    """One-way propagation delay of every link, up to 1s; default 1us (SIGCOMM 2019, section 5.1)."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class Jellyfish(Tree):
+    """Jellyfish (Singla, Hong, Popa and Godfrey, NSDI 2012): switches joined by a random regular graph, the same
+    number of hosts on each. Host `h` is on switch `h / hosts_per_switch`; switches are `s0`, `s1`, ….
+
+    Built as the paper says: random pairs of switches with free ports that are not yet neighbours are joined until
+    there are none; then ports that are left over break into random links, so that at most one port of all stays
+    free. A graph in several parts is drawn anew.
+    """
+
+    _tag: ClassVar[str | None] = "jellyfish"
+    switches: int
+    """Number of switches, 2 or more (the paper's N)."""
+
+    ports: int
+    """Ports of each switch, 2 to 1024 (the paper's k)."""
+
+    network_ports: int
+    """Of those, ports to other switches, 1 to `ports` − 1 and less than `switches` (the paper's r). With one or two,
+    large graphs fall apart.
+    """
+
+    hosts_per_switch: int | None = None
+    """Hosts on each switch, 1 to `ports` − `network_ports`; default all of those ports."""
+
+    seed: int | None = None
+    """Which random graph; default 1. Apart from the scenario's seed, so that other traffic meets the same fabric."""
+
+    host_rate: Rate | None = None
     """Rate of the hosts' links; default 100Gbps."""
 
     fabric_rate: Rate | None = None
-    """Rate of the links between switches; default 400Gbps."""
+    """Rate of the links between switches; default 100Gbps."""
 
     delay: Time | None = None
     """One-way propagation delay of every link, up to 1s; default 1us."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class BCube(Tree):
+    """BCube(n, k) (Guo et al., SIGCOMM 2009): n^(k+1) servers with k + 1 ports and k + 1 levels of n^k switches with n
+    ports. The number of server `h` in base n has k + 1 digits; the n servers that differ in digit l only share a
+    switch of level l, `level{l}_{i}`, where i is their number without that digit.
+
+    In BCube servers forward. Hosts do not forward here, so a server is a host `h{i}` on a switch of its own,
+    `server{i}`, which has the server's ports (our choice). That switch has the buffer and the rules of every other
+    switch; a server's CPU or NIC that forwards more slowly is not modelled.
+    """
+
+    _tag: ClassVar[str | None] = "bcube"
+    n: int
+    """Ports of each switch, 2 to 1024."""
+
+    k: int
+    """Highest level: 0 (one switch) to 8; servers have k + 1 ports."""
+
+    rate: Rate | None = None
+    """Rate of each link between a server and a switch; default 100Gbps."""
+
+    delay: Time | None = None
+    """One-way propagation delay of each link between a server and a switch, up to 1s; default 1us."""
+
+    internal_rate: Rate | None = None
+    """Rate between a host and its server's ports; default (k + 1) · `rate`, so that a host can fill them (our choice)."""
+
+    internal_delay: Time | None = None
+    """One-way delay between a host and its server's ports, up to 1s; default 100ns (our choice: within a machine)."""
+
+
+GlobalArrangement: TypeAlias = Literal["consecutive", "palmtree"]
+"""Which port of a group of a dragonfly leads to which other group.
+
+`consecutive`: Ports lead to the other groups in order of their numbers (Kim et al., figure 5; "absolute" in
+Hastings et al., CLUSTER 2015).
+
+`palmtree`: Port q of group i leads to group i − q − 1, around the ring of groups (Camarero, Vallejo and Beivide,
+TACO 2014; mirrored it is "relative" in Hastings et al.).
+"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class Dragonfly(Tree):
+    """The dragonfly of Kim, Dally, Scott and Abts (ISCA 2008): groups of `a` routers, all joined to each other, with
+    `p` hosts and `h` links to other groups on each. Host `i` is on router `i / p`; router r of group G is
+    `g{G}r{r}`.
+
+    A group has a·h ports to other groups, numbered by router. With the most groups, a·h + 1, there is one link
+    between any two; with fewer, as many for each pair as there are ports for. What is left over joins groups at
+    distance 1, 2, … around the ring of groups; at most one port of a group stays unused.
+
+    Balanced for a = 2·p = 2·h (section 3.1 there). Routes are the shortest in links, which in a few cases are
+    shorter than the dragonfly's minimal ones: two global links in a row instead of local, global, local.
+    """
+
+    _tag: ClassVar[str | None] = "dragonfly"
+    p: int
+    """Hosts on each router, 1 to 1024."""
+
+    a: int
+    """Routers in each group, 1 to 1024."""
+
+    h: int
+    """Links to other groups on each router, 1 to 1024."""
+
+    groups: int | None = None
+    """Number of groups, 2 to a·h + 1; default the most."""
+
+    arrangement: GlobalArrangement | None = None
+    """Which port of a group leads to which other group; default consecutive."""
+
+    host_rate: Rate | None = None
+    """Rate of the hosts' links; default 100Gbps."""
+
+    local_rate: Rate | None = None
+    """Rate of the links within a group; default 100Gbps."""
+
+    global_rate: Rate | None = None
+    """Rate of the links between groups; default 100Gbps."""
+
+    delay: Time | None = None
+    """One-way propagation delay of the hosts' links and of those within a group, up to 1s; default 1us."""
+
+    global_delay: Time | None = None
+    """One-way propagation delay of the links between groups, up to 1s; default 1us."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class NvLink(Tree):
+    """The switch that joins the GPUs of a server."""
+
+    rate: Rate | None = None
+    """Rate of each GPU to its NVLink switch, one way; default 3600Gbps: fourth generation, half of the 900 GB/s of
+    NVIDIA's H100 data sheet, which counts both ways.
+    """
+
+    delay: Time | None = None
+    """One-way delay between a GPU and its NVLink switch, up to 1s; default 250ns (our choice)."""
+
+    forward: bool | None = None
+    """Whether GPUs pass packets on between NVLink and their NIC; default false. A GPU that does is a host on a switch
+    of its own, `gpu{i}`, by a link without delay at the rates of NIC and NVLink together (our choice). Where NVLink
+    and spines give equally long ways, flows are spread over both.
+    """
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class RailOptimized(Tree):
+    """Servers of several GPUs with a NIC each: NIC i of every server of a pod is on rail switch i of that pod, and
+    every rail switch is joined to every spine. Without spines it is the rail-only fabric of Wang et al. (HotI
+    2024).
+
+    A host is a GPU with its NIC: GPU i of server s is `h{s·gpus_per_server + i}`. Rail switch i of pod p is
+    `rail{p·gpus_per_server + i}`, spines are `spine0`, …, and the NVLink switch of server s is `nvlink{s}`.
+
+    With `nvlink`, GPUs of one server reach each other over their NVLink switch. To other servers they take the
+    rail, and the spines where the rails differ: to go over NVLink to the GPU on the right rail (PXN), that GPU has
+    to forward, which it does with `nvlink.forward` only.
+    """
+
+    _tag: ClassVar[str | None] = "rail_optimized"
+    servers: int
+    """Number of servers, 1 or more."""
+
+    gpus_per_server: int | None = None
+    """GPUs and NICs of each server, 1 to 1024; default 8, as in a DGX H100. At least 2 GPUs in all."""
+
+    servers_per_pod: int | None = None
+    """Servers in each pod, a divisor of `servers`; default all."""
+
+    spines: int
+    """Number of spine switches. 0 makes rails that are not joined: that takes one pod, and `nvlink.forward`."""
+
+    uplinks_per_pair: int | None = None
+    """Parallel links between each rail switch and each spine, 1 or more; default 1."""
+
+    nic_rate: Rate | None = None
+    """Rate of each NIC; default 400Gbps, as in a DGX H100."""
+
+    uplink_rate: Rate | None = None
+    """Rate of each link between a rail switch and a spine; default 400Gbps."""
+
+    delay: Time | None = None
+    """One-way propagation delay of the links outside servers, up to 1s; default 1us."""
+
+    nvlink: NvLink | None = None
+    """The NVLink switch of each server; default none. With it a host has two links, and the load of a workload counts
+    the rates of both.
+    """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -141,6 +397,27 @@ class Ns3File(Tree):
     _tag: ClassVar[str | None] = "ns3"
     topology: str
     """The file, relative to the scenario's folder."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class HtsimFile(Tree):
+    """A topology file of htsim (`*.topo` of Broadcom/csg-htsim and ultraethernet/uet-htsim): a fat tree of two or
+    three tiers, with the same hosts on the same switches. Switches are `tor0`, …, `agg0`, … and `core0`, …,
+    numbered as there.
+
+    Switches have no latency of their own here. One of a `Switch_Latency_ns` is spread over the links: half of it is
+    added to the delay of each link of the switch. Every path takes exactly as long as in htsim; what turns back at
+    a switch, such as a pause frame, is half a latency later.
+    """
+
+    _tag: ClassVar[str | None] = "htsim"
+    topology: str
+    """The file, relative to the scenario's folder."""
+
+    ignore_queues: bool | None = None
+    """Whether to read a file with `Queue_Up` or `Queue_Down` without them; default false: such a file is refused. They
+    are buffers of single ports; here a switch shares one buffer, `switch.buffer`.
+    """
 
 
 Hosts: TypeAlias = int | list[str]
@@ -158,10 +435,10 @@ class CustomLink(Tree):
     """Name of the node at the other end."""
 
     rate: Rate | None = None
-    """Rate of each direction; default 100Gbps."""
+    """Rate of each direction; default 100Gbps (our choice)."""
 
     delay: Time | None = None
-    """One-way propagation delay, up to 1s; default 1us."""
+    """One-way propagation delay, up to 1s; default 1us (our choice)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -179,8 +456,40 @@ class CustomFabric(Tree):
     """Full-duplex links; several between the same two nodes are parallel links."""
 
 
-FabricSpec: TypeAlias = Star | Dumbbell | LeafSpine | FatTree | HpccFatTree | Ns3File | CustomFabric
+FabricSpec: TypeAlias = (
+    Star
+    | Dumbbell
+    | LeafSpine
+    | FatTree
+    | Clos
+    | HpccFatTree
+    | Jellyfish
+    | BCube
+    | Dragonfly
+    | RailOptimized
+    | Ns3File
+    | HtsimFile
+    | CustomFabric
+)
 """The fabric of a scenario: exactly one generator, by name."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class LoadAtTier(Tree):
+    """The links that lead up from this tier; hosts are tier 0, their switches tier 1."""
+
+    tier: int
+
+
+LoadAt: TypeAlias = Literal["host", "tor_uplink", "core"] | LoadAtTier
+"""The links that a load is a fraction of.
+
+`host`: The links of the sending hosts, as in most evaluations.
+
+`tor_uplink`: The links up from the switches next to the sending hosts: as `tier = 1`.
+
+`core`: The links into the highest tier of switches.
+"""
 
 
 LoadOf: TypeAlias = Literal["payload", "wire"]
@@ -189,6 +498,24 @@ LoadOf: TypeAlias = Literal["payload", "wire"]
 `payload`: Payload only, as the HPCC evaluation defines load: 70 % load is more than 70 % of the wire.
 
 `wire`: Payload and headers.
+"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class LognormalArrivals(Tree):
+    """Parameters of lognormal gaps."""
+
+    _tag: ClassVar[str | None] = "lognormal"
+    sigma: float
+    """Standard deviation of the natural logarithm of a gap, more than 0 and at most 5. 1 and 2 are common:
+    coefficients of variation of 1.3 and 7.3.
+    """
+
+
+ArrivalLaw: TypeAlias = Literal["poisson"] | LognormalArrivals
+"""How the gaps between the flows of a host are distributed; their mean follows from the load.
+
+`poisson`: Exponential gaps.
 """
 
 
@@ -226,12 +553,109 @@ class UniformSizes(Tree):
     """Largest size, at least `min`."""
 
 
-CustomSizes: TypeAlias = CustomSizesPoints | CustomSizesFile | UniformSizes
+@dataclass(kw_only=True, repr=False, slots=True)
+class LognormalSizes(Tree):
+    """Parameters of a lognormal size distribution."""
+
+    _tag: ClassVar[str | None] = "lognormal"
+    mean: Bytes
+    """Mean size, at least 1 B."""
+
+    sigma: float
+    """Standard deviation of the natural logarithm of the size, more than 0 and at most 10."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class ParetoSizes(Tree):
+    """Parameters of a bounded Pareto size distribution."""
+
+    _tag: ClassVar[str | None] = "pareto"
+    min: Bytes
+    """Smallest size, at least 1 B."""
+
+    max: Bytes
+    """Largest size, more than `min`."""
+
+    alpha: float
+    """Exponent of the tail, more than 0 and at most 100; 1.05 to 1.5 are common for flow sizes."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class GeneralizedParetoSizes(Tree):
+    """Parameters of a generalised Pareto size distribution."""
+
+    _tag: ClassVar[str | None] = "generalized_pareto"
+    location: Bytes | None = None
+    """Smallest size. Default 0 B; flows have at least 1 B."""
+
+    scale: Bytes
+    """Scale, at least 1 B."""
+
+    shape: float
+    """Shape, 0 (exponential) or more and less than 1, from where on there is no mean; the larger, the heavier the
+    tail.
+    """
+
+
+CustomSizes: TypeAlias = (
+    CustomSizesPoints | CustomSizesFile | UniformSizes | LognormalSizes | ParetoSizes | GeneralizedParetoSizes
+)
 """A size distribution that a scenario brings along."""
 
 
-SizeSpec: TypeAlias = Literal["fb_hadoop", "websearch"] | Bytes | CustomSizes
-"""Sizes of flows: the name of a table, one size for all, or one of points, file and uniform"""
+SizeSpec: TypeAlias = (
+    Literal[
+        "ali_solar2022_conweave",
+        "ali_storage2019_hpcc",
+        "datamining_abm",
+        "datamining_conweave",
+        "datamining_pfabric",
+        "datamining_vl2_hkust",
+        "datamining_yaps",
+        "fb_cachefollower_conweave",
+        "fb_cachefollower_homa",
+        "fb_etc_homa",
+        "fb_hadoop",
+        "fb_hadoop_hpcc",
+        "fb_hadoop2015_conweave",
+        "fb_hadoop_abm",
+        "fb_hadoop_homa",
+        "fb_hkust",
+        "fb_webserver_conweave",
+        "fb_webserver_homa",
+        "google_allrpc_homa",
+        "google_rpc2008_hpcc",
+        "google_searchrpc_homa",
+        "imc10_yaps",
+        "websearch",
+        "websearch_hpcc",
+        "websearch_dctcp_hkust",
+        "websearch_abm",
+        "websearch_conweave",
+        "websearch_pfabric",
+        "websearch_yaps",
+    ]
+    | Bytes
+    | CustomSizes
+)
+"""Sizes of flows: the name of a table, one size for all, or a distribution of your own"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class Locality(Tree):
+    """Shares of the flows that stay near their sender; what is left goes farther. Destinations are uniform within a
+    share.
+
+    A rack is the hosts under one switch; a pod is what switches of tiers 1 and 2 join.
+    """
+
+    rack: float | None = None
+    """Share of the flows that go to another host of the rack, 0 to 1. Default 0."""
+
+    pod: float | None = None
+    """Share of the flows that leave the rack but not the pod, 0 to 1. Default: pods do not matter, and all flows that
+    leave the rack go to random hosts of other racks.
+    """
 
 
 HostSet: TypeAlias = str | int | list[str | int]
@@ -242,14 +666,20 @@ HostSet: TypeAlias = str | int | list[str | int]
 class Poisson(Tree):
     """Every host starts flows at random times, to random other hosts, whatever became of the earlier ones.
 
-    Gaps between the flows of a host are exponential with mean `8 mean_size / (load × rate)`, where `rate` is that
-    of the host's own link(s). This is the traffic of the HPCC evaluation (Li et al., SIGCOMM 2019, sec. 5.1),
-    except that the last flow of each host is kept, which the authors' script leaves out.
+    Gaps between the flows of a host are exponential, if `arrivals` says nothing else, with mean `8 mean_size /
+    (load × rate)`, where `rate` is that of the host's own link(s). This is the traffic of the HPCC evaluation (Li
+    et al., SIGCOMM 2019, sec. 5.1), except that the last flow of each host is kept, which the authors' script
+    leaves out.
     """
 
     load: float
-    """Offered traffic as a fraction of the sending host's link rate, more than 0: 0.3 is 30 %. More than 1 is allowed
-    and warned about.
+    """Offered traffic as a fraction of the rate of the sending host's link, or of the links that `load_at` names; more
+    than 0: 0.3 is 30 %. More than 1 is allowed and warned about.
+    """
+
+    load_at: LoadAt | None = None
+    """The links that `load` is a fraction of: `host` (default), `tor_uplink`, `core`, or `{ tier = 1 }` for those that
+    lead up from a tier. On them it counts what crosses them, and only links above hosts that take part.
     """
 
     load_of: LoadOf | None = None
@@ -260,11 +690,19 @@ class Poisson(Tree):
     1000 B of payload of the HPCC evaluation.
     """
 
+    arrivals: ArrivalLaw | None = None
+    """How the gaps between the flows of a host are distributed: `poisson` (default), or `{ lognormal = { sigma = 2 }
+    }` for bursts.
+    """
+
     sizes: SizeSpec
     """Flow sizes."""
 
-    duration: Time
-    """Flows start within this time of the entry's start."""
+    locality: Locality | None = None
+    """Shares of the flows that stay within the rack and the pod. Default: destinations are uniform over all others."""
+
+    duration: Time | None = None
+    """Flows start within this time of the entry's start. Default: until the entry's `end`."""
 
     hosts: HostSet | None = None
     """Hosts that send and receive, such as `"0-15"`. Default: all."""
@@ -308,7 +746,8 @@ class Incast(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class Permutation(Tree):
-    """A random permutation in which no host sends to itself; every such permutation is equally likely.
+    """A random permutation in which no host sends to itself, every such permutation equally likely; or, with `stride`,
+    each host to the one so many further on.
 
     One flow a host at the entry's start, or, with `load`, Poisson flows to the same destination for `duration`.
     """
@@ -324,8 +763,286 @@ class Permutation(Tree):
     duration: Time | None = None
     """Flows start within this time of the entry's start. Needed with `load`, and only there."""
 
+    stride: int | None = None
+    """Host i of the n that take part sends to host i + stride, counted round; no multiple of n. Default: random."""
+
     hosts: HostSet | None = None
     """Hosts that take part, at least 2. Default: all."""
+
+
+RankOrder: TypeAlias = Literal["host", "random"]
+"""The order in which hosts become ranks.
+
+`host`: By host number: neighbouring ranks share racks.
+
+`random`: Drawn from the seed; every choice and order is equally likely.
+"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class Ranks(Tree):
+    """The hosts of the ranks of a collective: rank 0 is the first. One rank is one host."""
+
+    _names: ClassVar[Mapping[str, str]] = {"list_": "list"}
+    count: int | None = None
+    """Number of ranks. Default: as many as there are hosts to choose from."""
+
+    hosts: HostSet | None = None
+    """Hosts to choose from. Default: all."""
+
+    order: RankOrder | None = None
+    """Whether ranks are on these hosts in order of their numbers (`host`, default) or in an order drawn from the seed
+    (`random`).
+    """
+
+    list_: list[int] | None = None
+    """The host of each rank, written out; instead of the other fields."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class AllToAll(Tree):
+    """Every rank sends `size` to every other. Rank i sends to i + 1 first, then to i + 2, and so on (linear shift), so
+    that with a window every rank receives as much as it sends at any time.
+
+    On an idle non-blocking fabric it takes `(n - 1) 8 size / C` and a latency; with a window of 1, an RTT more a
+    message.
+    """
+
+    size: Bytes
+    """Size of each message, at least 1 B."""
+
+    window: int | None = None
+    """Messages of a rank that are under way at a time, at least 1: the next starts when the rank has the last ACK of
+    one. Default: all of them, at once.
+    """
+
+    ranks: Ranks | None = None
+    """Hosts of the ranks, at least 2. Default: all hosts, in order."""
+
+    iterations: int | None = None
+    """How often, one after the other: a rank begins anew when all that it sent and received has ended. Default 1."""
+
+    compute: Time | None = None
+    """Time between the end of an iteration at a rank and its next: computing. Default 0."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class Shuffle(Tree):
+    """Every mapper sends one flow to every reducer, all at the entry's start. What a host would send to itself stays
+    there.
+
+    One mapper makes an outcast, one reducer an incast of named hosts.
+    """
+
+    size: SizeSpec
+    """Size of each flow; drawn for each where it is a distribution."""
+
+    mappers: Ranks | None = None
+    """Hosts that send. Default: all."""
+
+    reducers: Ranks | None = None
+    """Hosts that receive. Default: all."""
+
+
+RingPart: TypeAlias = Literal["both", "reduce_scatter", "all_gather"]
+"""What of an all-reduce there is.
+
+`both`: Reduce-scatter, then all-gather.
+
+`reduce_scatter`: The first half.
+
+`all_gather`: The second half.
+"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class RingAllReduce(Tree):
+    """Ranks in a ring sum up data of which each has a full copy: `2(n - 1)` steps, in each of which every rank sends a
+    segment, an n-th of the data, to the next; a step waits for the segment that came with the one before.
+
+    Every rank sends `2 (n - 1) / n` of the size; on an idle fabric that takes `2 (n - 1) (8 size / (n C) +
+    latency)` (Patarasuk and Yuan, JPDC 69(2), 2009). Where n does not divide the size, segments differ by a byte.
+    """
+
+    size: Bytes
+    """Data of each rank, at least a byte for each segment and chunk."""
+
+    part: RingPart | None = None
+    """Both halves (`both`, default), or one: `reduce_scatter`, after which every rank has the sum of one segment;
+    `all_gather`, after which everyone has everyone's segment. A half has n - 1 steps.
+    """
+
+    chunks: int | None = None
+    """Chunks that each segment is cut into, at least 1; they go round without waiting for each other, as on NCCL's
+    channels. Default 1.
+    """
+
+    ranks: Ranks | None = None
+    """Hosts of the ranks, at least 2. Default: all hosts, in order."""
+
+    iterations: int | None = None
+    """How often, one after the other. Default 1."""
+
+    compute: Time | None = None
+    """Time between the end of an iteration at a rank and its next: computing. Default 0."""
+
+
+TreeAlgorithm: TypeAlias = Literal["binomial_tree", "binary_tree", "recursive_doubling", "halving_doubling"]
+"""How ranks are joined (Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005).
+
+`binomial_tree`: Binomial tree: reduce to rank 0 and broadcast from it, each in ceil(log2 n) steps of the full size.
+A rank sends to one other at a time.
+
+`binary_tree`: Binary tree: rank i reduces to (i - 1) / 2, and the sums come back the same way. A rank sends to both
+children at once.
+
+`recursive_doubling`: log2 n steps, in step k of which rank i exchanges the full size with rank i xor 2^k.
+
+`halving_doubling`: Reduce-scatter in log2 n steps that halve what is exchanged, all-gather in as many that double
+it: each rank sends `2 (n - 1) / n` of the size (Rabenseifner).
+"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class TreeAllReduce(Tree):
+    """Ranks sum up data of which each has a full copy, over a tree or by exchange with ever farther ranks."""
+
+    size: Bytes
+    """Data of each rank, at least a byte for each piece."""
+
+    algorithm: TreeAlgorithm | None = None
+    """How the ranks are joined; default `binomial_tree`."""
+
+    chunks: int | None = None
+    """Chunks of the data, at least 1, that are reduced without waiting for each other: with several, tiers of a tree
+    work at the same time. Default 1.
+    """
+
+    ranks: Ranks | None = None
+    """Hosts of the ranks, at least 2; a power of two for the recursive algorithms. Default: all hosts, in order."""
+
+    iterations: int | None = None
+    """How often, one after the other. Default 1."""
+
+    compute: Time | None = None
+    """Time between the end of an iteration at a rank and its next: computing. Default 0."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class SkewZipf(Tree):
+    """By a Zipf law with this exponent."""
+
+    zipf: float
+
+
+Skew: TypeAlias = Literal["uniform"] | SkewZipf
+"""How wanted the experts are.
+
+`uniform`: All equally.
+"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class MoeAllToAll(Tree):
+    """Expert parallelism: in each layer every rank sends its tokens to the ranks of their experts (dispatch), these
+    compute, and send as much back (combine). Tokens for a rank's own experts stay there.
+
+    A rank begins a phase when all that it sent and received in the one before has ended. As in GShard (Lepikhin et
+    al., ICLR 2021, sec. 3), one all-to-all each way a layer.
+    """
+
+    size: Bytes
+    """Bytes of the tokens of one rank in one layer, its own experts' included; at least a byte for each rank."""
+
+    layers: int
+    """Layers, at least 1."""
+
+    skew: Skew | None = None
+    """How tokens are shared among the ranks: `uniform` (default), or `{ zipf = 1.2 }`: the k-th most wanted rank of a
+    layer gets a share proportional to k to the power of minus this exponent, more than 0 and at most 10; which rank
+    is the k-th is drawn for each layer.
+    """
+
+    expert: Time | None = None
+    """Time between dispatch and combine at a rank: the experts' computing. Default 0."""
+
+    compute: Time | None = None
+    """Time between combine and the next layer's dispatch at a rank: attention and the rest. Default 0."""
+
+    ranks: Ranks | None = None
+    """Hosts of the ranks, at least 2. Default: all hosts, in order."""
+
+    iterations: int | None = None
+    """How often all layers are run through, one after the other. Default 1."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class ThinkTimeFixed(Tree):
+    """Always this long."""
+
+    fixed: Time
+    """A time, written for example "200ns"
+    """
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class ThinkTimeExponential(Tree):
+    """Exponential with this mean."""
+
+    exponential: Time
+    """A time, written for example "200ns"
+    """
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class ThinkTimeLognormal(Tree):
+    """Lognormal with this mean, and a standard deviation of the logarithm of 1."""
+
+    lognormal: Time
+    """A time, written for example "200ns"
+    """
+
+
+ThinkTime: TypeAlias = ThinkTimeFixed | ThinkTimeExponential | ThinkTimeLognormal
+"""How long a client thinks; drawn for each request."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class RequestResponse(Tree):
+    """Clients that each keep requests to random servers outstanding: a server answers some time after a request has
+    come, and the client sends the next some time after the answer has.
+
+    With `fan_out` it is partition-aggregate (Alizadeh et al. (DCTCP), SIGCOMM 2010, sec. 2.1): a query goes to many
+    workers, and the next when all have answered. Requests and responses have tags of their own: `request` and
+    `response`, or with the entry's tag before them, such as `rpc-request`.
+    """
+
+    request: SizeSpec
+    """Size of each request; drawn for each where it is a distribution."""
+
+    response: SizeSpec
+    """Size of each response; drawn for each where it is a distribution."""
+
+    requests: int
+    """Requests that each client sends one after the other in each of its `outstanding` loops, at least 1."""
+
+    outstanding: int | None = None
+    """Loops of a client, at least 1: requests that it has outstanding at a time. Default 1."""
+
+    fan_out: int | None = None
+    """Distinct servers that a request goes to, at least 1; all must answer before the next. Default 1."""
+
+    service: Time | None = None
+    """Time between a request's last byte at the server and its response. Default 0."""
+
+    think: ThinkTime | None = None
+    """Time between a response and the loop's next request, and before its first. Default 0."""
+
+    clients: Ranks | None = None
+    """Hosts that send requests. Default: all."""
+
+    servers: Ranks | None = None
+    """Hosts that answer; a client that is one too does not ask itself. Default: all."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -352,6 +1069,19 @@ class ListedFlow(Tree):
     way. Default: routing decides.
     """
 
+    name: str | None = None
+    """What `after` of other flows of this list calls it; no two have the same. Default: nothing can wait for it."""
+
+    after: list[str] | None = None
+    """Names of the flows of this list that must end before it starts: at its receiver with the last byte; at its
+    sender with the last ACK, if that is who sends this flow. Default: it starts by the clock.
+    """
+
+    delay: Time | None = None
+    """Time between the end of the last of those and its start, which is never before `start`. Needs `after`. Default
+    0.
+    """
+
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class Trace(Tree):
@@ -362,6 +1092,10 @@ class Trace(Tree):
     cell of the latter means the entry's priority and tag, a source port of its own, and destination port 100. Cells
     are not quoted. Lines need not be in order of time. Starts count from the entry's start; decimals finer than a
     picosecond are rounded.
+
+    A flow with names in its column `after`, blanks between them, waits until the flows of this file with these
+    names in their column `name` have ended, and then for the time in its column `delay_ps`, `delay_ns`, `delay_us`
+    or `delay_s`, as flows of a list do; it starts not before its start.
     """
 
     file: str
@@ -387,6 +1121,24 @@ class Ns3(Tree):
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
+class Htsim(Tree):
+    """Replays a connection matrix (`.cm`) of htsim, as its loader reads it (repository Broadcom/csg-htsim, commit
+    841d9e7, `sim/datacenter/connection_matrix.cpp`): `Nodes`, `Connections`, `Triggers`, and lines such as `0->1 id
+    1 start 0 size 2000000 send_done_trigger 1`. Starts are picoseconds after the entry's start.
+
+    A flow behind a trigger starts when those that activate it have ended: a `oneshot` has one of them, a `barrier`
+    as many as its count. htsim lets a trigger act at any host without delay, and calls a transmission done when the
+    sender has the last ACK (`send_done_trigger`) or the receiver the last byte (`recv_done_trigger`). Here a flow
+    of the same sender waits for the ACK, one of another host for the last byte, whichever of the two the file says.
+    What has no meaning here is refused: link failures, priorities of pulls, `multishot` triggers, `addon`, endless
+    flows.
+    """
+
+    file: str
+    """The connection matrix. A relative path starts at the scenario's folder."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
 class WorkloadSpec(Tree):
     """An entry of the workload: exactly one pattern, and what its flows have in common.
 
@@ -401,8 +1153,19 @@ class WorkloadSpec(Tree):
     start: Time | None = None
     """When the pattern begins. Default 0."""
 
+    end: Time | None = None
+    """No flow of the pattern starts at or after this time. Default none. Not for patterns whose flows wait for others:
+    those end by their number of iterations or requests.
+    """
+
     priority: int | None = None
     """Traffic class of its data packets, 0 to 7. Default 3, the lossless class of the HPCC evaluation."""
+
+    qps: int | None = None
+    """Queue pairs over which each message is split, as evenly as its bytes allow. Each has a source port of its own,
+    so that ECMP spreads them; the message ends with the last of them. A message of fewer bytes uses fewer. 1 to
+    128; default 1 (both as NCCL's `NCCL_IB_QPS_PER_CONNECTION`, which splits so with `NCCL_IB_SPLIT_DATA_ON_QPS`).
+    """
 
     poisson: Poisson | None = None
     """Open-loop Poisson flows between random hosts."""
@@ -413,6 +1176,24 @@ class WorkloadSpec(Tree):
     permutation: Permutation | None = None
     """Every host to one other."""
 
+    all_to_all: AllToAll | None = None
+    """Every host of a set to every other."""
+
+    shuffle: Shuffle | None = None
+    """Every mapper to every reducer."""
+
+    ring_all_reduce: RingAllReduce | None = None
+    """Ring all-reduce, reduce-scatter or all-gather."""
+
+    tree_all_reduce: TreeAllReduce | None = None
+    """All-reduce over a tree or by recursive exchange."""
+
+    moe_all_to_all: MoeAllToAll | None = None
+    """Dispatch and combine of mixture-of-experts layers."""
+
+    request_response: RequestResponse | None = None
+    """Closed-loop requests and responses; partition-aggregate."""
+
     list_: list[ListedFlow] | None = None
     """Flows as listed."""
 
@@ -421,6 +1202,9 @@ class WorkloadSpec(Tree):
 
     ns3: Ns3 | None = None
     """Flows of an ns-3 flow file."""
+
+    htsim: Htsim | None = None
+    """Flows of an htsim connection matrix."""
 
 
 DcqcnVariant: TypeAlias = Literal["vendor", "paper"]
@@ -440,7 +1224,7 @@ class DcqcnParams(Tree):
 
     _tag: ClassVar[str | None] = "dcqcn"
     variant: DcqcnVariant | None = None
-    """Who reacts how. Default vendor."""
+    """Who reacts how. Default vendor (the HPCC evaluation)."""
 
     g: float | None = None
     """Gain g of alpha's filter. Default 1/256 (SIGCOMM 2015, section 5; NS3)."""
@@ -484,8 +1268,8 @@ class DcqcnParams(Tree):
 @dataclass(kw_only=True, repr=False, slots=True)
 class DctcpParams(Tree):
     """Parameters of DCTCP. NS3 is the HPCC authors' simulator (`run.py` at commit 9f4be2a); rates are for 100 Gb/s.
-    Its switches mark by a step: set `ecn` to kmin = kmax = 300kB at 100 Gb/s (30 kB per 10 Gb/s there) and pmax =
-    1.
+    Where `ecn` says nothing, switches mark by a step for it: every packet that leaves more than 300 kB at 100 Gb/s
+    behind (30 kB per 10 Gb/s in NS3).
     """
 
     _tag: ClassVar[str | None] = "dctcp"
@@ -522,7 +1306,9 @@ class HpccParams(Tree):
     """Least rate. Default 1Gbps (NS3 `run.py`)."""
 
     fast_react: bool | None = None
-    """React to every ACK, from the reference of the current round trip; without, once per round trip. Default true."""
+    """React to every ACK, from the reference of the current round trip; without, once per round trip. Default true
+    (NS3 `FAST_REACT` 1).
+    """
 
     sample_feedback: bool | None = None
     """On the ACKs between references, pass over hops with an empty queue. Default false (NS3 `SAMPLE_FEEDBACK`)."""
@@ -563,6 +1349,68 @@ class HpccPintParams(Tree):
     """Parameters not given here are those of this profile. `reference`: the HPCC evaluation: eta 0.95, base 1.05,
     every ACK, AI 50 Mb/s (authors' ns-3, README); `key-results`: as reference with eta 0.99 (the authors' key-
     results page).
+    """
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class SwiftParams(Tree):
+    """Parameters of Swift. Windows are in packets. HTSIM is Broadcom's csg-htsim (`swift.cpp` at commit 841d9e7),
+    PRIOPLUS the ns-3 of PrioPlus (github.com/blueroaring/PrioPlus, `rocev2-swift.cc` at commit 0ef098f): the paper
+    names its parameters, but not the value of each.
+    """
+
+    _tag: ClassVar[str | None] = "swift"
+    base_target: Time | None = None
+    """Target round-trip time of a path without links for a flow with a large window. Default 25us (PRIOPLUS); 20us in
+    HTSIM.
+    """
+
+    hop_scale: Time | None = None
+    """Added to the target for every link of the path. Default 2us (our choice: what a link of 1us adds to a round
+    trip, so that `base_target` is left for queues). HTSIM means 1/6.55 of its base, but copies of its routes lose
+    their length.
+    """
+
+    fs_range: Time | None = None
+    """Most that is added to the target for a small window, so that many flows do not have to hit one point. Default
+    100us: 4 base targets (PRIOPLUS, after the paper's figure 5); HTSIM has 5 of its own, 100us too.
+    """
+
+    fs_min_cwnd: float | None = None
+    """Window at and below which `fs_range` is added. Default 0.1 (HTSIM, PRIOPLUS)."""
+
+    fs_max_cwnd: float | None = None
+    """Window from which on nothing is added. Default 100 (HTSIM)."""
+
+    ai: float | None = None
+    """Additive increase per round trip. Default 1 (HTSIM)."""
+
+    beta: float | None = None
+    """Share of the relative excess over the target by which the window is cut. Default 0.8 (HTSIM, PRIOPLUS)."""
+
+    max_mdf: float | None = None
+    """Largest cut of the window at once. Default 0.5 (HTSIM); 0.4 in PRIOPLUS."""
+
+    min_cwnd: float | None = None
+    """Least window. Below 1, a packet is sent every 1/window round trips. Default 0.01 (our choice); 10 bytes in
+    HTSIM.
+    """
+
+    max_cwnd: float | None = None
+    """Largest window. Default 10000 (our choice: it does not bind); 1000 in HTSIM."""
+
+    initial_cwnd: float | None = None
+    """First window; absent: the bandwidth-delay product (our choice: other controls here start at line rate too); 15
+    in HTSIM.
+    """
+
+    reset_after: int | None = None
+    """Timeouts in a row after which the window is `min_cwnd`. Default 5 (HTSIM)."""
+
+    profile: Literal["paper", "htsim"] | None = None
+    """Parameters not given here are those of this profile. `paper`: the rules of SIGCOMM 2020, targets of 25 us, 2 us
+    a link and up to 100 us for small windows; `htsim`: csg-htsim's parameters: 20 us and no hops, first window 15
+    packets (swift.cpp, main_swift.cpp).
     """
 
 
@@ -609,6 +1457,47 @@ class TimelyParams(Tree):
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
+class TimelyPatchedParams(Tree):
+    """Parameters of patched TIMELY; where the patch changes nothing they are those of `timely`, for 100 Gb/s."""
+
+    _tag: ClassVar[str | None] = "timely_patched"
+    alpha: float | None = None
+    """Weight of the newest difference in the filtered gradient. Default 0.875 (CoNEXT 2016)."""
+
+    beta: float | None = None
+    """Gain of the distance to the reference. Default 0.008 (CoNEXT 2016)."""
+
+    beta_high: float | None = None
+    """Multiplicative decrease factor above `t_high`. Default 0.8 (SIGCOMM 2015)."""
+
+    t_low: Time | None = None
+    """Below this round-trip time the rate rises. Default 50us (SIGCOMM 2015)."""
+
+    t_high: Time | None = None
+    """Above this round-trip time the rate falls as in TIMELY. Default 500us (SIGCOMM 2015)."""
+
+    rtt_ref: Time | None = None
+    """Reference of the round-trip time. Default 50us: `t_low` (CoNEXT 2016)."""
+
+    min_rtt: Time | None = None
+    """Round-trip time by which the gradient is normalised. Default 20us (SIGCOMM 2015)."""
+
+    ai: Rate | None = None
+    """Additive increase. Default 100Mbps (CoNEXT 2016 has 10Mbps at 10 Gb/s, scaled: the same fixed points); 10Mbps
+    there.
+    """
+
+    min_rate: Rate | None = None
+    """Least rate. Default 1Gbps, as for `timely`."""
+
+    profile: Literal["scaled", "paper"] | None = None
+    """Parameters not given here are those of this profile. `scaled`: CoNEXT 2016 with its additive increase scaled
+    from 10 to 100 Gb/s: AI 100 Mb/s; `paper`: CoNEXT 2016 as it is, for 10 Gb/s: AI 10 Mb/s, least rate 10 Mb/s
+    (our choice).
+    """
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
 class UnlimitedParams(Tree):
     """No parameters."""
 
@@ -647,7 +1536,7 @@ class PfcModeDynamic(Tree):
 
     _tag: ClassVar[str | None] = "dynamic"
     alpha: Alpha
-    """The share."""
+    """The share, above 0 and at most 16; switches have 1/128 to 8."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -656,7 +1545,7 @@ class PfcModeStatic(Tree):
 
     _tag: ClassVar[str | None] = "static"
     xoff: Bytes
-    """XOFF at this many bytes."""
+    """XOFF at this many bytes, less than the buffer."""
 
 
 PfcMode: TypeAlias = PfcModeDynamic | PfcModeStatic
@@ -713,25 +1602,31 @@ class SwitchParams(Tree):
     """Buffer guaranteed to each ingress port and priority. Default 4096B (NS3 `switch-mmu.cc`)."""
 
     lossless: list[int] | None = None
-    """Priorities that PFC makes lossless. Default [3]."""
+    """Priorities that PFC makes lossless, 1 to 7. Default [3] (the priority of all data in the HPCC evaluation)."""
 
     pfc: bool | None = None
-    """Whether lossless priorities are paused at all; without, they are dropped like any other."""
+    """Whether lossless priorities are paused at all; without, they are dropped like any other. Default true (the HPCC
+    evaluation).
+    """
 
     pfc_mode: PfcMode | None = None
-    """How the XOFF threshold of an ingress queue is found."""
+    """How the XOFF threshold of an ingress queue is found. Default dynamic, with a share by rate (NS3 `third.cc`)."""
 
     resume_offset: Bytes | None = None
     """XON is sent when an ingress queue is this far below its threshold. Default 3072B (NS3 `resume_offset`)."""
 
     headroom: Headroom | None = None
-    """Buffer set aside per ingress port for what arrives after XOFF."""
+    """Buffer set aside per ingress port for what arrives after XOFF. Default computed (our choice; NS3 has three-
+    delays).
+    """
 
     lossy_alpha: float | None = None
-    """A lossy egress queue may hold this multiple of the free buffer (Choudhury and Hahne, ToN 1998). Default 1."""
+    """A lossy egress queue may hold this multiple of the free buffer (Choudhury and Hahne, ToN 1998). Default 1 (our
+    choice: half of the buffer for a single queue).
+    """
 
     scheduler: SchedulerParams | None = None
-    """Order in which queues of a port are served."""
+    """Order in which queues of a port are served. Default round-robin (NS3 `broadcom-egress-queue.cc`)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -767,7 +1662,7 @@ class EcnParams(Tree):
     """
 
     enabled: bool | None = None
-    """Whether switches mark."""
+    """Whether switches mark. Default true (NS3)."""
 
     kmin: Bytes | None = None
     """No mark up to this queue, at a port of `per_rate`. Default 400 kB at 100 Gb/s (NS3 `run.py`: 100 kB per 25
@@ -781,13 +1676,15 @@ class EcnParams(Tree):
     """Marking probability at kmax. Default 0.2 (NS3 `run.py`)."""
 
     per_rate: Rate | None = None
-    """Thresholds above are for ports of this rate and scale with the port's rate. Default 100Gbps."""
+    """Thresholds above are for ports of this rate and scale with the port's rate. Default 100Gbps (the HPCC
+    evaluation's hosts).
+    """
 
     by_rate: list[EcnThreshold] | None = None
-    """Exact thresholds for ports of given rates; these do not scale."""
+    """Exact thresholds for ports of given rates; these do not scale. Default none."""
 
     mark_at: MarkAt | None = None
-    """Where the mark is decided. Default on leaving."""
+    """Where the mark is decided. Default dequeue, on leaving (NS3)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -839,6 +1736,17 @@ class Packets(Tree):
     """
 
 
+Recovery: TypeAlias = Literal["go-back-n", "selective-repeat"]
+"""What becomes of a packet that comes before one that should have come earlier, and what is sent again.
+
+`go-back-n`: Receivers discard it; senders go back and send all again from the first packet missing (NS3; InfiniBand
+and RoCEv2 NICs).
+
+`selective-repeat`: Receivers keep it and say so; senders send again only what is lost (IRN: Mittal et al., SIGCOMM
+2018, section 3.1).
+"""
+
+
 CnpMode: TypeAlias = Literal["echo", "packet"]
 """How a receiver tells the sender of an ECN mark.
 
@@ -858,23 +1766,47 @@ class RdmaParams(Tree):
     """
 
     ack_priority: int | None = None
-    """Priority of ACKs and NACKs; absent: that of the data they answer (NS3)."""
+    """Priority of ACKs and NACKs, 1 to 7. Default none: that of the data they answer (NS3)."""
 
     acks_ignore_pause: bool | None = None
-    """A paused host goes on sending ACKs of the paused priority (NS3 `ACK_HIGH_PRIO` 1); this can overflow headroom."""
+    """A paused host goes on sending ACKs of the paused priority; this can overflow headroom. Default false (NS3 of
+    schemes with a window; of the others `ACK_HIGH_PRIO` is 1).
+    """
+
+    recovery: Recovery | None = None
+    """How losses are recovered. Default go-back-n (NS3)."""
 
     nack_interval: Time | None = None
-    """A receiver answers out-of-order data with a NACK at most once per this time for the same expected byte. Default
-    500us (NS3).
+    """With go-back-n a receiver answers out-of-order data with a NACK at most once per this time for the same expected
+    byte. Default 500us (NS3).
     """
 
     rto: Time | None = None
     """Without an ACK for this long a sender goes back to the first unacknowledged byte; absent: never (NS3). Default
-    4ms (our choice: longer than any queue of a 32 MiB buffer at 100 Gb/s).
+    4ms (our choice: longer than any queue of a 32 MiB buffer at 100 Gb/s). IRN's RTO_high is 320us at 40 Gb/s.
+    """
+
+    rto_low: Time | None = None
+    """With selective-repeat: the timeout that holds instead while few packets are in flight, where a sender cannot
+    count on NACKs; at most `rto`, and off with it. Default 100us (IRN, SIGCOMM 2018, section 4.1: RTO_low).
+    """
+
+    rto_low_packets: int | None = None
+    """With selective-repeat: how many packets in flight are few. Default 3 (IRN, section 4.1: N)."""
+
+    bdp_bound: bool | None = None
+    """With selective-repeat: a sender has at most the largest bandwidth-delay product of the fabric in flight,
+    whatever its control allows. Default true (IRN, section 3.2: BDP-FC).
+    """
+
+    reorder_window: int | None = None
+    """With selective-repeat: a packet is taken as lost when one sent more than so many packets after it has come.
+    Default 0 (IRN): any packet that overtakes another is a loss. More where packets of a flow take several paths.
+    At most 32767.
     """
 
     cnp: CnpMode | None = None
-    """How marks come back."""
+    """How marks come back. Default echo (NS3)."""
 
     cnp_interval: Time | None = None
     """Least time between CNPs of one flow. Default 50us (DCQCN, SIGCOMM 2015, section 5)."""
@@ -883,12 +1815,12 @@ class RdmaParams(Tree):
     """Priority of CNPs, a lossy class of their own. Default 7 (our choice)."""
 
     base_rtt: Time | None = None
-    """Base round-trip time that controls convert windows and rates by; absent: the largest of the fabric, both ways'
-    propagation and a payload serialised per link one way (NS3 `GLOBAL_T` 1).
+    """Base round-trip time that controls convert windows and rates by. Default none: the largest of the fabric, both
+    ways' propagation and a payload serialised per link one way (NS3 `GLOBAL_T` 1).
     """
 
     window: Bytes | None = None
-    """Window at line rate; absent: the largest bandwidth-delay product of the fabric (NS3 `GLOBAL_T` 1)."""
+    """Window at line rate. Default none: the largest bandwidth-delay product of the fabric (NS3 `GLOBAL_T` 1)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -896,28 +1828,32 @@ class Scheme(Tree):
     """One of the things compared: a congestion control, and parameters that differ from the scenario's under it."""
 
     control: (
-        Literal["dcqcn", "dctcp", "hpcc", "hpcc_pint", "timely", "unlimited"]
+        Literal["dcqcn", "dctcp", "hpcc", "hpcc_pint", "swift", "timely", "timely_patched", "unlimited"]
         | DcqcnParams
         | DctcpParams
         | HpccParams
         | HpccPintParams
+        | SwiftParams
         | TimelyParams
+        | TimelyPatchedParams
         | UnlimitedParams
     )
     """The congestion control: its name, or its name with parameters."""
 
     window: WindowMode | None = None
-    """How bytes in flight are limited. Default: what the control is meant to be used with (HPCC `rate`, others `off`)."""
+    """How bytes in flight are limited. Default: what the control is meant to be used with."""
 
     control_by_tag: (
         dict[
             str,
-            Literal["dcqcn", "dctcp", "hpcc", "hpcc_pint", "timely", "unlimited"]
+            Literal["dcqcn", "dctcp", "hpcc", "hpcc_pint", "swift", "timely", "timely_patched", "unlimited"]
             | DcqcnParams
             | DctcpParams
             | HpccParams
             | HpccPintParams
+            | SwiftParams
             | TimelyParams
+            | TimelyPatchedParams
             | UnlimitedParams,
         ]
         | None
@@ -933,7 +1869,7 @@ class Scheme(Tree):
     """Parameters of the switch that differ from the scenario's."""
 
     ecn: EcnParams | None = None
-    """Parameters of ECN marking that differ from the scenario's."""
+    """Parameters of ECN marking that differ from the scenario's. Default: as the scheme's control wants them."""
 
     packets: Packets | None = None
     """Packet sizes that differ from the scenario's."""
@@ -967,10 +1903,10 @@ class NetworkParams(Tree):
     """How flows are spread over equal paths."""
 
     hash: EcmpHash | None = None
-    """Hash of a flow's addresses and ports that picks one of several equal next hops. Default mix64."""
+    """Hash of a flow's addresses and ports that picks one of several equal next hops. Default mix64 (our choice)."""
 
     next_hop_order: NextHopOrder | None = None
-    """In which order those next hops are numbered. Default by port."""
+    """In which order those next hops are numbered. Default port, by port number (our choice)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -978,25 +1914,28 @@ class MeasureParams(Tree):
     """What to record."""
 
     sample_every: Time | None = None
-    """Period of the queue and rate time series; absent: none is kept."""
+    """Period of the queue and rate time series. Default none: none is kept."""
 
     sample_from: Time | None = None
-    """Sampling starts here."""
+    """Sampling starts here. Default 0ps (the begin)."""
 
     sample_until: Time | None = None
-    """Sampling ends here; absent: with the run."""
+    """Sampling ends here. Default none: with the run."""
 
     queue_histogram: bool | None = None
-    """Keep time-weighted histograms of the queue length of every switch port."""
+    """Keep time-weighted histograms of the queue length of every switch port. Default false (our choice)."""
 
     histogram_bin: Bytes | None = None
-    """Width of a histogram bin (the reference's queue monitor uses 1 kB)."""
+    """Width of a histogram bin. Default 1kB (as the queue monitor of NS3)."""
 
     pauses: bool | None = None
-    """Keep the intervals during which queues were paused (they are counted in any case)."""
+    """Keep the intervals during which queues were paused (they are counted in any case). Default true (our choice)."""
 
     max_drops: int | None = None
-    """Keep at most so many dropped packets (they are counted in any case)."""
+    """Keep at most so many dropped packets (they are counted in any case). Default 100000 (our choice)."""
+
+    fingerprint: bool | None = None
+    """Compute fingerprints: two numbers that are equal where two runs are equal, event by event and packet by packet."""
 
 
 Arithmetic: TypeAlias = Literal["exact", "ns3"]
@@ -1015,7 +1954,7 @@ class SimulationParams(Tree):
     """How time is counted and when a run stops."""
 
     arithmetic: Arithmetic | None = None
-    """How time is counted and ties are broken. Default exact."""
+    """How time is counted and ties are broken. Default exact (our choice)."""
 
     horizon: Time | None = None
     """Simulated time at which a run stops, whatever is left. Default none: it runs until every flow is complete."""
@@ -1050,7 +1989,9 @@ class Scenario(Tree):
     """Switch buffers, PFC and schedulers."""
 
     ecn: EcnParams | None = None
-    """ECN marking at switches."""
+    """ECN marking at switches, under every scheme. What is not given is as the scheme's control wants it, or by
+    default.
+    """
 
     packets: Packets | None = None
     """Header sizes and wire overheads."""

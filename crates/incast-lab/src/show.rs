@@ -90,6 +90,24 @@ pub struct Warning {
     pub path: String,
     /// What to check.
     pub message: String,
+    /// Where the parameter was written, such as `mine.toml:7`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+}
+
+impl Warning {
+    pub(crate) fn new(path: impl Into<String>, message: String) -> Self {
+        Self { path: path.into(), message, place: None }
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Some(place) => write!(f, "{} ({place}): {}", self.path, self.message),
+            None => write!(f, "{}: {}", self.path, self.message),
+        }
+    }
 }
 
 /// Packet-hops a second that a core of a server does, where nothing better is known.
@@ -101,15 +119,18 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
     let (fabric, flows) = (&prepared.fabric, &prepared.flows);
     let routes = Routes::shortest(fabric, scenario.network.next_hop_order);
     let links = |flow: &Flow| links(fabric, flows, &routes, flow);
-    let longest = flows.flows.iter().map(links).max().unwrap_or(0);
     let mut found: Vec<Warning> =
         workload_warnings(&scenario.workload, fabric, &prepared.base_dir, flows, scenario.simulation.horizon)
             .into_iter()
-            .map(|warning| Warning { path: warning.field, message: warning.message })
+            .map(|warning| Warning::new(warning.field, warning.message))
             .collect();
     for scheme in &prepared.schemes {
-        found.extend(warnings::of_scheme(prepared, scheme, longest));
+        found.extend(warnings::of_scheme(prepared, scheme, links));
     }
+    for warning in &mut found {
+        warning.place = prepared.given.place(&warning.path);
+    }
+    found.extend(prepared.given.without_effect(prepared));
     found.dedup();
     Show {
         scenario: scenario.to_toml(),
@@ -249,9 +270,10 @@ impl fmt::Display for Show {
     /// For people: without the scenario's text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fabric = &self.fabric;
-        write!(f, "fabric     {} hosts, {} switches", fabric.hosts, fabric.switches())?;
+        let switches = counted(fabric.switches() as u64, "switch", "switches");
+        write!(f, "fabric     {} hosts, {switches}", fabric.hosts)?;
         for kind in &fabric.links {
-            write!(f, ", {} links of {} and {}", kind.links, kind.rate, kind.delay)?;
+            write!(f, ", {} of {} and {}", counted(kind.links as u64, "link", "links"), kind.rate, kind.delay)?;
         }
         write!(
             f,
@@ -267,7 +289,13 @@ impl fmt::Display for Show {
             }
         }
         for tag in &self.tags {
-            write!(f, "\nflows      {}: {} flows, {:.3} MB", tag.tag, tag.flows, tag.bytes.0 as f64 / 1e6)?;
+            write!(
+                f,
+                "\nflows      {}: {}, {:.3} MB",
+                tag.tag,
+                counted(tag.flows as u64, "flow", "flows"),
+                tag.bytes.0 as f64 / 1e6
+            )?;
             match tag.load {
                 Some(load) => {
                     let (from, to) = (tag.first.seconds() * 1e3, tag.last.seconds() * 1e3);
@@ -287,20 +315,25 @@ impl fmt::Display for Show {
         let estimate = &self.estimate;
         write!(
             f,
-            "\nestimate   {:.3} M packets, {:.3} M packet-hops for each of {} scheme(s): about {:.1} CPU seconds at {:.1} M a second, \
+            "\nestimate   {:.3} M packets, {:.3} M packet-hops under each of {}: about {:.1} CPU seconds at {:.1} M a second, \
              {:.1} MB of results",
             estimate.packets as f64 / 1e6,
             estimate.packet_hops as f64 / 1e6,
-            estimate.schemes,
+            counted(estimate.schemes as u64, "scheme", "schemes"),
             estimate.cpu_seconds,
             estimate.packet_hops_per_s / 1e6,
             estimate.results_bytes as f64 / 1e6
         )?;
         for warning in &self.warnings {
-            write!(f, "\nwarning    {}: {}", warning.path, warning.message)?;
+            write!(f, "\nwarning    {warning}")?;
         }
         Ok(())
     }
+}
+
+/// A number of things, in words.
+fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 #[cfg(test)]
@@ -400,15 +433,24 @@ control = "dcqcn"
                 .collect::<Vec<_>>()
                 .join("\n")
         };
-        assert!(warned("[switch]\nbuffer = \"100kB\"").contains("switch.buffer: headroom and reserves of leaf0 take "));
+        let small = format!("{SMALL}\n[switch]\nbuffer = \"100kB\"\n");
+        let refused = Loaded::from_text("s", &small, Path::new("."), &[]).unwrap().prepare().unwrap_err();
+        assert!(refused.to_string().contains("100kB cannot hold the headroom (170004 B)"), "{refused}");
         let text = warned("[ecn]\nkmin = \"5MB\"\nkmax = \"6MB\"");
         assert!(
             text.contains("ecn.kmin: a port of leaf0 marks from 5MB on, but a single sender is paused at "),
             "{text}"
         );
         assert!(text.ends_with("PFC acts before ECN (scheme B)") && !text.contains("scheme A"), "{text}");
+        let timely = "[ecn]\nkmin = \"5MB\"\nkmax = \"6MB\"\n[scheme.C]\ncontrol = \"timely\"";
+        assert!(!warned(timely).contains("scheme C"), "TIMELY listens to no marks");
         let text = warned("[packets]\nint_records = 2");
-        assert!(text.contains("room for 2 INT records, the longest path has 3 switches (scheme A)"), "{text}");
+        assert!(
+            text.contains(
+                "room for 2 INT records, the longest path has 3 switches: the last overwrite the first (scheme A)"
+            ),
+            "{text}"
+        );
         assert!(warned("[rdma]\nacks_ignore_pause = true").contains("can overflow the headroom"));
         let tags = "control_by_tag.burst = \"dctcp\"";
         assert!(
@@ -424,7 +466,6 @@ control = "dcqcn"
             text.starts_with("control.swift.base_target: Swift's target on the longest path, 8.3us, is not above"),
             "{text}"
         );
-        assert!(warned("[rdma]\nreorder_window = 3").contains("rdma.reorder_window: go-back-n has no use for it"));
         let text = warned("[rdma]\nrecovery = \"selective-repeat\"\nrto_low = \"8us\"");
         assert!(text.contains("rdma.rto_low: 8us is over before an ACK can be back, which takes up to 8."), "{text}");
         let text = warned(

@@ -1,63 +1,42 @@
 //! Parameters that are allowed but do not go together.
 
 use incast_model::fabric::{BaseRtts, Fabric, NodeId};
+use incast_model::flow::Flow;
 use incast_model::units::{Bytes, Rate, Time};
-use incast_sim::congestion::{Control, Telemetry};
+use incast_sim::congestion::{Control, Input, Telemetry};
 use incast_sim::host::Recovery;
-use incast_sim::switch::{Alpha, EcnParams, Headroom, PfcMode};
-use incast_sim::{ControlSetup, Params};
+use incast_sim::switch::{BufferPlan, EcnParams};
+use incast_sim::{ControlSetup, Setup};
 
 use crate::scenario::{Prepared, PreparedScheme};
 use crate::show::{Warning, marking};
 
-/// What is doubtful about a scheme whose longest path has `links` links.
-pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: u64) -> Vec<Warning> {
-    let (fabric, params) = (&*prepared.fabric, &scheme.setup.params);
+/// What is doubtful about a scheme; `links` counts the links on the way of a flow.
+pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: impl Fn(&Flow) -> u64) -> Vec<Warning> {
+    let (fabric, setup, params) = (&*prepared.fabric, &scheme.setup, &scheme.setup.params);
     let mut found = Vec::new();
     let mut warn = |field: &str, message: String| {
-        found.push(Warning { path: field.into(), message: format!("{message} (scheme {})", scheme.name) });
+        found.push(Warning::new(field, format!("{message} (scheme {})", scheme.name)));
     };
-    let needs_int = scheme.setup.controls.iter().any(|one| one.control.telemetry() == Telemetry::Int);
+    let with_int = flows_of(setup, |control| control.telemetry() == Telemetry::Int);
+    let switches = with_int.map(&links).max().unwrap_or(0).saturating_sub(1);
     let records = u64::from(params.packets.int_records);
-    if needs_int && links.saturating_sub(1) > records {
-        let message =
-            format!("packets have room for {records} INT records, the longest path has {} switches", links - 1);
+    if switches > records {
+        let message = format!(
+            "packets have room for {records} INT records, the longest path has {switches} switches: the last overwrite the first"
+        );
         warn("packets.int_records", message);
     }
-    if params.switch.pfc && !params.switch.lossless.is_empty() {
-        let int = if needs_int { params.packets.telemetry_bytes(Telemetry::Int) } else { 0 };
-        let packet = params.packets.payload.0 + params.packets.data_header.0 + int;
-        for switch in fabric.switches() {
-            let set_aside = set_aside(fabric, switch, params, packet);
-            if set_aside >= params.switch.buffer.0 {
-                let name = &fabric.node(switch).name;
-                let message = format!(
-                    "headroom and reserves of {name} take {}, its buffer has {}: nothing is left to share",
-                    Bytes(set_aside),
-                    params.switch.buffer
-                );
-                warn("switch.buffer", message);
-                break;
-            }
-            let reacts = scheme
-                .setup
-                .controls
-                .iter()
-                .any(|one| one.control.telemetry() == Telemetry::None && one.control.name() != "unlimited");
-            if reacts
-                && params.ecn.enabled
-                && let Some((kmin, xoff)) = ecn_above_pfc(fabric, switch, params, set_aside)
-            {
-                let name = &fabric.node(switch).name;
-                let message = format!(
-                    "a port of {name} marks from {} on, but a single sender is paused at {}: PFC acts before ECN",
-                    Bytes(kmin),
-                    Bytes(xoff)
-                );
-                warn("ecn.kmin", message);
-                break;
-            }
-        }
+    if params.ecn.enabled
+        && let Some((switch, kmin, xoff)) = ecn_above_pfc(fabric, setup)
+    {
+        let message = format!(
+            "a port of {} marks from {} on, but a single sender is paused at {}: PFC acts before ECN",
+            fabric.node(switch).name,
+            Bytes(kmin),
+            Bytes(xoff)
+        );
+        warn("ecn.kmin", message);
     }
     if let Some((control, wanted)) = other_marking(prepared, scheme) {
         let message = format!(
@@ -67,7 +46,7 @@ pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: u64
         );
         warn("ecn", message);
     }
-    if let Some((target, base)) = target_below_base(scheme, fabric, links) {
+    if let Some((target, base)) = target_below_base(setup, fabric, &links) {
         let message = format!(
             "Swift's target on the longest path, {target}, is not above its base RTT, {base}: no flow gets up to speed"
         );
@@ -88,9 +67,6 @@ pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: u64
         warn("rdma.acks_ignore_pause", "ACKs sent into a paused priority can overflow the headroom".into());
     }
     let rdma = &params.rdma;
-    if rdma.recovery == Recovery::GoBackN && rdma.reorder_window > 0 {
-        warn("rdma.reorder_window", "go-back-n has no use for it: receivers discard what comes out of order".into());
-    }
     let longest = BaseRtts::new(fabric, params.packets.payload).max().0;
     if rdma.recovery == Recovery::SelectiveRepeat && rdma.rto.is_some() && rdma.rto_low <= longest {
         let message = format!(
@@ -105,6 +81,12 @@ pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: u64
     found
 }
 
+/// The flows whose control is of a kind.
+fn flows_of(setup: &Setup, is: impl Fn(&Control) -> bool) -> impl Iterator<Item = &Flow> {
+    let wanted: Vec<bool> = setup.control_of_tag.iter().map(|&index| is(&setup.controls[index].control)).collect();
+    setup.flows.flows.iter().filter(move |flow| wanted[usize::from(flow.tag)])
+}
+
 /// A control of some flows that wants other marking than the scheme's own, where neither scheme nor scenario says anything.
 fn other_marking(prepared: &Prepared, scheme: &PreparedScheme) -> Option<(&'static str, EcnParams)> {
     let said = prepared.scenario.scheme.get(&scheme.name)?;
@@ -115,60 +97,34 @@ fn other_marking(prepared: &Prepared, scheme: &PreparedScheme) -> Option<(&'stat
     scheme.setup.controls.iter().filter_map(wants).find(|(_, wanted)| *wanted != scheme.setup.params.ecn)
 }
 
-/// Swift's target without flow scaling on a path of `links` links, and the largest base RTT, where that is no less.
-fn target_below_base(scheme: &PreparedScheme, fabric: &Fabric, links: u64) -> Option<(Time, Time)> {
-    let targets = scheme.setup.controls.iter().filter_map(|one| match &one.control {
-        Control::Swift(swift) => Some(swift.base_target + swift.hop_scale * links),
+/// Swift's target without flow scaling on the longest path of its flows, and the largest base RTT, where that is no less.
+fn target_below_base(setup: &Setup, fabric: &Fabric, links: impl Fn(&Flow) -> u64) -> Option<(Time, Time)> {
+    let targets = setup.controls.iter().filter_map(|one| match &one.control {
+        Control::Swift(swift) => Some((swift.base_target, swift.hop_scale)),
         _ => None,
     });
-    let target = targets.min()?;
-    let (base, _) = BaseRtts::new(fabric, scheme.setup.params.packets.payload).max();
+    let longest = flows_of(setup, |control| matches!(control, Control::Swift(_))).map(links).max()?;
+    let target = targets.map(|(base, per_hop)| base + per_hop * longest).min()?;
+    let (base, _) = BaseRtts::new(fabric, setup.params.packets.payload).max();
     (target <= base).then_some((target, base))
 }
 
-fn host_rate(fabric: &Fabric) -> Rate {
-    fabric.ports_of(fabric.hosts()[0]).next().map_or(Rate(1), |port| fabric.rate(port))
-}
-
-/// Buffer of a switch that is set aside: headroom and reserve of every port and lossless priority.
-fn set_aside(fabric: &Fabric, switch: NodeId, params: &Params, packet: u64) -> u64 {
-    let priorities = params.switch.lossless.len() as u64;
-    let of_port = |port| {
-        let (rate, delay) = (fabric.rate(port), fabric.delay(port));
-        // Bytes on the wire at one time: delay in ps times bit/s.
-        let wire = (u128::from(delay.0) * u128::from(rate.0) / 8_000_000_000_000) as u64;
-        let headroom = match params.switch.headroom {
-            Headroom::Computed => 2 * wire + 3 * packet + params.packets.pfc.0,
-            Headroom::ThreeDelays => 3 * wire,
-            Headroom::Bytes(bytes) => bytes.0,
-        };
-        headroom + params.switch.reserve.0
-    };
-    fabric.ports_of(switch).map(|port| of_port(port) * priorities).sum()
-}
-
-/// The lowest marking threshold of a switch and the XOFF threshold of one busy ingress, where ECN comes second.
-fn ecn_above_pfc(fabric: &Fabric, switch: NodeId, params: &Params, set_aside: u64) -> Option<(u64, u64)> {
-    let free = params.switch.buffer.0.saturating_sub(set_aside) as f64;
-    let base = host_rate(fabric).0 as f64;
-    fabric
-        .ports_of(switch)
-        .map(|port| {
-            let rate = fabric.rate(port);
-            let xoff = match &params.switch.pfc_mode {
-                PfcMode::Static { xoff } => xoff.0,
-                PfcMode::Dynamic { alpha } => {
-                    let alpha = match alpha {
-                        Alpha::Value(alpha) => *alpha,
-                        Alpha::ByRate => (2f64.powf((rate.0 as f64 / base).log2().floor()) / 8.0).clamp(0.0, 1.0),
-                    };
-                    // A lone ingress takes alpha times what it leaves free.
-                    (alpha / (1.0 + alpha) * free) as u64
-                }
-            };
-            (kmin(&params.ecn, rate), xoff)
-        })
-        .find(|(kmin, xoff)| kmin > xoff)
+/// A switch with a port whose marking threshold lies above the XOFF threshold of the one ingress queue that fills it, and
+/// both; where flows that PFC pauses listen to marks.
+fn ecn_above_pfc(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64, u64)> {
+    let params = &setup.params;
+    let paused = params.switch.paused_priorities();
+    let mut listening = flows_of(setup, |control| !control.ignores(Input::Marks));
+    if !listening.any(|flow| paused & 1 << flow.priority != 0) {
+        return None;
+    }
+    fabric.switches().find_map(|switch| {
+        let plan = BufferPlan::new(fabric, params, switch).ok()?;
+        let thresholds =
+            |rate: Rate| (kmin(&params.ecn, rate), params.switch.reserve.0 + plan.lone_xoff(fabric, params, rate));
+        let mut ports = fabric.ports_of(switch).map(|port| thresholds(fabric.rate(port)));
+        ports.find(|(kmin, xoff)| kmin > xoff).map(|(kmin, xoff)| (switch, kmin, xoff))
+    })
 }
 
 /// The marking threshold of ports of a rate.

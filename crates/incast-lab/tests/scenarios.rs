@@ -60,13 +60,13 @@ fn runs_are_whole_and_the_same_every_time() {
 #[test]
 fn the_simulators_own_limits_are_located() {
     let text = "[fabric.star]\nhosts = 4\n[[workload]]\nincast = { fan_in = 3, size = \"1kB\" }\n[scheme.A]\ncontrol = \"hpcc\"\n\
-                switch.buffer = \"10kB\"\n";
+                packets.payload = \"65500B\"\n";
     let loaded = Loaded::from_text("s.toml", text, Path::new("."), &[]).unwrap_or_else(|found| panic!("{found}"));
     let prepared = loaded.prepare().unwrap_or_else(|found| panic!("{found}"));
     match results::simulate(&prepared, None, &mut |_| ControlFlow::Continue(())) {
         Err(ResultsError::Setup(found)) => {
             let text = loaded.locate(found).to_string();
-            assert!(text.contains("--> s.toml:7:17 (scheme.A.switch.buffer)"), "{text}");
+            assert!(text.contains("--> s.toml:7:19 (scheme.A.packets.payload)"), "{text}");
         }
         other => panic!("{other:?}"),
     }

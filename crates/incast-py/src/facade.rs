@@ -224,7 +224,7 @@ impl Scenario {
     /// What should be checked before the results are trusted.
     pub(crate) fn warnings(&self) -> Result<Vec<String>, Failure> {
         let show = incast_lab::show(self.prepared()?, TYPICAL_RATE);
-        Ok(show.warnings.into_iter().map(|warning| format!("{}: {}", warning.path, warning.message)).collect())
+        Ok(show.warnings.iter().map(ToString::to_string).collect())
     }
 
     /// Runs every scheme and writes a results folder.

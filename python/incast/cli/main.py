@@ -10,12 +10,13 @@ from typing import Any, NoReturn
 from cyclopts import App, CycloptsError
 
 from incast import _core
-from incast.cli import codes, convert, export, listing, results, run, show, trace
+from incast.cli import codes, convert, export, listing, new, results, run, show, trace
 from incast.errors import EnvironmentFailure, IncastError, InternalError, ResultsExistError
 
 EPILOGUE = """
 Start with:
-  incast run scenarios/quickstart.toml
+  incast new mine.toml
+  incast run mine.toml
 
 Exit codes:
     0  done
@@ -34,6 +35,7 @@ app = App(
     help_format="plaintext",
     suppress_keyboard_interrupt=False,
 )
+app.command(new.new, sort_key=0, help_epilogue=new.EXAMPLES)
 app.command(run.run, sort_key=1, help_epilogue=run.EXAMPLES)
 app.command(show.show, sort_key=2, help_epilogue=show.SHOW_EXAMPLES)
 app.command(listing.list_, sort_key=3, name="list", help_epilogue=listing.EXAMPLES)

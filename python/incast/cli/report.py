@@ -28,7 +28,8 @@ def show(results: Results) -> None:
     for name, one in prints.items():
         print(f"{name:<{width}}  {one['trajectory']} {one['traffic']}")
     flows = results.path / "flows.parquet"
-    print(f"\nresults in {results.path}: {', '.join(f'{table}.parquet' for table in results.tables)}, manifest.json")
+    files = [*(f"{table}.parquet" for table in results.tables), "manifest.json", "scenario.toml"]
+    print(f"\nresults in {results.path}: {', '.join(files)}")
     print(f'  polars.read_parquet("{flows}")    pandas.read_parquet("{flows}")')
     print(f'  incast.open("{results.path}").flows    incast results {results.path} --table flows')
 

@@ -12,9 +12,7 @@ use incast_sim::outcome::Stop;
 use incast_sim::{Outcome, Progress, Setup, SetupError, Simulation};
 
 use super::error::ResultsError;
-use crate::diagnostic::Diagnostic;
-use crate::scenario::{Prepared, Scenario};
-use crate::tree::path;
+use crate::scenario::{Prepared, setup_error};
 
 /// How far one scheme has come.
 #[derive(Debug, Clone)]
@@ -169,7 +167,9 @@ impl Shared<'_> {
         let ran = catch_unwind(AssertUnwindSafe(|| (self.engine)(scheme.setup.clone(), &mut observe)));
         let outcome = match ran {
             Ok(Ok(outcome)) => outcome,
-            Ok(Err(error)) => return Err(setup_error(&self.prepared.scenario, &name, &error)),
+            Ok(Err(error)) => {
+                return Err(ResultsError::Setup(setup_error(&self.prepared.scenario, &name, &error).into()));
+            }
             Err(panic) => {
                 let why = panic.downcast_ref::<String>().map(String::as_str);
                 let why = why.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message").to_owned();
@@ -187,26 +187,4 @@ impl Shared<'_> {
         self.note(index, |entry| entry.state = SchemeState::Done);
         Ok(run)
     }
-}
-
-/// What the simulator says of a parameter, said of where the scenario sets it: in the scheme, or for all.
-fn setup_error(scenario: &Scenario, scheme: &str, error: &SetupError) -> ResultsError {
-    let given = scenario.scheme.get(scheme).is_some_and(|scheme| {
-        let mut steps = error.field.splitn(2, '.');
-        let key = |steps: &mut std::str::SplitN<'_, char>| {
-            steps.next().map(|rest| rest.split(['.', '[']).next().unwrap_or(rest).to_owned()).unwrap_or_default()
-        };
-        let (section, field) = (key(&mut steps), key(&mut steps));
-        match section.as_str() {
-            "control" | "window" => true,
-            "network" => scheme.network.given().contains_key(&field),
-            "switch" => scheme.switch.given().contains_key(&field),
-            "ecn" => scheme.ecn.given().contains_key(&field),
-            "packets" => scheme.packets.given().contains_key(&field),
-            "rdma" => scheme.rdma.given().contains_key(&field),
-            _ => false,
-        }
-    });
-    let at = if given { format!("{}.{}", path::join("scheme", scheme), error.field) } else { error.field.clone() };
-    ResultsError::Setup(Diagnostic::new(at, error.message.clone()).into())
 }

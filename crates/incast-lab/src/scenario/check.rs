@@ -28,7 +28,7 @@ impl Section<'_> {
     }
 
     fn priority(&mut self, field: &str, priority: u8) {
-        self.unless(priority < 8, field, priority, "a priority, 0 to 7");
+        self.unless((1..8).contains(&priority), field, priority, "a priority, 1 to 7 (0 carries PFC frames)");
     }
 }
 
@@ -150,7 +150,9 @@ fn network(params: &NetworkParams, arithmetic: Arithmetic, path: &str) -> Vec<Di
 
 fn switch(params: &SwitchParams, path: &str) -> Vec<Diagnostic> {
     let mut section = Section { path, found: Vec::new() };
-    section.unless(params.buffer > Bytes::ZERO, "buffer", params.buffer, "more than 0B");
+    let most = Bytes(1 << 31);
+    section.unless((Bytes(1)..=most).contains(&params.buffer), "buffer", params.buffer, "more than 0B, at most 2GiB");
+    section.unless(params.reserve <= Bytes(1 << 24), "reserve", params.reserve, "at most 16MiB");
     for (index, &priority) in params.lossless.iter().enumerate() {
         let field = format!("lossless[{index}]");
         section.unless(
@@ -163,8 +165,8 @@ fn switch(params: &SwitchParams, path: &str) -> Vec<Diagnostic> {
     }
     match &params.pfc_mode {
         PfcMode::Dynamic { alpha: Alpha::Value(alpha) } => {
-            let holds = *alpha > 0.0 && *alpha <= 1024.0;
-            section.unless(holds, "pfc_mode.dynamic.alpha", alpha, "above 0, at most 1024; switches have 1/128 to 8");
+            let holds = *alpha > 0.0 && *alpha <= 16.0;
+            section.unless(holds, "pfc_mode.dynamic.alpha", alpha, "above 0, at most 16; switches have 1/128 to 8");
         }
         PfcMode::Dynamic { alpha: Alpha::ByRate } => {}
         PfcMode::Static { xoff } => {
@@ -174,8 +176,8 @@ fn switch(params: &SwitchParams, path: &str) -> Vec<Diagnostic> {
     }
     let resumes = params.resume_offset < params.buffer || params.buffer == Bytes::ZERO;
     section.unless(resumes, "resume_offset", params.resume_offset, "less than the buffer");
-    let lossy = params.lossy_alpha > 0.0 && params.lossy_alpha <= 1024.0;
-    section.unless(lossy, "lossy_alpha", params.lossy_alpha, "above 0, at most 1024");
+    let lossy = params.lossy_alpha > 0.0 && params.lossy_alpha <= 16.0;
+    section.unless(lossy, "lossy_alpha", params.lossy_alpha, "above 0, at most 16");
     if let SchedulerParams::Drr { quanta } = &params.scheduler {
         for (priority, &quantum) in quanta.iter().enumerate().skip(1) {
             section.unless(quantum > 0, &format!("scheduler.drr.quanta[{priority}]"), quantum, "1 byte or more");
@@ -207,19 +209,19 @@ fn packets(params: &PacketParams, path: &str) -> Vec<Diagnostic> {
     let most = Bytes(65_535);
     section.unless((Bytes(1)..=most).contains(&params.payload), "payload", params.payload, "1B to 65535B");
     for (field, size) in [
-        ("data_header", params.data_header),
         ("ack", params.ack),
         ("min_ack", params.min_ack),
-        ("cnp", params.cnp),
-        ("pfc", params.pfc),
+        ("timestamp", params.timestamp),
+        ("pint", params.pint),
         ("int_base", params.int_base),
         ("int_record", params.int_record),
         ("gap", params.gap),
     ] {
         section.unless(size <= most, field, size, "at most 65535B");
     }
-    section.unless(params.pfc > Bytes::ZERO, "pfc", params.pfc, "more than 0B");
-    section.unless(params.cnp > Bytes::ZERO, "cnp", params.cnp, "more than 0B");
+    for (field, size) in [("data_header", params.data_header), ("cnp", params.cnp), ("pfc", params.pfc)] {
+        section.unless((Bytes(1)..=Bytes(4096)).contains(&size), field, size, "1B to 4096B");
+    }
     section.unless(params.ack.0 + params.min_ack.0 > 0, "ack", params.ack, "more than 0B");
     let records = usize::from(params.int_records) <= MAX_INT_RECORDS;
     section.unless(records, "int_records", params.int_records, &format!("0 to {MAX_INT_RECORDS}"));

@@ -4,6 +4,10 @@
 //! reference pages all come from them.
 
 mod check;
+mod effects;
+mod given;
+#[cfg(test)]
+mod given_tests;
 mod patch;
 mod prepare;
 mod profiles;
@@ -25,7 +29,9 @@ use indexmap::IndexMap;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use given::Given;
 pub use patch::Patch;
+pub(crate) use prepare::setup_error;
 pub use prepare::{Prepared, PreparedScheme};
 pub use profiles::SCENARIO_PROFILES;
 pub use read::Loaded;
@@ -82,7 +88,7 @@ const fn one() -> u64 {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SimulationParams {
-    /// How time is counted and ties are broken. Default exact.
+    /// How time is counted and ties are broken. Default exact (our choice).
     pub arithmetic: Arithmetic,
     /// Simulated time at which a run stops, whatever is left. Default none: it runs until every flow is complete.
     pub horizon: Option<Time>,

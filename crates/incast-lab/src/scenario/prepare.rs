@@ -9,10 +9,10 @@ use incast_model::ns3::Ns3Error;
 use incast_model::workload::{WorkloadError, generate};
 use incast_sim::congestion::WindowMode;
 use incast_sim::network::BadNetwork;
-use incast_sim::switch::EcnParams;
-use incast_sim::{ControlSetup, Params, Setup};
+use incast_sim::switch::{BufferPlan, EcnParams};
+use incast_sim::{ControlSetup, Params, Setup, SetupError};
 
-use super::{Scenario, Scheme};
+use super::{Given, Scenario, Scheme};
 use crate::diagnostic::{Diagnostic, Diagnostics, Place};
 use crate::trace::ParquetTraces;
 use crate::tree::path;
@@ -30,6 +30,8 @@ pub struct Prepared {
     pub flows: Arc<FlowSet>,
     /// One simulation for each scheme, in the scenario's order.
     pub schemes: Vec<PreparedScheme>,
+    /// What of the scenario was written down.
+    pub(crate) given: Given,
 }
 
 /// One simulation to run.
@@ -53,10 +55,20 @@ impl Scenario {
             let (controls, control_of_tag) = controls(scheme, &path, &flows)?;
             let params = self.params(scheme, &path)?;
             params.network.check(&fabric, self.seed).map_err(|bad| network_error(bad, scheme, &path))?;
+            for switch in fabric.switches() {
+                BufferPlan::new(&fabric, &params, switch).map_err(|error| setup_error(self, name, &error))?;
+            }
             let setup = Setup { fabric: fabric.clone(), flows: flows.clone(), controls, control_of_tag, params };
             schemes.push(PreparedScheme { name: name.clone(), setup });
         }
-        Ok(Prepared { scenario: self.clone(), base_dir: base_dir.to_owned(), fabric, flows, schemes })
+        Ok(Prepared {
+            scenario: self.clone(),
+            base_dir: base_dir.to_owned(),
+            fabric,
+            flows,
+            schemes,
+            given: Given::default(),
+        })
     }
 
     /// The fabric alone.
@@ -136,6 +148,28 @@ fn network_error(bad: BadNetwork, scheme: &Scheme, path: &str) -> Diagnostic {
     let parameter = bad.field.split(['.', '[']).nth(1).unwrap_or_default();
     let at = if scheme.network.given().contains_key(parameter) { format!("{path}.{}", bad.field) } else { bad.field };
     Diagnostic { allowed: bad.allowed, nearest: bad.nearest, ..Diagnostic::new(at, bad.message) }
+}
+
+/// What the simulator says of a parameter, said of where the scenario sets it: in the scheme, or for all.
+pub(crate) fn setup_error(scenario: &Scenario, scheme: &str, error: &SetupError) -> Diagnostic {
+    let given = scenario.scheme.get(scheme).is_some_and(|scheme| {
+        let mut steps = error.field.splitn(2, '.');
+        let key = |steps: &mut std::str::SplitN<'_, char>| {
+            steps.next().map(|rest| rest.split(['.', '[']).next().unwrap_or(rest).to_owned()).unwrap_or_default()
+        };
+        let (section, field) = (key(&mut steps), key(&mut steps));
+        match section.as_str() {
+            "control" | "window" => true,
+            "network" => scheme.network.given().contains_key(&field),
+            "switch" => scheme.switch.given().contains_key(&field),
+            "ecn" => scheme.ecn.given().contains_key(&field),
+            "packets" => scheme.packets.given().contains_key(&field),
+            "rdma" => scheme.rdma.given().contains_key(&field),
+            _ => false,
+        }
+    });
+    let at = if given { format!("{}.{}", path::join("scheme", scheme), error.field) } else { error.field.clone() };
+    Diagnostic::new(at, error.message.clone())
 }
 
 fn fabric_error(error: GeneratorError) -> Diagnostic {

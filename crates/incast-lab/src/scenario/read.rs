@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Prepared, Scenario, profiles};
+use super::{Given, Prepared, Scenario, profiles};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::tree::Tree;
 
@@ -13,7 +13,7 @@ use crate::tree::Tree;
 pub struct Loaded {
     scenario: Scenario,
     base_dir: PathBuf,
-    tree: Tree,
+    given: Given,
 }
 
 impl Loaded {
@@ -45,11 +45,12 @@ impl Loaded {
         for set in sets {
             tree.set(set)?;
         }
+        let root = tree.root.clone();
         let found = profiles::resolve(&mut tree.root);
         let found = found.into_iter().map(|diagnostic| tree.locate(diagnostic)).collect();
         Diagnostics::check(found)?;
         let scenario: Scenario = tree.typed()?;
-        let loaded = Self { scenario, base_dir: base_dir.to_owned(), tree };
+        let loaded = Self { scenario, base_dir: base_dir.to_owned(), given: Given { root, tree } };
         loaded.scenario.check().map_err(|found| loaded.locate(found))?;
         Ok(loaded)
     }
@@ -66,11 +67,12 @@ impl Loaded {
 
     /// The fabric, the flows, and one setup for each scheme.
     pub fn prepare(&self) -> Result<Prepared, Diagnostics> {
-        self.scenario.setups(&self.base_dir).map_err(|found| self.locate(found))
+        let prepared = self.scenario.setups(&self.base_dir).map_err(|found| self.locate(found))?;
+        Ok(Prepared { given: self.given.clone(), ..prepared })
     }
 
     /// The same diagnostics with the places of the parameters they are about.
     pub fn locate(&self, found: Diagnostics) -> Diagnostics {
-        found.map(|diagnostic| self.tree.locate(diagnostic))
+        found.map(|diagnostic| self.given.tree.locate(diagnostic))
     }
 }

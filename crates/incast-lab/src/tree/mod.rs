@@ -74,6 +74,11 @@ impl Tree {
         diagnostic
     }
 
+    /// Where a value was written, if it was.
+    pub(crate) fn place_of(&self, path: &str) -> Option<Place> {
+        self.sites.get(path).map(|site| self.place(site, false))
+    }
+
     fn place(&self, site: &Site, key: bool) -> Place {
         let source = &self.sources[site.source];
         Place::of(&source.name, &source.text, if key { site.key.clone() } else { site.value.clone() })

@@ -5,7 +5,7 @@ use incast_model::units::{Bytes, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, WindowMode};
+use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, WindowMode};
 
 /// Who reacts how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -22,7 +22,7 @@ pub enum DcqcnVariant {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DcqcnParams {
-    /// Who reacts how. Default vendor.
+    /// Who reacts how. Default vendor (the HPCC evaluation).
     pub variant: DcqcnVariant,
     /// Gain g of alpha's filter. Default 1/256 (SIGCOMM 2015, section 5; NS3).
     pub g: f64,
@@ -75,6 +75,7 @@ impl ControlParams for DcqcnParams {
         ("hpcc-paper", "vendor rules at 50 us, 50 us, 55 us (authors' ns-3, run.py `dcqcn_paper`)"),
         ("paper", "the reaction point of SIGCOMM 2015 with its parameters for 40 Gb/s"),
     ];
+    const IGNORES: &'static [Input] = &[Input::BaseRtt, Input::Bdp];
     const WINDOW: WindowMode = WindowMode::Off;
     type State = Dcqcn;
 

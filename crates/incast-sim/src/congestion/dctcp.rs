@@ -5,7 +5,7 @@ use incast_model::units::{Bytes, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, WindowMode};
+use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, WindowMode};
 use crate::switch::EcnParams;
 
 /// Parameters of DCTCP. NS3 is the HPCC authors' simulator (`run.py` at commit 9f4be2a); rates are for 100 Gb/s. Where `ecn`
@@ -33,6 +33,7 @@ impl ControlParams for DctcpParams {
         "DCTCP (SIGCOMM 2010) on RDMA hosts: rate cuts by the marked share of each round trip";
     const PROFILES: &'static [(&'static str, &'static str)] =
         &[("reference", "the HPCC evaluation at 100 Gb/s: g 1/16, AI 615 Mb/s (authors' ns-3, run.py)")];
+    const IGNORES: &'static [Input] = &[Input::BaseRtt, Input::Bdp];
     const WINDOW: WindowMode = WindowMode::Rate;
     const ECN: Option<EcnParams> = Some(EcnParams::step(Bytes(300_000)));
     type State = Dctcp;

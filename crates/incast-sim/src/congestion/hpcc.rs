@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Ack, BadParameter, ControlParams, Controller, FlowContext, IntFormat, IntRecord, MAX_INT_RECORDS, Telemetry,
+    Ack, BadParameter, ControlParams, Controller, FlowContext, Input, IntFormat, IntRecord, MAX_INT_RECORDS, Telemetry,
     WindowMode,
 };
 
@@ -23,7 +23,8 @@ pub struct HpccParams {
     pub ai: Rate,
     /// Least rate. Default 1Gbps (NS3 `run.py`).
     pub min_rate: Rate,
-    /// React to every ACK, from the reference of the current round trip; without, once per round trip. Default true.
+    /// React to every ACK, from the reference of the current round trip; without, once per round trip. Default true
+    /// (NS3 `FAST_REACT` 1).
     pub fast_react: bool,
     /// On the ACKs between references, pass over hops with an empty queue. Default false (NS3 `SAMPLE_FEEDBACK`).
     pub sample_feedback: bool,
@@ -51,6 +52,7 @@ impl ControlParams for HpccParams {
     ];
     const TELEMETRY: Telemetry = Telemetry::Int;
     const MOVES_NEXT_SEND: bool = true;
+    const IGNORES: &'static [Input] = &[Input::Marks];
     const WINDOW: WindowMode = WindowMode::Rate;
     type State = Hpcc;
 

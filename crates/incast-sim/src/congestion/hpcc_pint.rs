@@ -9,7 +9,7 @@ use incast_model::units::Rate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Telemetry, WindowMode};
+use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, Telemetry, WindowMode};
 
 /// Utilisations are carried in units of 1/512 (NS3 `pint.cc`), so 1/512 is the least and 512 the largest.
 pub(crate) const UNITS: f64 = 512.0;
@@ -47,6 +47,7 @@ impl ControlParams for HpccPintParams {
     ];
     const TELEMETRY: Telemetry = Telemetry::Pint;
     const MOVES_NEXT_SEND: bool = true;
+    const IGNORES: &'static [Input] = &[Input::Marks, Input::Bdp];
     const WINDOW: WindowMode = WindowMode::Rate;
     type State = HpccPint;
 

@@ -109,6 +109,17 @@ pub enum Telemetry {
     Pint,
 }
 
+/// Something that a control may look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Input {
+    /// ECN marks, in ACKs or as CNPs.
+    Marks,
+    /// [`FlowContext::base_rtt`], in whatever unit.
+    BaseRtt,
+    /// [`FlowContext::bdp`].
+    Bdp,
+}
+
 /// Facts about an ACK or NACK, after the sender's books have been updated.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack<'a> {
@@ -201,6 +212,8 @@ pub trait ControlParams: Default + Clone + Serialize + DeserializeOwned + JsonSc
     /// Whether a change of rate also moves the next transmission already scheduled (HPCC), or counts from the next
     /// packet on (DCQCN).
     const MOVES_NEXT_SEND: bool = false;
+    /// What it never looks at, so that `incast show` can say which parameters have no effect under it.
+    const IGNORES: &'static [Input] = &[];
     /// The window used where the scenario says nothing.
     const WINDOW: WindowMode;
     /// How switches mark for it where nobody says otherwise; `None`: as they do by default, which is as DCQCN wants it.
@@ -270,6 +283,10 @@ macro_rules! controls {
             /// What data packets must carry.
             pub const fn telemetry(&self) -> Telemetry {
                 match self { $(Self::$variant(_) => $params::TELEMETRY),+ }
+            }
+            /// Whether it never looks at `input`.
+            pub fn ignores(&self, input: Input) -> bool {
+                match self { $(Self::$variant(_) => $params::IGNORES.contains(&input)),+ }
             }
             /// Whether a change of rate moves the next transmission already scheduled.
             pub const fn moves_next_send(&self) -> bool {

@@ -7,7 +7,7 @@ use incast_model::units::{Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Telemetry, WindowMode};
+use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, Telemetry, WindowMode};
 
 /// Parameters of Swift. Windows are in packets. HTSIM is Broadcom's csg-htsim (`swift.cpp` at commit 841d9e7), PRIOPLUS the
 /// ns-3 of PrioPlus (github.com/blueroaring/PrioPlus, `rocev2-swift.cc` at commit 0ef098f): the paper names its parameters,
@@ -72,6 +72,7 @@ impl ControlParams for SwiftParams {
     ];
     const TELEMETRY: Telemetry = Telemetry::Timestamp;
     const MOVES_NEXT_SEND: bool = true;
+    const IGNORES: &'static [Input] = &[Input::Marks, Input::BaseRtt];
     const WINDOW: WindowMode = WindowMode::Off;
     type State = Swift;
 

@@ -5,7 +5,7 @@ use incast_model::units::{Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Telemetry, WindowMode};
+use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, Telemetry, WindowMode};
 
 /// Parameters of TIMELY. NS3 is the HPCC authors' simulator (`rdma-hw.cc`, `run.py` at commit 9f4be2a); rates are for
 /// 100 Gb/s.
@@ -55,6 +55,7 @@ impl ControlParams for TimelyParams {
         ("paper", "AI 10 Mb/s, HAI 50 Mb/s (SIGCOMM 2015, section 5)"),
     ];
     const TELEMETRY: Telemetry = Telemetry::Timestamp;
+    const IGNORES: &'static [Input] = &[Input::Marks, Input::BaseRtt, Input::Bdp];
     const WINDOW: WindowMode = WindowMode::Off;
     type State = Timely;
 

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::timely::RttFilter;
-use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Telemetry, WindowMode};
+use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, Telemetry, WindowMode};
 
 /// Parameters of patched TIMELY; where the patch changes nothing they are those of `timely`, for 100 Gb/s.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -32,7 +32,7 @@ pub struct TimelyPatchedParams {
     pub min_rtt: Time,
     /// Additive increase. Default 100Mbps (CoNEXT 2016 has 10Mbps at 10 Gb/s, scaled: the same fixed points); 10Mbps there.
     pub ai: Rate,
-    /// Least rate. Default 1Gbps, as for `timely`.
+    /// Least rate. Default 1Gbps (NS3 `run.py`), as for `timely`.
     pub min_rate: Rate,
 }
 
@@ -59,6 +59,7 @@ impl ControlParams for TimelyPatchedParams {
         ("paper", "CoNEXT 2016 as it is, for 10 Gb/s: AI 10 Mb/s, least rate 10 Mb/s (our choice)"),
     ];
     const TELEMETRY: Telemetry = Telemetry::Timestamp;
+    const IGNORES: &'static [Input] = &[Input::Marks, Input::BaseRtt, Input::Bdp];
     const WINDOW: WindowMode = WindowMode::Off;
     type State = TimelyPatched;
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, WindowMode};
+use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, WindowMode};
 
 /// No parameters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -18,6 +18,7 @@ impl ControlParams for UnlimitedParams {
     const SUMMARY: &'static str =
         "no control: every flow sends at line rate, limited by its window (if any) and by PFC";
     const PROFILES: &'static [(&'static str, &'static str)] = &[("default", "nothing to choose")];
+    const IGNORES: &'static [Input] = &[Input::Marks, Input::BaseRtt, Input::Bdp];
     const WINDOW: WindowMode = WindowMode::Off;
     type State = Unlimited;
 

@@ -146,9 +146,10 @@ pub struct RdmaParams {
     /// An ACK for every so many packets, and for the last of a message. Default 1 (NS3 `L2_ACK_INTERVAL`). Windows are
     /// never smaller than this many packets: there is no ACK timer that would answer fewer.
     pub ack_every: u32,
-    /// Priority of ACKs and NACKs; absent: that of the data they answer (NS3).
+    /// Priority of ACKs and NACKs, 1 to 7. Default none: that of the data they answer (NS3).
     pub ack_priority: Option<u8>,
-    /// A paused host goes on sending ACKs of the paused priority (NS3 `ACK_HIGH_PRIO` 1); this can overflow headroom.
+    /// A paused host goes on sending ACKs of the paused priority; this can overflow headroom. Default false (NS3 of
+    /// schemes with a window; of the others `ACK_HIGH_PRIO` is 1).
     pub acks_ignore_pause: bool,
     /// How losses are recovered. Default go-back-n (NS3).
     pub recovery: Recovery,
@@ -169,16 +170,16 @@ pub struct RdmaParams {
     /// With selective-repeat: a packet is taken as lost when one sent more than so many packets after it has come. Default 0
     /// (IRN): any packet that overtakes another is a loss. More where packets of a flow take several paths. At most 32767.
     pub reorder_window: u32,
-    /// How marks come back.
+    /// How marks come back. Default echo (NS3).
     pub cnp: CnpMode,
     /// Least time between CNPs of one flow. Default 50us (DCQCN, SIGCOMM 2015, section 5).
     pub cnp_interval: Time,
     /// Priority of CNPs, a lossy class of their own. Default 7 (our choice).
     pub cnp_priority: u8,
-    /// Base round-trip time that controls convert windows and rates by; absent: the largest of the fabric, both ways'
+    /// Base round-trip time that controls convert windows and rates by. Default none: the largest of the fabric, both ways'
     /// propagation and a payload serialised per link one way (NS3 `GLOBAL_T` 1).
     pub base_rtt: Option<Time>,
-    /// Window at line rate; absent: the largest bandwidth-delay product of the fabric (NS3 `GLOBAL_T` 1).
+    /// Window at line rate. Default none: the largest bandwidth-delay product of the fabric (NS3 `GLOBAL_T` 1).
     pub window: Option<Bytes>,
 }
 

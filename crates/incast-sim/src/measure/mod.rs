@@ -15,21 +15,22 @@ pub(crate) use recorder::Recorder;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MeasureParams {
-    /// Period of the queue and rate time series; absent: none is kept.
+    /// Period of the queue and rate time series. Default none: none is kept.
     pub sample_every: Option<Time>,
-    /// Sampling starts here.
+    /// Sampling starts here. Default 0ps (the begin).
     pub sample_from: Time,
-    /// Sampling ends here; absent: with the run.
+    /// Sampling ends here. Default none: with the run.
     pub sample_until: Option<Time>,
-    /// Keep time-weighted histograms of the queue length of every switch port.
+    /// Keep time-weighted histograms of the queue length of every switch port. Default false (our choice).
     pub queue_histogram: bool,
-    /// Width of a histogram bin (the reference's queue monitor uses 1 kB).
+    /// Width of a histogram bin. Default 1kB (as the queue monitor of NS3).
     pub histogram_bin: Bytes,
-    /// Keep the intervals during which queues were paused (they are counted in any case).
+    /// Keep the intervals during which queues were paused (they are counted in any case). Default true (our choice).
     pub pauses: bool,
-    /// Keep at most so many dropped packets (they are counted in any case).
+    /// Keep at most so many dropped packets (they are counted in any case). Default 100000 (our choice).
     pub max_drops: u64,
-    /// Compute fingerprints: two numbers that are equal where two runs are equal, event by event and packet by packet.
+    /// Compute fingerprints: two numbers that are equal where two runs are equal, event by event and packet by packet. Default
+    /// false (our choice).
     pub fingerprint: bool,
 }
 

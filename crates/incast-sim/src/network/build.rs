@@ -17,7 +17,10 @@ use crate::ns3::Draws;
 use crate::outcome::{Counts, FlowRecord, Ledger};
 use crate::setup::{Arithmetic, Params, Setup};
 use crate::simulation::SetupError;
-use crate::switch::{Alpha, Buffer, EcnPort, Headroom, Ingress, MarkAt, PfcMode, Pint, Scheduler, Switch, fixed_alpha};
+use crate::switch::{
+    Alpha, Buffer, BufferPlan, EcnPort, Ingress, MarkAt, PfcMode, Pint, Scheduler, Switch, alpha, fixed_alpha,
+    headroom, host_rate,
+};
 
 fn check(holds: bool, field: &str, message: impl FnOnce() -> String) -> Result<(), SetupError> {
     if holds { Ok(()) } else { Err(SetupError { field: field.into(), message: message() }) }
@@ -132,14 +135,10 @@ impl Network {
     fn add_buffers(&mut self, params: &Params) -> Result<(), SetupError> {
         let fabric = self.fabric.clone();
         let host_rate = host_rate(&fabric);
-        let lossless = u64::from(self.config.lossless.count_ones());
         for switch in 0..self.switches.len() {
             let id = NodeId(self.switches[switch].node);
-            let count = fabric.ports_of(id).len() as u64;
-            let mut headroom = 0;
             for port in fabric.ports_of(id) {
-                let each = self.headroom(params, port);
-                headroom += each * if params.switch.headroom == Headroom::ThreeDelays { 1 } else { lossless };
+                let each = headroom(&fabric, params, port);
                 let alpha = fixed_alpha(alpha(params, fabric.rate(port), host_rate));
                 for prio in 0..8 {
                     let at = self.at(port.0, prio);
@@ -147,50 +146,10 @@ impl Network {
                     self.ingress[at] = Ingress { headroom_limit, alpha, ..Ingress::default() };
                 }
             }
-            let reserved = params.switch.reserve.0 * count;
-            let shared = params.switch.buffer.0 as i64 - (headroom + reserved) as i64;
-            check(shared > 0, "switch.buffer", || {
-                format!(
-                    "{} cannot hold the headroom ({headroom} B) and the reserves ({reserved} B) of the {count} ports of {}; it \
-                     must be more than {} B",
-                    params.switch.buffer,
-                    fabric.node(id).name,
-                    headroom + reserved
-                )
-            })?;
-            if let PfcMode::Static { xoff } = params.switch.pfc_mode {
-                let promised = xoff.0 * count * lossless;
-                check(promised as i64 <= shared, "switch.pfc_mode.static.xoff", || {
-                    format!(
-                        "{xoff} for each of {lossless} lossless priorities of the {count} ports of {} is {promised} B, more \
-                         than the {shared} B that are shared; at most {}B",
-                        fabric.node(id).name,
-                        shared / (count * lossless).max(1) as i64
-                    )
-                })?;
-            }
-            self.switches[switch].buffer = Buffer::new(shared, &params.switch);
+            let plan = BufferPlan::new(&fabric, params, id)?;
+            self.switches[switch].buffer = Buffer::new(plan.shared as i64, &params.switch);
         }
         Ok(())
-    }
-
-    /// Headroom of an ingress port, in bytes per lossless priority.
-    fn headroom(&self, params: &Params, port: PortId) -> u64 {
-        let (rate, delay) = (self.fabric.rate(port), self.fabric.delay(port));
-        match params.switch.headroom {
-            Headroom::Bytes(bytes) => bytes.0,
-            // In the reference's order: rate times whole nanoseconds, to bytes, times 3 (`third.cc`).
-            Headroom::ThreeDelays => (u128::from(rate.0) * u128::from(delay.0 / 1000) / 8 / 1_000_000_000 * 3) as u64,
-            Headroom::Computed => {
-                // Pause and data each cross once (2·rate·delay); the packet that triggers, the one we are sending when the
-                // frame wants out, the one the peer has just begun; the frames themselves, one per priority.
-                let flight = (u128::from(rate.0) * 2 * u128::from(delay.0)).div_ceil(8_000_000_000_000) as u64;
-                let packet = largest_packet(params) + params.packets.gap.0;
-                let frames =
-                    u64::from(self.config.lossless.count_ones()) * (params.packets.pfc.0 + params.packets.gap.0);
-                flight + 3 * packet + frames
-            }
-        }
     }
 
     fn add_ports(&mut self) {
@@ -271,13 +230,12 @@ impl Network {
 
 fn config(params: &Params, ns3: bool, fabric: &Fabric) -> Config {
     let nic = host_rate(fabric);
-    let lossless = params.switch.lossless.iter().fold(0u8, |mask, prio| mask | 1 << prio);
     let bound = params.rdma.recovery == Recovery::SelectiveRepeat && params.rdma.bdp_bound;
     Config {
         ns3,
         packets: params.packets,
         rdma: params.rdma.clone(),
-        lossless: if params.switch.pfc { lossless } else { 0 },
+        lossless: params.switch.paused_priorities(),
         mark_at_enqueue: params.ecn.mark_at == MarkAt::Enqueue,
         int: if ns3 {
             IntFormat::Quantised { multi: ((nic.0 / 25_000_000_000) as u32).max(1) }
@@ -287,31 +245,6 @@ fn config(params: &Params, ns3: bool, fabric: &Fabric) -> Config {
         rto: params.rdma.rto.map_or(u64::MAX, |rto| rto.0),
         in_flight: if bound { BaseRtts::new(fabric, params.packets.payload).max().1.0 } else { u64::MAX },
     }
-}
-
-/// Rate of the first host's first port: what the reference takes for that of all NICs.
-fn host_rate(fabric: &Fabric) -> Rate {
-    fabric.rate(fabric.ports_of(fabric.hosts()[0]).next().expect("hosts are plugged in"))
-}
-
-fn alpha(params: &Params, rate: Rate, host_rate: Rate) -> f64 {
-    match params.switch.pfc_mode {
-        PfcMode::Dynamic { alpha: Alpha::Value(alpha) } => alpha,
-        _ => {
-            let mut shift = 3;
-            let mut at = rate.0;
-            while at > host_rate.0 && shift > 0 {
-                shift -= 1;
-                at /= 2;
-            }
-            1.0 / f64::from(1 << shift)
-        }
-    }
-}
-
-/// Wire bytes of the largest data packet.
-fn largest_packet(params: &Params) -> u64 {
-    params.packets.data_header.0 + params.packets.payload.0 + params.packets.telemetry_bytes(Telemetry::Int)
 }
 
 fn longest_serialisation(fabric: &Fabric, params: &Params, needs_int: bool) -> Time {
@@ -378,7 +311,9 @@ fn check_limits(
     }
     let packets = &params.packets;
     check(packets.payload.0 > 0, "packets.payload", || "0B carries nothing; it must be at least 1B".into())?;
-    let largest = largest_packet(params).max(packets.ack.0 + packets.telemetry_bytes(Telemetry::Int));
+    let telemetry = [Telemetry::Timestamp, Telemetry::Pint, Telemetry::Int].map(|one| packets.telemetry_bytes(one));
+    let largest =
+        (packets.data_header.0 + packets.payload.0).max(packets.ack.0) + telemetry.into_iter().max().unwrap_or(0);
     check(largest <= 65_535, "packets.payload", || {
         format!("{} makes packets of {largest} B; at most 65535 B are possible", packets.payload)
     })?;

@@ -11,9 +11,9 @@ use crate::balance::Balance;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NetworkParams {
-    /// Hash of a flow's addresses and ports that picks one of several equal next hops. Default mix64.
+    /// Hash of a flow's addresses and ports that picks one of several equal next hops. Default mix64 (our choice).
     pub hash: EcmpHash,
-    /// In which order those next hops are numbered. Default by port.
+    /// In which order those next hops are numbered. Default port, by port number (our choice).
     pub next_hop_order: NextHopOrder,
     /// Which of several equal next hops a packet takes. Default ecmp.
     pub balance: Balance,

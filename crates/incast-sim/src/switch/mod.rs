@@ -7,6 +7,7 @@ mod params;
 mod pfc;
 mod pint;
 mod pipeline;
+mod plan;
 mod scheduler;
 
 use incast_model::rng::Stream;
@@ -15,6 +16,8 @@ pub(crate) use buffer::{Buffer, Ingress, fixed_alpha};
 pub(crate) use ecn::EcnPort;
 pub use params::{Alpha, EcnParams, EcnThreshold, Headroom, MarkAt, PfcMode, SchedulerParams, SwitchParams};
 pub(crate) use pint::Pint;
+pub use plan::BufferPlan;
+pub(crate) use plan::{alpha, headroom, host_rate};
 pub(crate) use scheduler::Scheduler;
 
 /// What a switch has besides its ports.

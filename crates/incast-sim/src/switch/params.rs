@@ -15,19 +15,21 @@ pub struct SwitchParams {
     pub buffer: Bytes,
     /// Buffer guaranteed to each ingress port and priority. Default 4096B (NS3 `switch-mmu.cc`).
     pub reserve: Bytes,
-    /// Priorities that PFC makes lossless. Default [3].
+    /// Priorities that PFC makes lossless, 1 to 7. Default [3] (the priority of all data in the HPCC evaluation).
     pub lossless: Vec<u8>,
-    /// Whether lossless priorities are paused at all; without, they are dropped like any other.
+    /// Whether lossless priorities are paused at all; without, they are dropped like any other. Default
+    /// true (the HPCC evaluation).
     pub pfc: bool,
-    /// How the XOFF threshold of an ingress queue is found.
+    /// How the XOFF threshold of an ingress queue is found. Default dynamic, with a share by rate (NS3 `third.cc`).
     pub pfc_mode: PfcMode,
     /// XON is sent when an ingress queue is this far below its threshold. Default 3072B (NS3 `resume_offset`).
     pub resume_offset: Bytes,
-    /// Buffer set aside per ingress port for what arrives after XOFF.
+    /// Buffer set aside per ingress port for what arrives after XOFF. Default computed (our choice; NS3 has three-delays).
     pub headroom: Headroom,
-    /// A lossy egress queue may hold this multiple of the free buffer (Choudhury and Hahne, ToN 1998). Default 1.
+    /// A lossy egress queue may hold this multiple of the free buffer (Choudhury and Hahne, ToN 1998). Default 1 (our
+    /// choice: half of the buffer for a single queue).
     pub lossy_alpha: f64,
-    /// Order in which queues of a port are served.
+    /// Order in which queues of a port are served. Default round-robin (NS3 `broadcom-egress-queue.cc`).
     pub scheduler: SchedulerParams,
 }
 
@@ -47,18 +49,25 @@ impl Default for SwitchParams {
     }
 }
 
+impl SwitchParams {
+    /// The priorities that PFC pauses, as bits; none where it is off.
+    pub fn paused_priorities(&self) -> u8 {
+        if self.pfc { self.lossless.iter().fold(0, |mask, prio| mask | 1 << prio) } else { 0 }
+    }
+}
+
 /// How the XOFF threshold of an ingress queue is found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum PfcMode {
     /// A share of the free shared buffer: XOFF above alpha · (buffer − headrooms − reserves − shared bytes in use).
     Dynamic {
-        /// The share.
+        /// The share, above 0 and at most 16; switches have 1/128 to 8.
         alpha: Alpha,
     },
     /// A fixed number of bytes above the reserve.
     Static {
-        /// XOFF at this many bytes.
+        /// XOFF at this many bytes, less than the buffer.
         xoff: Bytes,
     },
 }
@@ -118,7 +127,7 @@ pub enum MarkAt {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct EcnParams {
-    /// Whether switches mark.
+    /// Whether switches mark. Default true (NS3).
     pub enabled: bool,
     /// No mark up to this queue, at a port of `per_rate`. Default 400 kB at 100 Gb/s (NS3 `run.py`: 100 kB per 25 Gb/s).
     pub kmin: Bytes,
@@ -126,11 +135,12 @@ pub struct EcnParams {
     pub kmax: Bytes,
     /// Marking probability at kmax. Default 0.2 (NS3 `run.py`).
     pub pmax: f64,
-    /// Thresholds above are for ports of this rate and scale with the port's rate. Default 100Gbps.
+    /// Thresholds above are for ports of this rate and scale with the port's rate. Default 100Gbps (the
+    /// HPCC evaluation's hosts).
     pub per_rate: Rate,
-    /// Exact thresholds for ports of given rates; these do not scale.
+    /// Exact thresholds for ports of given rates; these do not scale. Default none.
     pub by_rate: Vec<EcnThreshold>,
-    /// Where the mark is decided. Default on leaving.
+    /// Where the mark is decided. Default dequeue, on leaving (NS3).
     pub mark_at: MarkAt,
 }
 

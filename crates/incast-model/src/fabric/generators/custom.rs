@@ -42,10 +42,10 @@ pub struct CustomLink {
     pub a: String,
     /// Name of the node at the other end.
     pub b: String,
-    /// Rate of each direction; default 100Gbps.
+    /// Rate of each direction; default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub rate: Rate,
-    /// One-way propagation delay, up to 1s; default 1us.
+    /// One-way propagation delay, up to 1s; default 1us (our choice).
     #[serde(default = "delay_1us")]
     pub delay: Time,
 }

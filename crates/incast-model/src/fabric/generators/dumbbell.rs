@@ -17,13 +17,13 @@ pub struct Dumbbell {
     pub left: u32,
     /// Hosts on the right switch, 1 or more.
     pub right: u32,
-    /// Rate of the hosts' links; default 100Gbps.
+    /// Rate of the hosts' links; default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub host_rate: Rate,
-    /// Rate of the link between the switches; default 100Gbps.
+    /// Rate of the link between the switches; default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub bottleneck_rate: Rate,
-    /// One-way propagation delay of every link, up to 1s; default 1us.
+    /// One-way propagation delay of every link, up to 1s; default 1us (our choice).
     #[serde(default = "delay_1us")]
     pub delay: Time,
 }

@@ -23,16 +23,16 @@ pub struct FatTree {
     /// more than k ports (our choice; as in htsim's oversubscribed fat tree).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts_per_edge: Option<u32>,
-    /// Rate of the hosts' links; default 100Gbps.
+    /// Rate of the hosts' links; default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub host_rate: Rate,
-    /// Rate of the links between switches; default 100Gbps. No oversubscription where it equals `host_rate`.
+    /// Rate of the links between switches; default 100Gbps (our choice). No oversubscription where it equals `host_rate`.
     #[serde(default = "rate_100g")]
     pub fabric_rate: Rate,
     /// Rate of the links between aggregation and core; default `fabric_rate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_rate: Option<Rate>,
-    /// One-way propagation delay of every link without its own, up to 1s; default 1us.
+    /// One-way propagation delay of every link without its own, up to 1s; default 1us (our choice).
     #[serde(default = "delay_1us")]
     pub delay: Time,
     /// One-way propagation delay of the hosts' links, up to 1s; default `delay`.

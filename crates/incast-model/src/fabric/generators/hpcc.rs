@@ -24,13 +24,13 @@ const UPLINKS: u32 = 4;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HpccFatTree {
-    /// Rate of the hosts' links; default 100Gbps.
+    /// Rate of the hosts' links; default 100Gbps (SIGCOMM 2019, section 5.1).
     #[serde(default = "rate_100g")]
     pub host_rate: Rate,
-    /// Rate of the links between switches; default 400Gbps.
+    /// Rate of the links between switches; default 400Gbps (SIGCOMM 2019, section 5.1).
     #[serde(default = "rate_400g")]
     pub fabric_rate: Rate,
-    /// One-way propagation delay of every link, up to 1s; default 1us.
+    /// One-way propagation delay of every link, up to 1s; default 1us (SIGCOMM 2019, section 5.1).
     #[serde(default = "delay_1us")]
     pub delay: Time,
 }

@@ -20,16 +20,16 @@ pub struct LeafSpine {
     pub spines: u32,
     /// Hosts on each leaf, 1 or more; at least 2 in all.
     pub hosts_per_leaf: u32,
-    /// Rate of the hosts' links; default 100Gbps.
+    /// Rate of the hosts' links; default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub host_rate: Rate,
-    /// Rate of each link between a leaf and a spine; default 100Gbps.
+    /// Rate of each link between a leaf and a spine; default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub uplink_rate: Rate,
-    /// Parallel links between each leaf and each spine, 1 or more; default 1.
+    /// Parallel links between each leaf and each spine, 1 or more; default 1 (our choice).
     #[serde(default = "one")]
     pub uplinks_per_pair: u32,
-    /// One-way propagation delay of every link, up to 1s; default 1us.
+    /// One-way propagation delay of every link, up to 1s; default 1us (our choice).
     #[serde(default = "delay_1us")]
     pub delay: Time,
 }

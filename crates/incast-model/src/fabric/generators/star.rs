@@ -14,10 +14,10 @@ use crate::units::{Rate, Time};
 pub struct Star {
     /// Number of hosts, 2 or more.
     pub hosts: u32,
-    /// Rate of every link; default 100Gbps.
+    /// Rate of every link; default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub rate: Rate,
-    /// One-way propagation delay of every link, up to 1s; default 1us.
+    /// One-way propagation delay of every link, up to 1s; default 1us (our choice).
     #[serde(default = "delay_1us")]
     pub delay: Time,
 }

@@ -1,0 +1,367 @@
+//! When a parameter has an effect: what is said of one that was given for nothing.
+//!
+//! [`RULES`] has a row for every parameter of the scenario's sections. A test holds the rows against the schema, so a new
+//! parameter needs one, and against a scenario for each condition.
+
+use std::cell::OnceCell;
+
+use incast_model::routing::{EcmpHash, Routes};
+use incast_model::units::Rate;
+use incast_sim::congestion::{Control, Input, Telemetry, WindowMode};
+use incast_sim::host::{CnpMode, Recovery};
+use incast_sim::switch::Headroom;
+use incast_sim::{Arithmetic, ControlSetup, Params, Setup};
+
+use super::Prepared;
+
+/// Nothing, or why the parameter has no effect.
+pub(super) type Verdict = Result<(), &'static str>;
+
+/// When a parameter has an effect.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum When {
+    /// In every scenario, or nobody can say before it is run.
+    Always,
+    /// Under one scheme, if this says so.
+    If(fn(&Facts<'_>) -> Verdict),
+}
+
+use When::{Always, If};
+
+/// Every parameter that can be without effect, and every parameter of the sections. `control.NAME.*` stands for all of a
+/// control.
+pub(super) const RULES: &[(&str, When)] = &[
+    ("seed", If(|facts| facts.random())),
+    ("workload.priority", If(|facts| facts.own_priority())),
+    ("network.hash", If(|facts| facts.several_paths())),
+    ("network.next_hop_order", If(|facts| facts.several_paths())),
+    ("network.balance", If(|facts| facts.several_paths())),
+    ("network.route", Always),
+    ("network.failure", Always),
+    ("network.reroute_after", If(|facts| facts.failures())),
+    ("switch.buffer", If(|facts| facts.switches())),
+    ("switch.reserve", If(|facts| facts.switches())),
+    ("switch.lossless", If(|facts| facts.pfc_is_on())),
+    ("switch.pfc", If(|facts| facts.lossless())),
+    ("switch.pfc_mode", If(|facts| facts.pauses())),
+    ("switch.resume_offset", If(|facts| facts.pauses())),
+    ("switch.headroom", If(|facts| facts.headroom())),
+    ("switch.lossy_alpha", If(|facts| facts.lossy_traffic())),
+    ("switch.scheduler", If(|facts| facts.several_priorities())),
+    ("ecn.enabled", If(|facts| facts.marks_are_read())),
+    ("ecn.kmin", If(|facts| facts.scaled_thresholds())),
+    ("ecn.kmax", If(|facts| facts.scaled_thresholds())),
+    ("ecn.pmax", If(|facts| facts.slope())),
+    ("ecn.per_rate", If(|facts| facts.scaled_thresholds())),
+    ("ecn.by_rate", If(|facts| facts.thresholds_by_rate())),
+    ("ecn.mark_at", If(|facts| facts.marks())),
+    ("packets.payload", Always),
+    ("packets.data_header", Always),
+    ("packets.ack", If(|facts| facts.acks_unpadded())),
+    ("packets.min_ack", If(|facts| facts.acks_padded())),
+    ("packets.cnp", If(|facts| facts.cnps())),
+    ("packets.pfc", If(|facts| facts.pauses())),
+    ("packets.timestamp", If(|facts| facts.carries(Telemetry::Timestamp, "no control here measures round trips"))),
+    ("packets.pint", If(|facts| facts.carries(Telemetry::Pint, "no control here uses PINT"))),
+    ("packets.int_base", If(|facts| facts.int())),
+    ("packets.int_record", If(|facts| facts.int())),
+    ("packets.int_records", If(|facts| facts.int())),
+    ("packets.gap", Always),
+    ("rdma.ack_every", Always),
+    ("rdma.ack_priority", Always),
+    ("rdma.acks_ignore_pause", If(|facts| facts.acks_are_paused())),
+    ("rdma.recovery", Always),
+    ("rdma.nack_interval", If(|facts| facts.recovers(Recovery::GoBackN, "selective-repeat does not wait with NACKs"))),
+    ("rdma.rto", Always),
+    ("rdma.rto_low", If(|facts| facts.low_timeout())),
+    ("rdma.rto_low_packets", If(|facts| facts.low_timeout())),
+    ("rdma.bdp_bound", If(|facts| facts.selective())),
+    ("rdma.reorder_window", If(|facts| facts.selective())),
+    ("rdma.cnp", If(|facts| facts.marks())),
+    ("rdma.cnp_interval", If(|facts| facts.cnps())),
+    ("rdma.cnp_priority", If(|facts| facts.cnps())),
+    ("rdma.base_rtt", If(|facts| facts.looked_at(Input::BaseRtt, "no control here uses the base round-trip time"))),
+    ("rdma.window", If(|facts| facts.windows())),
+    ("measure.sample_every", Always),
+    ("measure.sample_from", If(|facts| facts.samples())),
+    ("measure.sample_until", If(|facts| facts.samples())),
+    ("measure.queue_histogram", If(|facts| facts.switches())),
+    ("measure.histogram_bin", If(|facts| facts.histogram())),
+    ("measure.pauses", If(|facts| facts.pauses())),
+    ("measure.max_drops", Always),
+    ("measure.fingerprint", Always),
+    ("simulation.arithmetic", Always),
+    ("simulation.horizon", Always),
+    ("simulation.max_events", Always),
+    ("scheme.window", If(|facts| facts.scheme_window())),
+    ("control.dcqcn.*", If(|facts| facts.marked())),
+    ("control.dcqcn.byte_counter", If(|facts| facts.dcqcn(true, "the vendor variant has no byte counter"))),
+    ("control.dcqcn.clamp_target", If(|facts| facts.dcqcn(false, "only the vendor variant clamps its target"))),
+    ("control.dctcp.*", If(|facts| facts.marked())),
+];
+
+/// What decides under one scheme.
+#[derive(Debug)]
+pub(super) struct Facts<'a> {
+    prepared: &'a Prepared,
+    setup: &'a Setup,
+    /// Whether any flow has the tag.
+    has_flows: Vec<bool>,
+    /// Whether any flow has the scheme's own window.
+    own_window: bool,
+    /// The control whose parameter it is.
+    pub(super) control: Option<&'a Control>,
+    /// The entry of the workload whose parameter it is.
+    pub(super) entry: Option<usize>,
+    several_paths: OnceCell<bool>,
+}
+
+impl<'a> Facts<'a> {
+    /// Of scheme number `index`.
+    pub(super) fn new(prepared: &'a Prepared, index: usize) -> Self {
+        let flows = &prepared.flows;
+        let mut has_flows = vec![false; flows.tags.len()];
+        flows.flows.iter().for_each(|flow| has_flows[usize::from(flow.tag)] = true);
+        let scheme = &prepared.scenario.scheme[index];
+        let own = |tag: &String| !scheme.control_by_tag.contains_key(tag) && !scheme.window_by_tag.contains_key(tag);
+        let own_window = flows.tags.iter().zip(&has_flows).any(|(tag, has)| *has && own(tag));
+        let setup = &prepared.schemes[index].setup;
+        Self { prepared, setup, has_flows, own_window, control: None, entry: None, several_paths: OnceCell::new() }
+    }
+
+    /// The verdict on one parameter, by its name in [`RULES`].
+    pub(super) fn verdict(&self, name: &str) -> Verdict {
+        let group = name.rsplit_once('.').map(|(group, _)| format!("{group}.*")).unwrap_or_default();
+        RULES.iter().filter(|(rule, _)| *rule == name || *rule == group).try_for_each(|(_, when)| match when {
+            Always => Ok(()),
+            If(holds) => holds(self),
+        })
+    }
+
+    fn params(&self) -> &Params {
+        &self.setup.params
+    }
+
+    /// The controls that flows have.
+    fn controls(&self) -> impl Iterator<Item = &ControlSetup> {
+        let of_tag = self.setup.control_of_tag.iter().zip(&self.has_flows);
+        of_tag.filter(|(_, has)| **has).map(|(&index, _)| &self.setup.controls[index])
+    }
+
+    /// Whether a flow has the control of the scheme itself.
+    pub(super) fn uses(&self, control: &Control) -> Verdict {
+        unless(self.controls().any(|one| one.control == *control), "no flow of this scheme has this control")
+    }
+
+    fn switches(&self) -> Verdict {
+        unless(self.prepared.fabric.switches().next().is_some(), "the fabric has no switch")
+    }
+
+    fn pfc_is_on(&self) -> Verdict {
+        self.switches()?;
+        unless(self.params().switch.pfc, "switch.pfc is false: every priority is lossy")
+    }
+
+    fn lossless(&self) -> Verdict {
+        self.switches()?;
+        unless(!self.params().switch.lossless.is_empty(), "switch.lossless is empty: every priority is lossy")
+    }
+
+    fn pauses(&self) -> Verdict {
+        self.pfc_is_on()?;
+        self.lossless()
+    }
+
+    fn headroom(&self) -> Verdict {
+        // That rule takes its share of the buffer with or without PFC, as in the reference.
+        if self.params().switch.headroom == Headroom::ThreeDelays { self.switches() } else { self.pauses() }
+    }
+
+    /// The priorities of data, ACKs and CNPs.
+    fn priorities(&self) -> u8 {
+        let rdma = &self.params().rdma;
+        let data = self.prepared.flows.flows.iter().fold(0, |mask, flow| mask | 1u8 << flow.priority);
+        let acks = rdma.ack_priority.map_or(data, |priority| 1 << priority);
+        let cnps = if self.cnps().is_ok() { 1 << rdma.cnp_priority } else { 0 };
+        data | acks | cnps
+    }
+
+    fn lossy_traffic(&self) -> Verdict {
+        self.switches()?;
+        let lossy = self.priorities() & !self.params().switch.paused_priorities();
+        unless(lossy != 0, "all packets have lossless priorities")
+    }
+
+    fn several_priorities(&self) -> Verdict {
+        unless(self.priorities().count_ones() > 1, "all packets have one priority")
+    }
+
+    fn own_priority(&self) -> Verdict {
+        let entry = self.entry.map(|index| &self.prepared.scenario.workload[index]);
+        unless(entry.is_none_or(|entry| entry.ns3.is_none()), "the flow file has a priority for every flow")
+    }
+
+    fn several_paths(&self) -> Verdict {
+        let fabric = &self.prepared.fabric;
+        let found = self.several_paths.get_or_init(|| {
+            let routes = Routes::shortest(fabric, self.params().network.next_hop_order);
+            let routed = self.prepared.flows.flows.iter().any(|flow| flow.path.is_none());
+            let hosts = || (0..fabric.hosts().len() as u32).map(incast_model::fabric::HostId);
+            let nodes = (0..fabric.nodes().len() as u32).map(incast_model::fabric::NodeId);
+            routed && { nodes }.any(|node| hosts().any(|host| routes.next_hops(node, host).len() > 1))
+        });
+        unless(*found, "there is only one path between any two hosts")
+    }
+
+    fn failures(&self) -> Verdict {
+        unless(!self.params().network.failure.is_empty(), "no link fails (network.failure)")
+    }
+
+    fn marks_are_read(&self) -> Verdict {
+        self.switches()?;
+        // CNPs are packets: they are sent, and take their place, whoever reads them.
+        let reads = self.controls().any(|one| !one.control.ignores(Input::Marks));
+        unless(
+            reads || self.params().rdma.cnp == CnpMode::Packet,
+            "no control here reads ECN marks; they are only counted",
+        )
+    }
+
+    fn marks(&self) -> Verdict {
+        self.marks_are_read()?;
+        unless(self.params().ecn.enabled, "ecn.enabled is false")
+    }
+
+    /// A control that reads marks gets some.
+    fn marked(&self) -> Verdict {
+        self.switches()?;
+        unless(self.params().ecn.enabled, "ecn.enabled is false: there is no mark to react to")
+    }
+
+    fn cnps(&self) -> Verdict {
+        unless(self.params().rdma.cnp == CnpMode::Packet, "rdma.cnp is \"echo\": marks come back in ACKs")?;
+        self.marks()
+    }
+
+    /// Rates of the ports that mark.
+    fn rates(&self) -> impl Iterator<Item = Rate> {
+        let fabric = &self.prepared.fabric;
+        fabric.switches().flat_map(|switch| fabric.ports_of(switch)).map(|port| fabric.rate(port))
+    }
+
+    fn scaled_thresholds(&self) -> Verdict {
+        self.marks()?;
+        let exact = &self.params().ecn.by_rate;
+        let scaled = self.rates().any(|rate| exact.iter().all(|one| one.rate != rate));
+        unless(scaled, "ecn.by_rate has thresholds for every rate of the fabric")
+    }
+
+    fn slope(&self) -> Verdict {
+        self.scaled_thresholds()?;
+        unless(self.params().ecn.kmin < self.params().ecn.kmax, "kmin equals kmax: marking is a step")
+    }
+
+    fn thresholds_by_rate(&self) -> Verdict {
+        self.marks()?;
+        let exact = &self.params().ecn.by_rate;
+        let used = exact.iter().any(|one| self.rates().any(|rate| rate == one.rate));
+        unless(used, "no port has any of these rates")
+    }
+
+    fn carries(&self, telemetry: Telemetry, otherwise: &'static str) -> Verdict {
+        unless(self.controls().any(|one| one.control.telemetry() == telemetry), otherwise)
+    }
+
+    fn int(&self) -> Verdict {
+        self.carries(Telemetry::Int, "no control here uses INT (computed headroom has room for it all the same)")
+    }
+
+    /// Bytes of ACKs before they are padded.
+    fn acks(&self) -> impl Iterator<Item = u64> {
+        let packets = &self.params().packets;
+        self.controls().map(|one| packets.ack.0 + packets.telemetry_bytes(one.control.telemetry()))
+    }
+
+    fn acks_unpadded(&self) -> Verdict {
+        let least = self.params().packets.min_ack.0;
+        unless(self.acks().any(|ack| ack > least), "ACKs are padded to packets.min_ack, which is not less")
+    }
+
+    fn acks_padded(&self) -> Verdict {
+        let least = self.params().packets.min_ack.0;
+        unless(self.acks().any(|ack| ack < least), "ACKs are that large without padding")
+    }
+
+    fn acks_are_paused(&self) -> Verdict {
+        self.pauses()?;
+        let paused = self.params().switch.paused_priorities();
+        let lossless = self.params().rdma.ack_priority.is_none_or(|priority| paused & 1 << priority != 0);
+        unless(lossless, "rdma.ack_priority is lossy: ACKs are never paused")
+    }
+
+    fn recovers(&self, by: Recovery, otherwise: &'static str) -> Verdict {
+        unless(self.params().rdma.recovery == by, otherwise)
+    }
+
+    fn selective(&self) -> Verdict {
+        self.recovers(
+            Recovery::SelectiveRepeat,
+            "go-back-n has no use for it: receivers discard what comes out of order",
+        )
+    }
+
+    fn low_timeout(&self) -> Verdict {
+        self.selective()?;
+        unless(self.params().rdma.rto.is_some(), "rdma.rto is \"none\": no timeout is on")
+    }
+
+    fn looked_at(&self, input: Input, otherwise: &'static str) -> Verdict {
+        unless(self.controls().any(|one| !one.control.ignores(input)), otherwise)
+    }
+
+    fn windows(&self) -> Verdict {
+        if self.controls().any(|one| one.window != WindowMode::Off) {
+            return Ok(());
+        }
+        self.looked_at(Input::Bdp, "no flow here has a window")
+    }
+
+    fn scheme_window(&self) -> Verdict {
+        unless(self.own_window, "every tag has a window or a control of its own")
+    }
+
+    fn samples(&self) -> Verdict {
+        unless(self.params().measure.sample_every.is_some(), "measure.sample_every is \"none\"")
+    }
+
+    fn histogram(&self) -> Verdict {
+        self.switches()?;
+        unless(self.params().measure.queue_histogram, "measure.queue_histogram is false")
+    }
+
+    fn dcqcn(&self, paper: bool, otherwise: &'static str) -> Verdict {
+        use incast_sim::congestion::DcqcnVariant::Paper;
+        let other = matches!(self.control, Some(Control::Dcqcn(params)) if (params.variant == Paper) != paper);
+        unless(!other, otherwise)
+    }
+
+    /// Whether anything is drawn at random: flows, paths, marks.
+    fn random(&self) -> Verdict {
+        let written_out = |entry: &incast_model::workload::WorkloadSpec| {
+            entry.list.is_some() || entry.trace.is_some() || entry.ns3.is_some()
+        };
+        let params = self.params();
+        let flows = !self.prepared.scenario.workload.iter().all(written_out);
+        let paths = params.network.hash != EcmpHash::Murmur3 && self.several_paths().is_ok();
+        let exact = params.ecn.by_rate.iter().any(|one| one.kmin < one.kmax);
+        let drawn = self.slope().is_ok() || (exact && self.thresholds_by_rate().is_ok());
+        // The reference's marks have a sequence of their own, the same in every run.
+        let marks = drawn && params.arithmetic != Arithmetic::Ns3;
+        let links = params.network.failure.iter().any(|one| one.random.is_some() || one.silent.is_some());
+        unless(flows || paths || marks || links, "nothing in this scenario is drawn at random")
+    }
+}
+
+fn unless(holds: bool, otherwise: &'static str) -> Verdict {
+    if holds { Ok(()) } else { Err(otherwise) }
+}

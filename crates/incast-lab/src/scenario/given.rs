@@ -1,0 +1,229 @@
+//! What was written in a scenario, as against what it has by default; and which of it has no effect.
+
+use incast_sim::congestion::Control;
+use incast_sim::host::{PacketParams, RdmaParams};
+use incast_sim::measure::MeasureParams;
+use incast_sim::switch::{EcnParams, SwitchParams};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::effects::{Facts, Verdict};
+use super::{NetworkParams, Prepared, SimulationParams};
+use crate::show::Warning;
+use crate::tree::{Tree, path};
+
+/// What was written, before profiles and defaults.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Given {
+    pub(super) root: Map<String, Value>,
+    pub(super) tree: Tree,
+}
+
+/// Sections that a scheme can have parameters of its own in.
+const OF_SCHEMES: [&str; 4] = ["switch", "ecn", "packets", "rdma"];
+
+/// A parameter that was written, and why it has no effect.
+struct Idle {
+    /// The table it stands in.
+    table: String,
+    name: String,
+    reason: &'static str,
+}
+
+impl Given {
+    /// Where a parameter was written: `mine.toml:7`.
+    pub(crate) fn place(&self, path: &str) -> Option<String> {
+        self.tree.place_of(path).map(|place| match place.file.as_str() {
+            "--set" => place.file,
+            file => format!("{file}:{}", place.line),
+        })
+    }
+
+    /// A warning for every parameter that was written, differs from what it would be otherwise, and has no effect;
+    /// neighbours with the same reason in one.
+    pub(crate) fn without_effect(&self, prepared: &Prepared) -> Vec<Warning> {
+        let found = Search::new(self, prepared).run();
+        found.chunk_by(|a, b| (&a.table, a.reason) == (&b.table, b.reason)).map(|group| self.warning(group)).collect()
+    }
+
+    fn warning(&self, group: &[Idle]) -> Warning {
+        let first = path::join(&group[0].table, &group[0].name);
+        let place = self.place(&first);
+        let names: Vec<&str> = group.iter().map(|one| one.name.as_str()).collect();
+        let reason = group[0].reason;
+        match names[..] {
+            [_] => Warning { path: first, message: format!("has no effect: {reason}"), place },
+            _ => Warning {
+                path: group[0].table.clone(),
+                message: format!("{} have no effect: {reason}", names.join(", ")),
+                place,
+            },
+        }
+    }
+}
+
+struct Search<'a> {
+    given: &'a Map<String, Value>,
+    prepared: &'a Prepared,
+    /// The scenario as it is, with all defaults.
+    whole: Value,
+    schemes: Vec<Facts<'a>>,
+    found: Vec<Idle>,
+}
+
+impl<'a> Search<'a> {
+    fn new(given: &'a Given, prepared: &'a Prepared) -> Self {
+        let schemes = (0..prepared.schemes.len()).map(|index| Facts::new(prepared, index)).collect();
+        Self { given: &given.root, prepared, whole: value(&prepared.scenario), schemes, found: Vec::new() }
+    }
+
+    fn run(mut self) -> Vec<Idle> {
+        if self.given.contains_key("seed") && self.whole["seed"] != 1 {
+            self.of_all("", "seed", "seed", |_| true);
+        }
+        self.workload();
+        for (section, default) in defaults() {
+            for name in names(self.given.get(section)) {
+                if self.differs(section, &name, &default) {
+                    // A scheme with a value of its own has nothing to do with the scenario's.
+                    let own = |index: usize| {
+                        let scheme = &self.prepared.scenario.scheme[index];
+                        let given = match section {
+                            "switch" => scheme.switch.given(),
+                            "ecn" => scheme.ecn.given(),
+                            "packets" => scheme.packets.given(),
+                            "rdma" => scheme.rdma.given(),
+                            _ => return false,
+                        };
+                        given.contains_key(&name)
+                    };
+                    let without: Vec<bool> = (0..self.schemes.len()).map(|index| !own(index)).collect();
+                    self.of_all(section, &name, &format!("{section}.{name}"), |index| without[index]);
+                }
+            }
+        }
+        for index in 0..self.schemes.len() {
+            self.scheme(index);
+        }
+        self.found
+    }
+
+    /// Whether a parameter of a section is another than it would be if it were not written, under any scheme.
+    fn differs(&self, section: &str, name: &str, default: &Value) -> bool {
+        if section != "ecn" {
+            return self.whole[section][name] != default[name];
+        }
+        // Where nothing is written, a scheme marks as its control wants it.
+        let scenario = &self.prepared.scenario;
+        scenario.scheme.values().any(|scheme| {
+            let wanted = scheme.control.ecn().unwrap_or_default();
+            scenario.ecn.over(&wanted, "ecn").is_ok_and(|given| value(given)[name] != value(&wanted)[name])
+        })
+    }
+
+    /// Judges a parameter of the scenario under the schemes that it is for: without effect is what has none under any.
+    fn of_all(&mut self, table: &str, name: &str, rule: &str, concerns: impl Fn(usize) -> bool) {
+        let mut verdicts = (0..self.schemes.len()).filter(|&index| concerns(index)).map(|index| {
+            let verdict: Verdict = self.schemes[index].verdict(rule);
+            verdict
+        });
+        let reason = match verdicts.next() {
+            None => "every scheme has its own",
+            Some(Ok(())) => return,
+            Some(Err(reason)) if verdicts.all(|verdict| verdict.is_err()) => reason,
+            Some(Err(_)) => return,
+        };
+        self.note(table, name, reason);
+    }
+
+    fn note(&mut self, table: &str, name: &str, reason: &'static str) {
+        self.found.push(Idle { table: table.into(), name: name.into(), reason });
+    }
+
+    fn workload(&mut self) {
+        let entries = self.given.get("workload").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        for (index, entry) in entries.iter().enumerate() {
+            let usual = value(incast_model::workload::WorkloadSpec::default());
+            let now = &self.whole["workload"][index];
+            if entry.get("priority").is_some() && now["priority"] != usual["priority"] {
+                self.schemes.iter_mut().for_each(|facts| facts.entry = Some(index));
+                self.of_all(&path::index("workload", index), "priority", "workload.priority", |_| true);
+            }
+        }
+    }
+
+    fn scheme(&mut self, index: usize) {
+        let Some((name, scheme)) = self.prepared.scenario.scheme.get_index(index) else { return };
+        let Some(given) = self.given.get("scheme").and_then(|all| all.get(name)) else { return };
+        let at = path::join("scheme", name);
+        if given.get("window").is_some() && scheme.window() != scheme.control.default_window() {
+            self.judge(index, &at, "window", "scheme.window");
+        }
+        let params = &self.prepared.schemes[index].setup.params;
+        let wanted = scheme.control.ecn().unwrap_or_default();
+        let marks = self.prepared.scenario.ecn.over(&wanted, "ecn").map(value).unwrap_or_default();
+        let mine = [value(&params.switch), value(&params.ecn), value(params.packets), value(&params.rdma)];
+        for (section, mine) in OF_SCHEMES.into_iter().zip(mine) {
+            for name in names(given.get(section)) {
+                let usual = if section == "ecn" { &marks } else { &self.whole[section] };
+                if mine[&name] != usual[&name] {
+                    self.judge(index, &path::join(&at, section), &name, &format!("{section}.{name}"));
+                }
+            }
+        }
+        self.control(index, given.get("control"), &scheme.control, &path::join(&at, "control"));
+        for (tag, control) in &scheme.control_by_tag {
+            let given = given.get("control_by_tag").and_then(|all| all.get(tag));
+            self.control(index, given, control, &path::join(&path::join(&at, "control_by_tag"), tag));
+        }
+    }
+
+    /// The parameters of one control of a scheme.
+    fn control(&mut self, index: usize, given: Option<&Value>, control: &'a Control, at: &str) {
+        let name = control.name();
+        let usual = Control::catalogue().into_iter().find(|info| info.name == name);
+        let usual = usual.and_then(|info| Control::named(name, info.profiles[0].0));
+        let (now, usual) = (value(control), value(usual));
+        let at = path::join(at, name);
+        self.schemes[index].control = Some(control);
+        for parameter in names(given.and_then(|given| given.get(name))) {
+            if parameter != "profile" && now[name][&parameter] != usual[name][&parameter] {
+                match self.schemes[index].uses(control) {
+                    Ok(()) => self.judge(index, &at, &parameter, &format!("control.{name}.{parameter}")),
+                    Err(reason) => self.note(&at, &parameter, reason),
+                }
+            }
+        }
+        self.schemes[index].control = None;
+    }
+
+    fn judge(&mut self, index: usize, table: &str, name: &str, rule: &str) {
+        if let Err(reason) = self.schemes[index].verdict(rule) {
+            self.note(table, name, reason);
+        }
+    }
+}
+
+/// The sections as they are by default.
+fn defaults() -> [(&'static str, Value); 7] {
+    [
+        ("network", value(NetworkParams::default())),
+        ("switch", value(SwitchParams::default())),
+        ("ecn", value(EcnParams::default())),
+        ("packets", value(PacketParams::default())),
+        ("rdma", value(RdmaParams::default())),
+        ("measure", value(MeasureParams::default())),
+        ("simulation", value(SimulationParams::default())),
+    ]
+}
+
+/// The parameters that are written in a table.
+fn names(table: Option<&Value>) -> Vec<String> {
+    let keys = table.and_then(Value::as_object).into_iter().flat_map(Map::keys);
+    keys.filter(|key| *key != "profile").cloned().collect()
+}
+
+fn value(of: impl Serialize) -> Value {
+    // Serialising plain data into memory cannot fail.
+    serde_json::to_value(of).unwrap_or_default()
+}

@@ -1,0 +1,431 @@
+//! Every condition of the rules, with a scenario in which the parameter has no effect and one in which it has.
+
+use std::path::Path;
+
+use super::effects::{RULES, When};
+use super::*;
+use crate::catalogue;
+
+const HPCC: &str = "[scheme.A]\ncontrol = \"hpcc\"\n";
+const DCQCN: &str = "[scheme.A]\ncontrol = \"dcqcn\"\n";
+const CNPS: &str = "[rdma]\ncnp = \"packet\"\n";
+const LOSSY: &str = "[switch]\npfc = false\n";
+const SPINES: &str = "[fabric.leaf_spine]\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n";
+const DIRECT: &str = "[fabric.custom]\nhosts = 2\nlinks = [{ a = \"h0\", b = \"h1\" }]\n";
+const STAR: &str = "[fabric.star]\nhosts = 4\n";
+const FLOW: &str = "[[workload]]\nlist = [{ src = 0, dst = 1, size = \"10kB\" }]\n";
+const FILE: &str = "[[workload]]\nns3.flows = \"flows.txt\"\npriority = 2\n";
+
+/// A rule, the parameter that is warned about, what is written where it has no effect, and where it has one.
+type Case = (&'static str, &'static str, &'static [&'static str], &'static [&'static str]);
+
+/// Parts that say nothing of fabric and workload get one switch and one flow.
+const CASES: &[Case] = &[
+    ("seed", "seed", &["seed = 7\n", HPCC], &["seed = 7\n", DCQCN]),
+    ("seed", "seed", &["seed = 7\n", HPCC], &["seed = 7\n", HPCC, SPINES]),
+    (
+        "seed",
+        "seed",
+        &["seed = 7\nprofile = \"ns3\"\n", DCQCN, SPINES],
+        &["seed = 7\n", HPCC, "[[workload]]\npermutation.size = \"1kB\"\n"],
+    ),
+    ("workload.priority", "workload[0].priority", &[HPCC, FILE], &[HPCC, FLOW, "priority = 2\n"]),
+    (
+        "network.hash",
+        "network.hash",
+        &[HPCC, "[network]\nhash = \"murmur3\"\n"],
+        &[HPCC, SPINES, "[network]\nhash = \"murmur3\"\n"],
+    ),
+    (
+        "network.next_hop_order",
+        "network.next_hop_order",
+        &[HPCC, "[network]\nnext_hop_order = \"neighbour-descending\"\n"],
+        &[HPCC, SPINES, "[network]\nnext_hop_order = \"neighbour-descending\"\n"],
+    ),
+    (
+        "network.balance",
+        "network.balance",
+        &[HPCC, "[network]\nbalance = \"flowlet\"\n"],
+        &[HPCC, SPINES, "[network]\nbalance = \"flowlet\"\n"],
+    ),
+    (
+        "network.reroute_after",
+        "network.reroute_after",
+        &[HPCC, SPINES, "[network]\nreroute_after = \"1ms\"\n"],
+        &[HPCC, SPINES, "[network]\nreroute_after = \"1ms\"\nfailure = [{ switch = \"spine1\", at = \"1us\" }]\n"],
+    ),
+    (
+        "seed",
+        "seed",
+        &["seed = 7\n", HPCC, "[network]\nfailure = [{ link = [\"h0\", \"s0\"], at = \"1us\", until = \"2us\" }]\n"],
+        &["seed = 7\n", HPCC, SPINES, "[network]\nfailure = [{ random = { links = 1 }, at = \"1us\" }]\n"],
+    ),
+    (
+        "switch.buffer",
+        "switch.buffer",
+        &[HPCC, DIRECT, "[switch]\nbuffer = \"1MB\"\n"],
+        &[HPCC, "[switch]\nbuffer = \"1MB\"\n"],
+    ),
+    (
+        "switch.reserve",
+        "switch.reserve",
+        &[HPCC, DIRECT, "[switch]\nreserve = \"0B\"\n"],
+        &[HPCC, "[switch]\nreserve = \"0B\"\n"],
+    ),
+    ("switch.lossless", "switch.lossless", &[HPCC, LOSSY, "lossless = [2]\n"], &[HPCC, "[switch]\nlossless = [2]\n"]),
+    ("switch.pfc", "switch.pfc", &[HPCC, LOSSY, "lossless = []\n"], &[HPCC, LOSSY]),
+    (
+        "switch.pfc_mode",
+        "switch.pfc_mode",
+        &[HPCC, LOSSY, "pfc_mode.static.xoff = \"1kB\"\n"],
+        &[HPCC, "[switch]\npfc_mode.static.xoff = \"1kB\"\n"],
+    ),
+    (
+        "switch.resume_offset",
+        "switch.resume_offset",
+        &[HPCC, LOSSY, "resume_offset = \"1kB\"\n"],
+        &[HPCC, "[switch]\nresume_offset = \"1kB\"\n"],
+    ),
+    (
+        "switch.headroom",
+        "switch.headroom",
+        &[HPCC, LOSSY, "headroom.bytes = \"1kB\"\n"],
+        &[HPCC, LOSSY, "headroom = \"three-delays\"\n"],
+    ),
+    (
+        "switch.lossy_alpha",
+        "switch.lossy_alpha",
+        &[HPCC, "[switch]\nlossy_alpha = 0.5\n"],
+        &[HPCC, LOSSY, "lossy_alpha = 0.5\n"],
+    ),
+    (
+        "switch.scheduler",
+        "switch.scheduler",
+        &[HPCC, "[switch]\nscheduler = \"strict-priority\"\n"],
+        &[DCQCN, CNPS, "[switch]\nscheduler = \"strict-priority\"\n"],
+    ),
+    ("ecn.enabled", "ecn.enabled", &[HPCC, "[ecn]\nenabled = false\n"], &[DCQCN, "[ecn]\nenabled = false\n"]),
+    ("ecn.kmin", "ecn.kmin", &[HPCC, "[ecn]\nkmin = \"9kB\"\n"], &[DCQCN, "[ecn]\nkmin = \"9kB\"\n"]),
+    (
+        "ecn.kmin",
+        "ecn.kmin",
+        &[DCQCN, "[ecn]\nenabled = false\nkmin = \"9kB\"\n"],
+        &[HPCC, CNPS, "[ecn]\nkmin = \"9kB\"\n"],
+    ),
+    ("ecn.kmax", "ecn.kmax", &[DCQCN, DIRECT, "[ecn]\nkmax = \"900kB\"\n"], &[DCQCN, "[ecn]\nkmax = \"900kB\"\n"]),
+    ("ecn.pmax", "ecn.pmax", &[DCQCN, "[ecn]\npmax = 1.0\nkmax = \"400kB\"\n"], &[DCQCN, "[ecn]\npmax = 1.0\n"]),
+    (
+        "ecn.per_rate",
+        "ecn.per_rate",
+        &[
+            DCQCN,
+            "[ecn]\nper_rate = \"50Gbps\"\n",
+            "by_rate = [{ rate = \"100Gbps\", kmin = \"1kB\", kmax = \"2kB\", pmax = 1.0 }]\n",
+        ],
+        &[
+            DCQCN,
+            "[ecn]\nper_rate = \"50Gbps\"\n",
+            "by_rate = [{ rate = \"25Gbps\", kmin = \"1kB\", kmax = \"2kB\", pmax = 1.0 }]\n",
+        ],
+    ),
+    (
+        "ecn.by_rate",
+        "ecn.by_rate",
+        &[DCQCN, "[ecn]\nby_rate = [{ rate = \"25Gbps\", kmin = \"1kB\", kmax = \"2kB\", pmax = 1.0 }]\n"],
+        &[DCQCN, "[ecn]\nby_rate = [{ rate = \"100Gbps\", kmin = \"1kB\", kmax = \"2kB\", pmax = 1.0 }]\n"],
+    ),
+    (
+        "ecn.mark_at",
+        "ecn.mark_at",
+        &[HPCC, "[ecn]\nmark_at = \"enqueue\"\n"],
+        &[DCQCN, "[ecn]\nmark_at = \"enqueue\"\n"],
+    ),
+    ("packets.ack", "packets.ack", &[DCQCN, "[packets]\nack = \"50B\"\n"], &[HPCC, "[packets]\nack = \"50B\"\n"]),
+    (
+        "packets.min_ack",
+        "packets.min_ack",
+        &[HPCC, "[packets]\nmin_ack = \"64B\"\n"],
+        &[DCQCN, "[packets]\nmin_ack = \"64B\"\n"],
+    ),
+    (
+        "packets.cnp",
+        "packets.cnp",
+        &[DCQCN, "[packets]\ncnp = \"78B\"\n"],
+        &[DCQCN, CNPS, "[packets]\ncnp = \"78B\"\n"],
+    ),
+    ("packets.pfc", "packets.pfc", &[HPCC, LOSSY, "[packets]\npfc = \"43B\"\n"], &[HPCC, "[packets]\npfc = \"43B\"\n"]),
+    (
+        "packets.timestamp",
+        "packets.timestamp",
+        &[HPCC, "[packets]\ntimestamp = \"4B\"\n"],
+        &["[scheme.A]\ncontrol = \"timely\"\n", "[packets]\ntimestamp = \"4B\"\n"],
+    ),
+    (
+        "packets.pint",
+        "packets.pint",
+        &[HPCC, "[packets]\npint = \"1B\"\n"],
+        &["[scheme.A]\ncontrol = \"hpcc_pint\"\n", "[packets]\npint = \"1B\"\n"],
+    ),
+    (
+        "packets.int_base",
+        "packets.int_base",
+        &[DCQCN, "[packets]\nint_base = \"4B\"\n"],
+        &[HPCC, "[packets]\nint_base = \"4B\"\n"],
+    ),
+    (
+        "packets.int_record",
+        "packets.int_record",
+        &[DCQCN, "[packets]\nint_record = \"4B\"\n"],
+        &[HPCC, "[packets]\nint_record = \"4B\"\n"],
+    ),
+    (
+        "packets.int_records",
+        "packets.int_records",
+        &[DCQCN, "[packets]\nint_records = 6\n"],
+        &[HPCC, "[packets]\nint_records = 6\n"],
+    ),
+    (
+        "rdma.acks_ignore_pause",
+        "rdma.acks_ignore_pause",
+        &[HPCC, "[rdma]\nacks_ignore_pause = true\nack_priority = 5\n"],
+        &[HPCC, "[rdma]\nacks_ignore_pause = true\n"],
+    ),
+    (
+        "rdma.nack_interval",
+        "rdma.nack_interval",
+        &[HPCC, "[rdma]\nrecovery = \"selective-repeat\"\nnack_interval = \"9us\"\n"],
+        &[HPCC, "[rdma]\nnack_interval = \"9us\"\n"],
+    ),
+    (
+        "rdma.rto_low",
+        "rdma.rto_low",
+        &[HPCC, "[rdma]\nrecovery = \"selective-repeat\"\nrto = \"none\"\nrto_low = \"90us\"\n"],
+        &[HPCC, "[rdma]\nrecovery = \"selective-repeat\"\nrto_low = \"90us\"\n"],
+    ),
+    (
+        "rdma.rto_low_packets",
+        "rdma.rto_low_packets",
+        &[HPCC, "[rdma]\nrto_low_packets = 5\n"],
+        &[HPCC, "[rdma]\nrecovery = \"selective-repeat\"\nrto_low_packets = 5\n"],
+    ),
+    (
+        "rdma.bdp_bound",
+        "rdma.bdp_bound",
+        &[HPCC, "[rdma]\nbdp_bound = false\n"],
+        &[HPCC, "[rdma]\nrecovery = \"selective-repeat\"\nbdp_bound = false\n"],
+    ),
+    (
+        "rdma.reorder_window",
+        "rdma.reorder_window",
+        &[HPCC, "[rdma]\nreorder_window = 3\n"],
+        &[HPCC, "[rdma]\nrecovery = \"selective-repeat\"\nreorder_window = 3\n"],
+    ),
+    ("rdma.cnp", "rdma.cnp", &[DCQCN, CNPS, "[ecn]\nenabled = false\n"], &[DCQCN, CNPS]),
+    (
+        "rdma.cnp_interval",
+        "rdma.cnp_interval",
+        &[DCQCN, "[rdma]\ncnp_interval = \"4us\"\n"],
+        &[DCQCN, CNPS, "cnp_interval = \"4us\"\n"],
+    ),
+    (
+        "rdma.cnp_priority",
+        "rdma.cnp_priority",
+        &[DCQCN, "[rdma]\ncnp_priority = 6\n"],
+        &[DCQCN, CNPS, "cnp_priority = 6\n"],
+    ),
+    (
+        "rdma.base_rtt",
+        "rdma.base_rtt",
+        &[DCQCN, "[rdma]\nbase_rtt = \"9us\"\n"],
+        &[HPCC, "[rdma]\nbase_rtt = \"9us\"\n"],
+    ),
+    (
+        "rdma.window",
+        "rdma.window",
+        &[DCQCN, "[rdma]\nwindow = \"90kB\"\n"],
+        &[DCQCN, "window = \"fixed\"\n[rdma]\nwindow = \"90kB\"\n"],
+    ),
+    (
+        "measure.sample_from",
+        "measure.sample_from",
+        &[HPCC, "[measure]\nsample_from = \"1us\"\n"],
+        &[HPCC, "[measure]\nsample_every = \"1us\"\nsample_from = \"1us\"\n"],
+    ),
+    (
+        "measure.sample_until",
+        "measure.sample_until",
+        &[HPCC, "[measure]\nsample_until = \"1us\"\n"],
+        &[HPCC, "[measure]\nsample_every = \"1us\"\nsample_until = \"1us\"\n"],
+    ),
+    (
+        "measure.queue_histogram",
+        "measure.queue_histogram",
+        &[HPCC, DIRECT, "[measure]\nqueue_histogram = true\n"],
+        &[HPCC, "[measure]\nqueue_histogram = true\n"],
+    ),
+    (
+        "measure.histogram_bin",
+        "measure.histogram_bin",
+        &[HPCC, "[measure]\nhistogram_bin = \"2kB\"\n"],
+        &[HPCC, "[measure]\nqueue_histogram = true\nhistogram_bin = \"2kB\"\n"],
+    ),
+    (
+        "measure.pauses",
+        "measure.pauses",
+        &[HPCC, LOSSY, "[measure]\npauses = false\n"],
+        &[HPCC, "[measure]\npauses = false\n"],
+    ),
+    (
+        "scheme.window",
+        "scheme.A.window",
+        &[DCQCN, "window = \"rate\"\nwindow_by_tag.list = \"fixed\"\n"],
+        &[DCQCN, "window = \"rate\"\n"],
+    ),
+    (
+        "control.dcqcn.*",
+        "scheme.A.control.dcqcn.g",
+        &["[scheme.A]\ncontrol.dcqcn.g = 0.5\n[ecn]\nenabled = false\n"],
+        &["[scheme.A]\ncontrol.dcqcn.g = 0.5\n"],
+    ),
+    (
+        "control.dcqcn.byte_counter",
+        "scheme.A.control.dcqcn.byte_counter",
+        &["[scheme.A]\ncontrol.dcqcn.byte_counter = \"1MB\"\n"],
+        &["[scheme.A]\ncontrol.dcqcn = { profile = \"paper\", byte_counter = \"1MB\" }\n"],
+    ),
+    (
+        "control.dcqcn.clamp_target",
+        "scheme.A.control.dcqcn.clamp_target",
+        &["[scheme.A]\ncontrol.dcqcn = { variant = \"paper\", clamp_target = true }\n"],
+        &["[scheme.A]\ncontrol.dcqcn.clamp_target = true\n"],
+    ),
+    (
+        "control.dctcp.*",
+        "scheme.A.control.dctcp.g",
+        &["[scheme.A]\ncontrol.dctcp.g = 0.5\n[ecn]\nenabled = false\n"],
+        &["[scheme.A]\ncontrol.dctcp.g = 0.5\n"],
+    ),
+];
+
+/// What is said to have no effect, as `path: reason`.
+fn said(parts: &[&str]) -> Vec<String> {
+    let mut text = parts.concat();
+    if !text.contains("[fabric.") {
+        text += STAR;
+    }
+    if !text.contains("[[workload]]") {
+        text += FLOW;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("flows.txt"), "1\n0 1 2 100 1000 2.0\n").unwrap();
+    warnings(&text, folder.path())
+}
+
+fn warnings(text: &str, folder: &Path) -> Vec<String> {
+    let loaded = Loaded::from_text("s.toml", text, folder, &[]).unwrap_or_else(|found| panic!("{found}\n{text}"));
+    let prepared = loaded.prepare().unwrap_or_else(|found| panic!("{found}\n{text}"));
+    prepared.given.without_effect(&prepared).iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn every_condition_is_told_and_only_where_it_holds() {
+    for (rule, path, without, with) in CASES {
+        let named = |said: &[String]| said.iter().any(|one| one.split([' ', ':']).next() == Some(path));
+        assert!(RULES.iter().any(|(name, _)| name == rule), "{rule}");
+        assert!(named(&said(without)), "{rule}: {:?} of\n{}", said(without), without.concat());
+        assert!(!named(&said(with)), "{rule}: {:?} of\n{}", said(with), with.concat());
+    }
+    let tested = |rule: &str| CASES.iter().any(|(name, ..)| *name == rule);
+    let untested: Vec<&str> = RULES
+        .iter()
+        .filter(|(rule, when)| matches!(when, When::If(_)) && !tested(rule))
+        .map(|(rule, _)| *rule)
+        .collect();
+    assert_eq!(untested, [""; 0], "conditions without a case");
+}
+
+#[test]
+fn no_parameter_is_forgotten() {
+    let all = catalogue::catalogue();
+    let parameters = all.sections.iter().flat_map(|section| {
+        section
+            .parameters
+            .iter()
+            .filter(|one| one.name != "profile")
+            .map(|one| format!("{}.{}", section.name, one.name))
+    });
+    for parameter in parameters {
+        assert_eq!(RULES.iter().filter(|(rule, _)| *rule == parameter).count(), 1, "{parameter} in effects.rs");
+    }
+    for (rule, _) in RULES {
+        let (place, name) = rule.rsplit_once('.').unwrap_or(("", rule));
+        let control = place.strip_prefix("control.");
+        let known = match control {
+            Some(control) => {
+                let control = all.controls.iter().find(|one| one.name == control).unwrap();
+                name == "*" || control.parameters.iter().any(|one| one.name == name)
+            }
+            None => match all.sections.iter().find(|section| section.name == place) {
+                Some(section) => section.parameters.iter().any(|one| one.name == name),
+                None => ["seed", "workload.priority", "scheme.window"].contains(rule),
+            },
+        };
+        assert!(known, "{rule} is no parameter");
+    }
+}
+
+#[test]
+fn neighbours_are_told_together_with_their_place() {
+    assert_eq!(
+        said(&["[ecn]\nkmin = \"1kB\"\nkmax = \"2kB\"\npmax = 1.0\n", HPCC]),
+        ["ecn (s.toml:2): kmin, kmax, pmax have no effect: no control here reads ECN marks; they are only counted"]
+    );
+    let text = said(&["[rdma]\ncnp_interval = \"4us\"\n", DCQCN]);
+    assert_eq!(text, ["rdma.cnp_interval (s.toml:2): has no effect: rdma.cnp is \"echo\": marks come back in ACKs"]);
+}
+
+#[test]
+fn a_default_that_is_written_out_is_no_mistake() {
+    assert_eq!(said(&["seed = 1\n[ecn]\nkmin = \"400kB\"\n[rdma]\ncnp_interval = \"50us\"\n", HPCC]), [""; 0]);
+    let folder = tempfile::tempdir().unwrap();
+    for parts in [&[HPCC, STAR, FLOW], &[DCQCN, STAR, FLOW]] {
+        let text = parts.concat();
+        let whole = Loaded::from_text("s", &text, folder.path(), &[]).unwrap().scenario().to_toml();
+        assert_eq!(warnings(&whole, folder.path()), [""; 0], "{whole}");
+    }
+    // Nor is what a profile brings along.
+    assert_eq!(said(&["profile = \"ns3\"\n", HPCC, LOSSY]), [""; 0]);
+}
+
+#[test]
+fn it_must_be_without_effect_under_every_scheme() {
+    let both = "[scheme.B]\ncontrol = \"hpcc\"\n";
+    let own = "[scheme.A]\ncontrol = \"dcqcn\"\necn.kmin = \"2kB\"\n";
+    let kmin = "[ecn]\nkmin = \"1kB\"\n";
+    assert_eq!(said(&[kmin, DCQCN, both]), [""; 0]);
+    assert!(said(&[kmin, own, both])[0].starts_with("ecn.kmin (s.toml:2): has no effect: no control here reads"));
+    assert_eq!(said(&[kmin, own]), ["ecn.kmin (s.toml:2): has no effect: every scheme has its own"]);
+    let text = said(&["[scheme.A]\ncontrol = \"hpcc\"\necn.kmin = \"2kB\"\n"]);
+    assert!(text[0].starts_with("scheme.A.ecn.kmin (s.toml:3): has no effect: "), "{text:?}");
+}
+
+#[test]
+fn a_control_that_no_flow_has_is_told() {
+    let text = said(&["[scheme.A]\ncontrol.hpcc.eta = 0.9\ncontrol_by_tag.list.dcqcn.byte_counter = \"1MB\"\n"]);
+    assert_eq!(
+        text,
+        [
+            "scheme.A.control.hpcc.eta (s.toml:2): has no effect: no flow of this scheme has this control",
+            "scheme.A.control_by_tag.list.dcqcn.byte_counter (s.toml:3): has no effect: the vendor variant has no byte counter",
+        ]
+    );
+}
+
+#[test]
+fn overrides_count_as_written() {
+    let text = [HPCC, STAR, FLOW].concat();
+    let sets = ["ecn.kmin=1kB".to_owned()];
+    let prepared = Loaded::from_text("s", &text, Path::new("."), &sets).unwrap().prepare().unwrap();
+    let said = prepared.given.without_effect(&prepared);
+    assert!(said[0].to_string().starts_with("ecn.kmin (--set): has no effect"), "{said:?}");
+}

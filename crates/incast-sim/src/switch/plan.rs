@@ -1,0 +1,118 @@
+//! How the buffer of a switch is divided before anything arrives: headrooms, reserves, and what is shared.
+
+use incast_model::fabric::{Fabric, NodeId, PortId};
+use incast_model::units::Rate;
+
+use super::params::{Alpha, Headroom, PfcMode};
+use crate::congestion::Telemetry;
+use crate::setup::Params;
+use crate::simulation::SetupError;
+
+/// The buffer of one switch, divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BufferPlan {
+    /// Bytes set aside for what arrives after XOFF, all ports together.
+    pub headroom: u64,
+    /// Bytes guaranteed to ports, all together.
+    pub reserved: u64,
+    /// Bytes that the ports share.
+    pub shared: u64,
+}
+
+impl BufferPlan {
+    /// The plan of one switch; an error where nothing would be left to share, or less than static thresholds promise.
+    pub fn new(fabric: &Fabric, params: &Params, switch: NodeId) -> Result<Self, SetupError> {
+        let lossless = u64::from(params.switch.paused_priorities().count_ones());
+        let count = fabric.ports_of(switch).len() as u64;
+        // The reference sets one headroom aside per port, whatever the number of lossless priorities.
+        let times = if params.switch.headroom == Headroom::ThreeDelays { 1 } else { lossless };
+        let of_port = |port| headroom(fabric, params, port).saturating_mul(times);
+        let headroom = fabric.ports_of(switch).map(of_port).fold(0, u64::saturating_add);
+        let reserved = params.switch.reserve.0.saturating_mul(count);
+        let set_aside = headroom.saturating_add(reserved);
+        let refuse = |field: &str, message| Err(SetupError { field: field.into(), message });
+        let shared = match params.switch.buffer.0.checked_sub(set_aside) {
+            Some(shared) if shared > 0 => shared,
+            _ => {
+                let message = format!(
+                    "{} cannot hold the headroom ({headroom} B) and the reserves ({reserved} B) of the {count} ports of {}; it \
+                     must be more than {set_aside} B",
+                    params.switch.buffer,
+                    fabric.node(switch).name,
+                );
+                return refuse("switch.buffer", message);
+            }
+        };
+        if let PfcMode::Static { xoff } = params.switch.pfc_mode {
+            let promised = xoff.0.saturating_mul(count * lossless);
+            if promised > shared {
+                let message = format!(
+                    "{xoff} for each of {lossless} lossless priorities of the {count} ports of {} is {promised} B, more \
+                     than the {shared} B that are shared; at most {}B",
+                    fabric.node(switch).name,
+                    shared / (count * lossless).max(1)
+                );
+                return refuse("switch.pfc_mode.static.xoff", message);
+            }
+        }
+        Ok(Self { headroom, reserved, shared })
+    }
+
+    /// Bytes beyond its reserve at which an ingress queue of a port of `rate` pauses its peer if it is the only one that
+    /// holds anything.
+    pub fn lone_xoff(&self, fabric: &Fabric, params: &Params, rate: Rate) -> u64 {
+        match params.switch.pfc_mode {
+            PfcMode::Static { xoff } => xoff.0,
+            PfcMode::Dynamic { .. } => {
+                // It takes alpha times what it leaves free.
+                let alpha = alpha(params, rate, host_rate(fabric));
+                (alpha / (1.0 + alpha) * self.shared as f64) as u64
+            }
+        }
+    }
+}
+
+/// Headroom of an ingress port, in bytes per lossless priority.
+pub(crate) fn headroom(fabric: &Fabric, params: &Params, port: PortId) -> u64 {
+    let (rate, delay) = (fabric.rate(port), fabric.delay(port));
+    match params.switch.headroom {
+        Headroom::Bytes(bytes) => bytes.0,
+        // In the reference's order: rate times whole nanoseconds, to bytes, times 3 (`third.cc`).
+        Headroom::ThreeDelays => (u128::from(rate.0) * u128::from(delay.0 / 1000) / 8 / 1_000_000_000 * 3) as u64,
+        Headroom::Computed => {
+            // Pause and data each cross once (2·rate·delay); the packet that triggers, the one we are sending when the
+            // frame wants out, the one the peer has just begun; the frames themselves, one per priority.
+            let flight = (u128::from(rate.0) * 2 * u128::from(delay.0)).div_ceil(8_000_000_000_000) as u64;
+            let packet = largest_packet(params) + params.packets.gap.0;
+            let lossless = params.switch.paused_priorities().count_ones();
+            let frames = u64::from(lossless) * (params.packets.pfc.0 + params.packets.gap.0);
+            flight + 3 * packet + frames
+        }
+    }
+}
+
+/// The share of the free buffer that an ingress queue of a port of `rate` may take.
+pub(crate) fn alpha(params: &Params, rate: Rate, host_rate: Rate) -> f64 {
+    match params.switch.pfc_mode {
+        PfcMode::Dynamic { alpha: Alpha::Value(alpha) } => alpha,
+        _ => {
+            let mut shift = 3;
+            let mut at = rate.0;
+            while at > host_rate.0 && shift > 0 {
+                shift -= 1;
+                at /= 2;
+            }
+            1.0 / f64::from(1 << shift)
+        }
+    }
+}
+
+/// Rate of the first host's first port: what the reference takes for that of all NICs.
+pub(crate) fn host_rate(fabric: &Fabric) -> Rate {
+    fabric.rate(fabric.ports_of(fabric.hosts()[0]).next().expect("hosts are plugged in"))
+}
+
+/// Wire bytes of the largest data packet.
+fn largest_packet(params: &Params) -> u64 {
+    params.packets.data_header.0 + params.packets.payload.0 + params.packets.telemetry_bytes(Telemetry::Int)
+}

@@ -1,0 +1,91 @@
+"""`incast new`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from incast.cli import codes
+from incast.cli.listing import wrapped
+
+EXAMPLES = """
+Examples:
+  incast new mine.toml
+  incast new mine.toml --template leaf-spine
+  incast new --list
+"""
+USUAL = "incast"
+"""The template where none is named."""
+
+
+def new(
+    file: Path | None = None,
+    /,
+    *,
+    template: Annotated[str, Parameter(name=["--template", "-t"])] = USUAL,
+    overwrite: Annotated[bool, Parameter(name=["--overwrite", "--force"], negative=(), show_default=False)] = False,
+    list_: Annotated[bool, Parameter(name="--list", negative=(), show_default=False)] = False,
+) -> int:
+    """Write a scenario to start from, each field explained where it stands.
+
+    Parameters
+    ----------
+    file
+        Scenario to write, a TOML file.
+    template
+        What to start from; --list names them all.
+    overwrite
+        Replace the file if it is there.
+    list_
+        Say which templates there are, and write nothing.
+
+    """
+    known = templates()
+    if list_:
+        print("\n".join(listed(known)))
+        return codes.OK
+    if file is None:
+        codes.complain("a file to write is needed, such as: incast new mine.toml")
+        return codes.BAD_INPUT
+    if template not in known:
+        near = difflib.get_close_matches(template, known, 1)
+        hint = f"; did you mean `{near[0]}`?" if near else ""
+        codes.complain(f"there is no template `{template}`: {', '.join(known)}{hint}")
+        return codes.BAD_INPUT
+    if file.suffix != ".toml":
+        codes.complain(f"{file}: the name of a scenario ends in .toml")
+        return codes.BAD_INPUT
+    try:
+        with file.open("w" if overwrite else "x", encoding="utf-8") as out:
+            out.write(known[template])
+    except FileExistsError:
+        codes.complain(f"{file} exists already; replace it with --overwrite, or name another file")
+        return codes.BAD_INPUT
+    print(f"wrote {file}: {about(known[template])}")
+    print(f"  incast show {file}    what it amounts to, with every default")
+    print(f"  incast run {file}     simulate it")
+    return codes.OK
+
+
+def templates() -> dict[str, str]:
+    """The text of every template by name, the usual one first."""
+    found = (entry for entry in files("incast").joinpath("templates").iterdir() if entry.name.endswith(".toml"))
+    texts = {entry.name.removesuffix(".toml"): entry.read_text(encoding="utf-8") for entry in found}
+    return dict(sorted(texts.items(), key=lambda item: (item[0] != USUAL, item[0])))
+
+
+def about(text: str) -> str:
+    """What a template is: its first line."""
+    return text.partition("\n")[0].removeprefix("#").strip()
+
+
+def listed(known: dict[str, str]) -> Iterator[str]:
+    """Every template with what it is."""
+    for name, text in known.items():
+        yield name + (" (if none is named)" if name == USUAL else "")
+        yield from wrapped(about(text), 4)

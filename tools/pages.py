@@ -1,0 +1,250 @@
+"""Follow the pages as a reader would: every block of a page runs, in order, in a folder of its own.
+
+    make docs
+
+runs all pages and writes what their commands print now into the `text` blocks; the tests compare.
+
+A block is told by its language: `sh` runs, and a `text` block after it is what it prints; `python` runs, with the names
+of the blocks before it; `toml` is a scenario, or a part of one that is laid over a small one, and must be valid.
+
+Comments before a block say what the block cannot:
+
+    <!-- file: mine.toml -->         it is that file, for the blocks after it
+    <!-- test: exit 2 -->            the command ends with that code
+    <!-- test: onto mine.toml -->    the part is laid over that file
+    <!-- test: no, WHY -->           it is not run, or its text not compared
+    <!-- test: off --> ... <!-- test: on -->    nothing between them is run
+
+In a `text` block a line `...` stands for any lines. Times of the machine are not compared.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from incast import _core
+
+ROOT = Path(__file__).parent.parent
+PAGES = ["README.md", "CONTRIBUTING.md", *sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/**/*.md"))]
+RUN = [page for page in PAGES if not page.startswith(("docs/design", "docs/reference"))]
+"""Design pages and the generated reference have nothing to run, only links."""
+DIRECTIVE = re.compile(r"<!-- (file|test): (.*?) -->")
+MACHINE = (
+    (re.compile(r"in \d+\.\d\d s\b(, [\d.]+ M packet-hops/s)?"), "in # s"),
+    (re.compile(r" +"), " "),
+    (re.compile(r"─+|━+|-{3,}"), "--"),
+)
+"""What differs from run to run, and what a table does to make its columns fit."""
+PROGRESS = re.compile(r".*: (done|\d+%), .* simulated, .* flows.*")
+BASE = """\
+[fabric.leaf_spine]
+leaves = 2
+spines = 2
+hosts_per_leaf = 4
+
+[[workload]]
+tag = "background"
+list = [{ src = 0, dst = 3, size = "10kB" }]
+
+[[workload]]
+tag = "incast"
+list = [{ src = 1, dst = 3, size = "10kB" }]
+
+[scheme.HPCC]
+control = "hpcc"
+
+[scheme.DCQCN]
+control = "dcqcn"
+"""
+"""What parts of scenarios are laid over."""
+
+
+@dataclass
+class Block:
+    """A fenced block of a page."""
+
+    language: str
+    text: str
+    line: int
+    says: dict[str, str] = field(default_factory=dict)
+    """What the comments before it say."""
+
+
+def blocks(page: str) -> Iterator[Block]:
+    """The blocks of a page that are meant to run."""
+    says: dict[str, str] = {}
+    block: Block | None = None
+    on = True
+    for number, line in enumerate((ROOT / page).read_text(encoding="utf-8").splitlines(), 1):
+        fence = re.match(r" *```(\w*)$", line)
+        if block is not None and fence:
+            if on:
+                yield block
+            block, says = None, {}
+        elif block is not None:
+            block.text += line + "\n"
+        elif fence:
+            block = Block(fence[1], "", number, says)
+        elif found := DIRECTIVE.search(line):
+            on = {"off": False, "on": True}.get(found[2], on) if found[1] == "test" else on
+            says[found[1]] = found[2]
+        elif line.strip():
+            says = {}
+    assert block is None, f"{page}: a block is not closed"
+    assert on, f"{page}: tests are off to the end"
+
+
+class Reader:
+    """Somebody who does what a page says, in a folder of their own."""
+
+    def __init__(self, folder: Path) -> None:
+        """Make the folder look like a checkout, with less to simulate and with an `incast` to call."""
+        self.folder = folder
+        self.printed: str | None = None
+        """What the last block that ran has printed."""
+        self.names: dict[str, object] = {}
+        shutil.copytree(ROOT / "scenarios", folder / "scenarios")
+        quickstart = folder / "scenarios" / "quickstart.toml"
+        text = re.sub(
+            r'^duration = ".*"', 'duration = "50us"', quickstart.read_text(encoding="utf-8"), flags=re.MULTILINE
+        )
+        quickstart.write_text(text, encoding="utf-8")
+        bin_ = folder / ".bin"
+        bin_.mkdir()
+        for name, command in (("incast", "-m incast"), ("python", "")):
+            (bin_ / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {command} "$@"\n', encoding="utf-8")
+            (bin_ / name).chmod(0o755)
+        self.environment = {
+            **os.environ,
+            "PATH": f"{bin_}{os.pathsep}{os.environ['PATH']}",
+            "COLUMNS": "120",
+            "NO_COLOR": "1",
+            "TERM": "dumb",
+        }
+
+    def follow(self, block: Block) -> None:
+        """Do what a block says."""
+        if name := block.says.get("file"):
+            file = self.folder / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(block.text, encoding="utf-8")
+        if block.says.get("test", "").startswith("no,"):
+            self.printed = None if block.language in ("sh", "python") else self.printed
+            return
+        getattr(self, f"follow_{block.language}")(block)
+
+    def follow_sh(self, block: Block) -> None:
+        """Run commands."""
+        script = f"set -e\n{block.text}"
+        done = subprocess.run(
+            ["bash", "-c", script],
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        wanted = int(block.says.get("test", "exit 0").removeprefix("exit "))
+        assert done.returncode == wanted, f"{block.text}\n{done.stdout}"
+        self.printed = done.stdout
+
+    def follow_python(self, block: Block) -> None:
+        """Run Python."""
+        out = io.StringIO()
+        with contextlib.chdir(self.folder), contextlib.redirect_stdout(out):
+            exec(compile(block.text, "<page>", "exec"), self.names)
+        self.printed = out.getvalue()
+
+    def follow_toml(self, block: Block) -> None:
+        """Check that a scenario, or a part of one, is valid."""
+        part = tomllib.loads(block.text)
+        if not {"fabric", "workload", "scheme"} <= part.keys():
+            onto = block.says.get("test", "").removeprefix("onto ")
+            base = (self.folder / onto).read_text(encoding="utf-8") if onto else BASE
+            part = laid_over(tomllib.loads(base), part)
+        _core.Scenario.from_json(json.dumps(part), self.folder).summary("text")
+
+    def follow_text(self, block: Block) -> None:
+        """Compare with what was printed."""
+        assert self.printed is not None, "a text follows no command; say why: <!-- test: no, WHY -->"
+        wanted, printed = compared(block.text), compared(self.printed)
+        pattern = "".join("(?:.*\n)*" if line == "..." else re.escape(line) + "\n" for line in wanted)
+        assert re.fullmatch(pattern, "".join(f"{line}\n" for line in printed)), "\n".join(["printed:", *printed])
+
+    def follow_csv(self, block: Block) -> None:
+        """A file that another block reads."""
+        assert "file" in block.says, "a file is to be named: <!-- file: NAME -->"
+
+
+def compared(text: str) -> list[str]:
+    """The lines of a text that are the same every time."""
+    lines = []
+    for line in text.splitlines():
+        if line.strip() and not PROGRESS.fullmatch(line):
+            for pattern, stands_for in MACHINE:
+                line = pattern.sub(stands_for, line)
+            lines.append(line.strip())
+    return lines
+
+
+def laid_over(base: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
+    """A scenario with a part of it replaced; a fabric is replaced whole."""
+    merged = dict(base)
+    for key, value in part.items():
+        below = merged.get(key)
+        if isinstance(value, dict) and isinstance(below, dict) and key != "fabric":
+            value = laid_over(below, value)
+        merged[key] = value
+    return merged
+
+
+def follow(page: str, folder: Path) -> Iterator[tuple[Block, str | None]]:
+    """Follow a page; every block with what the last one that ran has printed."""
+    reader = Reader(folder)
+    for block in blocks(page):
+        try:
+            reader.follow(block)
+        except Exception as error:
+            raise AssertionError(f"{page}:{block.line}: {error}") from error
+        yield block, reader.printed
+
+
+def update(page: str) -> None:
+    """Write what commands print into a page, where it shows the whole of it."""
+    file = ROOT / page
+    lines = file.read_text(encoding="utf-8").splitlines()
+    with tempfile.TemporaryDirectory() as folder:
+        reader = Reader(Path(folder))
+        new: list[tuple[Block, list[str]]] = []
+        for block in blocks(page):
+            shown = block.language == "text" and "test" not in block.says and "..." not in block.text.splitlines()
+            if shown and reader.printed is not None:
+                new.append(
+                    (block, [line.rstrip() for line in reader.printed.splitlines() if not PROGRESS.fullmatch(line)])
+                )
+            else:
+                reader.follow(block)
+    for block, text in reversed(new):
+        if compared(block.text) != compared("\n".join(text)):
+            lines[block.line : block.line + block.text.count("\n")] = text
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or RUN:
+        update(name)
