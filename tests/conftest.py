@@ -29,7 +29,7 @@ size = "64kB"
 [[workload]]
 [workload.poisson]
 load = 0.3
-sizes = "fb_hadoop"
+sizes = { uniform = { min = "1kB", max = "100kB" } }
 duration = "100us"
 
 [scheme.DCQCN]

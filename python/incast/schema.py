@@ -1488,7 +1488,7 @@ class TimelyPatchedParams(Tree):
     """
 
     min_rate: Rate | None = None
-    """Least rate. Default 1Gbps, as for `timely`."""
+    """Least rate. Default 1Gbps (NS3 `run.py`), as for `timely`."""
 
     profile: Literal["scaled", "paper"] | None = None
     """Parameters not given here are those of this profile. `scaled`: CoNEXT 2016 with its additive increase scaled
@@ -1935,7 +1935,9 @@ class MeasureParams(Tree):
     """Keep at most so many dropped packets (they are counted in any case). Default 100000 (our choice)."""
 
     fingerprint: bool | None = None
-    """Compute fingerprints: two numbers that are equal where two runs are equal, event by event and packet by packet."""
+    """Compute fingerprints: two numbers that are equal where two runs are equal, event by event and packet by packet.
+    Default false (our choice).
+    """
 
 
 Arithmetic: TypeAlias = Literal["exact", "ns3"]
