@@ -94,6 +94,11 @@ class Results:
         """Dropped packets."""
         return self.table("drops")
 
+    @property
+    def links(self) -> Table:
+        """Failures and repairs of links."""
+        return self.table("links")
+
 
 def open_results(path: str | PathLike[str]) -> Results:
     """Open a results folder."""

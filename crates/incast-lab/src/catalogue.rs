@@ -3,6 +3,7 @@
 
 use incast_model::fabric::GENERATORS;
 use incast_model::workload::{Described, DescribedKind, catalogue as workload_catalogue};
+use incast_sim::balance::Balance;
 use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::host::PacketParams;
 use serde::Serialize;
@@ -23,6 +24,8 @@ pub struct Catalogue {
     pub sizes: Vec<SizeEntry>,
     /// Congestion controls.
     pub controls: Vec<ControlEntry>,
+    /// Rules of load balancing.
+    pub balancers: Vec<Entry>,
     /// Profiles of a whole scenario.
     pub profiles: Vec<Profile>,
     /// Profiles of packet sizes.
@@ -164,6 +167,18 @@ pub fn catalogue() -> Catalogue {
             .collect(),
         sizes: sizes(&described),
         controls: controls(),
+        balancers: Balance::CATALOGUE
+            .iter()
+            .map(|(name, description)| {
+                let own = Balance::parameters(name).map(|schema| schema.to_value());
+                Entry {
+                    name: (*name).into(),
+                    description: (*description).into(),
+                    source: None,
+                    parameters: own.map(|own| Book(&own).parameters(&own)).unwrap_or_default(),
+                }
+            })
+            .collect(),
         profiles: SCENARIO_PROFILES.iter().map(|one| profile(one, Value::Null)).collect(),
         packet_profiles: PacketParams::PROFILES
             .iter()
@@ -363,6 +378,11 @@ mod tests {
         for control in &all.controls {
             assert!(control.profiles.iter().all(|profile| profile.values.is_object()), "{}", control.name);
         }
+        let balancers: Vec<&str> = all.balancers.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(balancers, ["ecmp", "spray", "flowlet", "adaptive"]);
+        for parameter in all.balancers.iter().flat_map(|one| &one.parameters) {
+            assert!(!parameter.description.is_empty() && !parameter.kind.is_empty(), "{}", parameter.name);
+        }
         assert!(all.tables.iter().all(|table| table.columns.len() > 5));
         let websearch = all.sizes.iter().find(|one| one.name == "websearch").unwrap();
         assert_eq!((websearch.mean_bytes.round(), websearch.p90_bytes), (1_711_250.0, 5e6));
@@ -391,6 +411,12 @@ mod tests {
         assert!(find(&all.fabrics, "star", "hosts").required);
         assert_eq!(find(&all.workloads, "incast", "every").kind, "time");
         assert_eq!(find(&all.sections, "network", "hash").kind, "mix64 | murmur3");
+        assert_eq!(
+            find(&all.sections, "network", "balance").kind,
+            "ecmp | spray | flowlet | adaptive | { spray = … } | { flowlet = … } | { adaptive = … }"
+        );
+        assert_eq!(find(&all.balancers, "flowlet", "gap").default, "100us");
+        assert_eq!(find(&all.balancers, "spray", "order").kind, "random | round-robin");
         assert_eq!(find(&all.sections, "switch", "reserve").default, "4KiB");
         assert_eq!(find(&all.sections, "rdma", "rto").kind, "time");
     }

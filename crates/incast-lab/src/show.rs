@@ -7,6 +7,8 @@ use incast_model::flow::{Flow, FlowSet};
 use incast_model::routing::Routes;
 use incast_model::units::{Bytes, Time};
 use incast_model::workload::warnings as workload_warnings;
+use incast_sim::balance::Balance;
+use incast_sim::network::NetworkParams;
 use incast_sim::switch::EcnParams;
 use serde::Serialize;
 
@@ -59,6 +61,9 @@ pub struct SchemeShow {
     pub controls: Vec<String>,
     /// How switches mark, and who says so.
     pub ecn: String,
+    /// Load balancing, given routes and failures, such as `balance spray`, where there are any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub network: Vec<String>,
 }
 
 /// How big a run will be. A rough guess: pauses, retransmissions and what the controls do are not foreseen.
@@ -143,6 +148,7 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
                     .map(|one| format!("{}, window {}", one.control.name(), window_name(one.window)))
                     .collect(),
                 ecn: format!("{} ({})", marking(&scheme.setup.params.ecn), marking_source(scenario, &scheme.name)),
+                network: network(&scheme.setup.params.network),
             })
             .collect(),
         estimate: estimate(prepared, links, packet_hops_per_s),
@@ -181,6 +187,22 @@ fn marking_source(scenario: &Scenario, name: &str) -> String {
     };
     parts.push(if parts.is_empty() { rest } else { format!("the rest {rest}") });
     parts.join("; ")
+}
+
+/// What of the network is not as by default.
+fn network(params: &NetworkParams) -> Vec<String> {
+    let mut said = Vec::new();
+    if params.balance != Balance::Ecmp {
+        said.push(format!("balance {}", params.balance.name()));
+    }
+    if !params.route.is_empty() {
+        said.push(format!("{} given routes", params.route.len()));
+    }
+    if !params.failure.is_empty() {
+        let follows = params.reroute_after.map_or("never follow".into(), |after| format!("follow after {after}"));
+        said.push(format!("{} failures, routes {follows}", params.failure.len()));
+    }
+    said
 }
 
 fn window_name(window: incast_sim::congestion::WindowMode) -> String {
@@ -286,6 +308,9 @@ impl fmt::Display for Show {
         for scheme in &self.schemes {
             write!(f, "\nscheme     {}: {}", scheme.name, scheme.controls.join("; "))?;
             write!(f, "\n           switches: {}", scheme.ecn)?;
+            if !scheme.network.is_empty() {
+                write!(f, "\n           {}", scheme.network.join("; "))?;
+            }
         }
         let estimate = &self.estimate;
         write!(
@@ -352,6 +377,14 @@ control = "dcqcn"
         assert_eq!(show.estimate.cpu_seconds, show.estimate.packet_hops as f64 * 2.0 / 1e6);
         assert_eq!(show.schemes[1].controls, ["dcqcn, window off"]);
         assert_eq!(show.warnings, []);
+        assert_eq!(show.schemes[1].network, [""; 0]);
+        let network =
+            "[network]\nbalance = \"flowlet\"\nroute = [{ at = \"leaf0\", to = \"leaf1\", via = [\"spine1\"] }]\n";
+        let failure = "failure = [{ switch = \"spine0\", at = \"1ms\" }]\nreroute_after = \"none\"\n";
+        let show = shown(&format!("{SMALL}{network}{failure}"));
+        let said = ["balance flowlet", "1 given routes", "1 failures, routes never follow"];
+        assert_eq!(show.schemes[0].network, said);
+        assert!(show.to_string().contains("\n           balance flowlet; 1 given routes; 1 failures"), "{show}");
         let text = show.to_string();
         assert!(text.starts_with("fabric     8 hosts, 4 switches, 12 links of 100Gbps and 1us"), "{text}");
     }
@@ -435,6 +468,11 @@ control = "dcqcn"
         );
         let text = warned("[rdma]\nrecovery = \"selective-repeat\"\nrto_low = \"8us\"");
         assert!(text.contains("rdma.rto_low: 8us is over before an ACK can be back, which takes up to 8."), "{text}");
+        let text = warned(
+            "[network]\nbalance = \"spray\"\nfailure = [{ link = [\"leaf0\", \"spine0\"] }]\n[rdma]\nrto = \"none\"",
+        );
+        assert!(text.contains("network.balance: `spray` lets packets of a flow overtake each other"), "{text}");
+        assert!(text.contains("rdma.rto: without a timeout"), "{text}");
         let load = "[[workload]]\npoisson = { load = 1.5, sizes = \"500B\", duration = \"1us\" }";
         assert!(warned(load).contains("workload[2].poisson.load: offers 1.5"), "{}", warned(load));
     }

@@ -52,6 +52,17 @@ pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: imp
         );
         warn("control.swift.base_target", message);
     }
+    if params.network.balance.reorders() && params.rdma.recovery == Recovery::GoBackN {
+        let message = format!(
+            "`{}` lets packets of a flow overtake each other; go-back-N takes them for lost and sends them again",
+            params.network.balance.name()
+        );
+        warn("network.balance", message);
+    }
+    if !params.network.failure.is_empty() && params.rdma.rto.is_none() {
+        let message = "without a timeout a flow whose last packets a failure loses never completes";
+        warn("rdma.rto", message.into());
+    }
     if params.rdma.acks_ignore_pause {
         warn("rdma.acks_ignore_pause", "ACKs sent into a paused priority can overflow the headroom".into());
     }

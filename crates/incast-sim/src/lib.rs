@@ -48,11 +48,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod balance;
 pub mod congestion;
 pub mod host;
 mod kernel;
 pub mod measure;
-mod network;
+pub mod network;
 mod ns3;
 pub mod outcome;
 pub mod setup;

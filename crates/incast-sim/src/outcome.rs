@@ -1,6 +1,6 @@
 //! What a run leaves behind.
 
-use incast_model::fabric::{NodeId, PortId};
+use incast_model::fabric::{LinkId, NodeId, PortId};
 use incast_model::units::Time;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,10 @@ pub struct Outcome {
     pub pauses: Vec<PauseRecord>,
     /// Packets dropped (the first [`crate::measure::MeasureParams::max_drops`]; all are counted in `ports`).
     pub drops: Vec<DropRecord>,
+    /// What happened to links, in order.
+    pub links: Vec<LinkRecord>,
+    /// Flows that could not complete as things stood at the stop, because of failures (at most 100).
+    pub cut_off: Vec<CutOff>,
     /// Queue lengths over time, if asked for.
     pub queues: Vec<QueueSample>,
     /// Flow rates over time, if asked for.
@@ -95,8 +99,14 @@ pub struct Counts {
     pub marks: u64,
     /// Packets dropped.
     pub drops: u64,
-    /// Of these, packets of a lossless priority: failures of the headroom.
+    /// Of these, packets of a lossless priority that found no room: failures of the headroom.
     pub lossless_drops: u64,
+    /// Of the packets dropped, those lost because a link was down.
+    pub link_down_drops: u64,
+    /// Those lost by a failure that nobody noticed.
+    pub silent_drops: u64,
+    /// Those for whose destination a switch knew no way.
+    pub no_route_drops: u64,
     /// XOFF frames sent.
     pub pauses: u64,
     /// Most packets that existed at once.
@@ -117,7 +127,7 @@ pub struct Ledger {
     pub injected: [u64; 8],
     /// Consumed by the node they were for.
     pub delivered: [u64; 8],
-    /// Dropped by a switch.
+    /// Dropped by a switch, or lost on a link.
     pub dropped: [u64; 8],
     /// Queued or on a wire when the run stopped.
     pub in_flight: [u64; 8],
@@ -183,8 +193,10 @@ pub struct PortRecord {
     pub tx_packets: u64,
     /// Packets marked on leaving.
     pub marks: u64,
-    /// Packets dropped on arrival at this port.
+    /// Packets dropped on arrival at this port: no room, no route, or lost silently.
     pub drops: u64,
+    /// Packets lost because this port's link was down: queued for it, on its wire, or come for it.
+    pub lost: u64,
     /// Longest queue, in bytes.
     pub peak_queue: u64,
     /// Most buffer held by packets that arrived here (ingress), headroom included, in bytes.
@@ -218,23 +230,122 @@ pub struct PauseRecord {
     pub blamed_port: PortId,
 }
 
+/// Why a packet was dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DropReason {
+    /// The switch had no room for it.
+    Buffer,
+    /// The link it was on, or was to leave by, was down.
+    LinkDown,
+    /// A failure that nobody noticed lost it.
+    Silent,
+    /// The switch knew no way to its destination.
+    NoRoute,
+}
+
+impl DropReason {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Buffer, Self::LinkDown, Self::Silent, Self::NoRoute];
+
+    /// As results name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Buffer => "buffer",
+            Self::LinkDown => "link-down",
+            Self::Silent => "silent",
+            Self::NoRoute => "no-route",
+        }
+    }
+}
+
 /// One dropped packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DropRecord {
     /// When.
     pub time: Time,
-    /// The switch.
+    /// The switch or host.
     pub node: NodeId,
-    /// The port it arrived at.
-    pub ingress: PortId,
-    /// The port it would have left by.
-    pub egress: PortId,
+    /// Why.
+    pub reason: DropReason,
+    /// The port it arrived at; none for what the node itself sent.
+    pub ingress: Option<PortId>,
+    /// The port it left by or would have left by; none where it was not known.
+    pub egress: Option<PortId>,
     /// Its priority.
     pub priority: u8,
-    /// Its flow.
-    pub flow: u32,
+    /// Its flow; none for PFC frames.
+    pub flow: Option<u32>,
     /// Its wire bytes.
     pub bytes: u32,
-    /// Whether its priority was lossless: then this is a failure of the headroom, not of the flow.
+    /// Whether its priority was lossless: if there was no room for it, this is a failure of the headroom, not of the flow.
     pub lossless: bool,
+}
+
+/// What happens to a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinkChange {
+    /// It goes down.
+    Down,
+    /// It comes up.
+    Up,
+    /// It begins to lose packets silently, or another fraction of them.
+    Silent,
+    /// It ceases to lose packets.
+    Clean,
+    /// Routes go round it from now on.
+    Withdrawn,
+    /// Routes use it again.
+    Restored,
+}
+
+impl LinkChange {
+    /// All of them.
+    pub const ALL: [Self; 6] = [Self::Down, Self::Up, Self::Silent, Self::Clean, Self::Withdrawn, Self::Restored];
+
+    /// As results name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Down => "down",
+            Self::Up => "up",
+            Self::Silent => "silent",
+            Self::Clean => "clean",
+            Self::Withdrawn => "withdrawn",
+            Self::Restored => "restored",
+        }
+    }
+}
+
+/// Something that happened to a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinkRecord {
+    /// When.
+    pub time: Time,
+    /// The link.
+    pub link: LinkId,
+    /// What.
+    pub change: LinkChange,
+}
+
+/// A flow that failures keep from completing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CutOff {
+    /// The flow.
+    pub flow: u32,
+    /// Whether it is its ACKs that do not come through; if not, its data.
+    pub acks: bool,
+    /// Where.
+    pub place: Obstacle,
+}
+
+/// Where packets of a flow do not come through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Obstacle {
+    /// The link of this port is down.
+    Down(PortId),
+    /// The link of this port loses everything, and nobody knows.
+    Silent(PortId),
+    /// This node knows no way to the destination.
+    NoRoute(NodeId),
 }

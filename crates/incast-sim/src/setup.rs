@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use incast_model::fabric::Fabric;
 use incast_model::flow::FlowSet;
-use incast_model::routing::{EcmpHash, NextHopOrder};
 use incast_model::units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::congestion::{Control, WindowMode};
 use crate::host::{PacketParams, RdmaParams};
 use crate::measure::MeasureParams;
+use crate::network::NetworkParams;
 use crate::switch::{EcnParams, SwitchParams};
 
 /// How time is counted and ties are broken.
@@ -31,10 +31,8 @@ pub enum Arithmetic {
 pub struct Params {
     /// How time is counted.
     pub arithmetic: Arithmetic,
-    /// How ECMP hashes.
-    pub hash: EcmpHash,
-    /// How equal-cost next hops are numbered.
-    pub next_hop_order: NextHopOrder,
+    /// Load balancing, given routes, failures of links.
+    pub network: NetworkParams,
     /// Every random stream derives from it.
     pub seed: u64,
     /// Switch buffers, PFC and schedulers.

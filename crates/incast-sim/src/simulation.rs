@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use incast_model::fabric::PortId;
 use incast_model::units::Time;
 
-use crate::kernel::NONE;
+use crate::kernel::{Kind, NONE};
 use crate::network::{Limits, Network};
 use crate::outcome::{Ledger, Outcome, PortRecord};
 use crate::setup::Setup;
@@ -71,6 +71,8 @@ impl Simulation {
         let mut network = self.network;
         network.recorder.finish(Time(network.now));
         let ledger = network.close_ledger();
+        debug_assert!(network.buffers_balance(), "buffer held for packets that are not queued");
+        let cut_off = network.cut_off();
         network.counts.peak_packets = network.pool.peak();
         let ports = network.port_records();
         let at_host: Vec<bool> = network.ports.iter().map(|port| port.at_host).collect();
@@ -82,6 +84,8 @@ impl Simulation {
             ports,
             pauses: std::mem::take(&mut network.recorder.pauses),
             drops: std::mem::take(&mut network.recorder.drops),
+            links: std::mem::take(&mut network.recorder.links),
+            cut_off,
             queues: std::mem::take(&mut network.recorder.queues),
             rates: std::mem::take(&mut network.recorder.rates),
             histograms: network.recorder.take_histograms(|port| at_host[port]),
@@ -99,11 +103,29 @@ impl Network {
         for mut id in lists {
             while id != NONE {
                 let packet = &self.pool[id];
-                ledger.in_flight[usize::from(packet.prio)] += u64::from(packet.size);
+                if packet.kind != Kind::Lost {
+                    ledger.in_flight[usize::from(packet.prio)] += u64::from(packet.size);
+                }
                 id = packet.next;
             }
         }
         ledger
+    }
+
+    /// Whether every ingress queue holds exactly the bytes of its packets that are queued at its switch.
+    fn buffers_balance(&self) -> bool {
+        let mut held = vec![0u64; self.ingress.len()];
+        for port in (0..self.ports.len() as u32).filter(|&port| !self.ports[port as usize].at_host) {
+            for priority in 1..8 {
+                let mut id = self.queues[self.at(port, priority)].head;
+                while id != NONE {
+                    let packet = &self.pool[id];
+                    held[self.at(packet.in_port, packet.in_prio)] += u64::from(packet.size);
+                    id = packet.next;
+                }
+            }
+        }
+        self.ingress.iter().zip(held).all(|(ingress, held)| u64::from(ingress.bytes + ingress.headroom) == held)
     }
 
     /// Counters of every port and priority that saw traffic.
@@ -120,15 +142,17 @@ impl Network {
                     tx_packets: queue.tx_packets,
                     marks: recorder.marks[at],
                     drops: recorder.drops_at[at],
+                    lost: recorder.lost_at[at],
                     peak_queue: queue.peak.into(),
                     peak_ingress: ingress.peak.into(),
                     peak_headroom: ingress.peak_headroom.into(),
                     xoff_sent: ingress.xoffs.into(),
-                    xon_sent: (ingress.xoffs - u32::from(ingress.paused)).into(),
+                    xon_sent: (ingress.xoffs - u32::from(ingress.paused) - recorder.unresumed[at]).into(),
                     xoff_received: recorder.xoffs_received[at],
                     paused: recorder.paused[at],
                 };
-                if record.tx_packets > 0 || record.drops > 0 || record.xoff_sent > 0 || record.xoff_received > 0 {
+                let lost = record.drops + record.lost;
+                if record.tx_packets > 0 || lost > 0 || record.xoff_sent > 0 || record.xoff_received > 0 {
                     records.push(record);
                 }
             }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use incast_model::fabric::PortId;
 
 use crate::kernel::NONE;
-use crate::network::Network;
+use crate::network::{Far, Network};
 use crate::outcome::{FlowRecord, QueueRef, Stop};
 
 /// What ended the event loop.
@@ -55,7 +55,10 @@ impl Network {
             let state = &self.ports[port as usize];
             for priority in 0..8 {
                 let stuck = state.paused & state.waiting & 1 << priority != 0;
-                if stuck && !state.at_host && !state.peer_at_host && self.ingress[self.at(state.peer, priority)].paused
+                if stuck
+                    && !state.at_host
+                    && self.far(port) == Far::Switch
+                    && self.ingress[self.at(state.peer, priority)].paused
                 {
                     graph.insert(QueueRef { port: PortId(port), priority }, self.waits_for(state.peer, priority));
                 }

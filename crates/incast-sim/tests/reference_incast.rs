@@ -71,7 +71,11 @@ fn frames(fabric: &Fabric, pauses: &[PauseRecord]) -> Vec<Frame> {
 fn drops(fabric: &Fabric, drops: &[DropRecord]) -> Vec<[u64; 3]> {
     let place = |drop: &DropRecord| {
         assert!(drop.lossless && drop.priority == 3);
-        [whole_ns(drop.time), drop.node.0.into(), (fabric.port(drop.ingress).local + 1).into()]
+        [
+            whole_ns(drop.time),
+            drop.node.0.into(),
+            (fabric.port(drop.ingress.expect("a switch drops it on arrival")).local + 1).into(),
+        ]
     };
     let mut drops: Vec<_> = drops.iter().map(place).collect();
     drops.sort_unstable();

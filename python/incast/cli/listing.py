@@ -14,7 +14,7 @@ from cyclopts import Parameter
 from incast import _core
 from incast.cli import codes
 
-Kind = Literal["fabrics", "workloads", "sizes", "controls", "profiles", "sections", "tables"]
+Kind = Literal["fabrics", "workloads", "sizes", "controls", "balancers", "profiles", "sections", "tables"]
 Entry = dict[str, Any]
 
 EXAMPLES = """
@@ -28,6 +28,7 @@ WHAT = {
     "workloads": "in [[workload]], as NAME = { ... }",
     "sizes": 'as sizes = "NAME" of a workload',
     "controls": 'in [scheme.X], as control = "NAME"',
+    "balancers": 'in [network], as balance = "NAME"',
     "profiles": 'as profile = "NAME" of the scenario, or of its [packets]',
     "sections": "as [NAME]",
     "tables": "of a results folder, as NAME.parquet",
@@ -41,7 +42,7 @@ def list_(
     *,
     format: Annotated[Literal["text", "json"], Parameter(show_default=False)] = "text",  # noqa: A002
 ) -> int:
-    """List what a scenario can name: fabrics, workloads, flow sizes, congestion controls, profiles, sections.
+    """List what a scenario can name: fabrics, workloads, flow sizes, controls, load balancing, profiles, sections.
 
     Parameters
     ----------

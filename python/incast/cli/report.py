@@ -21,7 +21,7 @@ def show(results: Results) -> None:
     schemes = results.manifest["schemes"]
     width = max(map(len, schemes), default=0)
     for name, scheme in schemes.items():
-        print(f"{name:<{width}}  {scheme['stop']['text']}; {took(scheme)}")
+        print(f"{name:<{width}}  {scheme['stop']['text']}{lost(scheme)}; {took(scheme)}")
     prints = {name: scheme["fingerprint"] for name, scheme in schemes.items() if "fingerprint" in scheme}
     if prints:
         print("\nfingerprints: of every event, of every packet on a wire")
@@ -32,6 +32,12 @@ def show(results: Results) -> None:
     print(f"\nresults in {results.path}: {', '.join(files)}")
     print(f'  polars.read_parquet("{flows}")    pandas.read_parquet("{flows}")')
     print(f'  incast.open("{results.path}").flows    incast results {results.path} --table flows')
+
+
+def lost(scheme: dict[str, Any]) -> str:
+    """What failures of links cost a scheme, if anything."""
+    packets = sum(scheme["counts"].get(f"{reason}_drops", 0) for reason in ("link_down", "silent", "no_route"))
+    return f", {packets:,} packets lost to failures of links" if packets else ""
 
 
 def took(scheme: dict[str, Any]) -> str:

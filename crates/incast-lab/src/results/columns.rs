@@ -190,7 +190,13 @@ pub const PORTS: TableSpec = TableSpec {
         column("tx_bytes", I64, "B", "wire bytes sent"),
         column("tx_packets", I64, "", "packets sent"),
         column("marks", I64, "", "packets marked by ECN on leaving"),
-        column("drops", I64, "", "packets dropped on arrival at this port"),
+        column("drops", I64, "", "packets dropped on arrival at this port: no room, no route, or lost silently"),
+        column(
+            "lost",
+            I64,
+            "",
+            "packets lost because the link of this port was down: queued, on the wire, or come for it",
+        ),
         column("peak_queue_bytes", I64, "B", "longest egress queue"),
         column("peak_ingress_bytes", I64, "B", "most buffer held by packets that arrived here, headroom included"),
         column("peak_headroom_bytes", I64, "B", "most headroom used"),
@@ -227,14 +233,41 @@ pub const DROPS: TableSpec = TableSpec {
     columns: &[
         SCHEME,
         column("time_ps", I64, "ps", "when"),
-        column("node", U32, "", "number of the switch"),
-        column("node_name", Name, "", "name of the switch"),
-        column("ingress_port", U32, "", "the port it arrived at"),
-        column("egress_port", U32, "", "the port it would have left by"),
+        column(
+            "reason",
+            Name,
+            "",
+            "why: buffer (no room), link-down, silent (a failure that nobody noticed), no-route",
+        ),
+        column("node", U32, "", "number of the switch, or of the host whose own link was down"),
+        column("node_name", Name, "", "its name"),
+        maybe("ingress_port", U32, "", "the port it arrived at; missing for what the node itself sent"),
+        maybe("egress_port", U32, "", "the port it left by or would have left by; missing where none was known"),
         PRIORITY,
-        column("flow", U32, "", "its flow"),
+        maybe("flow", U32, "", "its flow; missing for PFC frames"),
         column("bytes", I64, "B", "its wire bytes"),
-        column("lossless", Flag, "", "whether its priority was lossless: then the headroom failed"),
+        column("lossless", Flag, "", "whether its priority was lossless: with reason buffer the headroom failed"),
+    ],
+};
+
+/// What happened to links.
+pub const LINKS: TableSpec = TableSpec {
+    name: "links",
+    description: "one row for each time that a link failed, was repaired, or routes changed because of it",
+    columns: &[
+        SCHEME,
+        column("time_ps", I64, "ps", "when"),
+        column("link", U32, "", "number of the link"),
+        column("a_name", Name, "", "name of the node at one end"),
+        column("b_name", Name, "", "name of the node at the other end"),
+        column(
+            "change",
+            Name,
+            "",
+            "down, up, silent (loses packets), clean (loses none any more), withdrawn (routes avoid it), restored (routes use it)",
+        ),
+        column("port", U32, "", "number of the port at the first end"),
+        column("peer_port", U32, "", "number of the port at the other end"),
     ],
 };
 
@@ -285,4 +318,4 @@ pub const HISTOGRAMS: TableSpec = TableSpec {
 };
 
 /// All tables of a results folder.
-pub const TABLES: [TableSpec; 8] = [FLOWS, MESSAGES, PORTS, PAUSES, DROPS, QUEUES, RATES, HISTOGRAMS];
+pub const TABLES: [TableSpec; 9] = [FLOWS, MESSAGES, PORTS, PAUSES, DROPS, LINKS, QUEUES, RATES, HISTOGRAMS];

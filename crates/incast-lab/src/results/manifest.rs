@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use incast_model::fabric::Fabric;
 use incast_sim::measure::Fingerprint;
-use incast_sim::outcome::{QueueRef, Stop};
+use incast_sim::outcome::{CutOff, Obstacle, QueueRef, Stop};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -131,6 +131,9 @@ pub struct StopManifest {
     /// Of a starved run: the first flows without progress.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub starved: Vec<u32>,
+    /// Flows that failures of links kept from completing (at most 100), each with where.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cut_off: Vec<CutOffManifest>,
     /// The same in a sentence.
     pub text: String,
 }
@@ -146,6 +149,30 @@ pub struct QueueManifest {
     pub peer: String,
     /// Its priority.
     pub priority: u8,
+}
+
+/// A flow that failures of links kept from completing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CutOffManifest {
+    /// Number of the flow.
+    pub flow: u32,
+    /// `data` or `acks`: what did not come through.
+    pub what: String,
+    /// Why and where, such as `the link from leaf0 to spine1 is down`.
+    pub why: String,
+}
+
+impl CutOffManifest {
+    fn of(cut: &CutOff, fabric: &Fabric) -> Self {
+        let name = |node| &fabric.node(node).name;
+        let link = |port| format!("the link from {} to {}", name(fabric.port(port).node), name(fabric.neighbour(port)));
+        let why = match cut.place {
+            Obstacle::Down(port) => format!("{} is down", link(port)),
+            Obstacle::Silent(port) => format!("{} silently loses everything", link(port)),
+            Obstacle::NoRoute(node) => format!("{} knows no route", name(node)),
+        };
+        Self { flow: cut.flow, what: if cut.acks { "acks" } else { "data" }.into(), why }
+    }
 }
 
 /// A table's file.
@@ -198,6 +225,7 @@ impl StopManifest {
             unfinished,
             cycle: Vec::new(),
             starved: Vec::new(),
+            cut_off: Vec::new(),
             text,
         };
         let left = |unfinished: u32| match unfinished {
@@ -237,6 +265,22 @@ impl StopManifest {
     }
 }
 
+impl StopManifest {
+    /// With the flows that failures kept from completing.
+    #[must_use]
+    pub(super) fn cut_off(mut self, flows: &[CutOff], fabric: &Fabric) -> Self {
+        self.cut_off = flows.iter().map(|cut| CutOffManifest::of(cut, fabric)).collect();
+        if let Some(first) = self.cut_off.first() {
+            let more = match self.cut_off.len() {
+                1 => String::new(),
+                many => format!(" (so are {} more)", many - 1),
+            };
+            self.text += &format!("; {} of flow {} are cut off: {}{more}", first.what, first.flow, first.why);
+        }
+        self
+    }
+}
+
 impl SchemeManifest {
     pub(super) fn of(run: &SchemeRun, prepared: &Prepared) -> Self {
         let outcome = &run.outcome;
@@ -248,7 +292,7 @@ impl SchemeManifest {
         let controls = setup.map(|setup| setup.controls.iter().map(|one| one.control.name().to_owned()).collect());
         Self {
             controls: controls.unwrap_or_default(),
-            stop: StopManifest::of(&outcome.stop, &prepared.fabric),
+            stop: StopManifest::of(&outcome.stop, &prepared.fabric).cut_off(&outcome.cut_off, &prepared.fabric),
             end_ps: outcome.end.0,
             completed: outcome.flows.iter().filter(|flow| flow.finish.is_some()).count() as u64,
             lossless_drops: outcome.counts.lossless_drops,

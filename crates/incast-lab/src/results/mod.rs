@@ -12,11 +12,13 @@ mod tables;
 mod tests;
 mod write;
 
-pub use columns::{Column, DROPS, FLOWS, HISTOGRAMS, Kind, MESSAGES, PAUSES, PORTS, QUEUES, RATES, TABLES, TableSpec};
+pub use columns::{
+    Column, DROPS, FLOWS, HISTOGRAMS, Kind, LINKS, MESSAGES, PAUSES, PORTS, QUEUES, RATES, TABLES, TableSpec,
+};
 pub use error::ResultsError;
 pub use manifest::{
-    FORMAT, FabricCounts, FingerprintManifest, Machine, Manifest, QueueManifest, SchemeManifest, StopManifest,
-    TableManifest,
+    CutOffManifest, FORMAT, FabricCounts, FingerprintManifest, Machine, Manifest, QueueManifest, SchemeManifest,
+    StopManifest, TableManifest,
 };
 pub use read::{Results, TableReader, read_table};
 pub use simulate::{RunProgress, SchemeProgress, SchemeRun, SchemeState, simulate};

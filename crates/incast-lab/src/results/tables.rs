@@ -12,9 +12,9 @@ use incast_model::fabric::{Fabric, NodeId, PortId};
 use incast_model::flow::FlowSet;
 use incast_model::units::{Bytes, Time};
 use incast_sim::Outcome;
-use incast_sim::outcome::FlowRecord;
+use incast_sim::outcome::{DropReason, FlowRecord, LinkChange, LinkRecord};
 
-use super::columns::{DROPS, FLOWS, HISTOGRAMS, MESSAGES, PAUSES, PORTS, QUEUES, RATES, TableSpec};
+use super::columns::{DROPS, FLOWS, HISTOGRAMS, LINKS, MESSAGES, PAUSES, PORTS, QUEUES, RATES, TableSpec};
 
 /// What the records of one scheme refer to.
 #[derive(Debug, Clone, Copy)]
@@ -76,6 +76,7 @@ impl Records<'_> {
             "ports" => self.ports()?,
             "pauses" => self.pauses()?,
             "drops" => self.drops()?,
+            "links" => self.links()?,
             "queues" => self.queues()?,
             "rates" => self.rates()?,
             _ => self.histograms()?,
@@ -181,7 +182,7 @@ impl Records<'_> {
         let all = || self.outcome.ports.iter();
         let [node_name, local, peer] = self.port_names(all().map(|r| r.port))?;
         let node = |port: PortId| self.fabric.port(port).node;
-        debug_assert_eq!(PORTS.columns.len(), 20);
+        debug_assert_eq!(PORTS.columns.len(), 21);
         Ok(vec![
             self.scheme(all().len())?,
             u32s(all().map(|r| r.port.0)),
@@ -196,6 +197,7 @@ impl Records<'_> {
             i64s(all().map(|r| r.tx_packets)),
             i64s(all().map(|r| r.marks)),
             i64s(all().map(|r| r.drops)),
+            i64s(all().map(|r| r.lost)),
             i64s(all().map(|r| r.peak_queue)),
             i64s(all().map(|r| r.peak_ingress)),
             i64s(all().map(|r| r.peak_headroom)),
@@ -227,18 +229,37 @@ impl Records<'_> {
 
     fn drops(&self) -> Result<Vec<ArrayRef>, ArrowError> {
         let all = || self.outcome.drops.iter();
-        debug_assert_eq!(DROPS.columns.len(), 10);
+        debug_assert_eq!(DROPS.columns.len(), 11);
+        let reasons = DropReason::ALL.map(DropReason::name).into_iter();
         Ok(vec![
             self.scheme(all().len())?,
             i64s(all().map(|r| r.time.0)),
+            names(reasons, all().map(|r| r.reason as usize))?,
             u32s(all().map(|r| r.node.0)),
             self.node_names(all().map(|r| r.node))?,
-            u32s(all().map(|r| r.ingress.0)),
-            u32s(all().map(|r| r.egress.0)),
+            maybe_u32s(all().map(|r| r.ingress.map(|port| port.0))),
+            maybe_u32s(all().map(|r| r.egress.map(|port| port.0))),
             u8s(all().map(|r| r.priority)),
-            u32s(all().map(|r| r.flow)),
+            maybe_u32s(all().map(|r| r.flow)),
             i64s(all().map(|r| r.bytes.into())),
             Arc::new(all().map(|r| Some(r.lossless)).collect::<BooleanArray>()),
+        ])
+    }
+
+    fn links(&self) -> Result<Vec<ArrayRef>, ArrowError> {
+        let all = || self.outcome.links.iter();
+        let link = |r: &LinkRecord| self.fabric.link(r.link);
+        let node = |port: PortId| self.fabric.port(port).node;
+        debug_assert_eq!(LINKS.columns.len(), 8);
+        Ok(vec![
+            self.scheme(all().len())?,
+            i64s(all().map(|r| r.time.0)),
+            u32s(all().map(|r| r.link.0)),
+            self.node_names(all().map(|r| node(link(r).a)))?,
+            self.node_names(all().map(|r| node(link(r).b)))?,
+            names(LinkChange::ALL.map(LinkChange::name).into_iter(), all().map(|r| r.change as usize))?,
+            u32s(all().map(|r| link(r).a.0)),
+            u32s(all().map(|r| link(r).b.0)),
         ])
     }
 

@@ -4,10 +4,13 @@ use std::path::Path;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt32Type};
 use arrow_array::{Array, RecordBatch};
-use incast_model::fabric::{NodeId, PortId};
+use incast_model::fabric::{LinkId, NodeId, PortId};
 use incast_model::units::Time;
 use incast_sim::measure::{Fingerprint, QueueHistogram, QueueSample, RateSample};
-use incast_sim::outcome::{Counts, DropRecord, FlowRecord, Ledger, PauseRecord, PortRecord, QueueRef, Stop};
+use incast_sim::outcome::{
+    Counts, CutOff, DropReason, DropRecord, FlowRecord, Ledger, LinkChange, LinkRecord, Obstacle, PauseRecord,
+    PortRecord, QueueRef, Stop,
+};
 use incast_sim::{Outcome, Progress, Setup, SetupError};
 
 use super::simulate::Engine;
@@ -56,6 +59,7 @@ fn outcome(setup: &Setup) -> Outcome {
         tx_packets: 5,
         marks: 1,
         drops: 1,
+        lost: 2,
         peak_queue: 3000,
         peak_ingress: 2000,
         peak_headroom: 0,
@@ -68,10 +72,11 @@ fn outcome(setup: &Setup) -> Outcome {
     let drop = DropRecord {
         time: Time::us(2),
         node: NodeId(5),
-        ingress: port,
-        egress: PortId(5),
+        reason: DropReason::Buffer,
+        ingress: Some(port),
+        egress: Some(PortId(5)),
         priority,
-        flow: 1,
+        flow: Some(1),
         bytes: 1048,
         lossless: true,
     };
@@ -85,7 +90,13 @@ fn outcome(setup: &Setup) -> Outcome {
         flows: setup.flows.flows.iter().enumerate().map(flow).collect(),
         ports: vec![record, PortRecord { priority: 0, ..record }],
         pauses: vec![pause],
-        drops: vec![drop],
+        drops: vec![
+            drop,
+            DropRecord { reason: DropReason::NoRoute, egress: None, ..drop },
+            DropRecord { reason: DropReason::LinkDown, ingress: None, flow: None, ..drop },
+        ],
+        links: vec![LinkRecord { time: Time::us(4), link: LinkId(2), change: LinkChange::Withdrawn }],
+        cut_off: vec![CutOff { flow: 4, acks: false, place: Obstacle::Down(port) }],
         queues: vec![QueueSample { time: Time::us(1), port, bytes: 10, tx_bytes: 20 }],
         rates: vec![
             RateSample { time: Time::us(1), flow: 0, rate: 5, window: u64::MAX, acked: 1 },
@@ -142,10 +153,18 @@ fn every_table_reads_back_as_specified() {
             (table.name, batch.num_rows())
         })
         .collect();
-    let expected =
-        [("flows", 10), ("messages", 0), ("ports", 4), ("pauses", 2), ("drops", 2), ("queues", 2), ("rates", 4)];
-    assert_eq!(rows[..7], expected);
-    assert_eq!(rows[7..], [("histograms", 4)]);
+    let expected = [
+        ("flows", 10),
+        ("messages", 0),
+        ("ports", 4),
+        ("pauses", 2),
+        ("drops", 6),
+        ("links", 2),
+        ("queues", 2),
+        ("rates", 4),
+        ("histograms", 4),
+    ];
+    assert_eq!(rows, expected);
     let field = results.table("flows").unwrap().schema();
     let field = field.field_with_name("fct_ps").unwrap().clone();
     assert_eq!(field.metadata()["unit"], "ps");
@@ -170,6 +189,15 @@ fn values_are_the_records() {
     assert_eq!(i64s(&ports, "rate_bps")[0], Some(100_000_000_000));
     assert_eq!(i64s(&table("pauses"), "end_ps")[0], None);
     assert_eq!(names(&table("pauses"), "blamed_peer_name")[0], "h0");
+    let drops = table("drops");
+    assert_eq!(names(&drops, "reason")[..3], ["buffer", "no-route", "link-down"]);
+    let missing =
+        |column: &str| (0..3).map(|row| drops.column_by_name(column).unwrap().is_null(row)).collect::<Vec<_>>();
+    assert_eq!(missing("ingress_port"), [false, false, true]);
+    assert_eq!((missing("egress_port"), missing("flow")), (vec![false, true, false], vec![false, false, true]));
+    let links = table("links");
+    assert_eq!((names(&links, "a_name")[0].as_str(), names(&links, "b_name")[0].as_str()), ("h2", "s0"));
+    assert_eq!((names(&links, "change")[0].as_str(), i64s(&links, "time_ps")[0]), ("withdrawn", Some(4_000_000)));
     assert_eq!(i64s(&table("rates"), "window_bytes")[..2], [None, Some(7)]);
     let histograms = table("histograms");
     assert_eq!(i64s(&histograms, "queue_from_bytes")[..2], [Some(0), Some(2000)]);
@@ -246,7 +274,9 @@ fn the_manifest_says_what_happened() {
     let scheme = &manifest.schemes["DCQCN+w"];
     assert_eq!((scheme.completed, scheme.lossless_drops, &scheme.controls[..]), (4, 1, &["dcqcn".to_owned()][..]));
     assert_eq!((scheme.stop.reason.as_str(), scheme.stop.unfinished), ("horizon", 1));
-    assert_eq!(scheme.stop.text, "the horizon came first; 1 flow is incomplete");
+    let cut = "data of flow 4 are cut off: the link from s0 to h2 is down";
+    assert_eq!(scheme.stop.text, format!("the horizon came first; 1 flow is incomplete; {cut}"));
+    assert_eq!(scheme.stop.cut_off.len(), 1);
     assert_eq!(scheme.counts["data_hops"], 100);
     assert_eq!(scheme.ledger["injected"][3], 100);
     let fingerprint = scheme.fingerprint.as_ref().unwrap();

@@ -1,9 +1,12 @@
 //! What types cannot say: ranges, orders of thresholds, priorities that exist.
 
 use incast_model::units::{Bytes, Rate, Time};
+use incast_sim::Arithmetic;
+use incast_sim::balance::Balance;
 use incast_sim::congestion::{Control, MAX_INT_RECORDS};
 use incast_sim::host::{PacketParams, RdmaParams};
 use incast_sim::measure::MeasureParams;
+use incast_sim::network::NetworkParams;
 use incast_sim::switch::{Alpha, EcnParams, PfcMode, SchedulerParams, SwitchParams};
 
 use super::{Scenario, Scheme};
@@ -39,6 +42,7 @@ impl Scenario {
         if self.workload.is_empty() {
             found.push(Diagnostic::new("workload", "the workload is empty: nothing would be sent"));
         }
+        found.extend(network(&self.network, self.simulation.arithmetic, "network"));
         found.extend(switch(&self.switch, "switch"));
         found.extend(self.ecn.over(&EcnParams::default(), "ecn").err());
         found.extend(packets(&self.packets, "packets"));
@@ -76,6 +80,13 @@ impl Scenario {
             found.extend(control(one, &path::join(&at("control_by_tag"), tag)));
         }
         // Patched parameters are checked as patched; what is wrong in the base alone has been said already.
+        match scheme.network.over(&self.network, &at("network")) {
+            Ok(params) if !scheme.network.is_empty() => {
+                found.extend(network(&params, self.simulation.arithmetic, &at("network")));
+            }
+            Ok(_) => {}
+            Err(error) => found.push(error),
+        }
         match scheme.switch.over(&self.switch, &at("switch")) {
             Ok(params) if !scheme.switch.is_empty() => found.extend(switch(&params, &at("switch"))),
             Ok(_) => {}
@@ -114,6 +125,27 @@ fn control(control: &Control, path: &str) -> Vec<Diagnostic> {
     let Err(bad) = control.check() else { return Vec::new() };
     let path = format!("{path}.{}.{}", control.name(), bad.field);
     vec![Diagnostic::new(path, format!("`{}` is out of range", bad.value)).allowed(bad.allowed)]
+}
+
+/// What can be said without the fabric; the rest is said when names are looked up in it.
+fn network(params: &NetworkParams, arithmetic: Arithmetic, path: &str) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    if let Err(bad) = params.balance.check() {
+        let at = format!("{path}.balance.{}.{}", params.balance.name(), bad.field);
+        found.push(Diagnostic::new(at, format!("`{}` is out of range", bad.value)).allowed(bad.allowed));
+    }
+    if arithmetic == Arithmetic::Ns3 {
+        let mut refuse = |holds: bool, field: &str, what: &str, allowed: &str| {
+            if !holds {
+                let message = format!("{what} is not possible in ns3 arithmetic");
+                found.push(Diagnostic::new(format!("{path}.{field}"), message).allowed(allowed));
+            }
+        };
+        let balance = format!("balance by `{}`", params.balance.name());
+        refuse(params.balance == Balance::Ecmp, "balance", &balance, "ecmp, or exact arithmetic");
+        refuse(params.failure.is_empty(), "failure", "a failure of links", "none, or exact arithmetic");
+    }
+    found
 }
 
 fn switch(params: &SwitchParams, path: &str) -> Vec<Diagnostic> {

@@ -21,6 +21,22 @@ type Case = (&'static str, &'static str, &'static [&'static str], &'static [&'st
 
 /// Parts that say nothing of fabric and workload get one switch and one flow.
 const CASES: &[Case] = &[
+    (
+        "network.balance",
+        "network.balance",
+        &[HPCC, "[network]\nbalance = \"spray\"\n"],
+        &[HPCC, SPINES, "[network]\nbalance = \"spray\"\n"],
+    ),
+    (
+        "network.reroute_after",
+        "network.reroute_after",
+        &[HPCC, SPINES, "[network]\nreroute_after = \"1ms\"\n"],
+        &[
+            HPCC,
+            SPINES,
+            "[network]\nreroute_after = \"1ms\"\nfailure = [{ link = [\"leaf0\", \"spine0\"], at = \"1us\" }]\n",
+        ],
+    ),
     ("seed", "seed", &["seed = 7\n", HPCC], &["seed = 7\n", DCQCN]),
     ("seed", "seed", &["seed = 7\n", HPCC], &["seed = 7\n", HPCC, SPINES]),
     (

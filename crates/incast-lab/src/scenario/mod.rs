@@ -18,12 +18,12 @@ mod tests;
 mod write;
 
 use incast_model::fabric::FabricSpec;
-use incast_model::routing::{EcmpHash, NextHopOrder};
 use incast_model::units::Time;
 use incast_model::workload::WorkloadSpec;
 use incast_sim::Arithmetic;
 use incast_sim::host::{PacketParams, RdmaParams};
 use incast_sim::measure::MeasureParams;
+use incast_sim::network::NetworkParams;
 use incast_sim::switch::{EcnParams, SwitchParams};
 use indexmap::IndexMap;
 use schemars::{JsonSchema, Schema};
@@ -56,7 +56,7 @@ pub struct Scenario {
     /// What is compared: congestion controls with their parameters, by a name of your choice. Each is one simulation.
     #[serde(default)]
     pub scheme: IndexMap<String, Scheme>,
-    /// How flows are spread over equal paths.
+    /// How packets find their way: load balancing, given routes, links that fail.
     #[serde(default)]
     pub network: NetworkParams,
     /// Switch buffers, PFC and schedulers.
@@ -82,17 +82,6 @@ pub struct Scenario {
 
 const fn one() -> u64 {
     1
-}
-
-/// How flows are spread over equal paths.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct NetworkParams {
-    /// Hash of a flow's addresses and ports that picks one of several equal next hops. Default mix64
-    /// (our choice).
-    pub hash: EcmpHash,
-    /// In which order those next hops are numbered. Default port, by port number (our choice).
-    pub next_hop_order: NextHopOrder,
 }
 
 /// How time is counted and when a run stops.

@@ -8,6 +8,7 @@ use incast_model::flow::FlowSet;
 use incast_model::ns3::Ns3Error;
 use incast_model::workload::{WorkloadError, generate};
 use incast_sim::congestion::WindowMode;
+use incast_sim::network::BadNetwork;
 use incast_sim::switch::{BufferPlan, EcnParams};
 use incast_sim::{ControlSetup, Params, Setup, SetupError};
 
@@ -53,6 +54,7 @@ impl Scenario {
             let path = path::join("scheme", name);
             let (controls, control_of_tag) = controls(scheme, &path, &flows)?;
             let params = self.params(scheme, &path)?;
+            params.network.check(&fabric, self.seed).map_err(|bad| network_error(bad, scheme, &path))?;
             for switch in fabric.switches() {
                 BufferPlan::new(&fabric, &params, switch).map_err(|error| setup_error(self, name, &error))?;
             }
@@ -90,8 +92,7 @@ impl Scenario {
     pub(crate) fn params(&self, scheme: &Scheme, path: &str) -> Result<Params, Diagnostic> {
         Ok(Params {
             arithmetic: self.simulation.arithmetic,
-            hash: self.network.hash,
-            next_hop_order: self.network.next_hop_order,
+            network: scheme.network.over(&self.network, &path::join(path, "network"))?,
             seed: self.seed,
             switch: scheme.switch.over(&self.switch, &path::join(path, "switch"))?,
             ecn: self.ecn(scheme, path)?,
@@ -152,6 +153,7 @@ pub(crate) fn setup_error(scenario: &Scenario, scheme: &str, error: &SetupError)
         let (section, field) = (key(&mut steps), key(&mut steps));
         match section.as_str() {
             "control" | "window" => true,
+            "network" => scheme.network.given().contains_key(&field),
             "switch" => scheme.switch.given().contains_key(&field),
             "ecn" => scheme.ecn.given().contains_key(&field),
             "packets" => scheme.packets.given().contains_key(&field),
@@ -161,6 +163,13 @@ pub(crate) fn setup_error(scenario: &Scenario, scheme: &str, error: &SetupError)
     });
     let at = if given { format!("{}.{}", path::join("scheme", scheme), error.field) } else { error.field.clone() };
     Diagnostic::new(at, error.message.clone())
+}
+
+/// What does not fit the fabric, said of where it is set: in the scheme, or for all.
+fn network_error(bad: BadNetwork, scheme: &Scheme, path: &str) -> Diagnostic {
+    let parameter = bad.field.split(['.', '[']).nth(1).unwrap_or_default();
+    let at = if scheme.network.given().contains_key(parameter) { format!("{path}.{}", bad.field) } else { bad.field };
+    Diagnostic { allowed: bad.allowed, nearest: bad.nearest, ..Diagnostic::new(at, bad.message) }
 }
 
 fn fabric_error(error: GeneratorError) -> Diagnostic {

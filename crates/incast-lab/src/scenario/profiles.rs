@@ -1,5 +1,6 @@
 //! Named parameter sets: laid under what a scenario says itself, before it is read into types.
 
+use incast_sim::balance::Balance;
 use incast_sim::congestion::{Control, ControlInfo};
 use incast_sim::host::PacketParams;
 use schemars::{Schema, SchemaGenerator};
@@ -34,6 +35,7 @@ fn scenario_profile(name: &str) -> Option<Value> {
 /// Resolves every shorthand of a scenario's tree: profiles, controls given by name, "none".
 pub(super) fn resolve(root: &mut Map<String, Value>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
+    balance_shorthand(root.get_mut("network"));
     // Packet profiles before the scenario's own: the nearer one wins.
     if let Some(Value::Object(packets)) = root.get_mut("packets") {
         packet_profile(packets, "packets", &mut found);
@@ -74,6 +76,7 @@ fn resolve_scheme(scheme: &mut Map<String, Value>, path: &str, found: &mut Vec<D
             control_shorthand(control, &path::join(&path::join(path, "control_by_tag"), tag), found);
         }
     }
+    balance_shorthand(scheme.get_mut("network"));
     if let Some(Value::Object(packets)) = scheme.get_mut("packets") {
         packet_profile(packets, &path::join(path, "packets"), found);
     }
@@ -114,6 +117,17 @@ fn control_shorthand(control: &mut Value, path: &str, found: &mut Vec<Diagnostic
                 found.push(unknown_profile(&path, &profile, info.profiles));
             }
         }
+    }
+}
+
+/// `balance = "spray"` becomes `{ spray = {} }`; ECMP has no parameters.
+fn balance_shorthand(network: Option<&mut Value>) {
+    if let Some(balance) = network.and_then(|network| network.get_mut("balance"))
+        && let Value::String(name) = balance
+        && Balance::parameters(name).is_some()
+    {
+        let name = std::mem::take(name);
+        *balance = Value::Object(Map::from_iter([(name, Value::Object(Map::new()))]));
     }
 }
 

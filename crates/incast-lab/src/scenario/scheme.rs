@@ -2,6 +2,7 @@
 
 use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::host::{PacketParams, RdmaParams};
+use incast_sim::network::NetworkParams;
 use incast_sim::switch::{EcnParams, SwitchParams};
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -27,6 +28,9 @@ pub struct Scheme {
     /// scheme's control, the scheme's window.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub window_by_tag: IndexMap<String, WindowMode>,
+    /// Load balancing, routes and failures that differ from the scenario's.
+    #[serde(default, skip_serializing_if = "Patch::is_empty")]
+    pub network: Patch<NetworkParams>,
     /// Parameters of the switch that differ from the scenario's.
     #[serde(default, skip_serializing_if = "Patch::is_empty")]
     pub switch: Patch<SwitchParams>,
@@ -49,6 +53,7 @@ impl Scheme {
             window: None,
             control_by_tag: IndexMap::new(),
             window_by_tag: IndexMap::new(),
+            network: Patch::default(),
             switch: Patch::default(),
             ecn: Patch::default(),
             packets: Patch::default(),

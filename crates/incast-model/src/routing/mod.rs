@@ -8,4 +8,4 @@ mod tests;
 
 pub use ecmp::{EcmpHash, EcmpKey, FlowKey};
 pub use path::{nodes_of, path};
-pub use shortest::{NextHopOrder, Routes};
+pub use shortest::{FixedHops, NextHopOrder, Routes};

@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::fabric::{Fabric, HostId, NodeId, NodeKind, PortId};
+use crate::fabric::{Fabric, HostId, LinkId, NodeId, NodeKind, PortId};
 
 /// In which order equal-cost next hops are numbered; the hash picks an index into this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -36,17 +36,39 @@ pub struct Routes {
     hops: Vec<PortId>,
 }
 
+/// Next hops that are given instead of found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FixedHops {
+    /// Whose next hops.
+    pub node: NodeId,
+    /// Towards which host.
+    pub dst: HostId,
+    /// The ports; those of links that are not up are left out, and if none is left the shortest paths hold.
+    pub ports: Vec<PortId>,
+}
+
 impl Routes {
     /// All shortest paths between hosts; hosts never forward.
     pub fn shortest(fabric: &Fabric, order: NextHopOrder) -> Self {
+        Self::around(fabric, order, &|_| true, &[])
+    }
+
+    /// All shortest paths between hosts over the links that are `up`, but for the `fixed` next hops.
+    pub fn around(fabric: &Fabric, order: NextHopOrder, up: &dyn Fn(LinkId) -> bool, fixed: &[FixedHops]) -> Self {
+        let up = |port: PortId| up(fabric.port(port).link);
         let mut class_of_target: HashMap<NodeId, u32> = HashMap::new();
         let mut targets = Vec::new();
         let mut class_of_host = Vec::new();
         let mut last_hop = Vec::new();
-        for &host in fabric.hosts() {
+        let mut apart = vec![false; fabric.hosts().len()];
+        for fixed in fixed {
+            apart[fixed.dst.index()] = true;
+        }
+        for (&host, apart) in fabric.hosts().iter().zip(apart) {
             let mut ports = fabric.ports_of(host);
             let first = ports.next().expect("a finished fabric has no unplugged node");
-            let single = ports.next().is_none() && fabric.node(fabric.neighbour(first)).kind == NodeKind::Switch;
+            let alone = ports.next().is_none() && fabric.node(fabric.neighbour(first)).kind == NodeKind::Switch;
+            let single = alone && !apart && up(first);
             let target = if single { fabric.neighbour(first) } else { host };
             let class = *class_of_target.entry(target).or_insert_with(|| {
                 targets.push(target);
@@ -73,9 +95,9 @@ impl Routes {
         let hasher = BuildHasherDefault::<DefaultHasher>::new();
         let mut known: HashMap<u64, (u32, u32), _> = HashMap::with_hasher(hasher);
         for (class, &target) in targets.iter().enumerate() {
-            let distance = distances(fabric, target);
+            let distance = distances(fabric, target, &up);
             for node in (routes.alone.len() as u32..).map(NodeId).take(nodes).filter(|&node| node != target) {
-                let hops = closer(fabric, node, target, &distance, order);
+                let hops = closer(fabric, node, target, &distance, &up, order);
                 let hash = known.hasher().hash_one(&hops);
                 let same = |&(first, count): &(u32, u32)| routes.hops[first as usize..(first + count) as usize] == hops;
                 let group = known.get(&hash).copied().filter(same).unwrap_or_else(|| {
@@ -88,28 +110,75 @@ impl Routes {
                 routes.groups[row * routes.classes + class] = group;
             }
         }
+        for fixed in fixed {
+            let mut hops: Vec<PortId> = fixed.ports.iter().copied().filter(|&port| up(port)).collect();
+            if !hops.is_empty() {
+                order.sort(fabric, &mut hops);
+                let group = routes.group(fixed.node, fixed.dst);
+                // A host without a group has one link, and no choice.
+                if let Some(group) = routes.groups.get_mut(group) {
+                    *group = (routes.hops.len() as u32, hops.len() as u32);
+                    routes.hops.extend(hops);
+                }
+            }
+        }
         routes
     }
 
-    /// The ports of `node` that lie on a shortest path to `dst`, in the order that the hash indexes.
+    /// Number of the group of next hops of `node` towards `dst`; hosts that share their routes share it. Beyond
+    /// [`Routes::groups`] for a host that has but one link and no group.
+    #[inline]
+    pub fn group(&self, node: NodeId, dst: HostId) -> usize {
+        // Nodes before the first row wrap around.
+        let row = node.index().wrapping_sub(self.alone.len());
+        row.wrapping_mul(self.classes).wrapping_add(self.class_of_host[dst.index()] as usize)
+    }
+
+    /// How many groups of next hops there are.
+    pub fn groups(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Links on the way from host to host, by the first of all next hops; `None` without a way, or if it never ends.
+    pub fn links_between(&self, fabric: &Fabric, src: HostId, dst: HostId) -> Option<usize> {
+        let (mut node, end) = (fabric.hosts()[src.index()], fabric.hosts()[dst.index()]);
+        let mut links = 0;
+        while node != end {
+            node = fabric.neighbour(*self.next_hops(node, dst).first()?);
+            links += 1;
+            if links > fabric.nodes().len() {
+                return None;
+            }
+        }
+        Some(links)
+    }
+
+    /// The ports of `node` that lie on a shortest path to `dst`, in the order that the hash indexes; none without a path.
     #[inline]
     pub fn next_hops(&self, node: NodeId, dst: HostId) -> &[PortId] {
         let last = &self.last_hop[dst.index()];
         if last.0 == node {
             return std::slice::from_ref(&last.1);
         }
-        // Nodes before the first row wrap around to numbers beyond the last.
-        let row = node.index().wrapping_sub(self.alone.len());
-        let group = row.wrapping_mul(self.classes).wrapping_add(self.class_of_host[dst.index()] as usize);
-        match self.groups.get(group) {
+        // Hosts with one link, which have no row, have numbers beyond the last.
+        match self.groups.get(self.group(node, dst)) {
             Some(&(first, count)) => &self.hops[first as usize..(first + count) as usize],
             None => std::slice::from_ref(&self.alone[node.index()]),
         }
     }
 }
 
-/// Hops from every node to `target`, over switches only.
-fn distances(fabric: &Fabric, target: NodeId) -> Vec<u32> {
+impl NextHopOrder {
+    /// Puts ports of one node, given in order of their numbers, in this order.
+    fn sort(self, fabric: &Fabric, hops: &mut [PortId]) {
+        if self == Self::NeighbourDescending {
+            hops.sort_by_key(|&port| (std::cmp::Reverse(fabric.neighbour(port)), port));
+        }
+    }
+}
+
+/// Hops from every node to `target`, over switches and links that are up only.
+fn distances(fabric: &Fabric, target: NodeId, up: &dyn Fn(PortId) -> bool) -> Vec<u32> {
     let mut distance = vec![u32::MAX; fabric.nodes().len()];
     distance[target.index()] = 0;
     let mut frontier = vec![target];
@@ -119,7 +188,7 @@ fn distances(fabric: &Fabric, target: NodeId) -> Vec<u32> {
             if fabric.node(node).kind == NodeKind::Host && node != target {
                 continue;
             }
-            for port in fabric.ports_of(node) {
+            for port in fabric.ports_of(node).filter(|&port| up(port)) {
                 let neighbour = fabric.neighbour(port);
                 if distance[neighbour.index()] == u32::MAX {
                     distance[neighbour.index()] = distance[node.index()] + 1;
@@ -132,10 +201,18 @@ fn distances(fabric: &Fabric, target: NodeId) -> Vec<u32> {
     distance
 }
 
-/// The ports of `node` whose far end is one hop closer to `target`.
-fn closer(fabric: &Fabric, node: NodeId, target: NodeId, distance: &[u32], order: NextHopOrder) -> Vec<PortId> {
+/// The ports of `node` whose link is up and whose far end is one hop closer to `target`.
+fn closer(
+    fabric: &Fabric,
+    node: NodeId,
+    target: NodeId,
+    distance: &[u32],
+    up: &dyn Fn(PortId) -> bool,
+    order: NextHopOrder,
+) -> Vec<PortId> {
     let mut hops: Vec<PortId> = fabric
         .ports_of(node)
+        .filter(|&port| up(port))
         .filter(|&port| {
             let neighbour = fabric.neighbour(port);
             let forwards = fabric.node(neighbour).kind == NodeKind::Switch || neighbour == target;
@@ -144,9 +221,7 @@ fn closer(fabric: &Fabric, node: NodeId, target: NodeId, distance: &[u32], order
                 && distance[neighbour.index()] + 1 == distance[node.index()]
         })
         .collect();
-    if order == NextHopOrder::NeighbourDescending {
-        hops.sort_by_key(|&port| (std::cmp::Reverse(fabric.neighbour(port)), port));
-    }
+    order.sort(fabric, &mut hops);
     hops
 }
 

@@ -1,8 +1,8 @@
 //! Facts about the HPCC authors' ns-3 (commit 9f4be2a): where its flows went, and in which order it holds next hops.
 
-use super::{EcmpHash, FlowKey, NextHopOrder, Routes, nodes_of, path};
+use super::{EcmpHash, FixedHops, FlowKey, NextHopOrder, Routes, nodes_of, path};
 use crate::fabric::generators::{HpccFatTree, LeafSpine};
-use crate::fabric::{Fabric, HostId, NodeId};
+use crate::fabric::{Fabric, HostId, LinkId, NodeId};
 
 /// Source, destination, source port, destination port, switches of the data path, switches of the ACK path.
 type Fact = (u32, u32, u16, u16, &'static [u32], &'static [u32]);
@@ -94,4 +94,59 @@ fn every_hash_gives_a_shortest_path() {
         assert_eq!(ports.len(), 6);
     }
     assert_eq!(path(&fabric, &routes, (EcmpHash::Mix64, 0), FlowKey::new(3, 3, 1, 1), HostId(3), HostId(3)), []);
+}
+
+#[test]
+fn links_that_are_not_up_are_passed_by() {
+    // leaf0 and leaf1 with two hosts each, spine0 and spine1. Links: hosts 0 to 3, then leaf0-spine0, leaf0-spine1, ...
+    let fabric = LeafSpine::new(2, 2, 2).build().unwrap();
+    let node = |name: &str| NodeId(fabric.nodes().iter().position(|node| node.name == name).unwrap() as u32);
+    let link = |a: &str, b: &str| {
+        let port = fabric.ports_of(node(a)).find(|&port| fabric.neighbour(port) == node(b)).unwrap();
+        fabric.port(port).link
+    };
+    let (src, dst) = (HostId(0), HostId(3));
+    let without = |down: &[LinkId]| Routes::around(&fabric, NextHopOrder::Port, &|link| !down.contains(&link), &[]);
+    let via = |routes: &Routes, at: &str| {
+        let ports = routes.next_hops(node(at), dst).iter();
+        ports.map(|&port| fabric.node(fabric.neighbour(port)).name.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(via(&without(&[]), "leaf0"), ["spine0", "spine1"]);
+    let one = without(&[link("leaf0", "spine1")]);
+    assert_eq!(via(&one, "leaf0"), ["spine0"]);
+    assert_eq!(one.links_between(&fabric, src, dst), Some(4));
+    // The far link counts as well: leaf0 knows that spine1 has no way on but by another leaf.
+    assert_eq!(via(&without(&[link("leaf1", "spine1")]), "leaf0"), ["spine0"]);
+    let cut = without(&[link("leaf0", "spine0"), link("leaf0", "spine1")]);
+    assert_eq!((via(&cut, "leaf0").len(), cut.links_between(&fabric, src, dst)), (0, None));
+    assert_eq!(cut.links_between(&fabric, src, HostId(1)), Some(2));
+    // A host whose own link is down has no route; its neighbour on the same switch has.
+    let host_link = fabric.port(fabric.ports_of(fabric.hosts()[3]).next().unwrap()).link;
+    let alone = without(&[host_link]);
+    assert_eq!((via(&alone, "leaf0").len(), via(&alone, "leaf1").len()), (0, 0));
+    assert_eq!(alone.links_between(&fabric, src, HostId(2)), Some(4));
+}
+
+#[test]
+fn fixed_next_hops_hold_for_one_host() {
+    let fabric = LeafSpine::new(2, 4, 2).build().unwrap();
+    let node = |name: &str| NodeId(fabric.nodes().iter().position(|node| node.name == name).unwrap() as u32);
+    let leaf = node("leaf0");
+    let shortest = Routes::shortest(&fabric, NextHopOrder::Port);
+    let all = shortest.next_hops(leaf, HostId(3)).to_vec();
+    let fixed = [FixedHops { node: leaf, dst: HostId(3), ports: vec![all[2]] }];
+    let routes = Routes::around(&fabric, NextHopOrder::Port, &|_| true, &fixed);
+    assert_eq!(routes.next_hops(leaf, HostId(3)), [all[2]]);
+    for other in 0..3 {
+        assert_eq!(routes.next_hops(leaf, HostId(other)), shortest.next_hops(leaf, HostId(other)), "host {other}");
+    }
+    assert_eq!(routes.next_hops(node("leaf1"), HostId(3)), shortest.next_hops(node("leaf1"), HostId(3)));
+    assert_ne!(routes.group(leaf, HostId(3)), routes.group(leaf, HostId(2)));
+    // Without its link the route falls back to what is left.
+    let dead = fabric.port(all[2]).link;
+    let routes = Routes::around(&fabric, NextHopOrder::Port, &|link| link != dead, &fixed);
+    assert_eq!(routes.next_hops(leaf, HostId(3)), [all[0], all[1], all[3]]);
+    let backwards = [FixedHops { node: leaf, dst: HostId(3), ports: vec![all[0], all[3]] }];
+    let routes = Routes::around(&fabric, NextHopOrder::NeighbourDescending, &|_| true, &backwards);
+    assert_eq!(routes.next_hops(leaf, HostId(3)), [all[3], all[0]]);
 }

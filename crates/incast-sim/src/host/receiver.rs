@@ -34,7 +34,7 @@ impl Network {
             Kind::Data => return self.receive_data(port, id),
             Kind::Ack | Kind::Nack => self.receive_ack(id),
             Kind::Cnp => self.receive_cnp(id),
-            Kind::Pfc => unreachable!("PFC frames are taken off the link"),
+            Kind::Pfc | Kind::Lost => unreachable!("these are taken off the link"),
         }
         self.pool.release(id);
     }

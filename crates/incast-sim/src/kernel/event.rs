@@ -4,13 +4,15 @@
 //! has at most one live event, so that no two live events compare equal and nothing depends on who was pushed first. (One that
 //! was asked for again at another time stays in the queue and does nothing.)
 //!
-//! In exact arithmetic every rank is 0: of the events of one picosecond, timers run first, then flow starts, then ports
-//! that become free, then arrivals, then samples; within a class by number. Any partition of the fabric gives the same
+//! In exact arithmetic every rank is 0: of the events of one picosecond, failures and repairs of links come first, then timers,
+//! then flow starts, then ports that become free, then arrivals, then samples; within a class by number. Any partition of the fabric gives the same
 //! order. In `ns3` arithmetic the rank is the order of scheduling, as in that simulator; see [`rank`].
 
 /// What an event is for. The discriminant is its class in the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {
+    /// Links fail or are repaired, or routes follow (number of the step; exact arithmetic only).
+    Fault(u32),
     /// A timer of a flow (number of the flow).
     Timer(u32),
     /// A flow starts (number of the flow).
@@ -52,12 +54,13 @@ impl Event {
     #[inline]
     pub(crate) const fn new(time: u64, rank: u64, target: Target) -> Self {
         let (class, id) = match target {
-            Target::Timer(flow) => (0, flow),
-            Target::Start(flow) => (1, flow),
-            Target::Port(port) => (2, port),
-            Target::Wake(port) => (3, port),
-            Target::Arrival(port) => (4, port),
-            Target::Sample => (5, 0),
+            Target::Fault(step) => (0, step),
+            Target::Timer(flow) => (1, flow),
+            Target::Start(flow) => (2, flow),
+            Target::Port(port) => (3, port),
+            Target::Wake(port) => (4, port),
+            Target::Arrival(port) => (5, port),
+            Target::Sample => (6, 0),
         };
         Self { time, key: rank << TARGET_BITS | (class << ID_BITS | id) as u64 }
     }
@@ -71,11 +74,12 @@ impl Event {
     pub(crate) const fn target(self) -> Target {
         let id = self.key as u32 & MAX_ID;
         match self.key as u32 >> ID_BITS & 7 {
-            0 => Target::Timer(id),
-            1 => Target::Start(id),
-            2 => Target::Port(id),
-            3 => Target::Wake(id),
-            4 => Target::Arrival(id),
+            0 => Target::Fault(id),
+            1 => Target::Timer(id),
+            2 => Target::Start(id),
+            3 => Target::Port(id),
+            4 => Target::Wake(id),
+            5 => Target::Arrival(id),
             _ => Target::Sample,
         }
     }
@@ -100,6 +104,8 @@ mod tests {
     fn order_is_time_rank_class_number() {
         let ordered = [
             Event::new(1, 9, Target::Sample),
+            Event::new(2, 0, Target::Fault(8)),
+            Event::new(2, 0, Target::Fault(9)),
             Event::new(2, 0, Target::Timer(7)),
             Event::new(2, 0, Target::Start(0)),
             Event::new(2, 0, Target::Start(1)),
@@ -118,7 +124,14 @@ mod tests {
 
     #[test]
     fn events_keep_what_they_are_for() {
-        for target in [Target::Timer(3), Target::Start(8), Target::Port(MAX_ID), Target::Arrival(5), Target::Sample] {
+        for target in [
+            Target::Fault(2),
+            Target::Timer(3),
+            Target::Start(8),
+            Target::Port(MAX_ID),
+            Target::Arrival(5),
+            Target::Sample,
+        ] {
             let event = Event::new(u64::MAX, rank::LAST, target);
             assert_eq!((event.target(), event.rank()), (target, rank::LAST));
         }

@@ -18,6 +18,8 @@ pub(crate) enum Kind {
     Cnp,
     /// A PFC frame: `in_prio` is the class, [`flag::XOFF`] tells pause from resume.
     Pfc,
+    /// Whatever was on the wire of a link that went down: it arrives nowhere.
+    Lost,
 }
 
 /// Bits of [`Packet::flags`].

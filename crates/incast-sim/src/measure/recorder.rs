@@ -5,7 +5,7 @@ use incast_model::units::Time;
 
 use super::{Fingerprint, MeasureParams, QueueHistogram, QueueSample, RateSample};
 use crate::network::Network;
-use crate::outcome::{DropRecord, PauseRecord};
+use crate::outcome::{DropRecord, LinkRecord, PauseRecord};
 
 /// A pause that has not ended.
 #[derive(Debug, Clone, Copy, Default)]
@@ -21,12 +21,18 @@ pub(crate) struct Recorder {
     pub(crate) params: MeasureParams,
     ports: usize,
     pub(crate) marks: Vec<u64>,
+    /// Dropped on arrival, by ingress.
     pub(crate) drops_at: Vec<u64>,
+    /// Lost because the link was down, by egress.
+    pub(crate) lost_at: Vec<u64>,
+    /// Pauses of the peer that ended with the link, without an XON.
+    pub(crate) unresumed: Vec<u32>,
     pub(crate) xoffs_received: Vec<u64>,
     pub(crate) paused: Vec<Time>,
     open: Vec<Open>,
     pub(crate) pauses: Vec<PauseRecord>,
     pub(crate) drops: Vec<DropRecord>,
+    pub(crate) links: Vec<LinkRecord>,
     pub(crate) queues: Vec<QueueSample>,
     pub(crate) rates: Vec<RateSample>,
     /// What has been taken in so far, in runs that ask for it.
@@ -48,11 +54,14 @@ impl Recorder {
             ports,
             marks: vec![0; 8 * ports],
             drops_at: vec![0; 8 * ports],
+            lost_at: vec![0; 8 * ports],
+            unresumed: vec![0; 8 * ports],
             xoffs_received: vec![0; 8 * ports],
             paused: vec![Time::ZERO; 8 * ports],
             open: vec![Open::default(); 8 * ports],
             pauses: Vec::new(),
             drops: Vec::new(),
+            links: Vec::new(),
             queues: Vec::new(),
             rates: Vec::new(),
             fingerprint: Fingerprint::default(),
@@ -67,8 +76,10 @@ impl Recorder {
         self.marks[at] += 1;
     }
 
-    pub(crate) fn drop_packet(&mut self, at: usize, record: DropRecord) {
-        self.drops_at[at] += 1;
+    /// `by_link`: because the link at this egress was down, not on arrival at this ingress.
+    pub(crate) fn drop_packet(&mut self, at: usize, by_link: bool, record: DropRecord) {
+        let counter = if by_link { &mut self.lost_at } else { &mut self.drops_at };
+        counter[at] += 1;
         if (self.drops.len() as u64) < self.params.max_drops {
             self.drops.push(record);
         }

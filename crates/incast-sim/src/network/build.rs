@@ -6,7 +6,9 @@ use incast_model::rng;
 use incast_model::routing::Routes;
 use incast_model::units::{Rate, Time};
 
-use super::{Config, ControlState, Network, Port, Queue, Routing};
+use super::resolve::Resolved;
+use super::{Config, ControlState, Far, Faults, Network, Port, Queue, Routing};
+use crate::balance::Balance;
 use crate::congestion::{Control, FlowContext, IntFormat, MAX_INT_RECORDS, Telemetry};
 use crate::host::{Gates, Nic, Receiver, Recovery, Selective};
 use crate::kernel::{EventQueue, MAX_ID, NONE, Pool, flag};
@@ -32,8 +34,10 @@ impl Network {
         check_limits(&fabric, &flows, &params, needs_int)?;
         let ports = fabric.ports().len();
         let rates = rate_table(&fabric)?;
-        let routes = Routes::shortest(&fabric, params.next_hop_order);
-        let routing = Routing::new(&fabric, &flows, routes, params.hash, params.seed)?;
+        let resolved = params.network.resolve(&fabric, params.seed)?;
+        let routes = Routes::around(&fabric, params.network.next_hop_order, &|_| true, &resolved.fixed);
+        let choice = (params.network.hash, &params.network.balance);
+        let routing = Routing::new(&fabric, &flows, routes, choice, params.seed)?;
         let longest = longest_serialisation(&fabric, &params, needs_int);
         let mut network = Self {
             config: config(&params, ns3, &fabric),
@@ -67,6 +71,7 @@ impl Network {
             pint: None,
             draws: ns3.then(|| Box::new(Draws::new(fabric.nodes().len() as u64))),
             routing,
+            faults: None,
             nics: Vec::new(),
             contexts: Vec::new(),
             senders: Vec::new(),
@@ -94,7 +99,20 @@ impl Network {
         network.add_contexts(&params);
         network.add_pint()?;
         network.find_ideals(&params)?;
+        network.add_faults(resolved, &params)?;
         Ok(network)
+    }
+
+    /// The failures of links, if there are any.
+    fn add_faults(&mut self, resolved: Resolved, params: &Params) -> Result<(), SetupError> {
+        if !resolved.outages.is_empty() {
+            let size = (self.fabric.links().len(), self.ports.len());
+            let network = &params.network;
+            let faults = Faults::new(resolved, network.reroute_after, network.next_hop_order, params.seed, size);
+            self.check_detours(&faults, params.packets.int_records)?;
+            self.faults = Some(Box::new(faults));
+        }
+        Ok(())
     }
 
     /// Switches and NICs, in order of their nodes.
@@ -165,8 +183,9 @@ impl Network {
                 last_served: 0,
                 rate: self.rates.iter().position(|&known| known == rate.0).expect("the table has every rate") as u8,
                 at_host: is_host(id),
-                peer_at_host: is_host(port.peer),
+                far: if is_host(port.peer) { Far::Host } else { Far::Switch },
                 pending: false,
+                down: false,
             });
         }
     }
@@ -283,6 +302,13 @@ fn check_limits(
     params: &Params,
     needs_int: bool,
 ) -> Result<(), SetupError> {
+    if params.arithmetic == Arithmetic::Ns3 {
+        let network = &params.network;
+        check(network.balance == Balance::Ecmp, "network.balance", || {
+            format!("ns3 arithmetic knows ecmp only, not {}", network.balance.name())
+        })?;
+        check(network.failure.is_empty(), "network.failure", || "ns3 arithmetic knows no failures of links".into())?;
+    }
     let packets = &params.packets;
     check(packets.payload.0 > 0, "packets.payload", || "0B carries nothing; it must be at least 1B".into())?;
     let telemetry = [Telemetry::Timestamp, Telemetry::Pint, Telemetry::Int].map(|one| packets.telemetry_bytes(one));

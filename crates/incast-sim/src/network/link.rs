@@ -1,6 +1,6 @@
 //! Links: serialisation, propagation, and the first packet on each wire.
 
-use super::Network;
+use super::{Far, Network};
 use crate::kernel::{Event, Kind, NONE, Target};
 use crate::ns3;
 
@@ -74,7 +74,7 @@ impl Network {
         let packet = &self.pool[id];
         let kind = packet.kind;
         state.flight_head = packet.next;
-        let (peer, at_host, owner) = (state.peer, state.peer_at_host, state.peer_owner);
+        let (peer, far, owner) = (state.peer, state.far, state.peer_owner);
         if packet.next != NONE {
             self.events.push(Event::new(packet.next_arrive, packet.next_rank, Target::Arrival(port)));
         }
@@ -82,10 +82,20 @@ impl Network {
             Kind::Data => self.counts.data_hops += 1,
             Kind::Pfc => self.counts.pfc_hops += 1,
             Kind::Ack | Kind::Nack | Kind::Cnp => self.counts.ack_hops += 1,
+            Kind::Lost => return self.pool.release(id),
         }
         if kind == Kind::Pfc {
-            self.receive_pfc(peer, id);
-        } else if at_host {
+            return self.receive_pfc(peer, id);
+        }
+        let at_host = match far {
+            Far::Switch => false,
+            Far::Host => true,
+            Far::Lossy => match self.cross_lossy(port, id) {
+                Some(far) => far == Far::Host,
+                None => return,
+            },
+        };
+        if at_host {
             self.receive(peer, id);
         } else {
             self.forward(owner, peer, id);

@@ -1,13 +1,18 @@
-//! The state of a running network, and its event loop.
+//! The state of a running network, its event loop, and its parameters.
 //!
 //! The state is kept by kind rather than by node, because that is what caches like; but a handler touches only what
 //! belongs to the node of its event and the packets that reach it. Nodes learn of each other by packets over links alone,
 //! so the tables can be split among threads by node.
 
 mod build;
+mod detours;
+mod fault;
 mod ideal;
 mod link;
+mod params;
 mod progress;
+mod reach;
+mod resolve;
 mod routing;
 
 use std::sync::Arc;
@@ -23,8 +28,23 @@ use crate::ns3::Draws;
 use crate::outcome::{Counts, FlowRecord, Ledger};
 use crate::switch::{EcnPort, Ingress, Pint, Scheduler, Switch};
 
+pub(crate) use fault::Faults;
+pub use params::{FailureParams, NetworkParams, RandomLinks, RouteParams};
 pub(crate) use progress::Limits;
+pub use resolve::BadNetwork;
 pub(crate) use routing::Routing;
+
+/// What is at the far end of a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Far {
+    /// A switch.
+    Switch,
+    /// A host.
+    Host,
+    /// Either, but not all packets get there.
+    Lossy,
+}
 
 /// Egress side of a port: what every packet that leaves touches, in one cache line.
 #[derive(Debug, Clone, Copy)]
@@ -59,10 +79,12 @@ pub(crate) struct Port {
     pub(crate) rate: u8,
     /// Belongs to a host.
     pub(crate) at_host: bool,
-    /// Its far end belongs to a host.
-    pub(crate) peer_at_host: bool,
+    /// What is at its far end.
+    pub(crate) far: Far,
     /// A [`crate::kernel::Target::Port`] event is pending for it (switches; NICs keep its time).
     pub(crate) pending: bool,
+    /// Its link is down.
+    pub(crate) down: bool,
 }
 
 const _: () = assert!(size_of::<Port>() == 64);
@@ -140,6 +162,8 @@ pub(crate) struct Network {
     /// The random numbers of `ns3` arithmetic, one sequence for the whole run.
     pub(crate) draws: Option<Box<Draws>>,
     pub(crate) routing: Routing,
+    /// In runs in which links fail.
+    pub(crate) faults: Option<Box<Faults>>,
 
     pub(crate) nics: Vec<Nic>,
     /// By NIC.

@@ -29,6 +29,7 @@ impl Network {
         // From when on events are looked at before they are handled: from the horizon on, or always for fingerprints. One
         // comparison for both, so that a run without fingerprints does not even ask.
         let look_from = if self.recorder.params.fingerprint { 0 } else { limits.horizon.saturating_add(1) };
+        self.schedule_faults(limits.stall);
         self.schedule_start();
         self.schedule_sample(self.recorder.params.sample_from.0);
         let mut last_arrival = 0;
@@ -72,6 +73,12 @@ impl Network {
                     self.start_flow(flow);
                 }
                 Target::Sample => self.take_sample(),
+                Target::Fault(_) => {
+                    let still = self.now - last_arrival > limits.stall;
+                    if self.fault(limits.stall) && (self.is_given_up() || still && self.is_stuck()) {
+                        return Halt::Idle;
+                    }
+                }
             }
             if self.counts.events.is_multiple_of(STRIDE) {
                 if self.counts.events >= limits.events {
@@ -111,14 +118,21 @@ impl Network {
     }
 
     /// Whether what has not moved for the stall time will not move again: a deadlock, or nothing to come but timers of
-    /// controls that never send (no start is to come, no packet is on a slow or long wire, no flow is merely paced, and
-    /// timeouts, if any, have passed several times).
+    /// controls that never send (no start is to come, no packet is on a slow or long wire, no flow is merely paced, no link will
+    /// fail or be repaired, and timeouts, if any, have passed several times).
     fn is_stuck(&self) -> bool {
+        if self.faults.as_ref().is_some_and(|faults| faults.pending()) {
+            return false;
+        }
         let on_a_wire = self.ports.iter().any(|port| port.flight_head != NONE);
         let paced = self.senders.iter().any(|qp| qp.is_live() && qp.may_send() && qp.next_avail > self.now);
-        let starts = self.next_flow < self.flows.flows.len() || self.gates.coming > 0;
-        let waits = on_a_wire || paced || starts;
+        let waits = on_a_wire || paced || self.starts_to_come();
         !waits || self.deadlock().is_some()
+    }
+
+    /// Whether a flow will start by the clock, or behind a gate that has opened.
+    pub(super) fn starts_to_come(&self) -> bool {
+        self.next_flow < self.flows.flows.len() || self.gates.coming > 0
     }
 
     #[inline]

@@ -1,11 +1,12 @@
-//! The next hop of a packet: its flow's explicit path, or ECMP over shortest paths.
+//! The next hop of a packet: its flow's explicit path, or one of the shortest paths, by ECMP or another balancing.
 
 use incast_model::fabric::{Fabric, HostId, NodeId, PortId};
 use incast_model::flow::FlowSet;
 use incast_model::routing::{EcmpHash, EcmpKey, FlowKey, Routes};
 
 use super::Network;
-use crate::kernel::{Kind, flag};
+use crate::balance::{Balance, Balancer, Choice, Scale, State};
+use crate::kernel::{Kind, NONE, flag};
 use crate::simulation::SetupError;
 
 /// Routes and hashes of a run.
@@ -19,6 +20,7 @@ pub(crate) struct Routing {
     keys: Vec<[EcmpKey; 2]>,
     /// By explicit path: egress ports from the sender on, and from the receiver back.
     paths: Vec<[Vec<u32>; 2]>,
+    pub(super) balancer: State,
 }
 
 impl Routing {
@@ -26,7 +28,7 @@ impl Routing {
         fabric: &Fabric,
         flows: &FlowSet,
         routes: Routes,
-        hash: EcmpHash,
+        (hash, balance): (EcmpHash, &Balance),
         seed: u64,
     ) -> Result<Self, SetupError> {
         let node = |host: HostId| fabric.hosts()[host.index()].0;
@@ -52,18 +54,36 @@ impl Routing {
             }
         }
         let salts = (0..fabric.nodes().len() as u32).map(|node| hash.salt(node, seed)).collect();
-        Ok(Self { routes, hash, salts, keys, paths })
+        let balancer = balance.start(&Scale { fabric, groups: routes.groups(), seed });
+        Ok(Self { routes, hash, salts, keys, paths, balancer })
     }
 
-    /// The egress port at `node` of a packet of `flow` towards host `dst`.
+    /// Other routes hold from now on.
+    pub(super) fn reroute(&mut self, routes: Routes) {
+        self.balancer.rerouted(routes.groups());
+        self.routes = routes;
+    }
+
+    /// The next hops from a node to a host.
     #[inline]
-    pub(crate) fn next(&self, node: u32, dst: u32, flow: u32, back: bool) -> u32 {
-        let hops = self.routes.next_hops(NodeId(node), HostId(dst));
-        if let [only] = hops {
-            return only.0;
-        }
+    pub(super) fn hops(&self, node: u32, dst: u32) -> &[PortId] {
+        self.routes.next_hops(NodeId(node), HostId(dst))
+    }
+
+    /// The next hop by ECMP.
+    #[inline]
+    pub(super) fn ecmp(&self, hops: &[PortId], node: u32, flow: u32, back: bool) -> PortId {
         let key = self.keys[flow as usize][usize::from(back)];
-        hops[(self.hash.hash_prepared(key, self.salts[node as usize]) % hops.len() as u32) as usize].0
+        hops[self.hash.hash_prepared(key, self.salts[node as usize]) as usize % hops.len()]
+    }
+
+    /// The egress port at `node` of a packet of `flow` towards host `dst`, without any balancing but ECMP.
+    fn ecmp_port(&self, node: u32, dst: u32, flow: u32, back: bool) -> Option<u32> {
+        match self.hops(node, dst) {
+            [] => None,
+            [only] => Some(only.0),
+            hops => Some(self.ecmp(hops, node, flow, back).0),
+        }
     }
 }
 
@@ -80,24 +100,61 @@ fn egress_ports(fabric: &Fabric, nodes: &mut dyn Iterator<Item = NodeId>) -> Opt
 }
 
 impl Network {
-    /// The port by which a packet leaves a switch.
+    /// The port by which a packet leaves a switch; [`NONE`] without a route.
     #[inline]
-    pub(crate) fn route(&self, node: u32, id: u32) -> u32 {
+    pub(crate) fn route(&mut self, node: u32, id: u32) -> u32 {
         let packet = &self.pool[id];
         let back = packet.kind != Kind::Data;
         if packet.flags & flag::PATH != 0 {
             return self.path_port(packet.flow, back, usize::from(packet.hops));
         }
-        self.routing.next(node, packet.dst, packet.flow, back)
+        let (flow, dst) = (packet.flow, packet.dst);
+        self.next_port(node, dst, flow, back)
     }
 
-    /// The port by which data of a flow leaves its sender.
-    pub(crate) fn first_port(&self, flow: u32) -> u32 {
+    /// The egress port at `node` of a packet of `flow` towards host `dst`; [`NONE`] without a route.
+    #[inline(always)]
+    fn next_port(&mut self, node: u32, dst: u32, flow: u32, back: bool) -> u32 {
+        match self.routing.hops(node, dst) {
+            [only] => only.0,
+            [] => NONE,
+            hops if matches!(self.routing.balancer, State::Ecmp) => self.routing.ecmp(hops, node, flow, back).0,
+            _ => self.balance(node, dst, flow, back),
+        }
+    }
+
+    /// Asks the balancing for the next hop of a packet that has several.
+    #[inline(never)]
+    fn balance(&mut self, node: u32, dst: u32, flow: u32, back: bool) -> u32 {
+        let routing = &mut self.routing;
+        let hops = routing.routes.next_hops(NodeId(node), HostId(dst));
+        let chosen = routing.balancer.choose(&Choice {
+            now: self.now,
+            node,
+            data: !back,
+            hops,
+            group: routing.routes.group(NodeId(node), HostId(dst)),
+            hash: routing.hash,
+            key: routing.keys[flow as usize][usize::from(back)],
+            salt: routing.salts[node as usize],
+            ports: &self.ports,
+            rates: &self.rates,
+        });
+        hops[chosen].0
+    }
+
+    /// The port by which data of a flow leaves its sender; where there is no route its first.
+    #[inline(never)]
+    pub(crate) fn first_port(&mut self, flow: u32) -> u32 {
         let spec = &self.flows.flows[flow as usize];
         if spec.path.is_some() {
             return self.path_port(flow, false, 0);
         }
-        self.routing.next(self.fabric.hosts()[spec.src.index()].0, spec.dst.0, flow, false)
+        let (node, dst) = (self.fabric.hosts()[spec.src.index()], spec.dst.0);
+        match self.next_port(node.0, dst, flow, false) {
+            NONE => self.fabric.ports_of(node).next().expect("hosts are plugged in").0,
+            port => port,
+        }
     }
 
     fn path_port(&self, flow: u32, back: bool, hop: usize) -> u32 {
@@ -105,28 +162,27 @@ impl Network {
         self.routing.paths[path as usize][usize::from(back)][hop]
     }
 
-    /// All egress ports from the sender of a flow to its receiver, and those of the way back, which begins where data
-    /// arrives.
+    /// All egress ports from the sender of a flow to its receiver by ECMP or its explicit path, and those of the way back,
+    /// which begins where data arrives.
     pub(crate) fn walk(&self, flow: u32) -> [Vec<u32>; 2] {
         let spec = &self.flows.flows[flow as usize];
         if let Some(path) = spec.path {
             return self.routing.paths[path as usize].clone();
         }
-        let out = self.walk_from(self.first_port(flow), spec.dst, flow, false);
+        let out = self.walk_from(self.fabric.hosts()[spec.src.index()], spec.dst, flow, false);
         let arrival = self.ports[out[out.len() - 1] as usize].peer;
-        let back = self.walk_from(arrival, spec.src, flow, true);
-        [out, back]
+        let home = self.walk_from(self.fabric.neighbour(PortId(arrival)), spec.src, flow, true);
+        [out, [vec![arrival], home].concat()]
     }
 
-    fn walk_from(&self, first: u32, dst: HostId, flow: u32, back: bool) -> Vec<u32> {
+    fn walk_from(&self, mut node: NodeId, dst: HostId, flow: u32, back: bool) -> Vec<u32> {
         let target = self.fabric.hosts()[dst.index()];
-        let mut ports = vec![first];
-        loop {
-            let node = self.fabric.neighbour(PortId(ports[ports.len() - 1]));
-            if node == target {
-                return ports;
-            }
-            ports.push(self.routing.next(node.0, dst.0, flow, back));
+        let mut ports = Vec::new();
+        while node != target {
+            let port = self.routing.ecmp_port(node.0, dst.0, flow, back).expect("the whole fabric is connected");
+            ports.push(port);
+            node = self.fabric.neighbour(PortId(port));
         }
+        ports
     }
 }

@@ -3,13 +3,13 @@
 //! Order of stages, as in the HPCC authors' ns-3 (`switch-node.cc`). Arrival: route, admission, accounting, pause check,
 //! queue, port. Departure: queue, accounting, ECN, resume check, INT, wire.
 
-use incast_model::fabric::{NodeId, PortId};
+use incast_model::fabric::NodeId;
 use incast_model::units::Time;
 
 use crate::congestion::int_record;
-use crate::kernel::{Event, Target, flag};
+use crate::kernel::{Event, NONE, Target, flag};
 use crate::network::Network;
-use crate::outcome::DropRecord;
+use crate::outcome::DropReason;
 
 impl Network {
     /// A packet has arrived at `in_port` of a switch, to its last bit.
@@ -22,7 +22,9 @@ impl Network {
         let (size, prio) = (u32::from(packet.size), packet.prio);
         let out = self.route(self.switches[switch as usize].node, id);
         let at = self.at(in_port, prio);
-        let port = &self.ports[out as usize];
+        let Some(port) = self.ports.get(out as usize) else {
+            return self.drop_packet(switch, in_port, out, id, DropReason::NoRoute);
+        };
         if port.waiting == 0
             && port.paused & 1 << prio == 0
             && (prio == 0 || self.switches[switch as usize].buffer.passes(&self.ingress[at], size))
@@ -32,8 +34,11 @@ impl Network {
             self.transmit(out, id);
             return;
         }
+        if port.down {
+            return self.drop_packet(switch, in_port, out, id, DropReason::LinkDown);
+        }
         if prio != 0 && !self.admit(switch, in_port, out, id) {
-            return self.drop_packet(switch, in_port, out, id);
+            return self.drop_packet(switch, in_port, out, id, DropReason::Buffer);
         }
         self.enqueue(out, id);
         self.kick(out);
@@ -114,12 +119,7 @@ impl Network {
     fn depart(&mut self, port: u32, id: u32) {
         let packet = &self.pool[id];
         let (size, prio, in_port, in_prio) = (u32::from(packet.size), packet.prio, packet.in_port, packet.in_prio);
-        let owner = self.ports[port as usize].owner as usize;
-        let at = self.at(in_port, in_prio);
-        let buffer = &mut self.switches[owner].buffer;
-        let ingress = &mut self.ingress[at];
-        buffer.release(ingress, size);
-        let resume = buffer.wants_xon(ingress);
+        let resume = self.release_buffer(port, size, in_port, in_prio);
         if !self.config.mark_at_enqueue {
             let left = self.queues[self.at(port, prio)].bytes;
             self.mark(port, id, left);
@@ -127,6 +127,26 @@ impl Network {
         if resume {
             self.send_pfc(in_port, in_prio, false, port);
         }
+    }
+
+    /// The same for a packet that is dropped.
+    pub(crate) fn leave_buffer(&mut self, port: u32, id: u32) {
+        let packet = &self.pool[id];
+        let (size, in_port, in_prio) = (u32::from(packet.size), packet.in_port, packet.in_prio);
+        if self.release_buffer(port, size, in_port, in_prio) {
+            self.send_pfc(in_port, in_prio, false, port);
+        }
+    }
+
+    /// Frees buffer at the switch of `port`; true if the peer that the bytes came from may go on.
+    #[inline]
+    fn release_buffer(&mut self, port: u32, size: u32, in_port: u32, in_prio: u8) -> bool {
+        let owner = self.ports[port as usize].owner as usize;
+        let at = self.at(in_port, in_prio);
+        let buffer = &mut self.switches[owner].buffer;
+        let ingress = &mut self.ingress[at];
+        buffer.release(ingress, size);
+        buffer.wants_xon(ingress)
     }
 
     /// Writes telemetry into a packet that asks for it.
@@ -144,26 +164,9 @@ impl Network {
     }
 
     #[cold]
-    fn drop_packet(&mut self, switch: u32, in_port: u32, out: u32, id: u32) {
-        let packet = self.pool[id];
+    fn drop_packet(&mut self, switch: u32, in_port: u32, out: u32, id: u32, reason: DropReason) {
+        let node = NodeId(self.switches[switch as usize].node);
+        self.count_drop(id, reason, node, Some(in_port), Some(out).filter(|&out| out != NONE));
         self.pool.release(id);
-        let lossless = self.config.lossless & 1 << packet.prio != 0;
-        self.counts.drops += 1;
-        self.counts.lossless_drops += u64::from(lossless);
-        self.ledger.dropped[usize::from(packet.prio)] += u64::from(packet.size);
-        let at = self.at(in_port, packet.prio);
-        self.recorder.drop_packet(
-            at,
-            DropRecord {
-                time: Time(self.now),
-                node: NodeId(self.switches[switch as usize].node),
-                ingress: PortId(in_port),
-                egress: PortId(out),
-                priority: packet.prio,
-                flow: packet.flow,
-                bytes: u32::from(packet.size),
-                lossless,
-            },
-        );
     }
 }

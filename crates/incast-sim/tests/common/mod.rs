@@ -140,24 +140,29 @@ impl Bench {
         flows
     }
 
+    /// What the simulator says of a setup that it refuses.
+    pub(crate) fn setup_error(&self) -> Option<SetupError> {
+        Simulation::new(self.setup()).err()
+    }
+
     /// Runs to the end.
     pub(crate) fn run(&self) -> Outcome {
-        self.build().expect("a setup that can be run").run(&mut |_| ControlFlow::Continue(()))
+        Simulation::new(self.setup()).expect("a setup that can be run").run(&mut |_| ControlFlow::Continue(()))
     }
 
     /// Why it cannot be run.
     pub(crate) fn refused(&self) -> String {
-        self.build().expect_err("a setup that cannot be run").to_string()
+        Simulation::new(self.setup()).expect_err("a setup that cannot be run").to_string()
     }
 
-    fn build(&self) -> Result<Simulation, SetupError> {
-        Simulation::new(Setup {
+    fn setup(&self) -> Setup {
+        Setup {
             fabric: self.fabric.clone(),
             flows: Arc::new(self.sorted()),
             controls: vec![self.control.clone()],
             control_of_tag: vec![0; self.flows.tags.len()],
             params: self.params.clone(),
-        })
+        }
     }
 }
 

@@ -38,7 +38,10 @@ pub(crate) fn ns3_params() -> Params {
 
 /// The defaults, but with that simulator's ECMP, so that every flow takes the same path.
 pub(crate) fn exact_params() -> Params {
-    Params { hash: EcmpHash::Murmur3, next_hop_order: NextHopOrder::NeighbourDescending, ..Params::default() }
+    let mut params = Params::default();
+    params.network.hash = EcmpHash::Murmur3;
+    params.network.next_hop_order = NextHopOrder::NeighbourDescending;
+    params
 }
 
 /// A congestion control as that simulator's own runner (`run.py`) sets it up.

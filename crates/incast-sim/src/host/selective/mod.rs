@@ -3,8 +3,7 @@
 //! The receiver keeps what comes out of order and answers each such packet with a NACK: the byte it expects, and which
 //! packet came instead. The sender remembers what has come and sends again only what is lost: in *recovery*, the first
 //! packet that is not acknowledged, and every other that has been overtaken by one that came. A recovery ends when all that
-//! had been sent before it is acknowledged. What it knows lies in tables
-//! that only runs with selective repeat have.
+//! had been sent before it is acknowledged. What it knows lies in tables that only runs with selective repeat have.
 
 mod bitmap;
 #[cfg(test)]
@@ -34,7 +33,8 @@ struct Repeat {
     come: Bitmap,
     /// Of the packets before this one, those that have not come are lost.
     lost_before: u64,
-    /// In recovery: packets before this one have been sent again, or need not be.
+    /// Packets before this one have been sent again since the last timeout, or need not be. (A recovery can end when packets
+    /// beyond it have been sent again already: the next one does not send them a third time.)
     cursor: u64,
     /// In recovery: it ends when all before this byte is acknowledged, which was the first never sent when it began.
     until: Option<u64>,
@@ -43,14 +43,6 @@ struct Repeat {
 }
 
 impl Repeat {
-    /// Begins a recovery, unless one lasts, at the first unacknowledged packet.
-    fn recover(&mut self, una: u64, high: u64) {
-        if self.until.is_none() {
-            self.until = Some(high);
-            self.cursor = una;
-        }
-    }
-
     /// The packet to be sent again, if one is; `una` is the first unacknowledged packet.
     fn lost(&self, una: u64) -> Option<u64> {
         self.until?;
@@ -117,7 +109,7 @@ impl Network {
             }
             repeat.lost_before = repeat.lost_before.max(came.saturating_sub(self.config.rdma.reorder_window.into()));
             if una < repeat.lost_before {
-                repeat.recover(una, qp.high);
+                repeat.until.get_or_insert(qp.high);
             }
         }
         qp.next = repeat.lost(una).map_or(qp.high, |packet| packet * payload);
@@ -140,8 +132,8 @@ impl Network {
         let (repeat, qp) = (&mut selective.senders[sender as usize], &self.senders[sender as usize]);
         let payload = self.config.packets.payload.0;
         repeat.lost_before = qp.high.div_ceil(payload);
-        repeat.until = None;
-        repeat.recover(qp.una / payload, qp.high);
+        repeat.until = Some(qp.high);
+        repeat.cursor = 0;
     }
 
     /// What a data packet is answered with, if with anything.

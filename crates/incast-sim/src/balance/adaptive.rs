@@ -1,0 +1,157 @@
+//! The shortest of a few local queues, packet by packet: DRILL(d, m) (Ghorbani, Yang, Godfrey, Ganjali and Firoozshahian,
+//! "DRILL: Micro Load Balancing for Low-latency Data Center Networks", SIGCOMM 2017).
+
+use incast_model::rng::Stream;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{BalanceParams, Balancer, Choice, Scale};
+use crate::congestion::BadParameter;
+use crate::kernel::NONE;
+
+/// Packet by packet, to the shortest of a few queues.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AdaptiveParams {
+    /// Ports looked at for each packet, drawn at random; from the number of next hops on, all are. 1 to 65535. Default 2
+    /// (DRILL, SIGCOMM 2017, section 3: DRILL(2, 1)).
+    pub samples: u16,
+    /// Whether the best port of the last packet for the same destination is looked at as well. Default yes (DRILL).
+    pub memory: bool,
+    /// Whether ACKs, NACKs and CNPs choose too; if not, they take the way of ECMP. Default no (our choice: controls that
+    /// read them see them in order).
+    pub acks: bool,
+}
+
+impl Default for AdaptiveParams {
+    fn default() -> Self {
+        Self { samples: 2, memory: true, acks: false }
+    }
+}
+
+/// Streams by node, best ports by group of next hops.
+#[derive(Debug)]
+pub(crate) struct Adaptive {
+    params: AdaptiveParams,
+    streams: Vec<Stream>,
+    best: Vec<u32>,
+}
+
+impl BalanceParams for AdaptiveParams {
+    const REORDERS: bool = true;
+    type State = Adaptive;
+
+    fn check(&self) -> Result<(), BadParameter> {
+        BadParameter::unless(self.samples > 0, "samples", self.samples, "1 to 65535")
+    }
+
+    fn start(&self, scale: &Scale<'_>) -> Adaptive {
+        let best = vec![NONE; if self.memory { scale.groups } else { 0 }];
+        Adaptive { params: self.clone(), streams: scale.streams("adaptive"), best }
+    }
+}
+
+/// Picoseconds until a port has sent all it has; for ever if its link is down.
+fn backlog(choice: &Choice<'_>, hop: usize) -> u64 {
+    let port = &choice.ports[choice.hops[hop].index()];
+    let queued = u64::from(port.queued) * 8_000_000_000_000 / choice.rates[usize::from(port.rate)];
+    port.busy_until.saturating_sub(choice.now).saturating_add(queued)
+}
+
+impl Balancer for Adaptive {
+    fn choose(&mut self, choice: &Choice<'_>) -> usize {
+        if self.is_ecmp(choice.data) {
+            return choice.ecmp();
+        }
+        let rng = &mut self.streams[choice.node as usize];
+        // Where queues are equal the first one looked at wins: a random one.
+        let start = choice.random(rng);
+        let count = choice.hops.len();
+        let mut best = (backlog(choice, start), start);
+        let all = usize::from(self.params.samples) >= count;
+        for sample in 1..if all { count } else { usize::from(self.params.samples) } {
+            let hop = if all { (start + sample) % count } else { choice.random(rng) };
+            let length = backlog(choice, hop);
+            if length < best.0 {
+                best = (length, hop);
+            }
+        }
+        if let Some(kept) = self.best.get_mut(choice.group) {
+            if let Some(hop) = choice.hops.iter().position(|hop| hop.0 == *kept)
+                && backlog(choice, hop) < best.0
+            {
+                best.1 = hop;
+            }
+            *kept = choice.hops[best.1].0;
+        }
+        best.1
+    }
+
+    fn is_ecmp(&self, data: bool) -> bool {
+        !data && !self.params.acks
+    }
+
+    fn rerouted(&mut self, groups: usize) {
+        if self.params.memory {
+            self.best = vec![NONE; groups];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Leaf, chi_square};
+    use super::*;
+
+    fn start(samples: u16, memory: bool, leaf: &Leaf) -> Adaptive {
+        AdaptiveParams { samples, memory, acks: false }.start(&leaf.scale(1))
+    }
+
+    #[test]
+    fn the_shortest_queue_wins_if_all_are_seen() {
+        let mut leaf = Leaf::new(4);
+        for (hop, queued) in [3000, 2000, 1000, 2000].into_iter().enumerate() {
+            leaf.ports[leaf.hops[hop].index()].queued = queued;
+        }
+        let mut state = start(4, false, &leaf);
+        assert!((0..50).all(|_| state.choose(&leaf.packet(0, 1)) == 2));
+        // What is being sent counts: 1,000 bytes at 100 Gb/s take 80 ns, then 2,000 B elsewhere are less.
+        leaf.ports[leaf.hops[2].index()].busy_until = 80_001;
+        let two: Vec<_> = (0..50).map(|_| state.choose(&leaf.packet(0, 1))).collect();
+        assert!(two.iter().all(|hop| [1, 3].contains(hop)) && two.contains(&1) && two.contains(&3));
+        // A dead port has no end of transmission.
+        for hop in [0, 1, 3] {
+            leaf.ports[leaf.hops[hop].index()].busy_until = u64::MAX;
+        }
+        assert!((0..50).all(|_| state.choose(&leaf.packet(0, 1)) == 2));
+    }
+
+    #[test]
+    fn memory_finds_the_shortest_and_keeps_it() {
+        let mut leaf = Leaf::new(16);
+        let hops = leaf.hops.clone();
+        hops.iter().for_each(|hop| leaf.ports[hop.index()].queued = 5000);
+        leaf.ports[hops[9].index()].queued = 0;
+        let mut with = start(1, true, &leaf);
+        let found = (0..400).position(|_| with.choose(&leaf.packet(0, 1)) == 9).expect("one draw in 16 finds it");
+        assert!((0..100).all(|_| with.choose(&leaf.packet(0, 1)) == 9), "kept since draw {found}");
+        let mut without = start(1, false, &leaf);
+        assert!((0..100).any(|_| without.choose(&leaf.packet(0, 1)) != 9));
+    }
+
+    #[test]
+    fn empty_queues_are_used_alike() {
+        let leaf = Leaf::new(8);
+        let mut state = start(2, true, &leaf);
+        let mut counts = [0u64; 8];
+        (0..8000).for_each(|_| counts[state.choose(&leaf.packet(0, 1))] += 1);
+        assert!(chi_square(&counts) < 24.3, "{counts:?}");
+        assert_eq!(state.choose(&leaf.ack(0, 1)), leaf.ack(0, 1).ecmp());
+    }
+
+    #[test]
+    fn parameters_are_checked() {
+        assert!(AdaptiveParams::default().check().is_ok());
+        assert_eq!(AdaptiveParams { samples: 0, ..Default::default() }.check().unwrap_err().field, "samples");
+    }
+}

@@ -1,0 +1,151 @@
+//! Flowlet switching with random choices: LetFlow (Vanini, Pan, Alizadeh, Taheri and Edsall, "Let It Flow", NSDI 2017).
+//!
+//! A switch remembers by a hash of the flow where its last packet went, and when. A packet that follows within the gap goes
+//! the same way; one that comes later begins a new flowlet, which goes anywhere. Flows whose hashes meet in the table are
+//! taken for one, as in the hardware.
+
+use incast_model::rng::Stream;
+use incast_model::units::Time;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{BalanceParams, Balancer, Choice, Scale};
+use crate::congestion::BadParameter;
+
+/// Most entries of a table.
+const MOST: u32 = 1 << 20;
+
+/// Flowlets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FlowletParams {
+    /// A packet that comes later than this after the one before it begins a new flowlet. Default 100us, for links of 100
+    /// Gb/s (the authors of ConWeave, SIGCOMM 2023, for LetFlow in their ns-3); LetFlow itself has 500us on links of 10 Gb/s
+    /// (NSDI 2017). Flows stay in order if it is longer than the ways differ.
+    pub gap: Time,
+    /// Entries of the table of each switch, 1 to 1048576. Default 65536 (our choice: collisions are rare).
+    pub entries: u32,
+}
+
+impl Default for FlowletParams {
+    fn default() -> Self {
+        Self { gap: Time::us(100), entries: 1 << 16 }
+    }
+}
+
+/// The table of a switch; empty for a host, whose every flow is a new flowlet.
+#[derive(Debug, Default)]
+struct Table {
+    /// When the last packet came, in ps.
+    last: Vec<u64>,
+    /// Where it went: number of the port, plus one; 0 for nowhere yet.
+    port: Vec<u32>,
+}
+
+/// By node.
+#[derive(Debug)]
+pub(crate) struct Flowlet {
+    gap: u64,
+    streams: Vec<Stream>,
+    tables: Vec<Table>,
+}
+
+impl BalanceParams for FlowletParams {
+    const REORDERS: bool = false;
+    type State = Flowlet;
+
+    fn check(&self) -> Result<(), BadParameter> {
+        BadParameter::unless(self.gap > Time::ZERO, "gap", self.gap, "more than 0s")?;
+        BadParameter::unless((1..=MOST).contains(&self.entries), "entries", self.entries, "1 to 1048576")
+    }
+
+    fn start(&self, scale: &Scale<'_>) -> Flowlet {
+        let entries = |node| if scale.is_switch(node) { self.entries as usize } else { 0 };
+        let table = |node| Table { last: vec![0; entries(node)], port: vec![0; entries(node)] };
+        Flowlet {
+            gap: self.gap.0,
+            streams: scale.streams("flowlet"),
+            tables: (0..scale.fabric.nodes().len() as u32).map(table).collect(),
+        }
+    }
+}
+
+impl Balancer for Flowlet {
+    fn choose(&mut self, choice: &Choice<'_>) -> usize {
+        let table = &mut self.tables[choice.node as usize];
+        let rng = &mut self.streams[choice.node as usize];
+        if table.last.is_empty() {
+            return choice.random(rng);
+        }
+        let at = choice.flow_hash() as usize % table.last.len();
+        let before = std::mem::replace(&mut table.last[at], choice.now);
+        // A port that is no next hop any more, or of another destination, begins a new flowlet too.
+        let kept = choice.hops.iter().position(|hop| hop.0 + 1 == table.port[at]);
+        let hop = match kept {
+            Some(hop) if choice.now - before <= self.gap => hop,
+            _ => choice.random(rng),
+        };
+        table.port[at] = choice.hops[hop].0 + 1;
+        hop
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Leaf, chi_square};
+    use super::*;
+
+    fn flowlets(gap: u64, entries: u32, leaf: &Leaf) -> Flowlet {
+        FlowletParams { gap: Time(gap), entries }.start(&leaf.scale(1))
+    }
+
+    #[test]
+    fn a_gap_begins_a_flowlet_exactly_when_it_is_longer() {
+        let leaf = Leaf::new(64);
+        let mut state = flowlets(1000, 1 << 16, &leaf);
+        let mut now = 5;
+        let first = state.choose(&leaf.packet(now, 1));
+        for _ in 0..50 {
+            now += 1000; // as long as the gap: stays
+            assert_eq!(state.choose(&leaf.packet(now, 1)), first);
+        }
+        // Longer by a picosecond: anywhere. 64 ways, 40 times: that all are the first has no chance.
+        let mut counts = vec![0u64; 64];
+        for _ in 0..6400 {
+            now += 1001;
+            counts[state.choose(&leaf.packet(now, 1))] += 1;
+        }
+        assert!(chi_square(&counts) < 104.0, "{counts:?}"); // 63 degrees of freedom
+    }
+
+    #[test]
+    fn flows_do_not_disturb_each_other_but_where_they_share_an_entry() {
+        let leaf = Leaf::new(8);
+        let mut state = flowlets(1000, 1 << 16, &leaf);
+        let first: Vec<_> = (0..20).map(|sport| state.choose(&leaf.packet(0, sport))).collect();
+        assert!(first.iter().any(|&hop| hop != first[0]));
+        let again: Vec<_> = (0..20).map(|sport| state.choose(&leaf.packet(900, sport))).collect();
+        assert_eq!(first, again);
+        let mut shared = flowlets(1000, 1, &leaf);
+        let first = shared.choose(&leaf.packet(0, 1));
+        assert!((2..40).all(|sport| shared.choose(&leaf.packet(u64::from(sport), sport)) == first));
+    }
+
+    #[test]
+    fn a_way_that_is_gone_is_not_kept() {
+        let mut leaf = Leaf::new(8);
+        let mut state = flowlets(1000, 16, &leaf);
+        let first = state.choose(&leaf.packet(0, 1));
+        let gone = leaf.hops.remove(first);
+        let next = state.choose(&leaf.packet(1, 1));
+        assert_ne!(leaf.hops[next], gone);
+        assert_eq!(state.choose(&leaf.packet(2, 1)), next);
+    }
+
+    #[test]
+    fn parameters_are_checked() {
+        assert!(FlowletParams::default().check().is_ok());
+        assert_eq!(FlowletParams { gap: Time::ZERO, ..Default::default() }.check().unwrap_err().field, "gap");
+        assert_eq!(FlowletParams { entries: 0, ..Default::default() }.check().unwrap_err().field, "entries");
+    }
+}

@@ -1,0 +1,133 @@
+//! Packet spraying: every packet takes a way of its own (Dixit, Prakash, Hu and Kompella, "On the Impact of Packet Spraying
+//! in Data Center Networks", INFOCOM 2013).
+
+use incast_model::rng::{Stream, mix};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{BalanceParams, Balancer, Choice, Scale};
+use crate::congestion::BadParameter;
+
+/// How packets are spread.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SprayOrder {
+    /// At random, each switch with a stream of its own (Dixit et al., INFOCOM 2013: random packet spraying).
+    #[default]
+    Random,
+    /// In turn, each switch for each destination by itself; hosts behind one switch are one destination. Where a turn
+    /// begins is random.
+    RoundRobin,
+}
+
+/// Packet by packet.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SprayParams {
+    /// How packets are spread. Default random.
+    pub order: SprayOrder,
+    /// Whether ACKs, NACKs and CNPs are sprayed too; if not, they take the way of ECMP. Default no (our choice: controls
+    /// that read them see them in order).
+    pub acks: bool,
+}
+
+/// Streams by node, or turns by group of next hops.
+#[derive(Debug)]
+pub(crate) struct Spray {
+    order: SprayOrder,
+    acks: bool,
+    streams: Vec<Stream>,
+    turns: Vec<u32>,
+    seed: u64,
+}
+
+impl BalanceParams for SprayParams {
+    const REORDERS: bool = true;
+    type State = Spray;
+
+    fn check(&self) -> Result<(), BadParameter> {
+        Ok(())
+    }
+
+    fn start(&self, scale: &Scale<'_>) -> Spray {
+        let streams = match self.order {
+            SprayOrder::Random => scale.streams("spray"),
+            SprayOrder::RoundRobin => Vec::new(),
+        };
+        let mut state = Spray { order: self.order, acks: self.acks, streams, turns: Vec::new(), seed: scale.seed };
+        state.rerouted(scale.groups);
+        state
+    }
+}
+
+impl Balancer for Spray {
+    fn choose(&mut self, choice: &Choice<'_>) -> usize {
+        if self.is_ecmp(choice.data) {
+            return choice.ecmp();
+        }
+        match self.order {
+            SprayOrder::Random => choice.random(&mut self.streams[choice.node as usize]),
+            SprayOrder::RoundRobin => {
+                let turn = &mut self.turns[choice.group];
+                *turn = (*turn + 1) % choice.hops.len() as u32;
+                *turn as usize
+            }
+        }
+    }
+
+    fn is_ecmp(&self, data: bool) -> bool {
+        !data && !self.acks
+    }
+
+    fn rerouted(&mut self, groups: usize) {
+        if self.order == SprayOrder::RoundRobin {
+            self.turns = (0..groups as u64).map(|group| (mix(self.seed ^ mix(group)) >> 40) as u32).collect();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Leaf, chi_square};
+    use super::*;
+
+    #[test]
+    fn turns_are_equal_within_one_packet() {
+        let leaf = Leaf::new(5);
+        let mut spray = SprayParams { order: SprayOrder::RoundRobin, acks: false }.start(&leaf.scale(3));
+        let mut counts = [0u64; 5];
+        for packet in 0..1003 {
+            counts[spray.choose(&leaf.packet(packet, (packet % 7) as u16))] += 1;
+            assert!(counts.iter().max().unwrap() - counts.iter().min().unwrap() <= 1, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn random_packets_are_even_and_repeat_by_seed() {
+        let leaf = Leaf::new(8);
+        let draw = |seed| {
+            let mut spray = SprayParams::default().start(&leaf.scale(seed));
+            (0..80_000).map(|_| spray.choose(&leaf.packet(0, 1))).collect::<Vec<_>>()
+        };
+        let hops = draw(1);
+        let mut counts = [0u64; 8];
+        hops.iter().for_each(|&hop| counts[hop] += 1);
+        assert!(chi_square(&counts) < 24.3, "{counts:?}");
+        assert_eq!(hops, draw(1));
+        assert_ne!(hops, draw(2));
+    }
+
+    #[test]
+    fn acks_stay_together_unless_told_otherwise() {
+        let leaf = Leaf::new(8);
+        let ways = |acks| {
+            let mut spray = SprayParams { acks, ..SprayParams::default() }.start(&leaf.scale(1));
+            let mut ways: Vec<_> = (0..100).map(|_| spray.choose(&leaf.ack(0, 1))).collect();
+            ways.sort_unstable();
+            ways.dedup();
+            ways
+        };
+        assert_eq!(ways(false), [leaf.ack(0, 1).ecmp()]);
+        assert_eq!(ways(true).len(), 8);
+    }
+}

@@ -1,0 +1,65 @@
+//! What failures do to the ways of flows, looked at before a run: what cannot go well whatever happens is refused.
+
+use incast_model::flow::Flow;
+use incast_model::routing::Routes;
+use incast_model::units::Time;
+
+use super::{Faults, Network};
+use crate::congestion::MAX_INT_RECORDS;
+use crate::kernel::flag;
+use crate::simulation::SetupError;
+
+impl Network {
+    /// Refuses INT without room for the ways round failures, and flows that links down from the start keep from ever having
+    /// a way. Flows with explicit paths stay on them.
+    pub(super) fn check_detours(&self, faults: &Faults, int_records: u8) -> Result<(), SetupError> {
+        let routed = |(_, flow): &(usize, &Flow)| flow.path.is_none();
+        let flows: Vec<(usize, &Flow)> = self.flows.flows.iter().enumerate().filter(routed).collect();
+        let has_int = |flow: &Flow| self.controls[self.control_of_tag[usize::from(flow.tag)]].flags & flag::INT != 0;
+        let with_int: Vec<(usize, &Flow)> = flows.iter().copied().filter(|(_, flow)| has_int(flow)).collect();
+        // Flows without a way so far; all have one if nothing is down from the start.
+        let mut apart = if faults.starts_rerouted() { flows } else { Vec::new() };
+        for (time, routes) in faults.states(&self.fabric) {
+            apart.retain(|(_, flow)| self.links(&routes, flow).is_none());
+            for &(index, flow) in &with_int {
+                let switches = self.links(&routes, flow).map_or(0, |links| links - 1);
+                if switches > usize::from(int_records) {
+                    return Err(no_room(int_records, switches, index, time));
+                }
+            }
+            if apart.is_empty() && with_int.is_empty() {
+                break;
+            }
+        }
+        match apart.first() {
+            Some(&(index, flow)) => Err(self.never(index, flow)),
+            None => Ok(()),
+        }
+    }
+
+    /// Links on the longer of the ways of data and ACKs; `None` if one of them has no way.
+    fn links(&self, routes: &Routes, flow: &Flow) -> Option<usize> {
+        let out = routes.links_between(&self.fabric, flow.src, flow.dst)?;
+        Some(out.max(routes.links_between(&self.fabric, flow.dst, flow.src)?))
+    }
+
+    fn never(&self, index: usize, flow: &Flow) -> SetupError {
+        let [src, dst] = [flow.src, flow.dst].map(|host| &self.fabric.node(self.fabric.hosts()[host.index()]).name);
+        SetupError {
+            field: "network.failure".into(),
+            message: format!(
+                "flow {index} never has a way from {src} to {dst}: links that are down from the start keep them apart"
+            ),
+        }
+    }
+}
+
+fn no_room(records: u8, switches: usize, flow: usize, time: Time) -> SetupError {
+    SetupError {
+        field: "packets.int_records".into(),
+        message: format!(
+            "{records} records do not cover the {switches} switches on the path of flow {flow} round the failures from {time} \
+             on; at least {switches} are needed (at most {MAX_INT_RECORDS} are possible)"
+        ),
+    }
+}

@@ -1,0 +1,467 @@
+//! Links that fail and are repaired, and routing that follows.
+//!
+//! The two ends of a link that goes down know at once. What is on the wire is lost, what is queued for it is dropped, and so
+//! is what comes for it, until routing knows another way. Pauses over the link end on both sides, since no frame could end
+//! them: a link that comes up again starts unpaused. A silent failure changes nothing but that packets get lost.
+//!
+//! All that is known when a run begins: a list of steps, one event at a time.
+
+use incast_model::fabric::{LinkId, NodeId, NodeKind, PortId};
+use incast_model::rng::{Stream, stream, unit};
+use incast_model::routing::{FixedHops, NextHopOrder, Routes};
+use incast_model::units::Time;
+
+use super::{Far, Network};
+use crate::kernel::{Event, Kind, NONE, Target};
+use crate::network::resolve::{Outage, Resolved};
+use crate::outcome::{DropReason, DropRecord, LinkChange, LinkRecord};
+
+/// Something that happens to links at one time.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Step {
+    /// Outages begin and end.
+    Change { begins: Vec<usize>, ends: Vec<usize> },
+    /// Routing learns that links are down (true) or up.
+    Learn(Vec<(LinkId, bool)>),
+}
+
+/// The failures of a run, and what they have come to.
+#[derive(Debug)]
+pub(crate) struct Faults {
+    outages: Vec<Outage>,
+    /// Which of them hold now.
+    active: Vec<bool>,
+    /// In order of time.
+    pub(super) steps: Vec<(u64, Step)>,
+    next: usize,
+    /// By link: outages that hold it down.
+    down: Vec<u32>,
+    /// By link: fraction of packets lost silently.
+    lost: Vec<f64>,
+    /// By link: whether routing knows it as down.
+    known: Vec<bool>,
+    /// By port: when its last transmission ended or would have ended, while its link is down.
+    free_at: Vec<u64>,
+    /// By port: what decides whether a packet is lost; empty without silent failures.
+    streams: Vec<Stream>,
+    fixed: Vec<FixedHops>,
+    order: NextHopOrder,
+    /// Payload acknowledged at the last look for progress.
+    acked_before: u64,
+}
+
+impl Faults {
+    /// The steps of a list of outages; routing learns `after` each change, or never.
+    pub(super) fn new(
+        resolved: Resolved,
+        after: Option<Time>,
+        order: NextHopOrder,
+        seed: u64,
+        size: (usize, usize),
+    ) -> Self {
+        let (links, ports) = size;
+        let silent = resolved.outages.iter().any(|outage| outage.silent.is_some());
+        let ports_with_loss = if silent { ports as u64 } else { 0 };
+        Self {
+            active: vec![false; resolved.outages.len()],
+            steps: steps(&resolved.outages, after, links),
+            outages: resolved.outages,
+            next: 0,
+            down: vec![0; links],
+            lost: vec![0.0; links],
+            known: vec![false; links],
+            free_at: vec![0; ports],
+            streams: (0..ports_with_loss).map(|port| stream(seed, "loss", port)).collect(),
+            fixed: resolved.fixed,
+            order,
+            acked_before: 0,
+        }
+    }
+
+    /// Whether links are yet to fail or to be repaired, or routing to learn of it.
+    pub(crate) fn pending(&self) -> bool {
+        self.next < self.steps.len()
+    }
+
+    /// Begins and ends outages; returns the links that go down and those that come up by it.
+    fn change(&mut self, begins: &[usize], ends: &[usize]) -> [Vec<LinkId>; 2] {
+        let before = self.down.clone();
+        for (&outage, holds) in ends.iter().map(|one| (one, false)).chain(begins.iter().map(|one| (one, true))) {
+            self.active[outage] = holds;
+            for &link in self.outages[outage].links.iter().filter(|_| self.outages[outage].silent.is_none()) {
+                let count = &mut self.down[link.index()];
+                *count = if holds { *count + 1 } else { *count - 1 };
+            }
+        }
+        let changed = |now: bool| {
+            let links = before.iter().zip(&self.down).enumerate();
+            let changed = links.filter(|(_, (was, is))| (**was > 0) != (**is > 0) && (**is > 0) == now);
+            changed.map(|(link, _)| LinkId(link as u32)).collect()
+        };
+        [changed(true), changed(false)]
+    }
+
+    /// The largest fraction that a silent failure in force takes from a link.
+    fn loss(&self, link: LinkId) -> f64 {
+        let in_force = self.outages.iter().zip(&self.active).filter(|(_, active)| **active);
+        let of_link = in_force.filter(|(outage, _)| outage.links.contains(&link));
+        of_link.filter_map(|(outage, _)| outage.silent).fold(0.0, f64::max)
+    }
+
+    /// Whether nothing gets through a link.
+    pub(super) fn blocks(&self, link: LinkId) -> Option<LinkChange> {
+        if self.down[link.index()] > 0 {
+            Some(LinkChange::Down)
+        } else {
+            (self.lost[link.index()] >= 1.0).then_some(LinkChange::Silent)
+        }
+    }
+
+    /// Routes over the links that routing knows as up.
+    fn routes(&self, fabric: &incast_model::fabric::Fabric) -> Routes {
+        Routes::around(fabric, self.order, &|link| !self.known[link.index()], &self.fixed)
+    }
+
+    /// Whether routing knows of failures from the start.
+    pub(super) fn starts_rerouted(&self) -> bool {
+        self.steps.iter().any(|(time, step)| *time == 0 && matches!(step, Step::Learn(_)))
+    }
+
+    /// The routes of every state that routing will be in, each with the time it comes about.
+    pub(super) fn states<'a>(
+        &'a self,
+        fabric: &'a incast_model::fabric::Fabric,
+    ) -> impl Iterator<Item = (Time, Routes)> + 'a {
+        let mut known = vec![false; self.down.len()];
+        let learns = self.steps.iter().filter_map(|(time, step)| match step {
+            Step::Learn(links) => Some((*time, links)),
+            Step::Change { .. } => None,
+        });
+        learns.map(move |(time, links)| {
+            links.iter().for_each(|&(link, down)| known[link.index()] = down);
+            (Time(time), Routes::around(fabric, self.order, &|link| !known[link.index()], &self.fixed))
+        })
+    }
+}
+
+/// What happens to links, in order: at one time outages begin and end before routing learns.
+fn steps(outages: &[Outage], after: Option<Time>, links: usize) -> Vec<(u64, Step)> {
+    let mut times: Vec<Time> = outages.iter().flat_map(|one| [Some(one.at), one.until]).flatten().collect();
+    times.sort_unstable();
+    times.dedup();
+    let mut found = Vec::new();
+    let mut was = vec![false; links];
+    for time in times {
+        let which = |holds: &dyn Fn(&Outage) -> bool| (0..outages.len()).filter(|&one| holds(&outages[one])).collect();
+        found.push((
+            time.0,
+            Step::Change { begins: which(&|one| one.at == time), ends: which(&|one| one.until == Some(time)) },
+        ));
+        let in_force = |one: &&Outage| one.silent.is_none() && one.at <= time && one.until.is_none_or(|end| end > time);
+        let mut is = vec![false; links];
+        for link in outages.iter().filter(in_force).flat_map(|one| &one.links) {
+            is[link.index()] = true;
+        }
+        let changed: Vec<(LinkId, bool)> =
+            (0..links).filter(|&link| was[link] != is[link]).map(|link| (LinkId(link as u32), is[link])).collect();
+        was = is;
+        if let Some(after) = after
+            && !changed.is_empty()
+        {
+            // Of what is down from the start routing has learnt before.
+            let delay = if time == Time::ZERO { 0 } else { after.0 };
+            found.push((time.0.saturating_add(delay), Step::Learn(changed)));
+        }
+    }
+    found.sort_by_key(|(time, step)| (*time, matches!(step, Step::Learn(_))));
+    found
+}
+
+impl Network {
+    /// Does what has happened before anything else, and asks for the event of the rest.
+    pub(crate) fn schedule_faults(&mut self, stall: u64) {
+        let Some(faults) = &self.faults else { return };
+        let at_once = faults.steps.iter().take_while(|(time, _)| *time == 0).count();
+        (0..at_once).for_each(|_| self.take_step());
+        self.schedule_step(stall);
+    }
+
+    /// The next event: the next step, or after the last one a look now and then whether flows can still come through.
+    fn schedule_step(&mut self, stall: u64) {
+        let Some(faults) = &self.faults else { return };
+        let time = faults.steps.get(faults.next).map_or(self.now.saturating_add(stall), |(time, _)| *time);
+        self.events.push(Event::new(time, 0, Target::Fault(faults.next as u32)));
+    }
+
+    /// The event asked for: takes the next step. True if there is none: then it is time to look for progress.
+    pub(crate) fn fault(&mut self, stall: u64) -> bool {
+        let look = !self.faults.as_ref().is_some_and(|faults| faults.pending());
+        if !look {
+            self.take_step();
+        }
+        self.schedule_step(stall);
+        look
+    }
+
+    fn take_step(&mut self) {
+        let Some(mut faults) = self.faults.take() else { return };
+        let step = faults.steps[faults.next].1.clone();
+        faults.next += 1;
+        match step {
+            Step::Change { begins, ends } => {
+                let [down, up] = faults.change(&begins, &ends);
+                self.fail(&mut faults, &down);
+                self.repair(&faults, &up);
+                self.set_losses(&mut faults, &begins, &ends);
+            }
+            Step::Learn(links) => {
+                for (link, down) in links {
+                    faults.known[link.index()] = down;
+                    self.note_link(link, if down { LinkChange::Withdrawn } else { LinkChange::Restored });
+                }
+                let routes = faults.routes(&self.fabric);
+                self.routing.reroute(routes);
+            }
+        }
+        self.faults = Some(faults);
+    }
+
+    fn note_link(&mut self, link: LinkId, change: LinkChange) {
+        self.recorder.links.push(LinkRecord { time: Time(self.now), link, change });
+    }
+
+    /// Both ports of every link.
+    fn ends(&self, links: &[LinkId]) -> Vec<u32> {
+        let ends = |link: &LinkId| [self.fabric.link(*link).a.0, self.fabric.link(*link).b.0];
+        links.iter().flat_map(ends).collect()
+    }
+
+    /// Links go down together.
+    fn fail(&mut self, faults: &mut Faults, links: &[LinkId]) {
+        links.iter().for_each(|&link| self.note_link(link, LinkChange::Down));
+        let ports = self.ends(links);
+        for &port in &ports {
+            faults.free_at[port as usize] = self.ports[port as usize].busy_until;
+            self.cut(port);
+        }
+        // Now that no dead port is asked to send, what was queued for them goes.
+        for port in ports {
+            while self.ports[port as usize].waiting != 0 {
+                let prio = self.ports[port as usize].waiting.trailing_zeros() as u8;
+                let id = self.dequeue(port, prio);
+                self.lose(port, id);
+                if prio != 0 && !self.ports[port as usize].at_host {
+                    self.leave_buffer(port, id);
+                }
+                self.pool.release(id);
+            }
+        }
+    }
+
+    /// One end of a link that goes down: what it has on the wire is lost, and no pause holds any more, in either
+    /// direction. It is never idle, so that nothing is sent.
+    fn cut(&mut self, port: u32) {
+        let state = &mut self.ports[port as usize];
+        state.down = true;
+        state.busy_until = u64::MAX;
+        let (mut id, paused) = (state.flight_head, std::mem::take(&mut state.paused));
+        while id != NONE {
+            if self.pool[id].kind != Kind::Lost {
+                self.lose(port, id);
+                self.pool[id].kind = Kind::Lost;
+            }
+            id = self.pool[id].next;
+        }
+        for prio in 0..8 {
+            let at = self.at(port, prio);
+            if paused & 1 << prio != 0 {
+                self.recorder.resume(at, Time(self.now));
+            }
+            if std::mem::take(&mut self.ingress[at].paused) {
+                self.recorder.unresumed[at] += 1;
+            }
+        }
+    }
+
+    /// Links come up. A port is free when it would have been: so packets stay in order on a wire that has lost some.
+    fn repair(&mut self, faults: &Faults, links: &[LinkId]) {
+        links.iter().for_each(|&link| self.note_link(link, LinkChange::Up));
+        let ports = self.ends(links);
+        for &port in &ports {
+            let state = &mut self.ports[port as usize];
+            state.down = false;
+            state.busy_until = faults.free_at[port as usize];
+        }
+        for port in ports {
+            if self.ports[port as usize].at_host {
+                self.kick_nic(port);
+            }
+        }
+    }
+
+    /// Links begin or cease to lose packets silently.
+    fn set_losses(&mut self, faults: &mut Faults, begins: &[usize], ends: &[usize]) {
+        let silent = begins.iter().chain(ends).filter(|&&outage| faults.outages[outage].silent.is_some());
+        let mut links: Vec<LinkId> = silent.flat_map(|&outage| faults.outages[outage].links.clone()).collect();
+        links.sort_unstable();
+        links.dedup();
+        for link in links {
+            let lost = faults.loss(link);
+            if std::mem::replace(&mut faults.lost[link.index()], lost) != lost {
+                self.note_link(link, if lost > 0.0 { LinkChange::Silent } else { LinkChange::Clean });
+            }
+            for port in self.ends(&[link]) {
+                self.ports[port as usize].far = if lost > 0.0 { Far::Lossy } else { self.far(port) };
+            }
+        }
+    }
+
+    /// What is at the far end of a port.
+    pub(crate) fn far(&self, port: u32) -> Far {
+        match self.fabric.node(self.fabric.neighbour(PortId(port))).kind {
+            NodeKind::Host => Far::Host,
+            NodeKind::Switch => Far::Switch,
+        }
+    }
+
+    /// A packet other than a PFC frame has crossed a link that loses some: where it has come to, or `None` if it is lost.
+    #[cold]
+    pub(super) fn cross_lossy(&mut self, port: u32, id: u32) -> Option<Far> {
+        let faults = self.faults.as_mut().expect("only failures make links lossy");
+        let lost = faults.lost[self.fabric.port(PortId(port)).link.index()];
+        if lost < 1.0 && unit(&mut faults.streams[port as usize]) >= lost {
+            return Some(self.far(port));
+        }
+        let peer = self.ports[port as usize].peer;
+        self.count_drop(id, DropReason::Silent, self.fabric.port(PortId(peer)).node, Some(peer), None);
+        self.pool.release(id);
+        None
+    }
+
+    /// A packet is lost because the link of `port`, by which it leaves or was to leave, is down.
+    pub(crate) fn lose(&mut self, port: u32, id: u32) {
+        let own = self.pool[id].kind == Kind::Pfc || self.ports[port as usize].at_host;
+        let ingress = if own { None } else { Some(self.pool[id].in_port) };
+        self.count_drop(id, DropReason::LinkDown, self.fabric.port(PortId(port)).node, ingress, Some(port));
+    }
+
+    /// Writes a packet off. It stays in the pool.
+    pub(crate) fn count_drop(
+        &mut self,
+        id: u32,
+        reason: DropReason,
+        node: NodeId,
+        ingress: Option<u32>,
+        egress: Option<u32>,
+    ) {
+        let packet = &self.pool[id];
+        let (prio, size) = (packet.prio, packet.size);
+        let lossless = self.config.lossless & 1 << prio != 0;
+        let record = DropRecord {
+            time: Time(self.now),
+            node,
+            reason,
+            ingress: ingress.map(PortId),
+            egress: egress.map(PortId),
+            priority: prio,
+            flow: if packet.kind == Kind::Pfc { None } else { Some(packet.flow) },
+            bytes: u32::from(size),
+            lossless,
+        };
+        self.counts.drops += 1;
+        match reason {
+            DropReason::Buffer => self.counts.lossless_drops += u64::from(lossless),
+            DropReason::LinkDown => self.counts.link_down_drops += 1,
+            DropReason::Silent => self.counts.silent_drops += 1,
+            DropReason::NoRoute => self.counts.no_route_drops += 1,
+        }
+        self.ledger.dropped[usize::from(prio)] += u64::from(size);
+        // Counted where the reason is: at the port of the dead link, or where the packet came in.
+        let (at, by_link) = match (reason, ingress, egress) {
+            (DropReason::LinkDown, _, Some(port)) => (self.at(port, prio), true),
+            (_, Some(port), _) => (self.at(port, prio), false),
+            _ => unreachable!("a packet is dropped at a port"),
+        };
+        self.recorder.drop_packet(at, by_link, record);
+    }
+
+    /// Whether every flow that has started and not ended is kept from its destination for good. Only asked after the last
+    /// change, once in a while: that nothing was acknowledged since the last time is asked first.
+    pub(crate) fn is_given_up(&mut self) -> bool {
+        let acked = self.bytes_acked;
+        let Some(faults) = &mut self.faults else { return false };
+        if std::mem::replace(&mut faults.acked_before, acked) != acked || self.starts_to_come() {
+            return false;
+        }
+        let mut live = self.senders.iter().filter(|qp| qp.is_live());
+        live.all(|qp| self.obstacle(qp.flow).is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outage(links: &[u32], at: u64, until: Option<u64>) -> Outage {
+        let links = links.iter().map(|&link| LinkId(link)).collect();
+        Outage { links, at: Time(at), until: until.map(Time), silent: None }
+    }
+
+    fn learn(links: &[(u32, bool)]) -> Step {
+        Step::Learn(links.iter().map(|&(link, down)| (LinkId(link), down)).collect())
+    }
+
+    fn change(begins: &[usize], ends: &[usize]) -> Step {
+        Step::Change { begins: begins.to_vec(), ends: ends.to_vec() }
+    }
+
+    #[test]
+    fn routing_learns_what_changed_and_when() {
+        let outages = [outage(&[0, 1], 0, Some(50)), outage(&[1], 50, Some(70)), outage(&[2], 55, None)];
+        let found = steps(&outages, Some(Time(10)), 3);
+        // Link 1 stays down at 50: nothing to learn of it.
+        let expected = vec![
+            (0, change(&[0], &[])),
+            (0, learn(&[(0, true), (1, true)])),
+            (50, change(&[1], &[0])),
+            (55, change(&[2], &[])),
+            (60, learn(&[(0, false)])),
+            (65, learn(&[(2, true)])),
+            (70, change(&[], &[1])),
+            (80, learn(&[(1, false)])),
+        ];
+        assert_eq!(found, expected);
+        let never = steps(&outages, None, 3);
+        assert_eq!(never.len(), 4);
+        assert!(never.iter().all(|(_, step)| matches!(step, Step::Change { .. })));
+    }
+
+    #[test]
+    fn a_link_is_down_while_any_outage_holds_it() {
+        let outages = vec![outage(&[0, 1], 1, None), outage(&[1, 2], 2, None)];
+        let resolved = Resolved { fixed: Vec::new(), outages };
+        let mut faults = Faults::new(resolved, None, NextHopOrder::Port, 1, (3, 6));
+        let links = |numbers: &[u32]| numbers.iter().map(|&link| LinkId(link)).collect::<Vec<_>>();
+        assert_eq!(faults.change(&[0], &[]), [links(&[0, 1]), links(&[])]);
+        assert_eq!(faults.change(&[1], &[]), [links(&[2]), links(&[])]);
+        assert_eq!(faults.change(&[], &[0]), [links(&[]), links(&[0])]);
+        assert_eq!(faults.blocks(LinkId(1)), Some(LinkChange::Down));
+        assert_eq!(faults.change(&[0], &[1]), [links(&[0]), links(&[2])]);
+    }
+
+    #[test]
+    fn silent_failures_are_not_learnt_of() {
+        let silent = Outage { silent: Some(0.5), ..outage(&[0], 5, Some(9)) };
+        let worse = Outage { silent: Some(1.0), ..outage(&[0], 5, None) };
+        assert_eq!(
+            steps(std::slice::from_ref(&silent), Some(Time(1)), 1),
+            [(5, change(&[0], &[])), (9, change(&[], &[0]))]
+        );
+        let resolved = Resolved { fixed: Vec::new(), outages: vec![silent, worse] };
+        let mut faults = Faults::new(resolved, None, NextHopOrder::Port, 1, (1, 2));
+        assert_eq!(faults.change(&[0], &[]), [vec![], vec![]]);
+        assert_eq!((faults.loss(LinkId(0)), faults.blocks(LinkId(0))), (0.5, None));
+        faults.change(&[1], &[]);
+        assert_eq!(faults.loss(LinkId(0)), 1.0);
+    }
+}

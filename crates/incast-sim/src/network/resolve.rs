@@ -1,0 +1,285 @@
+//! From names to numbers: given routes and failures on a fabric. Everything that can be wrong with them is said here.
+
+use incast_model::fabric::{Fabric, HostId, LinkId, NodeId, NodeKind, PortId};
+use incast_model::nearest::nearest;
+use incast_model::rng::stream;
+use incast_model::routing::{FixedHops, Routes};
+use incast_model::units::Time;
+use rand::Rng;
+
+use super::params::{FailureParams, NetworkParams, RandomLinks, RouteParams};
+use crate::simulation::SetupError;
+
+/// A value that does not fit the fabric: which, and what would.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadNetwork {
+    /// The parameter, such as `network.failure[0].link`.
+    pub field: String,
+    /// What is wrong with its value.
+    pub message: String,
+    /// What is allowed.
+    pub allowed: Option<String>,
+    /// The valid name closest to the one written.
+    pub nearest: Option<String>,
+}
+
+impl From<BadNetwork> for SetupError {
+    fn from(bad: BadNetwork) -> Self {
+        let mut message = bad.message;
+        if let Some(allowed) = bad.allowed {
+            message += &format!(" (allowed: {allowed})");
+        }
+        if let Some(nearest) = bad.nearest {
+            message += &format!("; did you mean `{nearest}`?");
+        }
+        Self { field: bad.field, message }
+    }
+}
+
+/// Links that fail together.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Outage {
+    pub(crate) links: Vec<LinkId>,
+    pub(crate) at: Time,
+    pub(crate) until: Option<Time>,
+    /// Fraction lost by a link that seems up.
+    pub(crate) silent: Option<f64>,
+}
+
+/// Given routes and failures of a fabric.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Resolved {
+    pub(crate) fixed: Vec<FixedHops>,
+    pub(crate) outages: Vec<Outage>,
+}
+
+fn bad(field: impl Into<String>, message: impl Into<String>) -> BadNetwork {
+    BadNetwork { field: field.into(), message: message.into(), allowed: None, nearest: None }
+}
+
+fn unless(holds: bool, field: &str, value: impl ToString, allowed: &str) -> Result<(), BadNetwork> {
+    let message = || format!("`{}` is out of range", value.to_string());
+    if holds { Ok(()) } else { Err(BadNetwork { allowed: Some(allowed.into()), ..bad(field, message()) }) }
+}
+
+impl NetworkParams {
+    /// Whether all names and numbers fit the fabric.
+    pub fn check(&self, fabric: &Fabric, seed: u64) -> Result<(), BadNetwork> {
+        self.resolve(fabric, seed).map(|_| ())
+    }
+
+    pub(crate) fn resolve(&self, fabric: &Fabric, seed: u64) -> Result<Resolved, BadNetwork> {
+        if let Err(wrong) = self.balance.check() {
+            let field = format!("network.balance.{}.{}", self.balance.name(), wrong.field);
+            unless(false, &field, wrong.value, wrong.allowed)?;
+        }
+        let mut resolved = Resolved::default();
+        for (index, route) in self.route.iter().enumerate() {
+            fixed_hops(route, &format!("network.route[{index}]"), fabric, &mut resolved.fixed)?;
+        }
+        self.check_loops(fabric, &resolved.fixed)?;
+        for (index, failure) in self.failure.iter().enumerate() {
+            let field = format!("network.failure[{index}]");
+            let links = failed_links(failure, &field, fabric, (seed, index as u64))?;
+            resolved.outages.push(outage(failure, &field, links)?);
+        }
+        Ok(resolved)
+    }
+
+    /// No packet goes round in circles: whatever next hops are chosen, every node's way to a host with a given route ends
+    /// there.
+    fn check_loops(&self, fabric: &Fabric, fixed: &[FixedHops]) -> Result<(), BadNetwork> {
+        let routes = Routes::around(fabric, self.next_hop_order, &|_| true, fixed);
+        for one in fixed {
+            if let Some(node) = circle(fabric, &routes, one) {
+                let (at, dst) = (&fabric.node(one.node).name, &fabric.node(fabric.hosts()[one.dst.index()]).name);
+                let message = format!("packets of {at} to {dst} can come back to {}", fabric.node(node).name);
+                let allowed = Some("routes that lead to their end, whatever next hops are chosen".into());
+                return Err(BadNetwork { allowed, ..bad("network.route", message) });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn node(fabric: &Fabric, field: &str, name: &str) -> Result<NodeId, BadNetwork> {
+    let found = fabric.nodes().iter().position(|node| node.name == name);
+    found.map(|at| NodeId(at as u32)).ok_or_else(|| BadNetwork {
+        nearest: nearest(name, fabric.nodes().iter().map(|node| node.name.as_str())).map(str::to_owned),
+        ..bad(field, format!("there is no node `{name}`"))
+    })
+}
+
+fn joining(fabric: &Fabric, a: NodeId, b: NodeId) -> Vec<PortId> {
+    fabric.ports_of(a).filter(|&port| fabric.neighbour(port) == b).collect()
+}
+
+/// Names of the neighbours of a node, each once.
+fn neighbours(fabric: &Fabric, of: NodeId) -> String {
+    let mut names: Vec<&str> = fabric.ports_of(of).map(|port| &*fabric.node(fabric.neighbour(port)).name).collect();
+    names.dedup();
+    names.join(", ")
+}
+
+fn fixed_hops(route: &RouteParams, field: &str, fabric: &Fabric, fixed: &mut Vec<FixedHops>) -> Result<(), BadNetwork> {
+    let at = node(fabric, &format!("{field}.at"), &route.at)?;
+    let to = node(fabric, &format!("{field}.to"), &route.to)?;
+    let hosts: Vec<HostId> = match fabric.host_of(to) {
+        Some(host) => vec![host],
+        None => fabric.ports_of(to).filter_map(|port| fabric.host_of(fabric.neighbour(port))).collect(),
+    };
+    let field_to = format!("{field}.to");
+    if hosts.is_empty() {
+        return Err(bad(field_to, format!("no host is on {}", route.to)));
+    }
+    if hosts.iter().any(|host| fabric.hosts()[host.index()] == at) {
+        return Err(bad(field_to, format!("{} is itself a host that this route leads to", route.at)));
+    }
+    if route.via.is_empty() {
+        return Err(bad(format!("{field}.via"), "a route goes by at least one neighbour"));
+    }
+    let mut ports = Vec::new();
+    for (index, name) in route.via.iter().enumerate() {
+        let field = format!("{field}.via[{index}]");
+        let via = node(fabric, &field, name)?;
+        let joined = joining(fabric, at, via);
+        let forwards =
+            fabric.node(via).kind == NodeKind::Switch || hosts.iter().all(|host| fabric.hosts()[host.index()] == via);
+        if joined.is_empty() || !forwards || ports.contains(&joined[0]) {
+            let why = match (joined.is_empty(), forwards) {
+                (true, _) => "is no neighbour",
+                (_, false) => "is a host, which does not forward",
+                _ => "is named twice",
+            };
+            let allowed = Some(format!("neighbours of {}: {}", route.at, neighbours(fabric, at)));
+            return Err(BadNetwork { allowed, ..bad(field, format!("`{name}` {why}")) });
+        }
+        ports.extend(joined);
+    }
+    ports.sort_unstable();
+    for dst in hosts {
+        if fixed.iter().any(|one| one.node == at && one.dst == dst) {
+            let name = &fabric.node(fabric.hosts()[dst.index()]).name;
+            return Err(bad(field_to, format!("{} has a route to {name} already", route.at)));
+        }
+        fixed.push(FixedHops { node: at, dst, ports: ports.clone() });
+    }
+    Ok(())
+}
+
+/// A node that packets can come back to on the way that begins with a given route.
+fn circle(fabric: &Fabric, routes: &Routes, from: &FixedHops) -> Option<NodeId> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Mark {
+        Unseen,
+        OnTheWay,
+        Done,
+    }
+    let target = fabric.hosts()[from.dst.index()];
+    let mut marks = vec![Mark::Unseen; fabric.nodes().len()];
+    let mut way = vec![(from.node, 0)];
+    marks[from.node.index()] = Mark::OnTheWay;
+    while let Some((node, edge)) = way.last_mut() {
+        let Some(&port) = routes.next_hops(*node, from.dst).get(*edge) else {
+            marks[node.index()] = Mark::Done;
+            way.pop();
+            continue;
+        };
+        *edge += 1;
+        let next = fabric.neighbour(port);
+        match marks[next.index()] {
+            Mark::OnTheWay => return Some(next),
+            Mark::Unseen if next != target => {
+                marks[next.index()] = Mark::OnTheWay;
+                way.push((next, 0));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+fn failed_links(
+    failure: &FailureParams,
+    field: &str,
+    fabric: &Fabric,
+    draw: (u64, u64),
+) -> Result<Vec<LinkId>, BadNetwork> {
+    if failure.parallel.is_some() && failure.link.is_none() {
+        return Err(bad(format!("{field}.parallel"), "only a `link` has parallel ones"));
+    }
+    match (&failure.link, &failure.switch, &failure.random) {
+        (Some([a, b]), None, None) => {
+            let field = format!("{field}.link");
+            let ends = (node(fabric, &field, a)?, node(fabric, &field, b)?);
+            let ports = joining(fabric, ends.0, ends.1);
+            if ports.is_empty() {
+                let allowed = Some(format!("neighbours of {a}: {}", neighbours(fabric, ends.0)));
+                return Err(BadNetwork { allowed, ..bad(field, format!("no link joins {a} and {b}")) });
+            }
+            let mut links: Vec<LinkId> = ports.iter().map(|&port| fabric.port(port).link).collect();
+            links.sort_unstable();
+            if let Some(parallel) = failure.parallel {
+                let allowed = format!("0 to {}: the links between {a} and {b}", links.len() - 1);
+                unless((parallel as usize) < links.len(), &field.replace(".link", ".parallel"), parallel, &allowed)?;
+                links = vec![links[parallel as usize]];
+            }
+            Ok(links)
+        }
+        (None, Some(name), None) => {
+            let field = format!("{field}.switch");
+            let switch = node(fabric, &field, name)?;
+            if fabric.node(switch).kind == NodeKind::Host {
+                return Err(bad(field, format!("`{name}` is a host, not a switch")));
+            }
+            Ok(fabric.ports_of(switch).map(|port| fabric.port(port).link).collect())
+        }
+        (None, None, Some(random)) => draw_links(random, &format!("{field}.random"), fabric, draw),
+        _ => Err(BadNetwork {
+            allowed: Some("exactly one of link, switch, random".into()),
+            ..bad(field, "a failure says once what fails")
+        }),
+    }
+}
+
+fn draw_links(
+    random: &RandomLinks,
+    field: &str,
+    fabric: &Fabric,
+    (seed, index): (u64, u64),
+) -> Result<Vec<LinkId>, BadNetwork> {
+    let tier = |port: PortId| fabric.node(fabric.port(port).node).tier;
+    let mut links: Vec<LinkId> = (0..fabric.links().len() as u32)
+        .map(LinkId)
+        .filter(|&link| {
+            let ends = [fabric.link(link).a, fabric.link(link).b].map(tier);
+            match random.tiers {
+                Some([a, b]) => ends == [a, b] || ends == [b, a],
+                None => !ends.contains(&0),
+            }
+        })
+        .collect();
+    let count = random.links as usize;
+    let of = if random.tiers.is_some() { "these tiers" } else { "switches" };
+    let allowed = format!("1 to {}: the links between {of}", links.len());
+    unless((1..=links.len()).contains(&count), &format!("{field}.links"), count, &allowed)?;
+    let mut rng = stream(seed, "failure", index);
+    for drawn in 0..count {
+        let left = (links.len() - drawn) as u64;
+        links.swap(drawn, drawn + (((rng.next_u64() >> 32) * left) >> 32) as usize);
+    }
+    links.truncate(count);
+    links.sort_unstable();
+    Ok(links)
+}
+
+fn outage(failure: &FailureParams, field: &str, links: Vec<LinkId>) -> Result<Outage, BadNetwork> {
+    if let Some(until) = failure.until {
+        let allowed = format!("after `at`, {}", failure.at);
+        unless(until > failure.at, &format!("{field}.until"), until, &allowed)?;
+    }
+    if let Some(lost) = failure.silent {
+        unless(lost > 0.0 && lost <= 1.0, &format!("{field}.silent"), lost, "above 0, at most 1")?;
+    }
+    Ok(Outage { links, at: failure.at, until: failure.until, silent: failure.silent })
+}
