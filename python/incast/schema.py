@@ -1515,6 +1515,171 @@ WindowMode: TypeAlias = Literal["off", "fixed", "rate"]
 """
 
 
+EcmpHash: TypeAlias = Literal["mix64", "murmur3"]
+"""Which function of a packet's addresses and ports picks one of several equal-cost next hops.
+
+`mix64`: SplitMix64 over the flow's key, salted by switch and seed (incast's own choice).
+
+`murmur3`: MurmurHash3_x86_32 over (source address, destination address, both ports) with the switch's node id as
+its seed, as in the HPCC authors' ns-3 (`switch-node.cc`, EcmpHash).
+"""
+
+
+NextHopOrder: TypeAlias = Literal["port", "neighbour-descending"]
+"""In which order equal-cost next hops are numbered; the hash picks an index into this order.
+
+`port`: By port number.
+
+`neighbour-descending`: By neighbour's node id, highest first: what the HPCC authors' ns-3 does on Linux, where it
+iterates over pointers.
+"""
+
+
+SprayOrder: TypeAlias = Literal["random", "round-robin"]
+"""How packets are spread.
+
+`random`: At random, each switch with a stream of its own (Dixit et al., INFOCOM 2013: random packet spraying).
+
+`round-robin`: In turn, each switch for each destination by itself; hosts behind one switch are one destination.
+Where a turn begins is random.
+"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class SprayParams(Tree):
+    """Packet by packet."""
+
+    _tag: ClassVar[str | None] = "spray"
+    order: SprayOrder | None = None
+    """How packets are spread. Default random."""
+
+    acks: bool | None = None
+    """Whether ACKs, NACKs and CNPs are sprayed too; if not, they take the way of ECMP. Default no (our choice:
+    controls that read them see them in order).
+    """
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class FlowletParams(Tree):
+    """Flowlets."""
+
+    _tag: ClassVar[str | None] = "flowlet"
+    gap: Time | None = None
+    """A packet that comes later than this after the one before it begins a new flowlet. Default 100us, for links of
+    100 Gb/s (the authors of ConWeave, SIGCOMM 2023, for LetFlow in their ns-3); LetFlow itself has 500us on links
+    of 10 Gb/s (NSDI 2017). Flows stay in order if it is longer than the ways differ.
+    """
+
+    entries: int | None = None
+    """Entries of the table of each switch, 1 to 1048576. Default 65536 (our choice: collisions are rare)."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class AdaptiveParams(Tree):
+    """Packet by packet, to the shortest of a few queues."""
+
+    _tag: ClassVar[str | None] = "adaptive"
+    samples: int | None = None
+    """Ports looked at for each packet, drawn at random; from the number of next hops on, all are. 1 to 65535. Default
+    2 (DRILL, SIGCOMM 2017, section 3: DRILL(2, 1)).
+    """
+
+    memory: bool | None = None
+    """Whether the best port of the last packet for the same destination is looked at as well. Default yes (DRILL)."""
+
+    acks: bool | None = None
+    """Whether ACKs, NACKs and CNPs choose too; if not, they take the way of ECMP. Default no (our choice: controls
+    that read them see them in order).
+    """
+
+
+Balance: TypeAlias = Literal["ecmp", "spray", "flowlet", "adaptive"] | SprayParams | FlowletParams | AdaptiveParams
+"""Which of several equal next hops a packet takes: a rule's name, or its name with parameters"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class RouteParams(Tree):
+    """The next hops of a node towards a host, in place of the shortest paths."""
+
+    at: str
+    """The switch (or host) that has this route, by name."""
+
+    to: str
+    """The host that it leads to, or a switch for all hosts on it, by name."""
+
+    via: list[str]
+    """The neighbours that it goes by, by name; one or more, among which the balancing chooses. Shortest or not."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class RandomLinks(Tree):
+    """Links drawn at random, each at most once."""
+
+    links: int
+    """How many."""
+
+    tiers: list[int] | None = None
+    """Of those between nodes of these two tiers (0 hosts, 1 their switches, and so on up). Default: of all between
+    switches.
+    """
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class FailureParams(Tree):
+    """A link or a switch that fails, and for how long. Exactly one of `link`, `switch` and `random` says what."""
+
+    link: list[str] | None = None
+    """The link between two nodes, by their names; all of them if there are several."""
+
+    parallel: int | None = None
+    """Of several parallel links this one, from 0 in order of the fabric. Default all."""
+
+    switch: str | None = None
+    """All links of a switch, by its name."""
+
+    random: RandomLinks | None = None
+    """Links drawn at random by the scenario's seed."""
+
+    at: Time | None = None
+    """When. Default 0s: from the start."""
+
+    until: Time | None = None
+    """When it is repaired. Default never."""
+
+    silent: float | None = None
+    """A failure that nobody notices (a gray failure): the link stays up, PFC frames pass, and this fraction of all
+    other packets is lost in each direction, above 0 up to 1. Default: the link is down, and both its ends know at
+    once.
+    """
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class NetworkParams(Tree):
+    """How packets find their way: load balancing, given routes, links that fail."""
+
+    hash: EcmpHash | None = None
+    """Hash of a flow's addresses and ports that picks one of several equal next hops. Default mix64 (our choice)."""
+
+    next_hop_order: NextHopOrder | None = None
+    """In which order those next hops are numbered. Default port, by number (our choice)."""
+
+    balance: Balance | None = None
+    """Which of several equal next hops a packet takes. Default ecmp (the HPCC evaluation)."""
+
+    route: list[RouteParams] | None = None
+    """Routes that are given. All others are the shortest paths. Default none."""
+
+    failure: list[FailureParams] | None = None
+    """Links and switches that fail. Default none."""
+
+    reroute_after: Time | None = None
+    """Time from a failure or repair of a link until routes everywhere are the shortest paths over what is up; absent:
+    they never change, and packets for a dead link are lost as long as it is down. Default 10ms (our choice: local
+    repair in hardware takes microseconds, a routing protocol tens to hundreds of milliseconds). A link that is down
+    from the start is not on any route, unless this is absent.
+    """
+
+
 @dataclass(kw_only=True, repr=False, slots=True)
 class AlphaValue(Tree):
     """The same for every port."""
@@ -1865,6 +2030,9 @@ class Scheme(Tree):
     scheme's control, the scheme's window.
     """
 
+    network: NetworkParams | None = None
+    """Load balancing, routes and failures that differ from the scenario's."""
+
     switch: SwitchParams | None = None
     """Parameters of the switch that differ from the scenario's."""
 
@@ -1876,37 +2044,6 @@ class Scheme(Tree):
 
     rdma: RdmaParams | None = None
     """Parameters of the host that differ from the scenario's."""
-
-
-EcmpHash: TypeAlias = Literal["mix64", "murmur3"]
-"""Which function of a packet's addresses and ports picks one of several equal-cost next hops.
-
-`mix64`: SplitMix64 over the flow's key, salted by switch and seed (incast's own choice).
-
-`murmur3`: MurmurHash3_x86_32 over (source address, destination address, both ports) with the switch's node id as
-its seed, as in the HPCC authors' ns-3 (`switch-node.cc`, EcmpHash).
-"""
-
-
-NextHopOrder: TypeAlias = Literal["port", "neighbour-descending"]
-"""In which order equal-cost next hops are numbered; the hash picks an index into this order.
-
-`port`: By port number.
-
-`neighbour-descending`: By neighbour's node id, highest first: what the HPCC authors' ns-3 does on Linux, where it
-iterates over pointers.
-"""
-
-
-@dataclass(kw_only=True, repr=False, slots=True)
-class NetworkParams(Tree):
-    """How flows are spread over equal paths."""
-
-    hash: EcmpHash | None = None
-    """Hash of a flow's addresses and ports that picks one of several equal next hops. Default mix64 (our choice)."""
-
-    next_hop_order: NextHopOrder | None = None
-    """In which order those next hops are numbered. Default port, by port number (our choice)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -1985,7 +2122,7 @@ class Scenario(Tree):
     """What is compared: congestion controls with their parameters, by a name of your choice. Each is one simulation."""
 
     network: NetworkParams | None = None
-    """How flows are spread over equal paths."""
+    """How packets find their way: load balancing, given routes, links that fail."""
 
     switch: SwitchParams | None = None
     """Switch buffers, PFC and schedulers."""

@@ -7,6 +7,7 @@ use std::cell::OnceCell;
 
 use incast_model::routing::{EcmpHash, Routes};
 use incast_model::units::Rate;
+use incast_sim::balance::Balance;
 use incast_sim::congestion::{Control, Input, Telemetry, WindowMode};
 use incast_sim::host::{CnpMode, Recovery};
 use incast_sim::switch::Headroom;
@@ -202,19 +203,21 @@ impl<'a> Facts<'a> {
     }
 
     fn several_paths(&self) -> Verdict {
-        let fabric = &self.prepared.fabric;
+        let (fabric, network) = (&self.prepared.fabric, &self.params().network);
         let found = self.several_paths.get_or_init(|| {
-            let routes = Routes::shortest(fabric, self.params().network.next_hop_order);
+            let routes = Routes::shortest(fabric, network.next_hop_order);
             let routed = self.prepared.flows.flows.iter().any(|flow| flow.path.is_none());
             let hosts = || (0..fabric.hosts().len() as u32).map(incast_model::fabric::HostId);
             let nodes = (0..fabric.nodes().len() as u32).map(incast_model::fabric::NodeId);
-            routed && { nodes }.any(|node| hosts().any(|host| routes.next_hops(node, host).len() > 1))
+            // Given routes and failures may open others than the shortest.
+            let others = !network.route.is_empty() || !network.failure.is_empty();
+            routed && (others || { nodes }.any(|node| hosts().any(|host| routes.next_hops(node, host).len() > 1)))
         });
         unless(*found, "there is only one path between any two hosts")
     }
 
     fn failures(&self) -> Verdict {
-        unless(!self.params().network.failure.is_empty(), "no link fails (network.failure)")
+        unless(!self.params().network.failure.is_empty(), "there is no network.failure")
     }
 
     fn marks_are_read(&self) -> Verdict {
@@ -345,20 +348,20 @@ impl<'a> Facts<'a> {
         unless(!other, otherwise)
     }
 
-    /// Whether anything is drawn at random: flows, paths, marks.
+    /// Whether anything may be drawn at random: flows, paths, marks, failures.
     fn random(&self) -> Verdict {
         let written_out = |entry: &incast_model::workload::WorkloadSpec| {
             entry.list.is_some() || entry.trace.is_some() || entry.ns3.is_some()
         };
         let params = self.params();
         let flows = !self.prepared.scenario.workload.iter().all(written_out);
-        let paths = params.network.hash != EcmpHash::Murmur3 && self.several_paths().is_ok();
+        let by_hash = params.network.balance == Balance::Ecmp && params.network.hash == EcmpHash::Murmur3;
+        let paths = !by_hash && self.several_paths().is_ok();
         let exact = params.ecn.by_rate.iter().any(|one| one.kmin < one.kmax);
         let drawn = self.slope().is_ok() || (exact && self.thresholds_by_rate().is_ok());
         // The reference's marks have a sequence of their own, the same in every run.
         let marks = drawn && params.arithmetic != Arithmetic::Ns3;
-        let links = params.network.failure.iter().any(|one| one.random.is_some() || one.silent.is_some());
-        unless(flows || paths || marks || links, "nothing in this scenario is drawn at random")
+        unless(flows || paths || marks || self.failures().is_ok(), "nothing in this scenario is drawn at random")
     }
 }
 

@@ -3,12 +3,13 @@
 use incast_sim::congestion::Control;
 use incast_sim::host::{PacketParams, RdmaParams};
 use incast_sim::measure::MeasureParams;
+use incast_sim::network::NetworkParams;
 use incast_sim::switch::{EcnParams, SwitchParams};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::effects::{Facts, Verdict};
-use super::{NetworkParams, Prepared, SimulationParams};
+use super::{Prepared, SimulationParams};
 use crate::show::Warning;
 use crate::tree::{Tree, path};
 
@@ -20,7 +21,7 @@ pub(crate) struct Given {
 }
 
 /// Sections that a scheme can have parameters of its own in.
-const OF_SCHEMES: [&str; 4] = ["switch", "ecn", "packets", "rdma"];
+const OF_SCHEMES: [&str; 5] = ["network", "switch", "ecn", "packets", "rdma"];
 
 /// A parameter that was written, and why it has no effect.
 struct Idle {
@@ -89,6 +90,7 @@ impl<'a> Search<'a> {
                     let own = |index: usize| {
                         let scheme = &self.prepared.scenario.scheme[index];
                         let given = match section {
+                            "network" => scheme.network.given(),
                             "switch" => scheme.switch.given(),
                             "ecn" => scheme.ecn.given(),
                             "packets" => scheme.packets.given(),
@@ -162,7 +164,13 @@ impl<'a> Search<'a> {
         let params = &self.prepared.schemes[index].setup.params;
         let wanted = scheme.control.ecn().unwrap_or_default();
         let marks = self.prepared.scenario.ecn.over(&wanted, "ecn").map(value).unwrap_or_default();
-        let mine = [value(&params.switch), value(&params.ecn), value(params.packets), value(&params.rdma)];
+        let mine = [
+            value(&params.network),
+            value(&params.switch),
+            value(&params.ecn),
+            value(params.packets),
+            value(&params.rdma),
+        ];
         for (section, mine) in OF_SCHEMES.into_iter().zip(mine) {
             for name in names(given.get(section)) {
                 let usual = if section == "ecn" { &marks } else { &self.whole[section] };

@@ -21,6 +21,22 @@ type Case = (&'static str, &'static str, &'static [&'static str], &'static [&'st
 
 /// Parts that say nothing of fabric and workload get one switch and one flow.
 const CASES: &[Case] = &[
+    (
+        "network.balance",
+        "network.balance",
+        &[HPCC, "[network]\nbalance = \"spray\"\n"],
+        &[HPCC, SPINES, "[network]\nbalance = \"spray\"\n"],
+    ),
+    (
+        "network.reroute_after",
+        "network.reroute_after",
+        &[HPCC, SPINES, "[network]\nreroute_after = \"1ms\"\n"],
+        &[
+            HPCC,
+            SPINES,
+            "[network]\nreroute_after = \"1ms\"\nfailure = [{ link = [\"leaf0\", \"spine0\"], at = \"1us\" }]\n",
+        ],
+    ),
     ("seed", "seed", &["seed = 7\n", HPCC], &["seed = 7\n", DCQCN]),
     ("seed", "seed", &["seed = 7\n", HPCC], &["seed = 7\n", HPCC, SPINES]),
     (
@@ -41,24 +57,6 @@ const CASES: &[Case] = &[
         "network.next_hop_order",
         &[HPCC, "[network]\nnext_hop_order = \"neighbour-descending\"\n"],
         &[HPCC, SPINES, "[network]\nnext_hop_order = \"neighbour-descending\"\n"],
-    ),
-    (
-        "network.balance",
-        "network.balance",
-        &[HPCC, "[network]\nbalance = \"flowlet\"\n"],
-        &[HPCC, SPINES, "[network]\nbalance = \"flowlet\"\n"],
-    ),
-    (
-        "network.reroute_after",
-        "network.reroute_after",
-        &[HPCC, SPINES, "[network]\nreroute_after = \"1ms\"\n"],
-        &[HPCC, SPINES, "[network]\nreroute_after = \"1ms\"\nfailure = [{ switch = \"spine1\", at = \"1us\" }]\n"],
-    ),
-    (
-        "seed",
-        "seed",
-        &["seed = 7\n", HPCC, "[network]\nfailure = [{ link = [\"h0\", \"s0\"], at = \"1us\", until = \"2us\" }]\n"],
-        &["seed = 7\n", HPCC, SPINES, "[network]\nfailure = [{ random = { links = 1 }, at = \"1us\" }]\n"],
     ),
     (
         "switch.buffer",

@@ -143,13 +143,6 @@ fn controls(scheme: &Scheme, path: &str, flows: &FlowSet) -> Result<(Vec<Control
     Ok((setups, of_tag))
 }
 
-/// What does not fit the fabric, said of where it is set: in the scheme, or for all.
-fn network_error(bad: BadNetwork, scheme: &Scheme, path: &str) -> Diagnostic {
-    let parameter = bad.field.split(['.', '[']).nth(1).unwrap_or_default();
-    let at = if scheme.network.given().contains_key(parameter) { format!("{path}.{}", bad.field) } else { bad.field };
-    Diagnostic { allowed: bad.allowed, nearest: bad.nearest, ..Diagnostic::new(at, bad.message) }
-}
-
 /// What the simulator says of a parameter, said of where the scenario sets it: in the scheme, or for all.
 pub(crate) fn setup_error(scenario: &Scenario, scheme: &str, error: &SetupError) -> Diagnostic {
     let given = scenario.scheme.get(scheme).is_some_and(|scheme| {
@@ -170,6 +163,13 @@ pub(crate) fn setup_error(scenario: &Scenario, scheme: &str, error: &SetupError)
     });
     let at = if given { format!("{}.{}", path::join("scheme", scheme), error.field) } else { error.field.clone() };
     Diagnostic::new(at, error.message.clone())
+}
+
+/// What does not fit the fabric, said of where it is set: in the scheme, or for all.
+fn network_error(bad: BadNetwork, scheme: &Scheme, path: &str) -> Diagnostic {
+    let parameter = bad.field.split(['.', '[']).nth(1).unwrap_or_default();
+    let at = if scheme.network.given().contains_key(parameter) { format!("{path}.{}", bad.field) } else { bad.field };
+    Diagnostic { allowed: bad.allowed, nearest: bad.nearest, ..Diagnostic::new(at, bad.message) }
 }
 
 fn fabric_error(error: GeneratorError) -> Diagnostic {

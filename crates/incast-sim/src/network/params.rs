@@ -11,11 +11,12 @@ use crate::balance::Balance;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NetworkParams {
-    /// Hash of a flow's addresses and ports that picks one of several equal next hops. Default mix64 (our choice).
+    /// Hash of a flow's addresses and ports that picks one of several equal next hops. Default mix64 (our
+    /// choice).
     pub hash: EcmpHash,
-    /// In which order those next hops are numbered. Default port, by port number (our choice).
+    /// In which order those next hops are numbered. Default port, by number (our choice).
     pub next_hop_order: NextHopOrder,
-    /// Which of several equal next hops a packet takes. Default ecmp.
+    /// Which of several equal next hops a packet takes. Default ecmp (the HPCC evaluation).
     pub balance: Balance,
     /// Routes that are given. All others are the shortest paths. Default none.
     pub route: Vec<RouteParams>,
