@@ -473,6 +473,11 @@ control = "dcqcn"
         );
         assert!(text.contains("network.balance: `spray` lets packets of a flow overtake each other"), "{text}");
         assert!(text.contains("rdma.rto: without a timeout"), "{text}");
+        assert!(text.contains("INT records of a flow's packets come from different links"), "{text}");
+        let dctcp = "[network]\nbalance = \"spray\"\n[scheme.C]\ncontrol = \"dctcp\"";
+        let text = warned(dctcp);
+        assert!(text.contains("different links; HPCC takes them for those of one (scheme A)"), "{text}");
+        assert!(!text.contains("those of one (scheme C)"), "{text}");
         let load = "[[workload]]\npoisson = { load = 1.5, sizes = \"500B\", duration = \"1us\" }";
         assert!(warned(load).contains("workload[2].poisson.load: offers 1.5"), "{}", warned(load));
     }

@@ -59,6 +59,14 @@ pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: imp
         );
         warn("network.balance", message);
     }
+    let compares = flows_of(setup, |control| matches!(control.telemetry(), Telemetry::Int)).next().is_some();
+    if params.network.balance.reorders() && compares {
+        let message = format!(
+            "under `{}` the INT records of a flow's packets come from different links; HPCC takes them for those of one",
+            params.network.balance.name()
+        );
+        warn("network.balance", message);
+    }
     if !params.network.failure.is_empty() && params.rdma.rto.is_none() {
         let message = "without a timeout a flow whose last packets a failure loses never completes";
         warn("rdma.rto", message.into());
