@@ -238,6 +238,7 @@ fn mistakes_of_the_keyboard_are_located() {
             "s.toml:7:31: workload[0].incast.size: `10kb` is not a size: unknown unit `kb`",
         ),
         (with("size = \"10kB\"", "size = \"wbsearch\""), "did you mean `websearch`?"),
+        (with("[fabric.star]\nhosts = 5", "[fabric]\nstar = [5]"), "fabric.star: a list where a table is expected"),
         (
             with("\"40Mbps\"", "\"-40Mbps\""),
             "s.toml:9:48: scheme.HPCC.control.hpcc.ai: `-40Mbps` is not a rate: it is negative",

@@ -5,6 +5,7 @@
 
 mod overrides;
 pub(crate) mod path;
+mod strict;
 mod toml_text;
 
 use std::collections::HashMap;
@@ -92,7 +93,7 @@ impl Tree {
 
 /// Reads a value that stands at `path` into a type; the error has the full path of what is wrong.
 pub(crate) fn typed<T: DeserializeOwned>(value: &Value, path: &str) -> Result<T, Diagnostic> {
-    serde_path_to_error::deserialize(value).map_err(|error| {
+    serde_path_to_error::deserialize(strict::Strict(value)).map_err(|error| {
         let mut at = path.to_owned();
         for segment in error.path() {
             use serde_path_to_error::Segment;
