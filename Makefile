@@ -45,7 +45,7 @@ schema: $(VENV)/.dev ## Write python/incast/schema.py anew from the Rust types
 reference: $(VENV)/.dev ## Write docs/reference anew from the Rust types
 	$(BIN)/python tools/reference.py
 
-docs: $(VENV)/.dev $(VENV)/.built ## Write into the pages of docs what their commands print now
+docs: $(VENV)/.dev $(VENV)/.built ## Write into the pages of docs what commands print now
 	$(BIN)/python tools/command.py
 	$(BIN)/python tools/pages.py
 

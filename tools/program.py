@@ -13,6 +13,7 @@ from typing import Any, Self
 
 Json = dict[str, Any]
 ROOT = Path(__file__).resolve().parent.parent
+COMMAND = "cargo run --quiet --locked -p incast-lab --example describe"
 
 
 class Program:
@@ -20,9 +21,8 @@ class Program:
 
     def __init__(self) -> None:
         """Build and start it."""
-        command = ["cargo", "run", "--quiet", "--locked", "-p", "incast-lab", "--example", "describe"]
         pipe = subprocess.PIPE
-        self._process = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, encoding="utf-8")
+        self._process = subprocess.Popen(COMMAND.split(), cwd=ROOT, stdin=pipe, stdout=pipe, encoding="utf-8")
         said = self._answer()
         self.schema: Json = said["schema"]
         """The JSON schema of scenario files."""
@@ -41,7 +41,7 @@ class Program:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
-            raise ChildProcessError(f"`{' '.join(map(str, self._process.args))}` ended with {self._process.wait()}")
+            raise ChildProcessError(f"{COMMAND}: exit {self._process.wait()}")
         return json.loads(line)
 
     def __enter__(self) -> Self:
