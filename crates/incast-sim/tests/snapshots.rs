@@ -18,6 +18,7 @@ use incast_sim::congestion::{Control, ControlInfo, WindowMode};
 use incast_sim::host::CnpMode;
 use incast_sim::measure::Fingerprint;
 use incast_sim::outcome::{Outcome, PortRecord, Stop};
+use similar::TextDiff;
 
 use common::{Bench, Cable, drawn, dumbbell, jain, star};
 
@@ -163,21 +164,8 @@ fn compare(name: &str, section: &str) -> Option<String> {
         fs::write(&page, format!("{head}{section}")).expect("the page can be written");
         return None;
     }
-    Some(format!("docs/reference/controls/{name}.md\n{}", difference(old, section)))
-}
-
-/// The lines that only the old text has, and those that only the new one has, in their order.
-fn difference(old: &str, new: &str) -> String {
-    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    let mut text = String::new();
-    for at in 0..old.len().max(new.len()) {
-        for (sign, here, there) in [('-', &old, &new), ('+', &new, &old)] {
-            if let Some(line) = here.get(at).filter(|line| !there.contains(line)) {
-                writeln!(text, "{sign}{line}").expect("a String takes all");
-            }
-        }
-    }
-    text
+    let file = format!("docs/reference/controls/{name}.md");
+    Some(TextDiff::from_lines(old, section).unified_diff().context_radius(0).header(&file, "this run").to_string())
 }
 
 #[test]
@@ -186,10 +174,4 @@ fn controls() {
     let differing: Vec<String> =
         Control::catalogue().iter().filter_map(|info| compare(info.name, &section(info, &scenarios))).collect();
     assert!(differing.is_empty(), "to accept: INSTA_UPDATE=always\n\n{}", differing.join("\n"));
-}
-
-#[test]
-fn a_difference_is_told_by_its_rows() {
-    assert_eq!(difference("head\none 1\ntwo 2\n", "head\none 1\ntwo 3\nthree 4\n"), "-two 2\n+two 3\n+three 4\n");
-    assert_eq!(difference("head\none 1\ntwo 2\n", "head\ntwo 2\n"), "-one 1\n");
 }
