@@ -42,10 +42,11 @@ format: $(VENV)/.dev ## Format Rust and Python
 schema: $(VENV)/.dev ## Write python/incast/schema.py anew from the Rust types
 	$(BIN)/python tools/schema_py.py
 
-reference: $(VENV)/.dev $(VENV)/.built ## Write docs/reference anew from what the program says of itself
+reference: $(VENV)/.dev ## Write docs/reference anew from the Rust types
 	$(BIN)/python tools/reference.py
 
-docs: $(VENV)/.dev $(VENV)/.built ## Write into the pages of docs what their commands print now
+docs: $(VENV)/.dev $(VENV)/.built ## Write into the pages of docs what commands print now
+	$(BIN)/python tools/command.py
 	$(BIN)/python tools/pages.py
 
 build: $(VENV)/.built ## Build incast into .venv and stop there

@@ -19,14 +19,14 @@ from conftest import ROOT
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 EXAMPLE = CONTRIBUTING.split("### An example, from nothing")[1].split("\n## ")[0]
 STEP = re.compile(r"\*\*`(?P<file>\S+)`\*\*|^```(?P<language>\w+)\n(?P<text>.*?)^```", re.MULTILINE | re.DOTALL)
-COPIED = ("Cargo.toml", "Cargo.lock", "Makefile", "pyproject.toml", "crates", "python", "tools")
+COPIED = ("Cargo.toml", "Cargo.lock", "Makefile", "pyproject.toml", "crates", "python", "tools", "docs/reference")
 VERSION = re.compile(r'^(name = "incast-\w+"\n|\[workspace.package\]\n)version = "(.*)"', re.MULTILINE)
 QUICK = {"CARGO_PROFILE_DEV_OPT_LEVEL": "1", "CARGO_PROFILE_DEV_DEBUG": "false", "CARGO_INCREMENTAL": "0"}
 """The copy is built for two short runs. Libraries have profiles of their own, so this leaves them as they are."""
 CHANGED = {
     "crates/incast-sim/src/congestion/aimd.rs",
     "crates/incast-sim/src/congestion/mod.rs",
-    "crates/incast-sim/tests/snapshots/snapshots__aimd.snap",
+    "docs/reference/controls/aimd.md",
     "python/incast/schema.py",
 }
 
@@ -117,7 +117,9 @@ def test_the_example_is_as_told(checkout: Path) -> None:
     assert re.search(r"^AIMD: every flow completed", simulated, re.MULTILINE)
     assert re.search(r"^AIMD, careful: every flow completed", simulated, re.MULTILINE)
     assert "class AimdParams(Tree):" in (checkout / "python/incast/schema.py").read_text(encoding="utf-8")
-    assert "default, rate" in (checkout / "crates/incast-sim/tests/snapshots/snapshots__aimd.snap").read_text("utf-8")
+    page = (checkout / "docs/reference/controls/aimd.md").read_text(encoding="utf-8")
+    assert re.search(r"^\| `decrease` \| number \| `0.5` \| above 0, below 1 \|", page, re.MULTILINE)
+    assert re.search(r"^default, rate +16 to 1 ", page, re.MULTILINE)
     assert changed(checkout) == CHANGED
 
 

@@ -2,8 +2,8 @@
 
     make schema
 
-The schema comes from the Rust types, so a parameter is described once, there. The example `schema` of `incast-lab`
-prints it. A test checks that the file is current.
+The schema comes from the Rust types, so a parameter is described once, there. A test checks that the
+file is current.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from program import Program
+
 Schema = dict[str, Any]
-ROOT = Path(__file__).resolve().parent.parent
-TARGET = ROOT / "python" / "incast" / "schema.py"
+TARGET = Path(__file__).resolve().parent.parent / "python" / "incast" / "schema.py"
 HEAD = '''\
 """The types of a scenario, each field with its unit, default and source.
 
@@ -273,17 +274,10 @@ def docstring(text: str | None, indent: str) -> str:
     return textwrap.indent(f'{raw}"""{wrapped}{closing}"""', indent) + "\n"
 
 
-def read() -> Schema:
-    """The schema as the Rust types of this checkout have it."""
-    command = ["cargo", "run", "--quiet", "--locked", "-p", "incast-lab", "--example", "schema"]
-    printed = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
-    schema: Schema = json.loads(printed)
-    return schema
-
-
 def main() -> None:
     """Write the file."""
-    TARGET.write_text(generate(read()), encoding="utf-8")
+    with Program() as program:
+        TARGET.write_text(generate(program.schema), encoding="utf-8")
 
 
 if __name__ == "__main__":
