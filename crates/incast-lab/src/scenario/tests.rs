@@ -378,6 +378,10 @@ fn what_the_fabric_does_not_have_is_located() {
             "workload[0].list[0].start: `2ms` is not possible here (allowed: before the end of the simulation at 1ms",
         ),
         (with("tag = \"burst\"", "priority = 8"), "workload[0].priority: `8` is not possible here"),
+        (
+            with("tag = \"burst\"", "priority = 0"),
+            "workload[0].priority: `0` is not possible here (allowed: a traffic class, 1 to 7 (0 carries PFC frames))",
+        ),
         (with("incast = ", "poisson = "), "workload[0].poisson"),
         (
             with(
