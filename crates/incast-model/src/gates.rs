@@ -53,13 +53,18 @@ impl Waiting {
 /// By flow: whether it will not start if none of some gates opens and some flows, those that are true already, do not start.
 pub fn never_start(gates: &[Gate], closed: impl Fn(&Gate) -> bool, mut never: Vec<bool>) -> Vec<bool> {
     let waiting = Waiting::new(never.len(), gates);
-    let mut next: Vec<u32> = (0..never.len() as u32).filter(|&flow| never[flow as usize]).collect();
-    let mut call_off = |gate: &Gate, next: &mut Vec<u32>| {
-        next.extend(gate.starts.iter().filter(|&&flow| !std::mem::replace(&mut never[flow as usize], true)));
+    let mut closed: Vec<bool> = gates.iter().map(closed).collect();
+    let mut next: Vec<u32> = (0..).zip(&closed).filter(|(_, closed)| **closed).map(|(gate, _)| gate).collect();
+    // A gate is looked at once, however many flows it waits for.
+    let mut close = |flow: u32, next: &mut Vec<u32>| {
+        next.extend(waiting.of(flow).iter().filter(|&&gate| !std::mem::replace(&mut closed[gate as usize], true)));
     };
-    gates.iter().filter(|gate| closed(gate)).for_each(|gate| call_off(gate, &mut next));
-    while let Some(flow) = next.pop() {
-        waiting.of(flow).iter().for_each(|&gate| call_off(&gates[gate as usize], &mut next));
+    (0..).zip(&never).filter(|(_, never)| **never).for_each(|(flow, _)| close(flow, &mut next));
+    while let Some(gate) = next.pop() {
+        for &flow in &gates[gate as usize].starts {
+            never[flow as usize] = true;
+            close(flow, &mut next);
+        }
     }
     never
 }

@@ -391,6 +391,11 @@ fn what_the_fabric_does_not_have_is_located() {
             "fabric: the fabric is disconnected: no path from ",
         ),
         (
+            with("[fabric.star]\nhosts = 5", "[fabric.dragonfly]\np = 1\na = 153\nh = 1"),
+            "fabric: the next hops of 23562 nodes towards 23562 destinations (switches with hosts, and hosts with several \
+             links) would take 4.44 GB, at most 4.29 GB are possible",
+        ),
+        (
             with("[fabric.star]\nhosts = 5", "[fabric.custom]\nhosts = 2\nlinks = [{ a = \"h0\", b = \"h3\" }]"),
             "s.toml:5:26: fabric.custom.links[0].b: there is no node `h3`; did you mean",
         ),

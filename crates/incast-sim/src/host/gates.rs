@@ -97,12 +97,12 @@ impl Network {
 
     fn open_gate(&mut self, gate: u32) {
         let flows = self.flows.clone();
-        let gate = &flows.gates[gate as usize];
-        let open = self.now.saturating_add(gate.delay.0);
-        if !self.gates.opens(gate, &flows.rounds, open) {
+        let spec = &flows.gates[gate as usize];
+        let open = self.now.saturating_add(spec.delay.0);
+        if !self.gates.opens(spec, &flows.rounds, open) {
             return self.call_off(gate);
         }
-        for &flow in &gate.starts {
+        for &flow in &spec.starts {
             self.gates.coming += 1;
             self.schedule_start_of(flow, open.max(flows.flows[flow as usize].start.0));
         }
@@ -110,16 +110,17 @@ impl Network {
 
     /// A gate does not open, ever: nothing behind it starts, nor what waits for that.
     #[cold]
-    fn call_off(&mut self, gate: &Gate) {
+    fn call_off(&mut self, gate: u32) {
         let flows = self.flows.clone();
-        let mut next: Vec<u32> = gate.starts.clone();
-        while let Some(flow) = next.pop() {
-            let record = &mut self.flow_records[flow as usize];
-            if !std::mem::replace(&mut record.called_off, true) {
+        let mut next = vec![gate];
+        while let Some(gate) = next.pop() {
+            for &flow in &flows.gates[gate as usize].starts {
+                if std::mem::replace(&mut self.flow_records[flow as usize].called_off, true) {
+                    break; // the whole gate was here before
+                }
                 self.flows_due -= 1;
                 self.bytes -= flows.flows[flow as usize].size.0;
-                let gates = self.gates.waiting.of(flow).iter();
-                next.extend(gates.flat_map(|&gate| &flows.gates[gate as usize].starts));
+                next.extend(self.gates.waiting.of(flow));
             }
         }
     }
