@@ -25,11 +25,11 @@ class SchemeProgress:
     flows_done: int
     """Flows completed."""
     flows: int
-    """All flows."""
+    """All flows but those that the end of their workload entry has called off."""
     bytes_acked: int
     """Payload acknowledged, in bytes."""
     bytes: int
-    """Payload of all flows, in bytes."""
+    """Payload of these flows, in bytes."""
 
     @property
     def fraction(self) -> float:

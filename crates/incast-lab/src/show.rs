@@ -4,6 +4,7 @@ use std::fmt;
 
 use incast_model::fabric::{Fabric, HostId, NodeId, Summary};
 use incast_model::flow::{Flow, FlowSet};
+use incast_model::gates::never_start;
 use incast_model::routing::Routes;
 use incast_model::units::{Bytes, Time};
 use incast_model::workload::warnings as workload_warnings;
@@ -47,6 +48,8 @@ pub struct TagShow {
     pub last: Time,
     /// Of these, flows that start when others have ended.
     pub waiting: usize,
+    /// Of these, flows that do not start if the end of their entry comes first.
+    pub may_be_called_off: usize,
     /// Payload offered between first and last start, as a fraction of the rate of all hosts; `None` for a single start, and
     /// where flows wait for others.
     pub load: Option<f64>,
@@ -251,17 +254,20 @@ fn estimate(prepared: &Prepared, links: impl Fn(&Flow) -> u64, rate: f64) -> Est
 fn tags(fabric: &Fabric, flows: &FlowSet) -> Vec<TagShow> {
     let capacity: f64 =
         fabric.hosts().iter().flat_map(|&host| fabric.ports_of(host)).map(|port| fabric.rate(port).0 as f64).sum();
-    let mut waits = vec![false; flows.flows.len()];
-    flows.gates.iter().flat_map(|gate| &gate.starts).for_each(|&flow| waits[flow as usize] = true);
+    let none = || vec![false; flows.flows.len()];
+    let waits = never_start(&flows.gates, |_| true, none());
+    let may_not = never_start(&flows.gates, |gate| gate.round.is_some(), none());
     let of_tag = |(index, tag): (usize, &String)| {
         let mine = || flows.flows.iter().filter(move |flow| usize::from(flow.tag) == index);
         let (first, last) = (mine().map(|flow| flow.start).min()?, mine().map(|flow| flow.start).max()?);
         let bytes: Bytes = mine().map(|flow| flow.size).sum();
         let span = last.saturating_sub(first).seconds();
-        let here = |(flow, waits): &(&Flow, &bool)| usize::from(flow.tag) == index && **waits;
-        let waiting = flows.flows.iter().zip(&waits).filter(here).count();
+        let here = |(flow, wanted): &(&Flow, &bool)| usize::from(flow.tag) == index && **wanted;
+        let count = |wanted: &[bool]| flows.flows.iter().zip(wanted).filter(here).count();
+        let (waiting, may_be_called_off) = (count(&waits), count(&may_not));
         let load = (span > 0.0 && waiting == 0).then(|| bytes.0 as f64 * 8.0 / span / capacity);
-        Some(TagShow { tag: tag.clone(), flows: mine().count(), bytes, first, last, waiting, load })
+        let (tag, flows) = (tag.clone(), mine().count());
+        Some(TagShow { tag, flows, bytes, first, last, waiting, may_be_called_off, load })
     };
     flows.tags.iter().enumerate().filter_map(of_tag).collect()
 }
@@ -301,7 +307,12 @@ impl fmt::Display for Show {
                     let (from, to) = (tag.first.seconds() * 1e3, tag.last.seconds() * 1e3);
                     write!(f, ", started from {from:.3} to {to:.3} ms, {:.1} % of all hosts' rate", load * 100.0)?;
                 }
-                None if tag.waiting > 0 => write!(f, ", {} of them when others have ended", tag.waiting)?,
+                None if tag.waiting > 0 => {
+                    write!(f, ", {} of them when others have ended", tag.waiting)?;
+                    if tag.may_be_called_off > 0 {
+                        write!(f, " ({} not if their entry's end comes first)", tag.may_be_called_off)?;
+                    }
+                }
                 None => write!(f, ", all started at {}", tag.first)?,
             }
         }
@@ -421,6 +432,19 @@ control = "dcqcn"
         let show = shown(&text);
         assert_eq!((show.tags[0].flows, show.tags[0].waiting, show.tags[0].load), (2, 1, None));
         assert!(show.to_string().contains("one: 2 flows, 0.013 MB, 1 of them when others have ended\n"), "{show}");
+    }
+
+    #[test]
+    fn flows_that_an_end_may_call_off_are_counted() {
+        let rpc = "[[workload]]\nrequest_response = { request = 1, response = 1, requests = 3, clients = { hosts = \"0\" } }\n";
+        let show = shown(&format!("{SMALL}{rpc}end = \"1ms\""));
+        let found = |tag: &str| show.tags.iter().find(|found| found.tag == tag).unwrap();
+        let counts = |tag: &TagShow| (tag.flows, tag.waiting, tag.may_be_called_off);
+        assert_eq!((counts(found("request")), counts(found("response"))), ((3, 2, 2), (3, 3, 2)));
+        let said =
+            "response: 3 flows, 0.000 MB, 3 of them when others have ended (2 not if their entry's end comes first)\n";
+        assert!(show.to_string().contains(said), "{show}");
+        assert!(!shown(&format!("{SMALL}{rpc}")).to_string().contains("their entry's end"));
     }
 
     #[test]

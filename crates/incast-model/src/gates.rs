@@ -50,6 +50,25 @@ impl Waiting {
     }
 }
 
+/// By flow: whether it will not start if none of some gates opens and some flows, those that are true already, do not start.
+pub fn never_start(gates: &[Gate], closed: impl Fn(&Gate) -> bool, mut never: Vec<bool>) -> Vec<bool> {
+    let waiting = Waiting::new(never.len(), gates);
+    let mut closed: Vec<bool> = gates.iter().map(closed).collect();
+    let mut next: Vec<u32> = (0..).zip(&closed).filter(|(_, closed)| **closed).map(|(gate, _)| gate).collect();
+    // A gate is looked at once, however many flows it waits for.
+    let mut close = |flow: u32, next: &mut Vec<u32>| {
+        next.extend(waiting.of(flow).iter().filter(|&&gate| !std::mem::replace(&mut closed[gate as usize], true)));
+    };
+    (0..).zip(&never).filter(|(_, never)| **never).for_each(|(flow, _)| close(flow, &mut next));
+    while let Some(gate) = next.pop() {
+        for &flow in &gates[gate as usize].starts {
+            never[flow as usize] = true;
+            close(flow, &mut next);
+        }
+    }
+    never
+}
+
 /// Gates that could not work.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GateError {
@@ -84,6 +103,16 @@ pub enum GateError {
         flow: u32,
         /// Its gates.
         gates: [u32; 2],
+    },
+    /// A gate names a round that is not there.
+    #[error("gate {gate} names round {round}; there are {rounds}, from 0")]
+    UnknownRound {
+        /// The gate, from 0.
+        gate: u32,
+        /// What it names.
+        round: u32,
+        /// Rounds that there are.
+        rounds: usize,
     },
     /// Flows wait for each other in a circle.
     #[error("flows wait for each other in a circle and would never start: {}", circle(.flows))]
@@ -121,6 +150,9 @@ fn check_names(set: &FlowSet) -> Result<(), GateError> {
         }
         if let Some(&flow) = spec.waits_for.iter().chain(&spec.starts).find(|&&flow| flow >= flows) {
             return Err(GateError::Unknown { gate, flow, flows });
+        }
+        if let Some(round) = spec.round.filter(|&round| round as usize >= set.rounds.len()) {
+            return Err(GateError::UnknownRound { gate, round, rounds: set.rounds.len() });
         }
         for &flow in &spec.waits_for {
             if std::mem::replace(&mut waited_by[flow as usize], gate) == gate {
@@ -193,6 +225,7 @@ mod tests {
             waits_for: waits_for.to_vec(),
             delay: Time::ZERO,
             starts: starts.to_vec(),
+            round: None,
         };
         let gates = gates.iter().map(gate).collect();
         FlowSet { flows: (0..flows).map(flow).collect(), gates, ..FlowSet::default() }
@@ -224,6 +257,32 @@ mod tests {
             why(1, &[(&[0], &[0])]),
             "flows wait for each other in a circle and would never start: 0 waits for 0"
         );
+    }
+
+    #[test]
+    fn rounds_that_are_not_there_are_named() {
+        let mut set = set(2, &[(&[0], &[1])]);
+        set.gates[0].round = Some(1);
+        set.rounds = vec![Time::us(1)];
+        assert_eq!(check_gates(&set).unwrap_err().to_string(), "gate 0 names round 1; there are 1, from 0");
+        set.gates[0].round = Some(0);
+        assert_eq!(check_gates(&set), Ok(()));
+    }
+
+    #[test]
+    fn what_waits_for_what_never_starts_never_starts() {
+        // 0 → 1 → 2, 3; 4 waits for 3 and for 5, 6 for 5 alone.
+        let mut set = set(7, &[(&[0], &[1]), (&[1], &[2, 3]), (&[3, 5], &[4]), (&[5], &[6])]);
+        let never = |set: &FlowSet, flows: &[usize]| {
+            let known = (0..7).map(|flow| flows.contains(&flow)).collect();
+            let never = never_start(&set.gates, |gate| gate.round.is_some(), known);
+            (0..7).filter(|&flow| never[flow]).collect::<Vec<_>>()
+        };
+        assert!(never(&set, &[]).is_empty());
+        assert_eq!(never(&set, &[1]), [1, 2, 3, 4]);
+        assert_eq!(never(&set, &[5]), [4, 5, 6]);
+        set.gates[1].round = Some(0);
+        assert_eq!(never(&set, &[]), [2, 3, 4]);
     }
 
     #[test]

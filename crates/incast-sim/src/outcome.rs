@@ -42,7 +42,7 @@ pub struct Outcome {
 /// Why a run stopped, and who is concerned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stop {
-    /// Every flow completed.
+    /// Every flow completed that was not called off.
     Finished,
     /// The horizon came first; so many flows were unfinished.
     Horizon {
@@ -171,12 +171,22 @@ pub struct FlowRecord {
     pub ideal_exact: Time,
     /// Links on its path.
     pub hops: u8,
+    /// Whether it was not to start: the end of its round, or of one that it waits for, had come
+    /// ([`incast_model::flow::FlowSet::rounds`]).
+    pub called_off: bool,
 }
 
 impl FlowRecord {
     /// Flow completion time: from its start until its sender had the ACK of its last byte.
     pub fn fct(&self) -> Option<Time> {
         Some(self.finish?.saturating_sub(self.start?))
+    }
+}
+
+impl Outcome {
+    /// How many flows were called off.
+    pub fn called_off(&self) -> usize {
+        self.flows.iter().filter(|flow| flow.called_off).count()
     }
 }
 

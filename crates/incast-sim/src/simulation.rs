@@ -21,11 +21,11 @@ pub struct Progress {
     pub packet_hops: u64,
     /// Flows completed.
     pub flows_done: u64,
-    /// All flows of the run.
+    /// All flows of the run but those called off.
     pub flows: u64,
     /// Payload acknowledged, in bytes.
     pub bytes_acked: u64,
-    /// Payload of all flows, in bytes.
+    /// Payload of these flows, in bytes.
     pub bytes: u64,
 }
 

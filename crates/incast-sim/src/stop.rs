@@ -25,7 +25,7 @@ const NAMED: usize = 100;
 impl Network {
     /// The halt in the words of the outcome.
     pub(crate) fn explain(&self, halt: Halt) -> Stop {
-        let unfinished = (self.flows.flows.len() - self.flows_done) as u32;
+        let unfinished = (self.flows_due - self.flows_done) as u32;
         match halt {
             Halt::Finished => Stop::Finished,
             Halt::Budget => Stop::Budget { unfinished },

@@ -8,6 +8,7 @@ mod common;
 use std::collections::HashMap;
 
 use incast_model::fabric::{Fabric, FabricBuilder, NodeId};
+use incast_model::flow::Gate;
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::Arithmetic;
 use incast_sim::congestion::{Control, ControlInfo, WindowMode};
@@ -288,6 +289,33 @@ proptest! {
             prop_assert_eq!(outcome.flows[then].start, Some(start), "{:?}", gate);
         }
         pauses_alternate(&bench, &outcome)?;
+    }
+
+    /// Of flows that wait, those start whose round has begun before its end, and no others; all that start complete.
+    #[test]
+    fn rounds_begin_as_a_whole_or_not_at_all(scenario in scenario(), end in 0u64..60_000) {
+        let (end, waits) = (Time::ns(end), scenario.waits().count());
+        let bench = (0..waits).step_by(2).fold(scenario.bench(), |bench, gate| bench.round(end, gate..waits.min(gate + 2)));
+        let outcome = bench.run();
+        prop_assert_eq!(&outcome.stop, &Stop::Finished);
+        let flows = bench.sorted();
+        let completed = outcome.flows.iter().filter(|flow| flow.finish.is_some()).count();
+        prop_assert_eq!(completed + outcome.called_off(), flows.flows.len());
+        for gates in flows.gates.chunks(2) {
+            let opens = |gate: &Gate| {
+                let [first, then] = [gate.waits_for[0], gate.starts[0]].map(|flow| flow as usize);
+                let same = flows.flows[first].src == flows.flows[then].src;
+                let record = &outcome.flows[first];
+                Some(if same { record.finish? } else { record.delivered? } + DELAY)
+            };
+            let begun = gates.iter().filter_map(opens).min().is_some_and(|open| open < end);
+            for gate in gates {
+                let then = gate.starts[0] as usize;
+                let start = opens(gate).filter(|_| begun).map(|open| open.max(flows.flows[then].start));
+                prop_assert_eq!(outcome.flows[then].start, start, "{:?}", gate);
+                prop_assert_eq!(outcome.flows[then].called_off, start.is_none());
+            }
+        }
     }
 
     /// A run depends on nothing but its setup, and what is recorded changes nothing; neither does where it is cut off.

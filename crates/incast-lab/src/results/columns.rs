@@ -150,6 +150,7 @@ pub const FLOWS: TableSpec = TableSpec {
         column("timeouts", I64, "", "retransmission timeouts"),
         column("marks", I64, "", "ACKs that echoed an ECN mark, or CNPs received"),
         column("hops", U8, "", "links on its path"),
+        column("called_off", Flag, "", "whether it was not to start, because the `end` of its workload entry had come"),
     ],
 };
 

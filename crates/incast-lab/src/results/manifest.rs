@@ -123,8 +123,11 @@ impl From<Fingerprint> for FingerprintManifest {
 pub struct StopManifest {
     /// `finished`, `horizon`, `budget`, `deadlock`, `starved` or `interrupted`.
     pub reason: String,
-    /// Flows not completed.
+    /// Flows not completed, but for those called off.
     pub unfinished: u32,
+    /// Flows that were not to start, because their entry's end had come.
+    #[serde(default)]
+    pub called_off: u32,
     /// Of a deadlock: the egress queues that wait on each other, each for the next, the last for the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cycle: Vec<QueueManifest>,
@@ -223,6 +226,7 @@ impl StopManifest {
         let plain = |reason: &str, unfinished: u32, text: String| Self {
             reason: reason.into(),
             unfinished,
+            called_off: 0,
             cycle: Vec::new(),
             starved: Vec::new(),
             cut_off: Vec::new(),
@@ -266,6 +270,18 @@ impl StopManifest {
 }
 
 impl StopManifest {
+    /// With the flows that were called off.
+    #[must_use]
+    pub(super) fn called_off(mut self, flows: u32) -> Self {
+        self.called_off = flows;
+        match flows {
+            0 => {}
+            1 => self.text += "; 1 flow was not started: the end of its workload entry had come",
+            many => self.text += &format!("; {many} flows were not started: the end of their workload entry had come"),
+        }
+        self
+    }
+
     /// With the flows that failures kept from completing.
     #[must_use]
     pub(super) fn cut_off(mut self, flows: &[CutOff], fabric: &Fabric) -> Self {
@@ -292,7 +308,9 @@ impl SchemeManifest {
         let controls = setup.map(|setup| setup.controls.iter().map(|one| one.control.name().to_owned()).collect());
         Self {
             controls: controls.unwrap_or_default(),
-            stop: StopManifest::of(&outcome.stop, &prepared.fabric).cut_off(&outcome.cut_off, &prepared.fabric),
+            stop: StopManifest::of(&outcome.stop, &prepared.fabric)
+                .called_off(outcome.called_off() as u32)
+                .cut_off(&outcome.cut_off, &prepared.fabric),
             end_ps: outcome.end.0,
             completed: outcome.flows.iter().filter(|flow| flow.finish.is_some()).count() as u64,
             lossless_drops: outcome.counts.lossless_drops,

@@ -78,7 +78,7 @@ pub struct SlowdownTable {
     pub options: SlowdownOptions,
     /// Schemes, in the scenario's order.
     pub schemes: Vec<String>,
-    /// By scheme: flows that did not finish, and so are in no row.
+    /// By scheme: flows that did not finish, and so are in no row. Those called off are not among them.
     pub unfinished: Vec<usize>,
     /// One row for each scheme with finished flows.
     pub overall: Vec<SlowdownRow>,
@@ -88,7 +88,7 @@ pub struct SlowdownTable {
     pub bins: Vec<Vec<SlowdownRow>>,
 }
 
-/// Flows as far as slowdowns need them: by scheme and tag, size and slowdown (`None`: not finished).
+/// Flows as far as slowdowns need them, without those called off: by scheme and tag, size and slowdown (`None`: not finished).
 #[derive(Debug, Clone, Default)]
 pub struct Finished {
     schemes: Vec<String>,
@@ -114,7 +114,7 @@ impl Finished {
         let mut all = Self { tags: flows.tags.clone(), ..Self::default() };
         for (scheme, run) in runs.iter().enumerate() {
             all.schemes.push(run.name.clone());
-            for (flow, record) in flows.flows.iter().zip(&run.outcome.flows) {
+            for (flow, record) in flows.flows.iter().zip(&run.outcome.flows).filter(|(_, record)| !record.called_off) {
                 let ideal = match ideal {
                     Ideal::Reference => record.ideal_reference,
                     Ideal::Exact => record.ideal_exact,
@@ -135,7 +135,12 @@ impl Finished {
         let slowdowns = batch.column_by_name(name)?.as_primitive_opt::<Float64Type>()?;
         let schemes = numbers(batch, "scheme", &mut self.schemes)?;
         let tags = numbers(batch, "tag", &mut self.tags)?;
-        for row in 0..batch.num_rows() {
+        // Folders of earlier versions do not have it.
+        let called_off = match batch.column_by_name("called_off") {
+            Some(column) => Some(column.as_boolean_opt()?),
+            None => None,
+        };
+        for row in (0..batch.num_rows()).filter(|&row| called_off.is_none_or(|column| !column.value(row))) {
             let slowdown = slowdowns.is_valid(row).then(|| slowdowns.value(row));
             self.rows.push((schemes[row], tags[row], sizes.value(row).unsigned_abs(), slowdown));
         }

@@ -114,7 +114,7 @@ impl Records<'_> {
             spec.starts.iter().for_each(|&flow| gates[flow as usize] = Some(gate));
         }
         let host = |host: incast_model::fabric::HostId| self.fabric.hosts()[host.index()];
-        debug_assert_eq!(FLOWS.columns.len(), 29);
+        debug_assert_eq!(FLOWS.columns.len(), 30);
         Ok(vec![
             self.scheme(records().len())?,
             u32s(0..records().len() as u32),
@@ -145,6 +145,7 @@ impl Records<'_> {
             i64s(records().map(|r| r.timeouts.into())),
             i64s(records().map(|r| r.marks)),
             u8s(records().map(|r| r.hops)),
+            Arc::new(records().map(|r| Some(r.called_off)).collect::<BooleanArray>()),
         ])
     }
 

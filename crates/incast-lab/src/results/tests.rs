@@ -246,6 +246,38 @@ horizon = "1ms"
     assert_eq!(i64s(&messages, "fct_ps"), [fct(0..2), fct(2..4), None]);
 }
 
+/// A loop whose third request would begin after the end: its flows are in the tables, and nobody counts them as unfinished.
+#[test]
+fn called_off_flows_are_in_the_results() {
+    let text = r#"
+[fabric.star]
+hosts = 2
+[[workload]]
+end = "15us"
+request_response = { request = "1kB", response = "1kB", requests = 4, think = { fixed = "5us" }, clients = { hosts = "0" } }
+[scheme.HPCC]
+control = "hpcc"
+"#;
+    let folder = tempfile::tempdir().unwrap();
+    let prepared = Loaded::from_text("s.toml", text, Path::new("."), &[]).unwrap().prepare().unwrap();
+    let manifest = run(&prepared, &folder.path().join("run"), RunOptions::default(), &mut go).unwrap().manifest;
+    let flows = read_table(&folder.path().join("run"), "flows").unwrap();
+    let called_off = flows.column_by_name("called_off").unwrap().as_boolean();
+    let starts = i64s(&flows, "start_ps");
+    assert_eq!(starts.iter().filter(|start| start.is_some()).count(), 4);
+    assert!((0..8).all(|flow| called_off.value(flow) == starts[flow].is_none()));
+    let scheme = &manifest.schemes["HPCC"];
+    let text = "every flow completed; 4 flows were not started: the end of their workload entry had come";
+    assert_eq!((scheme.stop.text.as_str(), scheme.stop.reason.as_str()), (text, "finished"));
+    assert_eq!((scheme.stop.called_off, scheme.stop.unfinished, scheme.completed), (4, 0, 4));
+    let results = Results::open(&folder.path().join("run")).unwrap();
+    let table = slowdown_bins(&Finished::of_results(&results, Ideal::Exact).unwrap(), &SlowdownOptions::default());
+    assert_eq!((table.unfinished[0], table.overall[0].flows), (0, 4));
+    let runs = simulate(&prepared, None, &mut |_| ControlFlow::Continue(())).unwrap();
+    let of_runs = Finished::of_runs(&prepared.flows, &runs, Ideal::Exact);
+    assert_eq!(slowdown_bins(&of_runs, &SlowdownOptions::default()), table);
+}
+
 #[test]
 fn equal_runs_give_equal_bytes() {
     let folder = tempfile::tempdir().unwrap();

@@ -379,6 +379,10 @@ fn what_the_fabric_does_not_have_is_located() {
             "workload[0].list[0].start: `2ms` is not possible here (allowed: before the end of the simulation at 1ms",
         ),
         (with("tag = \"burst\"", "priority = 8"), "workload[0].priority: `8` is not possible here"),
+        (
+            with("tag = \"burst\"", "priority = 0"),
+            "workload[0].priority: `0` is not possible here (allowed: a traffic class, 1 to 7 (0 carries PFC frames))",
+        ),
         (with("incast = ", "poisson = "), "workload[0].poisson"),
         (
             with(
@@ -386,6 +390,11 @@ fn what_the_fabric_does_not_have_is_located() {
                 "[fabric.custom]\nhosts = 4\nswitches = [\"s\"]\nlinks = [{ a = \"h0\", b = \"h1\" }, { a = \"h2\", b = \"s\" }, { a = \"h3\", b = \"s\" }]",
             ),
             "fabric: the fabric is disconnected: no path from ",
+        ),
+        (
+            with("[fabric.star]\nhosts = 5", "[fabric.dragonfly]\np = 1\na = 153\nh = 1"),
+            "fabric: the next hops of 23562 nodes towards 23562 destinations (switches with hosts, and hosts with several \
+             links) would take 4.44 GB, at most 4.29 GB are possible",
         ),
         (
             with("[fabric.star]\nhosts = 5", "[fabric.custom]\nhosts = 2\nlinks = [{ a = \"h0\", b = \"h3\" }]"),

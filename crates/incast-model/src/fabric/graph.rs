@@ -1,5 +1,6 @@
 //! The graph itself: nodes, links, and the ports between them.
 
+use crate::routing::{MAX_ROUTES, Routes};
 use crate::units::{Rate, Time};
 
 macro_rules! id {
@@ -83,6 +84,20 @@ pub struct Port {
 /// Why a graph is not a fabric that can carry traffic.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FabricError {
+    /// Next hops would take more memory than they may.
+    #[error(
+        "the next hops of {nodes} nodes towards {targets} destinations (switches with hosts, and hosts with several links) \
+         would take {:.2} GB, at most {:.2} GB are possible: fewer of these are needed", *.bytes as f64 / 1e9,
+        MAX_ROUTES as f64 / 1e9
+    )]
+    Routes {
+        /// Nodes with next hops of their own.
+        nodes: usize,
+        /// What they lead to.
+        targets: usize,
+        /// What the next hops would take, in bytes.
+        bytes: u64,
+    },
     /// A link from a node to itself.
     #[error("link {link} joins {node} to itself")]
     SelfLink {
@@ -246,6 +261,7 @@ impl FabricBuilder {
             return Err(FabricError::TooFewHosts(fabric.hosts.len()));
         }
         fabric.check_connected()?;
+        fabric.check_routes()?;
         Ok(fabric)
     }
 
@@ -316,6 +332,14 @@ impl Fabric {
         let needed: Vec<NodeId> = self.hosts.iter().copied().chain(bare).collect();
         let mut near: Vec<NodeId> = reached[most].iter().copied().chain(switches(most)).collect();
         self.reaches_all(start, &mut near, &needed)
+    }
+
+    /// The next hops of all nodes have room.
+    fn check_routes(&self) -> Result<(), FabricError> {
+        match Routes::size(self) {
+            (nodes, targets, bytes) if bytes > MAX_ROUTES => Err(FabricError::Routes { nodes, targets, bytes }),
+            _ => Ok(()),
+        }
     }
 
     fn reaches_all(&self, start: NodeId, reached: &mut Vec<NodeId>, needed: &[NodeId]) -> Result<(), FabricError> {

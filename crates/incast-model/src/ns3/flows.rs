@@ -73,7 +73,7 @@ impl Reader<'_> {
         if src == dst {
             return Err(tokens.wrong(token, "the destination of a flow", "a host other than its source"));
         }
-        let priority = tokens.number("the priority of a flow", (0, 7), counted)?;
+        let priority = tokens.number("the priority of a flow", (1, 7), counted)?;
         let dport = tokens.number("the destination port of a flow", (0, u16::MAX), counted)?;
         let size: u32 = tokens.number("the size of a flow in bytes", (1, u32::MAX), counted)?;
         let token = tokens.want("the start of the flow", counted)?;
@@ -232,7 +232,8 @@ mod tests {
         );
         assert!(with("2 1 3", "3 1 3").ends_with("the node id of a host; this is a switch"));
         assert!(with("2 1 3", "4 1 3").ends_with("the node id of a host, 0 to 3"));
-        assert!(with("0 1 3", "0 1 8").ends_with("the priority of a flow is `8`; allowed: an integer from 0 to 7"));
+        assert!(with("0 1 3", "0 1 8").ends_with("the priority of a flow is `8`; allowed: an integer from 1 to 7"));
+        assert!(with("0 1 3", "0 1 0").ends_with("the priority of a flow is `0`; allowed: an integer from 1 to 7"));
         assert!(with("1000000 ", "0 ").contains("size of a flow in bytes is `0`"));
         assert!(with("4294967295", "4294967296").ends_with("an integer from 1 to 4294967295"));
         assert_eq!(
@@ -257,7 +258,7 @@ mod tests {
         #[test]
         fn written_ones_are_read_back(
             rows in proptest::collection::vec(
-                (0u32..3, 1u32..3, 0u8..8, 0u16..300, 1u64..=u64::from(u32::MAX), 0u64..1 << 42), 0..20
+                (0u32..3, 1u32..3, 1u8..8, 0u16..300, 1u64..=u64::from(u32::MAX), 0u64..1 << 42), 0..20
             )
         ) {
             let fabric = Star::new(3).build().unwrap();

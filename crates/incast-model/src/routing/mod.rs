@@ -8,4 +8,4 @@ mod tests;
 
 pub use ecmp::{EcmpHash, EcmpKey, FlowKey};
 pub use path::{nodes_of, path};
-pub use shortest::{FixedHops, NextHopOrder, Routes};
+pub use shortest::{FixedHops, MAX_ROUTES, NextHopOrder, Routes};

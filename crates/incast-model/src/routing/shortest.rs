@@ -47,28 +47,30 @@ pub struct FixedHops {
     pub ports: Vec<PortId>,
 }
 
-impl Routes {
-    /// All shortest paths between hosts; hosts never forward.
-    pub fn shortest(fabric: &Fabric, order: NextHopOrder) -> Self {
-        Self::around(fabric, order, &|_| true, &[])
-    }
+/// Most memory that the next hops of a fabric may take, in bytes: 4 GiB (our choice), room for 23,000 switches with hosts.
+/// Every scheme that is simulated at a time has next hops of its own.
+pub const MAX_ROUTES: u64 = 4 << 30;
 
-    /// All shortest paths between hosts over the links that are `up`, but for the `fixed` next hops.
-    pub fn around(fabric: &Fabric, order: NextHopOrder, up: &dyn Fn(LinkId) -> bool, fixed: &[FixedHops]) -> Self {
-        let up = |port: PortId| up(fabric.port(port).link);
+/// Nodes with next hops of their own, and what they lead to.
+struct Ends {
+    targets: Vec<NodeId>,
+    class_of_host: Vec<u32>,
+    last_hop: Vec<(NodeId, PortId)>,
+    alone: Vec<PortId>,
+}
+
+impl Ends {
+    /// Over the ports that are `up`; hosts that are `apart` share no routes.
+    fn new(fabric: &Fabric, up: &dyn Fn(PortId) -> bool, apart: &dyn Fn(HostId) -> bool) -> Self {
         let mut class_of_target: HashMap<NodeId, u32> = HashMap::new();
         let mut targets = Vec::new();
         let mut class_of_host = Vec::new();
         let mut last_hop = Vec::new();
-        let mut apart = vec![false; fabric.hosts().len()];
-        for fixed in fixed {
-            apart[fixed.dst.index()] = true;
-        }
-        for (&host, apart) in fabric.hosts().iter().zip(apart) {
+        for (number, &host) in (0..).map(HostId).zip(fabric.hosts()) {
             let mut ports = fabric.ports_of(host);
             let first = ports.next().expect("a finished fabric has no unplugged node");
             let alone = ports.next().is_none() && fabric.node(fabric.neighbour(first)).kind == NodeKind::Switch;
-            let single = alone && !apart && up(first);
+            let single = alone && !apart(number) && up(first);
             let target = if single { fabric.neighbour(first) } else { host };
             let class = *class_of_target.entry(target).or_insert_with(|| {
                 targets.push(target);
@@ -82,6 +84,31 @@ impl Routes {
         };
         let alone: Vec<PortId> =
             last_hop.iter().enumerate().take_while(leading).map(|(_, &(_, port))| fabric.port(port).peer).collect();
+        Self { targets, class_of_host, last_hop, alone }
+    }
+}
+
+impl Routes {
+    /// Nodes with next hops of their own, destinations that these lead to, and the bytes that they take, before any is made.
+    pub fn size(fabric: &Fabric) -> (usize, usize, u64) {
+        let ends = Ends::new(fabric, &|_| true, &|_| false);
+        let (nodes, targets) = (fabric.nodes().len() - ends.alone.len(), ends.targets.len());
+        (nodes, targets, nodes as u64 * targets as u64 * size_of::<(u32, u32)>() as u64)
+    }
+
+    /// All shortest paths between hosts; hosts never forward.
+    pub fn shortest(fabric: &Fabric, order: NextHopOrder) -> Self {
+        Self::around(fabric, order, &|_| true, &[])
+    }
+
+    /// All shortest paths between hosts over the links that are `up`, but for the `fixed` next hops.
+    pub fn around(fabric: &Fabric, order: NextHopOrder, up: &dyn Fn(LinkId) -> bool, fixed: &[FixedHops]) -> Self {
+        let up = |port: PortId| up(fabric.port(port).link);
+        let mut apart = vec![false; fabric.hosts().len()];
+        for fixed in fixed {
+            apart[fixed.dst.index()] = true;
+        }
+        let Ends { targets, class_of_host, last_hop, alone } = Ends::new(fabric, &up, &|host| apart[host.index()]);
         let nodes = fabric.nodes().len() - alone.len();
         let mut routes = Self {
             classes: targets.len(),
@@ -253,6 +280,29 @@ mod tests {
         }
         all.sort_unstable();
         all
+    }
+
+    #[test]
+    fn next_hops_that_do_not_fit_are_refused() {
+        // A chain of switches, each with a host.
+        let chain = |count: usize| {
+            let mut builder = FabricBuilder::new();
+            let hosts: Vec<NodeId> = (0..count).map(|host| builder.host(format!("h{host}"))).collect();
+            let switches: Vec<NodeId> = (0..count).map(|switch| builder.switch(format!("s{switch}"), 1)).collect();
+            let joined =
+                switches.windows(2).map(|pair| (pair[0], pair[1])).chain(hosts.into_iter().zip(switches.clone()));
+            let joined: Vec<_> = joined.collect();
+            joined.into_iter().for_each(|(a, b)| {
+                builder.link(a, b, Rate::gbps(100), Time::us(1));
+            });
+            builder.finish()
+        };
+        assert_eq!(Routes::size(&chain(23_170).unwrap()), (23_170, 23_170, 8 * 23_170 * 23_170));
+        assert_eq!(
+            chain(23_171).unwrap_err().to_string(),
+            "the next hops of 23171 nodes towards 23171 destinations (switches with hosts, and hosts with several links) \
+             would take 4.30 GB, at most 4.29 GB are possible: fewer of these are needed"
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::collective::send;
+use super::collective::{Begin, send};
 use super::entry::{Collector, Entry, Pattern};
 use super::error::WorkloadError;
 use super::ranks::Ranks;
@@ -52,15 +52,18 @@ impl Pattern for AllToAll {
         let mut before = vec![Vec::new(); n];
         for _ in 0..self.iterations {
             let mut ended = vec![Vec::with_capacity(2 * n); n];
+            let round = out.round(entry);
             for rank in 0..n {
                 let to = |shift: usize| (rank + shift) % n;
                 let message = |shift| (ranks[to(shift)], self.size.0);
                 let delay = if before[rank].is_empty() { Time::ZERO } else { self.compute };
-                let first = send(entry, out, ranks[rank], (1..=window).map(message), &before[rank], delay)?;
+                let begin = Begin { waits: &before[rank], delay, round };
+                let first = send(entry, out, ranks[rank], (1..=window).map(message), &begin)?;
                 let mut flows: Vec<u32> = (first..).take(window).collect();
                 for shift in window + 1..n {
                     let earlier = [flows[shift - 1 - window]];
-                    flows.push(send(entry, out, ranks[rank], std::iter::once(message(shift)), &earlier, Time::ZERO)?);
+                    let begin = Begin { waits: &earlier, delay: Time::ZERO, round: None };
+                    flows.push(send(entry, out, ranks[rank], std::iter::once(message(shift)), &begin)?);
                 }
                 for (shift, flow) in (1..).zip(flows) {
                     ended[rank].push(flow);

@@ -39,6 +39,8 @@ pub(super) struct Collective<'a> {
     /// Time between the end of an iteration at a rank and its next.
     pub(super) compute: Time,
     pub(super) waits: Waits,
+    /// Iterations of a round, at least 1: an entry's end calls off whole rounds only.
+    pub(super) round: u32,
 }
 
 impl Collective<'_> {
@@ -59,19 +61,21 @@ impl Collective<'_> {
             let flows = chunks.iter().flatten().map(|step| step.messages.len() as f64).sum::<f64>();
             entry.expect("iterations", self.iterations, flows * f64::from(self.iterations))?;
             let mut ended = vec![Vec::new(); self.ranks.len()];
-            self.once(entry, out, &chunks, &before, &mut ended)?;
+            let round = if iteration % self.round == 0 { out.round(entry) } else { None };
+            self.once(entry, out, &chunks, (&before, round), &mut ended)?;
             before = ended;
         }
         Ok(())
     }
 
-    /// One iteration. `before` is what ranks wait for to begin it, `ended` what it consists of for each.
+    /// One iteration. `before` is what ranks wait for to begin it, with the round that it begins, `ended` what it consists
+    /// of for each.
     fn once(
         &self,
         entry: &Entry<'_>,
         out: &mut Collector,
         chunks: &[Vec<Step>],
-        before: &[Vec<u32>],
+        (before, round): (&[Vec<u32>], Option<u32>),
         ended: &mut [Vec<u32>],
     ) -> Result<(), WorkloadError> {
         for steps in chunks {
@@ -82,9 +86,11 @@ impl Collective<'_> {
                 for messages in step.messages.chunk_by(|a, b| a.from == b.from) {
                     let from = messages[0].from;
                     // Computing delays what a rank begins with; what it passes on has been waited for by others.
-                    let delay = if begun[from] || before[from].is_empty() { step.delay } else { self.compute };
+                    let begins = !begun[from] && !before[from].is_empty();
+                    let (delay, round) = if begins { (self.compute, round) } else { (step.delay, None) };
+                    let begin = Begin { waits: &waiting[from], delay, round };
                     let to = messages.iter().map(|message| (self.ranks[message.to], message.bytes));
-                    let first = send(entry, out, self.ranks[from], to, &waiting[from], delay)?;
+                    let first = send(entry, out, self.ranks[from], to, &begin)?;
                     for (flow, message) in (first..).zip(messages) {
                         news[message.to].push(flow);
                         if self.waits.own {
@@ -109,21 +115,30 @@ impl Collective<'_> {
     }
 }
 
-/// Adds flows from one host that start together: `delay` after all of `waits` has ended, or, if that is nothing, after
-/// the entry's start. The number of the first; the others follow.
+/// When flows start.
+pub(super) struct Begin<'a> {
+    /// What must have ended; if that is nothing, they start by the clock.
+    pub(super) waits: &'a [u32],
+    /// Time after that, or after the entry's start.
+    pub(super) delay: Time,
+    /// The round that they begin where they wait.
+    pub(super) round: Option<u32>,
+}
+
+/// Adds flows from one host that start together. The number of the first; the others follow.
 pub(super) fn send(
     entry: &Entry<'_>,
     out: &mut Collector,
     from: HostId,
     to: impl Iterator<Item = (HostId, u64)>,
-    waits: &[u32],
-    delay: Time,
+    begin: &Begin<'_>,
 ) -> Result<u32, WorkloadError> {
+    let &Begin { waits, delay, round } = begin;
     let start = if waits.is_empty() { Time(entry.start.0.saturating_add(delay.0)) } else { entry.start };
     let starts = to.map(|(to, bytes)| out.push(entry.flow(from, to, bytes, start))).collect::<Result<Vec<u32>, _>>()?;
     let first = starts.first().copied().unwrap_or_default();
     if !waits.is_empty() && !starts.is_empty() {
-        out.gate(Gate { waits_for: waits.to_vec(), delay, starts });
+        out.gate(Gate { waits_for: waits.to_vec(), delay, starts, round });
     }
     Ok(first)
 }

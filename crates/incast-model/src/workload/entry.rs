@@ -10,6 +10,7 @@ use super::error::WorkloadError;
 use super::hosts::HostSet;
 use crate::fabric::{Fabric, HostId, NodeId};
 use crate::flow::{Flow, FlowSet, Gate};
+use crate::gates::never_start;
 use crate::rng::{Stream, stream};
 use crate::units::{Bytes, Time};
 
@@ -42,7 +43,7 @@ pub(super) struct Entry<'a> {
     pub(super) horizon: Option<Time>,
     /// Start of the entry.
     pub(super) start: Time,
-    /// No flow of the entry starts at or after it, if set.
+    /// No flow of the entry starts by the clock, and none of its rounds begins, at or after it, if set.
     pub(super) end: Option<Time>,
     /// Traffic class of its flows.
     pub(super) priority: u8,
@@ -238,13 +239,42 @@ impl Collector {
         (self.set.flows.len(), self.set.gates.len())
     }
 
-    /// Leaves out those flows from number `first` on that start at `end` or later. No gate may know any of these flows.
-    pub(super) fn cut(&mut self, first: usize, end: Time) {
-        let mut number = 0;
-        self.set.flows.retain(|flow| {
-            number += 1;
-            number <= first || flow.start < end
-        });
+    /// A new round of an entry that ends, if it does.
+    pub(super) fn round(&mut self, entry: &Entry<'_>) -> Option<u32> {
+        self.set.rounds.push(entry.end?);
+        Some(self.set.rounds.len() as u32 - 1)
+    }
+
+    /// Adds the gates of flows that were added from number `first` on, and are counted from there. Each begins a round.
+    pub(super) fn gates_from(&mut self, first: u32, gates: Vec<Gate>, entry: &Entry<'_>) {
+        for mut gate in gates {
+            gate.waits_for.iter_mut().chain(&mut gate.starts).for_each(|flow| *flow += first);
+            gate.round = self.round(entry);
+            self.gate(gate);
+        }
+    }
+
+    /// Leaves out those flows from number `first.0` on, and what waits for them behind gates from number `first.1` on, whose
+    /// own start is at `end` or later. No gate before those may know any of these flows.
+    pub(super) fn cut(&mut self, first: (usize, usize), end: Time) {
+        let late = (0..).zip(&self.set.flows).map(|(number, flow)| number >= first.0 && flow.start >= end).collect();
+        let gates = self.set.gates.split_off(first.1);
+        let out = never_start(&gates, |_| false, late);
+        let mut kept = 0;
+        let mut place = Vec::with_capacity(out.len());
+        for &out in &out {
+            place.push(kept);
+            kept += u32::from(!out);
+        }
+        for mut gate in gates {
+            gate.starts.retain(|&flow| !out[flow as usize]);
+            if !gate.starts.is_empty() {
+                gate.waits_for.iter_mut().chain(&mut gate.starts).for_each(|flow| *flow = place[*flow as usize]);
+                self.set.gates.push(gate);
+            }
+        }
+        let mut out = out.into_iter();
+        self.set.flows.retain(|_| out.next() == Some(false));
     }
 
     /// The number of a tag, new or not; `None` when there are too many.

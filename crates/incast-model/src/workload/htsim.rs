@@ -194,16 +194,13 @@ impl<'a> Matrix<'a> {
             first.get_or_insert(flow);
         }
         let first = first.unwrap_or_default();
-        for mut gate in gates {
-            gate.waits_for.iter_mut().chain(&mut gate.starts).for_each(|flow| *flow += first);
-            out.gate(gate);
-        }
+        out.gates_from(first, gates, entry);
         Ok(())
     }
 
     /// A gate for each trigger that starts something, over places in the file.
     fn gates(&self) -> Vec<Gate> {
-        let gate = || Gate { waits_for: Vec::new(), delay: Time::ZERO, starts: Vec::new() };
+        let gate = || Gate { waits_for: Vec::new(), delay: Time::ZERO, starts: Vec::new(), round: None };
         let mut gates: BTreeMap<u32, Gate> = BTreeMap::new();
         for (flow, one) in (0..).zip(&self.connections) {
             for (trigger, _) in &one.activates {

@@ -23,7 +23,7 @@ pub struct ListedFlow {
     /// Start, counted from the entry's start. Default 0.
     #[serde(default)]
     pub start: Time,
-    /// Traffic class, 0 to 7. Default: the entry's.
+    /// Traffic class, 1 to 7. Default: the entry's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<u8>,
     /// The path its packets take: names of all nodes from the sending to the receiving host; ACKs come back the same
@@ -54,10 +54,7 @@ impl Pattern for Vec<ListedFlow> {
             first.get_or_insert(number);
         }
         let first = first.unwrap_or_default();
-        for mut gate in gates {
-            gate.waits_for.iter_mut().chain(&mut gate.starts).for_each(|flow| *flow += first);
-            out.gate(gate);
-        }
+        out.gates_from(first, gates, entry);
         Ok(())
     }
 }
@@ -150,9 +147,20 @@ impl ListedFlow {
     }
 }
 
-/// Refuses traffic classes that Ethernet does not have (IEEE 802.1Q: priorities 0 to 7).
+/// Whether data can be of a traffic class. Ethernet has 0 to 7 (IEEE 802.1Q); PFC frames travel in 0.
+pub(super) fn is_priority(priority: u8) -> bool {
+    (1..8).contains(&priority)
+}
+
+/// What [`is_priority`] allows, for messages.
+pub(super) const PRIORITY_RULE: &str = "a traffic class, 1 to 7 (0 carries PFC frames)";
+
+/// Refuses traffic classes that data cannot have.
 pub(super) fn check_priority(field: &str, priority: u8) -> Result<u8, WorkloadError> {
-    if priority < 8 { Ok(priority) } else { Err(WorkloadError::field(field, priority, "a traffic class, 0 to 7")) }
+    if is_priority(priority) {
+        return Ok(priority);
+    }
+    Err(WorkloadError::field(field, priority, PRIORITY_RULE))
 }
 
 #[cfg(test)]
@@ -185,7 +193,7 @@ mod tests {
         let earlier = pattern("list", r#"[{"src": 0, "dst": 1, "size": 5, "start": "3us"}]"#);
         let set = super::super::testing::all(&[earlier, pattern("list", json)], &star(4, Rate::gbps(100)), 1).unwrap();
         assert_eq!(set.flows.iter().map(|flow| flow.size.0).collect::<Vec<_>>(), [3, 2, 1, 5, 9]);
-        assert_eq!(set.gates, [Gate { waits_for: vec![2, 1], delay: Time::us(2), starts: vec![0] }]);
+        assert_eq!(set.gates, [Gate { waits_for: vec![2, 1], delay: Time::us(2), starts: vec![0], round: None }]);
     }
 
     #[test]
@@ -215,6 +223,26 @@ mod tests {
     }
 
     #[test]
+    fn an_end_leaves_out_what_waits_for_late_flows() {
+        let json = r#"[{"name": "late", "src": 0, "dst": 1, "size": 1, "start": "5us"},
+                       {"name": "early", "src": 1, "dst": 2, "size": 2},
+                       {"name": "next", "src": 2, "dst": 3, "size": 3, "after": ["early"]},
+                       {"src": 2, "dst": 1, "size": 4, "after": ["early", "late"]},
+                       {"src": 3, "dst": 1, "size": 5, "after": ["next"], "start": "6us"}]"#;
+        let mut spec = pattern("list", json);
+        spec.end = Some(Time::us(5));
+        let set = flows(&star(4, Rate::gbps(100)), &spec, 1);
+        assert_eq!(set.flows.iter().map(|flow| flow.size.0).collect::<Vec<_>>(), [2, 3]);
+        assert_eq!(set.gates.len(), 1);
+        let gate = &set.gates[0];
+        assert_eq!((&gate.waits_for[..], &gate.starts[..]), (&[0][..], &[1][..]));
+        assert_eq!(set.rounds[gate.round.unwrap() as usize], Time::us(5));
+        spec.end = Some(Time::us(7));
+        let set = super::super::testing::all(&[spec.clone(), spec], &star(4, Rate::gbps(100)), 1).unwrap();
+        assert_eq!((set.flows.len(), set.gates.len(), set.rounds.len()), (10, 6, 6));
+    }
+
+    #[test]
     fn bad_flows_are_named() {
         let why = |json: &str| refused(&star(4, Rate::gbps(100)), &pattern("list", json));
         let path = |path: &str| why(&format!(r#"[{{"src": 2, "dst": 1, "size": 7, "path": {path}}}]"#));
@@ -229,9 +257,14 @@ mod tests {
             "workload[0].list[0].dst = 1: must be another host than src"
         );
         assert_eq!(why(r#"[{"src": 0, "dst": 1, "size": 0}]"#), "workload[0].list[0].size = 0B: must be at least 1B");
+        let zero = why(r#"[{"src": 0, "dst": 1, "size": 1, "priority": 0}]"#);
+        assert!(
+            zero.ends_with("list[0].priority = 0: must be a traffic class, 1 to 7 (0 carries PFC frames)"),
+            "{zero}"
+        );
         assert_eq!(
             why(r#"[{"src": 0, "dst": 1, "size": 1, "priority": 8}]"#),
-            "workload[0].list[0].priority = 8: must be a traffic class, 0 to 7"
+            "workload[0].list[0].priority = 8: must be a traffic class, 1 to 7 (0 carries PFC frames)"
         );
         assert_eq!(
             path(r#"["h2", "s00", "h1"]"#),

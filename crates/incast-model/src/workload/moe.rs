@@ -70,7 +70,8 @@ impl Pattern for MoeAllToAll {
             return Err(entry.refuse("iterations", self.iterations, "at most 4294967295 layers in all"));
         };
         let waits = Waits { all: false, own: true };
-        let collective = Collective { ranks: &ranks, iterations: layers, compute: self.compute, waits };
+        let (iterations, compute, round) = (layers, self.compute, self.layers);
+        let collective = Collective { ranks: &ranks, iterations, compute, waits, round };
         collective.add(entry, out, |layer| {
             let shares = split(self.size.0, &self.weights(entry, n, layer));
             vec![self.layer(&shares)]
@@ -165,6 +166,17 @@ mod tests {
             sums.iter().position(|&sum| sum == most)
         };
         assert_ne!(hottest(0), hottest(2));
+    }
+
+    #[test]
+    fn an_end_calls_off_all_layers_of_an_iteration() {
+        let mut spec = pattern("moe_all_to_all", r#"{"size": 800, "layers": 3, "iterations": 2, "compute": "9us"}"#);
+        spec.end = Some(Time::ms(1));
+        let set = flows(&star(4, Rate::gbps(100)), &spec, 1);
+        let begins: Vec<u32> = set.gates.iter().filter_map(|gate| gate.round).collect();
+        assert_eq!(begins, [1; 4], "each rank's first layer of the second");
+        let first = set.gates.iter().find(|gate| gate.round.is_some()).unwrap();
+        assert_eq!(depths(&set)[first.starts[0] as usize], 6);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arrivals::pick;
-use super::collective::send;
+use super::collective::{Begin, send};
 use super::entry::{Collector, Entry, Pattern, TAG_RULE};
 use super::error::WorkloadError;
 use super::law::{SizeLaw, lognormal};
@@ -146,7 +146,8 @@ impl Loops<'_> {
             let chosen = choose(&mut others, self.spec.fan_out as usize, &mut rng);
             let to: Vec<(HostId, u64)> =
                 chosen.iter().map(|&server| (server, self.request.sample(unit(&mut rng)))).collect();
-            let first = send(self.entry, out, client, to.iter().copied(), &answers, think)?;
+            let begin = Begin { waits: &answers, delay: think, round: out.round(self.entry) };
+            let first = send(self.entry, out, client, to.iter().copied(), &begin)?;
             answers.clear();
             for (request, (server, _)) in (first..).zip(to) {
                 out.retag(request, self.tags[0]);
@@ -154,7 +155,8 @@ impl Loops<'_> {
                 let mut flow = self.entry.flow(server, client, size, self.entry.start);
                 flow.tag = self.tags[1];
                 let response = out.push(flow)?;
-                out.gate(Gate { waits_for: vec![request], delay: self.spec.service, starts: vec![response] });
+                let waits_for = vec![request];
+                out.gate(Gate { waits_for, delay: self.spec.service, starts: vec![response], round: None });
                 answers.push(response);
             }
         }
@@ -234,6 +236,37 @@ mod tests {
         let set = loops(r#""requests": 2, "think": {"fixed": "4us"}, "clients": {"hosts": "0"}"#);
         assert_eq!(set.gates.iter().filter(|gate| gate.delay == Time::us(4)).count(), 1);
         assert!(set.flows.iter().any(|flow| flow.start == Time::us(4)), "before the first, too");
+    }
+
+    #[test]
+    fn an_end_calls_off_requests() {
+        let json = r#"{"request": 1, "response": 2, "requests": 3, "fan_out": 2, "clients": {"hosts": "0-1"},
+                       "think": {"exponential": "10us"}}"#;
+        let mut spec = pattern("request_response", json);
+        let fabric = star(8, Rate::gbps(100));
+        let open = flows(&fabric, &spec, 1);
+        let mut firsts: Vec<Time> =
+            open.flows.iter().map(|flow| flow.start).filter(|&start| start > Time::ZERO).collect();
+        firsts.dedup();
+        let [early, late] = firsts[..] else { panic!("{firsts:?}") };
+        spec.end = Some(late + Time(1));
+        let set = flows(&fabric, &spec, 1);
+        assert_eq!(set.flows, open.flows);
+        for gate in &set.gates {
+            assert_eq!(gate.round.is_some(), set.flows[gate.starts[0] as usize].size.0 == 1, "requests, not answers");
+        }
+        let rounds: Vec<u32> = set.gates.iter().filter_map(|gate| gate.round).collect();
+        assert_eq!((rounds.len(), set.rounds.len()), (4, 6));
+        assert!(rounds.iter().all(|round| rounds.iter().filter(|other| *other == round).count() == 1));
+        // A client whose first thought takes until the end asks nothing at all.
+        spec.end = Some(late);
+        let set = flows(&fabric, &spec, 1);
+        assert_eq!((set.flows.len(), set.flows.last().unwrap().start), (12, early));
+        assert_eq!(depths(&set).iter().max(), Some(&5));
+        let client = set.flows.last().unwrap().src;
+        assert!(set.flows.iter().all(|flow| flow.src == client || flow.dst == client));
+        spec.end = Some(Time(1));
+        assert!(flows(&fabric, &spec, 1).flows.is_empty());
     }
 
     #[test]

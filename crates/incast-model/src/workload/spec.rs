@@ -32,11 +32,12 @@ pub struct WorkloadSpec {
     /// When the pattern begins. Default 0.
     #[serde(default)]
     pub start: Time,
-    /// No flow of the pattern starts at or after this time. Default none. Not for patterns whose flows wait for others:
-    /// those end by their number of iterations or requests.
+    /// No flow of the pattern starts at or after this time. Default none. Where flows wait for others, no request and no
+    /// iteration (of mixture of experts: of all layers) begins then; what has begun is carried through. So it is with each
+    /// flow of a list, trace or connection matrix that waits, once what it waits for has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<Time>,
-    /// Traffic class of its data packets, 0 to 7. Default 3, the lossless class of the HPCC evaluation.
+    /// Traffic class of its data packets, 1 to 7 (0 carries PFC frames). Default 3, the lossless class of the HPCC evaluation.
     #[serde(default = "default_priority")]
     pub priority: u8,
     /// Queue pairs over which each message is split, as evenly as its bytes allow. Each has a source port of its own, so that

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::{Collector, Entry, Pattern, TAG_RULE, UNASSIGNED, host_numbers, is_tag};
 use super::error::{Place, WorkloadError};
+use super::list::{PRIORITY_RULE, is_priority};
 use super::waits::{Named, Spot, gates};
 use crate::fabric::HostId;
 use crate::flow::{Flow, FlowSet};
@@ -119,8 +120,8 @@ impl<'a> Row<'a> {
             // All others may be left empty.
             _ if text.is_empty() => {}
             Column::Priority => match text.parse() {
-                Ok(priority) if priority < 8 => flow.priority = priority,
-                _ => return Err("a traffic class, 0 to 7".into()),
+                Ok(priority) if is_priority(priority) => flow.priority = priority,
+                _ => return Err(PRIORITY_RULE.into()),
             },
             Column::Tag if !is_tag(text) => return Err(TAG_RULE.into()),
             Column::Tag => flow.tag = out.tag(text).ok_or("one of at most 65536 tags")?,
@@ -158,7 +159,13 @@ impl<'a> Row<'a> {
 }
 
 /// Adds the gates of a trace whose first flow has the number `first`.
-fn add_gates(rows: Vec<Row<'_>>, first: u32, file: &Path, out: &mut Collector) -> Result<(), WorkloadError> {
+fn add_gates(
+    rows: Vec<Row<'_>>,
+    first: u32,
+    file: &Path,
+    entry: &Entry<'_>,
+    out: &mut Collector,
+) -> Result<(), WorkloadError> {
     let named: Vec<Named<'_>> = rows.iter().map(|row| row.named.clone()).collect();
     let gates = gates(&named, |index, spot, value, allowed| {
         let row = &rows[index];
@@ -172,10 +179,7 @@ fn add_gates(rows: Vec<Row<'_>>, first: u32, file: &Path, out: &mut Collector) -
         };
         WorkloadError::file(&Place { file, line: row.line, column }, value, allowed)
     })?;
-    for mut gate in gates {
-        gate.waits_for.iter_mut().chain(&mut gate.starts).for_each(|flow| *flow += first);
-        out.gate(gate);
-    }
+    out.gates_from(first, gates, entry);
     Ok(())
 }
 
@@ -221,7 +225,7 @@ fn parse(text: &str, file: &Path, entry: &Entry<'_>, out: &mut Collector) -> Res
             rows.push(row);
         }
     }
-    add_gates(rows, first.unwrap_or_default(), file, out)
+    add_gates(rows, first.unwrap_or_default(), file, entry, out)
 }
 
 /// What each column holds; those that every trace needs are there, none twice.
@@ -323,7 +327,7 @@ mod tests {
     prop_compose! {
         fn flow()(
             (src, step, size) in (0u32..16, 1u32..16, 1u64..),
-            (start, priority, tag) in (0u64..1 << 40, 0u8..8, 0u16..2),
+            (start, priority, tag) in (0u64..1 << 40, 1u8..8, 0u16..2),
             (sport, dport) in (1u16.., 1u16..),
         ) -> Flow {
             Flow {
@@ -421,7 +425,7 @@ mod tests {
         assert_eq!(row("0,1,1kB,0,,,,"), "t.csv:3:5: `1kB`: must be a whole number of bytes, at least 1");
         assert_eq!(row("0,1,1,-1,,,,"), "t.csv:3:7: `-1`: must be a time of 0 or more, without a unit");
         assert_eq!(row("0,1,1,nan,,,,"), "t.csv:3:7: `nan`: must be a time of 0 or more, without a unit");
-        assert_eq!(row("0,1,1,0,8,,,"), "t.csv:3:9: `8`: must be a traffic class, 0 to 7");
+        assert_eq!(row("0,1,1,0,8,,,"), "t.csv:3:9: `8`: must be a traffic class, 1 to 7 (0 carries PFC frames)");
         assert!(row("0,1,1,0,,\"a\",,").starts_with("t.csv:3:10: `\"a\"`: must be a name without commas"));
         assert_eq!(row("0,1,1,0,,,0,"), "t.csv:3:11: `0`: must be a port, 1 to 65535");
         assert_eq!(row("0,1,1,0,,,,65536"), "t.csv:3:12: `65536`: must be a port, 1 to 65535");
@@ -447,6 +451,7 @@ mod tests {
             waits_for: waits_for.to_vec(),
             delay: Time::ns(ns),
             starts: starts.to_vec(),
+            round: None,
         };
         assert_eq!(set.gates, [gate(&[0, 3], 30, &[2]), gate(&[0], 0, &[1])]);
         let row = |rows: &str| why(&format!("{header}0,1,1,0,first,,\n{rows}\n"));

@@ -65,7 +65,8 @@ impl Pattern for TreeAllReduce {
         let size = at_least_a_byte_each(entry, self.size, chunks * if halved { n as u64 } else { 1 })?;
         let own = self.algorithm == TreeAlgorithm::BinomialTree;
         let waits = Waits { all: true, own };
-        let collective = Collective { ranks: &ranks, iterations: self.iterations, compute: self.compute, waits };
+        let collective =
+            Collective { ranks: &ranks, iterations: self.iterations, compute: self.compute, waits, round: 1 };
         let steps = |bytes| match self.algorithm {
             TreeAlgorithm::BinomialTree => binomial(n, bytes),
             TreeAlgorithm::BinaryTree => binary(n, bytes),

@@ -51,7 +51,7 @@ pub(super) fn gates(
                 Some(&other) => waits_for.push(other),
             }
         }
-        gates.push(Gate { waits_for, delay: flow.delay, starts: vec![place as u32] });
+        gates.push(Gate { waits_for, delay: flow.delay, starts: vec![place as u32], round: None });
     }
     if let Some(circle) = cycle(flows.len(), &gates) {
         let name = |&flow: &u32| flows[flow as usize].name.unwrap_or_default();

@@ -1,7 +1,8 @@
 //! Flows that start when others have ended ([`incast_model::flow::Gate`]).
 
-use incast_model::flow::FlowSet;
+use incast_model::flow::{FlowSet, Gate};
 use incast_model::gates::Waiting;
+use incast_model::units::Time;
 
 use crate::network::Network;
 
@@ -24,6 +25,8 @@ pub(crate) struct Gates {
     starter: Vec<Option<u32>>,
     /// By flow: whether it is behind a gate.
     held: Vec<bool>,
+    /// By round: whether it has begun; `None` until that is decided.
+    begun: Vec<Option<bool>>,
     /// Starts behind open gates that are yet to come.
     pub(crate) coming: u32,
 }
@@ -46,6 +49,7 @@ impl Gates {
             left: set.gates.iter().map(|gate| gate.waits_for.len() as u32).collect(),
             starter: set.gates.iter().map(|gate| starter(&gate.starts)).collect(),
             held,
+            begun: vec![None; set.rounds.len()],
             coming: 0,
         }
     }
@@ -54,6 +58,15 @@ impl Gates {
     #[inline]
     pub(crate) fn holds(&self, flow: u32) -> bool {
         self.held.get(flow as usize) == Some(&true)
+    }
+
+    /// Whether a gate that has nothing to wait for any more opens, `open` being when it would. The first one of a round decides
+    /// for all.
+    fn opens(&mut self, gate: &Gate, rounds: &[Time], open: u64) -> bool {
+        gate.round.is_none_or(|round| {
+            let round = round as usize;
+            *self.begun[round].get_or_insert(open < rounds[round].0)
+        })
     }
 }
 
@@ -84,11 +97,31 @@ impl Network {
 
     fn open_gate(&mut self, gate: u32) {
         let flows = self.flows.clone();
-        let gate = &flows.gates[gate as usize];
-        let open = self.now.saturating_add(gate.delay.0);
-        for &flow in &gate.starts {
+        let spec = &flows.gates[gate as usize];
+        let open = self.now.saturating_add(spec.delay.0);
+        if !self.gates.opens(spec, &flows.rounds, open) {
+            return self.call_off(gate);
+        }
+        for &flow in &spec.starts {
             self.gates.coming += 1;
             self.schedule_start_of(flow, open.max(flows.flows[flow as usize].start.0));
+        }
+    }
+
+    /// A gate does not open, ever: nothing behind it starts, nor what waits for that.
+    #[cold]
+    fn call_off(&mut self, gate: u32) {
+        let flows = self.flows.clone();
+        let mut next = vec![gate];
+        while let Some(gate) = next.pop() {
+            for &flow in &flows.gates[gate as usize].starts {
+                if std::mem::replace(&mut self.flow_records[flow as usize].called_off, true) {
+                    break; // the whole gate was here before
+                }
+                self.flows_due -= 1;
+                self.bytes -= flows.flows[flow as usize].size.0;
+                next.extend(self.gates.waiting.of(flow));
+            }
         }
     }
 }

@@ -83,6 +83,7 @@ impl Network {
                 .then(|| Box::new(Selective::new(flows.flows.len()))),
             gates: Gates::new(&flows),
             flows_done: 0,
+            flows_due: flows.flows.len(),
             bytes_acked: 0,
             bytes: flows.bytes().0,
             counts: Counts::default(),

@@ -33,7 +33,7 @@ impl Network {
         self.schedule_start();
         self.schedule_sample(self.recorder.params.sample_from.0);
         let mut last_arrival = 0;
-        while self.flows_done < self.flows.flows.len() {
+        while self.flows_done < self.flows_due {
             let Some(event) = self.events.pop_current() else {
                 if !self.events.advance() {
                     return Halt::Idle;
@@ -170,7 +170,7 @@ impl Network {
             events: self.counts.events,
             packet_hops: self.counts.packet_hops(),
             flows_done: self.flows_done as u64,
-            flows: self.flows.flows.len() as u64,
+            flows: self.flows_due as u64,
             bytes_acked: self.bytes_acked,
             bytes: self.bytes,
         }

@@ -162,3 +162,39 @@ fn v16_closed_loop() {
     let turn = think + delivered(1000, 1000) + service + delivered(5000, 1000);
     exact("V16", "50 turns of a closed loop", turn * 50, end(&outcome));
 }
+
+/// An entry's end lets the iteration that has begun come to its own end, at the time it always has, and begins none after it.
+#[test]
+fn v17_ends_between_iterations() {
+    let (size, iterations, compute, ranks) = (Bytes(80_000), 4, Time::us(20), None);
+    let chunked = TreeAllReduce { size, algorithm: TreeAlgorithm::BinaryTree, chunks: 3, ranks, iterations, compute };
+    let all = AllToAll { size, window: Some(2), ranks: None, iterations, compute };
+    let (skew, expert) = (Skew::Zipf(1.2), Time::us(3));
+    let moe = MoeAllToAll { size, layers: 2, skew, expert, compute, ranks: None, iterations };
+    let none = WorkloadSpec::default;
+    let specs = [
+        ring(size.0, RingPart::Both, 2, iterations, compute),
+        WorkloadSpec { tree_all_reduce: Some(chunked), ..none() },
+        WorkloadSpec { all_to_all: Some(all), ..none() },
+        WorkloadSpec { moe_all_to_all: Some(moe), ..none() },
+    ];
+    for spec in specs {
+        let run = |end| hosts(7, 1000).workload(&WorkloadSpec { end, ..spec.clone() }).run();
+        let open = run(None);
+        let flows = open.flows.len();
+        let each = flows / iterations as usize;
+        let begins =
+            |iteration: usize| open.flows[iteration * each..][..each].iter().filter_map(|flow| flow.start).min();
+        for begun in 1..iterations as usize {
+            let next = begins(begun).unwrap();
+            for (end, begun) in [(next, begun), (next + Time(1), begun + 1)] {
+                let outcome = run(Some(end));
+                assert_eq!(outcome.stop, Stop::Finished);
+                assert_eq!(outcome.called_off(), flows - begun * each, "{end}: {spec:?}");
+                let (kept, rest) = outcome.flows.split_at(begun * each);
+                assert_eq!(kept, &open.flows[..begun * each], "{end}: {spec:?}");
+                assert!(rest.iter().all(|flow| flow.called_off && flow.start.is_none()));
+            }
+        }
+    }
+}

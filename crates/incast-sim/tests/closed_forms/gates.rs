@@ -121,3 +121,57 @@ fn w5_gates_that_cannot_work_are_refused() {
     );
     assert_eq!(why(&bench.gate(&[2], Time::ZERO, &[1])), "workload: gate 0 names flow 2; there are 2, from 0");
 }
+
+/// A loop of requests and answers, each of a packet and 1 us after what it waits for: its period is known, and no request begins
+/// at the end or later. An answer that is due then still comes.
+#[test]
+fn w6_a_loop_ends() {
+    let period = (delivered(1) + Time::us(1)) * 2;
+    let until = |end: Time| {
+        let ways = (0..12).map(|at| if at % 2 == 0 { (0, 1, 1000, Time::ZERO) } else { (1, 0, 1000, Time::ZERO) });
+        let bench = hosts(2).flows(ways);
+        (1..12).fold(bench, |bench, at| {
+            let bench = bench.gate(&[at - 1], Time::us(1), &[at]);
+            if at % 2 == 0 { bench.round(end, at as usize - 1..at as usize) } else { bench }
+        })
+    };
+    let rounds = |end: Time| {
+        let outcome = until(end).run();
+        assert_eq!(outcome.stop, Stop::Finished);
+        let begun = outcome.flows.iter().filter(|flow| flow.start.is_some()).count();
+        let last = period * (begun as u64 / 2 - 1) + delivered(1) + Time::us(1) + acked(1);
+        exact("W6", "end of the run: the last answer's ACK, no waiting for the end", last, outcome.end);
+        (0..begun).step_by(2).for_each(|at| assert_eq!(start(&outcome, at), period * (at as u64 / 2)));
+        assert!(outcome.flows[..begun].iter().all(|flow| flow.finish.is_some() && !flow.called_off));
+        assert!(outcome.flows[begun..].iter().all(|flow| flow.start.is_none() && flow.called_off));
+        assert_eq!(outcome.called_off(), 12 - begun);
+        begun / 2
+    };
+    assert_eq!(rounds(period * 3), 3, "the fourth would begin at the end");
+    assert_eq!(rounds(period * 3 + Time(1)), 4);
+    assert_eq!(rounds(Time(1)), 1);
+    assert_eq!(rounds(Time::MAX), 6);
+    let short = until(period * 3).with(|params| params.horizon = Some(period * 2 + Time(1))).run();
+    assert_eq!(short.stop, Stop::Horizon { unfinished: 9 }, "that a round ends is not known before its time");
+}
+
+/// Two hosts begin a round, one a little late: it begins for both if it does for the first, else for neither.
+#[test]
+fn w7_a_round_is_not_cut() {
+    let until = |end: Time| {
+        let flows = [(0, 1, 1000), (1, 0, 9000), (1, 2, 1000), (0, 2, 1000), (2, 0, 1000)];
+        let bench = hosts(3).flows(flows.map(|(src, dst, size)| (src, dst, size, Time::ZERO)));
+        let bench = bench.gate(&[0], Time::us(3), &[2]).gate(&[1], Time::us(3), &[3]).round(end, 0..2);
+        bench.gate(&[2, 3], Time::ZERO, &[4]).run()
+    };
+    let open = until(Time::MAX);
+    let [early, late] = [2, 3].map(|flow| start(&open, flow));
+    assert!(early < late);
+    for end in [early + Time(1), late, late + Time(1)] {
+        let outcome = until(end);
+        assert!(digest(&outcome) == digest(&open), "begun before {end}");
+    }
+    let none = until(early);
+    assert_eq!((none.stop.clone(), none.called_off()), (Stop::Finished, 3));
+    exact("W7", "end of what began before", open.flows[1].finish.unwrap(), none.end);
+}

@@ -4,7 +4,7 @@ mod drawn;
 mod fabrics;
 mod report;
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -118,7 +118,16 @@ impl Bench {
 
     /// A gate over flows, numbered as they are added.
     pub(crate) fn gate(mut self, waits_for: &[u32], delay: Time, starts: &[u32]) -> Self {
-        self.flows.gates.push(Gate { waits_for: waits_for.to_vec(), delay, starts: starts.to_vec() });
+        self.flows.gates.push(Gate { waits_for: waits_for.to_vec(), delay, starts: starts.to_vec(), round: None });
+        self
+    }
+
+    /// A round that ends at some time and begins with some of the gates so far.
+    pub(crate) fn round(mut self, end: Time, gates: Range<usize>) -> Self {
+        for gate in &mut self.flows.gates[gates] {
+            gate.round = Some(self.flows.rounds.len() as u32);
+        }
+        self.flows.rounds.push(end);
         self
     }
 
