@@ -1062,7 +1062,7 @@ class ListedFlow(Tree):
     """Start, counted from the entry's start. Default 0."""
 
     priority: int | None = None
-    """Traffic class, 0 to 7. Default: the entry's."""
+    """Traffic class, 1 to 7. Default: the entry's."""
 
     path: list[str] | None = None
     """The path its packets take: names of all nodes from the sending to the receiving host; ACKs come back the same
@@ -1154,12 +1154,15 @@ class WorkloadSpec(Tree):
     """When the pattern begins. Default 0."""
 
     end: Time | None = None
-    """No flow of the pattern starts at or after this time. Default none. Not for patterns whose flows wait for others:
-    those end by their number of iterations or requests.
+    """No flow of the pattern starts at or after this time. Default none. Where flows wait for others, no request and
+    no iteration (of mixture of experts: of all layers) begins then; what has begun is carried through. So it is
+    with each flow of a list, trace or connection matrix that waits, once what it waits for has ended.
     """
 
     priority: int | None = None
-    """Traffic class of its data packets, 0 to 7. Default 3, the lossless class of the HPCC evaluation."""
+    """Traffic class of its data packets, 1 to 7 (0 carries PFC frames). Default 3, the lossless class of the HPCC
+    evaluation.
+    """
 
     qps: int | None = None
     """Queue pairs over which each message is split, as evenly as its bytes allow. Each has a source port of its own,
