@@ -174,19 +174,25 @@ impl Hpcc {
         looked
     }
 
-    /// ComputeWind of algorithm 1, on rates.
+    /// Takes over the next rate.
     fn update(&mut self, new_round: bool) {
         let ratio = self.utilisation / self.params.eta;
-        let (rate, stage) = if ratio >= 1.0 || self.stage >= self.params.max_stage {
-            ((self.reference as f64 / ratio) as u64 + self.params.ai.0, 0)
-        } else {
-            (self.reference + self.params.ai.0, self.stage + 1)
-        };
+        let (rate, stage) = next_rate((self.reference, self.stage), ratio, self.params.ai, self.params.max_stage);
         self.rate = rate.max(self.params.min_rate.0).min(self.line);
         if new_round {
             self.reference = self.rate;
             self.stage = stage;
         }
+    }
+}
+
+/// ComputeWind of algorithm 1 (HPCC, SIGCOMM 2019), on rates in bit/s: the next rate and stage from those that the round trip
+/// began with. `ratio` is the utilisation over its target; after `max_stage` additive increases the rate follows it upwards too.
+pub(super) fn next_rate((reference, stage): (u64, u32), ratio: f64, ai: Rate, max_stage: u32) -> (u64, u32) {
+    if ratio >= 1.0 || stage >= max_stage {
+        ((reference as f64 / ratio) as u64 + ai.0, 0)
+    } else {
+        (reference + ai.0, stage + 1)
     }
 }
 

@@ -9,6 +9,7 @@ use incast_model::units::Rate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::hpcc::next_rate;
 use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, Telemetry, WindowMode};
 
 /// Utilisations are carried in units of 1/512 (NS3 `pint.cc`), so 1/512 is the least and 512 the largest.
@@ -105,11 +106,7 @@ impl Controller for HpccPint {
         let new_round = ack.seq > self.last_update;
         let utilisation = libm::pow(self.params.log_base, f64::from(ack.pint)) / UNITS;
         let ratio = utilisation / self.params.eta;
-        let (rate, stage) = if ratio >= 1.0 || self.stage >= self.params.max_stage {
-            ((self.reference as f64 / ratio) as u64 + self.params.ai.0, 0)
-        } else {
-            (self.reference + self.params.ai.0, self.stage + 1)
-        };
+        let (rate, stage) = next_rate((self.reference, self.stage), ratio, self.params.ai, self.params.max_stage);
         self.rate = rate.max(self.params.min_rate.0).min(self.line);
         if new_round {
             self.reference = self.rate;

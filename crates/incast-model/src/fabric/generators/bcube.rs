@@ -22,10 +22,10 @@ pub struct BCube {
     pub n: u32,
     /// Highest level: 0 (one switch) to 8; servers have k + 1 ports.
     pub k: u32,
-    /// Rate of each link between a server and a switch; default 100Gbps.
+    /// Rate of each link between a server and a switch; default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub rate: Rate,
-    /// One-way propagation delay of each link between a server and a switch, up to 1s; default 1us.
+    /// One-way propagation delay of each link between a server and a switch, up to 1s; default 1us (our choice).
     #[serde(default = "delay_1us")]
     pub delay: Time,
     /// Rate between a host and its server's ports; default (k + 1) · `rate`, so that a host can fill them (our choice).

@@ -28,22 +28,22 @@ pub struct Clos {
     /// switches have unused ports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pods: Option<u32>,
-    /// Rate of a leaf's links to hosts over that of its links to spines, more than 0; default 1.
+    /// Rate of a leaf's links to hosts over that of its links to spines, more than 0; default 1, none (our choice).
     #[serde(default = "no_oversubscription")]
     pub leaf_oversubscription: f64,
-    /// Rate of a spine's links to leaves over that of its links to cores, more than 0; default 1. Three tiers only.
+    /// Rate of a spine's links to leaves over that of its links to cores, more than 0; default 1, none (our choice). Three tiers only.
     #[serde(default = "no_oversubscription")]
     pub spine_oversubscription: f64,
-    /// Rate of the hosts' links; default 100Gbps.
+    /// Rate of the hosts' links; default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub host_rate: Rate,
-    /// Rate of the links between leaves and spines; default 100Gbps.
+    /// Rate of the links between leaves and spines; default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub fabric_rate: Rate,
     /// Rate of the links between spines and cores; default `fabric_rate`. Three tiers only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_rate: Option<Rate>,
-    /// One-way propagation delay of every link without its own, up to 1s; default 1us.
+    /// One-way propagation delay of every link without its own, up to 1s; default 1us (our choice).
     #[serde(default = "delay_1us")]
     pub delay: Time,
     /// One-way propagation delay of the hosts' links, up to 1s; default `delay`.

@@ -26,25 +26,25 @@ pub struct Dragonfly {
     pub a: u32,
     /// Links to other groups on each router, 1 to 1024.
     pub h: u32,
-    /// Number of groups, 2 to a·h + 1; default the most.
+    /// Number of groups, 2 to a·h + 1; default the most, as in the paper.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<u32>,
-    /// Which port of a group leads to which other group; default consecutive.
+    /// Which port of a group leads to which other group; default consecutive (our choice).
     #[serde(default)]
     pub arrangement: GlobalArrangement,
-    /// Rate of the hosts' links; default 100Gbps.
+    /// Rate of the hosts' links; default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub host_rate: Rate,
-    /// Rate of the links within a group; default 100Gbps.
+    /// Rate of the links within a group; default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub local_rate: Rate,
-    /// Rate of the links between groups; default 100Gbps.
+    /// Rate of the links between groups; default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub global_rate: Rate,
-    /// One-way propagation delay of the hosts' links and of those within a group, up to 1s; default 1us.
+    /// One-way propagation delay of the hosts' links and of those within a group, up to 1s; default 1us (our choice).
     #[serde(default = "delay_1us")]
     pub delay: Time,
-    /// One-way propagation delay of the links between groups, up to 1s; default 1us.
+    /// One-way propagation delay of the links between groups, up to 1s; default 1us (our choice).
     #[serde(default = "delay_1us")]
     pub global_delay: Time,
 }

@@ -26,19 +26,19 @@ pub struct Jellyfish {
     /// Of those, ports to other switches, 1 to `ports` − 1 and less than `switches` (the paper's r). With one or two,
     /// large graphs fall apart.
     pub network_ports: u32,
-    /// Hosts on each switch, 1 to `ports` − `network_ports`; default all of those ports.
+    /// Hosts on each switch, 1 to `ports` − `network_ports`; default all of those ports (our choice).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts_per_switch: Option<u32>,
-    /// Which random graph; default 1. Apart from the scenario's seed, so that other traffic meets the same fabric.
+    /// Which random graph; default 1 (our choice). Apart from the scenario's seed, so that other traffic meets the same fabric.
     #[serde(default = "one_seed")]
     pub seed: u64,
-    /// Rate of the hosts' links; default 100Gbps.
+    /// Rate of the hosts' links; default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub host_rate: Rate,
-    /// Rate of the links between switches; default 100Gbps.
+    /// Rate of the links between switches; default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub fabric_rate: Rate,
-    /// One-way propagation delay of every link, up to 1s; default 1us.
+    /// One-way propagation delay of every link, up to 1s; default 1us (our choice).
     #[serde(default = "delay_1us")]
     pub delay: Time,
 }

@@ -30,16 +30,16 @@ pub struct RailOptimized {
     pub servers_per_pod: Option<u32>,
     /// Number of spine switches. 0 makes rails that are not joined: that takes one pod, and `nvlink.forward`.
     pub spines: u32,
-    /// Parallel links between each rail switch and each spine, 1 or more; default 1.
+    /// Parallel links between each rail switch and each spine, 1 or more; default 1 (our choice).
     #[serde(default = "one")]
     pub uplinks_per_pair: u32,
     /// Rate of each NIC; default 400Gbps, as in a DGX H100.
     #[serde(default = "rate_400g")]
     pub nic_rate: Rate,
-    /// Rate of each link between a rail switch and a spine; default 400Gbps.
+    /// Rate of each link between a rail switch and a spine; default 400Gbps (our choice).
     #[serde(default = "rate_400g")]
     pub uplink_rate: Rate,
-    /// One-way propagation delay of the links outside servers, up to 1s; default 1us.
+    /// One-way propagation delay of the links outside servers, up to 1s; default 1us (our choice).
     #[serde(default = "delay_1us")]
     pub delay: Time,
     /// The NVLink switch of each server; default none. With it a host has two links, and the load of a workload counts
