@@ -154,22 +154,24 @@ class Clos(Tree):
     """
 
     leaf_oversubscription: float | None = None
-    """Rate of a leaf's links to hosts over that of its links to spines, more than 0; default 1."""
+    """Rate of a leaf's links to hosts over that of its links to spines, more than 0; default 1, none (our choice)."""
 
     spine_oversubscription: float | None = None
-    """Rate of a spine's links to leaves over that of its links to cores, more than 0; default 1. Three tiers only."""
+    """Rate of a spine's links to leaves over that of its links to cores, more than 0; default 1, none (our choice).
+    Three tiers only.
+    """
 
     host_rate: Rate | None = None
-    """Rate of the hosts' links; default 100Gbps."""
+    """Rate of the hosts' links; default 100Gbps (our choice)."""
 
     fabric_rate: Rate | None = None
-    """Rate of the links between leaves and spines; default 100Gbps."""
+    """Rate of the links between leaves and spines; default 100Gbps (our choice)."""
 
     core_rate: Rate | None = None
     """Rate of the links between spines and cores; default `fabric_rate`. Three tiers only."""
 
     delay: Time | None = None
-    """One-way propagation delay of every link without its own, up to 1s; default 1us."""
+    """One-way propagation delay of every link without its own, up to 1s; default 1us (our choice)."""
 
     host_delay: Time | None = None
     """One-way propagation delay of the hosts' links, up to 1s; default `delay`."""
@@ -221,19 +223,21 @@ class Jellyfish(Tree):
     """
 
     hosts_per_switch: int | None = None
-    """Hosts on each switch, 1 to `ports` − `network_ports`; default all of those ports."""
+    """Hosts on each switch, 1 to `ports` − `network_ports`; default all of those ports (our choice)."""
 
     seed: int | None = None
-    """Which random graph; default 1. Apart from the scenario's seed, so that other traffic meets the same fabric."""
+    """Which random graph; default 1 (our choice). Apart from the scenario's seed, so that other traffic meets the same
+    fabric.
+    """
 
     host_rate: Rate | None = None
-    """Rate of the hosts' links; default 100Gbps."""
+    """Rate of the hosts' links; default 100Gbps (our choice)."""
 
     fabric_rate: Rate | None = None
-    """Rate of the links between switches; default 100Gbps."""
+    """Rate of the links between switches; default 100Gbps (our choice)."""
 
     delay: Time | None = None
-    """One-way propagation delay of every link, up to 1s; default 1us."""
+    """One-way propagation delay of every link, up to 1s; default 1us (our choice)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -255,10 +259,10 @@ class BCube(Tree):
     """Highest level: 0 (one switch) to 8; servers have k + 1 ports."""
 
     rate: Rate | None = None
-    """Rate of each link between a server and a switch; default 100Gbps."""
+    """Rate of each link between a server and a switch; default 100Gbps (our choice)."""
 
     delay: Time | None = None
-    """One-way propagation delay of each link between a server and a switch, up to 1s; default 1us."""
+    """One-way propagation delay of each link between a server and a switch, up to 1s; default 1us (our choice)."""
 
     internal_rate: Rate | None = None
     """Rate between a host and its server's ports; default (k + 1) · `rate`, so that a host can fill them (our choice)."""
@@ -303,25 +307,25 @@ class Dragonfly(Tree):
     """Links to other groups on each router, 1 to 1024."""
 
     groups: int | None = None
-    """Number of groups, 2 to a·h + 1; default the most."""
+    """Number of groups, 2 to a·h + 1; default the most, as in the paper."""
 
     arrangement: GlobalArrangement | None = None
-    """Which port of a group leads to which other group; default consecutive."""
+    """Which port of a group leads to which other group; default consecutive (our choice)."""
 
     host_rate: Rate | None = None
-    """Rate of the hosts' links; default 100Gbps."""
+    """Rate of the hosts' links; default 100Gbps (our choice)."""
 
     local_rate: Rate | None = None
-    """Rate of the links within a group; default 100Gbps."""
+    """Rate of the links within a group; default 100Gbps (our choice)."""
 
     global_rate: Rate | None = None
-    """Rate of the links between groups; default 100Gbps."""
+    """Rate of the links between groups; default 100Gbps (our choice)."""
 
     delay: Time | None = None
-    """One-way propagation delay of the hosts' links and of those within a group, up to 1s; default 1us."""
+    """One-way propagation delay of the hosts' links and of those within a group, up to 1s; default 1us (our choice)."""
 
     global_delay: Time | None = None
-    """One-way propagation delay of the links between groups, up to 1s; default 1us."""
+    """One-way propagation delay of the links between groups, up to 1s; default 1us (our choice)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -371,16 +375,16 @@ class RailOptimized(Tree):
     """Number of spine switches. 0 makes rails that are not joined: that takes one pod, and `nvlink.forward`."""
 
     uplinks_per_pair: int | None = None
-    """Parallel links between each rail switch and each spine, 1 or more; default 1."""
+    """Parallel links between each rail switch and each spine, 1 or more; default 1 (our choice)."""
 
     nic_rate: Rate | None = None
     """Rate of each NIC; default 400Gbps, as in a DGX H100."""
 
     uplink_rate: Rate | None = None
-    """Rate of each link between a rail switch and a spine; default 400Gbps."""
+    """Rate of each link between a rail switch and a spine; default 400Gbps (our choice)."""
 
     delay: Time | None = None
-    """One-way propagation delay of the links outside servers, up to 1s; default 1us."""
+    """One-way propagation delay of the links outside servers, up to 1s; default 1us (our choice)."""
 
     nvlink: NvLink | None = None
     """The NVLink switch of each server; default none. With it a host has two links, and the load of a workload counts
