@@ -22,6 +22,7 @@ from incast.progress import Progress, SchemeProgress
 from incast.results import Results
 from incast.results import open_results as open  # noqa: A004 - incast.open reads like open()
 from incast.scenario import Scenario, load
+from incast.sweep import Sweep, open_sweep
 from incast.table import Column, Table
 
 __all__ = [
@@ -37,9 +38,11 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "SchemeProgress",
+    "Sweep",
     "Table",
     "__version__",
     "load",
     "open",
+    "open_sweep",
     "schema",
 ]

@@ -2,13 +2,40 @@
 
 from collections.abc import Callable, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, final
 
-__all__ = ["Fault", "Folder", "Scenario", "Table", "__version__", "catalogue", "import_ns3", "schema"]
+__all__ = [
+    "Document",
+    "Fault",
+    "Folder",
+    "Scenario",
+    "Table",
+    "__build__",
+    "__version__",
+    "catalogue",
+    "import_ns3",
+    "schema",
+]
+__build__: str
 __version__: str
 
 class Fault(Exception):
     args: tuple[str, str, str]
+
+@final
+class Document:
+    @staticmethod
+    def read(path: str | PathLike[str]) -> Document: ...
+    def tree(self) -> str: ...
+    def fault(
+        self,
+        field: str,
+        message: str,
+        allowed: str | None = None,
+        wrong: str | None = None,
+        names: Sequence[str] = ...,
+    ) -> Fault: ...
 
 @final
 class Scenario:
@@ -18,6 +45,8 @@ class Scenario:
     def from_json(tree: str, base: str | PathLike[str]) -> Scenario: ...
     def whole(self, format: Literal["json", "toml"]) -> str: ...
     def summary(self, format: Literal["text", "json"]) -> str: ...
+    def key(self) -> str: ...
+    def files(self) -> list[Path]: ...
     def warnings(self) -> list[str]: ...
     def write_trace(self, path: str | PathLike[str]) -> int: ...
     def write_fabric(self, form: Literal["dot", "ns3"], path: str | PathLike[str], overwrite: bool = False) -> str: ...
@@ -27,6 +56,7 @@ class Scenario:
         overwrite: bool = False,
         threads: int | None = None,
         progress: Callable[[str], object] | None = None,
+        columns: str | None = None,
     ) -> Folder: ...
 
 @final

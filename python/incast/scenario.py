@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
@@ -59,6 +59,15 @@ class Scenario(schema.Scenario):
         """The scenario with every default filled in, as text."""
         return self._core().whole(format)
 
+    def key(self) -> str:
+        """A digest of the whole scenario, of the files that it names and of the build of incast.
+
+        Runs with equal keys have equal results.
+        """
+        core = self._core()
+        with translated():
+            return core.key()
+
     def run(
         self,
         out: str | PathLike[str] | None = None,
@@ -66,6 +75,7 @@ class Scenario(schema.Scenario):
         overwrite: bool = False,
         threads: int | None = None,
         progress: Callback | None = None,
+        columns: Mapping[str, str | float | bool] | None = None,
     ) -> Results:
         """Simulate every scheme and return the results.
 
@@ -73,6 +83,7 @@ class Scenario(schema.Scenario):
             out: Folder for the results. Without one they live in a temporary folder, as long as the returned object.
             overwrite: Replace a results folder that is there.
             threads: Schemes run at once; the default is one per core. Results do not depend on it.
+            columns: Constant columns for every table, to tell this run from others.
             progress: Called with a `Progress` several times a second; an exception it raises ends the run.
 
         Ctrl-C ends a run within a second; nothing is written then.
@@ -83,8 +94,9 @@ class Scenario(schema.Scenario):
         if out is None:
             keep = TemporaryDirectory(prefix="incast-")
             out = Path(keep.name) / "results"
+        added = None if columns is None else json.dumps(dict(columns))
         with translated():
-            return Results(core.run(fspath(out), overwrite, threads, told(progress)), keep)
+            return Results(core.run(fspath(out), overwrite, threads, told(progress), added), keep)
 
 
 def load(path: str | PathLike[str], overrides: Iterable[str] = ()) -> Scenario:

@@ -5,6 +5,7 @@
 
 pub mod catalogue;
 pub mod diagnostic;
+pub mod document;
 pub mod fabric_export;
 mod ns3_control;
 pub mod ns3_import;
@@ -18,8 +19,12 @@ mod warnings;
 
 pub use catalogue::catalogue;
 pub use diagnostic::{Diagnostic, Diagnostics};
+pub use document::Document;
 pub use fabric_export::export_fabric;
 pub use ns3_import::import_ns3;
 pub use scenario::{Loaded, Prepared, Scenario, Scheme};
 pub use show::show;
 pub use trace::export_trace;
+
+/// Digest of the sources that a simulation's outcome can depend on; where it is equal, so are the results.
+pub const BUILD: &str = env!("INCAST_BUILD");

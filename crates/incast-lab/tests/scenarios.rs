@@ -37,7 +37,7 @@ fn runs_are_whole_and_the_same_every_time() {
     let prepared =
         Loaded::from_path(&file, &[]).and_then(|loaded| loaded.prepare()).unwrap_or_else(|found| panic!("{found}"));
     let run = |name: &str, threads: usize| {
-        let options = RunOptions { threads: Some(threads), overwrite: false };
+        let options = RunOptions { threads: Some(threads), ..RunOptions::default() };
         let out = folder.path().join(name);
         results::run(&prepared, &out, options, &mut |_| ControlFlow::Continue(()))
             .unwrap_or_else(|error| panic!("{error}"))

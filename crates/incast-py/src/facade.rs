@@ -152,6 +152,12 @@ pub(crate) type Watch<'a> = dyn FnMut(&RunProgress) -> ControlFlow<()> + 'a;
 
 pub(crate) use incast_lab::results::RunOptions;
 
+/// Constant columns from the JSON text of an object.
+pub(crate) fn labels(columns: Option<&str>) -> Result<results::Labels, Failure> {
+    let bad = |error: serde_json::Error| Failure::new(Kind::Scenario, format!("columns: {error}"));
+    columns.map(serde_json::from_str).transpose().map_err(bad).map(Option::unwrap_or_default)
+}
+
 /// A table in memory.
 #[derive(Debug)]
 pub(crate) struct Batches {
@@ -219,6 +225,16 @@ impl Scenario {
             }
             _ => show.to_string(),
         })
+    }
+
+    /// What its results depend on, as one number.
+    pub(crate) fn key(&self) -> Result<String, Failure> {
+        self.loaded.key().map_err(|found| Diagnostics::from(found).into())
+    }
+
+    /// The files that it names.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        self.loaded.files()
     }
 
     /// What should be checked before the results are trusted.

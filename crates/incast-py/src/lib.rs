@@ -7,6 +7,7 @@
 use pyo3::prelude::*;
 
 mod cells;
+mod document;
 mod errors;
 mod facade;
 mod results;
@@ -19,7 +20,9 @@ mod table;
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("__build__", incast_lab::BUILD)?;
     module.add("Fault", module.py().get_type::<errors::Fault>())?;
+    module.add_class::<document::Document>()?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<results::Folder>()?;
     module.add_class::<table::Table>()?;

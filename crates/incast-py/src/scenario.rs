@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 
-use crate::errors::detached;
+use crate::errors::{detached, fault};
 use crate::results::Folder;
 use crate::{facade, run};
 
@@ -33,6 +33,16 @@ impl Scenario {
         self.0.whole(format)
     }
 
+    /// SHA-256 of the whole scenario, of the files that it names and of the build; equal keys have equal results.
+    fn key(&self, py: Python<'_>) -> PyResult<String> {
+        detached(py, || self.0.key())
+    }
+
+    /// The files that the fabric and the workload name.
+    fn files(&self) -> Vec<PathBuf> {
+        self.0.files()
+    }
+
     /// What the scenario amounts to, as `text` or `json`: fabric, flows, schemes, size of the run, warnings.
     fn summary(&self, py: Python<'_>, format: &str) -> PyResult<String> {
         detached(py, || self.0.summary(format))
@@ -54,8 +64,9 @@ impl Scenario {
         detached(py, || self.0.write_fabric(form, &path, overwrite))
     }
 
-    /// Runs every scheme and writes the results; `progress` is called with JSON text several times a second.
-    #[pyo3(signature = (out, overwrite = false, threads = None, progress = None))]
+    /// Runs every scheme and writes the results; `progress` is called with JSON text several times a second. `columns` are
+    /// constant columns for every table, as the JSON text of an object.
+    #[pyo3(signature = (out, overwrite = false, threads = None, progress = None, columns = None))]
     fn run(
         &self,
         py: Python<'_>,
@@ -63,8 +74,10 @@ impl Scenario {
         overwrite: bool,
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
+        columns: Option<&str>,
     ) -> PyResult<Folder> {
-        let options = facade::RunOptions { overwrite, threads };
+        let labels = facade::labels(columns).map_err(fault)?;
+        let options = facade::RunOptions { overwrite, threads, labels };
         run::watched(py, progress, |watch| self.0.run(&out, options, watch)).map(Folder::from)
     }
 }

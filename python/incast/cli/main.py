@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from cyclopts import App, CycloptsError
 
 from incast import _core
-from incast.cli import codes, convert, export, listing, new, results, run, show, trace
+from incast.cli import codes, convert, export, listing, new, results, run, show, sweep, trace
 from incast.errors import EnvironmentFailure, IncastError, InternalError, ResultsExistError
 
 EPILOGUE = """
@@ -37,6 +37,7 @@ app = App(
 )
 app.command(new.new, sort_key=0, help_epilogue=new.EXAMPLES)
 app.command(run.run, sort_key=1, help_epilogue=run.EXAMPLES)
+app.command(sweep.sweep, sort_key=1, help_epilogue=sweep.EXAMPLES)
 app.command(show.show, sort_key=2, help_epilogue=show.SHOW_EXAMPLES)
 app.command(listing.list_, sort_key=3, name="list", help_epilogue=listing.EXAMPLES)
 app.command(results.results, sort_key=4, help_epilogue=results.EXAMPLES)
@@ -82,8 +83,10 @@ def _code(tokens: Iterable[str] | None) -> int:
         codes.complain(str(error))
         return codes.BAD_INPUT
     except KeyboardInterrupt as interrupt:
-        codes.complain("interrupted; nothing was written")
-        return codes.SIGNALLED + interrupt.args[0] if isinstance(interrupt, EndedError) else codes.INTERRUPTED
+        codes.complain(
+            str(interrupt) if isinstance(interrupt, sweep.Unfinished) else "interrupted; nothing was written"
+        )
+        return codes.SIGNALLED + interrupt.args[0] if interrupt.args else codes.INTERRUPTED
     except BrokenPipeError:
         codes.close_stdout()
         return codes.OK

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use super::labels::Labels;
 use super::simulate::SchemeRun;
 use crate::scenario::Prepared;
 
@@ -24,6 +25,12 @@ pub struct Manifest {
     pub format: u32,
     /// Version of incast that wrote it.
     pub incast: String,
+    /// Digest of the sources of that version: equal where results can stand for each other.
+    #[serde(default)]
+    pub build: String,
+    /// What sets this run apart from others that it is compared with; its tables have a column for each.
+    #[serde(default, skip_serializing_if = "Labels::is_empty")]
+    pub labels: Labels,
     /// The scenario's title, if it has one.
     pub title: Option<String>,
     /// SHA-256 of `scenario.toml`.
@@ -336,6 +343,8 @@ impl Manifest {
         Self {
             format: FORMAT,
             incast: env!("CARGO_PKG_VERSION").into(),
+            build: crate::BUILD.into(),
+            labels: Labels::default(),
             title: prepared.scenario.title.clone(),
             scenario_sha256: sha256(scenario.as_bytes()),
             // Where it cannot be made absolute it is no longer there, and what is known is as good as anything.

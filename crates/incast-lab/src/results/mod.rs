@@ -2,6 +2,7 @@
 
 mod columns;
 mod error;
+mod labels;
 mod manifest;
 mod read;
 mod simulate;
@@ -16,6 +17,7 @@ pub use columns::{
     Column, DROPS, FLOWS, HISTOGRAMS, Kind, LINKS, MESSAGES, PAUSES, PORTS, QUEUES, RATES, TABLES, TableSpec,
 };
 pub use error::ResultsError;
+pub use labels::{Label, Labels};
 pub use manifest::{
     CutOffManifest, FORMAT, FabricCounts, FingerprintManifest, Machine, Manifest, QueueManifest, SchemeManifest,
     StopManifest, TableManifest,

@@ -285,7 +285,7 @@ fn equal_runs_give_equal_bytes() {
         .into_iter()
         .zip([1, 2])
         .map(|(name, threads)| {
-            let options = RunOptions { threads: Some(threads), overwrite: false };
+            let options = RunOptions { threads: Some(threads), ..RunOptions::default() };
             let report = run_with(&prepared(), &folder.path().join(name), options, &mut go, &engine).unwrap();
             (report.manifest.tables, report.manifest.scenario_sha256)
         })
@@ -466,4 +466,30 @@ fn slowdown_tables_read_well() {
     HPCC: unfinished and not counted: 1
     DCQCN+w: unfinished and not counted: 1
     ");
+}
+
+#[test]
+fn labels_are_columns_of_every_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let labels = |text: &str| -> Labels { serde_json::from_str(text).unwrap() };
+    let run = |labels: Labels| {
+        let options = RunOptions { labels, ..RunOptions::default() };
+        run_with(&prepared(), &folder.path().join("run"), options, &mut go, &engine)
+    };
+    let report = run(labels(r#"{"sizes": "websearch", "load": 0.3, "n": 3, "on": true}"#)).unwrap();
+    assert_eq!(report.manifest.labels.0.len(), 4);
+    for table in &TABLES {
+        let rows = read_table(&folder.path().join("run"), table.name).unwrap();
+        assert_eq!(rows.num_columns(), table.columns.len() + 4, "{}", table.name);
+        // An empty column has no dictionary to look names up in.
+        let sizes = if rows.num_rows() > 0 { names(&rows, "sizes") } else { Vec::new() };
+        assert!(sizes.iter().all(|name| name == "websearch"));
+        assert!(rows.column_by_name("load").unwrap().as_primitive::<Float64Type>().values().iter().all(|x| *x == 0.3));
+        assert!(i64s(&rows, "n").iter().all(|n| *n == Some(3)));
+        assert_eq!(rows.column_by_name("on").unwrap().as_boolean().true_count(), rows.num_rows());
+    }
+    assert_eq!(Results::open(&folder.path().join("run")).unwrap().manifest().labels, report.manifest.labels);
+    let error = RunOptions { labels: labels(r#"{"port": 1}"#), ..RunOptions::default() };
+    let error = super::run(&prepared(), &folder.path().join("two"), error, &mut go).unwrap_err();
+    assert!(error.to_string().contains("`port` cannot be added as a column: table ports has it"), "{error}");
 }

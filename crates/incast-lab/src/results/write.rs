@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::columns::{TABLES, TableSpec};
 use super::error::ResultsError;
+use super::labels::Labels;
 use super::manifest::{Manifest, TableManifest, hex};
 #[cfg(test)]
 use super::simulate::Engine;
@@ -22,12 +23,14 @@ use super::tables::Records;
 use crate::scenario::Prepared;
 
 /// How a scenario is run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunOptions {
     /// Schemes simulated at the same time; `None`: as many as there are cores.
     pub threads: Option<usize>,
     /// Whether results that are there already are replaced. Nothing else ever is.
     pub overwrite: bool,
+    /// Constant columns for every table.
+    pub labels: Labels,
 }
 
 /// A run, done and written.
@@ -52,10 +55,11 @@ pub fn run(
     options: RunOptions,
     progress: &mut dyn FnMut(&RunProgress) -> ControlFlow<()>,
 ) -> Result<RunReport, ResultsError> {
+    options.labels.check().map_err(ResultsError::Setup)?;
     let staging = Staging::begin(out, options.overwrite)?;
     let begin = Instant::now();
     let runs = simulate(prepared, options.threads, progress)?;
-    finish(staging, prepared, runs, begin.elapsed())
+    finish(staging, prepared, runs, begin.elapsed(), options.labels)
 }
 
 /// Writes simulations that were done before; `wall` is the time they took together.
@@ -66,7 +70,7 @@ pub fn write(
     out: &Path,
     overwrite: bool,
 ) -> Result<RunReport, ResultsError> {
-    finish(Staging::begin(out, overwrite)?, prepared, runs, wall)
+    finish(Staging::begin(out, overwrite)?, prepared, runs, wall, Labels::default())
 }
 
 /// [`run`] with a stand-in for the simulator.
@@ -78,9 +82,10 @@ pub(super) fn run_with(
     progress: &mut dyn FnMut(&RunProgress) -> ControlFlow<()>,
     engine: &Engine<'_>,
 ) -> Result<RunReport, ResultsError> {
+    options.labels.check().map_err(ResultsError::Setup)?;
     let staging = Staging::begin(out, options.overwrite)?;
     let runs = super::simulate::simulate_with(prepared, options.threads, progress, engine)?;
-    finish(staging, prepared, runs, Duration::ZERO)
+    finish(staging, prepared, runs, Duration::ZERO, options.labels)
 }
 
 fn finish(
@@ -88,13 +93,14 @@ fn finish(
     prepared: &Prepared,
     runs: Vec<SchemeRun>,
     wall: Duration,
+    labels: Labels,
 ) -> Result<RunReport, ResultsError> {
     let scenario = prepared.scenario.to_toml();
-    let mut manifest = Manifest::of(prepared, &runs, &scenario, wall);
+    let mut manifest = Manifest { labels, ..Manifest::of(prepared, &runs, &scenario, wall) };
     staging.write("scenario.toml", scenario.as_bytes())?;
     for table in &TABLES {
         let fail = |why: String| ResultsError::write(&staging.shown(&table.file()), why);
-        let written = write_table(&staging, table, prepared, &runs).map_err(fail)?;
+        let written = write_table(&staging, table, prepared, &runs, &manifest.labels).map_err(fail)?;
         manifest.tables.insert(table.name.into(), written);
     }
     let text = serde_json::to_string_pretty(&manifest)
@@ -117,6 +123,7 @@ fn write_table(
     table: &TableSpec,
     prepared: &Prepared,
     runs: &[SchemeRun],
+    labels: &Labels,
 ) -> Result<TableManifest, String> {
     let file = staging.create(&table.file()).map_err(|error| error.to_string())?;
     let mut out = Digesting { file: io::BufWriter::with_capacity(1 << 18, file), bytes: 0, digest: Sha256::new() };
@@ -126,7 +133,7 @@ fn write_table(
         .set_created_by(concat!("incast ", env!("CARGO_PKG_VERSION")).into())
         .build();
     let mut writer =
-        ArrowWriter::try_new(&mut out, table.schema(), Some(properties)).map_err(|error| reason(&error))?;
+        ArrowWriter::try_new(&mut out, labels.schema(table), Some(properties)).map_err(|error| reason(&error))?;
     let schemes: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
     let mut rows = 0;
     for (scheme, run) in runs.iter().enumerate() {
@@ -138,7 +145,8 @@ fn write_table(
             histogram_bin: prepared.scenario.measure.histogram_bin,
             outcome: &run.outcome,
         };
-        let batch = records.batch(table).map_err(|error| error.to_string())?;
+        let batch = records.batch(table).and_then(|batch| labels.added(table, &batch));
+        let batch = batch.map_err(|error| error.to_string())?;
         rows += batch.num_rows() as u64;
         writer.write(&batch).map_err(|error| reason(&error))?;
     }

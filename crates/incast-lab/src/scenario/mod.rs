@@ -8,6 +8,7 @@ mod effects;
 mod given;
 #[cfg(test)]
 mod given_tests;
+mod key;
 mod patch;
 mod prepare;
 mod profiles;

@@ -1,0 +1,52 @@
+//! Other TOML files than scenarios, for readers outside this crate: their values, and errors that point at them.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use crate::diagnostic::Diagnostic;
+use crate::tree::Tree;
+
+/// A TOML file whose values know where they stand.
+#[derive(Debug, Clone)]
+pub struct Document(Tree);
+
+impl Document {
+    /// Reads a file.
+    pub fn read(file: &Path) -> Result<Self, Diagnostic> {
+        let name = file.display().to_string();
+        let text = std::fs::read_to_string(file)
+            .map_err(|error| Diagnostic::new("", format!("cannot read {name}: {error}")))?;
+        Tree::of_toml(&name, &text).map(Self)
+    }
+
+    /// Its values.
+    pub const fn values(&self) -> &Map<String, Value> {
+        &self.0.root
+    }
+
+    /// A diagnostic about a value, with its place; about a name if it begins with `unknown`.
+    pub fn locate(&self, diagnostic: Diagnostic) -> Diagnostic {
+        self.0.locate(diagnostic)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_point_at_values() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("sweep.toml");
+        std::fs::write(&file, "title = \"x\"\n[[vary]]\npath = \"seed\"\nvalues = 3\n").unwrap();
+        let document = Document::read(&file).unwrap();
+        assert_eq!(document.values()["vary"][0]["values"], 3);
+        let found = document.locate(Diagnostic::new("vary[0].values", "3 where a list is expected"));
+        let place = found.place.unwrap();
+        assert_eq!((place.line, place.column, place.width), (4, 10, 1));
+        let found = document.locate(Diagnostic::new("vary[0]", "unknown field `path`"));
+        assert_eq!(found.place.unwrap().line, 3);
+        assert!(Document::read(&folder.path().join("none.toml")).unwrap_err().message.contains("cannot read"));
+    }
+}

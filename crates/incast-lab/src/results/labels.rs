@@ -1,0 +1,99 @@
+//! Constant columns: what sets a run apart from the others of a sweep, in every row of its tables.
+
+use std::collections::HashMap;
+use std::iter::repeat_n;
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
+};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+use super::columns::{TABLES, TableSpec};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+
+/// The value of a constant column.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Label {
+    /// Yes or no.
+    Flag(bool),
+    /// A whole number.
+    Whole(i64),
+    /// Any number.
+    Real(f64),
+    /// Text.
+    Text(String),
+}
+
+impl Label {
+    fn data_type(&self) -> DataType {
+        match self {
+            Self::Flag(_) => DataType::Boolean,
+            Self::Whole(_) => DataType::Int64,
+            Self::Real(_) => DataType::Float64,
+            Self::Text(_) => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
+        }
+    }
+
+    fn column(&self, rows: usize) -> Result<ArrayRef, ArrowError> {
+        Ok(match self {
+            Self::Flag(value) => Arc::new(BooleanArray::from(vec![*value; rows])),
+            Self::Whole(value) => Arc::new(Int64Array::from_iter_values(repeat_n(*value, rows))),
+            Self::Real(value) => Arc::new(Float64Array::from_iter_values(repeat_n(*value, rows))),
+            Self::Text(value) => {
+                let keys = Int32Array::from_iter_values(repeat_n(0, rows));
+                Arc::new(DictionaryArray::try_new(keys, Arc::new(StringArray::from(vec![value.as_str()])))?)
+            }
+        })
+    }
+}
+
+/// Constant columns by name, in order.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Labels(pub IndexMap<String, Label>);
+
+impl Labels {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Refuses names that tables have columns of already.
+    pub(super) fn check(&self) -> Result<(), Diagnostics> {
+        let taken = |name: &str| TABLES.iter().find(|table| table.columns.iter().any(|column| column.name == name));
+        let found = self.0.keys().filter_map(|name| {
+            taken(name).map(|table| {
+                Diagnostic::new(
+                    "",
+                    format!("`{name}` cannot be added as a column: table {} has it already", table.name),
+                )
+            })
+        });
+        Diagnostics::check(found.collect())
+    }
+
+    /// The schema of a table with these columns.
+    pub(super) fn schema(&self, table: &TableSpec) -> SchemaRef {
+        let schema = table.schema();
+        let mut fields: Vec<Field> = schema.fields().iter().map(|field| field.as_ref().clone()).collect();
+        fields.extend(self.0.iter().map(|(name, label)| {
+            let metadata =
+                HashMap::from([("description".to_owned(), "what was varied: constant in this file".to_owned())]);
+            Field::new(name, label.data_type(), false).with_metadata(metadata)
+        }));
+        Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+    }
+
+    /// Rows of a table with these columns.
+    pub(super) fn added(&self, table: &TableSpec, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+        let mut columns = batch.columns().to_vec();
+        for label in self.0.values() {
+            columns.push(label.column(batch.num_rows())?);
+        }
+        RecordBatch::try_new(self.schema(table), columns)
+    }
+}

@@ -1,0 +1,49 @@
+//! TOML files other than scenarios: their values, and errors that point at them.
+
+use std::path::PathBuf;
+
+use incast_lab::{Diagnostic, Diagnostics};
+use pyo3::prelude::*;
+
+use crate::errors::fault;
+use crate::facade::Failure;
+
+/// A TOML file whose values know where they stand; immutable.
+#[pyclass(frozen, module = "incast._core")]
+#[derive(Debug)]
+pub(crate) struct Document(incast_lab::Document);
+
+#[pymethods]
+impl Document {
+    /// Reads a file.
+    #[staticmethod]
+    fn read(path: PathBuf) -> PyResult<Self> {
+        incast_lab::Document::read(&path).map(Self).map_err(|found| fault(Failure::from(Diagnostics::from(found))))
+    }
+
+    /// Its values as JSON text.
+    fn tree(&self) -> String {
+        serde_json::to_string(self.0.values()).unwrap_or_default()
+    }
+
+    /// The exception for something that is wrong with a value: `field` is its path, such as `vary[0].values`. If a name
+    /// is wrong it is given as `wrong`, with the `names` that are valid.
+    #[pyo3(signature = (field, message, allowed = None, wrong = None, names = Vec::new()))]
+    fn fault(
+        &self,
+        field: &str,
+        message: &str,
+        allowed: Option<String>,
+        wrong: Option<&str>,
+        names: Vec<String>,
+    ) -> PyErr {
+        let mut found = Diagnostic::new(field, message);
+        if let Some(wrong) = wrong {
+            found = found.names(wrong, names.iter().map(String::as_str));
+        }
+        if let Some(allowed) = allowed {
+            found = found.allowed(allowed);
+        }
+        fault(Failure::from(Diagnostics::from(self.0.locate(found))))
+    }
+}

@@ -1,0 +1,132 @@
+"""`incast sweep`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+from rich.console import Console
+
+from incast import sweep as sweeps
+from incast.cli import codes
+from incast.cli.run import Overrides
+from incast.cli.sweep_live import SweepLive
+
+EXAMPLES = """
+Examples:
+  incast sweep load.toml
+  incast sweep load.toml -o results/load --jobs 2
+  incast sweep load.toml --ray 127.0.0.1:6379
+  incast sweep load.toml --plan
+
+A sweep file:
+  scenario = "mine.toml"
+  [[vary]]
+  path = "workload[0].poisson.load"
+  values = [0.3, 0.5, 0.7]
+  [[vary]]
+  path = "seed"
+  values = [1, 2, 3]
+"""
+SHOWN = 20
+"""Runs that --plan lists one by one, at most."""
+
+
+def sweep(
+    file: Path,
+    /,
+    *,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    set_: Overrides = None,
+    scale: str | None = None,
+    jobs: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
+    ray: str | None = None,
+    plan: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
+    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False)] = False,
+) -> int:
+    """Run a scenario many times, with other values each time, into one dataset.
+
+    Each variation runs under each scheme. A sweep that was interrupted, or killed, goes on where it was when the same
+    command is given again: a finished run is never done twice. A run that fails does not stop the others.
+
+    Parameters
+    ----------
+    file
+        Sweep, a TOML file: a scenario and what to vary in it.
+    output
+        Folder for the dataset; results/NAME for NAME.toml if not given. One that is there is continued.
+    scale
+        Run the sweep as its table [scale.NAME] says.
+    jobs
+        Runs at once; one per core if not given. Results do not depend on it.
+    ray
+        Run on the Ray cluster at this address, such as 127.0.0.1:6379, instead of on this machine's cores.
+    plan
+        Say what would be run, and stop.
+    quiet
+        No progress, only what went wrong.
+
+    """
+    planned = sweeps.read(file, scale=scale, overrides=set_ or [])
+    if plan:
+        _show(planned)
+        return codes.OK
+    output = output or Path("results") / file.stem
+    with SweepLive(Console(stderr=True), quiet=quiet) as live:
+        try:
+            done = sweeps.run(planned, output, jobs=jobs, ray=ray, progress=live.update)
+        except KeyboardInterrupt as interrupt:
+            raise Unfinished(output, *interrupt.args) from None
+    return report(done, quiet=quiet)
+
+
+class Unfinished(KeyboardInterrupt):
+    """A sweep was interrupted: what is finished stays."""
+
+    def __init__(self, folder: Path, *signal: object) -> None:
+        super().__init__(*signal)
+        self.folder = folder
+
+    def __str__(self) -> str:
+        found = sweeps.open_sweep(self.folder)
+        return (
+            f"interrupted; {len(found.done)} of {len(found.runs)} runs are finished and kept in {self.folder}; "
+            "the same command goes on from there"
+        )
+
+
+def report(done: sweeps.Sweep, *, quiet: bool = False) -> int:
+    """Say what became of a sweep; the exit code."""
+    code = codes.OK
+    for run in done.failed:
+        codes.complain(f"{run.label}: {run.error}")
+        code = codes.ENDED_BADLY
+    if not done.done:
+        codes.complain("no run finished")
+        return codes.ENDED_BADLY
+    bad = done.ended_badly()
+    for label, why in bad:
+        codes.complain(f"{label}: {why}")
+        code = codes.ENDED_BADLY
+    if not quiet:
+        cpu, hops = done.cost()
+        speed = f", {hops / cpu / 1e6:.1f} M packet-hops per CPU second" if cpu > 0.05 else ""
+        print(f"{len(done.done)} of {len(done.runs)} runs in {done.path}: {cpu:,.1f} CPU seconds of simulation{speed}")
+        print(f"columns: {', '.join((*done.columns, 'scheme'))}")
+        print(f"""  polars.read_parquet("{done.path}/runs/*/flows.parquet")""")
+        print(f"""  duckdb.sql("from '{done.path}/runs/*/slowdown.parquet'")""")
+    return code
+
+
+def _show(plan: sweeps.Plan) -> None:
+    print(f"{len(plan.runs)} runs of {plan.scenario}")
+    for name in plan.columns:
+        values = dict.fromkeys(str(run.columns[name]) for run in plan.runs)
+        print(f"  {name} ({plan.paths[name] or 'several fields'}): {', '.join(values)}")
+    print(f"  scheme: {', '.join(dict.fromkeys(run.scheme for run in plan.runs))}")
+    for run in plan.runs[:SHOWN]:
+        print(f"{run.key}  {run.label}")
+    if len(plan.runs) > SHOWN:
+        print(f"... and {len(plan.runs) - SHOWN} more")

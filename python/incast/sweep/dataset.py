@@ -1,0 +1,200 @@
+"""The dataset that a sweep leaves behind."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from incast.errors import ResultsError
+from incast.results import Results, open_results
+from incast.sweep.execute import literal, quoted
+from incast.sweep.file import Value
+from incast.sweep.folder import RUNS, read_index
+
+TABLES = ("flows", "messages", "ports", "pauses", "drops", "links", "queues", "rates", "histograms", "slowdown")
+"""Tables of every run; each has the varied parameters as columns at its end."""
+OF_RUNS = {
+    "wall_s": "double",
+    "cpu_s": "double",
+    "flows": "bigint",
+    "completed": "bigint",
+    "packet_hops": "bigint",
+    "end_ps": "bigint",
+    "stop": "varchar",
+    "lossless_drops": "bigint",
+}
+"""What `runs` says of each finished run, from its manifest, as DuckDB types."""
+BAD = ("deadlock", "starved")
+"""Reasons to stop that are failures."""
+SQL_TYPES: dict[type, str] = {bool: "boolean", int: "bigint", float: "double", str: "varchar"}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a sweep."""
+
+    key: str
+    """Its key: the name of its folder."""
+    columns: dict[str, Value]
+    """The varied parameters."""
+    scheme: str
+    """Its scheme."""
+    state: str
+    """`done`, `failed` or `waiting`."""
+    error: str | None
+    """Why it failed."""
+
+    @property
+    def label(self) -> str:
+        """What it is, on one line."""
+        return ", ".join([*(f"{name}={value}" for name, value in self.columns.items()), self.scheme])
+
+
+class Sweep:
+    """The dataset of a sweep: many runs of a scenario, the varied parameters as columns of every table.
+
+    `read_parquet("FOLDER/runs/*/flows.parquet")` reads a table in polars and DuckDB without this class.
+    """
+
+    def __init__(self, path: Path, index: dict[str, Any]) -> None:
+        """Wrap a folder and what it says of itself."""
+        self.path = path
+        """The folder."""
+        self.title: str | None = index["title"]
+        """What the sweep is."""
+        self.scale: str | None = index.get("scale")
+        """The scale at which it was run, if it has any."""
+        self.index = index
+        """All of `sweep.json`."""
+        self.columns: tuple[str, ...] = tuple(column["name"] for column in index["columns"])
+        """The varied parameters."""
+        self.runs: tuple[Run, ...] = tuple(Run(**run) for run in index["runs"])
+        """All runs, in the order of the sweep file."""
+
+    def __repr__(self) -> str:
+        return f"<Sweep in {self.path}: {len(self.done)} of {len(self.runs)} runs over {', '.join(self.columns)}>"
+
+    @property
+    def done(self) -> tuple[Run, ...]:
+        """The finished runs."""
+        return tuple(run for run in self.runs if run.state == "done")
+
+    @property
+    def failed(self) -> tuple[Run, ...]:
+        """The runs that failed, with why."""
+        return tuple(run for run in self.runs if run.state == "failed")
+
+    def results(self, run: Run) -> Results:
+        """The results folder of a finished run."""
+        return open_results(self.path / RUNS / run.key)
+
+    def files(self, table: str) -> list[Path]:
+        """The Parquet files of a table, one for each finished run."""
+        if table not in TABLES:
+            raise ResultsError(f"a sweep has no table `{table}`; it has {', '.join(TABLES)}, runs")
+        return [self.path / RUNS / run.key / f"{table}.parquet" for run in self.done]
+
+    def table(self, name: str) -> duckdb.DuckDBPyRelation:
+        """A table of all runs, as a DuckDB relation: `.pl()`, `.df()`, `.arrow()`, `.fetchall()`."""
+        if name != "runs":
+            self.files(name)
+        return self.connect().table(name) if name == "runs" else self.connect().view(name)
+
+    def connect(self) -> duckdb.DuckDBPyConnection:
+        """A DuckDB connection in which every table of the dataset is a view, and `runs` a table.
+
+        Raises:
+            ResultsError: No run is finished, or a file is damaged.
+
+        """
+        if not self.done:
+            raise ResultsError(f"{self.path}: no run of this sweep is finished yet")
+        connection = duckdb.connect()
+        for table in TABLES:
+            files = self.files(table)
+            names = ", ".join(literal(str(file)) for file in files)
+            try:
+                connection.execute(f"create view {table} as select * from read_parquet([{names}])")
+            except duckdb.Error as error:
+                raise ResultsError(f"{self.path}: table {table} cannot be read: {_first_line(error)}") from None
+        self._add_runs(connection)
+        return connection
+
+    def cost(self) -> tuple[float, int]:
+        """CPU time of all finished simulations, in seconds, and their packet-hops."""
+        rows = [self._row(run) for run in self.done]
+        cpu, hops = (len(self.columns) + 4 + list(OF_RUNS).index(name) for name in ("cpu_s", "packet_hops"))
+        return sum(row[cpu] for row in rows), sum(row[hops] for row in rows)
+
+    def ended_badly(self) -> list[tuple[str, str]]:
+        """The finished runs in which a scheme deadlocked, starved or dropped lossless packets, and what happened."""
+        found = []
+        for run in self.done:
+            manifest = self._manifest(run)
+            (scheme,) = manifest["schemes"].values()
+            if scheme["stop"]["reason"] in BAD:
+                found.append((run.label, scheme["stop"]["text"]))
+            if scheme["lossless_drops"]:
+                found.append((run.label, f"{scheme['lossless_drops']:,} packets of lossless priorities were dropped"))
+        return found
+
+    def _manifest(self, run: Run) -> dict[str, Any]:
+        file = self.path / RUNS / run.key / "manifest.json"
+        try:
+            manifest: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+            if len(manifest["schemes"]) != 1:
+                raise ValueError("a run of a sweep has one scheme")
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ResultsError(f"{file} is damaged: {error}") from None
+        return manifest
+
+    def _add_runs(self, connection: duckdb.DuckDBPyConnection) -> None:
+        kinds = {name: SQL_TYPES[type(self.runs[0].columns[name])] if self.runs else "varchar" for name in self.columns}
+        columns = {"run": "varchar", **kinds, "scheme": "varchar", "state": "varchar", "error": "varchar", **OF_RUNS}
+        text = ", ".join(f"{quoted(name)} {kind}" for name, kind in columns.items())
+        connection.execute(f"create table runs ({text})")
+        rows = [self._row(run) for run in self.runs]
+        connection.executemany(f"insert into runs values ({', '.join('?' * len(columns))})", rows)
+
+    def _row(self, run: Run) -> list[Any]:
+        head = [run.key, *(run.columns[name] for name in self.columns), run.scheme, run.state, run.error]
+        if run.state != "done":
+            return [*head, *(None for _ in OF_RUNS)]
+        manifest = self._manifest(run)
+        (scheme,) = manifest["schemes"].values()
+        counts = scheme["counts"]
+        return [
+            *head,
+            manifest["wall_s"],
+            scheme["cpu_s"],
+            manifest["flows"],
+            scheme["completed"],
+            counts["data_hops"] + counts["ack_hops"] + counts["pfc_hops"],
+            scheme["end_ps"],
+            scheme["stop"]["reason"],
+            scheme["lossless_drops"],
+        ]
+
+
+def open_sweep(path: str | PathLike[str]) -> Sweep:
+    """Open the folder of a sweep."""
+    return Sweep(Path(path), read_index(Path(path)))
+
+
+def write_runs(path: Path) -> None:
+    """Write `runs.parquet`: one row for each run."""
+    sweep = open_sweep(path)
+    with duckdb.connect() as connection:
+        sweep._add_runs(connection)
+        partial = path / ".runs.parquet.partial"
+        connection.execute(f"copy runs to {literal(str(partial))} (format parquet, compression zstd)")
+    partial.replace(path / "runs.parquet")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0]

@@ -1,0 +1,121 @@
+"""The folder of a sweep on disk: which runs are there, what is written beside them; only one sweep works in it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import incast
+from incast.errors import EnvironmentFailure, ResultsError, ResultsExistError
+
+FORMAT = 1
+"""Version of the layout."""
+INDEX = "sweep.json"
+"""What was asked for, and what became of it."""
+RUNS = "runs"
+"""Where the finished runs are."""
+ASIDE = "aside"
+"""Where finished runs wait that the sweep as it is now does not ask for."""
+WORK = ".work"
+"""Where runs are written until they are whole."""
+
+
+class SweepFolder:
+    """The folder of a sweep.
+
+    A finished run is a folder in `runs`, put there by one rename; nothing else has to be remembered for a sweep to go
+    on after it was killed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.runs = path / RUNS
+        self.aside = path / ASIDE
+        self.work = path / WORK
+
+    def finished(self) -> set[str]:
+        """Keys of the runs that are there."""
+        return {entry.name for entry in self.runs.iterdir()} if self.runs.is_dir() else set()
+
+    def prepare(self, keys: frozenset[str]) -> set[str]:
+        """Make the folder hold, of these runs, those that were ever finished, and no other; returns their keys."""
+        shutil.rmtree(self.work, ignore_errors=True)
+        for folder in (self.runs, self.work):
+            folder.mkdir(parents=True, exist_ok=True)
+        for key in self.finished() - keys:
+            self.aside.mkdir(exist_ok=True)
+            (self.runs / key).rename(self.aside / key)
+        for key in keys - self.finished():
+            if (self.aside / key).is_dir():
+                (self.aside / key).rename(self.runs / key)
+        return self.finished()
+
+    def commit(self, key: str) -> None:
+        """Put a run that is whole in its place."""
+        (self.work / key).rename(self.runs / key)
+        handle = os.open(self.runs, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def write(self, name: str, text: str) -> None:
+        """Write a file beside the runs, whole or not at all."""
+        partial = self.path / f".{name}.partial"
+        try:
+            partial.write_text(text, encoding="utf-8")
+            partial.replace(self.path / name)
+        except OSError as error:
+            raise EnvironmentFailure(f"cannot write {self.path / name}: {error.strerror}") from None
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other sweeps out of the folder, which is made if need be."""
+        ours = (self.path / INDEX).is_file() or (self.path / WORK).is_dir()
+        if self.path.exists() and not ours and (not self.path.is_dir() or any(self.path.iterdir())):
+            raise ResultsExistError(f"{self.path} exists and holds no sweep; it is never overwritten")
+        made = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
+        try:
+            self.work.mkdir(parents=True, exist_ok=True)
+            lock = (self.path / ".lock").open("w")
+        except OSError as error:
+            for folder in made:
+                shutil.rmtree(folder, ignore_errors=True)
+            raise EnvironmentFailure(f"cannot write {self.path}: {error.strerror}") from None
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ResultsExistError(
+                    f"another sweep is at work in {self.path}, and it is never overwritten; name another folder"
+                ) from None
+            try:
+                yield
+            finally:
+                shutil.rmtree(self.work, ignore_errors=True)
+
+
+def read_index(path: Path) -> dict[str, Any]:
+    """What a sweep's folder says of itself."""
+    file = path / INDEX
+    if not path.is_dir():
+        raise ResultsError(f"{path}: there is no such folder")
+    if not file.is_file():
+        raise ResultsError(f"{path} is not the folder of a sweep: it has no {INDEX}")
+    try:
+        index: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        found = index["format"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ResultsError(f"{file} is damaged: {error}") from None
+    if found != FORMAT:
+        wrote = index.get("incast", "another version")
+        raise ResultsError(
+            f"{path} has layout {found}, written by incast {wrote}; incast {incast.__version__} reads layout {FORMAT}"
+        )
+    return index

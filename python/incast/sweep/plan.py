@@ -1,0 +1,285 @@
+"""From a sweep file to the runs that it asks for."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import incast
+from incast import _core
+from incast._document import Document, join
+from incast.errors import IncastError, ScenarioError
+from incast.sweep.file import Axis, SweepFile, Value
+
+KEY_DIGITS = 16
+"""Hexadecimal digits of a run's key: two runs of a million have the same one with a chance of 3e-8."""
+TAKEN = ("scheme", "run", "state", "error", "wall_s", "cpu_s", "flows", "completed", "packet_hops", "end_ps", "stop")
+"""Columns of the dataset that are there anyway."""
+TEMPLATE = re.compile(r"[A-Za-z_][A-Za-z0-9_ -]*")
+"""What a column may be called."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One run of a sweep: one variation of the scenario under one scheme."""
+
+    key: str
+    """Names the run: a digest of the whole scenario, its files, the columns and the build of incast."""
+    columns: dict[str, Value]
+    """The varied parameters by column."""
+    scheme: str
+    """The scheme."""
+    tree: str = field(repr=False)
+    """The whole scenario with this one scheme, as JSON text."""
+    base: Path = field(repr=False)
+    """Where the files that the scenario names are looked for."""
+
+    @property
+    def label(self) -> str:
+        """What it is, on one line."""
+        return ", ".join([*(f"{name}={value}" for name, value in self.columns.items()), self.scheme])
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A sweep as it will be run."""
+
+    path: Path
+    """The sweep file."""
+    title: str | None
+    """What it is."""
+    scale: str | None
+    """The scale that was asked for."""
+    scenario: Path
+    """The scenario file."""
+    columns: tuple[str, ...]
+    """The varied parameters."""
+    paths: dict[str, str | None]
+    """The field of the scenario that each column varies; `None` where it varies several."""
+    runs: tuple[Planned, ...]
+    """All runs, in order."""
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """Keys of all runs."""
+        return frozenset(run.key for run in self.runs)
+
+
+def read(path: str | PathLike[str], *, scale: str | None = None, overrides: Iterable[str] = ()) -> Plan:
+    """Read a sweep file and every variation of its scenario; nothing is run.
+
+    Args:
+        path: A TOML file; `docs/reference/sweeps.md` lists what stands in it.
+        scale: Name of one of its scales.
+        overrides: Values for all runs that overrule the file, as on the command line: `["seed=7"]`.
+
+    Raises:
+        ScenarioError: The file, its scenario or a variation is wrong.
+
+    """
+    return _Reader(Path(path), scale, list(overrides)).plan()
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """A value of an axis: what its column shows, and the fields it sets, each with its place in the file."""
+
+    shown: Value
+    sets: tuple[tuple[str, Any, str], ...]
+
+
+class _Reader:
+    def __init__(self, path: Path, scale: str | None, overrides: list[str]) -> None:
+        self.document = Document(path)
+        self.file = self.document.typed(SweepFile)
+        self.path, self.scale, self.overrides = path, scale, overrides
+        self.names = [self.name(axis, f"vary[{index}]") for index, axis in enumerate(self.file.vary)]
+        for index, name in enumerate(self.names):
+            if name in self.names[:index]:
+                raise self.document.wrong(
+                    f"vary[{index}]", f"two axes are called `{name}`", allowed="a `name` of its own"
+                )
+        if scale is not None and scale not in self.file.scale:
+            if not self.file.scale:
+                raise ScenarioError(f"{path}: there is no scale `{scale}`: the file has none")
+            raise self.document.unknown("scale", "scale", scale, self.file.scale)
+
+    def wrong(self, field: str, message: str, allowed: str | None = None) -> IncastError:
+        return self.document.wrong(field, message, allowed=allowed)
+
+    def name(self, axis: Axis, at: str) -> str:
+        """The column of an axis."""
+        if (axis.path is None) == (axis.points is None):
+            raise self.wrong(at, "an axis has either a `path` with `values`, or `points`")
+        if axis.path is not None and not axis.values:
+            raise self.wrong(at, f"no values for `{axis.path}`", "`values`, a list of at least one")
+        if axis.points is not None and (axis.values is not None or not axis.points):
+            raise self.wrong(at, "`points` is a list of at least one, and goes without `values`")
+        name = axis.name or (re.split(r"[.\]]", axis.path)[-1].strip('"') if axis.path else None)
+        if not name:
+            raise self.wrong(at, "the axis needs a `name` for its column")
+        if name in TAKEN:
+            raise self.wrong(at, f"the dataset has a column `{name}` anyway", "another `name`")
+        if not TEMPLATE.fullmatch(name):
+            raise self.wrong(at, f"`{name}` cannot be the name of a column", "letters, digits, `_`, `-` and spaces")
+        return name
+
+    def plan(self) -> Plan:
+        axes = [self.choices(axis, index) for index, axis in enumerate(self.file.vary)]
+        scenario = self.path.parent / self.file.scenario
+        runs = tuple(self.runs(scenario, axes))
+        if not runs:
+            raise ScenarioError(f"{self.path}: nothing to run: every run is skipped")
+        paths = {name: axis.path for name, axis in zip(self.names, self.file.vary, strict=True)}
+        return Plan(self.path, self.file.title, self.scale, scenario, tuple(self.names), paths, runs)
+
+    def choices(self, axis: Axis, index: int) -> list[_Choice]:
+        """The values of an axis, those of the scale in their place."""
+        at, name = f"vary[{index}]", self.names[index]
+        if axis.path is not None:
+            values = axis.values or []
+            all_values = {value: _Choice(value, ((axis.path, value, f"{at}.path"),)) for value in values}
+        else:
+            points = [(point, f"{at}.points[{number}]") for number, point in enumerate(axis.points or [])]
+            all_values = {
+                point.name: _Choice(
+                    point.name, tuple((path, value, join(f"{where}.set", path)) for path, value in point.set.items())
+                )
+                for point, where in points
+            }
+            values = [point.name for point, _ in points]
+        if len(all_values) < len(values):
+            twice = next(value for place, value in enumerate(values) if value in values[:place])
+            raise self.wrong(at, f"`{twice}` stands there twice")
+        chosen = self.file.scale[self.scale].values.get(name) if self.scale else None
+        if chosen is None:
+            return list(all_values.values())
+        where = join(f"scale.{self.scale}.values", name)
+        if not chosen:
+            raise self.wrong(where, "an empty list leaves nothing to run")
+        if axis.path is not None:
+            return [_Choice(value, ((axis.path, value, f"{at}.path"),)) for value in chosen]
+        for value in chosen:
+            if value not in all_values:
+                raise self.document.unknown(where, "point", str(value), map(str, all_values))
+        return [all_values[value] for value in chosen]
+
+    def runs(self, scenario: Path, axes: list[list[_Choice]]) -> Iterator[Planned]:
+        self.check_scale()
+        skips = self.skips()
+        types = [_common([choice.shown for choice in axis]) for axis in axes]
+        for cell in product(*axes):
+            columns = {name: kind(choice.shown) for name, kind, choice in zip(self.names, types, cell, strict=True)}
+            variation = self.variation(scenario, cell)
+            for scheme in self.schemes(variation):
+                if not any(_matches(skip, {**columns, "scheme": scheme}) for skip in skips):
+                    yield _planned(variation, scenario.parent, columns, scheme)
+
+    def check_scale(self) -> None:
+        if self.scale is None:
+            return
+        for name in self.file.scale[self.scale].values:
+            if name not in self.names:
+                raise self.document.unknown(f"scale.{self.scale}.values", "axis", name, self.names)
+
+    def skips(self) -> list[dict[str, Any]]:
+        found = [(skip, f"skip[{index}]") for index, skip in enumerate(self.file.skip)]
+        if self.scale is not None:
+            at = f"scale.{self.scale}.skip"
+            found += [(skip, f"{at}[{index}]") for index, skip in enumerate(self.file.scale[self.scale].skip)]
+        for skip, at in found:
+            for name in skip:
+                if name not in (*self.names, "scheme"):
+                    raise self.document.unknown(at, "column", name, [*self.names, "scheme"])
+        return [skip for skip, _ in found]
+
+    def variation(self, scenario: Path, cell: tuple[_Choice, ...]) -> dict[str, Any]:
+        """The whole scenario of a cell, all schemes in it; what is wrong is told at its place in the sweep file."""
+        sets = [(path, value, join("set", path)) for path, value in self.file.set.items()]
+        if self.scale is not None:
+            at = f"scale.{self.scale}.set"
+            sets += [(path, value, join(at, path)) for path, value in self.file.scale[self.scale].set.items()]
+        sets += [one for choice in cell for one in choice.sets]
+        texts = [f"{path}={_toml(value)}" for path, value, _ in sets]
+        try:
+            tree: dict[str, Any] = json.loads(incast.load(scenario, [*texts, *self.overrides])._core().whole("json"))
+        except ScenarioError as error:
+            raise self.at_home(error, scenario, texts, sets) from None
+        return tree
+
+    def at_home(
+        self, error: ScenarioError, scenario: Path, texts: list[str], sets: list[tuple[str, Any, str]]
+    ) -> IncastError:
+        """The error of a variation: with its place in the sweep file, if a value from there is to blame."""
+        found = error.diagnostics[0] if error.diagnostics else None
+        if found is None or found.file != "--set":
+            return error
+        for text, (path, value, where) in zip(texts, sets, strict=True):
+            if str(error).find(f"| {text}\n") >= 0:
+                told = f"{found.message} (`{path}` = {_toml(value)}, in {scenario})"
+                allowed = found.allowed
+                if found.nearest:
+                    told += f"; did you mean `{found.nearest}`?"
+                return self.document.wrong(where, told, allowed=allowed)
+        return error
+
+    def schemes(self, variation: dict[str, Any]) -> list[str]:
+        """The schemes to run, those of the scale in place of the file's."""
+        there = list(variation["scheme"])
+        for wanted, at in (
+            (self.file.scale[self.scale].schemes if self.scale else None, f"scale.{self.scale}.schemes"),
+            (self.file.schemes, "schemes"),
+        ):
+            if wanted is not None:
+                for index, name in enumerate(wanted):
+                    if name not in there:
+                        raise self.document.unknown(f"{at}[{index}]", "scheme", name, there)
+                return wanted
+        return there
+
+
+def _planned(variation: dict[str, Any], base: Path, columns: dict[str, Value], scheme: str) -> Planned:
+    tree = json.dumps({**variation, "scheme": {scheme: variation["scheme"][scheme]}})
+    with incast.errors.translated():
+        scenario = _core.Scenario.from_json(tree, base)
+        content = scenario.key() + json.dumps(columns)
+    key = hashlib.sha256(content.encode()).hexdigest()[:KEY_DIGITS]
+    return Planned(key, columns, scheme, tree, base.absolute())
+
+
+def _common(values: list[Value]) -> Callable[[Value], Value]:
+    """What makes these values those of one column."""
+    kinds = {type(value) for value in values}
+    if len(kinds) == 1:
+        return kinds.pop()
+    return float if kinds == {int, float} else _text
+
+
+def _text(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _matches(skip: dict[str, Any], columns: dict[str, Value]) -> bool:
+    """Whether a run is one that an entry of `skip` means."""
+    return all(columns[name] in (value if isinstance(value, list) else [value]) for name, value in skip.items())
+
+
+def _toml(value: Any) -> str:
+    """A value as TOML writes it on one line."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{json.dumps(name)} = {_toml(item)}" for name, item in value.items()) + " }"
+    return repr(value)

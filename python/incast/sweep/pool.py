@@ -1,0 +1,135 @@
+"""Runs on the cores of this machine: one process each, which does run after run."""
+
+from __future__ import annotations
+
+import json
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Literal, cast
+
+from incast.sweep.execute import Pulse, Task
+
+PATIENCE_S = 5.0
+"""Seconds that a process is given to end by itself."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """What happened to a run."""
+
+    key: str
+    """Its key."""
+    kind: Literal["begin", "pulse", "done", "failed"]
+    """What."""
+    pulse: Pulse | None = None
+    """How far it is, of a `pulse`."""
+    error: str | None = None
+    """Why it failed, of a `failed`."""
+
+
+def local(tasks: list[Task], jobs: int, folder: Callable[[Task], Path]) -> Iterator[Event]:
+    """Do `tasks` in order, `jobs` at a time; yields what happens until all have ended.
+
+    A process that dies takes one run with it: the run has failed, another process goes on. Closing the iterator ends
+    all processes and their runs.
+    """
+    waiting: queue.SimpleQueue[Task] = queue.SimpleQueue()
+    for task in tasks:
+        waiting.put(task)
+    events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+    lanes = [_Lane(waiting, events, folder) for _ in range(min(jobs, len(tasks)))]
+    try:
+        for lane in lanes:
+            lane.thread.start()
+        running = len(lanes)
+        while running:
+            try:
+                event = events.get(timeout=0.5)  # so that Ctrl-C is seen
+            except queue.Empty:
+                continue
+            if event is None:
+                running -= 1
+            else:
+                yield event
+    finally:
+        for lane in lanes:
+            lane.stop()
+        for lane in lanes:
+            lane.thread.join(PATIENCE_S)
+
+
+class _Lane:
+    """A process and the thread that talks to it."""
+
+    def __init__(
+        self, waiting: queue.SimpleQueue[Task], events: queue.SimpleQueue[Event | None], folder: Callable[[Task], Path]
+    ) -> None:
+        self.waiting, self.events, self.folder = waiting, events, folder
+        self.stopping = threading.Event()
+        self.process: subprocess.Popen[str] | None = None
+        self.lock = threading.Lock()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+
+    def run(self) -> None:
+        """Do tasks until there are none."""
+        try:
+            while not self.stopping.is_set():
+                try:
+                    task = self.waiting.get_nowait()
+                except queue.Empty:
+                    break
+                self.do(task)
+        finally:
+            if self.process is not None:
+                cast("IO[str]", self.process.stdin).close()
+                self.process.wait()
+            self.events.put(None)
+
+    def do(self, task: Task) -> None:
+        with self.lock:
+            if self.stopping.is_set():
+                return
+            if self.process is None or self.process.poll() is not None:
+                command = [sys.executable, "-m", "incast.sweep.worker"]
+                self.process = subprocess.Popen(
+                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+                )
+        process = self.process
+        try:
+            request = {"task": vars(task), "folder": str(self.folder(task))}
+            stdin = cast("IO[str]", process.stdin)
+            stdin.write(json.dumps(request) + "\n")
+            stdin.flush()
+            for line in cast("IO[str]", process.stdout):
+                message = json.loads(line)
+                kind = message["event"]
+                progress = Pulse(message["fraction"], message["packet_hops"]) if kind == "pulse" else None
+                self.events.put(Event(task.key, kind, progress, message.get("error")))
+                if kind in ("done", "failed"):
+                    return
+        except BrokenPipeError:
+            pass
+        if not self.stopping.is_set():
+            self.events.put(Event(task.key, "failed", error=_death(process.wait())))
+
+    def stop(self) -> None:
+        """End the process and the run in its hands."""
+        with self.lock:
+            self.stopping.set()
+            if self.process is not None and self.process.poll() is None:
+                self.process.kill()
+
+
+def _death(code: int) -> str:
+    """What became of a process that ended in the middle of a run."""
+    if code < 0:
+        name = signal.Signals(-code).name
+        hint = ": was there too little memory? Fewer --jobs need less" if name == "SIGKILL" else ""
+        return f"the process that ran it was killed by {name}{hint}"
+    return f"the process that ran it ended with exit code {code}"
