@@ -17,6 +17,8 @@ class Point:
     """What the column of its axis calls it."""
     set: dict[str, Any] = field(default_factory=dict)
     """Values by path, as `--set` takes them; none leaves the scenario as it is."""
+    scale: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Values at a named scale, over those of `set`."""
 
 
 @dataclass(frozen=True, kw_only=True)

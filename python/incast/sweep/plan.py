@@ -17,7 +17,7 @@ import incast
 from incast import _core
 from incast._document import Document, join
 from incast.errors import IncastError, ScenarioError
-from incast.sweep.file import Axis, SweepFile, Value
+from incast.sweep.file import Axis, Point, SweepFile, Value
 
 KEY_DIGITS = 16
 """Hexadecimal digits of a run's key: two runs of a million have the same one with a chance of 3e-8."""
@@ -149,12 +149,7 @@ class _Reader:
             all_values = {value: _Choice(value, ((axis.path, value, f"{at}.path"),)) for value in values}
         else:
             points = [(point, f"{at}.points[{number}]") for number, point in enumerate(axis.points or [])]
-            all_values = {
-                point.name: _Choice(
-                    point.name, tuple((path, value, join(f"{where}.set", path)) for path, value in point.set.items())
-                )
-                for point, where in points
-            }
+            all_values = {point.name: self.point(point, where) for point, where in points}
             values = [point.name for point, _ in points]
         if len(all_values) < len(values):
             twice = next(value for place, value in enumerate(values) if value in values[:place])
@@ -171,6 +166,17 @@ class _Reader:
             if value not in all_values:
                 raise self.document.unknown(where, "point", str(value), map(str, all_values))
         return [all_values[value] for value in chosen]
+
+    def point(self, point: Point, where: str) -> _Choice:
+        """A named point, as it is at the scale."""
+        for name in point.scale:
+            if name not in self.file.scale:
+                raise self.document.unknown(f"{where}.scale", "scale", name, self.file.scale)
+        sets = {path: (value, join(f"{where}.set", path)) for path, value in point.set.items()}
+        if self.scale is not None:
+            at = f"{where}.scale.{self.scale}"
+            sets |= {path: (value, join(at, path)) for path, value in point.scale.get(self.scale, {}).items()}
+        return _Choice(point.name, tuple((path, value, place) for path, (value, place) in sets.items()))
 
     def runs(self, scenario: Path, axes: list[list[_Choice]]) -> Iterator[Planned]:
         self.check_scale()
