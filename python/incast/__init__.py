@@ -22,6 +22,7 @@ from incast.progress import Progress, SchemeProgress
 from incast.results import Results
 from incast.results import open_results as open  # noqa: A004 - incast.open reads like open()
 from incast.scenario import Scenario, load
+from incast.study import Study, StudyResults, open_study, study
 from incast.sweep import Sweep, open_sweep
 from incast.table import Column, Table
 
@@ -38,11 +39,15 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "SchemeProgress",
+    "Study",
+    "StudyResults",
     "Sweep",
     "Table",
     "__version__",
     "load",
     "open",
+    "open_study",
     "open_sweep",
     "schema",
+    "study",
 ]

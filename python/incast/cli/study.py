@@ -1,0 +1,248 @@
+"""`incast study`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import App, Parameter
+
+import incast
+from incast.cli import codes
+from incast.cli.listing import wrapped
+from incast.study import Study, StudyResults, folder, open_study, results, writing
+from incast.study.description import Claim, Scale
+from incast.study.expectation import Expectation
+from incast.study.figures import named
+
+LIST_EXAMPLES = """
+Examples:
+  incast study list
+"""
+RUN_EXAMPLES = """
+Examples:
+  incast study run hpcc --scale smoke
+  incast study run hpcc --scale paper -o results/hpcc --jobs 8
+  incast study run ./mine
+"""
+SHOW_EXAMPLES = """
+Examples:
+  incast study show hpcc
+  incast study show results/hpcc-quick
+  incast study show results/hpcc-quick --figures
+"""
+JUDGE_EXAMPLES = """
+Examples:
+  incast study judge ./mine results/mine-quick
+"""
+EPILOGUE = """
+A study's folder:
+  study.toml        what is studied, its sweeps, its scales
+  NAME.toml         a sweep, and the scenario files that sweeps name
+  claims.toml       metrics in SQL, and the claims that are judged by them
+  explanations.md   what there is to say about claims, a section `## ID` each
+
+Examples:
+  incast study list
+  incast study show hpcc
+  incast study run hpcc --scale smoke
+"""
+
+Format = Annotated[Literal["text", "json"], Parameter(show_default=False)]
+
+app = App(
+    name="study",
+    sort_key=3,
+    help="Run a published evaluation again, and hold its claims against what was measured.",
+    help_format="plaintext",
+    help_epilogue=EPILOGUE,
+)
+
+
+@app.command(name="list", help_epilogue=LIST_EXAMPLES)
+def list_(*, format: Format = "text") -> None:  # noqa: A002 - the name of the option
+    """List the studies that come with incast.
+
+    Parameters
+    ----------
+    format
+        text to read, json for programs.
+
+    """
+    found = {name: folder.head(path)[0] for name, path in folder.shipped().items()}
+    if format == "json":
+        told = {
+            name: {"title": one.title, "source": one.source, "scales": one.scales.given()}
+            for name, one in found.items()
+        }
+        print(json.dumps(told, indent=2))
+        return
+    for name, one in found.items():
+        print(name)
+        for text in (one.title, f"source: {one.source}", f"scales: {', '.join(one.scales.given())}"):
+            print("\n".join(wrapped(text, 4)))
+    print("\nincast study show NAME says what it runs and what it claims, incast study run NAME runs it")
+
+
+@app.command(help_epilogue=RUN_EXAMPLES)
+def run(
+    study: str,
+    /,
+    *,
+    scale: Scale | None = None,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    jobs: int | None = None,
+    ray: str | None = None,
+    overwrite: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
+    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False)] = False,
+) -> int:
+    """Run a study's sweeps, and judge its claims by what was measured.
+
+    A run that was ended, by whatever, is gone on with when it is started again: no finished simulation is lost.
+
+    Parameters
+    ----------
+    study
+        A study that incast study list names, or the folder of one of your own.
+    scale
+        How large: smoke to see that it works, quick for a first answer, paper for the size of the publication; quick
+        if not given, or the smallest that the study has.
+    output
+        Folder for the results; results/NAME-SCALE if not given.
+    jobs
+        Simulations at once; one per core if not given. Results do not depend on it.
+    ray
+        Address of a Ray cluster to simulate on, such as 10.0.0.1:6379 (extra incast[ray]).
+    overwrite
+        Remove the results of a study that are in the folder, and begin anew.
+    quiet
+        No progress and no tables, only what went wrong.
+
+    """
+    chosen = incast.study(study)
+    found = chosen.run(output, scale=scale, jobs=jobs, ray=ray, overwrite=overwrite)
+    return _told(found, quiet=quiet)
+
+
+@app.command(help_epilogue=JUDGE_EXAMPLES)
+def judge(
+    study: str, directory: Path, /, *, quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=())] = False
+) -> int:
+    """Judge a study's claims anew by what was run before; nothing is simulated.
+
+    For claims that were changed, and for a run that is not finished yet.
+
+    Parameters
+    ----------
+    study
+        A study that incast study list names, or the folder of one of your own.
+    directory
+        Results of the study.
+    quiet
+        No tables, only what went wrong.
+
+    """
+    chosen = incast.study(study)
+    return _told(chosen.judge(directory), quiet=quiet)
+
+
+def _told(found: StudyResults, *, quiet: bool) -> int:
+    """Print what became of the claims; the exit code."""
+    if not quiet:
+        print("\n".join(writing.terminal(found.claims)))
+        print(f"{writing.LEGEND}\n\n{found.summary}")
+        print(f"page {found.path / results.PAGE}    claims {found.path / results.CLAIMS}, {found.path / results.TABLE}")
+        tables = ", ".join(str(found.path / name) for name in found.manifest["sweeps"])
+        print(f"tables of the sweeps in {tables}")
+        print(f"every figure: incast study show {found.path} --figures")
+    failed = [run for each in found.sweeps.values() for run in each.failed]
+    for one in failed:
+        codes.complain(f"{one.label}: {one.error}")
+    return codes.ENDED_BADLY if failed else codes.OK
+
+
+@app.command(help_epilogue=SHOW_EXAMPLES)
+def show(
+    study: str,
+    directory: Path | None = None,
+    /,
+    *,
+    figures: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
+    format: Format = "text",  # noqa: A002 - the name of the option
+) -> None:
+    """Show what a study runs at each scale and what it claims, or what became of the claims.
+
+    Parameters
+    ----------
+    study
+        A study that incast study list names, the folder of one of your own, or results of a study.
+    directory
+        Results of that study: shows the outcome of every claim.
+    figures
+        Of results: a line for every figure, where figures of a check that came out alike share one otherwise.
+    format
+        text to read, json for programs.
+
+    """
+    if directory is None and not (Path(study) / results.MANIFEST).is_file():
+        chosen = incast.study(study)
+        print(json.dumps(tree(chosen), indent=2) if format == "json" else "\n".join(description(chosen)))
+        return
+    found = open_study(study) if directory is None else open_study(directory, folder.name(folder.find(study)))
+    if format == "json":
+        print(json.dumps([claim.to_tree() for claim in found.claims], indent=2))
+        return
+    print("\n".join(writing.terminal(found.claims, figures=figures)))
+    print(f"{writing.LEGEND}\n\n{found.summary}")
+
+
+def description(chosen: Study) -> Iterator[str]:
+    """What a study runs and claims."""
+    yield from [f"{chosen.name}: {chosen.title}", f"source: {chosen.source}", "", *wrapped(chosen.about, 0), ""]
+    for scale, about in chosen.scales.items():
+        runs = ", ".join(f"{name} {len(plan.runs)}" for name, plan in chosen.plans[scale].items())
+        judged = sum(chosen.judged(claim, scale) for claim in chosen.claims)
+        yield from wrapped(f"{scale}: {about}", 0)
+        yield f"    runs: {runs}; claims judged: {judged} of {len(chosen.claims)}"
+    for claim in chosen.claims:
+        yield ""
+        yield from wrapped(f"{claim.id}  {claim.statement}", 0)
+        yield from wrapped(f"stated in {claim.source}; judged from scale {claim.from_} on", 4)
+        for text in expectations(chosen, claim):
+            yield from wrapped(text, 4)
+
+
+def expectations(chosen: Study, claim: Claim) -> Iterator[str]:
+    """What each check of a claim expects."""
+    for check in claim.check:
+        metric = chosen.metrics[check.metric]
+        whose = f" of {named(check.of)}" if check.of else ""
+        whose += f" / {named(check.against)}" if check.against else ""
+        where = f" at {named(check.at)}" if check.at else ""
+        yield f"{check.metric}{whose}{where}: {Expectation.of(check).text(metric.unit)} ({metric.about})"
+
+
+def tree(chosen: Study) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "study": chosen.name,
+        "title": chosen.title,
+        "about": chosen.about,
+        "source": chosen.source,
+        "scales": {
+            scale: {"about": about, "runs": {name: len(plan.runs) for name, plan in chosen.plans[scale].items()}}
+            for scale, about in chosen.scales.items()
+        },
+        "claims": [
+            {
+                "id": claim.id,
+                "statement": claim.statement,
+                "source": claim.source,
+                "from": claim.from_,
+                "checks": list(expectations(chosen, claim)),
+            }
+            for claim in chosen.claims
+        ],
+    }

@@ -1,0 +1,182 @@
+"""Whether a study's files fit together: told before anything runs."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from incast import sweep
+from incast._document import join
+from incast.study import queries
+from incast.study.description import SCALES, Check, Scale, Selection
+from incast.study.expectation import KINDS, tolerance
+from incast.study.figures import SEED, VALUE, same
+from incast.study.folder import CLAIMS, STUDY, Description
+from incast.study.tables import EmptyTables
+
+SCHEME = "scheme"
+"""The column of schemes, which every table has."""
+TOLERANCE = 'a number in the metric\'s unit, or a part such as "5%"; 0 or more'
+"""What is allowed."""
+Plans = Mapping[Scale, Mapping[str, sweep.Plan]]
+"""What each sweep runs, by scale."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What is known of a study once its files fit together."""
+
+    plans: Plans
+    """What each sweep runs, by scale."""
+    columns: Mapping[str, tuple[str, ...]]
+    """The columns of each metric."""
+
+
+def check(told: Description) -> Checked:
+    """Raise `ScenarioError` at what is wrong with a study; otherwise say what follows from its files."""
+    _scales_and_sweeps(told)
+    plans = {
+        scale: {name: sweep.read(told.sweep_file(name), scale=scale) for name in told.study.sweeps}
+        for scale in told.study.scales.given()
+    }
+    return Checked(plans, _Claims(told, plans).check())
+
+
+def _scales_and_sweeps(told: Description) -> None:
+    document = told.study_document
+    if not told.study.scales.given():
+        raise document.wrong("scales", "a study has at least one scale", allowed=", ".join(SCALES))
+    if not told.study.sweeps:
+        raise document.wrong("sweeps", "a study has at least one sweep", allowed="names of sweep files, without .toml")
+    for number, name in enumerate(told.study.sweeps):
+        field = f"sweeps[{number}]"
+        if f"{name}.toml" in (STUDY, CLAIMS) or not re.fullmatch(r"\w[\w-]*", name):
+            message = f"`{name}` is no name for a sweep"
+            raise document.wrong(field, message, allowed="letters, digits, _ and -, but not `study` or `claims`")
+        if name in told.study.sweeps[:number]:
+            raise document.wrong(field, f"sweep `{name}` is named twice")
+        if not told.sweep_file(name).is_file():
+            there = sorted(file.stem for file in told.path.glob("*.toml") if file.name not in (STUDY, CLAIMS))
+            raise document.wrong(field, f"there is no file {name}.toml in {told.path}", wrong=name, names=there)
+
+
+class _Claims:
+    """Checks claims.toml."""
+
+    def __init__(self, told: Description, plans: Plans) -> None:
+        self.told = told
+        self.plans = plans
+        self.known = {name: self._known(name) for name in told.study.sweeps}
+        """The values that the runs of each sweep have at any scale, by column."""
+
+    def check(self) -> dict[str, tuple[str, ...]]:
+        """The columns of every metric, if nothing is wrong."""
+        columns = self._metrics()
+        claims, document = self.told.claims.claim, self.told.claims_document
+        scales = self.told.study.scales.given()
+        if not claims:
+            raise document.wrong("claim", "a study has at least one claim")
+        for number, claim in enumerate(claims):
+            field = f"claim[{number}]"
+            if claim.id in [other.id for other in claims[:number]]:
+                raise document.wrong(f"{field}.id", f"there are two claims `{claim.id}`")
+            if claim.from_ not in scales:
+                message = f"the study has no scale `{claim.from_}`"
+                raise document.wrong(f"{field}.from", message, wrong=claim.from_, names=list(scales))
+            if not claim.check:
+                raise document.wrong(f"{field}.check", f"claim `{claim.id}` checks nothing: it needs a [[claim.check]]")
+            for at, each in enumerate(claim.check):
+                self._check(f"{field}.check[{at}]", each, columns)
+        return columns
+
+    def _metrics(self) -> dict[str, tuple[str, ...]]:
+        """The columns of every metric."""
+        tables, document, sweeps = EmptyTables(), self.told.claims_document, self.told.study.sweeps
+        found = {}
+        for name, metric in self.told.claims.metric.items():
+            if metric.sweep not in sweeps:
+                message = f"the study has no sweep `{metric.sweep}`"
+                raise document.wrong(f"{join('metric', name)}.sweep", message, wrong=metric.sweep, names=sweeps)
+            with tables.database(self.known[metric.sweep]) as database:
+                try:
+                    found[name] = queries.columns(database, metric.sql)
+                except queries.QueryError as error:
+                    field = f"{join('metric', name)}.sql"
+                    raise document.wrong(field, f"metric `{name}`: {error}") from None
+        return found
+
+    def _check(self, field: str, check: Check, columns: Mapping[str, tuple[str, ...]]) -> None:
+        document = self.told.claims_document
+        if check.metric not in columns:
+            message = f"there is no metric `{check.metric}`"
+            raise document.wrong(f"{field}.metric", message, wrong=check.metric, names=list(columns))
+        for name in ("at", "of", "against"):
+            self._selection(f"{field}.{name}", getattr(check, name), check.metric, columns[check.metric])
+        for name in check.at.keys() & check.of.keys():
+            raise document.wrong(join(f"{field}.of", name), f"`at` has chosen `{name}` already")
+        if check.against and check.against.keys() != check.of.keys():
+            message = "`against` chooses other columns than `of`"
+            raise document.wrong(
+                f"{field}.against", message, allowed=", ".join(check.of) or "nothing: there is no `of`"
+            )
+        self._expectation(field, check)
+
+    def _selection(self, field: str, selection: Selection, metric: str, columns: tuple[str, ...]) -> None:
+        document = self.told.claims_document
+        choosable = [name for name in columns if name not in (VALUE, SEED)]
+        known = self.known[self.told.claims.metric[metric].sweep]
+        for name, chosen in selection.items():
+            if name not in choosable:
+                message = f"metric `{metric}` has no column `{name}` to choose by"
+                raise document.wrong(join(field, name), message, wrong=name, names=choosable)
+            values = chosen if isinstance(chosen, list) else [chosen]
+            if not values:
+                raise document.wrong(join(field, name), "no value is chosen", allowed="one or more values")
+            for number, value in enumerate(values):
+                if name in known and not any(same(value, other) for other in known[name]):
+                    place = join(field, name) + (f"[{number}]" if isinstance(chosen, list) else "")
+                    message = f"no run has {name} `{value}`, at any scale"
+                    raise document.wrong(place, message, wrong=str(value), names=list(map(str, known[name])))
+
+    def _known(self, name: str) -> dict[str, list[Any]]:
+        """The values that the runs of a sweep have at any scale, by what it varies and `scheme`."""
+        found: dict[str, list[Any]] = {}
+        for plan in self.plans.values():
+            for run in plan[name].runs:
+                for column, value in {**run.columns, SCHEME: run.scheme}.items():
+                    values = found.setdefault(column, [])
+                    if not any(same(value, other) for other in values):
+                        values.append(value)
+        return found
+
+    def _expectation(self, field: str, check: Check) -> None:
+        document = self.told.claims_document
+        given = [kind for kind in KINDS if getattr(check, kind) is not None]
+        if not given:
+            raise document.wrong(field, "the check expects nothing", allowed=f"one of {', '.join(KINDS)}")
+        if len(given) > 1:
+            message = f"a check has one expectation, not {' and '.join(given)}"
+            raise document.wrong(f"{field}.{given[1]}", message, allowed=f"one of {', '.join(KINDS)}")
+        bounds = getattr(check, given[0])
+        if not all(map(math.isfinite, bounds if isinstance(bounds, list) else [bounds])):
+            raise document.wrong(f"{field}.{given[0]}", f"`{bounds}` is no bound", allowed="finite numbers")
+        if check.between is not None and (len(check.between) != 2 or check.between[0] > check.between[1]):
+            raise document.wrong(f"{field}.between", "these are no bounds", allowed="two numbers, the lower first")
+        self._tolerance(field, check)
+
+    def _tolerance(self, field: str, check: Check) -> None:
+        document = self.told.claims_document
+        if check.about is None:
+            if check.tolerance is not None:
+                raise document.wrong(f"{field}.tolerance", "a tolerance belongs to `about`")
+            return
+        if check.tolerance is None:
+            raise document.wrong(field, "`about` needs a `tolerance`", allowed=TOLERANCE)
+        try:
+            tolerance(check.about, check.tolerance)
+        except ValueError:
+            message = f"`{check.tolerance}` is no tolerance"
+            raise document.wrong(f"{field}.tolerance", message, allowed=TOLERANCE) from None

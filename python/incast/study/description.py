@@ -1,0 +1,113 @@
+"""What a study's files say: study.toml and claims.toml, field by field."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Scale = Literal["smoke", "quick", "paper"]
+SCALES: tuple[Scale, ...] = ("smoke", "quick", "paper")
+"""From the smallest to the size of the publication."""
+Value = str | bool | int | float
+"""Of a column."""
+Selection = dict[str, Value | list[Value]]
+"""Values by column; a list stands for any of them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scales:
+    """How large a study can be run; it has at least one of these."""
+
+    smoke: str | None = None
+    """What runs in under a minute, to see that everything works: a line."""
+    quick: str | None = None
+    """What runs in about ten minutes on two cores: a line."""
+    paper: str | None = None
+    """What runs at the size of the publication: a line."""
+
+    def given(self) -> dict[Scale, str]:
+        """The scales that there are, smallest first, with what they are."""
+        texts = {scale: getattr(self, scale) for scale in SCALES}
+        return {scale: text for scale, text in texts.items() if text is not None}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StudyFile:
+    """A study.toml: what is studied, and what has to be run for it."""
+
+    title: str
+    """What it is about, in a line."""
+    about: str
+    """What is compared, and how: a paragraph or more, in Markdown."""
+    source: str
+    """The publication whose claims are judged."""
+    sweeps: list[str]
+    """The sweeps to run, in order: for each NAME the folder holds a sweep file NAME.toml."""
+    scales: Scales
+    """How large it can be run; the table `[scale.NAME]` of each sweep says what that changes."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Metric:
+    """A `[metric.NAME]` of claims.toml: a named figure of the results."""
+
+    about: str
+    """What the figure says, in a line."""
+    sweep: str
+    """The sweep whose tables it is computed from."""
+    sql: str
+    """One query, in DuckDB's SQL, over the tables of a results folder, `slowdown` and `runs`. Its column `value` is the figure, `seed` the seed; every other column tells figures apart."""  # noqa: E501
+    unit: str = ""
+    """Unit of `value`; empty (the default) for a plain number."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Check:
+    """A `[[claim.check]]` of claims.toml: what figures a claim expects. One of `below`, `above`, `between`, `about`."""
+
+    metric: str
+    """The metric that is looked at."""
+    at: Selection = field(default_factory=dict)
+    """Where it is looked at: rows with these values of columns. With a list of values, at each of them."""
+    of: Selection = field(default_factory=dict)
+    """Whose figures are judged: one for each combination of these values and of the values of every other column."""
+    against: Selection = field(default_factory=dict)
+    """The figures they are divided by, seed by seed: other values of the columns of `of`, each with each. Without it the figures are judged as they are."""  # noqa: E501
+    below: float | None = None
+    """The figure is expected to be below this."""
+    above: float | None = None
+    """The figure is expected to be above this."""
+    between: list[float] | None = None
+    """The figure is expected to be from the first to the second of two numbers."""
+    about: float | None = None
+    """The figure is expected to differ from this by no more than `tolerance`."""
+    tolerance: float | str | None = None
+    """Of `about`: a number in the metric's unit, or a part of it such as `"5%"`."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Claim:
+    """A `[[claim]]` of claims.toml: a published statement, and how to tell whether it holds here."""
+
+    id: str
+    """A short name, such as `E1`. The section of explanations.md with this heading belongs to it."""
+    statement: str
+    """What is claimed, in your words."""
+    source: str
+    """Where it is stated."""
+    from_: Scale
+    """The smallest scale at which it can be judged: `"smoke"`, `"quick"` or `"paper"`."""
+    check: list[Check]
+    """What has to be so, one or more: the claim holds if every check holds."""
+    exact: bool = False
+    """Whether every single value has to be as expected, rather than the mean over seeds; for what has no noise. Default false."""  # noqa: E501
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClaimsFile:
+    """A claims.toml: metrics, and the claims that are judged by them."""
+
+    claim: list[Claim]
+    """The claims, in the order in which they are shown."""
+    metric: dict[str, Metric]
+    """The metrics by name."""

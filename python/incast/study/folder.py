@@ -1,0 +1,134 @@
+"""A study's folder: what lies in it, and the folders that come with incast."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from os import PathLike, fspath
+from pathlib import Path
+
+from incast._document import Document
+from incast.errors import Diagnostic, ScenarioError
+from incast.study.description import ClaimsFile, StudyFile
+
+STUDY = "study.toml"
+CLAIMS = "claims.toml"
+EXPLANATIONS = "explanations.md"
+
+
+@dataclass(frozen=True)
+class Description:
+    """What the files of a study say, as they stand; `checking` says whether it fits together."""
+
+    name: str
+    """The name of its folder."""
+    path: Path
+    """The folder."""
+    study: StudyFile
+    """study.toml."""
+    claims: ClaimsFile
+    """claims.toml."""
+    explanations: dict[str, str]
+    """explanations.md: the text of each section, in Markdown, by the id of its claim."""
+    study_document: Document
+    """Points into study.toml."""
+    claims_document: Document
+    """Points into claims.toml."""
+
+    def sweep_file(self, name: str) -> Path:
+        """The file of a sweep."""
+        return self.path / f"{name}.toml"
+
+
+def shipped() -> dict[str, Path]:
+    """The studies that come with incast: their folders by name."""
+    with as_file(files("incast") / "studies") as folder:
+        found = sorted(entry for entry in folder.iterdir() if (entry / STUDY).is_file())
+    return {entry.name: entry for entry in found}
+
+
+def find(name_or_path: str | PathLike[str]) -> Path:
+    """The folder of a study that comes with incast, or a folder by its path."""
+    known = shipped()
+    text = fspath(name_or_path)
+    if text in known:
+        return known[text]
+    path = Path(text)
+    if path.is_dir():
+        return path
+    names = ", ".join(known) or "none comes with this version"
+    near = difflib.get_close_matches(text.lower(), known, 1)
+    message = f"there is no study `{text}`, nor a folder"
+    hint = f"\n = did you mean `{near[0]}`?" if near else ""
+    told = Diagnostic(message, file=text, allowed=names, nearest=near[0] if near else None)
+    raise ScenarioError(f"error: {message}\n = allowed: {names}, or the path of a study's folder{hint}", (told,))
+
+
+def name(path: Path) -> str:
+    """The name of the study in a folder: that of the folder."""
+    return path.resolve().name
+
+
+def head(path: Path) -> tuple[StudyFile, Document]:
+    """What study.toml of a folder says."""
+    document = Document(needed(path, STUDY))
+    return document.typed(StudyFile), document
+
+
+def read(path: Path) -> Description:
+    """What the files of a study's folder say."""
+    study, study_document = head(path)
+    claims_document = Document(needed(path, CLAIMS))
+    claims = claims_document.typed(ClaimsFile)
+    told = path / EXPLANATIONS
+    explanations = sections(told, {claim.id for claim in claims.claim}) if told.is_file() else {}
+    return Description(name(path), path, study, claims, explanations, study_document, claims_document)
+
+
+def needed(path: Path, name: str) -> Path:
+    """A file that a study's folder must have."""
+    file = path / name
+    if not file.is_file():
+        message = f"{path} is no study: it has no {name}"
+        holds = f"a study's folder holds {STUDY}, {CLAIMS}, and NAME.toml for each sweep NAME"
+        raise ScenarioError(f"error: {message}\n = {holds}", (Diagnostic(message, file=str(file)),))
+    return file
+
+
+def sections(file: Path, ids: Iterable[str]) -> dict[str, str]:
+    """The sections of a Markdown file whose headings, `## ID`, are the ids of claims."""
+    known = list(ids)
+    found: dict[str, list[str]] = {}
+    lines: list[str] = []
+    fenced = False
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        fenced ^= line.lstrip().startswith("```")
+        heading = None if fenced else re.match(r"## +(.*?) *$", line)
+        if heading is None:
+            lines.append(line)
+            continue
+        name = heading[1]
+        if name not in known:
+            raise _misplaced(file, number, line, f"there is no claim `{name}` to explain", known, name)
+        if name in found:
+            raise _misplaced(file, number, line, f"claim `{name}` is explained already")
+        lines = found.setdefault(name, [])
+    return {name: "\n".join(text).strip() for name, text in found.items()}
+
+
+def _misplaced(
+    file: Path, number: int, line: str, message: str, names: list[str] | None = None, wrong: str = ""
+) -> ScenarioError:
+    """An error at a heading."""
+    near = difflib.get_close_matches(wrong, names or [], 1)
+    margin = " " * (len(str(number)) + 1)
+    text = f"error: {message}\n{margin}--> {file}:{number}:4\n{margin}|\n{number} | {line}"
+    text += f"\n{margin}|    {'^' * max(1, len(line) - 3)}"
+    allowed = ", ".join(names) if names else None
+    text += f"\n{margin}= allowed: {allowed}" if allowed else ""
+    text += f"\n{margin}= did you mean `{near[0]}`?" if near else ""
+    told = Diagnostic(message, None, str(file), number, 4, allowed, near[0] if near else None)
+    return ScenarioError(text, (told,))

@@ -1,0 +1,141 @@
+"""Whether what is claimed holds of what was measured.
+
+docs/design/studies.md says why it is judged like this.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from incast.study import student
+from incast.study.description import SCALES, Check, Claim, Metric, Scale
+from incast.study.expectation import Expectation
+from incast.study.figures import Figure, Measured, NotUniqueError, figures, named, said
+from incast.study.outcome import CheckOutcome, ClaimOutcome, Outcome
+
+
+class AmbiguousError(Exception):
+    """A check cannot be judged because its metric has several rows for one figure; says which, and of which check."""
+
+    def __init__(self, check: int, row: str) -> None:
+        super().__init__(row)
+        self.check = check
+        self.row = row
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a figure says."""
+
+    outcome: Outcome
+    reason: str | None = None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    confidence: float | None = None
+
+
+def claim_outcome(
+    claim: Claim, metrics: Mapping[str, Metric], measured: Mapping[str, Measured], scale: Scale, explanation: str | None
+) -> ClaimOutcome:
+    """Judge a claim by what its metrics measured at a scale."""
+    small = f"needs scale {claim.from_}" if SCALES.index(scale) < SCALES.index(claim.from_) else None
+    checks: list[CheckOutcome] = []
+    for number, check in enumerate(claim.check):
+        try:
+            found = list(figures(check, measured[check.metric]))
+        except NotUniqueError as error:
+            raise AmbiguousError(number, str(error)) from None
+        unit = metrics[check.metric].unit
+        checks += (check_outcome(check, figure, number, unit, claim.exact, small) for figure in found)
+    outcome, reason = together(checks)
+    return ClaimOutcome(
+        id=claim.id,
+        statement=claim.statement,
+        source=claim.source,
+        outcome=outcome,
+        reason=small or reason,
+        explanation=explanation,
+        checks=tuple(checks),
+    )
+
+
+def together(checks: Sequence[CheckOutcome]) -> tuple[Outcome, str | None]:
+    """The outcome of a claim with these checks, and why it is not measured."""
+    outcomes = [check.outcome for check in checks]
+    if "fails" in outcomes:
+        return "fails", None
+    open_ = [check for check in checks if check.outcome == "not measured"]
+    if not open_:
+        return "holds", None
+    reasons = list(dict.fromkeys(check.reason for check in open_))
+    more = f" (and {len(open_) - 1} more of {len(checks)} figures)" if len(reasons) > 1 else ""
+    return "not measured", f"{reasons[0]}{more}"
+
+
+def check_outcome(check: Check, figure: Figure, number: int, unit: str, exact: bool, small: str | None) -> CheckOutcome:
+    """Judge one figure; `small` says why the scale is too small to judge it, if it is."""
+    expectation = Expectation.of(check)
+    verdict = judge(figure, expectation, exact)
+    return CheckOutcome(
+        label=label(check.metric, figure),
+        metric=check.metric,
+        unit=None if expectation.ratio or not unit else unit,
+        outcome="not measured" if small else verdict.outcome,
+        reason=small or verdict.reason,
+        expect=expectation.text(unit),
+        value=verdict.value,
+        low=verdict.low,
+        high=verdict.high,
+        confidence=verdict.confidence,
+        seeds=len(figure.seeds),
+        per_seed=figure.values,
+        check=number,
+    )
+
+
+def judge(figure: Figure, expectation: Expectation, exact: bool) -> Verdict:
+    """Whether a figure is as expected, as far as its spread over seeds lets us tell."""
+    if figure.missing:
+        return Verdict("not measured", figure.missing)
+    if exact or (not figure.seeds and not figure.pooled):
+        return _exactly(figure.values, expectation)
+    if figure.pooled:
+        reason = "the metric pools the seeds, so its spread is unknown: it needs a column `seed`"
+        return Verdict("not measured", reason, figure.values[0])
+    if len(figure.values) < 2:
+        return Verdict("not measured", "needs several seeds", figure.values[0])
+    if expectation.ratio and min(figure.values) <= 0:
+        return Verdict("not measured", "a ratio is 0, so there is no geometric mean")
+    if expectation.ratio:
+        logarithms = [math.log(value) for value in figure.values]
+        value = math.exp(statistics.fmean(logarithms))
+        low, high = map(math.exp, student.interval(logarithms))
+    else:
+        value = statistics.fmean(figure.values)
+        low, high = student.interval(figure.values)
+    if expectation.wholly(low, high):
+        return Verdict("holds", None, value, low, high, student.CONFIDENCE)
+    if expectation.nowhere(low, high):
+        return Verdict("fails", None, value, low, high, student.CONFIDENCE)
+    reason = f"undecided: the interval from {low:.4g} to {high:.4g} is on both sides of a bound"
+    return Verdict("not measured", reason, value, low, high, student.CONFIDENCE)
+
+
+def _exactly(values: Sequence[float], expectation: Expectation) -> Verdict:
+    """Every value has to be as expected."""
+    low, high = (min(values), max(values)) if len(values) > 1 else (None, None)
+    outcome: Outcome = "holds" if all(map(expectation.holds, values)) else "fails"
+    return Verdict(outcome, None, statistics.fmean(values), low, high)
+
+
+def label(metric: str, figure: Figure) -> str:
+    """Which figure it is: `short_p99 of HPCC / DCTCP, load 0.3`."""
+    whose = named(figure.of)
+    if figure.against is not None:
+        whose = f"{whose} / {named(figure.against)}"
+    first = f"{metric} of {whose}" if whose else metric
+    return f"{first}, {said(figure.where)}" if figure.where else first

@@ -1,0 +1,169 @@
+"""A study's results: a folder of sweeps with what became of the claims."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, overload
+
+from incast import sweep
+from incast.errors import EnvironmentFailure, ResultsError
+from incast.study.outcome import OUTCOMES, ClaimOutcome, Outcome
+
+MANIFEST = "study.json"
+CLAIMS = "claims.json"
+TABLE = "claims.md"
+PAGE = "report.html"
+FORMAT = 1
+"""Of the folder; another one is refused."""
+
+
+class Claims(Sequence[ClaimOutcome]):
+    """What became of each claim, in the order of the study; `claims["E1"]` is one of them."""
+
+    def __init__(self, claims: Sequence[ClaimOutcome]) -> None:
+        """Wrap the claims."""
+        self._claims = tuple(claims)
+
+    def __len__(self) -> int:
+        return len(self._claims)
+
+    @overload
+    def __getitem__(self, which: int | str) -> ClaimOutcome: ...
+    @overload
+    def __getitem__(self, which: slice) -> Claims: ...
+    def __getitem__(self, which: int | str | slice) -> ClaimOutcome | Claims:
+        if isinstance(which, slice):
+            return Claims(self._claims[which])
+        if isinstance(which, int):
+            return self._claims[which]
+        for claim in self._claims:
+            if claim.id == which:
+                return claim
+        raise KeyError(f"there is no claim {which!r}; there are {', '.join(claim.id for claim in self._claims)}")
+
+    def __repr__(self) -> str:
+        return f"<Claims: {self.counted()}>"
+
+    def count(self, outcome: Any) -> int:
+        """How many claims have this outcome."""
+        return sum(claim.outcome == outcome for claim in self._claims)
+
+    def counted(self) -> str:
+        """How many claims have each outcome: `12 hold, 3 fail, 2 not measured`."""
+        words: dict[Outcome, tuple[str, str]] = {"holds": ("holds", "hold"), "fails": ("fails", "fail")}
+        counts = ((self.count(outcome), *words.get(outcome, (outcome, outcome))) for outcome in OUTCOMES)
+        return ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in counts)
+
+    def dicts(self) -> Iterator[dict[str, Any]]:
+        """A row for each figure that was looked at, with its claim: `polars.DataFrame(list(claims.dicts()))`."""
+        for claim in self._claims:
+            for check in claim.checks:
+                row = {"id": claim.id, "claim_outcome": claim.outcome}
+                fields = (name for name in check.__slots__ if name not in ("per_seed", "check"))
+                yield {**row, **{name: getattr(check, name) for name in fields}}
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for claim in self._claims:
+            cells = (claim.id, claim.outcome, claim.statement, claim.reason or "")
+            rows.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>")
+        heads = "".join(f"<th>{name}</th>" for name in ("claim", "outcome", "statement", "why not measured"))
+        return f"<table><caption>{self.counted()}</caption><tr>{heads}</tr>{''.join(rows)}</table>"
+
+
+class StudyResults:
+    """The results of a study: its claims, and the sweeps they were measured on."""
+
+    def __init__(self, path: Path, manifest: dict[str, Any], claims: Claims) -> None:
+        """Wrap a folder that was read."""
+        self.path = path
+        """The folder."""
+        self.manifest = manifest
+        """What was run at which scale, with which version, and how long it took: study.json."""
+        self.claims = claims
+        """What became of each claim."""
+
+    @property
+    def study(self) -> str:
+        """The study's name."""
+        return str(self.manifest["study"])
+
+    @property
+    def scale(self) -> str:
+        """The scale at which it was run."""
+        return str(self.manifest["scale"])
+
+    @property
+    def summary(self) -> str:
+        """What became of its claims, in a line."""
+        return f"{self.study} at scale {self.scale}: of {len(self.claims)} claims, {self.claims.counted()}"
+
+    @property
+    def sweeps(self) -> dict[str, sweep.Sweep]:
+        """The sweeps by name."""
+        return {name: sweep.open_sweep(self.path / name) for name in self.manifest["sweeps"]}
+
+    def __repr__(self) -> str:
+        return f"<StudyResults of {self.study} at scale {self.scale} in {self.path}: {self.claims.counted()}>"
+
+    def _repr_html_(self) -> str:
+        head = f"{self.manifest['title']} ({self.study}, scale {self.scale})"
+        return f"<h4>{html.escape(head)}</h4>{self.claims._repr_html_()}"
+
+
+def open_study(path: str | PathLike[str], study: str | None = None) -> StudyResults:
+    """Open the folder that a study's run has written; `study` is the name that the study is to have."""
+    folder = Path(path)
+    manifest = of_study(folder, study)
+    try:
+        claims = json.loads((folder / CLAIMS).read_text(encoding="utf-8"))
+        outcomes = Claims([ClaimOutcome.from_tree(tree) for tree in claims["claims"]])
+    except FileNotFoundError:
+        message = f"the study has not been run to its end; {MANIFEST} is there, {CLAIMS} is not"
+        raise ResultsError(f"{folder}: {message}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise ResultsError(f"{folder / CLAIMS}: not as incast writes it: {error}") from None
+    return StudyResults(folder, manifest, outcomes)
+
+
+def of_study(folder: Path, study: str | None) -> dict[str, Any]:
+    """study.json of a folder of results of this study, or of any."""
+    manifest = read_manifest(folder)
+    if manifest is None:
+        raise ResultsError(f"{folder}: no results of a study here: there is no {MANIFEST}")
+    if study is not None and manifest["study"] != study:
+        raise ResultsError(f"{folder}: these are results of study {manifest['study']}, not of {study}")
+    return manifest
+
+
+def read_manifest(folder: Path) -> dict[str, Any] | None:
+    """study.json of a folder; `None` if there is none."""
+    file = folder / MANIFEST
+    try:
+        manifest = json.loads(file.read_text(encoding="utf-8"))
+        known = {name: manifest[name] for name in ("format", "study", "title", "scale", "sweeps", "wall_s", "cpu_s")}
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (ValueError, KeyError, TypeError) as error:
+        raise ResultsError(f"{file}: not as incast writes it: {error}") from None
+    if known["format"] != FORMAT:
+        message = f"format {known['format']}, but this version of incast reads format {FORMAT}"
+        raise ResultsError(f"{file}: {message}; run the study again")
+    return dict(manifest)
+
+
+def write(file: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    part = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(file)
+    except OSError as error:
+        raise EnvironmentFailure(f"{file}: {error.strerror}") from None
+    finally:
+        part.unlink(missing_ok=True)

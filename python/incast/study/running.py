@@ -1,0 +1,123 @@
+"""A study run: its sweeps, then its claims, in one folder that can be gone on with."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from incast import _core, sweep
+from incast.errors import EnvironmentFailure, ResultsError, ResultsExistError
+from incast.study import results, writing
+from incast.study.checking import Checked
+from incast.study.description import Scale
+from incast.study.folder import Description
+from incast.study.judging import AmbiguousError, claim_outcome
+from incast.study.measuring import measure
+from incast.study.outcome import ClaimOutcome
+from incast.study.results import FORMAT, Claims, StudyResults
+
+
+def run(
+    told: Description,
+    checked: Checked,
+    out: Path,
+    scale: Scale,
+    *,
+    overwrite: bool,
+    jobs: int | None,
+    ray: str | None,
+    progress: Callable[..., object] | None,
+) -> StudyResults:
+    """Run what a study's folder lacks, and judge its claims."""
+    manifest = _begin(told, out, scale, overwrite)
+    began = time.monotonic()
+    try:
+        plans = checked.plans[scale]
+        done = {
+            name: sweep.run(plan, out / name, jobs=jobs, ray=ray, progress=progress) for name, plan in plans.items()
+        }
+    finally:
+        manifest["wall_s"] += round(time.monotonic() - began, 3)
+        _keep(out, manifest)
+    manifest["cpu_s"] = round(sum(run.cpu_s or 0.0 for each in done.values() for run in each.runs), 3)
+    _keep(out, manifest)
+    return _judged(told, checked, out, manifest, done)
+
+
+def judge(told: Description, checked: Checked, out: Path) -> StudyResults:
+    """Judge what was run already by the claims as they are now."""
+    manifest = results.of_study(out, told.name)
+    if manifest["scale"] not in checked.plans:
+        raise ResultsError(f"{out}: study {told.name} has no scale {manifest['scale']} any more")
+    manifest["sweeps"] = told.study.sweeps
+    return _judged(told, checked, out, manifest, {name: sweep.open_sweep(out / name) for name in told.study.sweeps})
+
+
+def _begin(told: Description, out: Path, scale: Scale, overwrite: bool) -> dict[str, Any]:
+    """Make the folder, or go on with it: its manifest."""
+    there = results.read_manifest(out)
+    if there is None and out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise ResultsExistError(f"{out} exists already; it is no study's results, so it is never overwritten")
+    if there is not None and overwrite:
+        _remove(out)
+        there = None
+    if there is not None and (there["study"], there["scale"]) != (told.name, scale):
+        holds = f"study {there['study']} at scale {there['scale']}"
+        raise ResultsExistError(f"{out} holds {holds}, not {told.name} at scale {scale}; it was not touched")
+    manifest = {
+        "format": FORMAT,
+        "study": told.name,
+        "title": told.study.title,
+        "scale": scale,
+        "incast": _core.__version__,
+        "sweeps": told.study.sweeps,
+        "wall_s": there["wall_s"] if there else 0.0,
+        "cpu_s": there["cpu_s"] if there else 0.0,
+    }
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise EnvironmentFailure(f"{out}: {error.strerror}") from None
+    _keep(out, manifest)
+    return manifest
+
+
+def _remove(out: Path) -> None:
+    """Remove a study's folder, its manifest last: what is left of it can be told for what it is."""
+    manifest = results.MANIFEST
+    for entry in out.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        elif entry.name != manifest:
+            entry.unlink()
+    (out / manifest).unlink()
+
+
+def _keep(out: Path, manifest: Mapping[str, Any]) -> None:
+    results.write(out / results.MANIFEST, json.dumps(manifest, indent=2) + "\n")
+
+
+def _judged(
+    told: Description, checked: Checked, out: Path, manifest: dict[str, Any], sweeps: Mapping[str, sweep.Sweep]
+) -> StudyResults:
+    """Judge every claim, and write what became of it."""
+    measured = measure(told, checked.columns, sweeps)
+    outcomes: list[ClaimOutcome] = []
+    for number, claim in enumerate(told.claims.claim):
+        explanation = told.explanations.get(claim.id)
+        try:
+            outcomes.append(claim_outcome(claim, told.claims.metric, measured, manifest["scale"], explanation))
+        except AmbiguousError as error:
+            metric = claim.check[error.check].metric
+            message = f"metric `{metric}` has several rows with {error.row}: a column that tells them apart is missing"
+            raise told.claims_document.wrong(f"claim[{number}].check[{error.check}].metric", message) from None
+    found = StudyResults(out, manifest, Claims(outcomes))
+    _keep(out, manifest)
+    tree = {"study": told.name, "scale": manifest["scale"], "claims": [claim.to_tree() for claim in outcomes]}
+    results.write(out / results.CLAIMS, json.dumps(tree, indent=2, allow_nan=False) + "\n")
+    results.write(out / results.TABLE, writing.markdown(found))
+    return found

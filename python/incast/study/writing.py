@@ -1,0 +1,130 @@
+"""What became of claims, for people: in the terminal, and as a page of Markdown."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+
+from incast.study.outcome import CheckOutcome, ClaimOutcome
+from incast.study.results import StudyResults
+from incast.study.student import CONFIDENCE
+
+NOT_EXPLAINED = "no explanation yet"
+"""What stands beside a claim that fails and that nobody has explained."""
+LEGEND = f"in brackets: {CONFIDENCE:.0%} confidence interval over seeds, for each figure by itself"
+FEW = 4
+"""As many figures of a check that came out alike have a line each in the terminal; more of them share one."""
+MARGIN = "    "
+WIDEST = 160
+"""Columns of the terminal that are used."""
+
+
+def terminal(claims: Sequence[ClaimOutcome], *, figures: bool = False) -> Iterator[str]:
+    """Every claim with what was measured; `figures` gives each figure a line of its own."""
+    for claim in claims:
+        yield from _wrapped(f"{claim.id}  {claim.outcome}: {claim.statement}", MARGIN)
+        if claim.outcome == "not measured":
+            yield from _wrapped(f"{MARGIN}why: {claim.reason}", MARGIN * 2)
+        yield from _rows([_cells(alike) for alike in _alike(claim.checks, figures)])
+        if claim.outcome == "fails":
+            for text in (claim.explanation or NOT_EXPLAINED).splitlines():
+                yield from _wrapped(MARGIN + text, MARGIN) or [""]
+        yield ""
+
+
+def _alike(checks: Sequence[CheckOutcome], each: bool) -> Iterator[list[CheckOutcome]]:
+    """Figures that share a line: many of one check with one outcome."""
+    for _, group in itertools.groupby(checks, lambda check: check.check):
+        found = list(group)
+        for outcome in dict.fromkeys(check.outcome for check in found):
+            same = [check for check in found if check.outcome == outcome]
+            yield from ([check] for check in same) if each or len(same) <= FEW else [same]
+
+
+def _cells(checks: Sequence[CheckOutcome]) -> tuple[str, ...]:
+    """Outcome, figure, interval, what is expected, and whose figure it is."""
+    first = checks[0]
+    if len(checks) == 1:
+        told = f"{first.label}: {first.reason}" if first.reason else first.label
+        return first.outcome, measured(first), interval(first), first.expect, told
+    reasons = list(dict.fromkeys(check.reason for check in checks if check.reason))
+    more = f", such as: {reasons[0]}" if reasons else ""
+    values = [check.value for check in checks if check.value is not None]
+    lows = [check.low for check in checks if check.low is not None]
+    highs = [check.high for check in checks if check.high is not None]
+    figures = f"{min(values):.4g} to {max(values):.4g}{_unit(first)}" if values else ""
+    intervals = f"({min(lows):.4g} to {max(highs):.4g})" if lows and highs else ""
+    return first.outcome, figures, intervals, first.expect, f"{len(checks)} figures of {first.metric}{more}"
+
+
+def measured(check: CheckOutcome) -> str:
+    """A figure with its unit; nothing if there is none."""
+    return "" if check.value is None else f"{check.value:.4g}{_unit(check)}"
+
+
+def interval(check: CheckOutcome) -> str:
+    """The interval of a figure, and how many seeds it comes from; nothing if there is none."""
+    if check.low is None or check.high is None:
+        return ""
+    return f"({check.low:.4g} to {check.high:.4g}, {check.seeds} seeds{'' if check.confidence else ', all values'})"
+
+
+def _unit(check: CheckOutcome) -> str:
+    return f" {check.unit}" if check.unit else ""
+
+
+def _rows(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Cells in columns; the last of a row is folded."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=False) if width)
+        head = MARGIN + "  ".join([*cells, ""])
+        yield from _wrapped(head + row[-1], MARGIN * 3, head)
+
+
+def _wrapped(text: str, indent: str, head: str = "") -> list[str]:
+    """Text folded to the terminal; its head, with its columns, stays as it is."""
+    width = min(shutil.get_terminal_size().columns, WIDEST)
+    if head:
+        first = textwrap.wrap(text.removeprefix(head), width, initial_indent=head, subsequent_indent=indent)
+        return first or [head.rstrip()]
+    start = text[: len(text) - len(text.lstrip())]
+    return textwrap.wrap(text.strip(), width, initial_indent=start, subsequent_indent=indent)
+
+
+def markdown(results: StudyResults) -> str:
+    """The claims as a page."""
+    manifest = results.manifest
+    lines = [
+        f"# {manifest['title']}: claims",
+        "",
+        f"Study {manifest['study']} at scale {manifest['scale']}, incast {manifest['incast']}. "
+        f"Of {len(results.claims)} claims, {results.claims.counted()}.",
+        "",
+        "| claim | outcome | statement | stated in |",
+        "|---|---|---|---|",
+    ]
+    lines += (_row(claim.id, claim.outcome, claim.statement, claim.source) for claim in results.claims)
+    for claim in results.claims:
+        lines += ["", *_section(claim)]
+    return "\n".join(lines) + "\n"
+
+
+def _section(claim: ClaimOutcome) -> Iterable[str]:
+    """A claim with all its figures."""
+    yield from [f"## {claim.id}: {claim.outcome}", "", claim.statement, ""]
+    if claim.outcome == "not measured":
+        yield from [f"Not measured: {claim.reason}.", ""]
+    if claim.explanation or claim.outcome == "fails":
+        yield from [claim.explanation or f"({NOT_EXPLAINED})", ""]
+    head = ("figure", "measured", f"{CONFIDENCE:.0%} interval", "expected", "outcome", "why not measured")
+    yield from [_row(*head), "|---" * len(head) + "|"]
+    for check in claim.checks:
+        cells = (check.label, measured(check), interval(check).strip("()"), check.expect, check.outcome)
+        yield _row(*cells, check.reason or "")
+
+
+def _row(*cells: str) -> str:
+    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
