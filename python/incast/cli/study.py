@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import App, Parameter
+from cyclopts.validators import Number
+from rich.console import Console
 
 import incast
 from incast.cli import codes
 from incast.cli.listing import wrapped
+from incast.cli.study_live import StudyLive
+from incast.cli.sweep import Unfinished
 from incast.study import Study, StudyResults, folder, open_study, results, writing
 from incast.study.description import Claim, Scale
 from incast.study.expectation import Expectation
@@ -93,7 +97,7 @@ def run(
     *,
     scale: Scale | None = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    jobs: int | None = None,
+    jobs: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
     ray: str | None = None,
     overwrite: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False)] = False,
@@ -122,7 +126,12 @@ def run(
 
     """
     chosen = incast.study(study)
-    found = chosen.run(output, scale=scale, jobs=jobs, ray=ray, overwrite=overwrite)
+    out = chosen.folder(output, scale)
+    with StudyLive(Console(stderr=True), chosen.sweeps, quiet=quiet) as live:
+        try:
+            found = chosen.run(out, scale=scale, jobs=jobs, ray=ray, overwrite=overwrite, progress=live.update)
+        except KeyboardInterrupt as interrupt:
+            raise UnfinishedStudy(out, *interrupt.args) from None
     return _told(found, quiet=quiet)
 
 
@@ -153,14 +162,24 @@ def _told(found: StudyResults, *, quiet: bool) -> int:
     if not quiet:
         print("\n".join(writing.terminal(found.claims)))
         print(f"{writing.LEGEND}\n\n{found.summary}")
-        print(f"page {found.path / results.PAGE}    claims {found.path / results.CLAIMS}, {found.path / results.TABLE}")
-        tables = ", ".join(str(found.path / name) for name in found.manifest["sweeps"])
-        print(f"tables of the sweeps in {tables}")
+        print(f"claims in {found.path}: {results.TABLE}, {results.CLAIMS}")
+        print(f"tables of the sweeps in {', '.join(str(each.path) for each in found.sweeps.values())}")
         print(f"every figure: incast study show {found.path} --figures")
-    failed = [run for each in found.sweeps.values() for run in each.failed]
-    for one in failed:
-        codes.complain(f"{one.label}: {one.error}")
-    return codes.ENDED_BADLY if failed else codes.OK
+    code = codes.OK
+    for each in found.sweeps.values():
+        for label, why in each.ended_badly():
+            codes.complain(f"warning: {label}: {why}")
+        for one in each.failed:
+            codes.complain(f"{one.label}: {one.error}")
+            code = codes.ENDED_BADLY
+    return code
+
+
+class UnfinishedStudy(Unfinished):
+    """A study was interrupted: what is finished stays."""
+
+    def __str__(self) -> str:
+        return f"interrupted; finished runs are kept in {self.folder}; the same command goes on from there"
 
 
 @app.command(help_epilogue=SHOW_EXAMPLES)

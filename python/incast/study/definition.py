@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from incast.study import folder, running
 from incast.study.checking import Plans, check
 from incast.study.description import SCALES, Claim, Metric, Scale
 from incast.study.results import StudyResults
+from incast.study.running import Callback
 
 USUAL: Scale = "quick"
 """The scale where none is named, if the study has it."""
@@ -50,6 +51,11 @@ class Study:
         return self._told.claims.metric
 
     @property
+    def sweeps(self) -> Sequence[str]:
+        """The names of its sweeps, in the order in which they run."""
+        return self._told.study.sweeps
+
+    @property
     def plans(self) -> Plans:
         """What is run: by scale and by the name of the sweep."""
         return self._checked.plans
@@ -61,6 +67,10 @@ class Study:
         if named not in self.scales:
             raise ScenarioError(f"study {self.name} has no scale `{named}`, only {', '.join(self.scales)}")
         return named
+
+    def folder(self, out: str | PathLike[str] | None = None, scale: Scale | None = None) -> Path:
+        """Where results go: to `out`, if that is given."""
+        return Path(f"results/{self.name}-{self.scale(scale)}") if out is None else Path(out)
 
     @staticmethod
     def judged(claim: Claim, scale: Scale) -> bool:
@@ -75,7 +85,7 @@ class Study:
         jobs: int | None = None,
         ray: str | None = None,
         overwrite: bool = False,
-        progress: Callable[..., object] | None = None,
+        progress: Callback | None = None,
     ) -> StudyResults:
         """Run every sweep, judge every claim, and return what became of them.
 
@@ -87,11 +97,11 @@ class Study:
             jobs: Runs at once; one per core if not given.
             ray: Address of a Ray cluster to run on.
             overwrite: Remove results of a study that are there, and begin anew.
-            progress: As of `incast.sweep.run`.
+            progress: Called several times a second with the name of the sweep at work and a `SweepProgress`; raising
+                ends the run, which can be gone on with.
 
         """
-        chosen = self.scale(scale)
-        path = Path(f"results/{self.name}-{chosen}") if out is None else Path(out)
+        chosen, path = self.scale(scale), self.folder(out, scale)
         return running.run(
             self._told, self._checked, path, chosen, overwrite=overwrite, jobs=jobs, ray=ray, progress=progress
         )

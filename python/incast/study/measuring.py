@@ -11,19 +11,21 @@ from incast.study.checking import SCHEME
 from incast.study.figures import Measured, PlannedRun
 from incast.study.folder import Description
 
-DONE = "done"
-"""The state of a run that has results."""
-
 
 def measure(
-    told: Description, columns: Mapping[str, tuple[str, ...]], sweeps: Mapping[str, sweep.Sweep]
+    told: Description,
+    columns: Mapping[str, tuple[str, ...]],
+    plans: Mapping[str, sweep.Plan],
+    sweeps: Mapping[str, sweep.Sweep],
 ) -> dict[str, Measured]:
-    """Ask for every metric of a study; the columns are those that its check found."""
+    """Ask the sweeps that there are for every metric; columns and plans are those that the study's check found."""
     found = {}
-    for name, result in sweeps.items():
-        runs = [PlannedRun({**run.columns, SCHEME: run.scheme}, run.state == DONE) for run in result.runs]
+    for name, plan in plans.items():
+        result = sweeps.get(name)
+        done = {run.key for run in result.done} if result else set()
+        runs = [PlannedRun({**run.columns, SCHEME: run.scheme}, run.key in done) for run in (result or plan).runs]
         wanted = {metric: each.sql for metric, each in told.claims.metric.items() if each.sweep == name}
-        if not any(run.done for run in runs):
+        if result is None or not done:
             found.update({metric: Measured(columns[metric], [], runs) for metric in wanted})
             continue
         with result.connect() as connection:

@@ -56,6 +56,11 @@ class ClaimOutcome:
     checks: tuple[CheckOutcome, ...]
     """Every figure that was looked at."""
 
+    def counted(self, outcome: Outcome) -> str:
+        """How many figures have an outcome: `2 of 6 figures`."""
+        count = sum(check.outcome == outcome for check in self.checks)
+        return f"{count} of {len(self.checks)} figure{'' if len(self.checks) == 1 else 's'}"
+
     def to_tree(self) -> dict[str, Any]:
         """As in claims.json."""
         return asdict(self)

@@ -105,8 +105,9 @@ class StudyResults:
 
     @property
     def sweeps(self) -> dict[str, sweep.Sweep]:
-        """The sweeps by name."""
-        return {name: sweep.open_sweep(self.path / name) for name in self.manifest["sweeps"]}
+        """The sweeps that there are, by name: all of them, unless the run was ended."""
+        names = (name for name in self.manifest["sweeps"] if (self.path / name).exists())
+        return {name: sweep.open_sweep(self.path / name) for name in names}
 
     def __repr__(self) -> str:
         return f"<StudyResults of {self.study} at scale {self.scale} in {self.path}: {self.claims.counted()}>"

@@ -6,6 +6,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,10 @@ from incast.study.judging import AmbiguousError, claim_outcome
 from incast.study.measuring import measure
 from incast.study.outcome import ClaimOutcome
 from incast.study.results import FORMAT, Claims, StudyResults
+from incast.sweep import SweepProgress
+
+Callback = Callable[[str, SweepProgress], object]
+"""Called several times a second with the name of the sweep at work and how far it is; raising ends the run."""
 
 
 def run(
@@ -30,20 +35,20 @@ def run(
     overwrite: bool,
     jobs: int | None,
     ray: str | None,
-    progress: Callable[..., object] | None,
+    progress: Callback | None,
 ) -> StudyResults:
     """Run what a study's folder lacks, and judge its claims."""
     manifest = _begin(told, out, scale, overwrite)
     began = time.monotonic()
     try:
-        plans = checked.plans[scale]
         done = {
-            name: sweep.run(plan, out / name, jobs=jobs, ray=ray, progress=progress) for name, plan in plans.items()
+            name: sweep.run(plan, out / name, jobs=jobs, ray=ray, progress=progress and partial(progress, name))
+            for name, plan in checked.plans[scale].items()
         }
     finally:
         manifest["wall_s"] += round(time.monotonic() - began, 3)
         _keep(out, manifest)
-    manifest["cpu_s"] = round(sum(run.cpu_s or 0.0 for each in done.values() for run in each.runs), 3)
+    manifest["cpu_s"] = round(sum(each.cost()[0] for each in done.values()), 3)
     _keep(out, manifest)
     return _judged(told, checked, out, manifest, done)
 
@@ -54,7 +59,8 @@ def judge(told: Description, checked: Checked, out: Path) -> StudyResults:
     if manifest["scale"] not in checked.plans:
         raise ResultsError(f"{out}: study {told.name} has no scale {manifest['scale']} any more")
     manifest["sweeps"] = told.study.sweeps
-    return _judged(told, checked, out, manifest, {name: sweep.open_sweep(out / name) for name in told.study.sweeps})
+    there = results.StudyResults(out, manifest, Claims([])).sweeps
+    return _judged(told, checked, out, manifest, there)
 
 
 def _begin(told: Description, out: Path, scale: Scale, overwrite: bool) -> dict[str, Any]:
@@ -74,6 +80,7 @@ def _begin(told: Description, out: Path, scale: Scale, overwrite: bool) -> dict[
         "title": told.study.title,
         "scale": scale,
         "incast": _core.__version__,
+        "build": _core.__build__,
         "sweeps": told.study.sweeps,
         "wall_s": there["wall_s"] if there else 0.0,
         "cpu_s": there["cpu_s"] if there else 0.0,
@@ -105,7 +112,7 @@ def _judged(
     told: Description, checked: Checked, out: Path, manifest: dict[str, Any], sweeps: Mapping[str, sweep.Sweep]
 ) -> StudyResults:
     """Judge every claim, and write what became of it."""
-    measured = measure(told, checked.columns, sweeps)
+    measured = measure(told, checked.columns, checked.plans[manifest["scale"]], sweeps)
     outcomes: list[ClaimOutcome] = []
     for number, claim in enumerate(told.claims.claim):
         explanation = told.explanations.get(claim.id)

@@ -13,7 +13,8 @@ from incast.study.student import CONFIDENCE
 
 NOT_EXPLAINED = "no explanation yet"
 """What stands beside a claim that fails and that nobody has explained."""
-LEGEND = f"in brackets: {CONFIDENCE:.0%} confidence interval over seeds, for each figure by itself"
+PERCENT = f"{100 * CONFIDENCE:g} %"
+LEGEND = f"in brackets: {PERCENT} confidence interval over seeds, for each figure by itself"
 FEW = 4
 """As many figures of a check that came out alike have a line each in the terminal; more of them share one."""
 MARGIN = "    "
@@ -24,7 +25,8 @@ WIDEST = 160
 def terminal(claims: Sequence[ClaimOutcome], *, figures: bool = False) -> Iterator[str]:
     """Every claim with what was measured; `figures` gives each figure a line of its own."""
     for claim in claims:
-        yield from _wrapped(f"{claim.id}  {claim.outcome}: {claim.statement}", MARGIN)
+        part = f" ({claim.counted('fails')})" if claim.outcome == "fails" else ""
+        yield from _wrapped(f"{claim.id}  {claim.outcome}{part}: {claim.statement}", MARGIN)
         if claim.outcome == "not measured":
             yield from _wrapped(f"{MARGIN}why: {claim.reason}", MARGIN * 2)
         yield from _rows([_cells(alike) for alike in _alike(claim.checks, figures)])
@@ -103,10 +105,12 @@ def markdown(results: StudyResults) -> str:
         f"Study {manifest['study']} at scale {manifest['scale']}, incast {manifest['incast']}. "
         f"Of {len(results.claims)} claims, {results.claims.counted()}.",
         "",
-        "| claim | outcome | statement | stated in |",
-        "|---|---|---|---|",
+        "| claim | outcome | figures that hold | statement | stated in |",
+        "|---|---|---|---|---|",
     ]
-    lines += (_row(claim.id, claim.outcome, claim.statement, claim.source) for claim in results.claims)
+    lines += (
+        _row(claim.id, claim.outcome, claim.counted("holds"), claim.statement, claim.source) for claim in results.claims
+    )
     for claim in results.claims:
         lines += ["", *_section(claim)]
     return "\n".join(lines) + "\n"
@@ -119,7 +123,7 @@ def _section(claim: ClaimOutcome) -> Iterable[str]:
         yield from [f"Not measured: {claim.reason}.", ""]
     if claim.explanation or claim.outcome == "fails":
         yield from [claim.explanation or f"({NOT_EXPLAINED})", ""]
-    head = ("figure", "measured", f"{CONFIDENCE:.0%} interval", "expected", "outcome", "why not measured")
+    head = ("figure", "measured", f"{PERCENT} interval", "expected", "outcome", "why not measured")
     yield from [_row(*head), "|---" * len(head) + "|"]
     for check in claim.checks:
         cells = (check.label, measured(check), interval(check).strip("()"), check.expect, check.outcome)
