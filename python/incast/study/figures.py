@@ -101,10 +101,11 @@ def _combinations(selection: Selection) -> list[Choice]:
 
 
 def _places(measured: Measured, chosen: Choice) -> list[Choice]:
-    """The values of the columns not chosen that rows have, and those of planned runs without a row."""
+    """The values of the columns not chosen that rows have, and those of runs without results, which might have rows."""
     free = [name for name in measured.keys if name not in chosen]
     rows = _distinct({name: row[name] for name in free} for row in measured.rows)
-    runs = _distinct({name: run.columns[name] for name in free if name in run.columns} for run in measured.runs)
+    undone = [run.columns for run in measured.runs if not run.done]
+    runs = _distinct({name: run[name] for name in free if name in run} for run in undone)
     return [*rows, *(run for run in runs if not any(_has(row, run) for row in rows))] or [{}]
 
 

@@ -29,7 +29,7 @@ def terminal(claims: Sequence[ClaimOutcome], *, figures: bool = False) -> Iterat
         yield from _wrapped(f"{claim.id}  {claim.outcome}{part}: {claim.statement}", MARGIN)
         if claim.outcome == "not measured":
             yield from _wrapped(f"{MARGIN}why: {claim.reason}", MARGIN * 2)
-        yield from _rows([_cells(alike) for alike in _alike(claim.checks, figures)])
+        yield from _rows([_cells(alike, claim.reason) for alike in _alike(claim.checks, figures)])
         if claim.outcome == "fails":
             for text in (claim.explanation or NOT_EXPLAINED).splitlines():
                 yield from _wrapped(MARGIN + text, MARGIN) or [""]
@@ -45,13 +45,13 @@ def _alike(checks: Sequence[CheckOutcome], each: bool) -> Iterator[list[CheckOut
             yield from ([check] for check in same) if each or len(same) <= FEW else [same]
 
 
-def _cells(checks: Sequence[CheckOutcome]) -> tuple[str, ...]:
-    """Outcome, figure, interval, what is expected, and whose figure it is."""
+def _cells(checks: Sequence[CheckOutcome], told: str | None) -> tuple[str, ...]:
+    """Outcome, figure, interval, what is expected, whose figure it is; why it is not measured, unless that is told."""
     first = checks[0]
+    reasons = list(dict.fromkeys(check.reason for check in checks if check.reason not in (None, told)))
     if len(checks) == 1:
-        told = f"{first.label}: {first.reason}" if first.reason else first.label
-        return first.outcome, measured(first), interval(first), first.expect, told
-    reasons = list(dict.fromkeys(check.reason for check in checks if check.reason))
+        text = f"{first.label}: {first.reason}" if reasons else first.label
+        return first.outcome, measured(first), interval(first), first.expect, text
     more = f", such as: {reasons[0]}" if reasons else ""
     values = [check.value for check in checks if check.value is not None]
     lows = [check.low for check in checks if check.low is not None]
