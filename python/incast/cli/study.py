@@ -104,7 +104,8 @@ def run(
 ) -> int:
     """Run a study's sweeps, and judge its claims by what was measured.
 
-    A run that was ended, by whatever, is gone on with when it is started again: no finished simulation is lost.
+    A run that was ended, by whatever, is gone on with when it is started again: no finished simulation is lost. Claims
+    that fail are results: the exit code is 1 only if simulations failed.
 
     Parameters
     ----------

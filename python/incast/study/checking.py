@@ -94,18 +94,18 @@ class _Claims:
 
     def _metrics(self) -> dict[str, tuple[str, ...]]:
         """The columns of every metric."""
-        tables, document, sweeps = EmptyTables(), self.told.claims_document, self.told.study.sweeps
+        document, sweeps, tables = self.told.claims_document, self.told.study.sweeps, EmptyTables()
+        databases = {name: tables.database(self.known[name]) for name in sweeps}
         found = {}
         for name, metric in self.told.claims.metric.items():
             if metric.sweep not in sweeps:
                 message = f"the study has no sweep `{metric.sweep}`"
                 raise document.wrong(f"{join('metric', name)}.sweep", message, wrong=metric.sweep, names=sweeps)
-            with tables.database(self.known[metric.sweep]) as database:
-                try:
-                    found[name] = queries.columns(database, metric.sql)
-                except queries.QueryError as error:
-                    field = f"{join('metric', name)}.sql"
-                    raise document.wrong(field, f"metric `{name}`: {error}") from None
+            try:
+                found[name] = queries.columns(databases[metric.sweep], metric.sql)
+            except queries.QueryError as error:
+                field = f"{join('metric', name)}.sql"
+                raise document.wrong(field, f"metric `{name}`: {error}") from None
         return found
 
     def _check(self, field: str, check: Check, columns: Mapping[str, tuple[str, ...]]) -> None:

@@ -132,9 +132,9 @@ class _Side:
 def _side(measured: Measured, chosen: Choice) -> _Side:
     runs = [run for run in measured.runs if _covers(run, chosen)]
     if not runs:
-        return _Side({}, f"no run has {said(chosen)}")
+        return _Side({}, f"no run has {said(chosen)}" if chosen else "nothing is run")
     if undone := sum(not run.done for run in runs):
-        return _Side({}, f"{undone} of {len(runs)} runs with {said(chosen)} have no results")
+        return _Side({}, f"{undone} of {len(runs)} runs{_with(chosen)} have no results")
     values = _by_seed(measured, chosen)
     planned = {run.columns[SEED] for run in runs if SEED in run.columns}
     if SEED not in measured.columns:
@@ -145,9 +145,9 @@ def _side(measured: Measured, chosen: Choice) -> _Side:
         value = values.get(seed)
         if value is None or not math.isfinite(value):
             lack = "no finite value" if seed in values else "no row"
-            return _Side({}, f"the metric has {lack} with {said(_seeded(chosen, seed))}")
+            return _Side({}, f"the metric has {lack}{_with(_seeded(chosen, seed))}")
     if not values:
-        return _Side({}, f"the metric has no row with {said(chosen)}")
+        return _Side({}, f"the metric has no row{_with(chosen)}")
     return _Side(values, pooled=pooled)
 
 
@@ -158,7 +158,7 @@ def _by_seed(measured: Measured, chosen: Choice) -> dict[Any, float]:
         if _has(row, chosen):
             seed = row.get(SEED)
             if seed in values:
-                raise NotUniqueError(said(_seeded(chosen, seed)))
+                raise NotUniqueError(_with(_seeded(chosen, seed)))
             values[seed] = row[VALUE]
     return values
 
@@ -211,7 +211,11 @@ def _ratio(of: Choice, against: Choice, where: Choice, own: _Side, other: _Side)
 
 def said(choice: Choice) -> str:
     """Values of columns for people: `load 0.3, scheme DCTCP`."""
-    return ", ".join(f"{name} {value}" for name, value in choice.items() if value is not None) or "any values"
+    return ", ".join(f"{name} {value}" for name, value in choice.items() if value is not None)
+
+
+def _with(choice: Choice) -> str:
+    return f" with {said(choice)}" if said(choice) else ""
 
 
 def named(selection: Mapping[str, Value | list[Value]]) -> str:

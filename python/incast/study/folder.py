@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from os import PathLike, fspath
@@ -59,12 +58,12 @@ def find(name_or_path: str | PathLike[str]) -> Path:
     path = Path(text)
     if path.is_dir():
         return path
-    names = ", ".join(known) or "none comes with this version"
+    names = ", ".join([*known, "the path of a study's folder"])
     near = difflib.get_close_matches(text.lower(), known, 1)
     message = f"there is no study `{text}`, nor a folder"
     hint = f"\n = did you mean `{near[0]}`?" if near else ""
     told = Diagnostic(message, file=text, allowed=names, nearest=near[0] if near else None)
-    raise ScenarioError(f"error: {message}\n = allowed: {names}, or the path of a study's folder{hint}", (told,))
+    raise ScenarioError(f"error: {message}\n = allowed: {names}{hint}", (told,))
 
 
 def name(path: Path) -> str:
@@ -84,7 +83,7 @@ def read(path: Path) -> Description:
     claims_document = Document(needed(path, CLAIMS))
     claims = claims_document.typed(ClaimsFile)
     told = path / EXPLANATIONS
-    explanations = sections(told, {claim.id for claim in claims.claim}) if told.is_file() else {}
+    explanations = sections(told, [claim.id for claim in claims.claim]) if told.is_file() else {}
     return Description(name(path), path, study, claims, explanations, study_document, claims_document)
 
 
@@ -98,9 +97,8 @@ def needed(path: Path, name: str) -> Path:
     return file
 
 
-def sections(file: Path, ids: Iterable[str]) -> dict[str, str]:
+def sections(file: Path, known: list[str]) -> dict[str, str]:
     """The sections of a Markdown file whose headings, `## ID`, are the ids of claims."""
-    known = list(ids)
     found: dict[str, list[str]] = {}
     lines: list[str] = []
     fenced = False

@@ -90,6 +90,8 @@ def _begin(told: Description, out: Path, scale: Scale, overwrite: bool) -> dict[
     except OSError as error:
         raise EnvironmentFailure(f"{out}: {error.strerror}") from None
     _keep(out, manifest)
+    for name in (results.CLAIMS, results.TABLE, results.PAGE):
+        (out / name).unlink(missing_ok=True)  # of another time: they would pass for those of this one
     return manifest
 
 
@@ -120,7 +122,7 @@ def _judged(
             outcomes.append(claim_outcome(claim, told.claims.metric, measured, manifest["scale"], explanation))
         except AmbiguousError as error:
             metric = claim.check[error.check].metric
-            message = f"metric `{metric}` has several rows with {error.row}: a column that tells them apart is missing"
+            message = f"metric `{metric}` has several rows{error.row}: a column that tells them apart is missing"
             raise told.claims_document.wrong(f"claim[{number}].check[{error.check}].metric", message) from None
     found = StudyResults(out, manifest, Claims(outcomes))
     _keep(out, manifest)

@@ -1,0 +1,391 @@
+"""Studies: run, gone on with, judged again, shown; and what is wrong with one is told where it stands."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import incast
+from conftest import ROOT, Command, Start, stop, wait_until
+from incast.study import folder
+
+TINY = ROOT / "tests" / "data" / "study"
+"""Two controls on a dumbbell, two loads, three seeds: 12 runs in a few seconds."""
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    """The tiny study, to be changed."""
+    return Path(shutil.copytree(TINY, tmp_path / "tiny"))
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> incast.StudyResults:
+    """The tiny study's results."""
+    return incast.study(TINY).run(tmp_path_factory.mktemp("study") / "out")
+
+
+def change(file: Path, old: str, new: str) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+def test_results(ran: incast.StudyResults) -> None:
+    assert {name: sorted(file.name for file in ran.path.glob(name)) for name in ("*.json", "*.md")} == {
+        "*.json": ["claims.json", "study.json"],
+        "*.md": ["claims.md"],
+    }
+    outcomes = {claim.id: claim.outcome for claim in ran.claims}
+    assert outcomes == {"C1": outcomes["C1"], "C2": "holds", "C3": "fails", "C4": "holds"}
+    assert ran.claims["C3"].explanation == "Every host sends."
+    assert (ran.study, ran.scale, len(ran.sweeps["load"].done)) == ("study", "quick", 12)
+    assert ran.manifest["cpu_s"] > 0
+    again = incast.open_study(ran.path)
+    assert list(again.claims) == list(ran.claims)
+    assert again.manifest == ran.manifest
+
+
+def test_figures_are_those_of_the_tables(ran: incast.StudyResults) -> None:
+    """The ratio of C1, by another way."""
+    rows = (
+        ran.sweeps["load"]
+        .connect()
+        .sql("""
+        with of as (select load, scheme, seed, avg(p95) as p95 from slowdown group by all)
+        select load, exp(avg(ln(a.p95 / b.p95))) from of a join of b using (load, seed)
+        where a.scheme = 'HPCC' and b.scheme = 'DCQCN' group by load order by load
+    """)
+    )
+    checks = ran.claims["C1"].checks
+    assert [check.value for check in checks] == pytest.approx([value for _, value in rows.fetchall()])
+    assert {(check.seeds, len(check.per_seed)) for check in checks} == {(3, 3)}
+
+
+def test_claims_as_rows_and_in_a_notebook(ran: incast.StudyResults) -> None:
+    rows = list(ran.claims.dicts())
+    assert len(rows) == sum(len(claim.checks) for claim in ran.claims)
+    assert rows[0]["id"] == "C1"
+    page = ran._repr_html_()
+    assert "C4" in page
+    assert "<td>fails</td>" in page
+    with pytest.raises(KeyError, match="there are C1, C2, C3, C4"):
+        ran.claims["C9"]
+
+
+def test_claims_page(ran: incast.StudyResults) -> None:
+    page = (ran.path / "claims.md").read_text(encoding="utf-8")
+    assert "| C3 | fails | 0 of 1 figure | Nobody sends | nowhere |" in page
+    assert "Every host sends." in page
+    assert page.count("\n## ") == 4
+
+
+def test_command(command: Command, tiny: Path) -> None:
+    done = command("study", "run", tiny, "--scale", "smoke", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    assert "tiny at scale smoke: of 4 claims, 1 holds, 1 fails, 2 not measured" in done.stdout
+    assert "why: needs scale quick" in done.stdout
+    assert "sweep load (1 of 1): 4 runs" in done.stderr
+    for arguments in ((tiny, "out"), ("out",)):
+        shown = command("study", "show", *arguments)
+        assert shown.returncode == 0, shown.stderr
+        assert shown.stdout in done.stdout
+    told = json.loads(command("study", "show", "out", "--format", "json").stdout)
+    assert told == json.loads((tiny.parent / "out" / "claims.json").read_text())["claims"]
+    quiet = command("study", "run", tiny, "--scale", "smoke", "-o", "out", "-q")
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
+
+
+def test_what_a_study_runs(command: Command) -> None:
+    done = command("study", "show", TINY)
+    assert done.returncode == 0, done.stderr
+    assert "quick: three seeds\n    runs: load 12; claims judged: 4 of 4" in done.stdout
+    assert "runs: load 4; claims judged: 2 of 4" in done.stdout
+    assert "packets of HPCC / DCQCN: ratio from 0.9 to 1.1" in done.stdout
+    tree = json.loads(command("study", "show", TINY, "--format", "json").stdout)
+    assert tree["scales"]["smoke"]["runs"] == {"load": 4}
+    assert not list(TINY.parent.glob("results*"))
+
+
+def test_unexplained_failures_say_so(tiny: Path, ran: incast.StudyResults, command: Command) -> None:
+    out = Path(shutil.copytree(ran.path, tiny.parent / "out"))
+    change(out / "study.json", '"study": "study"', '"study": "tiny"')
+    (tiny / "explanations.md").unlink()
+    done = command("study", "judge", tiny, out)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"C3  fails \(1 of 1 figure\): Nobody sends\n.*\n    no explanation yet\n", done.stdout)
+    assert "(no explanation yet)" in (out / "claims.md").read_text(encoding="utf-8")
+
+
+def test_changed_claims_are_judged_without_running(tiny: Path, ran: incast.StudyResults) -> None:
+    out = Path(shutil.copytree(ran.path, tiny.parent / "out"))
+    change(out / "study.json", '"study": "study"', '"study": "tiny"')
+    change(tiny / "claims.toml", "below = 1\n", "above = 1\n")
+    runs = {file: file.stat().st_mtime_ns for file in out.glob("load/runs/*/*")}
+    assert incast.study(tiny).judge(out).claims["C3"].outcome == "holds"
+    assert {file: file.stat().st_mtime_ns for file in out.glob("load/runs/*/*")} == runs
+    shutil.rmtree(out / "load")
+    found = incast.study(tiny).judge(out).claims["C3"]
+    assert (found.outcome, found.reason) == ("not measured", "12 of 12 runs have no results")
+
+
+def test_a_run_is_gone_on_with(tiny: Path, tmp_path: Path) -> None:
+    study = incast.study(tiny)
+    study.run(tmp_path / "out", scale="smoke")
+    runs = {file: file.stat().st_mtime_ns for file in tmp_path.glob("out/load/runs/*/*")}
+    again = study.run(tmp_path / "out", scale="smoke")
+    assert {file: file.stat().st_mtime_ns for file in tmp_path.glob("out/load/runs/*/*")} == runs
+    assert again.claims["C3"].outcome == "fails"
+    study.run(tmp_path / "out", scale="smoke", overwrite=True)
+    assert all(file.stat().st_mtime_ns != before for file, before in runs.items())
+
+
+def test_other_results_are_left_alone(tiny: Path, tmp_path: Path, ran: incast.StudyResults, command: Command) -> None:
+    for name, holds in (("mine", "notes.txt"), ("results", "study.json")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / holds).write_text("{}", encoding="utf-8")
+        done = command("study", "run", tiny, "-o", name, "--overwrite")
+        assert done.returncode == 2, done.stderr
+        assert [file.name for file in (tmp_path / name).iterdir()] == [holds]
+    out = shutil.copytree(ran.path, tmp_path / "out")
+    done = command("study", "run", tiny, "-o", "out")
+    assert done.returncode == 2
+    assert "out holds study study at scale quick, not tiny at scale quick; replace it with --overwrite" in done.stderr
+    assert incast.open_study(out).manifest == ran.manifest
+
+
+def test_failed_runs_are_told_and_what_they_spoil_is_not_measured(
+    ran: incast.StudyResults, tmp_path: Path, command: Command
+) -> None:
+    out = Path(shutil.copytree(ran.path, tmp_path / "out"))
+    index = json.loads((out / "load" / "sweep.json").read_text(encoding="utf-8"))
+    (lost,) = (run for run in index["runs"] if (*run["columns"].values(), run["scheme"]) == (0.4, 3, "HPCC"))
+    lost.update(state="failed", error="the process that ran it was killed by SIGKILL")
+    shutil.rmtree(out / "load" / "runs" / lost["key"])
+    (out / "load" / "sweep.json").write_text(json.dumps(index), encoding="utf-8")
+    done = command("study", "judge", TINY, out)
+    assert done.returncode == 1
+    assert "load=0.4, seed=3, HPCC: the process that ran it was killed by SIGKILL" in done.stderr
+    claims = incast.open_study(out).claims
+    assert claims["C2"].reason == "1 of 3 runs with load 0.4, scheme HPCC have no results"
+    assert [check.outcome for check in claims["C2"].checks] == ["holds", "holds", "not measured", "holds"]
+    assert (claims["C3"].outcome, claims["C4"].outcome) == ("not measured", "not measured")
+
+
+def test_an_interrupted_run_is_gone_on_with(tiny: Path, start: Start, command: Command, tmp_path: Path) -> None:
+    change(tiny / "dumbbell.toml", '"200us"', '"40ms"')
+    process = start("study", "run", tiny, "-o", "out", "--jobs", 1)
+    wait_until(lambda: any(tmp_path.glob("out/load/runs/*")), 60)
+    code, errors, seconds = stop(process, signal.SIGINT)
+    assert (code, seconds < 10) == (130, True), errors
+    assert "interrupted; finished runs are kept in out; the same command goes on from there" in errors
+    assert not (tmp_path / "out" / "claims.json").exists()
+    kept = {file.name for file in tmp_path.glob("out/load/runs/*")}
+    done = command("study", "judge", tiny, "out")
+    assert done.returncode == 0, done.stderr
+    assert "runs have no results" in done.stdout
+    assert kept
+    assert len(kept) < 12
+
+
+@dataclass
+class Bad:
+    """A study that is wrong, and what has to be said about it."""
+
+    file: str
+    old: str
+    new: str
+    at: str
+    """Part of the line that is to be named."""
+    says: tuple[str, ...]
+
+
+STUDIES = {
+    "a field of study.toml": Bad(
+        "study.toml", "about =", "abuot =", "abuot", ("unknown field `abuot`", "did you mean `about`")
+    ),
+    "a sweep without a file": Bad(
+        "study.toml", '["load"]', '["laod"]', "sweeps", ("no file laod.toml", "did you mean `load`")
+    ),
+    "a sweep named twice": Bad("study.toml", '["load"]', '["load", "load"]', "sweeps", ("named twice",)),
+    "a sweep with another's name": Bad("study.toml", '["load"]', '["claims"]', "sweeps", ("`claims` is no name",)),
+    "no sweep": Bad("study.toml", '["load"]', "[]", "sweeps", ("at least one sweep",)),
+    "a scale": Bad("study.toml", "smoke =", "smok =", "smok", ("unknown field `smok`", "did you mean `smoke`")),
+    "a scale that the sweep lacks": Bad("study.toml", "smoke =", "paper =", "[scale.", ("paper",)),
+    "a field of a metric": Bad("claims.toml", "sql = ", "slq = ", "slq", ("unknown field `slq`", "did you mean `sql`")),
+    "a field of a check": Bad("claims.toml", "below = 1.0", "beneath = 1.0", "beneath", ("unknown field `beneath`",)),
+    "a metric's sweep": Bad(
+        "claims.toml", 'sweep = "load"', 'sweep = "lod"', '"lod"', ("no sweep `lod`", "did you mean `load`")
+    ),
+    "a metric": Bad(
+        "claims.toml", 'metric = "p95"', 'metric = "p59"', '"p59"', ("no metric `p59`", "did you mean `p95`")
+    ),
+    "SQL with a wrong column": Bad(
+        "claims.toml",
+        "avg(p95)",
+        "avg(p96)",
+        "avg(p96)",
+        ("metric `p95`: the SQL does not run", '"p96" not found', "p95"),
+    ),
+    "SQL with a wrong table": Bad("claims.toml", "from slowdown", "from slowdwn", "slowdwn", ("slowdwn", "slowdown")),
+    "SQL that does not parse": Bad("claims.toml", "group by all", "group all", "group all", ("syntax error",)),
+    "SQL that is no query": Bad(
+        "claims.toml", 'sql = "select load', 'sql = "drop table flows; select load', "drop", ("is one query",)
+    ),
+    "SQL without a value": Bad("claims.toml", "as value", "as figure", "as figure", ("no column `value`", "figure")),
+    "SQL with values of text": Bad("claims.toml", "avg(p95)", "first(scheme)", "first(", ("no number but VARCHAR",)),
+    "a column to choose by": Bad(
+        "claims.toml", "of = { scheme", "of = { schema", "schema", ("no column `schema`", "did you mean `scheme`")
+    ),
+    "a seed to choose by": Bad(
+        "claims.toml", "at = { load = [0.2, 0.4] }", "at = { seed = 1 }", "seed = 1", ("no column `seed`",)
+    ),
+    "a value that no run has": Bad(
+        "claims.toml", '"HPCC", "DCQCN"', '"HPCC", "DCQN"', "DCQN", ("no run has scheme `DCQN`", "did you mean `DCQCN`")
+    ),
+    "a number that no run has": Bad(
+        "claims.toml", "[0.2, 0.4]", "[0.2, 0.6]", "0.6", ("no run has load `0.6`", "0.2, 0.4")
+    ),
+    "other columns on the other side": Bad(
+        "claims.toml",
+        'against = { scheme = "DCQCN" }',
+        "against = { load = 0.2 }",
+        "against",
+        ("other columns than `of`",),
+    ),
+    "a column chosen twice": Bad(
+        "claims.toml",
+        "at = { load = [0.2, 0.4] }",
+        'at = { scheme = "HPCC" }',
+        "of =",
+        ("has chosen `scheme` already",),
+    ),
+    "a list of no values": Bad("claims.toml", "[0.2, 0.4]", "[]", "load = []", ("no value is chosen",)),
+    "an id": Bad("claims.toml", 'id = "C2"', 'id = "C1"', 'id = "C1"', ("two claims `C1`",)),
+    "a scale to judge from": Bad("claims.toml", 'from = "quick"', 'from = "paper"', '"paper"', ("no scale `paper`",)),
+    "a scale that there is not": Bad(
+        "claims.toml", 'from = "quick"', 'from = "quik"', '"quik"', ("did you mean `quick`",)
+    ),
+    "no expectation": Bad(
+        "claims.toml", "below = 1.0\n", "\n", "[[claim.check]]", ("expects nothing", "below, above, between, about")
+    ),
+    "two expectations": Bad(
+        "claims.toml", "below = 1.0\n", "below = 1.0\nabove = 0.5\n", "above", ("one expectation, not below and above",)
+    ),
+    "bounds the wrong way round": Bad("claims.toml", "[0.9, 1.1]", "[1.1, 0.9]", "between", ("no bounds",)),
+    "an infinite bound": Bad("claims.toml", "below = 1.0", "below = inf", "below", ("finite",)),
+    "a tolerance alone": Bad(
+        "claims.toml", "below = 1.0", 'below = 1.0\ntolerance = "5%"', "tolerance", ("belongs to `about`",)
+    ),
+    "no tolerance": Bad("claims.toml", "below = 1.0\n", "about = 1.0\n", "[[claim.check]]", ("needs a `tolerance`",)),
+    "a tolerance that is none": Bad(
+        "claims.toml", "below = 1.0", 'about = 1.0\ntolerance = "5 pct"', "tolerance", ("`5 pct` is no tolerance", "5%")
+    ),
+    "a claim without checks": Bad(
+        "claims.toml", '[[claim.check]]\nmetric = "hosts"\nbelow = 1\n', "check = []\n", "check", ("checks nothing",)
+    ),
+    "an explanation of nothing": Bad(
+        "explanations.md", "## C3", "## C33", "## C33", ("no claim `C33`", "did you mean `C3`")
+    ),
+    "two explanations": Bad("explanations.md", "## C3", "## C3\n\n## C3", "## C3", ("explained already",)),
+    "a scenario": Bad("dumbbell.toml", "load = 0.4", "laod = 0.4", "laod", ("did you mean `load`",)),
+    "a sweep": Bad("load.toml", "poisson.load", "poisson.laod", "laod", ("did you mean `load`",)),
+}
+
+
+@pytest.mark.parametrize("bad", STUDIES.values(), ids=STUDIES)
+def test_what_is_wrong_is_told_where_it_stands(bad: Bad, tiny: Path) -> None:
+    change(tiny / bad.file, bad.old, bad.new)
+    with pytest.raises(incast.ScenarioError) as caught:
+        incast.study(tiny)
+    text = str(caught.value)
+    for part in bad.says:
+        assert part in text, text
+    assert caught.value.line is not None, text
+    assert caught.value.file is not None
+    line = Path(caught.value.file).read_text(encoding="utf-8").splitlines()[caught.value.line - 1]
+    assert bad.at in line, text
+
+
+@pytest.mark.parametrize("name", ["study.toml", "claims.toml"])
+def test_a_folder_that_lacks_a_file(name: str, tiny: Path, command: Command) -> None:
+    (tiny / name).unlink()
+    done = command("study", "show", tiny)
+    assert done.returncode == 2
+    assert f"it has no {name}" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("run", "hpc"), "there is no study `hpc`"),
+        (("show", "nothing/there"), "there is no study `nothing/there`"),
+        (("run", TINY, "--scale", "paper"), "study study has no scale `paper`"),
+        (("run", TINY, "--scale", "huge"), "huge"),
+        (("run", TINY, "--jobs", "0"), "jobs"),
+        (("judge", TINY, "nowhere"), "no results of a study here"),
+        (("show", TINY, "nowhere"), "no results of a study here"),
+    ],
+)
+def test_bad_commands(arguments: tuple[str, ...], says: str, command: Command, tmp_path: Path) -> None:
+    done = command("study", *arguments)
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert says in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (lambda out: change(out / "study.json", '"format": 1', '"format": 2'), "reads format 1"),
+        (lambda out: (out / "study.json").write_text("{", encoding="utf-8"), "not as incast writes it"),
+        (lambda out: (out / "claims.json").write_text("[1]", encoding="utf-8"), "not as incast writes it"),
+        (lambda out: (out / "claims.json").unlink(), "has not been run to its end"),
+        (
+            lambda out: change(out / "study.json", '"study": "study"', '"study": "other"'),
+            "results of study other, not of",
+        ),
+    ],
+)
+def test_damaged_results(
+    spoil: Callable[[Path], object], says: str, ran: incast.StudyResults, tmp_path: Path, command: Command
+) -> None:
+    out = Path(shutil.copytree(ran.path, tmp_path / "out"))
+    spoil(out)
+    done = command("study", "show", TINY, out)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert says in done.stderr
+
+
+def test_a_truncated_table_is_told(ran: incast.StudyResults, tmp_path: Path, command: Command) -> None:
+    out = Path(shutil.copytree(ran.path, tmp_path / "out"))
+    file = next(out.glob("load/runs/*/slowdown.parquet"))
+    file.write_bytes(file.read_bytes()[:100])
+    done = command("study", "judge", TINY, out)
+    assert done.returncode == 2
+    assert "slowdown" in done.stderr
+
+
+def test_metrics_that_cannot_tell_rows_apart(tiny: Path, tmp_path: Path) -> None:
+    change(tiny / "claims.toml", "select load, scheme, seed, avg(p95)", "select scheme, seed, avg(p95)")
+    change(tiny / "claims.toml", "group by all", "group by scheme, seed, load")
+    change(tiny / "claims.toml", "at = { load = [0.2, 0.4] }\n", "")
+    with pytest.raises(incast.ScenarioError, match=r"several rows with scheme HPCC, seed 1.*\n.*claims.toml:\d+"):
+        incast.study(tiny).run(tmp_path / "out", scale="smoke")
+
+
+def test_studies_that_come_with_incast(command: Command) -> None:
+    done = command("study", "list", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told.keys() == folder.shipped().keys()
+    for name, path in folder.shipped().items():
+        assert name == path.name
+        incast.study(name)  # fits together; its explanations name claims that it has
