@@ -209,7 +209,7 @@ class Bad:
 
 STUDIES = {
     "a field of study.toml": Bad(
-        "study.toml", "about =", "abuot =", "abuot", ("unknown field `abuot`", "did you mean `about`")
+        "study.toml", "text =", "txet =", "txet", ("unknown field `txet`", "did you mean `text`")
     ),
     "a sweep without a file": Bad(
         "study.toml", '["load"]', '["laod"]', "sweeps", ("no file laod.toml", "did you mean `load`")
@@ -217,8 +217,8 @@ STUDIES = {
     "a sweep named twice": Bad("study.toml", '["load"]', '["load", "load"]', "sweeps", ("named twice",)),
     "a sweep with another's name": Bad("study.toml", '["load"]', '["claims"]', "sweeps", ("`claims` is no name",)),
     "no sweep": Bad("study.toml", '["load"]', "[]", "sweeps", ("at least one sweep",)),
-    "a scale": Bad("study.toml", "smoke =", "smok =", "smok", ("unknown field `smok`", "did you mean `smoke`")),
-    "a scale that the sweep lacks": Bad("study.toml", "smoke =", "paper =", "[scale.", ("paper",)),
+    "a scale": Bad("study.toml", "scale.smoke", "scale.smok", "smok", ("unknown field `smok`", "did you mean `smoke`")),
+    "a scale that the sweep lacks": Bad("study.toml", "scale.smoke", "scale.paper", "[scale.", ("paper",)),
     "a field of a metric": Bad("claims.toml", "sql = ", "slq = ", "slq", ("unknown field `slq`", "did you mean `sql`")),
     "a field of a check": Bad("claims.toml", "below = 1.0", "beneath = 1.0", "beneath", ("unknown field `beneath`",)),
     "a metric's sweep": Bad(

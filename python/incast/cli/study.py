@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -78,14 +79,13 @@ def list_(*, format: Format = "text") -> None:  # noqa: A002 - the name of the o
     found = {name: folder.head(path)[0] for name, path in folder.shipped().items()}
     if format == "json":
         told = {
-            name: {"title": one.title, "source": one.source, "scales": one.scales.given()}
-            for name, one in found.items()
+            name: {"title": one.title, "source": one.source, "scales": one.scale.given()} for name, one in found.items()
         }
         print(json.dumps(told, indent=2))
         return
     for name, one in found.items():
         print(name)
-        for text in (one.title, f"source: {one.source}", f"scales: {', '.join(one.scales.given())}"):
+        for text in (one.title, f"source: {one.source}", f"scales: {', '.join(one.scale.given())}"):
             print("\n".join(wrapped(text, 4)))
     print("\nincast study show NAME says what it runs and what it claims, incast study run NAME runs it")
 
@@ -220,7 +220,7 @@ def show(
 
 def description(chosen: Study) -> Iterator[str]:
     """What a study runs and claims."""
-    yield from [f"{chosen.name}: {chosen.title}", f"source: {chosen.source}", "", *wrapped(chosen.about, 0), ""]
+    yield from [f"{chosen.name}: {chosen.title}", f"source: {chosen.source}", "", *wrapped(chosen.text, 0), ""]
     for scale, about in chosen.scales.items():
         runs = ", ".join(f"{name} {len(plan.runs)}" for name, plan in chosen.plans[scale].items())
         judged = sum(chosen.judged(claim, scale) for claim in chosen.claims)
@@ -232,6 +232,9 @@ def description(chosen: Study) -> Iterator[str]:
         yield from wrapped(f"stated in {claim.source}; judged from scale {claim.from_} on", 4)
         for text in expectations(chosen, claim):
             yield from wrapped(text, 4)
+    yield "\nmetrics"
+    for name, metric in chosen.metrics.items():
+        yield from wrapped(f"{name}{f' ({metric.unit})' if metric.unit else ''}: {metric.about}", 4)
 
 
 def expectations(chosen: Study, claim: Claim) -> Iterator[str]:
@@ -241,7 +244,7 @@ def expectations(chosen: Study, claim: Claim) -> Iterator[str]:
         whose = f" of {named(check.of)}" if check.of else ""
         whose += f" / {named(check.against)}" if check.against else ""
         where = f" at {named(check.at)}" if check.at else ""
-        yield f"{check.metric}{whose}{where}: {Expectation.of(check).text(metric.unit)} ({metric.about})"
+        yield f"{check.metric}{whose}{where}: {Expectation.of(check).text(metric.unit)}"
 
 
 def tree(chosen: Study) -> dict[str, Any]:
@@ -249,12 +252,13 @@ def tree(chosen: Study) -> dict[str, Any]:
     return {
         "study": chosen.name,
         "title": chosen.title,
-        "about": chosen.about,
+        "text": chosen.text,
         "source": chosen.source,
         "scales": {
             scale: {"about": about, "runs": {name: len(plan.runs) for name, plan in chosen.plans[scale].items()}}
             for scale, about in chosen.scales.items()
         },
+        "metrics": {name: asdict(metric) for name, metric in chosen.metrics.items()},
         "claims": [
             {
                 "id": claim.id,

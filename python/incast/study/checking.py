@@ -40,15 +40,15 @@ def check(told: Description) -> Checked:
     _scales_and_sweeps(told)
     plans = {
         scale: {name: sweep.read(told.sweep_file(name), scale=scale) for name in told.study.sweeps}
-        for scale in told.study.scales.given()
+        for scale in told.study.scale.given()
     }
     return Checked(plans, _Claims(told, plans).check())
 
 
 def _scales_and_sweeps(told: Description) -> None:
     document = told.study_document
-    if not told.study.scales.given():
-        raise document.wrong("scales", "a study has at least one scale", allowed=", ".join(SCALES))
+    if not told.study.scale.given():
+        raise document.wrong("scale", "a study has at least one scale", allowed=", ".join(SCALES))
     if not told.study.sweeps:
         raise document.wrong("sweeps", "a study has at least one sweep", allowed="names of sweep files, without .toml")
     for number, name in enumerate(told.study.sweeps):
@@ -76,7 +76,7 @@ class _Claims:
         """The columns of every metric, if nothing is wrong."""
         columns = self._metrics()
         claims, document = self.told.claims.claim, self.told.claims_document
-        scales = self.told.study.scales.given()
+        scales = self.told.study.scale.given()
         if not claims:
             raise document.wrong("claim", "a study has at least one claim")
         for number, claim in enumerate(claims):

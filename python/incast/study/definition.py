@@ -30,11 +30,11 @@ class Study:
         """Its folder."""
         self.title = self._told.study.title
         """What it is about, in a line."""
-        self.about = self._told.study.about
+        self.text = self._told.study.text
         """The same at length, in Markdown."""
         self.source = self._told.study.source
         """The publication whose claims are judged."""
-        self.scales: dict[Scale, str] = self._told.study.scales.given()
+        self.scales: dict[Scale, str] = self._told.study.scale.given()
         """What it can be run at, smallest first."""
 
     def __repr__(self) -> str:

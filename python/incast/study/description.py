@@ -15,20 +15,28 @@ Selection = dict[str, Value | list[Value]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ScaleText:
+    """A `[scale.NAME]` of study.toml."""
+
+    about: str
+    """What runs at this scale, how long it takes, and what can be said by it: a line."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Scales:
     """How large a study can be run; it has at least one of these."""
 
-    smoke: str | None = None
-    """What runs in under a minute, to see that everything works: a line."""
-    quick: str | None = None
-    """What runs in about ten minutes on two cores: a line."""
-    paper: str | None = None
-    """What runs at the size of the publication: a line."""
+    smoke: ScaleText | None = None
+    """To see that everything works, in under a minute."""
+    quick: ScaleText | None = None
+    """For a first answer, in about ten minutes on two cores."""
+    paper: ScaleText | None = None
+    """The size of the publication."""
 
     def given(self) -> dict[Scale, str]:
         """The scales that there are, smallest first, with what they are."""
         texts = {scale: getattr(self, scale) for scale in SCALES}
-        return {scale: text for scale, text in texts.items() if text is not None}
+        return {scale: text.about for scale, text in texts.items() if text is not None}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,14 +45,16 @@ class StudyFile:
 
     title: str
     """What it is about, in a line."""
-    about: str
+    text: str
     """What is compared, and how: a paragraph or more, in Markdown."""
     source: str
     """The publication whose claims are judged."""
     sweeps: list[str]
     """The sweeps to run, in order: for each NAME the folder holds a sweep file NAME.toml."""
-    scales: Scales
-    """How large it can be run; the table `[scale.NAME]` of each sweep says what that changes."""
+    scale: Scales
+    """How large it can be run, `[scale.smoke]` and so on; the table of the same name in each sweep file says what that
+    changes.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,7 +66,9 @@ class Metric:
     sweep: str
     """The sweep whose tables it is computed from."""
     sql: str
-    """One query, in DuckDB's SQL, over the tables of a results folder, `slowdown` and `runs`. Its column `value` is the figure, `seed` the seed; every other column tells figures apart."""  # noqa: E501
+    """One query, in DuckDB's SQL, over the tables of a results folder, `slowdown` and `runs`. Its column `value` is the
+    figure, `seed` the seed; every other column tells figures apart.
+    """
     unit: str = ""
     """Unit of `value`; empty (the default) for a plain number."""
 
@@ -72,7 +84,9 @@ class Check:
     of: Selection = field(default_factory=dict)
     """Whose figures are judged: one for each combination of these values and of the values of every other column."""
     against: Selection = field(default_factory=dict)
-    """The figures they are divided by, seed by seed: other values of the columns of `of`, each with each. Without it the figures are judged as they are."""  # noqa: E501
+    """The figures they are divided by, seed by seed: other values of the columns of `of`, each with each. Without it
+    the figures are judged as they are.
+    """
     below: float | None = None
     """The figure is expected to be below this."""
     above: float | None = None
@@ -100,7 +114,9 @@ class Claim:
     check: list[Check]
     """What has to be so, one or more: the claim holds if every check holds."""
     exact: bool = False
-    """Whether every single value has to be as expected, rather than the mean over seeds; for what has no noise. Default false."""  # noqa: E501
+    """Whether every single value has to be as expected, rather than the mean over seeds: for what has no noise. Default
+    false.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
