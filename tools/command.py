@@ -14,7 +14,20 @@ import sys
 from pathlib import Path
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "command.md"
-COMMANDS = ["new", "run", "show", "list", "results", "import ns3", "trace", "schema"]
+COMMANDS = [
+    "new",
+    "run",
+    "show",
+    "list",
+    "results",
+    "study list",
+    "study show",
+    "study run",
+    "study judge",
+    "import ns3",
+    "trace",
+    "schema",
+]
 
 
 def page() -> str:

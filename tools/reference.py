@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import command
+import studies
 from program import Json, Program
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
@@ -57,6 +58,7 @@ def pages() -> dict[str, str]:
             "sizes.md": sizes(program),
             "controls.md": controls(),
             "results.md": results(program),
+            "studies.md": studies.page(),
         }
         texts = {name: NOTE + joined(lines) for name, lines in made.items()}
         for entry in program.catalogue["controls"]:
@@ -82,6 +84,7 @@ def index() -> Iterator[str]:
         "- [Workloads](workloads.md) and [size distributions](sizes.md)",
         "- [Congestion controls](controls.md), with their profiles",
         "- [Results](results.md): tables, columns, units",
+        "- [Studies](studies.md): study.toml, claims.toml",
         "- [The command](command.md)",
         "",
         "The same is in `incast list`, and for editors in `incast schema`.",

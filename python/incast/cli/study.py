@@ -161,8 +161,7 @@ def judge(
 def _told(found: StudyResults, *, quiet: bool) -> int:
     """Print what became of the claims; the exit code."""
     if not quiet:
-        print("\n".join(writing.terminal(found.claims)))
-        print(f"{writing.LEGEND}\n\n{found.summary}")
+        _print(found)
         print(f"claims in {found.path}: {results.TABLE}, {results.CLAIMS}")
         print(f"tables of the sweeps in {', '.join(str(each.path) for each in found.sweeps.values())}")
         print(f"every figure: incast study show {found.path} --figures")
@@ -214,8 +213,14 @@ def show(
     if format == "json":
         print(json.dumps([claim.to_tree() for claim in found.claims], indent=2))
         return
+    _print(found, figures=figures)
+
+
+def _print(found: StudyResults, *, figures: bool = False) -> None:
+    """Every claim, and how many have which outcome."""
     print("\n".join(writing.terminal(found.claims, figures=figures)))
-    print(f"{writing.LEGEND}\n\n{found.summary}")
+    print(f"{writing.LEGEND}\n")
+    print("\n".join(writing.summary(found)))
 
 
 def description(chosen: Study) -> Iterator[str]:

@@ -79,10 +79,11 @@ def together(checks: Sequence[CheckOutcome]) -> tuple[Outcome, str | None]:
 def check_outcome(check: Check, figure: Figure, number: int, unit: str, exact: bool, small: str | None) -> CheckOutcome:
     """Judge one figure; `small` says why the scale is too small to judge it, if it is."""
     expectation = Expectation.of(check)
-    verdict = judge(figure, expectation, exact)
+    verdict, told = judge(figure, expectation, exact), whose(figure)
     return CheckOutcome(
-        label=label(check.metric, figure),
         metric=check.metric,
+        whose=told,
+        label=f"{check.metric} of {told}" if told else check.metric,
         unit=None if expectation.ratio or not unit else unit,
         outcome="not measured" if small else verdict.outcome,
         reason=small or verdict.reason,
@@ -121,7 +122,7 @@ def judge(figure: Figure, expectation: Expectation, exact: bool) -> Verdict:
         return Verdict("holds", None, value, low, high, student.CONFIDENCE)
     if expectation.nowhere(low, high):
         return Verdict("fails", None, value, low, high, student.CONFIDENCE)
-    reason = f"undecided: the interval from {low:.4g} to {high:.4g} is on both sides of a bound"
+    reason = "undecided: the interval is on both sides of a bound"
     return Verdict("not measured", reason, value, low, high, student.CONFIDENCE)
 
 
@@ -132,10 +133,7 @@ def _exactly(values: Sequence[float], expectation: Expectation) -> Verdict:
     return Verdict(outcome, None, statistics.fmean(values), low, high)
 
 
-def label(metric: str, figure: Figure) -> str:
-    """Which figure it is: `short_p99 of HPCC / DCTCP, load 0.3`."""
-    whose = named(figure.of)
-    if figure.against is not None:
-        whose = f"{whose} / {named(figure.against)}"
-    first = f"{metric} of {whose}" if whose else metric
-    return f"{first}, {said(figure.where)}" if figure.where else first
+def whose(figure: Figure) -> str:
+    """Which figure it is: `HPCC / DCTCP, load 0.3`."""
+    of = named(figure.of) if figure.against is None else f"{named(figure.of)} / {named(figure.against)}"
+    return ", ".join(text for text in (of, said(figure.where)) if text)

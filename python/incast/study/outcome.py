@@ -13,10 +13,12 @@ OUTCOMES: tuple[Outcome, ...] = ("holds", "fails", "not measured")
 class CheckOutcome:
     """What became of one figure of a claim."""
 
-    label: str
-    """Which figure it is."""
     metric: str
     """The metric that it comes from."""
+    whose: str
+    """Which of its figures it is; empty if it is the only one."""
+    label: str
+    """Both."""
     unit: str | None
     """Unit of the figure; `None` for ratios and plain numbers."""
     outcome: Outcome

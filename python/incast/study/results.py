@@ -99,11 +99,6 @@ class StudyResults:
         return str(self.manifest["scale"])
 
     @property
-    def summary(self) -> str:
-        """What became of its claims, in a line."""
-        return f"{self.study} at scale {self.scale}: of {len(self.claims)} claims, {self.claims.counted()}"
-
-    @property
     def sweeps(self) -> dict[str, sweep.Sweep]:
         """The sweeps that there are, by name: all of them, unless the run was ended."""
         names = (name for name in self.manifest["sweeps"] if (self.path / name).exists())

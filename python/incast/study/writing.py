@@ -7,7 +7,7 @@ import shutil
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from incast.study.outcome import CheckOutcome, ClaimOutcome
+from incast.study.outcome import OUTCOMES, CheckOutcome, ClaimOutcome
 from incast.study.results import StudyResults
 from incast.study.student import CONFIDENCE
 
@@ -29,36 +29,46 @@ def terminal(claims: Sequence[ClaimOutcome], *, figures: bool = False) -> Iterat
         yield from _wrapped(f"{claim.id}  {claim.outcome}{part}: {claim.statement}", MARGIN)
         if claim.outcome == "not measured":
             yield from _wrapped(f"{MARGIN}why: {claim.reason}", MARGIN * 2)
-        yield from _rows([_cells(alike, claim.reason) for alike in _alike(claim.checks, figures)])
+        for _, group in itertools.groupby(claim.checks, lambda check: check.check):
+            checks = list(group)
+            yield from _wrapped(f"{MARGIN}{checks[0].metric}, expected {checks[0].expect}", MARGIN * 2)
+            yield from _rows([_cells(alike, claim.reason) for alike in _alike(checks, figures)])
         if claim.outcome == "fails":
             for text in (claim.explanation or NOT_EXPLAINED).splitlines():
                 yield from _wrapped(MARGIN + text, MARGIN) or [""]
         yield ""
 
 
+def summary(results: StudyResults) -> Iterator[str]:
+    """How many claims have which outcome, and which these are."""
+    yield f"{results.study} at scale {results.scale}: of {len(results.claims)} claims, {results.claims.counted()}"
+    for outcome in OUTCOMES:
+        ids = [claim.id for claim in results.claims if claim.outcome == outcome]
+        if ids:
+            yield from _wrapped(f"{MARGIN}{outcome}: {', '.join(ids)}", MARGIN * 2)
+
+
 def _alike(checks: Sequence[CheckOutcome], each: bool) -> Iterator[list[CheckOutcome]]:
-    """Figures that share a line: many of one check with one outcome."""
-    for _, group in itertools.groupby(checks, lambda check: check.check):
-        found = list(group)
-        for outcome in dict.fromkeys(check.outcome for check in found):
-            same = [check for check in found if check.outcome == outcome]
-            yield from ([check] for check in same) if each or len(same) <= FEW else [same]
+    """Figures of a check that share a line: many with one outcome."""
+    for outcome in dict.fromkeys(check.outcome for check in checks):
+        same = [check for check in checks if check.outcome == outcome]
+        yield from ([check] for check in same) if each or len(same) <= FEW else [same]
 
 
 def _cells(checks: Sequence[CheckOutcome], told: str | None) -> tuple[str, ...]:
-    """Outcome, figure, interval, what is expected, whose figure it is; why it is not measured, unless that is told."""
+    """Outcome, figure, interval, and whose figure it is; why it is not measured, unless that is told."""
     first = checks[0]
     reasons = list(dict.fromkeys(check.reason for check in checks if check.reason not in (None, told)))
     if len(checks) == 1:
-        text = f"{first.label}: {first.reason}" if reasons else first.label
-        return first.outcome, measured(first), interval(first), first.expect, text
-    more = f", such as: {reasons[0]}" if reasons else ""
+        text = ": ".join(part for part in (first.whose, *reasons) if part)
+        return first.outcome, measured(first) or "-", interval(first), text
     values = [check.value for check in checks if check.value is not None]
     lows = [check.low for check in checks if check.low is not None]
     highs = [check.high for check in checks if check.high is not None]
-    figures = f"{min(values):.4g} to {max(values):.4g}{_unit(first)}" if values else ""
+    figures = f"{min(values):.4g} to {max(values):.4g}{_unit(first)}" if values else "-"
     intervals = f"({min(lows):.4g} to {max(highs):.4g})" if lows and highs else ""
-    return first.outcome, figures, intervals, first.expect, f"{len(checks)} figures of {first.metric}{more}"
+    more = f", such as: {reasons[0]}" if reasons else ""
+    return first.outcome, figures, intervals, f"{len(checks)} figures{more}"
 
 
 def measured(check: CheckOutcome) -> str:
@@ -78,22 +88,25 @@ def _unit(check: CheckOutcome) -> str:
 
 
 def _rows(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Cells in columns; the last of a row is folded."""
+    """Cells in columns; the last of a row begins a new line where it does not fit."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
     for row in rows:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=False) if width)
-        head = MARGIN + "  ".join([*cells, ""])
-        yield from _wrapped(head + row[-1], MARGIN * 3, head)
+        head = MARGIN * 2 + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False) if width)
+        if len(head) + 2 + len(row[-1]) <= _width():
+            yield f"{head}  {row[-1]}".rstrip()
+        else:
+            yield head.rstrip()
+            yield from _wrapped(MARGIN * 3 + row[-1], MARGIN * 4)
 
 
-def _wrapped(text: str, indent: str, head: str = "") -> list[str]:
-    """Text folded to the terminal; its head, with its columns, stays as it is."""
-    width = min(shutil.get_terminal_size().columns, WIDEST)
-    if head:
-        first = textwrap.wrap(text.removeprefix(head), width, initial_indent=head, subsequent_indent=indent)
-        return first or [head.rstrip()]
+def _wrapped(text: str, indent: str) -> list[str]:
+    """Text folded to the terminal; the first line keeps the spaces that it begins with."""
     start = text[: len(text) - len(text.lstrip())]
-    return textwrap.wrap(text.strip(), width, initial_indent=start, subsequent_indent=indent)
+    return textwrap.wrap(text.strip(), _width(), initial_indent=start, subsequent_indent=indent)
+
+
+def _width() -> int:
+    return min(shutil.get_terminal_size().columns, WIDEST)
 
 
 def markdown(results: StudyResults) -> str:
