@@ -161,6 +161,27 @@ def test_other_results_are_left_alone(tiny: Path, tmp_path: Path, ran: incast.St
     assert incast.open_study(out).manifest == ran.manifest
 
 
+def test_only_one_run_is_at_work_in_a_folder(tiny: Path, start: Start, command: Command, tmp_path: Path) -> None:
+    change(tiny / "dumbbell.toml", '"200us"', '"40ms"')
+    process = start("study", "run", tiny, "-o", "out", "--jobs", 1)
+    wait_until(lambda: any(tmp_path.glob("out/load/runs/*")), 60)
+    done = command("study", "run", tiny, "-o", "out", "--overwrite")
+    assert done.returncode == 2
+    assert "another run is at work there" in done.stderr
+    assert any(tmp_path.glob("out/load/runs/*"))
+    stop(process, signal.SIGINT)
+
+
+def test_results_of_another_version_can_be_overwritten(tiny: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    manifest = {"format": 99, "study": "tiny", "title": "", "scale": "smoke", "sweeps": [], "wall_s": 1, "cpu_s": 1}
+    (tmp_path / "out" / "study.json").write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(incast.ResultsError, match="reads format 1; run the study again, with --overwrite"):
+        incast.study(tiny).run(tmp_path / "out", scale="smoke")
+    found = incast.study(tiny).run(tmp_path / "out", scale="smoke", overwrite=True)
+    assert found.manifest["format"] == 1
+
+
 def test_failed_runs_are_told_and_what_they_spoil_is_not_measured(
     ran: incast.StudyResults, tmp_path: Path, command: Command
 ) -> None:

@@ -112,6 +112,14 @@ class StudyResults:
         return f"<h4>{html.escape(head)}</h4>{self.claims._repr_html_()}"
 
 
+class OtherFormatError(ResultsError):
+    """Results of a study that another version of incast has written."""
+
+    def __init__(self, text: str, manifest: dict[str, Any]) -> None:
+        super().__init__(text)
+        self.manifest = manifest
+
+
 def open_study(path: str | PathLike[str], study: str | None = None) -> StudyResults:
     """Open the folder that a study's run has written; `study` is the name that the study is to have."""
     folder = Path(path)
@@ -149,7 +157,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         raise ResultsError(f"{file}: not as incast writes it: {error}") from None
     if known["format"] != FORMAT:
         message = f"format {known['format']}, but this version of incast reads format {FORMAT}"
-        raise ResultsError(f"{file}: {message}; run the study again")
+        raise OtherFormatError(f"{file}: {message}; run the study again, with --overwrite or elsewhere", manifest)
     return dict(manifest)
 
 

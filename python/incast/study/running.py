@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from incast import _core, sweep
-from incast.errors import EnvironmentFailure, ResultsError, ResultsExistError
-from incast.study import results, writing
+from incast import sweep
+from incast.errors import ResultsError
+from incast.study import output, results, writing
 from incast.study.checking import Checked
 from incast.study.description import Scale
 from incast.study.folder import Description
 from incast.study.judging import AmbiguousError, claim_outcome
 from incast.study.measuring import measure
 from incast.study.outcome import ClaimOutcome
-from incast.study.results import FORMAT, Claims, StudyResults
+from incast.study.results import Claims, StudyResults
 from incast.sweep import SweepProgress
 
 Callback = Callable[[str, SweepProgress], object]
@@ -38,19 +37,18 @@ def run(
     progress: Callback | None,
 ) -> StudyResults:
     """Run what a study's folder lacks, and judge its claims."""
-    manifest = _begin(told, out, scale, overwrite)
-    began = time.monotonic()
-    try:
-        done = {
-            name: sweep.run(plan, out / name, jobs=jobs, ray=ray, progress=progress and partial(progress, name))
-            for name, plan in checked.plans[scale].items()
-        }
-    finally:
-        manifest["wall_s"] += round(time.monotonic() - began, 3)
-        _keep(out, manifest)
-    manifest["cpu_s"] = round(sum(each.cost()[0] for each in done.values()), 3)
-    _keep(out, manifest)
-    return _judged(told, checked, out, manifest, done)
+    with output.held(told, out, scale, overwrite) as manifest:
+        began = time.monotonic()
+        try:
+            done = {
+                name: sweep.run(plan, out / name, jobs=jobs, ray=ray, progress=progress and partial(progress, name))
+                for name, plan in checked.plans[scale].items()
+            }
+        finally:
+            manifest["wall_s"] = round(manifest["wall_s"] + time.monotonic() - began, 3)
+            output.keep(out, manifest)
+        manifest["cpu_s"] = round(sum(each.cost()[0] for each in done.values()), 3)
+        return _judged(told, checked, out, manifest, done)
 
 
 def judge(told: Description, checked: Checked, out: Path) -> StudyResults:
@@ -61,53 +59,6 @@ def judge(told: Description, checked: Checked, out: Path) -> StudyResults:
     manifest["sweeps"] = told.study.sweeps
     there = results.StudyResults(out, manifest, Claims([])).sweeps
     return _judged(told, checked, out, manifest, there)
-
-
-def _begin(told: Description, out: Path, scale: Scale, overwrite: bool) -> dict[str, Any]:
-    """Make the folder, or go on with it: its manifest."""
-    there = results.read_manifest(out)
-    if there is None and out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise ResultsExistError(f"{out} exists already; it is no study's results, so it is never overwritten")
-    if there is not None and overwrite:
-        _remove(out)
-        there = None
-    if there is not None and (there["study"], there["scale"]) != (told.name, scale):
-        holds = f"study {there['study']} at scale {there['scale']}"
-        raise ResultsExistError(f"{out} holds {holds}, not {told.name} at scale {scale}; it was not touched")
-    manifest = {
-        "format": FORMAT,
-        "study": told.name,
-        "title": told.study.title,
-        "scale": scale,
-        "incast": _core.__version__,
-        "build": _core.__build__,
-        "sweeps": told.study.sweeps,
-        "wall_s": there["wall_s"] if there else 0.0,
-        "cpu_s": there["cpu_s"] if there else 0.0,
-    }
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise EnvironmentFailure(f"{out}: {error.strerror}") from None
-    _keep(out, manifest)
-    for name in (results.CLAIMS, results.TABLE, results.PAGE):
-        (out / name).unlink(missing_ok=True)  # of another time: they would pass for those of this one
-    return manifest
-
-
-def _remove(out: Path) -> None:
-    """Remove a study's folder, its manifest last: what is left of it can be told for what it is."""
-    manifest = results.MANIFEST
-    for entry in out.iterdir():
-        if entry.is_dir() and not entry.is_symlink():
-            shutil.rmtree(entry)
-        elif entry.name != manifest:
-            entry.unlink()
-    (out / manifest).unlink()
-
-
-def _keep(out: Path, manifest: Mapping[str, Any]) -> None:
-    results.write(out / results.MANIFEST, json.dumps(manifest, indent=2) + "\n")
 
 
 def _judged(
@@ -125,7 +76,7 @@ def _judged(
             message = f"metric `{metric}` has several rows{error.row}: a column that tells them apart is missing"
             raise told.claims_document.wrong(f"claim[{number}].check[{error.check}].metric", message) from None
     found = StudyResults(out, manifest, Claims(outcomes))
-    _keep(out, manifest)
+    output.keep(out, manifest)
     tree = {"study": told.name, "scale": manifest["scale"], "claims": [claim.to_tree() for claim in outcomes]}
     results.write(out / results.CLAIMS, json.dumps(tree, indent=2, allow_nan=False) + "\n")
     results.write(out / results.TABLE, writing.markdown(found))

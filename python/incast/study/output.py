@@ -1,0 +1,86 @@
+"""The folder that a study's results go to: begun, gone on with, or refused; one run at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from incast import _core
+from incast.errors import EnvironmentFailure, ResultsExistError
+from incast.study import results
+from incast.study.description import Scale
+from incast.study.folder import Description
+
+LOCK = ".lock"
+"""Held by the run that is at work in a folder."""
+
+
+@contextmanager
+def held(told: Description, out: Path, scale: Scale, overwrite: bool) -> Iterator[dict[str, Any]]:
+    """Keep a folder for a run of a study, begun or gone on with; gives its manifest."""
+    there = _there(out, overwrite)
+    if there is not None and not overwrite and (there["study"], there["scale"]) != (told.name, scale):
+        holds = f"study {there['study']} at scale {there['scale']}"
+        raise ResultsExistError(f"{out} holds {holds}, not {told.name} at scale {scale}; it was not touched")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        lock = (out / LOCK).open("w")
+    except OSError as error:
+        raise EnvironmentFailure(f"cannot write {out}: {error.strerror}") from None
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            message = "another run is at work there, and it is never overwritten; name another folder"
+            raise ResultsExistError(f"{out}: {message}") from None
+        if overwrite:
+            _empty(out)
+            there = None
+        for name in (results.CLAIMS, results.TABLE, results.PAGE):
+            (out / name).unlink(missing_ok=True)  # of another time: they would pass for those of this one
+        manifest = {
+            "format": results.FORMAT,
+            "study": told.name,
+            "title": told.study.title,
+            "scale": scale,
+            "incast": _core.__version__,
+            "build": _core.__build__,
+            "sweeps": told.study.sweeps,
+            "wall_s": there["wall_s"] if there else 0.0,
+            "cpu_s": there["cpu_s"] if there else 0.0,
+        }
+        keep(out, manifest)
+        yield manifest
+
+
+def keep(out: Path, manifest: Mapping[str, Any]) -> None:
+    """Write the manifest."""
+    results.write(out / results.MANIFEST, json.dumps(manifest, indent=2) + "\n")
+
+
+def _there(out: Path, overwrite: bool) -> dict[str, Any] | None:
+    """The manifest of what is there already; only a study's results are ever overwritten."""
+    try:
+        there = results.read_manifest(out)
+    except results.OtherFormatError as other:
+        if overwrite:
+            return other.manifest
+        raise
+    stranger = there is None and out.exists()
+    if stranger and (not out.is_dir() or any(entry.name != LOCK for entry in out.iterdir())):
+        raise ResultsExistError(f"{out} exists already; it is no study's results, so it is never overwritten")
+    return there
+
+
+def _empty(out: Path) -> None:
+    """Remove what is in a study's folder, its manifest last: what is left of it can be told for what it is."""
+    for entry in sorted(out.iterdir(), key=lambda entry: entry.name == results.MANIFEST):
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        elif entry.name != LOCK:
+            entry.unlink()
