@@ -66,7 +66,7 @@ def test_other_times_differ_by_as_much(incast16: Path, tmp_path: Path) -> None:
     found = incast.compare(incast16, file, scheme="DCQCN+w")
     assert found.summary.identical == 15
     assert found.summary.largest == pytest.approx(100 * (slower / (slower // 2) - 1))
-    (worst,) = found.largest(1)
+    (worst,) = found.largest(5)
     assert (worst.line, worst.src, worst.results_ns) == (4, int(words[0][2:6], 16), slower)
 
 
@@ -131,7 +131,7 @@ def test_formats_say_the_same(command: Command, incast16: Path) -> None:
     printed = {kind: command("compare", incast16, REFERENCE, *SCHEME, "--format", kind).stdout for kind in FORMATS}
     tree = json.loads(printed["json"])
     assert tree["whole"]["reference"]["p95"] == whole.reference.p95
-    assert len(tree["largest"]) == 5
+    assert tree["largest"] == [], "nothing differs"
     rows = list(csv.DictReader(io.StringIO(printed["csv"])))
     assert float(rows[-1]["reference_p95"]) == whole.reference.p95
     assert len(rows) == len(tree["bins"]) + 1

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "command.md"
-COMMANDS = ["new", "run", "show", "list", "results", "import ns3", "trace", "schema"]
+COMMANDS = ["new", "run", "show", "list", "results", "compare", "import ns3", "trace", "schema"]
 
 
 def page() -> str:

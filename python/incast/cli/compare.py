@@ -38,8 +38,9 @@ def compare(
 ) -> None:
     """Compare results with what the HPCC authors' ns-3, or a simulator that came of it, wrote for the same flows.
 
-    Both sides get the reference's own definition of slowdown, that of its fct_analysis.py. Percentiles of each size
-    bin stand side by side, then come the differences flow by flow, and the flows that only one side has.
+    Both sides get the reference's own definition of slowdown, that of its fct_analysis.py.
+
+    Prints percentiles by flow size, both sides and their difference; then single flows; then those of one side only.
 
     Parameters
     ----------

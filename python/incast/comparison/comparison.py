@@ -159,9 +159,9 @@ class Comparison:
         return f"<Comparison of {self.scheme} in {self.results} with {self.reference}: {self.summary.matched} flows>"
 
     def largest(self, count: int) -> list[Flow]:
-        """The flows that differ most."""
+        """The flows that differ most; none that is identical."""
         columns = ", ".join(field.name for field in fields(Flow))
-        query = f"SELECT {columns} FROM flows ORDER BY abs(difference) DESC, line LIMIT $count"
+        query = f"SELECT {columns} FROM flows WHERE NOT identical ORDER BY abs(difference) DESC, line LIMIT $count"
         return [Flow(*row) for row in self.connection.execute(query, {"count": count}).fetchall()]
 
     def lone(self, side: Literal["reference", "results"], count: int | None = None) -> list[Lone]:

@@ -26,9 +26,10 @@ def text(comparison: Comparison, by_flow: int) -> str:
     for size, each in rows(comparison):
         lines.append(f"{size:>14}{each.flows:>8,}" + "".join(f"{cell:>8}" for cell in cells(each)))
     lines += ["", *summary(comparison)]
-    if by_flow:
-        lines += ["", "flows that differ most, by completion time:"]
-        lines += [f"  {which(flow)}: {changed(flow)}" for flow in comparison.largest(by_flow)]
+    largest = comparison.largest(by_flow)
+    if largest:
+        lines += ["", "flows that differ most, by completion time:", ""]
+        lines += [f"- {which(flow)}: {changed(flow)}" for flow in largest]
     for side in SIDES:
         lines += alone(comparison, side)
     return "\n".join(lines)
@@ -40,9 +41,10 @@ def markdown(comparison: Comparison, by_flow: int) -> str:
     lines = [table_line(["up to", "flows", *names]), table_line(["--:"] * (2 + len(names)))]
     lines += [table_line([size, f"{each.flows:,}", *cells(each)]) for size, each in rows(comparison)]
     lines += ["", *(f"- {line}" for line in summary(comparison))]
-    if by_flow:
+    largest = comparison.largest(by_flow)
+    if largest:
         lines += ["", table_line(["flow", "completion time"]), table_line(["---", "---"])]
-        lines += [table_line([which(flow), changed(flow)]) for flow in comparison.largest(by_flow)]
+        lines += [table_line([which(flow), changed(flow)]) for flow in largest]
     for side in SIDES:
         lines += alone(comparison, side)
     return "\n".join(lines)
