@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import incast
-from conftest import Command
+from conftest import ROOT, Command
 
 REFERENCE = Path(__file__).parent / "data" / "incast16_dcqcn_window.fct.txt"
 LINES = REFERENCE.read_text().splitlines(keepends=True)
@@ -214,3 +214,12 @@ def test_damaged_results(command: Command, incast16: Path, tmp_path: Path) -> No
     assert done.returncode == 2
     assert "flows.parquet" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_links_of_the_reference_are_too_fast() -> None:
+    """10 MB in frames of 1048 B: done, in its arithmetic, before 100 Gb/s can have carried them; and what that does."""
+    scenario = ROOT / "python" / "incast" / "studies" / "hpcc" / "agreement" / "wires.toml"
+    theirs, exact = (incast.load(scenario, way).run().flows["fct_ps"] for way in (["profile=ns3"], []))
+    on_the_wire = 10_000 * 1048 * 80
+    assert theirs[0] < on_the_wire < exact[0]
+    assert exact[1] > 1.5 * theirs[1], "the short flow that begins when the long one should have 9 us left"

@@ -105,10 +105,13 @@ class Compared:
         mean = self.mean("exact", number, percentile)
         if overlap and not mean.beyond():
             return "chance"
-        for way, name in (("wires", "wires"), ("exact-turns", "turns")):
-            if way in self.found and abs(self.mean(way, number, percentile).difference) < abs(mean.difference) / 2:
-                return name
-        return "open"
+        left = {
+            name: abs(self.mean(way, number, percentile).difference)
+            for way, name in (("wires", "wires"), ("exact-turns", "turns"))
+            if way in self.found
+        }
+        cause = min(left, key=left.__getitem__)
+        return cause if left[cause] < abs(mean.difference) / 2 else "open"
 
 
 def compared(run: Run, work: Path) -> incast.Comparison:
