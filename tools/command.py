@@ -20,6 +20,7 @@ COMMANDS = [
     "show",
     "list",
     "results",
+    "compare",
     "study list",
     "study show",
     "study run",

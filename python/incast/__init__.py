@@ -9,7 +9,9 @@ results.slowdown().to_polars()
 
 from incast import schema
 from incast._core import __version__
+from incast.comparison import Comparison, compare
 from incast.errors import (
+    ComparisonError,
     Diagnostic,
     EnvironmentFailure,
     IncastError,
@@ -28,6 +30,8 @@ from incast.table import Column, Table
 
 __all__ = [
     "Column",
+    "Comparison",
+    "ComparisonError",
     "Diagnostic",
     "EnvironmentFailure",
     "IncastError",
@@ -44,6 +48,7 @@ __all__ = [
     "Sweep",
     "Table",
     "__version__",
+    "compare",
     "load",
     "open",
     "open_study",

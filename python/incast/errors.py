@@ -67,6 +67,10 @@ class ResultsError(IncastError):
     """A folder is not a results folder, or has no such table."""
 
 
+class ComparisonError(IncastError):
+    """Results cannot be compared with a file: it is not what it should be, or they have nothing in common."""
+
+
 class ResultsExistError(IncastError):
     """The results folder is there already and was not to be overwritten."""
 

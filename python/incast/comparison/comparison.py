@@ -1,0 +1,178 @@
+"""What a comparison found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from incast.comparison import statistics
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@dataclass(frozen=True)
+class Percentiles:
+    """Three percentiles of slowdowns."""
+
+    p50: float
+    """The median."""
+    p95: float
+    """The 95th percentile."""
+    p99: float
+    """The 99th percentile."""
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Flows of similar size."""
+
+    flows: int
+    """How many flows there are on each side; the same ones."""
+    size_min_bytes: int
+    """Payload of the smallest."""
+    size_max_bytes: int
+    """Payload of the largest."""
+    reference: Percentiles
+    """Slowdowns of the reference."""
+    results: Percentiles
+    """Slowdowns of the results."""
+
+    @property
+    def difference(self) -> Percentiles:
+        """How much larger those of the results are, in per cent of the reference's."""
+        names = [field.name for field in fields(Percentiles)]
+        return Percentiles(*(100 * (getattr(self.results, name) / getattr(self.reference, name) - 1) for name in names))
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A flow that completed on both sides."""
+
+    line: int
+    """Its line in the reference's file, from 1."""
+    flow: int
+    """Its number in the results."""
+    src: int
+    """The sending host, by the reference's number."""
+    dst: int
+    """The receiving host."""
+    sport: int
+    """UDP source port."""
+    dport: int
+    """UDP destination port."""
+    size_bytes: int
+    """Payload."""
+    start_ns: float
+    """Start, as the reference has it."""
+    reference_ns: float
+    """Completion time in the reference."""
+    results_ns: float
+    """Completion time in the results."""
+    difference: float
+    """How much longer it took in the results, in per cent of the reference's."""
+
+
+@dataclass(frozen=True)
+class Lone:
+    """A flow that has no completion time on the other side."""
+
+    side: Literal["reference", "results"]
+    """The side that has it."""
+    why: str
+    """What became of it on the other side."""
+    line: int | None
+    """Its line in the reference's file."""
+    flow: int | None
+    """Its number in the results."""
+    src: int
+    """The sending host, by the reference's number."""
+    dst: int
+    """The receiving host."""
+    sport: int
+    """UDP source port."""
+    dport: int
+    """UDP destination port."""
+    size_bytes: int
+    """Payload."""
+    start_ns: float | None
+    """Start; `None` if it never started."""
+    fct_ns: float | None
+    """Completion time; `None` if it did not complete."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How the sides compare flow by flow. Differences are in per cent of the reference's completion time."""
+
+    reference_flows: int
+    """Flows of the reference: those that completed."""
+    results_flows: int
+    """Flows of the results, completed or not."""
+    matched: int
+    """Flows that completed on both sides."""
+    identical: int
+    """Those of them with the same completion time, to the picosecond."""
+    median_signed: float
+    """The median difference."""
+    median: float
+    """The median of the differences without their signs."""
+    p95: float
+    """Their 95th percentile."""
+    largest: float
+    """The largest of them."""
+    other_ideals: int
+    """Flows whose ideal time in the results, `ideal_reference_ps`, is 1 ns or more from the reference's."""
+    reference_only: int
+    """Flows of the reference without a completion time in the results."""
+    results_only: int
+    """Flows of the results that the reference does not have."""
+
+
+class Comparison:
+    """Results and a reference, compared by the reference's own definition of slowdown.
+
+    `connection` is a DuckDB connection with the tables `flows` (those on both sides, a row each), `lone` (those on one
+    side only), `reference` and `results`: `comparison.connection.sql("from flows").pl()`.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, results: Path, reference: Path, scheme: str) -> None:
+        """Wrap a connection in which flows were paired."""
+        self.connection = connection
+        """Where the tables are."""
+        self.results = results
+        """The results folder."""
+        self.reference = reference
+        """The reference's file."""
+        self.scheme = scheme
+        """The scheme of the results."""
+        self.summary = Summary(**statistics.summed(connection))
+        """How the sides compare flow by flow."""
+        found = statistics.binned(connection)
+        self.bins: tuple[Bin, ...] = tuple(_bin(row) for row in found if row["bin"] is not None)
+        """Slowdowns by size, smallest flows first; none if both sides have one flow only, which the reference drops."""
+        self.whole: Bin | None = _bin(found[-1]) if self.bins else None
+        """Slowdowns of all these flows."""
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {self.scheme} in {self.results} with {self.reference}: {self.summary.matched} flows>"
+
+    def largest(self, count: int) -> list[Flow]:
+        """The flows that differ most; none that is identical."""
+        columns = ", ".join(field.name for field in fields(Flow))
+        query = f"SELECT {columns} FROM flows WHERE NOT identical ORDER BY abs(difference) DESC, line LIMIT $count"
+        return [Flow(*row) for row in self.connection.execute(query, {"count": count}).fetchall()]
+
+    def lone(self, side: Literal["reference", "results"], count: int | None = None) -> list[Lone]:
+        """Flows that are on one side only, all or the first so many."""
+        columns = ", ".join(field.name for field in fields(Lone))
+        query = f"SELECT {columns} FROM lone WHERE side = $side ORDER BY line, flow LIMIT $count"
+        return [Lone(*row) for row in self.connection.execute(query, {"side": side, "count": count}).fetchall()]
+
+
+def _bin(row: dict[str, Any]) -> Bin:
+    sides = (
+        Percentiles(*(row[f"{side}_{name}"] for name in statistics.PERCENTILES)) for side in ("reference", "results")
+    )
+    return Bin(row["flows"], row["size_min_bytes"], row["size_max_bytes"], *sides)

@@ -1,0 +1,169 @@
+"""A comparison as text, CSV, JSON and Markdown."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Literal
+
+from incast.comparison.comparison import Bin, Comparison, Flow, Lone
+
+HEADS = ("reference", "results", "difference (%)")
+PERCENTILES = ("p50", "p95", "p99")
+SIDES: tuple[Literal["reference", "results"], ...] = ("reference", "results")
+LISTED = 10
+"""Flows of one side only that are listed in text; CSV and JSON have all."""
+
+
+def text(comparison: Comparison, by_flow: int) -> str:
+    """The comparison for people."""
+    lines = [f"{comparison.scheme} in {comparison.results} against {comparison.reference}", ""]
+    lines += [f"{'slowdown':<22}{HEADS[0]:>24}{HEADS[1]:>24}{HEADS[2]:>24}"]
+    lines += [f"{'up to':>14}{'flows':>8}" + 3 * "".join(f"{name:>8}" for name in PERCENTILES)]
+    for size, each in rows(comparison):
+        lines.append(f"{size:>14}{each.flows:>8,}" + "".join(f"{cell:>8}" for cell in cells(each)))
+    lines += ["", *summary(comparison)]
+    largest = comparison.largest(by_flow)
+    if largest:
+        lines += ["", "flows that differ most, by completion time:", ""]
+        lines += [f"- {which(flow)}: {changed(flow)}" for flow in largest]
+    for side in SIDES:
+        lines += alone(comparison, side)
+    return "\n".join(lines)
+
+
+def markdown(comparison: Comparison, by_flow: int) -> str:
+    """The comparison as a section of a page."""
+    names = [f"{side} {name}" for side in ("reference", "results", "difference (%)") for name in PERCENTILES]
+    lines = [table_line(["up to", "flows", *names]), table_line(["--:"] * (2 + len(names)))]
+    lines += [table_line([size, f"{each.flows:,}", *cells(each)]) for size, each in rows(comparison)]
+    lines += ["", *(f"- {line}" for line in summary(comparison))]
+    largest = comparison.largest(by_flow)
+    if largest:
+        lines += ["", table_line(["flow", "completion time"]), table_line(["---", "---"])]
+        lines += [table_line([which(flow), changed(flow)]) for flow in largest]
+    for side in SIDES:
+        lines += alone(comparison, side)
+    return "\n".join(lines)
+
+
+def as_json(comparison: Comparison, by_flow: int) -> str:
+    """The comparison for programs: everything but the flows on both sides, of which those that differ most."""
+    tree = {
+        "results": str(comparison.results),
+        "reference": str(comparison.reference),
+        "scheme": comparison.scheme,
+        "summary": asdict(comparison.summary),
+        "bins": [_bin(each) for each in comparison.bins],
+        "whole": comparison.whole and _bin(comparison.whole),
+        "largest": [asdict(flow) for flow in comparison.largest(by_flow)],
+        "lone": [asdict(flow) for side in SIDES for flow in comparison.lone(side)],
+    }
+    return json.dumps(tree, indent=2)
+
+
+def as_csv(comparison: Comparison, table: Literal["bins", "flows", "lone"]) -> Iterator[str]:
+    """A table of the comparison for programs, in parts."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    if table == "bins":
+        sides = ("reference", "results", "difference")
+        writer.writerow(
+            [
+                "bin",
+                "flows",
+                "size_min_bytes",
+                "size_max_bytes",
+                *(f"{s}_{name}" for s in sides for name in PERCENTILES),
+            ]
+        )
+        for number, each in enumerate(comparison.bins):
+            writer.writerow([number, *_row(each)])
+        if comparison.whole:
+            writer.writerow(["all", *_row(comparison.whole)])
+        yield out.getvalue()
+        return
+    found = comparison.connection.execute(f"FROM {table}")
+    writer.writerow([column[0] for column in found.description])
+    while rows := found.fetchmany(10_000):
+        writer.writerows(rows)
+        yield out.getvalue()
+        out.seek(0)
+        out.truncate()
+    yield out.getvalue()
+
+
+def rows(comparison: Comparison) -> Iterator[tuple[str, Bin]]:
+    """The bins, each with what it holds in words, and all of them as one."""
+    for each in comparison.bins:
+        yield f"{each.size_max_bytes:,} B", each
+    if comparison.whole:
+        yield "all", comparison.whole
+
+
+def cells(each: Bin) -> list[str]:
+    """Percentiles of the reference, of the results, and by how much they differ."""
+    sides = [f"{getattr(side, name):.3f}" for side in (each.reference, each.results) for name in PERCENTILES]
+    return sides + [f"{getattr(each.difference, name):+.2f}" for name in PERCENTILES]
+
+
+def summary(comparison: Comparison) -> Iterator[str]:
+    """How the sides compare flow by flow, in sentences."""
+    found = comparison.summary
+    yield (
+        f"flows: {found.matched:,} completed on both sides, {found.reference_only:,} only in the reference, "
+        f"{found.results_only:,} only in the results"
+    )
+    if found.identical == found.matched:
+        yield "completion times: all identical"
+    else:
+        yield (
+            f"completion times: {found.identical:,} identical; differences {found.median_signed:+.2f} % in the median, "
+            f"without signs {found.median:.2f} % in the median, {found.p95:.2f} % at p95, {found.largest:.2f} % at most"
+        )
+    if found.other_ideals:
+        yield f"ideal times: {found.other_ideals:,} differ by 1 ns or more: other rates or delays on the two sides?"
+    yield "slowdowns of both sides are over the reference's ideal, at least 1; the largest flow is left out, as it does"
+
+
+def alone(comparison: Comparison, side: Literal["reference", "results"]) -> Iterator[str]:
+    """The flows of one side only, or the first of them."""
+    found = comparison.lone(side, LISTED)
+    if found:
+        yield from ("", f"only in the {side}:", "")
+        yield from (f"- {which(flow)}: {flow.why}" for flow in found)
+        total = comparison.summary.reference_only if side == "reference" else comparison.summary.results_only
+        if total > LISTED:
+            yield f"- and {total - LISTED:,} more; --format csv --table lone lists them all"
+
+
+def which(flow: Flow | Lone) -> str:
+    """Which flow it is."""
+    start = "never started" if flow.start_ns is None else f"start {flow.start_ns / 1000:.3f} us"
+    ports = f"ports {flow.sport} to {flow.dport}"
+    at = "" if flow.line is None else f", line {flow.line}"
+    return f"host {flow.src} to {flow.dst}, {ports}, {flow.size_bytes:,} B, {start}{at}"
+
+
+def changed(flow: Flow) -> str:
+    """How a flow differs."""
+    return f"{flow.reference_ns / 1000:.3f} us, results {flow.results_ns / 1000:.3f} us ({flow.difference:+.2f} %)"
+
+
+def table_line(words: list[str]) -> str:
+    """A line of a table in Markdown."""
+    return f"| {' | '.join(words)} |"
+
+
+def _bin(each: Bin) -> dict[str, object]:
+    return {**asdict(each), "difference": asdict(each.difference)}
+
+
+def _row(each: Bin) -> list[object]:
+    percentiles = [
+        getattr(side, name) for side in (each.reference, each.results, each.difference) for name in PERCENTILES
+    ]
+    return [each.flows, each.size_min_bytes, each.size_max_bytes, *percentiles]

@@ -1,0 +1,92 @@
+"""The reference's own statistics: what its script `fct_analysis.py` does with an `fct.txt`.
+
+Slowdown is completion time over standalone time, 1 where it is less. Flows are sorted by size; the last one is left
+out; the rest are cut into 20 bins, the i-th from element floor(i n / 20) on; of each bin in order of slowdown,
+percentile p of m flows is element floor(m p). Standalone times are the reference's on both sides.
+
+Two differences: flows of one size are ordered by their hosts and ports, so that both sides have the same flows in each
+bin (the script orders them by the text of their slowdown), and slowdowns are not rounded to six digits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import duckdb
+
+BINS = 20
+"""Bins of the script (its steps are of 5 %)."""
+PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+"""Percentiles of the script."""
+DROPPED = 1
+"""Flows that the script leaves out: the last one in order of size."""
+
+
+def slowdowns(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make the table `flows` of what was paired: slowdowns, and the bin of each flow; none for the flow left out."""
+    connection.execute(
+        """
+        CREATE TABLE flows AS
+        WITH ordered AS (
+            SELECT *, row_number() OVER (ORDER BY size_bytes, src, dst, sport, dport, start_ns) - 1 AS place,
+                   count(*) OVER () - $dropped AS counted
+            FROM paired
+        )
+        SELECT line, flow, src, dst, sport, dport, size_bytes, start_ns,
+               reference_ps / 1000 AS reference_ns, results_ps / 1000 AS results_ns,
+               100 * (results_ps / reference_ps - 1) AS difference,
+               results_ps = reference_ps AS identical,
+               greatest(1, reference_ps / ideal_ps) AS reference_slowdown,
+               greatest(1, results_ps / ideal_ps) AS results_slowdown,
+               ideal_ps / 1000 AS ideal_ns, results_ideal_ps / 1000 AS results_ideal_ns,
+               CASE WHEN place < counted THEN ($bins * (place + 1) - 1) // counted END AS bin
+        FROM ordered ORDER BY place
+        """,
+        {"bins": BINS, "dropped": DROPPED},
+    )
+
+
+def binned(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
+    """The bins in order of size, then all of them as one, whose `bin` is `None`."""
+    columns = ", ".join(
+        f"{ranked(f'{side}_slowdown', fraction)} AS {side}_{name}"
+        for side in ("reference", "results")
+        for name, fraction in PERCENTILES.items()
+    )
+    found = connection.execute(
+        f"""
+        SELECT bin, count(*) AS flows, min(size_bytes) AS size_min_bytes, max(size_bytes) AS size_max_bytes, {columns}
+        FROM flows WHERE bin IS NOT NULL GROUP BY GROUPING SETS ((bin), ()) ORDER BY bin NULLS LAST
+        """
+    )
+    names = [each[0] for each in found.description]
+    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+def summed(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+    """How the two sides compare flow by flow, and how many flows each has."""
+    changes = "abs(difference)"
+    found = connection.execute(
+        f"""
+        SELECT count(*) AS matched,
+               count(*) FILTER (identical) AS identical,
+               count(*) FILTER (abs(results_ideal_ns - ideal_ns) >= 1) AS other_ideals,
+               {ranked("difference", 0.5)} AS median_signed,
+               {ranked(changes, 0.5)} AS median, {ranked(changes, 0.95)} AS p95, max({changes}) AS largest,
+               (SELECT count(*) FROM reference) AS reference_flows,
+               (SELECT count(*) FROM results) AS results_flows,
+               (SELECT count(*) FROM lone WHERE side = 'reference') AS reference_only,
+               (SELECT count(*) FROM lone WHERE side = 'results') AS results_only
+        FROM flows
+        """
+    )
+    names = [each[0] for each in found.description]
+    row = found.fetchone()
+    assert row is not None
+    return dict(zip(names, row, strict=True))
+
+
+def ranked(column: str, fraction: float) -> str:
+    """SQL of element floor(n p) of n values in order."""
+    return f"list_sort(list({column}))[1 + floor(count({column}) * {fraction}::DOUBLE)::BIGINT]"
