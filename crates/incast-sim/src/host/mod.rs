@@ -7,6 +7,7 @@ mod receiver;
 pub(crate) mod reference;
 mod selective;
 mod sender;
+mod turns;
 
 pub(crate) use gates::Gates;
 pub(crate) use nic::Nic;

@@ -1,15 +1,16 @@
 //! A host's port: control packets first, then one data packet from each ready queue pair in turn.
 //!
-//! A queue pair that may send is *ready* (in the ring of its priority) or *paced* (in a heap by its next time); one that is
-//! bound by its window or has nothing left is in neither. So a host with a thousand queue pairs costs no more per packet
-//! than one with two.
+//! A queue pair that may send is *ready* (in the [`Turns`] of its priority) or *paced* (in a heap by its next time); one that
+//! is bound by its window or has nothing left is in neither. So a host with a thousand queue pairs costs hardly more per
+//! packet than one with two.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::reference::ReferenceNic;
 use super::sender::QpState;
-use crate::kernel::{Event, NONE, Target};
+use super::turns::Turns;
+use crate::kernel::{Event, Target};
 use crate::network::Network;
 
 /// One port of a host.
@@ -17,9 +18,8 @@ use crate::network::Network;
 pub(crate) struct Nic {
     /// Its port.
     pub(crate) port: u32,
-    /// Ready queue pairs by priority, threaded through [`super::SendQp::next_ready`].
-    heads: [u32; 8],
-    tails: [u32; 8],
+    /// Ready queue pairs by priority.
+    turns: [Turns; 8],
     /// Priorities with ready queue pairs, one bit each.
     pub(crate) ready: u8,
     /// Priority of the last control packet.
@@ -36,8 +36,7 @@ impl Nic {
     pub(crate) fn new(port: u32) -> Self {
         Self {
             port,
-            heads: [NONE; 8],
-            tails: [NONE; 8],
+            turns: Default::default(),
             ready: 0,
             last_control: 0,
             paced: BinaryHeap::new(),
@@ -95,8 +94,6 @@ impl Network {
             self.transmit(port, id);
         } else if let Some(sender) = self.next_ready(port) {
             self.send_data(port, sender);
-            // Those that become due meanwhile have waited longer than the one just served.
-            self.release_paced(port, self.ports[port as usize].busy_until);
             self.place(sender);
         }
         self.arrange(port);
@@ -125,9 +122,9 @@ impl Network {
         nic.last_control
     }
 
-    /// The queue pair whose turn it is, out of its ring; `None` if none may send now.
+    /// The queue pair whose turn it is, taken out; `None` if none may send now.
     fn next_ready(&mut self, port: u32) -> Option<u32> {
-        self.release_paced(port, self.now);
+        self.release_paced(port);
         let owner = self.ports[port as usize].owner as usize;
         let paused = self.ports[port as usize].paused;
         let mut unseen = self.nics[owner].ready & !paused;
@@ -139,19 +136,21 @@ impl Network {
         if eligible == 0 {
             return None;
         }
-        let prio = self.choose(port, eligible);
-        Some(self.pop_ready(owner, usize::from(prio)))
+        let prio = usize::from(self.choose(port, eligible));
+        let sender = self.pop_ready(owner, prio)?;
+        self.nics[owner].turns[prio].served(self.senders[sender as usize].flow);
+        Some(sender)
     }
 
-    /// Takes queue pairs that may no longer send off the front of a ring, before a turn is given to them.
+    /// Takes out those first in turn that may no longer send, before a turn is given to them.
     fn drop_bound(&mut self, owner: usize, prio: usize) {
-        while self.nics[owner].ready & 1 << prio != 0 {
-            let qp = &self.senders[self.nics[owner].heads[prio] as usize];
+        while let Some(sender) = self.nics[owner].turns[prio].first() {
+            let qp = &self.senders[sender as usize];
             if qp.is_live() && qp.may_send() && qp.next_avail <= self.now {
                 return;
             }
             let live = qp.is_live();
-            let sender = self.pop_ready(owner, prio);
+            self.pop_ready(owner, prio);
             if live {
                 self.place(sender);
             } else {
@@ -160,31 +159,30 @@ impl Network {
         }
     }
 
-    fn pop_ready(&mut self, owner: usize, prio: usize) -> u32 {
+    fn pop_ready(&mut self, owner: usize, prio: usize) -> Option<u32> {
         let nic = &mut self.nics[owner];
-        let sender = nic.heads[prio];
-        let qp = &mut self.senders[sender as usize];
-        qp.state = QpState::Idle;
-        nic.heads[prio] = qp.next_ready;
-        if qp.next_ready == NONE {
+        let sender = nic.turns[prio].pop()?;
+        self.senders[sender as usize].state = QpState::Idle;
+        if nic.turns[prio].is_empty() {
             nic.ready &= !(1 << prio);
         }
-        sender
+        Some(sender)
     }
 
     /// Wire bytes of the next data packet of a priority that has ready queue pairs.
     pub(crate) fn ready_size(&self, port: u32, prio: u8) -> u64 {
         let nic = &self.nics[self.ports[port as usize].owner as usize];
-        let qp = &self.senders[nic.heads[usize::from(prio)] as usize];
+        let Some(first) = nic.turns[usize::from(prio)].first() else { return 0 };
+        let qp = &self.senders[first as usize];
         let flags = self.controls[usize::from(qp.control)].flags;
         self.config.packets.data_size(qp.next_payload(&self.config.packets), flags)
     }
 
-    /// Moves paced queue pairs that are due by `until` to their rings.
-    fn release_paced(&mut self, port: u32, until: u64) {
+    /// Makes paced queue pairs that are due ready.
+    fn release_paced(&mut self, port: u32) {
         let owner = self.ports[port as usize].owner as usize;
         while let Some(&Reverse((time, flow, sender))) = self.nics[owner].paced.peek()
-            && time <= until
+            && time <= self.now
         {
             self.nics[owner].paced.pop();
             let qp = &mut self.senders[sender as usize];
@@ -216,13 +214,7 @@ impl Network {
             return;
         }
         qp.state = QpState::Ready;
-        qp.next_ready = NONE;
-        if nic.ready & 1 << prio == 0 {
-            nic.ready |= 1 << prio;
-            nic.heads[prio] = sender;
-        } else {
-            self.senders[nic.tails[prio] as usize].next_ready = sender;
-        }
-        nic.tails[prio] = sender;
+        nic.turns[prio].push(flow, sender);
+        nic.ready |= 1 << prio;
     }
 }

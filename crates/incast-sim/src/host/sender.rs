@@ -15,7 +15,7 @@ pub(crate) enum QpState {
     Idle,
     /// In the heap of paced ones.
     Paced,
-    /// In the ring of ready ones.
+    /// Among the ready ones.
     Ready,
 }
 
@@ -26,8 +26,6 @@ pub(crate) struct SendQp {
     pub(crate) flow: u32,
     /// The host port it sends by.
     pub(crate) port: u32,
-    /// The next ready queue pair in its ring.
-    pub(crate) next_ready: u32,
     pub(crate) prio: u8,
     pub(crate) state: QpState,
     /// Index of its congestion control.
@@ -98,7 +96,6 @@ impl Network {
         let qp = SendQp {
             flow,
             port,
-            next_ready: NONE,
             prio,
             state: QpState::Idle,
             control: control as u16,

@@ -1,0 +1,109 @@
+//! Whose turn it is among the ready queue pairs of a port and priority.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Ready queue pairs, served round after round in order of their flows.
+///
+/// A place in a round belongs to a flow, not to the moment in which it became ready: one that is paced keeps its turn as
+/// long as it is due when the turn comes. At the end of a queue it would lose a round each time, and with it the share of
+/// the port that round robin owes it.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    /// Flow and sender of those whose turn comes in this round.
+    round: BinaryHeap<Reverse<(u32, u32)>>,
+    /// Of those whose turn in this round is over: they are served in the next one.
+    next: BinaryHeap<Reverse<(u32, u32)>>,
+    /// The first flow whose turn is yet to come in this round.
+    from: u32,
+}
+
+impl Turns {
+    /// A queue pair has become ready.
+    #[inline]
+    pub(super) fn push(&mut self, flow: u32, sender: u32) {
+        let ring = if flow >= self.from { &mut self.round } else { &mut self.next };
+        ring.push(Reverse((flow, sender)));
+    }
+
+    /// The sender whose turn it is.
+    #[inline]
+    pub(super) fn first(&self) -> Option<u32> {
+        self.round.peek().or_else(|| self.next.peek()).map(|Reverse((_, sender))| *sender)
+    }
+
+    /// Takes out the sender whose turn it is.
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<u32> {
+        self.round.pop().or_else(|| self.next.pop()).map(|Reverse((_, sender))| sender)
+    }
+
+    /// The sender just taken out is served: turns go on after its flow.
+    #[inline]
+    pub(super) fn served(&mut self, flow: u32) {
+        if flow < self.from {
+            // It was the first of the next round, which begins with it.
+            debug_assert!(self.round.is_empty());
+            std::mem::swap(&mut self.round, &mut self.next);
+        }
+        self.from = flow + 1;
+    }
+
+    /// Whether no queue pair is ready.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.round.is_empty() && self.next.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn serve(turns: &mut Turns) -> Option<u32> {
+        let flow = turns.pop()?;
+        turns.served(flow);
+        Some(flow)
+    }
+
+    #[test]
+    fn turns_go_by_flow() {
+        let mut turns = Turns::default();
+        [4, 1, 9].into_iter().for_each(|flow| turns.push(flow, flow));
+        assert_eq!(serve(&mut turns), Some(1));
+        turns.push(1, 1);
+        // Late, but before its turn.
+        turns.push(2, 2);
+        assert_eq!((turns.first(), serve(&mut turns), serve(&mut turns)), (Some(2), Some(2), Some(4)));
+        // Too late for this round.
+        turns.push(3, 3);
+        assert_eq!([9, 1, 3].map(Some), [0; 3].map(|_| serve(&mut turns)));
+        assert!(turns.is_empty() && serve(&mut turns).is_none());
+    }
+
+    proptest! {
+        /// Against a scan of all flows from the one after the last served on.
+        #[test]
+        fn as_by_a_scan(steps in prop::collection::vec(prop::option::weighted(0.6, 0u32..12), 1..200)) {
+            let (mut turns, mut ready, mut last) = (Turns::default(), [false; 12], 11);
+            for step in steps {
+                match step {
+                    Some(flow) if ready[flow as usize] => {}
+                    Some(flow) => {
+                        ready[flow as usize] = true;
+                        turns.push(flow, flow);
+                    }
+                    None => {
+                        let expected = (1..=12).map(|ahead| (last + ahead) % 12).find(|&flow| ready[flow]);
+                        prop_assert_eq!(serve(&mut turns).map(|flow| flow as usize), expected);
+                        if let Some(flow) = expected {
+                            (ready[flow], last) = (false, flow);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
