@@ -45,14 +45,14 @@ FAILING = """\
 scenario = "scenario.toml"
 
 [[vary]]
-path = "seed"
-values = [1, 2]
+path = "fabric.star.hosts"
+values = [16, 4]
 
 [[vary]]
 name = "trace"
 points = [
     { name = "good" },
-    { name = "bad", set = { "workload[0].trace.file" = "bad.csv" } },
+    { name = "other", set = { "workload[0].trace.file" = "other.csv" } },
 ]
 """
 
@@ -133,12 +133,12 @@ def session(pid: int) -> int | None:
 
 @pytest.fixture
 def traces(tmp_path: Path) -> Path:
-    """A sweep of which every second variation fails."""
+    """A sweep of which one variation fails: it has no host 9."""
     folder = tmp_path / "scenarios"
     for name in (folder, tmp_path / "traces"):
         name.mkdir()
     write(tmp_path / "traces", "src,dst,size_bytes,start_us\n0,1,20000,0\n2,1,30000,5\n", "good.csv")
-    write(folder, "src,dst,size_bytes,start_us\n0,1,20000,0\n2,9,30000,5\n", "bad.csv")
+    write(folder, "src,dst,size_bytes,start_us\n0,1,20000,0\n2,9,30000,5\n", "other.csv")
     sizes = write(tmp_path, "1000 0\n10000 60\n50000 100\n", "my sizes.txt")
     write(folder, TRACES.replace("SIZES", str(sizes)))
     return write(folder, FAILING, "sweep.toml")
@@ -150,10 +150,10 @@ def test_same_as_here(command: Command, traces: Path, tmp_path: Path, head: Head
     assert there.returncode == here.returncode == 1, there.stderr
     assert "Traceback" not in there.stderr, there.stderr
     assert summary(there.stderr) == summary(here.stderr)
-    assert "bad.csv:3:3" in summary(here.stderr)
+    assert "other.csv:3:3" in summary(here.stderr)
     first, second = (sweep.open_sweep(tmp_path / name) for name in ("here", "there"))
     assert second.runs == first.runs
-    assert [run.columns["trace"] for run in second.done] == ["good"] * 4
+    assert [run.columns["trace"] for run in second.done] == ["good", "good", "other", "other", "good", "good"]
     for run in first.done:
         for file in (tmp_path / "here" / "runs" / run.key).iterdir():
             if file.name != "manifest.json":

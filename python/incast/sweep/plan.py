@@ -210,9 +210,13 @@ class _Reader:
         self.check_scale()
         skips = self.skips()
         types = [_common([choice.shown for choice in axis]) for axis in axes]
+        seen: set[tuple[int, Value]] = set()
         for cell in product(*axes):
             columns = {name: kind(choice.shown) for name, kind, choice in zip(self.names, types, cell, strict=True)}
-            variation = self.variation(scenario, cell)
+            # A check builds the fabric and the flows, so a value is checked once: where it stands for the first time.
+            values = {(index, choice.shown) for index, choice in enumerate(cell)}
+            variation = self.variation(scenario, cell, check=not seen or not values <= seen)
+            seen |= values
             for scheme in self.schemes(variation):
                 if not any(_matches(skip, {**columns, "scheme": scheme}) for skip in skips):
                     yield self.planned(variation, scenario.parent, columns, scheme)
@@ -235,7 +239,7 @@ class _Reader:
                     raise self.document.unknown(at, "column", name, [*self.names, "scheme"])
         return [skip for skip, _ in found]
 
-    def variation(self, scenario: Path, cell: tuple[_Choice, ...]) -> dict[str, Any]:
+    def variation(self, scenario: Path, cell: tuple[_Choice, ...], *, check: bool) -> dict[str, Any]:
         """The whole scenario of a cell, all schemes in it; what is wrong is told at its place in the sweep file."""
         sets = [(path, value, join("set", path)) for path, value in self.file.set.items()]
         if self.scale is not None:
@@ -244,7 +248,10 @@ class _Reader:
         sets += [one for choice in cell for one in choice.sets]
         texts = [f"{path}={_toml(value)}" for path, value, _ in sets]
         try:
-            tree: dict[str, Any] = json.loads(incast.load(scenario, [*texts, *self.overrides])._core().whole("json"))
+            loaded = incast.load(scenario, [*texts, *self.overrides])
+            if check:
+                loaded.check()
+            tree: dict[str, Any] = json.loads(loaded.whole("json"))
         except ScenarioError as error:
             raise self.at_home(error, scenario, texts, sets) from None
         return tree
