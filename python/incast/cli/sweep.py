@@ -72,7 +72,7 @@ def sweep(
         No progress, only what went wrong.
 
     """
-    planned = sweeps.read(file, scale=scale, overrides=set_ or [])
+    planned = sweeps.read(file, scale=scale, overrides=set_ or [], check=True)
     if plan:
         _show(planned)
         return codes.OK

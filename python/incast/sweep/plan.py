@@ -80,19 +80,23 @@ class Plan:
         return frozenset(run.key for run in self.runs)
 
 
-def read(path: str | PathLike[str], *, scale: str | None = None, overrides: Iterable[str] = ()) -> Plan:
+def read(
+    path: str | PathLike[str], *, scale: str | None = None, overrides: Iterable[str] = (), check: bool = False
+) -> Plan:
     """Read a sweep file and every variation of its scenario; nothing is run.
 
     Args:
         path: A TOML file; `docs/reference/sweeps.md` lists what stands in it.
         scale: Name of one of its scales.
         overrides: Values for all runs that overrule the file, as on the command line: `["seed=7"]`.
+        check: Build the fabric and the flows of every value, as the command does: it takes longer, and finds now what
+            the runs of that value would fail with, such as a number out of range.
 
     Raises:
         ScenarioError: The file, its scenario or a variation is wrong.
 
     """
-    return _Reader(Path(path), scale, list(overrides)).plan()
+    return _Reader(Path(path), scale, list(overrides), check=check).plan()
 
 
 @dataclass(frozen=True)
@@ -104,10 +108,10 @@ class _Choice:
 
 
 class _Reader:
-    def __init__(self, path: Path, scale: str | None, overrides: list[str]) -> None:
+    def __init__(self, path: Path, scale: str | None, overrides: list[str], *, check: bool) -> None:
         self.document = Document(path)
         self.file = self.document.typed(SweepFile)
-        self.path, self.scale, self.overrides = path, scale, overrides
+        self.path, self.scale, self.overrides, self.check = path, scale, overrides, check
         self.names = [self.name(axis, f"vary[{index}]") for index, axis in enumerate(self.file.vary)]
         for index, name in enumerate(self.names):
             if name.lower() in map(str.lower, self.names[:index]):
@@ -213,9 +217,9 @@ class _Reader:
         seen: set[tuple[int, Value]] = set()
         for cell in product(*axes):
             columns = {name: kind(choice.shown) for name, kind, choice in zip(self.names, types, cell, strict=True)}
-            # A check builds the fabric and the flows, so a value is checked once: where it stands for the first time.
+            # To build the fabric and the flows takes time: a value is checked where it stands for the first time.
             values = {(index, choice.shown) for index, choice in enumerate(cell)}
-            variation = self.variation(scenario, cell, check=not seen or not values <= seen)
+            variation = self.variation(scenario, cell, check=self.check and (not seen or not values <= seen))
             seen |= values
             for scheme in self.schemes(variation):
                 if not any(_matches(skip, {**columns, "scheme": scheme}) for skip in skips):
