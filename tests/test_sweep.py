@@ -16,9 +16,11 @@ import pytest
 import incast
 from conftest import RING, SMALL, Command, write
 from incast import ResultsError, ScenarioError, sweep
-from incast.sweep import SweepProgress
+from incast.cli.sweep_live import status
+from incast.sweep import Activity, SweepProgress
 from incast.sweep.columns import OF_SLOWDOWN
 from incast.sweep.dataset import TABLES
+from incast.sweep.execute import Pulse
 
 HEAD = 'scenario = "scenario.toml"\n'
 SEEDS = '[[vary]]\npath = "seed"\nvalues = [1, 2]\n'
@@ -234,6 +236,27 @@ def test_a_file_that_changes_meanwhile(tmp_path: Path) -> None:
     changed = sweep.run(plan, tmp_path / "out").failed
     assert len(changed) == 2, "their keys would stand for another file"
     assert "t.csv" in str(changed[0].error)
+
+
+def test_what_is_said(command: Command, tmp_path: Path) -> None:
+    planned(tmp_path, SEEDS)
+    said = command("sweep", "sweep.toml", "-o", "out")
+    assert said.returncode == 0
+    assert "100%, 4/4 runs" in said.stderr
+    assert "4 of 4 runs in out" in said.stdout
+    assert "columns: seed, scheme" in said.stdout
+    quiet = command("sweep", "sweep.toml", "-o", "out", "--quiet")
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
+
+
+def test_progress_in_words() -> None:
+    now = SweepProgress(
+        runs=10, kept=3, done=2, failed=1, work=100.0, work_done=40.0, packet_hops=30_000_000, started=0.0
+    )
+    now.active["a"] = Activity("seed=1, HPCC", 20.0, 0.0, Pulse(0.5, 10_000_000))
+    assert now.fraction == 0.5
+    assert now.left_s(20.0) == 20.0
+    assert status(now, 20.0) == "6/10 runs, 3 of them from before, 1 failed, 2.0 M packet-hops/s, 0:20 left"
 
 
 def test_plan_is_shown(command: Command, tmp_path: Path) -> None:

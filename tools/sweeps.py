@@ -10,8 +10,8 @@ from incast.sweep.dataset import HEAD, OF_RUNS
 from incast.sweep.file import Axis, Point, Scale, SweepFile
 
 RUNS = {
-    "run": "key of the run, the name of its folder: a digest of its whole scenario, the files that it names, the varied "
-    "parameters and the build of incast",
+    "run": "key of the run, the name of its folder: a digest of its whole scenario, the files that it names, the "
+    "varied parameters and the build of incast",
     "scheme": "scheme",
     "state": "`done`, `failed`, or `waiting` where the sweep was ended before it",
     "error": "why it failed",

@@ -63,12 +63,11 @@ class SweepFolder:
 
     def commit(self, key: str) -> None:
         """Put a run that is whole in its place."""
-        (self.work / key).rename(self.runs / key)
-        handle = os.open(self.runs, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        folder = self.work / key
+        for path in (*folder.iterdir(), folder):
+            _sync(path)
+        folder.rename(self.runs / key)
+        _sync(self.runs)
 
     def write(self, name: str, text: str) -> None:
         """Write a file beside the runs, whole or not at all."""
@@ -109,6 +108,15 @@ class SweepFolder:
                 with suppress(OSError):
                     folder.rmdir()
             raise
+
+
+def _sync(path: Path) -> None:
+    """Have a file or a folder on the disk, whatever happens to the machine."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 @contextmanager
