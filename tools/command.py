@@ -17,6 +17,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "reference" / "command.md"
 COMMANDS = [
     "new",
     "run",
+    "sweep",
     "show",
     "list",
     "results",

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any, Literal, Union
 
 from incast.study.description import Selection
+from incast.sweep.file import Value
 
 KINDS: dict[Any, str] = {str: "text", bool: "true or false", int: "whole number", float: "number"}
 
@@ -48,6 +49,12 @@ def kind(hint: Any) -> str:
         return " or ".join(kind(each) for each in arguments if each is not type(None))
     if origin is Literal:
         return ", ".join(f'`"{each}"`' for each in arguments)
+    if hint == list[Value]:
+        return "list of values"
+    if hint == dict[str, list[Value]]:
+        return "lists of values, by column"
+    if hint == dict[str, Any]:
+        return "values by path"
     if origin is list:
         return f"list of {kind(arguments[0])}" if arguments[0] in KINDS else "list of tables"
     return KINDS.get(hint, "tables by name" if origin is dict else "table")

@@ -18,6 +18,7 @@ from typing import Any
 
 import command
 import studies
+import sweeps
 from program import Json, Program
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
@@ -58,6 +59,7 @@ def pages() -> dict[str, str]:
             "sizes.md": sizes(program),
             "controls.md": controls(),
             "results.md": results(program),
+            "sweeps.md": sweeps.page(),
             "studies.md": studies.page(),
         }
         texts = {name: NOTE + joined(lines) for name, lines in made.items()}
@@ -84,6 +86,7 @@ def index() -> Iterator[str]:
         "- [Workloads](workloads.md) and [size distributions](sizes.md)",
         "- [Congestion controls](controls.md), with their profiles",
         "- [Results](results.md): tables, columns, units",
+        "- [Sweeps](sweeps.md): the sweep file, its folder",
         "- [Studies](studies.md): study.toml, claims.toml",
         "- [The command](command.md)",
         "",

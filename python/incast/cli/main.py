@@ -21,10 +21,10 @@ Start with:
 Exit codes:
     0  done
     1  results written, but a scheme deadlocked, starved or dropped
-       packets of a lossless priority
+       packets of a lossless priority; a run of a sweep failed
     2  bad input
     3  the machine cannot do it: a folder that cannot be written, a full disk
-  130  Ctrl-C; nothing was written
+  130  Ctrl-C; nothing was written, but finished runs of a sweep stay
 """
 
 app = App(

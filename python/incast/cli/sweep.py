@@ -13,6 +13,7 @@ from incast import sweep as sweeps
 from incast.cli import codes
 from incast.cli.run import Overrides
 from incast.cli.sweep_live import SweepLive
+from incast.errors import ResultsError
 
 EXAMPLES = """
 Examples:
@@ -32,6 +33,8 @@ A sweep file:
 """
 SHOWN = 20
 """Runs that --plan lists one by one, at most."""
+NAMED = 4
+"""Runs that failed over the same thing and are named, at most."""
 
 
 def sweep(
@@ -60,7 +63,7 @@ def sweep(
     scale
         Run the sweep as its table [scale.NAME] says.
     jobs
-        Runs at once; one per core if not given. Results do not depend on it.
+        Runs at once; one per core if not given, of the cluster with --ray. Results do not depend on it.
     ray
         Run on the Ray cluster at this address, such as 127.0.0.1:6379, instead of on this machine's cores.
     plan
@@ -69,7 +72,7 @@ def sweep(
         No progress, only what went wrong.
 
     """
-    planned = sweeps.read(file, scale=scale, overrides=set_ or [])
+    planned = sweeps.read(file, scale=scale, overrides=set_ or [], check=True)
     if plan:
         _show(planned)
         return codes.OK
@@ -90,7 +93,10 @@ class Unfinished(KeyboardInterrupt):
         self.folder = folder
 
     def __str__(self) -> str:
-        found = sweeps.open_sweep(self.folder)
+        try:
+            found = sweeps.open_sweep(self.folder)
+        except ResultsError:
+            return f"interrupted; no run is finished in {self.folder}"
         return (
             f"interrupted; {len(found.done)} of {len(found.runs)} runs are finished and kept in {self.folder}; "
             "the same command goes on from there"
@@ -100,8 +106,9 @@ class Unfinished(KeyboardInterrupt):
 def report(done: sweeps.Sweep, *, quiet: bool = False) -> int:
     """Say what became of a sweep; the exit code."""
     code = codes.OK
-    for run in done.failed:
-        codes.complain(f"{run.label}: {run.error}")
+    for error, labels in _by_error(done).items():
+        more = f" and {len(labels) - NAMED} more" if len(labels) > NAMED else ""
+        codes.complain(f"{'; '.join(labels[:NAMED])}{more}: {error}")
         code = codes.ENDED_BADLY
     if not done.done:
         codes.complain("no run finished")
@@ -118,6 +125,14 @@ def report(done: sweeps.Sweep, *, quiet: bool = False) -> int:
         print(f"""  polars.read_parquet("{done.path}/runs/*/flows.parquet")""")
         print(f"""  duckdb.sql("from '{done.path}/runs/*/slowdown.parquet'")""")
     return code
+
+
+def _by_error(done: sweeps.Sweep) -> dict[str, list[str]]:
+    """What failed, by why: many runs often fail over one thing."""
+    found: dict[str, list[str]] = {}
+    for run in done.failed:
+        found.setdefault(run.error or "", []).append(run.label)
+    return found
 
 
 def _show(plan: sweeps.Plan) -> None:

@@ -49,7 +49,7 @@ class SweepLive:
         if self._quiet:
             return
         for label, error in progress.failures[self._failures :]:
-            self._console.print(f"failed: {label}: {error}", soft_wrap=True, markup=False)
+            self._console.print(f"failed: {label}: {error.partition(chr(10))[0]}", soft_wrap=True, markup=False)
         self._failures = len(progress.failures)
         now = time.monotonic()
         if self._live:

@@ -9,7 +9,7 @@ import duckdb
 from incast.scenario import Scenario
 from incast.study.description import Value
 from incast.sweep.dataset import OF_RUNS, SQL_TYPES
-from incast.sweep.execute import quoted
+from incast.sweep.text import quoted
 
 SMALLEST = {
     "fabric": {"star": {"hosts": 2}},

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
-
-from incast.errors import ResultsError
+from incast.errors import EnvironmentFailure, ResultsError
 from incast.results import Results, open_results
-from incast.sweep.execute import literal, quoted
 from incast.sweep.file import Value
-from incast.sweep.folder import RUNS, read_index
+from incast.sweep.folder import INDEX, RUNS, read_index
+from incast.sweep.text import label, literal, quoted
+
+if TYPE_CHECKING:
+    import duckdb
 
 TABLES = ("flows", "messages", "ports", "pauses", "drops", "links", "queues", "rates", "histograms", "slowdown")
 """Tables of every run; each has the varied parameters as columns at its end."""
@@ -29,6 +31,8 @@ OF_RUNS = {
     "lossless_drops": "bigint",
 }
 """What `runs` says of each finished run, from its manifest, as DuckDB types."""
+HEAD = ("run", "scheme", "state", "error")
+"""What `runs` says of every run beside the varied parameters."""
 BAD = ("deadlock", "starved")
 """Reasons to stop that are failures."""
 SQL_TYPES: dict[type, str] = {bool: "boolean", int: "bigint", float: "double", str: "varchar"}
@@ -52,7 +56,7 @@ class Run:
     @property
     def label(self) -> str:
         """What it is, on one line."""
-        return ", ".join([*(f"{name}={value}" for name, value in self.columns.items()), self.scheme])
+        return label(self.columns, self.scheme)
 
 
 class Sweep:
@@ -65,19 +69,28 @@ class Sweep:
         """Wrap a folder and what it says of itself."""
         self.path = path
         """The folder."""
-        self.title: str | None = index["title"]
-        """What the sweep is."""
-        self.scale: str | None = index.get("scale")
-        """The scale at which it was run, if it has any."""
         self.index = index
         """All of `sweep.json`."""
-        self.columns: tuple[str, ...] = tuple(column["name"] for column in index["columns"])
-        """The varied parameters."""
-        self.runs: tuple[Run, ...] = tuple(Run(**run) for run in index["runs"])
-        """All runs, in the order of the sweep file."""
+        try:
+            self.title: str | None = index["title"]
+            """What the sweep is."""
+            self.scale: str | None = index["scale"]
+            """The scale at which it was run, if it has any."""
+            self.columns: tuple[str, ...] = tuple(column["name"] for column in index["columns"])
+            """The varied parameters."""
+            self.runs: tuple[Run, ...] = tuple(self._found(Run(**run)) for run in index["runs"])
+            """All runs, in the order of the sweep file."""
+        except (KeyError, TypeError) as error:
+            raise ResultsError(f"{path / INDEX} is damaged: {type(error).__name__}: {error}") from None
 
     def __repr__(self) -> str:
         return f"<Sweep in {self.path}: {len(self.done)} of {len(self.runs)} runs over {', '.join(self.columns)}>"
+
+    def _found(self, run: Run) -> Run:
+        """A run as it is found now: a sweep that was killed could not say what it had finished."""
+        if (self.path / RUNS / run.key).is_dir():
+            return replace(run, state="done", error=None)
+        return run if run.state == "failed" else replace(run, state="waiting")
 
     @property
     def done(self) -> tuple[Run, ...]:
@@ -96,14 +109,14 @@ class Sweep:
     def files(self, table: str) -> list[Path]:
         """The Parquet files of a table, one for each finished run."""
         if table not in TABLES:
-            raise ResultsError(f"a sweep has no table `{table}`; it has {', '.join(TABLES)}, runs")
+            raise _no_table(table)
         return [self.path / RUNS / run.key / f"{table}.parquet" for run in self.done]
 
     def table(self, name: str) -> duckdb.DuckDBPyRelation:
         """A table of all runs, as a DuckDB relation: `.pl()`, `.df()`, `.arrow()`, `.fetchall()`."""
-        if name != "runs":
-            self.files(name)
-        return self.connect().table(name) if name == "runs" else self.connect().view(name)
+        if name not in (*TABLES, "runs"):
+            raise _no_table(name)
+        return self.connect().sql(f"from {name}")
 
     def connect(self) -> duckdb.DuckDBPyConnection:
         """A DuckDB connection in which every table of the dataset is a view, and `runs` a table.
@@ -112,11 +125,15 @@ class Sweep:
             ResultsError: No run is finished, or a file is damaged.
 
         """
+        import duckdb
+
         if not self.done:
             raise ResultsError(f"{self.path}: no run of this sweep is finished yet")
         connection = duckdb.connect()
         for table in TABLES:
             files = self.files(table)
+            for file in files:
+                _check(file)
             names = ", ".join(literal(str(file)) for file in files)
             try:
                 connection.execute(f"create view {table} as select * from read_parquet([{names}])")
@@ -188,13 +205,38 @@ def open_sweep(path: str | PathLike[str]) -> Sweep:
 
 def write_runs(path: Path) -> None:
     """Write `runs.parquet`: one row for each run."""
+    import duckdb
+
     sweep = open_sweep(path)
-    with duckdb.connect() as connection:
-        sweep._add_runs(connection)
-        partial = path / ".runs.parquet.partial"
-        connection.execute(f"copy runs to {literal(str(partial))} (format parquet, compression zstd)")
-    partial.replace(path / "runs.parquet")
+    partial = path / ".runs.parquet.partial"
+    try:
+        with duckdb.connect() as connection:
+            sweep._add_runs(connection)
+            connection.execute(f"copy runs to {literal(str(partial))} (format parquet, compression zstd)")
+        partial.replace(path / "runs.parquet")
+    except (duckdb.Error, OSError) as error:
+        partial.unlink(missing_ok=True)
+        raise EnvironmentFailure(f"cannot write {path / 'runs.parquet'}: {_first_line(error)}") from None
+
+
+PARQUET = b"PAR1"
+"""What a Parquet file begins and ends with."""
+
+
+def _check(file: Path) -> None:
+    """Refuse a file that is not there or was cut off; a query would fail over it, without a name, and late."""
+    try:
+        with file.open("rb") as opened:
+            whole = opened.read(len(PARQUET)) == PARQUET and opened.seek(-len(PARQUET), os.SEEK_END) >= len(PARQUET)
+            if not (whole and opened.read() == PARQUET):
+                raise ResultsError(f"{file} is damaged: it is no whole Parquet file")
+    except OSError as error:
+        raise ResultsError(f"{file} cannot be read: {error.strerror}") from None
+
+
+def _no_table(name: str) -> ResultsError:
+    return ResultsError(f"a sweep has no table `{name}`; it has {', '.join(TABLES)}, runs")
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0]
+    return str(error).partition("\n")[0]

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
+import traceback
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-
-import duckdb
+from typing import Any, TextIO
 
 from incast import _core
-from incast.errors import translated
+from incast.errors import IncastError, ScenarioError, translated
 from incast.progress import Progress
 from incast.results import Results
 from incast.sweep.file import Value
+from incast.sweep.text import literal, quoted
 
 SLOWDOWN = "slowdown.parquet"
 """Table of slowdowns by flow size, beside those of every results folder: 20 bins, reference ideal, at least 1."""
@@ -25,21 +28,14 @@ class Task:
 
     key: str
     """The run's key."""
+    digest: str
+    """The key of its scenario, files and all, when the sweep was planned."""
     tree: str
     """The whole scenario, as JSON text."""
     base: str
     """Where the files that it names are looked for."""
     columns: dict[str, Value]
     """The varied parameters."""
-
-    def to_json(self) -> str:
-        """As one line of text."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> Task:
-        """From that line."""
-        return cls(**json.loads(text))
 
 
 @dataclass(frozen=True)
@@ -59,36 +55,65 @@ def execute(task: Task, folder: Path, tell: Callable[[Pulse], object]) -> None:
         IncastError: What a run can fail with.
 
     """
+    simulate(checked(task), task.columns, folder, tell)
+
+
+def simulate(
+    scenario: _core.Scenario, columns: dict[str, Value], folder: Path, tell: Callable[[Pulse], object]
+) -> None:
+    """Simulate a scenario of one scheme and write all that the dataset holds of it."""
 
     def told(text: str) -> None:
         (scheme,) = Progress.from_json(text).schemes
         tell(Pulse(scheme.fraction, scheme.packet_hops))
 
     with translated():
+        results = Results(scenario.run(folder, False, 1, told, json.dumps(columns)))
+    _write_slowdown(results, columns, folder / SLOWDOWN)
+
+
+def checked(task: Task) -> _core.Scenario:
+    """The scenario of a task, if it is still what was planned: else its results would stand under a wrong key."""
+    with translated():
         scenario = _core.Scenario.from_json(task.tree, task.base)
-        results = Results(scenario.run(folder, False, 1, told, json.dumps(task.columns)))
-    _write_slowdown(results, task.columns, folder / SLOWDOWN)
+        if scenario.key() != task.digest:
+            files = ", ".join(map(str, scenario.files()))
+            raise ScenarioError(f"a file that the scenario names has changed since the sweep began: {files}")
+    return scenario
+
+
+def attempt(work: Callable[[], object]) -> str | None:
+    """Do something that a run can fail in; the error, if it does. Whoever stops the process is obeyed."""
+    try:
+        work()
+    except (BrokenPipeError, KeyboardInterrupt, SystemExit):
+        raise
+    except IncastError as error:
+        return str(error).removeprefix("error: ")
+    except BaseException as error:  # a panic of the core is none of Exception
+        return "".join(traceback.format_exception_only(error)).strip()
+    return None
+
+
+def messages() -> TextIO:
+    """Standard output, for messages alone: what libraries print goes to standard error from now on."""
+    out = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return out
+
+
+def send(out: TextIO, message: dict[str, Any]) -> None:
+    """One message: a line of JSON."""
+    print(json.dumps(message), file=out, flush=True)
 
 
 def _write_slowdown(results: Results, columns: dict[str, Value], file: Path) -> None:
     """The slowdowns by flow size, with the varied parameters."""
+    import duckdb
+
     select = ", ".join(["*", *(f"{literal(value)} as {quoted(name)}" for name, value in columns.items())])
     with duckdb.connect() as connection:
         connection.register("slowdowns", results.slowdown())
         connection.execute(
             f"copy (select {select} from slowdowns) to {literal(str(file))} (format parquet, compression zstd)"
         )
-
-
-def quoted(name: str) -> str:
-    """A name as SQL writes it."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(value: Value) -> str:
-    """A value as SQL writes it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        return f"{value!r}::double"
-    return f"{value}::bigint" if isinstance(value, int) else "'" + value.replace("'", "''") + "'"

@@ -11,7 +11,7 @@ Value = str | bool | int | float
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """One variation: several fields that change together."""
+    """A variation by name: any number of fields that change together."""
 
     name: str
     """What the column of its axis calls it."""
@@ -23,28 +23,28 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """One thing that is varied: either a `path` with `values`, or named `points`."""
+    """A `[[vary]]`: one thing that is varied, either a `path` with `values`, or named `points`."""
 
     path: str | None = None
-    """Field of the scenario, such as `workload[0].poisson.load`."""
+    """Field of the scenario, such as `workload[0].poisson.load`, as `--set` takes it."""
     name: str | None = None
-    """The column; the last part of `path` if not given."""
+    """The column of the dataset; the last part of `path` if not given, such as `load`."""
     values: list[Value] | None = None
-    """Values of the field, one run (of each scheme) for each."""
+    """Values of the field: text, numbers, true or false."""
     points: list[Point] | None = None
     """Variations by name, each of which sets any number of fields."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scale:
-    """Changes to a sweep for a named scale, such as `smoke`."""
+    """A `[scale.NAME]`: changes for `--scale NAME`, such as `smoke`."""
 
     about: str | None = None
     """What it is for."""
     set: dict[str, Any] = field(default_factory=dict)
     """Values for all runs, over those of the file."""
     values: dict[str, list[Value]] = field(default_factory=dict)
-    """Values (or names of points) of an axis, by its column, in place of all."""
+    """Values, or names of points, of an axis, by its column, in place of those of the axis."""
     schemes: list[str] | None = None
     """Schemes to run, in place of all."""
     skip: list[dict[str, Any]] = field(default_factory=list)

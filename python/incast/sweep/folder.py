@@ -6,10 +6,11 @@ import fcntl
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import incast
 from incast.errors import EnvironmentFailure, ResultsError, ResultsExistError
@@ -24,6 +25,8 @@ ASIDE = "aside"
 """Where finished runs wait that the sweep as it is now does not ask for."""
 WORK = ".work"
 """Where runs are written until they are whole."""
+LOCK = ".sweep.lock"
+"""Held by the sweep at work; the first file of the folder, and what tells it from a folder of something else."""
 
 
 class SweepFolder:
@@ -37,7 +40,8 @@ class SweepFolder:
         self.path = path
         self.runs = path / RUNS
         self.aside = path / ASIDE
-        self.work = path / WORK
+        # A process of a sweep that was killed may write for a moment yet: not where this one does.
+        self.work = path / WORK / f"{os.getpid()}-{time.monotonic_ns()}"
 
     def finished(self) -> set[str]:
         """Keys of the runs that are there."""
@@ -45,50 +49,42 @@ class SweepFolder:
 
     def prepare(self, keys: frozenset[str]) -> set[str]:
         """Make the folder hold, of these runs, those that were ever finished, and no other; returns their keys."""
-        shutil.rmtree(self.work, ignore_errors=True)
-        for folder in (self.runs, self.work):
-            folder.mkdir(parents=True, exist_ok=True)
-        for key in self.finished() - keys:
-            self.aside.mkdir(exist_ok=True)
-            (self.runs / key).rename(self.aside / key)
-        for key in keys - self.finished():
-            if (self.aside / key).is_dir():
-                (self.aside / key).rename(self.runs / key)
+        shutil.rmtree(self.work.parent, ignore_errors=True)
+        with _writing(self.path):
+            for folder in (self.runs, self.work):
+                folder.mkdir(parents=True, exist_ok=True)
+            for key in self.finished() - keys:
+                self.aside.mkdir(exist_ok=True)
+                (self.runs / key).rename(self.aside / key)
+            for key in keys - self.finished():
+                if (self.aside / key).is_dir():
+                    (self.aside / key).rename(self.runs / key)
         return self.finished()
 
     def commit(self, key: str) -> None:
         """Put a run that is whole in its place."""
-        (self.work / key).rename(self.runs / key)
-        handle = os.open(self.runs, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        folder = self.work / key
+        for path in (*folder.iterdir(), folder):
+            _sync(path)
+        folder.rename(self.runs / key)
+        _sync(self.runs)
 
     def write(self, name: str, text: str) -> None:
         """Write a file beside the runs, whole or not at all."""
         partial = self.path / f".{name}.partial"
-        try:
+        with _writing(self.path / name):
             partial.write_text(text, encoding="utf-8")
             partial.replace(self.path / name)
-        except OSError as error:
-            raise EnvironmentFailure(f"cannot write {self.path / name}: {error.strerror}") from None
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """Keep other sweeps out of the folder, which is made if need be."""
-        ours = (self.path / INDEX).is_file() or (self.path / WORK).is_dir()
+        ours = (self.path / LOCK).is_file() or (self.path / INDEX).is_file()
         if self.path.exists() and not ours and (not self.path.is_dir() or any(self.path.iterdir())):
             raise ResultsExistError(f"{self.path} exists and holds no sweep; it is never overwritten")
-        made = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
-        try:
-            self.work.mkdir(parents=True, exist_ok=True)
-            lock = (self.path / ".lock").open("w")
-        except OSError as error:
-            for folder in made:
-                shutil.rmtree(folder, ignore_errors=True)
-            raise EnvironmentFailure(f"cannot write {self.path}: {error.strerror}") from None
-        with lock:
+        if (self.path / INDEX).is_file():
+            read_index(self.path)
+        with self.lock() as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -98,7 +94,38 @@ class SweepFolder:
             try:
                 yield
             finally:
-                shutil.rmtree(self.work, ignore_errors=True)
+                shutil.rmtree(self.work.parent, ignore_errors=True)
+
+    def lock(self) -> TextIO:
+        """The lock's file, opened; a folder that had to be made for it does not stay without it."""
+        made = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
+        try:
+            with _writing(self.path):
+                self.path.mkdir(parents=True, exist_ok=True)
+                return (self.path / LOCK).open("w")
+        except EnvironmentFailure:
+            for folder in made:
+                with suppress(OSError):
+                    folder.rmdir()
+            raise
+
+
+def _sync(path: Path) -> None:
+    """Have a file or a folder on the disk, whatever happens to the machine."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """What the machine refuses is said of `path`."""
+    try:
+        yield
+    except OSError as error:
+        raise EnvironmentFailure(f"cannot write {path}: {error.strerror}") from None
 
 
 def read_index(path: Path) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -16,13 +16,13 @@ from typing import Any
 import incast
 from incast import _core
 from incast._document import Document, join
-from incast.errors import IncastError, ScenarioError
+from incast.errors import IncastError, ScenarioError, translated
+from incast.sweep.columns import taken
 from incast.sweep.file import Axis, Point, SweepFile, Value
+from incast.sweep.text import label, shown
 
 KEY_DIGITS = 16
 """Hexadecimal digits of a run's key: two runs of a million have the same one with a chance of 3e-8."""
-TAKEN = ("scheme", "run", "state", "error", "wall_s", "cpu_s", "flows", "completed", "packet_hops", "end_ps", "stop")
-"""Columns of the dataset that are there anyway."""
 TEMPLATE = re.compile(r"[A-Za-z_][A-Za-z0-9_ -]*")
 """What a column may be called."""
 
@@ -33,6 +33,8 @@ class Planned:
 
     key: str
     """Names the run: a digest of the whole scenario, its files, the columns and the build of incast."""
+    digest: str = field(repr=False)
+    """The same of the scenario alone."""
     columns: dict[str, Value]
     """The varied parameters by column."""
     scheme: str
@@ -45,7 +47,12 @@ class Planned:
     @property
     def label(self) -> str:
         """What it is, on one line."""
-        return ", ".join([*(f"{name}={value}" for name, value in self.columns.items()), self.scheme])
+        return label(self.columns, self.scheme)
+
+    @cached_property
+    def variation(self) -> str:
+        """What runs that differ in the scheme alone have in common."""
+        return json.dumps(self.columns)
 
 
 @dataclass(frozen=True)
@@ -73,19 +80,23 @@ class Plan:
         return frozenset(run.key for run in self.runs)
 
 
-def read(path: str | PathLike[str], *, scale: str | None = None, overrides: Iterable[str] = ()) -> Plan:
+def read(
+    path: str | PathLike[str], *, scale: str | None = None, overrides: Iterable[str] = (), check: bool = False
+) -> Plan:
     """Read a sweep file and every variation of its scenario; nothing is run.
 
     Args:
         path: A TOML file; `docs/reference/sweeps.md` lists what stands in it.
         scale: Name of one of its scales.
         overrides: Values for all runs that overrule the file, as on the command line: `["seed=7"]`.
+        check: Build the fabric and the flows of every value, as the command does: it takes longer, and finds now what
+            the runs of that value would fail with, such as a number out of range.
 
     Raises:
         ScenarioError: The file, its scenario or a variation is wrong.
 
     """
-    return _Reader(Path(path), scale, list(overrides)).plan()
+    return _Reader(Path(path), scale, list(overrides), check=check).plan()
 
 
 @dataclass(frozen=True)
@@ -97,13 +108,13 @@ class _Choice:
 
 
 class _Reader:
-    def __init__(self, path: Path, scale: str | None, overrides: list[str]) -> None:
+    def __init__(self, path: Path, scale: str | None, overrides: list[str], *, check: bool) -> None:
         self.document = Document(path)
         self.file = self.document.typed(SweepFile)
-        self.path, self.scale, self.overrides = path, scale, overrides
+        self.path, self.scale, self.overrides, self.check = path, scale, overrides, check
         self.names = [self.name(axis, f"vary[{index}]") for index, axis in enumerate(self.file.vary)]
         for index, name in enumerate(self.names):
-            if name in self.names[:index]:
+            if name.lower() in map(str.lower, self.names[:index]):
                 raise self.document.wrong(
                     f"vary[{index}]", f"two axes are called `{name}`", allowed="a `name` of its own"
                 )
@@ -126,20 +137,37 @@ class _Reader:
         name = axis.name or (re.split(r"[.\]]", axis.path)[-1].strip('"') if axis.path else None)
         if not name:
             raise self.wrong(at, "the axis needs a `name` for its column")
-        if name in TAKEN:
-            raise self.wrong(at, f"the dataset has a column `{name}` anyway", "another `name`")
+        if table := taken().get(name.lower()):
+            raise self.wrong(at, f"`{name}` is a column of table {table} already", "another `name` for the axis")
         if not TEMPLATE.fullmatch(name):
             raise self.wrong(at, f"`{name}` cannot be the name of a column", "letters, digits, `_`, `-` and spaces")
         return name
 
     def plan(self) -> Plan:
         axes = [self.choices(axis, index) for index, axis in enumerate(self.file.vary)]
+        self.check_axes(axes)
+        self.check_overrides(axes)
         scenario = self.path.parent / self.file.scenario
         runs = tuple(self.runs(scenario, axes))
         if not runs:
             raise ScenarioError(f"{self.path}: nothing to run: every run is skipped")
         paths = {name: axis.path for name, axis in zip(self.names, self.file.vary, strict=True)}
         return Plan(self.path, self.file.title, self.scale, scenario, tuple(self.names), paths, runs)
+
+    def check_axes(self, axes: list[list[_Choice]]) -> None:
+        """No axis sets what another one varies: the column of that one would not tell what was run."""
+        for index, axis in enumerate(axes):
+            for path, _, where in (one for choice in axis for one in choice.sets):
+                for earlier, name in zip(axes[:index], self.names, strict=False):
+                    if any(_covers(path, other) for choice in earlier for other, _, _ in choice.sets):
+                        raise self.wrong(where, f"`{path}` is what the axis `{name}` varies")
+
+    def check_overrides(self, axes: list[list[_Choice]]) -> None:
+        for text in self.overrides:
+            path = text.partition("=")[0].strip()
+            for axis, name in zip(axes, self.names, strict=True):
+                if any(_covers(path, other) for choice in axis for other, _, _ in choice.sets):
+                    raise ScenarioError(f"--set {text}: `{path}` is what the axis `{name}` of {self.path} varies")
 
     def choices(self, axis: Axis, index: int) -> list[_Choice]:
         """The values of an axis, those of the scale in their place."""
@@ -151,15 +179,14 @@ class _Reader:
             points = [(point, f"{at}.points[{number}]") for number, point in enumerate(axis.points or [])]
             all_values = {point.name: self.point(point, where) for point, where in points}
             values = [point.name for point, _ in points]
-        if len(all_values) < len(values):
-            twice = next(value for place, value in enumerate(values) if value in values[:place])
-            raise self.wrong(at, f"`{twice}` stands there twice")
+        self.check_once(values, at)
         chosen = self.file.scale[self.scale].values.get(name) if self.scale else None
         if chosen is None:
             return list(all_values.values())
         where = join(f"scale.{self.scale}.values", name)
         if not chosen:
             raise self.wrong(where, "an empty list leaves nothing to run")
+        self.check_once(chosen, where)
         if axis.path is not None:
             return [_Choice(value, ((axis.path, value, f"{at}.path"),)) for value in chosen]
         for value in chosen:
@@ -178,16 +205,25 @@ class _Reader:
             sets |= {path: (value, join(at, path)) for path, value in point.scale.get(self.scale, {}).items()}
         return _Choice(point.name, tuple((path, value, place) for path, (value, place) in sets.items()))
 
+    def check_once(self, values: Sequence[Value], where: str) -> None:
+        for place, value in enumerate(values):
+            if value in values[:place]:
+                raise self.wrong(where, f"`{shown(value)}` stands there twice")
+
     def runs(self, scenario: Path, axes: list[list[_Choice]]) -> Iterator[Planned]:
         self.check_scale()
         skips = self.skips()
         types = [_common([choice.shown for choice in axis]) for axis in axes]
+        seen: set[tuple[int, Value]] = set()
         for cell in product(*axes):
             columns = {name: kind(choice.shown) for name, kind, choice in zip(self.names, types, cell, strict=True)}
-            variation = self.variation(scenario, cell)
+            # To build the fabric and the flows takes time: a value is checked where it stands for the first time.
+            values = {(index, choice.shown) for index, choice in enumerate(cell)}
+            variation = self.variation(scenario, cell, check=self.check and (not seen or not values <= seen))
+            seen |= values
             for scheme in self.schemes(variation):
                 if not any(_matches(skip, {**columns, "scheme": scheme}) for skip in skips):
-                    yield _planned(variation, scenario.parent, columns, scheme)
+                    yield self.planned(variation, scenario.parent, columns, scheme)
 
     def check_scale(self) -> None:
         if self.scale is None:
@@ -207,7 +243,7 @@ class _Reader:
                     raise self.document.unknown(at, "column", name, [*self.names, "scheme"])
         return [skip for skip, _ in found]
 
-    def variation(self, scenario: Path, cell: tuple[_Choice, ...]) -> dict[str, Any]:
+    def variation(self, scenario: Path, cell: tuple[_Choice, ...], *, check: bool) -> dict[str, Any]:
         """The whole scenario of a cell, all schemes in it; what is wrong is told at its place in the sweep file."""
         sets = [(path, value, join("set", path)) for path, value in self.file.set.items()]
         if self.scale is not None:
@@ -216,7 +252,10 @@ class _Reader:
         sets += [one for choice in cell for one in choice.sets]
         texts = [f"{path}={_toml(value)}" for path, value, _ in sets]
         try:
-            tree: dict[str, Any] = json.loads(incast.load(scenario, [*texts, *self.overrides])._core().whole("json"))
+            loaded = incast.load(scenario, [*texts, *self.overrides])
+            if check:
+                loaded.check()
+            tree: dict[str, Any] = json.loads(loaded.whole("json"))
         except ScenarioError as error:
             raise self.at_home(error, scenario, texts, sets) from None
         return tree
@@ -237,6 +276,17 @@ class _Reader:
                 return self.document.wrong(where, told, allowed=allowed)
         return error
 
+    def planned(self, variation: dict[str, Any], base: Path, columns: dict[str, Value], scheme: str) -> Planned:
+        tree = json.dumps({**variation, "scheme": {scheme: variation["scheme"][scheme]}})
+        try:
+            with translated():
+                digest = _core.Scenario.from_json(tree, base).key()
+        except ScenarioError as error:
+            text = str(error).removeprefix("error: ")
+            raise ScenarioError(f"{self.path}: {label(columns, scheme)}: {text}", error.diagnostics) from None
+        key = hashlib.sha256((digest + json.dumps(columns)).encode()).hexdigest()[:KEY_DIGITS]
+        return Planned(key, digest, columns, scheme, tree, base.absolute())
+
     def schemes(self, variation: dict[str, Any]) -> list[str]:
         """The schemes to run, those of the scale in place of the file's."""
         there = list(variation["scheme"])
@@ -245,6 +295,9 @@ class _Reader:
             (self.file.schemes, "schemes"),
         ):
             if wanted is not None:
+                if not wanted:
+                    raise self.wrong(at, "an empty list leaves nothing to run")
+                self.check_once(wanted, at)
                 for index, name in enumerate(wanted):
                     if name not in there:
                         raise self.document.unknown(f"{at}[{index}]", "scheme", name, there)
@@ -252,25 +305,17 @@ class _Reader:
         return there
 
 
-def _planned(variation: dict[str, Any], base: Path, columns: dict[str, Value], scheme: str) -> Planned:
-    tree = json.dumps({**variation, "scheme": {scheme: variation["scheme"][scheme]}})
-    with incast.errors.translated():
-        scenario = _core.Scenario.from_json(tree, base)
-        content = scenario.key() + json.dumps(columns)
-    key = hashlib.sha256(content.encode()).hexdigest()[:KEY_DIGITS]
-    return Planned(key, columns, scheme, tree, base.absolute())
-
-
 def _common(values: list[Value]) -> Callable[[Value], Value]:
     """What makes these values those of one column."""
     kinds = {type(value) for value in values}
     if len(kinds) == 1:
         return kinds.pop()
-    return float if kinds == {int, float} else _text
+    return float if kinds == {int, float} else shown
 
 
-def _text(value: Value) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _covers(path: str, other: str) -> bool:
+    """Whether to set `path` is to set `other`."""
+    return other == path or other.startswith((f"{path}.", f"{path}["))
 
 
 def _matches(skip: dict[str, Any], columns: dict[str, Value]) -> bool:

@@ -8,10 +8,11 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Literal, cast
+from typing import IO, Any, Literal, cast
 
 from incast.sweep.execute import Pulse, Task
 
@@ -32,8 +33,29 @@ class Event:
     error: str | None = None
     """Why it failed, of a `failed`."""
 
+    @classmethod
+    def told(cls, message: dict[str, Any]) -> Event:
+        """From the message of a process."""
+        kind = message["event"]
+        pulse = Pulse(message["fraction"], message["packet_hops"]) if kind == "pulse" else None
+        return cls(message["key"], kind, pulse, message.get("error"))
 
-def local(tasks: list[Task], jobs: int, folder: Callable[[Task], Path]) -> Iterator[Event]:
+
+def started(module: str, *arguments: str, stderr: IO[bytes] | None = None) -> subprocess.Popen[str]:
+    """A process of the same Python that takes lines and says lines; a file of the working folder is no module to it."""
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-P", "-m", module, *arguments]
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=stderr, text=True, encoding="utf-8")
+
+
+def give(process: subprocess.Popen[str], request: dict[str, Any]) -> None:
+    """Hand over a line."""
+    stdin = cast("IO[str]", process.stdin)
+    stdin.write(json.dumps(request) + "\n")
+    stdin.flush()
+
+
+def local(tasks: list[Task], folder: Callable[[Task], Path], *, jobs: int) -> Generator[Event, None, None]:
     """Do `tasks` in order, `jobs` at a time; yields what happens until all have ended.
 
     A process that dies takes one run with it: the run has failed, another process goes on. Closing the iterator ends
@@ -84,10 +106,14 @@ class _Lane:
                     task = self.waiting.get_nowait()
                 except queue.Empty:
                     break
-                self.do(task)
+                try:
+                    self.do(task)
+                except OSError as error:
+                    self.fail(task, f"cannot start a process: {error.strerror}")
         finally:
             if self.process is not None:
-                cast("IO[str]", self.process.stdin).close()
+                with suppress(BrokenPipeError):
+                    cast("IO[str]", self.process.stdin).close()
                 self.process.wait()
             self.events.put(None)
 
@@ -96,27 +122,20 @@ class _Lane:
             if self.stopping.is_set():
                 return
             if self.process is None or self.process.poll() is not None:
-                command = [sys.executable, "-m", "incast.sweep.worker"]
-                self.process = subprocess.Popen(
-                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
-                )
+                self.process = started("incast.sweep.worker")
         process = self.process
-        try:
-            request = {"task": vars(task), "folder": str(self.folder(task))}
-            stdin = cast("IO[str]", process.stdin)
-            stdin.write(json.dumps(request) + "\n")
-            stdin.flush()
+        with suppress(BrokenPipeError, ValueError):  # it died before it took the line, or in the middle of one
+            give(process, {"task": vars(task), "folder": str(self.folder(task))})
             for line in cast("IO[str]", process.stdout):
-                message = json.loads(line)
-                kind = message["event"]
-                progress = Pulse(message["fraction"], message["packet_hops"]) if kind == "pulse" else None
-                self.events.put(Event(task.key, kind, progress, message.get("error")))
-                if kind in ("done", "failed"):
+                event = Event.told({"key": task.key, **json.loads(line)})
+                self.events.put(event)
+                if event.kind in ("done", "failed"):
                     return
-        except BrokenPipeError:
-            pass
+        self.fail(task, _death(process.wait()))
+
+    def fail(self, task: Task, error: str) -> None:
         if not self.stopping.is_set():
-            self.events.put(Event(task.key, "failed", error=_death(process.wait())))
+            self.events.put(Event(task.key, "failed", error=error))
 
     def stop(self) -> None:
         """End the process and the run in its hands."""

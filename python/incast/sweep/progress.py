@@ -40,9 +40,9 @@ class SweepProgress:
     packet_hops: int = 0
     """Packet-hops of the runs done now."""
     work_done: float = 0.0
-    """Weight of the runs that ended now."""
+    """Weight of the runs that ended now, as far as weights are known now."""
     work: float = 0.0
-    """Weight of all runs to be done now."""
+    """Weight of all runs to be done now, likewise."""
     started: float = field(default_factory=time.monotonic)
     """When the sweep began, in seconds of the monotonic clock."""
     failures: list[tuple[str, str]] = field(default_factory=list)

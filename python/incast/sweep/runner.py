@@ -5,22 +5,23 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import incast
 from incast import _core
-from incast.errors import IncastError, translated
 from incast.sweep.dataset import Sweep, open_sweep, write_runs
 from incast.sweep.execute import Task
 from incast.sweep.folder import FORMAT, INDEX, SweepFolder
 from incast.sweep.plan import Plan, Planned
 from incast.sweep.pool import Event, local
 from incast.sweep.progress import Activity, Callback, SweepProgress
+from incast.sweep.weights import Weights
 
 
 def run(
@@ -39,28 +40,49 @@ def run(
     Args:
         plan: What to run, from `read`.
         out: Folder of the sweep; one that is there is continued.
-        jobs: Runs at once on this machine; one per core if not given.
+        jobs: Runs at once; one per core if not given.
         ray: Address of a Ray cluster, such as `127.0.0.1:6379`, to run on it instead (extra `incast[ray]`).
         progress: Called with a `SweepProgress` several times a second; an exception it raises ends the sweep.
 
+    Raises:
+        EnvironmentFailure: The folder cannot be written, or no Ray cluster answers.
+        ResultsExistError: The folder holds something else, or another sweep works in it.
+
     """
+    if jobs is not None and jobs < 1:
+        raise ValueError(f"jobs is {jobs}: at least 1 run at once is needed")
     folder = SweepFolder(Path(out))
-    with folder.held():
-        return _Run(plan, folder, jobs, ray, progress).run()
+    with _place(jobs, ray) as events, folder.held():
+        return _Run(plan, folder, events, progress).run()
+
+
+Events = Callable[[list[Task], Callable[[Task], Path]], Generator[Event, None, None]]
+"""What does tasks, each into its folder; told as they go. To close it is to end all that is not done."""
+
+
+@contextmanager
+def _place(jobs: int | None, ray: str | None) -> Iterator[Events]:
+    """Where runs are done: on this machine, or on a cluster that was found to be there."""
+    if ray is None:
+        yield partial(local, jobs=jobs or len(os.sched_getaffinity(0)))
+        return
+    from incast.sweep.cluster import connected
+
+    with connected(ray) as cluster:
+        yield partial(cluster.remote, jobs=jobs)
 
 
 class _Run:
-    def __init__(
-        self, plan: Plan, folder: SweepFolder, jobs: int | None, ray: str | None, callback: Callback | None
-    ) -> None:
-        self.plan, self.folder, self.ray, self.callback = plan, folder, ray, callback
-        self.jobs = jobs or len(os.sched_getaffinity(0))
+    def __init__(self, plan: Plan, folder: SweepFolder, events: Events, callback: Callback | None) -> None:
+        self.plan, self.folder, self.events, self.callback = plan, folder, events, callback
         self.errors: dict[str, str] = {}
         self.by_key = {run.key: run for run in plan.runs}
         kept = folder.prepare(plan.keys)
         self.todo = [run for run in self.by_key.values() if run.key not in kept]
+        self.over: list[Planned] = []
         self.progress = SweepProgress(runs=len(self.by_key), kept=len(kept))
-        self.weights = _Weights(self.todo)
+        self.weights = Weights(self.todo)
+        self.weighed = (-1, 0, 0)
 
     def run(self) -> Sweep:
         self.describe()
@@ -76,23 +98,13 @@ class _Run:
 
     def do(self) -> None:
         self.weights.start()
-        events = self.events([Task(run.key, run.tree, str(run.base), run.columns) for run in self.todo])
-        try:
+        tasks = [Task(run.key, run.digest, run.tree, str(run.base), run.columns) for run in self.todo]
+        with closing(self.events(tasks, lambda task: self.folder.work / task.key)) as events:
             for event in events:
                 self.note(event)
-                self.progress.work = self.weights.total()
+                self.weigh()
                 if self.callback is not None:
                     self.callback(self.progress)
-        finally:
-            events.close()  # type: ignore[attr-defined]  # both are generators
-
-    def events(self, tasks: list[Task]) -> Iterator[Event]:
-        """What happens to the runs, here or on a cluster."""
-        if self.ray is None:
-            return local(tasks, self.jobs, lambda task: self.folder.work / task.key)
-        from incast.sweep.cluster import remote
-
-        return remote(tasks, self.ray, lambda task: self.folder.work / task.key)
 
     def note(self, event: Event) -> None:
         now, planned = self.progress, self.by_key[event.key]
@@ -103,10 +115,22 @@ class _Run:
         else:
             self.ended(event, planned)
 
+    def weigh(self) -> None:
+        """Say how much work there is, as it is known by now."""
+        now = self.progress
+        stamp = (len(self.weights.known), len(now.active), len(self.over))
+        if stamp == self.weighed:
+            return
+        self.weighed = stamp
+        now.work = self.weights.total(self.todo)
+        now.work_done = self.weights.total(self.over)
+        for key, activity in now.active.items():
+            activity.weight = self.weights.of(self.by_key[key])
+
     def ended(self, event: Event, planned: Planned) -> None:
         now = self.progress
         activity = now.active.pop(event.key, None)
-        now.work_done += self.weights.of(planned)
+        self.over.append(planned)
         now.packet_hops += activity.pulse.packet_hops if activity else 0
         error = event.error
         if event.kind == "done":
@@ -155,49 +179,3 @@ class _Run:
         self.folder.write(INDEX, json.dumps(index, indent=1) + "\n")
         for name, source in (("sweep.toml", plan.path), ("scenario.toml", plan.scenario)):
             self.folder.write(name, source.read_text(encoding="utf-8"))
-
-
-class _Weights:
-    """How much work each run is, in packet-hops; worked out beside the first runs, one variation after the other."""
-
-    def __init__(self, runs: list[Planned]) -> None:
-        self.known: dict[str, float] = {}
-        self.cells = [_cell(run) for run in runs]
-        self.first = {_cell(run): run for run in runs}
-        self.thread = threading.Thread(target=self.work, daemon=True)
-        self.stopping = False
-
-    def start(self) -> None:
-        self.thread.start()
-
-    def stop(self) -> None:
-        self.stopping = True
-
-    def work(self) -> None:
-        for cell, run in self.first.items():
-            if self.stopping:
-                return
-            try:
-                with translated():
-                    text = _core.Scenario.from_json(run.tree, run.base).summary("json")
-                self.known[cell] = float(json.loads(text)["estimate"]["packet_hops"])
-            except IncastError:
-                # The run itself will say what is wrong.
-                self.known[cell] = 0.0
-
-    def mean(self) -> float:
-        return sum(self.known.values()) / len(self.known) if self.known else 1.0
-
-    def of(self, run: Planned) -> float:
-        """The work of a run; as long as it is not known, the mean of those that are."""
-        return self.known.get(_cell(run), self.mean())
-
-    def total(self) -> float:
-        """The work of all runs."""
-        mean = self.mean()
-        return sum(self.known.get(cell, mean) for cell in self.cells)
-
-
-def _cell(run: Planned) -> str:
-    """What runs of the same variation have in common."""
-    return json.dumps(run.columns)

@@ -1,56 +1,50 @@
 """A process that does runs for a sweep: tasks come in on standard input, one a line; what happens goes out likewise.
 
-It ends when its standard input does, and gives up the run in hand when nobody reads its output any more: a sweep that
-was killed leaves no process behind.
+It ends when its standard input does, in the middle of a run if need be: a sweep that was killed leaves no process
+behind.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import queue
 import signal
 import sys
-import traceback
+import threading
 from pathlib import Path
 from typing import Any, TextIO
 
-from incast.errors import IncastError
-from incast.sweep.execute import Task, execute
+from incast.sweep.execute import Task, attempt, execute, messages, send
 
 
 def main() -> None:
-    """Do tasks until there are no more."""
+    """Do tasks until nobody is there any more to give them."""
     # Ctrl-C in a terminal reaches every process of the group; what is to be done about it is the sweep's to decide.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # What libraries print must not come between the lines.
-    out = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    for line in sys.stdin:
-        request = json.loads(line)
-        try:
-            work(Task(**request["task"]), Path(request["folder"]), out)
-        except BrokenPipeError:
-            os._exit(1)
-
-
-def work(task: Task, folder: Path, out: TextIO) -> None:
-    """Do one task and say how it ended."""
-    send(out, {"event": "begin"})
+    out = messages()
+    requests: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(requests,), daemon=True).start()
     try:
-        execute(task, folder, lambda pulse: send(out, {"event": "pulse", **vars(pulse)}))
+        while True:
+            _do(json.loads(requests.get()), out)
     except BrokenPipeError:
-        raise
-    except IncastError as error:
-        send(out, {"event": "failed", "error": str(error)})
-    except BaseException as error:  # a panic of the core is none of Exception
-        send(out, {"event": "failed", "error": "".join(traceback.format_exception_only(error)).strip()})
-    else:
-        send(out, {"event": "done"})
+        os._exit(1)
 
 
-def send(out: TextIO, message: dict[str, Any]) -> None:
-    """One line."""
-    print(json.dumps(message), file=out, flush=True)
+def _do(request: dict[str, Any], out: TextIO) -> None:
+    """Do one task and say how it ended."""
+    task, folder = Task(**request["task"]), Path(request["folder"])
+    send(out, {"event": "begin"})
+    error = attempt(lambda: execute(task, folder, lambda pulse: send(out, {"event": "pulse", **vars(pulse)})))
+    send(out, {"event": "done"} if error is None else {"event": "failed", "error": error})
+
+
+def _listen(requests: queue.SimpleQueue[str]) -> None:
+    """Take in tasks; at the end of the input end the process, whatever it does."""
+    for line in sys.stdin:
+        requests.put(line)
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,103 @@
+"""Runs on machines that share no disk with this one: what a run needs is sent along, and its results are sent back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from incast.errors import EnvironmentFailure
+from incast.sweep.execute import Task, checked
+
+SECTIONS = ("fabric", "workload")
+"""Sections of a scenario that name files."""
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """A task and the names of the files that go with it; plain values only."""
+
+    task: dict[str, Any]
+    """The task; the names of files in its scenario are relative ones."""
+    names: list[str]
+    """These names, relative to the folder of the scenario; they may lead out of it."""
+    renamed: dict[str, str]
+    """By those that are absolute in the scenario as it was given, and so cannot be kept elsewhere: what they were."""
+
+
+def pack(task: Task) -> tuple[Parcel, list[Path]]:
+    """A task as it can be sent, and the files to send with it, in the order of their names.
+
+    Raises:
+        IncastError: A file is not what it was when the sweep was planned.
+
+    """
+    files = list(dict.fromkeys(checked(task).files()))
+    new = {str(file): f"incast-carried-{number}{file.suffix}" for number, file in enumerate(files)}
+    tree, renamed = json.loads(task.tree), {}
+
+    def relative(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: relative(item) for name, item in value.items()}
+        if isinstance(value, list):
+            return [relative(item) for item in value]
+        if isinstance(value, str) and value in new and Path(value).is_absolute():
+            renamed[new[value]] = value
+            return new[value]
+        return value
+
+    for section in SECTIONS:
+        tree[section] = relative(tree[section])
+    was = {file: name for name, file in renamed.items()}
+    names = [was.get(str(file)) or str(file.relative_to(task.base)) for file in files]
+    return Parcel({**vars(task), "tree": json.dumps(tree)}, names, renamed), files
+
+
+def unpack(parcel: Parcel, contents: tuple[bytes, ...], home: Path) -> Path:
+    """Write files where a scenario finds them by their names; the folder in which it is to look for them.
+
+    That folder lies as deep in `home` as a name leads out of it.
+    """
+    names = [Path(os.path.normpath(name)) for name in parcel.names]
+    base = home.joinpath(*["in"] * max((name.parts.count("..") for name in names), default=0))
+    base.mkdir(parents=True, exist_ok=True)
+    for name, content in zip(names, contents, strict=True):
+        file = Path(os.path.normpath(base / name))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    return base
+
+
+def restore(parcel: Parcel, base: Path, folder: Path) -> None:
+    """Make a results folder say where the files lie from which it was planned, not where they lay when it was run."""
+    scenario, manifest = folder / "scenario.toml", folder / "manifest.json"
+    before = scenario.read_bytes()
+    text = before.decode()
+    for name, was in parcel.renamed.items():
+        text = text.replace(json.dumps(name), json.dumps(was, ensure_ascii=False))
+    after = text.encode()
+    scenario.write_bytes(after)
+    said = manifest.read_text(encoding="utf-8")
+    said = said.replace(json.dumps(str(base)), json.dumps(parcel.task["base"], ensure_ascii=False))
+    said = said.replace(hashlib.sha256(before).hexdigest(), hashlib.sha256(after).hexdigest())
+    manifest.write_text(said, encoding="utf-8")
+
+
+def at_home(parcel: Parcel, base: Path, error: str) -> str:
+    """An error with the names of files as they are here."""
+    for name, was in parcel.renamed.items():
+        error = error.replace(str(base / name), was)
+    return error.replace(str(base), parcel.task["base"])
+
+
+def write(folder: Path, files: dict[str, bytes]) -> None:
+    """Write the files of a results folder; raise `EnvironmentFailure` if the machine cannot."""
+    try:
+        folder.mkdir(parents=True)
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+    except OSError as error:
+        raise EnvironmentFailure(f"cannot write {folder}: {error.strerror}") from None

@@ -1,0 +1,31 @@
+"""Values of varied parameters as people read them, and as SQL does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from incast.sweep.file import Value
+
+
+def shown(value: Value) -> str:
+    """A value as it stands in a sweep file, text without quotes."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def label(columns: Mapping[str, Value], scheme: str) -> str:
+    """A run, on one line."""
+    return ", ".join([*(f"{name}={shown(value)}" for name, value in columns.items()), scheme])
+
+
+def quoted(name: str) -> str:
+    """A name as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(value: Value) -> str:
+    """A value as SQL writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value!r}::double"
+    return f"{value}::bigint" if isinstance(value, int) else "'" + value.replace("'", "''") + "'"

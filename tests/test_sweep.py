@@ -1,0 +1,416 @@
+"""Sweeps: what is run, what the dataset holds of it, what they refuse."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow.parquet
+import pytest
+
+import incast
+from conftest import RING, SMALL, Command, write
+from incast import ResultsError, ScenarioError, sweep
+from incast.cli.sweep_live import status
+from incast.sweep import Activity, SweepProgress
+from incast.sweep.columns import OF_SLOWDOWN
+from incast.sweep.dataset import TABLES
+from incast.sweep.execute import Pulse
+
+HEAD = 'scenario = "scenario.toml"\n'
+SEEDS = '[[vary]]\npath = "seed"\nvalues = [1, 2]\n'
+LOADS = '[[vary]]\npath = "workload[1].poisson.load"\nvalues = [0.2, 0.4]\n'
+POINTS = """\
+[[vary]]
+name = "buffer"
+points = [
+    { name = "as it is" },
+    { name = "small", set = { "switch.buffer" = "1MB", "ecn.kmin" = "20kB" } },
+]
+"""
+
+
+def planned(folder: Path, text: str, **options: Any) -> sweep.Plan:
+    """A sweep over the small scenario."""
+    write(folder, SMALL)
+    return sweep.read(write(folder, HEAD + text, "sweep.toml"), **options)
+
+
+def query(text: str) -> duckdb.DuckDBPyRelation:
+    found = duckdb.sql(text)
+    assert found is not None
+    return found
+
+
+def cells(plan: sweep.Plan) -> list[tuple[object, ...]]:
+    return [(*run.columns.values(), run.scheme) for run in plan.runs]
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> sweep.Sweep:
+    """A sweep over numbers and points."""
+    folder = tmp_path_factory.mktemp("sweep")
+    return sweep.run(planned(folder, 'title = "both"\n' + LOADS + POINTS), folder / "out")
+
+
+def test_product(tmp_path: Path) -> None:
+    plan = planned(tmp_path, LOADS + SEEDS)
+    assert plan.columns == ("load", "seed")
+    assert cells(plan) == [(load, seed, s) for load in (0.2, 0.4) for seed in (1, 2) for s in ("DCQCN", "HPCC")]
+    tree = json.loads(plan.runs[-1].tree)
+    assert (tree["seed"], tree["workload"][1]["poisson"]["load"], list(tree["scheme"])) == (2, 0.4, ["HPCC"])
+    assert len(plan.keys) == 8
+
+
+def test_points_set_several_fields(tmp_path: Path) -> None:
+    first, second = (json.loads(run.tree) for run in planned(tmp_path, POINTS).runs[::2])
+    assert (second["switch"]["buffer"], second["ecn"]["kmin"]) == ("1MB", "20kB")
+    assert first["switch"]["buffer"] != "1MB"
+
+
+def test_without_axes_every_scheme_is_a_run(tmp_path: Path) -> None:
+    assert cells(planned(tmp_path, "")) == [("DCQCN",), ("HPCC",)]
+
+
+def test_skip_and_schemes(tmp_path: Path) -> None:
+    skip = "skip = [{ load = 0.2, seed = 1 }, { load = 0.4, seed = [1, 2], scheme = 'HPCC' }]\n"
+    assert cells(planned(tmp_path, skip + LOADS + SEEDS)) == [
+        (0.2, 2, "DCQCN"),
+        (0.2, 2, "HPCC"),
+        (0.4, 1, "DCQCN"),
+        (0.4, 2, "DCQCN"),
+    ]
+    assert cells(planned(tmp_path, 'schemes = ["HPCC"]\n' + SEEDS)) == [(1, "HPCC"), (2, "HPCC")]
+
+
+def test_scale(tmp_path: Path) -> None:
+    scale = """
+[scale.smoke]
+set = { "workload[0].incast.size" = "8kB" }
+values = { load = [0.1], buffer = ["small"] }
+schemes = ["HPCC"]
+"""
+    plan = planned(tmp_path, '[set]\n"workload[0].incast.size" = "16kB"\n' + LOADS + POINTS + scale, scale="smoke")
+    assert cells(plan) == [(0.1, "small", "HPCC")]
+    assert json.loads(plan.runs[0].tree)["workload"][0]["incast"]["size"] == "8kB"
+
+
+def test_kinds_of_columns(tmp_path: Path) -> None:
+    plan = planned(tmp_path, '[[vary]]\nname = "kmin"\npath = "ecn.kmin"\nvalues = ["100kB", 200000]\n')
+    assert [run.columns["kmin"] for run in plan.runs[::2]] == ["100kB", "200000"]
+    plan = planned(tmp_path, LOADS.replace("0.4]", "1]"))
+    assert [type(run.columns["load"]) for run in plan.runs] == [float] * 4
+
+
+def test_keys_tell_runs_apart_and_nothing_else(tmp_path: Path) -> None:
+    before = planned(tmp_path, SEEDS).keys
+    assert planned(tmp_path, 'title = "another"\n' + SEEDS).keys == before
+    assert planned(tmp_path, SEEDS.replace("[1, 2]", "[2, 3]")).keys & before
+    assert not planned(tmp_path, SEEDS, overrides=["switch.buffer=1MB"]).keys & before
+    renamed = SEEDS.replace("path", 'name = "sample"\npath')
+    assert not planned(tmp_path, renamed).keys & before, "the columns of their tables differ"
+
+
+def test_every_table_has_the_columns(done: sweep.Sweep) -> None:
+    assert len(done.done) == 8
+    catalogue = json.loads(incast._core.catalogue())["tables"]
+    assert sorted(TABLES) == sorted(["slowdown", *(table["name"] for table in catalogue)])
+    for table in TABLES:
+        for run, file in zip(done.done, done.files(table), strict=True):
+            schema = pyarrow.parquet.read_schema(file)
+            assert schema.names[-2:] == ["load", "buffer"], table
+            assert str(schema.field("load").type) == "double"
+            content = pyarrow.parquet.read_table(file)
+            for name, value in run.columns.items():
+                assert set(content[name].to_pylist()) <= {value}
+    assert tuple(pyarrow.parquet.read_schema(done.files("slowdown")[0]).names[:-2]) == OF_SLOWDOWN
+
+
+def test_a_run_is_what_the_scenario_alone_gives(done: sweep.Sweep, tmp_path: Path) -> None:
+    run = next(run for run in done.runs if run.columns == {"load": 0.4, "buffer": "small"} and run.scheme == "HPCC")
+    values = ["workload[1].poisson.load=0.4", "switch.buffer=1MB", "ecn.kmin=20kB"]
+    alone = incast.load(write(tmp_path, SMALL), values).run(tmp_path / "alone")
+    ours = [row for row in alone.flows.dicts() if row["scheme"] == "HPCC"]
+    assert [row | run.columns for row in ours] == list(done.results(run).flows.dicts())
+
+
+def test_dataset(done: sweep.Sweep, command: Command) -> None:
+    with done.connect() as connection:
+        rows = connection.sql("select load, buffer, scheme, count(*) from flows group by all").fetchall()
+        assert len(rows) == 8
+        (names,) = connection.sql("select array_agg(distinct buffer order by buffer) from slowdown").fetchall()
+        assert names == (["as it is", "small"],)
+    assert (
+        done.table("runs").filter("state = 'done' and stop = 'finished' and completed = flows").count("run").fetchall()
+    )
+    assert len(done.table("flows").limit(3).fetchall()) == 3
+    written = query(f"from '{done.path}/runs.parquet'")
+    assert written.columns[:6] == ["run", "load", "buffer", "scheme", "state", "error"]
+    assert written.fetchall() == done.table("runs").fetchall()
+    cpu, hops = done.cost()
+    assert cpu > 0
+    assert hops == sum(row[0] for row in done.table("runs").select("packet_hops").fetchall())
+    assert (done.title, done.columns, done.failed) == ("both", ("load", "buffer"), ())
+    assert command("results", done.path / "runs" / done.runs[0].key).returncode == 0
+
+
+def test_what_is_there_is_kept(tmp_path: Path) -> None:
+    first = sweep.run(planned(tmp_path, SEEDS), tmp_path / "out")
+    before = stamps(first)
+    seen: list[tuple[int, int, int]] = []
+
+    def note(progress: SweepProgress) -> None:
+        seen.append((progress.runs, progress.kept, progress.done))
+
+    more = sweep.run(planned(tmp_path, SEEDS.replace("2]", "2, 3]")), tmp_path / "out", progress=note)
+    assert len(more.done) == 6
+    assert stamps(more).items() >= before.items()
+    assert seen[-1] == (6, 4, 2)
+    fewer = sweep.run(planned(tmp_path, SEEDS.replace("1, 2", "3")), tmp_path / "out")
+    assert len(fewer.done) == 2
+    assert query(f"select distinct seed from '{tmp_path}/out/runs/*/flows.parquet'").fetchall() == [(3,)]
+    assert stamps(sweep.run(planned(tmp_path, SEEDS), tmp_path / "out")) == before, "set aside, not done again"
+
+
+def stamps(done: sweep.Sweep) -> dict[str, tuple[int, int]]:
+    """What changes if a run is done again."""
+    files = ((run.key, done.path / "runs" / run.key / "flows.parquet") for run in done.done)
+    return {key: (file.stat().st_ino, file.stat().st_mtime_ns) for key, file in files}
+
+
+def test_progress(tmp_path: Path) -> None:
+    seen: list[float] = []
+    active: Counter[int] = Counter()
+
+    def note(progress: SweepProgress) -> None:
+        seen.append(progress.fraction)
+        active[len(progress.active)] += 1
+        assert progress.ended + len(progress.active) <= progress.runs
+
+    sweep.run(planned(tmp_path, LOADS), tmp_path / "out", jobs=2, progress=note)
+    assert max(active) <= 2
+    assert min(seen) >= 0
+    assert seen[-1] == 1.0
+
+
+def test_a_run_that_fails_stops_no_other(command: Command, tmp_path: Path) -> None:
+    write(tmp_path, SMALL)
+    # Each value is possible; two of them are not possible together.
+    hosts = '[[vary]]\npath = "fabric.star.hosts"\nvalues = [8, 4]\n'
+    fan_in = '[[vary]]\npath = "workload[0].incast.fan_in"\nvalues = [3, 6]\n'
+    write(tmp_path, HEAD + hosts + fan_in, "sweep.toml")
+    ended = command("sweep", "sweep.toml", "-o", "out", "--jobs", "1")
+    assert ended.returncode == 1
+    assert re.search("error: hosts=4, fan_in=6, DCQCN; hosts=4, fan_in=6, HPCC: .*`6` is not possible", ended.stderr)
+    assert "6 of 8 runs" in ended.stdout
+    found = incast.open_sweep(tmp_path / "out")
+    assert [run.state for run in found.runs] == ["done"] * 6 + ["failed"] * 2
+    assert all("`6` is not possible" in str(run.error) for run in found.failed)
+    rows = query(f"select state, error, flows from '{tmp_path}/out/runs.parquet'").fetchall()
+    assert [row[0] for row in rows] == [run.state for run in found.runs]
+    assert [row[2] is None for row in rows] == [row[1] is not None for row in rows] == [False] * 6 + [True] * 2
+    before = stamps(found)
+    assert command("sweep", "sweep.toml", "-o", "out").returncode == 1, "it is tried again"
+    assert stamps(incast.open_sweep(tmp_path / "out")) == before
+
+
+def test_a_deadlock_is_a_result_that_is_told(command: Command, tmp_path: Path) -> None:
+    write(tmp_path, RING)
+    write(tmp_path, HEAD, "sweep.toml")
+    ended = command("sweep", "sweep.toml", "-o", "out")
+    assert ended.returncode == 1
+    assert "deadlock" in ended.stderr
+    assert len(incast.open_sweep(tmp_path / "out").done) == 1
+
+
+def test_a_file_that_changes_meanwhile(tmp_path: Path) -> None:
+    write(tmp_path, "src,dst,size_bytes,start_us\n0,1,20000,0\n", "t.csv")
+    write(tmp_path, SMALL + '\n[[workload]]\ntrace = { file = "t.csv" }\n')
+    plan = sweep.read(write(tmp_path, HEAD, "sweep.toml"))
+    write(tmp_path, "src,dst,size_bytes,start_us\n0,1,30000,0\n", "t.csv")
+    changed = sweep.run(plan, tmp_path / "out").failed
+    assert len(changed) == 2, "their keys would stand for another file"
+    assert "t.csv" in str(changed[0].error)
+
+
+def test_what_is_said(command: Command, tmp_path: Path) -> None:
+    planned(tmp_path, SEEDS)
+    said = command("sweep", "sweep.toml", "-o", "out")
+    assert said.returncode == 0
+    assert "100%, 4/4 runs" in said.stderr
+    assert "4 of 4 runs in out" in said.stdout
+    assert "columns: seed, scheme" in said.stdout
+    quiet = command("sweep", "sweep.toml", "-o", "out", "--quiet")
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
+
+
+def test_progress_in_words() -> None:
+    now = SweepProgress(
+        runs=10, kept=3, done=2, failed=1, work=100.0, work_done=40.0, packet_hops=30_000_000, started=0.0
+    )
+    now.active["a"] = Activity("seed=1, HPCC", 20.0, 0.0, Pulse(0.5, 10_000_000))
+    assert now.fraction == 0.5
+    assert now.left_s(20.0) == 20.0
+    assert status(now, 20.0) == "6/10 runs, 3 of them from before, 1 failed, 2.0 M packet-hops/s, 0:20 left"
+
+
+def test_plan_is_shown(command: Command, tmp_path: Path) -> None:
+    plan = planned(tmp_path, LOADS + POINTS)
+    shown = command("sweep", "sweep.toml", "--plan")
+    assert shown.returncode == 0, shown.stderr
+    assert "8 runs of scenario.toml" in shown.stdout
+    assert "load (workload[1].poisson.load): 0.2, 0.4" in shown.stdout
+    assert all(f"{run.key}  {run.label}" in shown.stdout for run in plan.runs)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["scenario.toml", "sweep.toml"]
+
+
+def axis(text: str) -> str:
+    return f"[[vary]]\n{text}\n"
+
+
+BAD = {
+    "unknown field": (LOADS.replace(".load", ".laod"), "workload[1].poisson.laod", ("laod", "`load`")),
+    "value out of range": (LOADS.replace("0.4", "-0.4"), "poisson.load", ("-0.4", "load")),
+    "not of this kind": (SEEDS.replace("[1, 2]", '[1, "two"]'), "seed", ("two", "seed")),
+    "unknown key": (SEEDS.replace("path", "pth"), "pth", ("pth", "path")),
+    "two axes of one name": (SEEDS + SEEDS.replace("[1, 2]", "[3]"), "[[vary]]", ("two axes", "`seed`")),
+    "names that differ in case": (SEEDS + axis('name = "Seed"\npoints = [{ name = "a" }]'), None, ("`Seed`",)),
+    "two axes over one field": (SEEDS + axis('name = "s"\npath = "seed"\nvalues = [3]'), None, ("`seed`",)),
+    "points over a varied field": (
+        SEEDS + axis('name = "s"\npoints = [{ name = "a", set = { seed = 3 } }]'),
+        "name = ",
+        ("`seed`",),
+    ),
+    "column that is there": (axis('path = "workload[0].priority"\nvalues = [1]'), "[[vary]]", ("priority", "flows")),
+    "column of slowdown": (axis('name = "P99"\npath = "seed"\nvalues = [1]'), "[[vary]]", ("`P99`", "slowdown")),
+    "no values": (axis('path = "seed"'), "[[vary]]", ("values", "seed")),
+    "values and points": (axis('path = "seed"\nvalues = [1]\npoints = []'), "[[vary]]", ("points",)),
+    "twice the same": (SEEDS.replace("[1, 2]", "[1, 1]"), "[[vary]]", ("`1`", "twice")),
+    "a list as value": (SEEDS.replace("[1, 2]", "[[1]]"), "values", ("a list",)),
+    "unknown scheme": ('schemes = ["HPC"]\n', "schemes", ("HPC", "HPCC")),
+    "scheme twice": ('schemes = ["HPCC", "HPCC"]\n', "schemes", ("HPCC", "twice")),
+    "no scheme": ("schemes = []\n", "schemes", ("empty",)),
+    "unknown column to skip": ("skip = [{ sed = 1 }]\n" + SEEDS, "skip", ("sed", "seed")),
+    "all skipped": ("skip = [{}]\n" + SEEDS, None, ("nothing to run",)),
+    "bad TOML": ("[[vary\n", "[[vary", ("]",)),
+    "no file": ("", None, ("gone.toml",)),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_file(command: Command, tmp_path: Path, case: str) -> None:
+    text, at, says = BAD[case]
+    text = (HEAD if case != "no file" else 'scenario = "gone.toml"\n') + text
+    write(tmp_path, SMALL)
+    write(tmp_path, text, "sweep.toml")
+    told = refused(command, tmp_path, "sweep.toml", "-o", "out")
+    assert all(part in told for part in says), told
+    if at is not None:
+        lines = [number for number, line in enumerate(text.splitlines(), 1) if at in line]
+        found = re.search(r"--> sweep\.toml:(\d+):\d+", told)
+        assert found, told
+        assert int(found[1]) in lines, told
+
+
+def refused(command: Command, folder: Path, *arguments: str) -> str:
+    """What is said of bad input; nothing is written."""
+    before = sorted(folder.rglob("*"))
+    ended = command("sweep", *arguments)
+    assert ended.returncode == 2, ended.stderr
+    assert ended.stderr.startswith("error: ")
+    assert "Traceback" not in ended.stderr
+    assert sorted(folder.rglob("*")) == before
+    return ended.stderr
+
+
+def test_bad_scale(command: Command, tmp_path: Path) -> None:
+    scales = '[scale.smoke]\nvalues = { buffer = ["smal"] }\n[scale.quick]\nvalues = { sed = [1] }\n'
+    planned(tmp_path, POINTS + SEEDS + scales)
+    told = refused(command, tmp_path, "sweep.toml", "--scale", "smok")
+    assert "unknown scale `smok`" in told
+    assert "`smoke`" in told
+    told = refused(command, tmp_path, "sweep.toml", "--scale", "smoke")
+    assert "unknown point `smal`" in told
+    assert "`small`" in told
+    told = refused(command, tmp_path, "sweep.toml", "--scale", "quick")
+    assert "unknown axis `sed`" in told
+    assert "`seed`" in told
+    planned(tmp_path, SEEDS)
+    assert "has none" in refused(command, tmp_path, "sweep.toml", "--scale", "smoke")
+
+
+def test_bad_arguments(command: Command, tmp_path: Path) -> None:
+    plan = planned(tmp_path, SEEDS)
+    assert "--jobs" in refused(command, tmp_path, "sweep.toml", "--jobs", "0")
+    assert "gone.toml" in refused(command, tmp_path, "gone.toml")
+    assert "the axis `seed`" in refused(command, tmp_path, "sweep.toml", "--set", "seed=3"), "columns would be wrong"
+    assert "bufer" in refused(command, tmp_path, "sweep.toml", "--set", "switch.bufer=1MB")
+    with pytest.raises(ValueError, match="jobs is 0"):
+        sweep.run(plan, tmp_path / "out", jobs=0)
+
+
+@pytest.mark.parametrize("text", [None, "src,dst,size_bytes,start_us\n0,9,20000,0\n"])
+def test_a_bad_trace_is_told_before_anything_is_run(command: Command, tmp_path: Path, text: str | None) -> None:
+    write(tmp_path, SMALL + '\n[[workload]]\ntrace = { file = "there.csv" }\n')
+    write(tmp_path, "src,dst,size_bytes,start_us\n0,1,20000,0\n", "there.csv")
+    values = '[[vary]]\nname = "trace"\npath = "workload[2].trace.file"\nvalues = ["there.csv", "bad.csv"]\n'
+    if text is not None:
+        write(tmp_path, text, "bad.csv")
+    write(tmp_path, HEAD + values, "sweep.toml")
+    told = refused(command, tmp_path, "sweep.toml", "-o", "out")
+    assert "bad.csv" in told
+
+
+def test_folders_of_something_else(command: Command, tmp_path: Path, results: Path) -> None:
+    planned(tmp_path, SEEDS)
+    (tmp_path / "mine").mkdir()
+    write(tmp_path / "mine", "precious", "file")
+    shutil.copytree(results, tmp_path / "results")
+    for name in ("mine", "results", "scenario.toml"):
+        assert "never overwritten" in refused(command, tmp_path, "sweep.toml", "-o", name)
+
+
+def test_datasets_that_are_none(done: sweep.Sweep, tmp_path: Path, command: Command) -> None:
+    with pytest.raises(ResultsError, match="no such folder"):
+        incast.open_sweep(tmp_path / "gone")
+    with pytest.raises(ResultsError, match=r"no sweep\.json"):
+        incast.open_sweep(tmp_path)
+    with pytest.raises(ResultsError, match="flows"):
+        done.table("flow")
+    copy = tmp_path / "copy"
+    shutil.copytree(done.path, copy)
+    cut = incast.open_sweep(copy).files("ports")[3]
+    cut.write_bytes(cut.read_bytes()[:-100])
+    with pytest.raises(ResultsError, match=re.escape(str(cut))):
+        incast.open_sweep(copy).connect()
+    cut.unlink()
+    with pytest.raises(ResultsError, match=re.escape(str(cut))):
+        incast.open_sweep(copy).table("flows")
+    (cut.parent / "manifest.json").write_text("{", encoding="utf-8")
+    with pytest.raises(ResultsError, match=re.escape(str(cut.parent / "manifest.json"))):
+        incast.open_sweep(copy).cost()
+    index = json.loads((copy / "sweep.json").read_text(encoding="utf-8"))
+    (copy / "sweep.json").write_text(json.dumps(index | {"format": 2, "incast": "9.9"}), encoding="utf-8")
+    with pytest.raises(ResultsError, match=r"layout 2, written by incast 9\.9"):
+        incast.open_sweep(copy)
+    planned(tmp_path, LOADS)
+    assert "layout 2" in refused(command, tmp_path, "sweep.toml", "-o", "copy")
+    for broken in ("{", "[]", json.dumps({"format": 1}), json.dumps(index | {"runs": [{"key": "x"}]})):
+        (copy / "sweep.json").write_text(broken, encoding="utf-8")
+        with pytest.raises(ResultsError, match="damaged"):
+            incast.open_sweep(copy)
+
+
+def test_nothing_is_finished(tmp_path: Path) -> None:
+    def stop(_: SweepProgress) -> None:
+        raise ScenarioError("enough")
+
+    with pytest.raises(ScenarioError, match="enough"):
+        sweep.run(planned(tmp_path, SEEDS), tmp_path / "out", jobs=1, progress=stop)
+    with pytest.raises(ResultsError, match="no run"):
+        incast.open_sweep(tmp_path / "out").connect()
