@@ -29,7 +29,7 @@ def tiny(tmp_path: Path) -> Path:
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> incast.StudyResults:
     """The tiny study's results."""
-    return incast.study(TINY).run(tmp_path_factory.mktemp("study") / "out")
+    return incast.load_study(TINY).run(tmp_path_factory.mktemp("study") / "out")
 
 
 def change(file: Path, old: str, new: str) -> None:
@@ -129,15 +129,15 @@ def test_changed_claims_are_judged_without_running(tiny: Path, ran: incast.Study
     change(out / "study.json", '"study": "study"', '"study": "tiny"')
     change(tiny / "claims.toml", "below = 1\n", "above = 1\n")
     runs = {file: file.stat().st_mtime_ns for file in out.glob("load/runs/*/*")}
-    assert incast.study(tiny).judge(out).claims["C3"].outcome == "holds"
+    assert incast.load_study(tiny).judge(out).claims["C3"].outcome == "holds"
     assert {file: file.stat().st_mtime_ns for file in out.glob("load/runs/*/*")} == runs
     shutil.rmtree(out / "load")
-    found = incast.study(tiny).judge(out).claims["C3"]
+    found = incast.load_study(tiny).judge(out).claims["C3"]
     assert (found.outcome, found.reason) == ("not measured", "12 of 12 runs have no results")
 
 
 def test_a_run_is_gone_on_with(tiny: Path, tmp_path: Path) -> None:
-    study = incast.study(tiny)
+    study = incast.load_study(tiny)
     study.run(tmp_path / "out", scale="smoke")
     runs = {file: file.stat().st_mtime_ns for file in tmp_path.glob("out/load/runs/*/*")}
     again = study.run(tmp_path / "out", scale="smoke")
@@ -177,8 +177,8 @@ def test_results_of_another_version_can_be_overwritten(tiny: Path, tmp_path: Pat
     manifest = {"format": 99, "study": "tiny", "title": "", "scale": "smoke", "sweeps": [], "wall_s": 1, "cpu_s": 1}
     (tmp_path / "out" / "study.json").write_text(json.dumps(manifest), encoding="utf-8")
     with pytest.raises(incast.ResultsError, match="reads format 1; run the study again, with --overwrite"):
-        incast.study(tiny).run(tmp_path / "out", scale="smoke")
-    found = incast.study(tiny).run(tmp_path / "out", scale="smoke", overwrite=True)
+        incast.load_study(tiny).run(tmp_path / "out", scale="smoke")
+    found = incast.load_study(tiny).run(tmp_path / "out", scale="smoke", overwrite=True)
     assert found.manifest["format"] == 1
 
 
@@ -325,7 +325,7 @@ STUDIES = {
 def test_what_is_wrong_is_told_where_it_stands(bad: Bad, tiny: Path) -> None:
     change(tiny / bad.file, bad.old, bad.new)
     with pytest.raises(incast.ScenarioError) as caught:
-        incast.study(tiny)
+        incast.load_study(tiny)
     text = str(caught.value)
     for part in bad.says:
         assert part in text, text
@@ -399,7 +399,7 @@ def test_metrics_that_cannot_tell_rows_apart(tiny: Path, tmp_path: Path) -> None
     change(tiny / "claims.toml", "group by all", "group by scheme, seed, load")
     change(tiny / "claims.toml", "at = { load = [0.2, 0.4] }\n", "")
     with pytest.raises(incast.ScenarioError, match=r"several rows with scheme HPCC, seed 1.*\n.*claims.toml:\d+"):
-        incast.study(tiny).run(tmp_path / "out", scale="smoke")
+        incast.load_study(tiny).run(tmp_path / "out", scale="smoke")
 
 
 def test_studies_that_come_with_incast(command: Command) -> None:
@@ -409,4 +409,4 @@ def test_studies_that_come_with_incast(command: Command) -> None:
     assert told.keys() == folder.shipped().keys()
     for name, path in folder.shipped().items():
         assert name == path.name
-        incast.study(name)  # fits together; its explanations name claims that it has
+        incast.load_study(name)  # fits together; its explanations name claims that it has

@@ -24,7 +24,7 @@ from incast.progress import Progress, SchemeProgress
 from incast.results import Results
 from incast.results import open_results as open  # noqa: A004 - incast.open reads like open()
 from incast.scenario import Scenario, load
-from incast.study import Study, StudyResults, open_study, study
+from incast.study import Study, StudyResults, load_study, open_study
 from incast.sweep import Sweep, open_sweep
 from incast.table import Column, Table
 
@@ -50,9 +50,9 @@ __all__ = [
     "__version__",
     "compare",
     "load",
+    "load_study",
     "open",
     "open_study",
     "open_sweep",
     "schema",
-    "study",
 ]

@@ -126,7 +126,7 @@ def run(
         No progress and no tables, only what went wrong.
 
     """
-    chosen = incast.study(study)
+    chosen = incast.load_study(study)
     out = chosen.folder(output, scale)
     with StudyLive(Console(stderr=True), chosen.sweeps, quiet=quiet) as live:
         try:
@@ -154,7 +154,7 @@ def judge(
         No tables, only what went wrong.
 
     """
-    chosen = incast.study(study)
+    chosen = incast.load_study(study)
     return _told(chosen.judge(directory), quiet=quiet)
 
 
@@ -206,7 +206,7 @@ def show(
 
     """
     if directory is None and not (Path(study) / results.MANIFEST).is_file():
-        chosen = incast.study(study)
+        chosen = incast.load_study(study)
         print(json.dumps(tree(chosen), indent=2) if format == "json" else "\n".join(description(chosen)))
         return
     found = open_study(study) if directory is None else open_study(directory, folder.name(folder.find(study)))

@@ -111,6 +111,6 @@ class Study:
         return running.judge(self._told, self._checked, Path(results))
 
 
-def study(name_or_path: str | PathLike[str]) -> Study:
+def load_study(name_or_path: str | PathLike[str]) -> Study:
     """A study that comes with incast, by its name, or one of your own, by the path of its folder."""
     return Study(folder.find(name_or_path))

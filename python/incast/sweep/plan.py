@@ -73,6 +73,8 @@ class Plan:
     """The field of the scenario that each column varies; `None` where it varies several."""
     runs: tuple[Planned, ...]
     """All runs, in order."""
+    texts: dict[str, str] = field(repr=False)
+    """The sweep file and its scenario as they were read, by the name that each has in the sweep's folder."""
 
     @cached_property
     def keys(self) -> frozenset[str]:
@@ -152,7 +154,11 @@ class _Reader:
         if not runs:
             raise ScenarioError(f"{self.path}: nothing to run: every run is skipped")
         paths = {name: axis.path for name, axis in zip(self.names, self.file.vary, strict=True)}
-        return Plan(self.path, self.file.title, self.scale, scenario, tuple(self.names), paths, runs)
+        texts = {
+            name: file.read_text(encoding="utf-8")
+            for name, file in (("sweep.toml", self.path), ("scenario.toml", scenario))
+        }
+        return Plan(self.path, self.file.title, self.scale, scenario, tuple(self.names), paths, runs, texts)
 
     def check_axes(self, axes: list[list[_Choice]]) -> None:
         """No axis sets what another one varies: the column of that one would not tell what was run."""

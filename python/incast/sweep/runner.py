@@ -177,5 +177,5 @@ class _Run:
             "runs": runs,
         }
         self.folder.write(INDEX, json.dumps(index, indent=1) + "\n")
-        for name, source in (("sweep.toml", plan.path), ("scenario.toml", plan.scenario)):
-            self.folder.write(name, source.read_text(encoding="utf-8"))
+        for name, text in plan.texts.items():
+            self.folder.write(name, text)
