@@ -1,0 +1,178 @@
+"""What a page shows: results folders, sweeps and the results of studies, each told by the file in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import incast
+from incast.charts.source import Source
+from incast.errors import ResultsError
+
+FORMAT = 1
+"""Version of `sweep.json` and `study.json` that this version reads."""
+KINDS = {
+    "study.json": "the results of a study",
+    "sweep.json": "a sweep",
+    "manifest.json": "results of a run",
+}
+"""The file that tells what a folder is, in the order in which they are looked for."""
+
+
+@dataclass(frozen=True)
+class Variation:
+    """One scenario of a group with all its schemes."""
+
+    values: tuple[Any, ...]
+    """Values of the varied columns, in their order."""
+    source: Source
+    """Its tables."""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A run of a sweep that has no results."""
+
+    columns: dict[str, Any]
+    scheme: str
+    state: str
+    error: str | None
+
+
+@dataclass(frozen=True)
+class Group:
+    """Scenarios that differ in the values of some columns; a single one has no columns."""
+
+    name: str
+    """What tells it from the other groups of a page."""
+    title: str
+    path: Path
+    variations: tuple[Variation, ...]
+    columns: tuple[dict[str, Any], ...] = ()
+    """The varied columns: `name`, `path` in the scenario, `values`."""
+    missing: tuple[Missing, ...] = ()
+    """Runs that failed or were not made."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """What a study's results say beside their sweeps."""
+
+    about: dict[str, Any]
+    """`study.json`."""
+    claims: list[dict[str, Any]]
+    """The claims as they were judged."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """All that a page shows."""
+
+    title: str
+    groups: tuple[Group, ...]
+    studies: tuple[Study, ...] = field(default=())
+
+
+def read(folders: Sequence[Path]) -> Material:
+    """What lies in the folders."""
+    groups: list[Group] = []
+    studies: list[Study] = []
+    for folder in folders:
+        kind = kind_of(folder)
+        if kind == "study.json":
+            study, parts = read_study(folder)
+            studies.append(study)
+            groups += parts
+        else:
+            groups.append(read_sweep(folder) if kind == "sweep.json" else read_results(folder))
+    titles = [*(str(study.about.get("title") or study.about["study"]) for study in studies)]
+    titles = titles or list(dict.fromkeys(group.title for group in groups))
+    return Material(" / ".join(titles), tuple(told_apart(groups)), tuple(studies))
+
+
+def kind_of(folder: Path) -> str:
+    """The file that tells what a folder is."""
+    kind = next((name for name in KINDS if (folder / name).is_file()), None)
+    if kind is not None:
+        return kind
+    if not folder.exists():
+        why = "there is no such folder"
+    elif not folder.is_dir():
+        why = "it is a file"
+    elif not any(folder.iterdir()):
+        why = "the folder is empty"
+    else:
+        why = f"it has none of {', '.join(KINDS)}"
+        inner = sorted(path.name for path in folder.iterdir() if any((path / name).is_file() for name in KINDS))
+        why += f"; did you mean {folder / inner[0]}?" if inner else ""
+    raise ResultsError(f"{folder}: neither a results folder, nor a sweep, nor the results of a study: {why}")
+
+
+def read_results(folder: Path) -> Group:
+    """A results folder as a group of one scenario."""
+    results = incast.open(folder)
+    source = Source([results])
+    if not source.schemes:
+        raise ResultsError(f"{folder / 'manifest.json'}: no scheme was simulated")
+    return Group(folder.resolve().name, source.title or folder.resolve().name, folder, (Variation((), source),))
+
+
+def read_sweep(folder: Path, name: str | None = None) -> Group:
+    """A sweep as a group of its variations."""
+    sweep = _json(folder / "sweep.json", "columns", "runs")
+    columns = sweep["columns"]
+    names = [column["name"] for column in columns]
+    done: dict[tuple[Any, ...], list[incast.Results]] = {}
+    missing = []
+    for run in sweep["runs"]:
+        if run["state"] == "done":
+            key = tuple(run["columns"][column] for column in names)
+            done.setdefault(key, []).append(incast.open(folder / "runs" / run["key"]))
+        else:
+            missing.append(Missing(run["columns"], run["scheme"], run["state"], run.get("error")))
+    title = str(sweep.get("title") or folder.resolve().name)
+    if not done:
+        raise ResultsError(f"{folder}: none of the {len(missing)} runs of this sweep is done")
+    palette = list(dict.fromkeys(run["scheme"] for run in sweep["runs"]))
+    variations = tuple(Variation(values, Source(results, title, palette)) for values, results in done.items())
+    return Group(name or folder.resolve().name, title, folder, variations, tuple(columns), tuple(missing))
+
+
+def read_study(folder: Path) -> tuple[Study, list[Group]]:
+    """The results of a study: its claims, and its sweeps as groups."""
+    about = _json(folder / "study.json", "study", "sweeps")
+    claims = _json(folder / "claims.json", "claims", versioned=False)["claims"]
+    return Study(about, claims), [read_sweep(folder / name, name) for name in about["sweeps"]]
+
+
+def told_apart(groups: Sequence[Group]) -> Iterator[Group]:
+    """The groups with names that differ: folders of one name are told by their paths."""
+    names = [group.name for group in groups]
+    for group in groups:
+        if names.count(group.name) > 1:
+            yield Group(str(group.path), group.title, group.path, group.variations, group.columns, group.missing)
+        else:
+            yield group
+
+
+def _json(file: Path, *needed: str, versioned: bool = True) -> dict[str, Any]:
+    """A file that incast wrote."""
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ResultsError(f"{file} is missing: the folder is not whole") from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        where = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise ResultsError(f"{file}{where}: not JSON as incast writes it: {error}") from None
+    absent = [name for name in needed if not isinstance(content, dict) or name not in content]
+    if absent:
+        raise ResultsError(f"{file}: it has no field `{absent[0]}`: not as incast writes it")
+    if versioned and content.get("format") != FORMAT:
+        raise ResultsError(
+            f"{file}: format is {content.get('format')!r}, and this version of incast reads {FORMAT}: it was written by "
+            f"incast {content.get('incast', 'of another version')}"
+        )
+    return dict(content)

@@ -1,0 +1,125 @@
+"""What was simulated, for people: fabric, flows, schemes, how each ended, and the scenario file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from incast import _core
+from incast.charts import look
+from incast.charts.source import Source
+from incast.errors import IncastError, translated
+from incast.report.html import details, element, escape, table
+from incast.report.read import Group, Missing
+
+SHOWN = 200
+"""Runs without results that a page lists one by one (our choice)."""
+
+
+def section(group: Group) -> str:
+    """The scenario of a group: of its first variation where there are several."""
+    source = group.variations[0].source
+    results = source.results[0]
+    parts = [varied(group)] if group.columns else []
+    try:
+        with translated():
+            file = results.path / "scenario.toml"
+            summary = json.loads(_core.Scenario.load(str(file), []).summary("json"))
+    except IncastError as error:
+        parts.append(element("p", f"What it amounts to cannot be worked out again here: {first_line(error)}", "note"))
+        parts.append(table(["", ""], counted(source), "The fabric and the flows"))
+        summary = {}
+    else:
+        parts.append(table(["", ""], fabric(summary), "The fabric"))
+        header = ["flows", "number", "payload", "first starts", "last starts", "share of all hosts' rate"]
+        parts.append(table(header, flows(summary), "The flows", numbers=(1, 2, 3, 4, 5)))
+    header = ["scheme", "control", "switches", "how it ended", "simulated", "CPU time", "packet-hops"]
+    parts.append(table(header, schemes(source, summary), "The schemes", numbers=(4, 5, 6)))
+    parts.append(element("p", made(source), "note"))
+    if group.missing:
+        parts.append(without_results(group.missing))
+    toml = (results.path / "scenario.toml").read_text(encoding="utf-8")
+    parts.append(
+        details("The scenario file, with every default", f"<pre tabindex='0'><code>{escape(toml)}</code></pre>")
+    )
+    return "\n".join(parts)
+
+
+def varied(group: Group) -> str:
+    """The columns of a sweep."""
+    rows = [
+        [column["name"], column["path"], ", ".join(str(value) for value in column["values"])]
+        for column in group.columns
+    ]
+    return table(["varied", "field of the scenario", "values"], rows, "What is varied") + element(
+        "p", "Below is the first of the scenarios.", "note"
+    )
+
+
+def fabric(summary: dict[str, Any]) -> Iterator[list[str]]:
+    """The fabric in figures."""
+    found = summary["fabric"]
+    kind = next(iter(summary["scenario"]["fabric"]))
+    switches = sum(tier["switches"] for tier in found["tiers"])
+    yield ["kind", kind]
+    yield ["nodes", f"{found['hosts']:,} hosts, {switches:,} switches"]
+    for tier in found["tiers"]:
+        over = f", {tier['oversubscription']:g} : 1 oversubscribed" if tier["oversubscription"] else ""
+        yield [f"tier {tier['tier']}", f"{tier['switches']:,} switches, {tier['down']} down, {tier['up']} up{over}"]
+    yield ["links", ", ".join(f"{link['links']:,} of {link['rate']} and {link['delay']}" for link in found["links"])]
+    yield ["longest base RTT", f"{found['max_base_rtt']}; largest bandwidth-delay product {found['max_bdp']}"]
+    yield ["bisection", f"{found['bisection']} each way"]
+
+
+def flows(summary: dict[str, Any]) -> Iterator[list[str]]:
+    """Every group of flows in figures."""
+    for tag in summary["tags"]:
+        load = "" if tag["load"] is None else f"{tag['load']:.1%}"
+        yield [tag["tag"], f"{tag['flows']:,}", str(tag["bytes"]), str(tag["first"]), str(tag["last"]), load]
+
+
+def schemes(source: Source, summary: dict[str, Any]) -> Iterator[list[str]]:
+    """Every scheme: what it is and how it ended."""
+    said = {scheme["name"]: scheme for scheme in summary.get("schemes", [])}
+    for name, scheme in source.manifests.items():
+        mine = said.get(name, {})
+        hops = sum(int(count) for kind, count in scheme["counts"].items() if kind.endswith("_hops"))
+        controls = mine.get("controls", scheme["controls"])
+        end, cpu = look.time(scheme["end_ps"]), f"{scheme['cpu_s']:.2f} s"
+        yield [name, ", ".join(controls), mine.get("ecn", ""), scheme["stop"]["text"], end, cpu, f"{hops:,}"]
+
+
+def counted(source: Source) -> Iterator[list[str]]:
+    """What the manifest counts."""
+    manifest = source.results[0].manifest
+    for name, count in manifest["fabric"].items():
+        yield [name, f"{count:,}"]
+    yield ["flows", f"{manifest['flows']:,} of {look.size(manifest['flow_bytes'])} in all"]
+
+
+def made(source: Source) -> str:
+    """By which version, with which seed, on what machine."""
+    manifest = source.results[0].manifest
+    machine = manifest["machine"]
+    return (
+        f"Simulated by incast {manifest['incast']} with seed {manifest['seed']} on {machine['cpu']}, {machine['cores']} cores, "
+        f"{machine['os']}."
+    )
+
+
+def without_results(missing: Sequence[Missing]) -> str:
+    """The runs of a sweep that are not on the page."""
+    failed = sum(run.state == "failed" for run in missing)
+    heading = f"{failed} runs failed, {len(missing) - failed} were not made"
+    rows = [
+        [", ".join(f"{name} = {value}" for name, value in run.columns.items()), run.scheme, run.state, run.error or ""]
+        for run in missing[:SHOWN]
+    ]
+    rest = f" (the first {SHOWN} of {len(missing)})" if len(missing) > SHOWN else ""
+    return table(["scenario", "scheme", "state", "error"], rows, f"Runs without results: {heading}{rest}", kind="bad")
+
+
+def first_line(error: Exception) -> str:
+    """What went wrong, in a line."""
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
