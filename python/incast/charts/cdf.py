@@ -58,6 +58,7 @@ def cdf(source: Source, of: Measure = "fct", *, tag: str | None = None, points: 
             Field(column, "the value", unit),
         ),
         rows=rows,
+        palette=tuple(source.palette),
         spec=spec(source.palette, of),
         left_out=fewer if most > points else (),
         why_empty=None if rows else f"No flow{of_tag} completed.",

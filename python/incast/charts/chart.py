@@ -41,6 +41,8 @@ class Chart:
     """Its data, in order of the fields."""
     spec: Spec | None = None
     """How Vega-Lite draws it, without data; `None` for what is drawn otherwise."""
+    palette: tuple[str, ...] = ()
+    """The schemes that have a colour, in the order that gives it."""
     left_out: tuple[str, ...] = ()
     """What the tables have and the chart has not, with the rule by which it was left out."""
     why_empty: str | None = None

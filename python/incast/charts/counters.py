@@ -52,4 +52,5 @@ def counters(source: Source) -> Chart:
             Field("value", "the figure"),
         ),
         rows=rows,
+        palette=tuple(source.palette),
     )

@@ -46,5 +46,6 @@ def fabric(source: Source) -> Chart:
             Field("peak_queue_bytes", "longest egress queue", "B"),
         ),
         rows=rows,
+        palette=tuple(source.palette),
         why_empty=None if rows else "The results have no ports.",
     )

@@ -77,6 +77,8 @@ def size(count: float) -> str:
 
 def time(count: float) -> str:
     """Picoseconds as people write them."""
+    if not count:
+        return "0"
     for unit, factor in (("s", 10**12), ("ms", 10**9), ("us", 10**6), ("ns", 10**3)):
         if abs(count) >= factor:
             return f"{count / factor:.4g} {unit}"
@@ -85,6 +87,8 @@ def time(count: float) -> str:
 
 def rate(count: float) -> str:
     """Bits per second as people write them."""
+    if not count:
+        return "0"
     for unit, factor in (("Tb/s", 10**12), ("Gb/s", 10**9), ("Mb/s", 10**6), ("kb/s", 10**3)):
         if count >= factor:
             return f"{count / factor:.4g} {unit}"

@@ -23,7 +23,9 @@ FIGURES = {
 """What every run is summed up in."""
 
 
-def over(columns: Sequence[str], scenarios: Iterable[tuple[Sequence[Any], Source]]) -> Chart:
+def over(
+    columns: Sequence[str], scenarios: Iterable[tuple[Sequence[Any], Source]], palette: Sequence[str] = ()
+) -> Chart:
     """One row per scenario and scheme: values of the varied columns, then the figures."""
     rows: list[tuple[Any, ...]] = []
     for values, source in scenarios:
@@ -53,6 +55,7 @@ def over(columns: Sequence[str], scenarios: Iterable[tuple[Sequence[Any], Source
             *(Field(name, about) for name, about in FIGURES.items()),
         ),
         rows=rows,
+        palette=tuple(palette),
         why_empty=None if rows else "No run is done.",
     )
 

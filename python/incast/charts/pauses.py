@@ -62,6 +62,7 @@ def pauses(source: Source, *, ports: int = PORTS, bars: int = BARS) -> Chart:
             Field("intervals", "how many intervals"),
         ),
         rows=rows,
+        palette=tuple(source.palette),
         spec=_spec(source.palette, list(dict.fromkeys(row[2] for row in rows))),
         left_out=tuple(left_out),
         why_empty=None if rows else "No port was paused.",

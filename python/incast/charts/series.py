@@ -57,7 +57,8 @@ def queues(source: Source, *, ports: int = PORTS, points: int = POINTS) -> Chart
             Field("queue_bytes", "bytes queued, all priorities", "B"),
         ),
         rows=rows,
-        spec=_queues_spec(source.palette),
+        palette=tuple(source.palette),
+        spec=_queues_spec(source.palette, list(dict.fromkeys(row[2] for row in rows))),
         left_out=tuple(left_out),
         why_empty=None if rows else NO_SAMPLES,
     )
@@ -127,6 +128,7 @@ def rates(source: Source, *, flows: int = FLOWS, points: int = POINTS) -> Chart:
             Field("rate_bps", "sending rate allowed by its control", "bit/s"),
         ),
         rows=rows,
+        palette=tuple(source.palette),
         spec=_rates_spec(source.palette, list(dict.fromkeys(row[2] for row in rows))),
         left_out=tuple(left_out),
         why_empty=None if rows else NO_SAMPLES,
@@ -149,13 +151,13 @@ def _time_axis() -> Spec:
     }
 
 
-def _queues_spec(schemes: Sequence[str]) -> Spec:
+def _queues_spec(schemes: Sequence[str], links: Sequence[str]) -> Spec:
     """A panel for each port, a line for each scheme."""
     return {
         "facet": {
             "field": "link",
             "type": "nominal",
-            "sort": None,
+            "sort": list(links),
             "header": {"title": None, "labelAnchor": "start"},
         },
         "columns": 2,

@@ -19,6 +19,11 @@ CONFIG: dict[str, str | bool | int | float | list[str]] = {
 }
 """Nothing is fetched from a network to read a table."""
 PICOSECONDS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
+BYTES = {"B": 1} | {
+    f"{prefix}{mark}": base**power
+    for mark, base in (("B", 1000), ("iB", 1024))
+    for power, prefix in enumerate(("k" if mark == "B" else "K", "M", "G", "T"), 1)
+}
 
 
 class Source:
@@ -122,6 +127,14 @@ def picoseconds(text: str) -> int | None:
     """A time as scenarios write it, such as `1.5us`, in picoseconds; `None` for `none`."""
     found = re.fullmatch(r"([0-9.]+)(ps|ns|us|ms|s)", text)
     return round(float(found[1]) * PICOSECONDS[found[2]]) if found else None
+
+
+def size_bytes(text: str) -> float:
+    """A size as incast writes it, such as `19.2MB`, in bytes."""
+    found = re.fullmatch(r"([0-9.]+)(B|kB|MB|GB|TB|KiB|MiB|GiB|TiB)", text)
+    if found is None:
+        raise ValueError(f"not a size: {text!r}")
+    return float(found[1]) * BYTES[found[2]]
 
 
 def quoted(text: str) -> str:

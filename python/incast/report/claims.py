@@ -8,7 +8,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 
 from incast.report.html import element, escape, table
-from incast.report.read import Study
+from incast.charts.groups import Study
 
 OUTCOMES = {"holds": "✓", "fails": "✕", "not measured": "–"}  # noqa: RUF001 - a dash
 """The outcomes, each with a sign beside its colour."""
@@ -20,7 +20,9 @@ def section(study: Study) -> str:
     said = ", ".join(f"{counts[outcome]} {plural(outcome, counts[outcome])}" for outcome in OUTCOMES)
     scale = study.about.get("scale")
     head = f"{len(study.claims)} claims" + (f" at scale {scale}" if scale else "") + f": {said}."
-    return element("p", head, "lead") + "\n".join(article(claim) for claim in study.claims)
+    links = "".join(f'<li><a href="#claim-{escape(claim["id"])}">{chip(claim)}</a></li>' for claim in study.claims)
+    overview = f'<ol class="outcomes" aria-label="Claims by outcome">{links}</ol>'
+    return element("p", head, "lead") + overview + "\n".join(article(claim) for claim in study.claims)
 
 
 def plural(outcome: str, count: int) -> str:
@@ -47,6 +49,13 @@ def article(claim: dict[str, Any]) -> str:
     elif claim["outcome"] == "fails":
         parts.append(element("p", "No explanation yet.", "explanation"))
     return "\n".join([*parts, "</article>"])
+
+
+def chip(claim: dict[str, Any]) -> str:
+    """A claim as its id and its outcome, in little room."""
+    outcome = claim["outcome"]
+    sign = f'<span aria-hidden="true">{OUTCOMES.get(outcome, "?")}</span>'
+    return f'<span class="badge {slug(outcome)}" title="{escape(outcome)}">{sign} {escape(claim["id"])} {escape(outcome)}</span>'
 
 
 def badge(outcome: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from incast import charts
 from incast.charts.chart import Chart
 from incast.charts.source import Source
-from incast.report.read import Group
+from incast.charts.groups import Group
 
 DIGITS = 7
 """Significant digits of figures with decimals on a page."""

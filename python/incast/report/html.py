@@ -6,6 +6,9 @@ import html
 import json
 from collections.abc import Collection, Iterable, Sequence
 
+LONG = 60
+"""Characters of a cell that is given room, also where a table has to scroll for it."""
+
 
 def escape(text: object) -> str:
     """Text that stands in HTML, also within quotes."""
@@ -29,8 +32,8 @@ def table(
     """A table of text that scrolls by itself where it is too wide; columns in `numbers` are set right."""
 
     def cell(name: str, column: int, text: object, scope: str = "") -> str:
-        right = ' class="number"' if column in numbers else ""
-        return f"<{name}{scope}{right}>{escape(text)}</{name}>"
+        kind = ' class="number"' if column in numbers else ' class="long"' if len(str(text)) > LONG else ""
+        return f"<{name}{scope}{kind}>{escape(text)}</{name}>"
 
     lines = []
     for row in rows:

@@ -15,22 +15,22 @@ from incast.charts.slowdown import over_seeds
 from incast.report import claims, scenario
 from incast.report.data import DIGITS, Packer
 from incast.report.html import element, escape, script
-from incast.report.read import Group, Material
+from incast.charts.groups import Group, Material
 
 DRAWN = 2000
 """Lines of a fabric that are drawn (our choice): more are a blot."""
 LIBRARIES = ("vega.min.js", "vega-lite.min.js")
 SCRIPTS = ("charts.js", "fabric.js", "page.js")
 SECTIONS = {
-    "slowdown": "Slowdown",
+    "slowdown": "Slowdown by flow size",
     "distributions": "Distributions",
     "fabric": "Fabric",
-    "queues": "Queues",
-    "rates": "Rates",
+    "queues": "Queues over time",
+    "rates": "Rates of flows over time",
     "pauses": "Pauses",
     "counters": "Counters",
 }
-"""The sections of charts in their order; a section's name is what its charts are found by."""
+"""The sections of charts in their order; a section's name is what its charts are found by, its first word its link."""
 
 
 def page(material: Material, told: Callable[[int, int], object] | None = None) -> str:
@@ -62,7 +62,7 @@ def page(material: Material, told: Callable[[int, int], object] | None = None) -
             "version": escape(_core.__version__),
             "title": escape(material.title),
             "style": asset("page.css"),
-            "nav": "".join(f'<a href="#{name}">{escape(title)}</a>' for name, (title, _) in sections.items()),
+            "nav": "".join(f'<a href="#{name}">{escape(title.split()[0])}</a>' for name, (title, _) in sections.items()),
             "sections": "\n".join(
                 f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{escape(title)}</h2>{inner}</section>'
                 for name, (title, inner) in sections.items()
@@ -94,9 +94,9 @@ def titled(material: Material) -> Iterator[tuple[str, tuple[str, str]]]:
         f'<div data-group="{place}"{" hidden" if place else ""}>{scenario.section(group)}</div>'
         for place, group in enumerate(material.groups)))  # fmt: skip
     if any(group.columns for group in material.groups):
-        yield "over", ("Sweep", '<div data-charts="over"></div>')
+        yield "over", ("Sweep as a whole", '<div data-charts="over"></div>')
     for name, title in SECTIONS.items():
-        kind = ' class="pair"' if name == "distributions" else ""
+        kind = f' class="{"pair" if name == "distributions" else "single"}"'
         yield name, (title, f'<div{kind} data-charts="{name}"></div>')
 
 

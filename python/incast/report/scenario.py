@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from incast import _core
 from incast.charts import look
-from incast.charts.source import Source
+from incast.charts.source import Source, picoseconds, size_bytes
 from incast.errors import IncastError, translated
 from incast.report.html import details, element, escape, table
-from incast.report.read import Group, Missing
+from incast.charts.groups import Group, Missing
 
 SHOWN = 200
 """Runs without results that a page lists one by one (our choice)."""
@@ -31,11 +32,11 @@ def section(group: Group) -> str:
         parts.append(table(["", ""], counted(source), "The fabric and the flows"))
         summary = {}
     else:
-        parts.append(table(["", ""], fabric(summary), "The fabric"))
-        header = ["flows", "number", "payload", "first starts", "last starts", "share of all hosts' rate"]
-        parts.append(table(header, flows(summary), "The flows", numbers=(1, 2, 3, 4, 5)))
-    header = ["scheme", "control", "switches", "how it ended", "simulated", "CPU time", "packet-hops"]
-    parts.append(table(header, schemes(source, summary), "The schemes", numbers=(4, 5, 6)))
+        header = ["tag", "flows", "payload", "first starts", "last starts", "of hosts' rate"]
+        of_flows = table(header, flows(summary), "The flows", numbers=(1, 2, 3, 4, 5))
+        parts.append(f'<div class="facts">{table(["", ""], fabric(summary), "The fabric")}{of_flows}</div>')
+    header = ["scheme", "control", "how it ended", "simulated", "CPU time", "packet-hops", "switches"]
+    parts.append(table(header, schemes(source, summary), "The schemes", numbers=(3, 4, 5)))
     parts.append(element("p", made(source), "note"))
     if group.missing:
         parts.append(without_results(group.missing))
@@ -65,18 +66,27 @@ def fabric(summary: dict[str, Any]) -> Iterator[list[str]]:
     yield ["kind", kind]
     yield ["nodes", f"{found['hosts']:,} hosts, {switches:,} switches"]
     for tier in found["tiers"]:
-        over = f", {tier['oversubscription']:g} : 1 oversubscribed" if tier["oversubscription"] else ""
-        yield [f"tier {tier['tier']}", f"{tier['switches']:,} switches, {tier['down']} down, {tier['up']} up{over}"]
+        yield [f"tier {tier['tier']}", tier_text(tier)]
     yield ["links", ", ".join(f"{link['links']:,} of {link['rate']} and {link['delay']}" for link in found["links"])]
     yield ["longest base RTT", f"{found['max_base_rtt']}; largest bandwidth-delay product {found['max_bdp']}"]
     yield ["bisection", f"{found['bisection']} each way"]
+
+
+def tier_text(tier: dict[str, Any]) -> str:
+    """A layer of switches: what leads down, up and across."""
+    ways = [f"{tier[way]} {way}" for way in ("down", "up", "across") if tier[way] != "0bps"]
+    over = tier["oversubscription"]
+    if over:
+        ways.append(f"{over:.3g} : 1 oversubscribed" if over > 1 else "not oversubscribed")
+    return f"{tier['switches']:,} {'switch' if tier['switches'] == 1 else 'switches'}: {', '.join(ways)}"
 
 
 def flows(summary: dict[str, Any]) -> Iterator[list[str]]:
     """Every group of flows in figures."""
     for tag in summary["tags"]:
         load = "" if tag["load"] is None else f"{tag['load']:.1%}"
-        yield [tag["tag"], f"{tag['flows']:,}", str(tag["bytes"]), str(tag["first"]), str(tag["last"]), load]
+        starts = [look.time(picoseconds(str(tag[which])) or 0) for which in ("first", "last")]
+        yield [tag["tag"], f"{tag['flows']:,}", look.size(size_bytes(str(tag["bytes"]))), *starts, load]
 
 
 def schemes(source: Source, summary: dict[str, Any]) -> Iterator[list[str]]:
@@ -87,7 +97,9 @@ def schemes(source: Source, summary: dict[str, Any]) -> Iterator[list[str]]:
         hops = sum(int(count) for kind, count in scheme["counts"].items() if kind.endswith("_hops"))
         controls = mine.get("controls", scheme["controls"])
         end, cpu = look.time(scheme["end_ps"]), f"{scheme['cpu_s']:.2f} s"
-        yield [name, ", ".join(controls), mine.get("ecn", ""), scheme["stop"]["text"], end, cpu, f"{hops:,}"]
+        # What was set where is in the file below, where every default is written out.
+        marking = re.sub(r" \([^()]*\)$", "", mine.get("ecn", ""))
+        yield [name, ", ".join(controls), scheme["stop"]["text"], end, cpu, f"{hops:,}", marking]
 
 
 def counted(source: Source) -> Iterator[list[str]]:
@@ -111,7 +123,7 @@ def made(source: Source) -> str:
 def without_results(missing: Sequence[Missing]) -> str:
     """The runs of a sweep that are not on the page."""
     failed = sum(run.state == "failed" for run in missing)
-    heading = f"{failed} runs failed, {len(missing) - failed} were not made"
+    heading = f"{failed} failed, {len(missing) - failed} not made"
     rows = [
         [", ".join(f"{name} = {value}" for name, value in run.columns.items()), run.scheme, run.state, run.error or ""]
         for run in missing[:SHOWN]

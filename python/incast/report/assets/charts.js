@@ -35,7 +35,7 @@ function config() {
     },
     axisX: { titleAnchor: "end" },
     header: { labelColor: text, labelFontSize: 12, labelFontWeight: 600, labelPadding: 6, labelLimit: 300 },
-    legend: { labelColor: text, titleColor: quiet, labelFontSize: 12, labelLimit: 240, titleFontWeight: "normal", columns: 0 },
+    legend: { labelColor: text, titleColor: quiet, labelFontSize: 12, labelLimit: 240, titleFontWeight: "normal", symbolOpacity: 1 },
     facet: { spacing: 26 },
   };
 }
@@ -54,7 +54,8 @@ function fitted(spec, width, inner) {
   return [{ ...legends, columns, spec: { ...legends.spec, width: given } }, columns, given];
 }
 
-async function viewOf(spec, rows, container, width) {
+async function viewOf(spec, rows, container, room) {
+  const width = room - 4;
   const make = async (inner) => {
     const [fit, columns, given] = fitted(spec, width, inner);
     const compiled = vegaLite.compile({ ...themed(fit), data: { values: rows } }, { config: config(), logger: vega.logger(vega.Error) });

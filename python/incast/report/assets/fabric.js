@@ -26,7 +26,7 @@ function svgElement(name, attributes, text) {
 }
 
 function percent(share) {
-  return share === 0 ? "0 %" : share < 0.001 ? "< 0.1 %" : `${(share * 100).toPrecision(share < 0.1 ? 2 : 3)} %`;
+  return share === 0 ? "0 %" : share < 0.001 ? "< 0.1 %" : `${Number((share * 100).toPrecision(share < 0.1 ? 2 : 3))} %`;
 }
 
 /** Links by pair of nodes, the value of each way, and who is next to whom. */
@@ -64,7 +64,7 @@ function layoutOf(fabric, pairs, width) {
   for (const tier of tiers.filter((each) => each > 0)) {
     const nodes = fabric.nodes.map((_, node) => node).filter((node) => fabric.tiers[node] === tier);
     const step = width / nodes.length;
-    const size = Math.max(2, Math.min(40, step * 0.68));
+    const size = Math.max(2, Math.min(56, step * 0.68));
     nodes.forEach((node, place) => places.set(node, { x: (place + 0.5) * step, y, w: size, h: 14, kind: "switch" }));
     rows.push({ tier, y, count: nodes.length, name: nodes.length === 1 ? "switch" : "switches" });
     y += gap;
@@ -199,7 +199,7 @@ function drawNodes(svg, fabric, pairs, layout, way, colour) {
       x: (at.x - at.w / 2).toFixed(1), y: at.y.toFixed(1), width: at.w.toFixed(1), height: at.h.toFixed(1), rx: host ? 1 : 2,
       fill: host ? colour(values.get(node) ?? 0) : ground, stroke: host ? "none" : line, "stroke-width": 1, "data-node": node,
     }));
-    if (!host && at.w >= 7.2 * Math.min(6, fabric.nodes[node].length)) {
+    if (!host && at.w >= 5.9 * fabric.nodes[node].length + 4) {
       group.append(svgElement("text", { x: at.x.toFixed(1), y: at.y + 10.5, "text-anchor": "middle", "font-size": 9.5, fill: css("--text"), "pointer-events": "none" }, fabric.nodes[node]));
     }
   }

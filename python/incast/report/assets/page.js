@@ -242,7 +242,7 @@ function showFabric() {
   const choice = state.fabric;
   const schemes = Object.keys(packed.schemes);
   if (!schemes.includes(choice.scheme)) choice.scheme = schemes[0];
-  const chart = { title: "Links by layer", about: packed.about };
+  const chart = { title: "Fabric", about: packed.about };
   const { figure, saves, plot } = figureOf(chart, null, "fabric");
   plot.setAttribute("role", "group");
   const redraw = (change) => { Object.assign(choice, change); paint(); };
@@ -331,7 +331,10 @@ async function showOver() {
   const numeric = column.values.every((value) => typeof value === "number");
   const spec = JSON.parse(JSON.stringify(DATA.overSpec).replaceAll("X_FIELD", choice.x).replaceAll("Y_FIELD", choice.y).replaceAll("Y_TITLE", DATA.overTitles[choice.y] ?? choice.y).replaceAll("X_TYPE", numeric ? "quantitative" : "ordinal"));
   const scale = { domain: group().schemes, range: group().schemes.map((_, place) => PALETTES.light[place % PALETTES.light.length]) };
-  for (const layer of spec.layer) layer.encoding.color.scale = scale;
+  for (const layer of spec.layer) {
+    layer.encoding.color.scale = scale;
+    if (numeric && column.values.length <= 12) layer.encoding.x.axis.values = column.values;
+  }
   const where = fixed.filter((each) => each.values.length > 1).map((each) => `${each.name} = ${state.values[group().columns.indexOf(each)]}`).join(", ");
   const about = `${over.about}${where ? ` Of ${where}.` : ""}${seed >= 0 ? " Bars go from the lowest to the highest seed." : ""}`;
   container.append(controls);

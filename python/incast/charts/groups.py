@@ -1,9 +1,10 @@
-"""What a page shows: results folders, sweeps and the results of studies, each told by the file in it."""
+"""What can be shown: results folders, sweeps and the results of studies, each told by the file in it."""
 
 from __future__ import annotations
 
+import difflib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,7 @@ class Group:
     """Scenarios that differ in the values of some columns; a single one has no columns."""
 
     name: str
-    """What tells it from the other groups of a page."""
+    """What tells it from other groups."""
     title: str
     path: Path
     variations: tuple[Variation, ...]
@@ -69,7 +70,7 @@ class Study:
 
 @dataclass(frozen=True)
 class Material:
-    """All that a page shows."""
+    """All that lies in some folders."""
 
     title: str
     groups: tuple[Group, ...]
@@ -176,3 +177,34 @@ def _json(file: Path, *needed: str, versioned: bool = True) -> dict[str, Any]:
             f"incast {content.get('incast', 'of another version')}"
         )
     return dict(content)
+
+
+def chosen(group: Group, where: Mapping[str, str]) -> Variation:
+    """The one scenario of a group in which columns have these values, written as in the sweep."""
+    names = [column["name"] for column in group.columns]
+    for name, value in where.items():
+        if name not in names:
+            near = difflib.get_close_matches(name, names, 1)
+            hint = f"; did you mean `{near[0]}`?" if near else ""
+            there = f"it varies {', '.join(names)}" if names else "it is one run, and varies nothing"
+            raise ResultsError(f"{group.path}: no column `{name}`: {there}{hint}")
+        values = [str(known) for known in group.columns[names.index(name)]["values"]]
+        if value not in values:
+            raise ResultsError(f"{group.path}: {name} = {value} was not run; there is {', '.join(values)}")
+    fitting = [
+        each
+        for each in group.variations
+        if all(str(each.values[names.index(name)]) == value for name, value in where.items())
+    ]
+    if not fitting:
+        raise ResultsError(f"{group.path}: no run with {told(where)} is done")
+    if len(fitting) > 1:
+        open_ = [name for place, name in enumerate(names) if len({str(each.values[place]) for each in fitting}) > 1]
+        say = " ".join(f"--where {name}={fitting[0].values[names.index(name)]}" for name in open_)
+        raise ResultsError(f"{group.path}: {len(fitting)} scenarios fit; choose one, for example with {say}")
+    return fitting[0]
+
+
+def told(where: Mapping[str, object]) -> str:
+    """Columns and values in a line."""
+    return ", ".join(f"{name} = {value}" for name, value in where.items())
