@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from pathlib import Path
 from typing import Any
 
 import incast
 from conftest import write
+from incast import sweep
 
 TINY = """\
 title = "two loads, two seeds"
@@ -29,35 +29,35 @@ control = "dcqcn"
 [scheme.HPCC]
 control = "hpcc"
 """
-COLUMNS = [
-    {"name": "load", "path": "workload[0].poisson.load", "values": [0.3, 0.6]},
-    {"name": "seed", "path": "seed", "values": [1, 2]},
-]
-FAILED = {"key": "failed", "columns": {"load": 0.6, "seed": 2}, "scheme": "PFC only", "state": "failed"}
+SWEEP = """\
+scenario = "tiny.toml"
+title = "two loads, two seeds"
+
+[[vary]]
+path = "workload[0].poisson.load"
+values = [0.3, 0.6]
+
+[[vary]]
+path = "seed"
+values = [1, 2]
+"""
+FAILED = {"key": "none", "columns": {"load": 0.6, "seed": 2}, "scheme": "PFC only", "state": "failed"}
 
 
 def make_sweep(folder: Path) -> Path:
     """Two loads by two seeds by two schemes, and a run that failed."""
-    runs = []
-    folder.mkdir(parents=True)
-    for values in itertools.product(*(column["values"] for column in COLUMNS)):  # type: ignore[arg-type]
-        for scheme in ("DCQCN", "HPCC"):
-            overrides = [f"{column['path']}={value}" for column, value in zip(COLUMNS, values, strict=True)]
-            scenario = incast.load(write(folder, TINY), overrides)
-            scenario.scheme = {scheme: scenario.scheme[scheme]}
-            key = f"{scheme}-{'-'.join(map(str, values))}"
-            scenario.run(folder / "runs" / key)
-            columns = {str(column["name"]): value for column, value in zip(COLUMNS, values, strict=True)}
-            runs.append({"key": key, "columns": columns, "scheme": scheme, "state": "done", "error": None})
-    runs.append({**FAILED, "error": "the disk is full"})
-    about = {"format": 1, "incast": incast.__version__, "title": "two loads, two seeds", "columns": COLUMNS, "runs": runs}
-    (folder / "sweep.json").write_text(json.dumps(about), encoding="utf-8")
+    write(folder.parent, TINY, "tiny.toml")
+    sweep.run(sweep.read(write(folder.parent, SWEEP, "sweep.toml")), folder, jobs=1)
+    file = folder / "sweep.json"
+    index = json.loads(file.read_text(encoding="utf-8"))
+    index["runs"].append({**FAILED, "error": "the disk is full"})
+    file.write_text(json.dumps(index), encoding="utf-8")
     return folder
 
 
 def check(label: str, outcome: str, **more: Any) -> dict[str, Any]:
     """One check of a claim."""
-    usual = {
+    usual: dict[str, Any] = {
         "metric": "p99",
         "unit": None,
         "reason": None,
@@ -105,6 +105,7 @@ CLAIMS = [
 
 def make_study(folder: Path) -> Path:
     """The results of a study of one sweep and three claims, one of each outcome."""
+    folder.mkdir()
     make_sweep(folder / "fct")
     about = {"format": 1, "study": "tiny", "title": "A tiny study", "scale": "smoke", "incast": incast.__version__}
     (folder / "study.json").write_text(json.dumps({**about, "sweeps": ["fct"]}), encoding="utf-8")

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 MARKERS = dict(zip(look.SHAPES, ("o", "s", "^", "D", "P", "v"), strict=True))
 DASHES = ("-", "--", ":")
-ENDINGS = (".svg", ".pdf", ".png")
-"""Files that can be written."""
 DPI = 200
 """Dots per inch of a PNG (our choice)."""
 Row = dict[str, Any]
@@ -219,13 +217,19 @@ def _panels(name: str, each: float) -> Callable[[Sequence[Row]], float]:
     return lambda rows: 1.2 + each * len({row[name] for row in rows})
 
 
+def _bars(rows: Sequence[Row]) -> float:
+    """Inches for a line for each port in a panel for each scheme."""
+    schemes, links = ({row[name] for row in rows} for name in ("scheme", "link"))
+    return 1 + len(schemes) * (0.5 + 0.14 * len(links))
+
+
 DRAWN: dict[str, tuple[Callable[..., None], tuple[float, Callable[[Sequence[Row]], float]]]] = {
     "slowdown": (_slowdown, (9, lambda _: 3.4)),
     "cdf-fct": (_cdf, (6, lambda _: 4)),
     "cdf-slowdown": (_cdf, (6, lambda _: 4)),
     "queues": (_queues, (8, _panels("link", 1.9))),
     "rates": (_rates, (8, _panels("scheme", 1.9))),
-    "pauses": (_pauses, (8, lambda rows: 1 + len({row["scheme"] for row in rows}) * (0.5 + 0.14 * len({row["link"] for row in rows})))),
+    "pauses": (_pauses, (8, _bars)),
     "over": (_over, (6, lambda _: 4)),
 }  # fmt: skip
 """How each chart is drawn, its width and its height in inches."""

@@ -19,8 +19,8 @@ COLUMN = {"fct": "fct_ps", "slowdown": "slowdown_reference"}
 TITLE = {"fct": "Completion times", "slowdown": "Slowdowns"}
 ABOUT = {
     "fct": "Share of completed flows whose completion time is at most the value.",
-    "slowdown": "Share of completed flows whose slowdown (over the ideal of the HPCC evaluation, not clamped) is at most "
-    "the value.",
+    "slowdown": "Share of completed flows whose slowdown (over the ideal of the HPCC evaluation, not clamped) is at "
+    "most the value.",
 }
 
 
@@ -38,8 +38,8 @@ def cdf(source: Source, of: Measure = "fct", *, tag: str | None = None, points: 
         if number:
             ranks = chosen(number, points)
             values = source.rows(
-                f"select rank, {column} from (select {column}, row_number() over (order by {column}) as rank from flows "
-                "where scheme = $scheme and finish_ps is not null and ($tag is null or tag = $tag)) "
+                f"select rank, {column} from (select {column}, row_number() over (order by {column}) as rank "
+                "from flows where scheme = $scheme and finish_ps is not null and ($tag is null or tag = $tag)) "
                 "where list_contains($ranks, rank) order by rank",
                 {"scheme": scheme, "tag": tag, "ranks": ranks},
             )

@@ -12,9 +12,10 @@ from typing import Any
 import incast
 from incast.charts.source import Source
 from incast.errors import ResultsError
+from incast.sweep.dataset import Run, open_sweep
 
 FORMAT = 1
-"""Version of `sweep.json` and `study.json` that this version reads."""
+"""Version of `study.json` that this version reads."""
 KINDS = {
     "study.json": "the results of a study",
     "sweep.json": "a sweep",
@@ -34,16 +35,6 @@ class Variation:
 
 
 @dataclass(frozen=True)
-class Missing:
-    """A run of a sweep that has no results."""
-
-    columns: dict[str, Any]
-    scheme: str
-    state: str
-    error: str | None
-
-
-@dataclass(frozen=True)
 class Group:
     """Scenarios that differ in the values of some columns; a single one has no columns."""
 
@@ -53,8 +44,8 @@ class Group:
     path: Path
     variations: tuple[Variation, ...]
     columns: tuple[dict[str, Any], ...] = ()
-    """The varied columns: `name`, `path` in the scenario, `values`."""
-    missing: tuple[Missing, ...] = ()
+    """The varied columns: `name`, `path` in the scenario if it is one field, `values`."""
+    missing: tuple[Run, ...] = ()
     """Runs that failed or were not made."""
 
 
@@ -89,7 +80,7 @@ def read(folders: Sequence[Path]) -> Material:
             groups += parts
         else:
             groups.append(read_sweep(folder) if kind == "sweep.json" else read_results(folder))
-    titles = [*(str(study.about.get("title") or study.about["study"]) for study in studies)]
+    titles = [str(study.about.get("title") or study.about["study"]) for study in studies]
     titles = titles or list(dict.fromkeys(group.title for group in groups))
     return Material(" / ".join(titles), tuple(told_apart(groups)), tuple(studies))
 
@@ -123,23 +114,19 @@ def read_results(folder: Path) -> Group:
 
 def read_sweep(folder: Path, name: str | None = None) -> Group:
     """A sweep as a group of its variations."""
-    sweep = _json(folder / "sweep.json", "columns", "runs")
-    columns = sweep["columns"]
-    names = [column["name"] for column in columns]
-    done: dict[tuple[Any, ...], list[incast.Results]] = {}
-    missing = []
-    for run in sweep["runs"]:
-        if run["state"] == "done":
-            key = tuple(run["columns"][column] for column in names)
-            done.setdefault(key, []).append(incast.open(folder / "runs" / run["key"]))
-        else:
-            missing.append(Missing(run["columns"], run["scheme"], run["state"], run.get("error")))
-    title = str(sweep.get("title") or folder.resolve().name)
+    sweep = open_sweep(folder)
+    done: dict[tuple[Any, ...], list[Run]] = {}
+    for run in sweep.done:
+        done.setdefault(tuple(run.columns[column] for column in sweep.columns), []).append(run)
     if not done:
-        raise ResultsError(f"{folder}: none of the {len(missing)} runs of this sweep is done")
-    palette = list(dict.fromkeys(run["scheme"] for run in sweep["runs"]))
-    variations = tuple(Variation(values, Source(results, title, palette)) for values, results in done.items())
-    return Group(name or folder.resolve().name, title, folder, variations, tuple(columns), tuple(missing))
+        raise ResultsError(f"{folder}: none of the {len(sweep.runs)} runs of this sweep is done")
+    title = sweep.title or folder.resolve().name
+    palette = list(dict.fromkeys(run.scheme for run in sweep.runs))
+    variations = tuple(
+        Variation(values, Source([sweep.results(run) for run in runs], title, palette)) for values, runs in done.items()
+    )
+    missing = tuple(run for run in sweep.runs if run.state != "done")
+    return Group(name or folder.resolve().name, title, folder, variations, tuple(sweep.index["columns"]), missing)
 
 
 def read_study(folder: Path) -> tuple[Study, list[Group]]:
@@ -173,8 +160,8 @@ def _json(file: Path, *needed: str, versioned: bool = True) -> dict[str, Any]:
         raise ResultsError(f"{file}: it has no field `{absent[0]}`: not as incast writes it")
     if versioned and content.get("format") != FORMAT:
         raise ResultsError(
-            f"{file}: format is {content.get('format')!r}, and this version of incast reads {FORMAT}: it was written by "
-            f"incast {content.get('incast', 'of another version')}"
+            f"{file}: format is {content.get('format')!r}, written by incast "
+            f"{content.get('incast', 'of another version')}; incast {incast.__version__} reads format {FORMAT}"
         )
     return dict(content)
 

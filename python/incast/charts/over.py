@@ -77,6 +77,7 @@ def spec() -> Spec:
             {"mark": {"type": "line", "point": {"size": 40}, "strokeWidth": 1.8},
              "encoding": {"x": x, "y": mean, "color": color,
                           "tooltip": [{"field": "scheme"}, {"field": "X_FIELD"},
-                                      {**mean, "title": "mean", "format": ".5~g"}, {"aggregate": "count", "title": "runs"}]}},
+                                      {**mean, "title": "mean", "format": ".5~g"},
+                                      {"aggregate": "count", "title": "runs"}]}},
         ],
     }  # fmt: skip

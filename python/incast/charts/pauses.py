@@ -22,11 +22,12 @@ def pauses(source: Source, *, ports: int = PORTS, bars: int = BARS) -> Chart:
     source.rows("create or replace temp table ends as select unnest($names) as scheme, unnest($times) as run_end_ps",
                 {"names": list(ends), "times": list(ends.values())})  # fmt: skip
     source.rows(
-        "create or replace temp view closed as select scheme, port, node_name || ' to ' || peer_name as link, priority, "
-        "start_ps, coalesce(end_ps, run_end_ps) as end_ps, end_ps is null as open from pauses join ends using (scheme)"
+        "create or replace temp view closed as select scheme, port, node_name || ' to ' || peer_name as link, "
+        "priority, start_ps, "
+        "coalesce(end_ps, run_end_ps) as end_ps, end_ps is null as open from pauses join ends using (scheme)"
     )
-    longest = [port for (port,) in source.rows(
-        "select port from closed group by port order by sum(end_ps - start_ps) desc, port limit ?", [ports])]  # fmt: skip
+    by_time = "select port from closed group by port order by sum(end_ps - start_ps) desc, port limit ?"
+    longest = [port for (port,) in source.rows(by_time, [ports])]
     counts = source.rows("select scheme, count(*) from closed where list_contains(?, port) group by scheme", [longest])
     most = max((count for _, count in counts), default=0)
     step = 1 if most <= bars else max(1, max(ends.values()) // STEPS)
@@ -43,7 +44,8 @@ def pauses(source: Source, *, ports: int = PORTS, bars: int = BARS) -> Chart:
         left_out.append(f"Of {paused[0]} ports that were paused, the {ports} that were paused longest.")
     if step > 1:
         left_out.append(
-            f"Intervals that begin within the same {look.time(step)} are drawn as one bar, paler the less of it was paused."
+            f"Intervals that begin within the same {look.time(step)} are drawn as one bar, paler the less of it was "
+            "paused."
         )
     if paused[1]:
         left_out.append(f"{paused[1]:,} intervals had not ended when the run did: they are drawn to its end.")

@@ -30,8 +30,8 @@ def queues(source: Source, *, ports: int = PORTS, points: int = POINTS) -> Chart
     rows: list[tuple[Any, ...]] = []
     if longest:
         found = source.rows(
-            "select scheme, port, time_ps // $step as slot, arg_max(time_ps, queue_bytes), max(queue_bytes) from queues "
-            "where list_contains($ports, port) group by all order by all",
+            "select scheme, port, time_ps // $step as slot, arg_max(time_ps, queue_bytes), max(queue_bytes) "
+            "from queues where list_contains($ports, port) group by all order by all",
             {"step": every * together, "ports": [port for port, _, _ in longest]},
         )
         slots = {key: list(group) for key, group in groupby(found, lambda row: (row[0], row[1]))}

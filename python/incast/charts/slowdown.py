@@ -15,8 +15,8 @@ BINS = 20
 PERCENTILES = {"p50": "median", "p95": "95th percentile", "p99": "99th percentile"}
 """Drawn side by side, as in the HPCC paper's figures 11 and 13."""
 ABOUT = (
-    "Completion time over the ideal of the HPCC evaluation (base RTT plus payload and basic headers at the slowest link), "
-    "values below 1 counted as 1. Flows are binned by size, equally many in each bin; "
+    "Completion time over the ideal of the HPCC evaluation (base RTT plus payload and basic headers at the slowest "
+    "link), values below 1 counted as 1. Flows are binned by size, equally many in each bin; "
     "each tick is the largest size of a bin."
 )
 

@@ -19,7 +19,7 @@ CONFIG: dict[str, str | bool | int | float | list[str]] = {
 }
 """Nothing is fetched from a network to read a table."""
 PICOSECONDS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
-BYTES = {"B": 1} | {
+BYTES: dict[str, int] = {"B": 1} | {
     f"{prefix}{mark}": base**power
     for mark, base in (("B", 1000), ("iB", 1024))
     for power, prefix in enumerate(("k" if mark == "B" else "K", "M", "G", "T"), 1)

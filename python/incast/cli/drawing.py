@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,10 @@ class Asked:
     """The options of `incast plot`."""
 
     chart: str
-    where: list[str]
+    where: Sequence[str]
     tag: str | None
     bins: int
-    percentiles: list[str]
+    percentiles: Sequence[str]
     ports: int | None
     flows: int | None
     over: str | None
@@ -119,4 +120,6 @@ def _given(**options: int | None) -> dict[str, int]:
 
 def _known_tag(source: Source, tag: str | None) -> None:
     if tag is not None and tag not in source.tags():
-        raise ResultsError(f"{source.results[0].path}: no flows are tagged `{tag}`: there is {', '.join(source.tags())}")
+        raise ResultsError(
+            f"{source.results[0].path}: no flows are tagged `{tag}`: there is {', '.join(source.tags())}"
+        )

@@ -25,8 +25,8 @@ def report(
 ) -> None:
     """Write one HTML page of results: scenario, fabric, slowdowns, distributions, queues, rates, pauses, counters.
 
-    The page is a single file that opens from disk and needs no network; it can be mailed. Every chart on it can be saved
-    as SVG or PNG, and its data as CSV.
+    The page is a single file that opens from disk and needs no network; it can be mailed. Every chart on it can be
+    saved as SVG or PNG, and its data as CSV.
 
     Parameters
     ----------
@@ -54,5 +54,3 @@ def report(
             progress=lambda done, count: status.update(f"{done} of {count} scenarios read"),
         )
     print(f"wrote {file} ({file.stat().st_size / 1e6:.1f} MB); open it in a browser")
-
-

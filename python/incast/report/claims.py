@@ -7,8 +7,8 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
-from incast.report.html import element, escape, table
 from incast.charts.groups import Study
+from incast.report.html import element, escape, table
 
 OUTCOMES = {"holds": "✓", "fails": "✕", "not measured": "–"}  # noqa: RUF001 - a dash
 """The outcomes, each with a sign beside its colour."""
@@ -55,7 +55,7 @@ def chip(claim: dict[str, Any]) -> str:
     """A claim as its id and its outcome, in little room."""
     outcome = claim["outcome"]
     sign = f'<span aria-hidden="true">{OUTCOMES.get(outcome, "?")}</span>'
-    return f'<span class="badge {slug(outcome)}" title="{escape(outcome)}">{sign} {escape(claim["id"])} {escape(outcome)}</span>'
+    return f'<span class="badge {slug(outcome)}">{sign} {escape(claim["id"])} {escape(outcome)}</span>'
 
 
 def badge(outcome: str) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 
 from incast import charts
 from incast.charts.chart import Chart
-from incast.charts.source import Source
 from incast.charts.groups import Group
+from incast.charts.source import Source
 
 DIGITS = 7
 """Significant digits of figures with decimals on a page."""
@@ -72,7 +72,7 @@ class Packer:
             key = tag or ""
             packed["charts"].setdefault("slowdown", {})[key] = self.chart(charts.slowdown(source, tag=tag))
             for of in ("fct", "slowdown"):
-                chart = charts.cdf(source, of, tag=tag, points=points)  # type: ignore[arg-type]
+                chart = charts.cdf(source, of, tag=tag, points=points)
                 packed["charts"].setdefault(chart.name, {})[key] = self.chart(chart)
         if self.many:
             if any(source.count(table) for table in ("queues", "rates", "pauses")):

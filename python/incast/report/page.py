@@ -10,12 +10,12 @@ from typing import Any
 
 from incast import _core
 from incast.charts import look
+from incast.charts.groups import Group, Material
 from incast.charts.over import FIGURES, over, spec
 from incast.charts.slowdown import over_seeds
 from incast.report import claims, scenario
 from incast.report.data import DIGITS, Packer
 from incast.report.html import element, escape, script
-from incast.charts.groups import Group, Material
 
 DRAWN = 2000
 """Lines of a fabric that are drawn (our choice): more are a blot."""
@@ -62,9 +62,12 @@ def page(material: Material, told: Callable[[int, int], object] | None = None) -
             "version": escape(_core.__version__),
             "title": escape(material.title),
             "style": asset("page.css"),
-            "nav": "".join(f'<a href="#{name}">{escape(title.split()[0])}</a>' for name, (title, _) in sections.items()),
+            "nav": "".join(
+                f'<a href="#{name}">{escape(title.split()[0])}</a>' for name, (title, _) in sections.items()
+            ),
             "sections": "\n".join(
-                f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{escape(title)}</h2>{inner}</section>'
+                f'<section id="{name}" aria-labelledby="{name}-title">'
+                f'<h2 id="{name}-title">{escape(title)}</h2>{inner}</section>'
                 for name, (title, inner) in sections.items()
             ),
             "footer": footer(packer, material),
@@ -105,8 +108,8 @@ def footer(packer: Packer, material: Material) -> str:
     lines = [
         *packer.notes,
         f"Figures with decimals are rounded to {DIGITS} digits; the Parquet tables have them whole.",
-        f"Written by incast {_core.__version__} from {', '.join(group.name for group in material.groups)}. Charts are drawn "
-        "by Vega-Lite. The page needs no network.",
+        f"Written by incast {_core.__version__} from {', '.join(group.name for group in material.groups)}. Charts are "
+        "drawn by Vega-Lite. The page needs no network.",
     ]
     return "\n".join(element("p", line) for line in lines)
 

@@ -9,10 +9,11 @@ from typing import Any
 
 from incast import _core
 from incast.charts import look
+from incast.charts.groups import Group
 from incast.charts.source import Source, picoseconds, size_bytes
 from incast.errors import IncastError, translated
 from incast.report.html import details, element, escape, table
-from incast.charts.groups import Group, Missing
+from incast.sweep.dataset import Run
 
 SHOWN = 200
 """Runs without results that a page lists one by one (our choice)."""
@@ -50,7 +51,7 @@ def section(group: Group) -> str:
 def varied(group: Group) -> str:
     """The columns of a sweep."""
     rows = [
-        [column["name"], column["path"], ", ".join(str(value) for value in column["values"])]
+        [column["name"], column["path"] or "several fields", ", ".join(str(value) for value in column["values"])]
         for column in group.columns
     ]
     return table(["varied", "field of the scenario", "values"], rows, "What is varied") + element(
@@ -115,12 +116,12 @@ def made(source: Source) -> str:
     manifest = source.results[0].manifest
     machine = manifest["machine"]
     return (
-        f"Simulated by incast {manifest['incast']} with seed {manifest['seed']} on {machine['cpu']}, {machine['cores']} cores, "
-        f"{machine['os']}."
+        f"Simulated by incast {manifest['incast']} with seed {manifest['seed']} on {machine['cpu']}, "
+        f"{machine['cores']} cores, {machine['os']}."
     )
 
 
-def without_results(missing: Sequence[Missing]) -> str:
+def without_results(missing: Sequence[Run]) -> str:
     """The runs of a sweep that are not on the page."""
     failed = sum(run.state == "failed" for run in missing)
     heading = f"{failed} failed, {len(missing) - failed} not made"

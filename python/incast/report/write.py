@@ -7,9 +7,9 @@ from os import PathLike
 from pathlib import Path
 
 from incast._whole import refuse_if_there, write_whole
+from incast.charts.groups import read
 from incast.errors import ResultsError
 from incast.report.page import page
-from incast.charts.groups import read
 
 Told = Callable[[int, int], object]
 """Called with how many scenarios have been read, and how many there are."""
