@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from incast.charts.chart import Chart, Field, Spec
@@ -27,24 +27,11 @@ def over(
     columns: Sequence[str], scenarios: Iterable[tuple[Sequence[Any], Source]], palette: Sequence[str] = ()
 ) -> Chart:
     """One row per scenario and scheme: values of the varied columns, then the figures."""
-    rows: list[tuple[Any, ...]] = []
-    for values, source in scenarios:
-        overall = {row["scheme"]: row for each in source.results for row in each.slowdown(bins=1).dicts()}
-        flows = dict(source.rows("select scheme, count(finish_ps) / count(*) from flows group by scheme"))
-        ports = {
-            scheme: figures
-            for scheme, *figures in source.rows(
-                "select scheme, sum(marks)::bigint, sum(drops + lost)::bigint, max(peak_queue_bytes), "
-                "sum(paused_ps) / count(distinct port) from ports group by scheme"
-            )
-        }
-        for scheme, manifest in source.manifests.items():
-            slow = overall.get(scheme, {})
-            marks, drops, queue, paused = ports.get(scheme, (None, None, None, None))
-            end = int(manifest["end_ps"])
-            slowdowns = [slow.get(name) for name in ("p50", "p95", "p99", "mean")]
-            share = None if paused is None or not end else float(paused) / end
-            rows.append((*values, scheme, *slowdowns, flows.get(scheme), share, marks, drops, queue, end))
+    return of_rows(columns, [row for values, source in scenarios for row in rows_of(values, source)], palette)
+
+
+def of_rows(columns: Sequence[str], rows: list[tuple[Any, ...]], palette: Sequence[str]) -> Chart:
+    """The chart of rows that were worked out before."""
     return Chart(
         name="over",
         title="The sweep as a whole",
@@ -58,6 +45,26 @@ def over(
         palette=tuple(palette),
         why_empty=None if rows else "No run is done.",
     )
+
+
+def rows_of(values: Sequence[Any], source: Source) -> Iterator[tuple[Any, ...]]:
+    """The rows of one scenario."""
+    overall = {row["scheme"]: row for each in source.results for row in each.slowdown(bins=1).dicts()}
+    flows = dict(source.rows("select scheme, count(finish_ps) / count(*) from flows group by scheme"))
+    ports = {
+        scheme: figures
+        for scheme, *figures in source.rows(
+            "select scheme, sum(marks)::bigint, sum(drops + lost)::bigint, max(peak_queue_bytes), "
+            "sum(paused_ps) / count(distinct port) from ports group by scheme"
+        )
+    }
+    for scheme, manifest in source.manifests.items():
+        slow = overall.get(scheme, {})
+        marks, drops, queue, paused = ports.get(scheme, (None, None, None, None))
+        end = int(manifest["end_ps"])
+        slowdowns = [slow.get(name) for name in ("p50", "p95", "p99", "mean")]
+        share = None if paused is None or not end else float(paused) / end
+        yield (*values, scheme, *slowdowns, flows.get(scheme), share, marks, drops, queue, end)
 
 
 def spec() -> Spec:

@@ -24,7 +24,8 @@ def pauses(source: Source, *, ports: int = PORTS, bars: int = BARS) -> Chart:
     source.rows(
         "create or replace temp view closed as select scheme, port, node_name || ' to ' || peer_name as link, "
         "priority, start_ps, "
-        "coalesce(end_ps, run_end_ps) as end_ps, end_ps is null as open from pauses join ends using (scheme)"
+        "coalesce(end_ps, run_end_ps) as end_ps, end_ps is null as open "
+        "from pauses join ends using (scheme)"
     )
     by_time = "select port from closed group by port order by sum(end_ps - start_ps) desc, port limit ?"
     longest = [port for (port,) in source.rows(by_time, [ports])]

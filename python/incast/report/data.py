@@ -10,6 +10,7 @@ from typing import Any
 from incast import charts
 from incast.charts.chart import Chart
 from incast.charts.groups import Group
+from incast.charts.over import of_rows, rows_of
 from incast.charts.source import Source
 
 DIGITS = 7
@@ -49,15 +50,25 @@ class Packer:
 
     def group(self, group: Group) -> Json:
         """A group with all its scenarios."""
-        return {
+        variations = []
+        rows: list[tuple[Any, ...]] = []
+        for variation in group.variations:
+            variations.append({"values": variation.values, **self.variation(variation.source)})
+            if group.columns:
+                rows += rows_of(variation.values, variation.source)
+            variation.source.close()
+            self.told()
+        packed: Json = {
             "name": group.name,
             "title": group.title,
             "columns": list(group.columns),
-            "schemes": schemes(group),
-            "variations": [
-                {"values": variation.values, **self.variation(variation.source)} for variation in group.variations
-            ],
+            "schemes": group.variations[0].source.palette,
+            "variations": variations,
         }
+        if group.columns:
+            names = [column["name"] for column in group.columns]
+            packed["over"] = self.chart(of_rows(names, rows, packed["schemes"]))
+        return packed
 
     def variation(self, source: Source) -> Json:
         """The charts of one scenario."""
@@ -88,8 +99,6 @@ class Packer:
         packed["charts"][counters.name] = {"": self.chart(counters)}
         packed["fabric"] = self.fabric(source)
         packed["ends"] = {name: manifest["end_ps"] for name, manifest in source.manifests.items()}
-        source.close()
-        self.told()
         return packed
 
     def chart(self, chart: Chart) -> Json:
@@ -149,11 +158,6 @@ class Packer:
             self._places[key] = len(kept)
             kept.append(value)
         return self._places[key]
-
-
-def schemes(group: Group) -> list[str]:
-    """The schemes of all scenarios of a group, in order."""
-    return list(dict.fromkeys(scheme for variation in group.variations for scheme in variation.source.schemes))
 
 
 def packed(column: Sequence[Any]) -> Json | list[Any]:

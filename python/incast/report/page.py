@@ -6,12 +6,11 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from importlib.resources import files
-from typing import Any
 
 from incast import _core
 from incast.charts import look
-from incast.charts.groups import Group, Material
-from incast.charts.over import FIGURES, over, spec
+from incast.charts.groups import Material
+from incast.charts.over import FIGURES, spec
 from incast.charts.slowdown import over_seeds
 from incast.report import claims, scenario
 from incast.report.data import DIGITS, Packer
@@ -45,7 +44,7 @@ def page(material: Material, told: Callable[[int, int], object] | None = None) -
             told(done, packer.scenarios)
 
     packer.told = one_more
-    groups = [whole(packer, group) for group in material.groups]
+    groups = [packer.group(group) for group in material.groups]
     data = {
         "title": material.title,
         "groups": groups,
@@ -75,18 +74,6 @@ def page(material: Material, told: Callable[[int, int], object] | None = None) -
             "scripts": "\n".join(f"<script>{text}</script>" for text in scripts()),
         },
     )
-
-
-def whole(packer: Packer, group: Group) -> dict[str, Any]:
-    """A group's charts, and those of the sweep as a whole."""
-    packed = packer.group(group)
-    if group.columns:
-        names = [column["name"] for column in group.columns]
-        chart = over(names, ((variation.values, variation.source) for variation in group.variations))
-        packed["over"] = packer.chart(chart)
-        for variation in group.variations:
-            variation.source.close()
-    return packed
 
 
 def titled(material: Material) -> Iterator[tuple[str, tuple[str, str]]]:

@@ -79,6 +79,12 @@ class Sweep:
     def __repr__(self) -> str:
         return f"<Sweep in {self.path}: {len(self.done)} of {len(self.runs)} runs over {', '.join(self.columns)}>"
 
+    def _repr_html_(self) -> str:
+        """How it looks in a notebook."""
+        from incast import notebook
+
+        return notebook.of_sweep(self)
+
     @property
     def done(self) -> tuple[Run, ...]:
         """The finished runs."""

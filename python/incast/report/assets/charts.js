@@ -28,6 +28,8 @@ function config() {
     background: css("--ground"),
     font,
     padding: 2,
+    // The figure has a name, and its data as a table.
+    aria: false,
     view: { stroke: null },
     axis: {
       labelColor: quiet, titleColor: quiet, domainColor: line, tickColor: line, gridColor: line, gridOpacity: 0.6,

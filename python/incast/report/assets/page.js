@@ -7,7 +7,9 @@ const TAGGED = new Set(["slowdown", "cdf-fct", "cdf-slowdown"]);
 const ALL = "all: mean and range";
 const ROWS_SHOWN = 200;
 const state = { group: 0, values: [], tag: "", seeds: false, fabric: { scheme: null, measure: "utilisation", way: "both" }, over: {} };
-let drawing = 0;
+
+/** What is drawn, by the name of its chart. */
+const VIEWS = new Map();
 
 /** A packed chart as rows. */
 function unpacked(chart) {
@@ -139,7 +141,7 @@ async function showChart(container, chart, name, spec, rows, names = chart.names
   button(saves, "SVG", chart.title, async () => download(`${file}.svg`, new Blob([await view.toSVG()], { type: "image/svg+xml" })));
   button(saves, "PNG", chart.title, async () => download(`${file}.png`, await pngOf(await view.toSVG())));
   button(saves, "CSV", chart.title, () => download(`${file}.csv`, new Blob([csvOf(names, rows)], { type: "text/csv" })));
-  figure.dataset.rows = rows.length;
+  VIEWS.set(name, { view, rows, names });
 }
 
 /** The slowdowns of all seeds together: their mean, and the range from the lowest to the highest. */
@@ -153,7 +155,7 @@ function seedSlowdown(charts) {
   };
 }
 
-async function showSection(name, round) {
+async function showSection(name) {
   const container = document.querySelector(`[data-charts="${name}"]`);
   if (!container) return;
   container.style.minHeight = `${container.offsetHeight}px`;
@@ -179,7 +181,6 @@ async function showSection(name, round) {
       const about = state.seeds ? `${chart.about} Of seed ${state.values[seedColumn()]}.` : chart.about;
       await showChart(container, { ...chart, about }, key, DATA.specs[chart.spec], unpacked(chart));
     }
-    if (round !== drawing) return;
   }
   container.style.minHeight = "";
 }
@@ -322,8 +323,8 @@ async function showOver() {
   if (!over.names.includes(choice.y)) choice.y = "slowdown_p99";
   const figures = over.names.filter((name) => !group().columns.some((column) => column.name === name) && name !== "scheme");
   const controls = make("div", { class: "controls" },
-    selectOf("figure", figures.map((name) => [name, DATA.overTitles[name] ?? name]), choice.y, (y) => { choice.y = y; showOver(); }),
-    selectOf("over", axes.map((column) => [column.name, column.name]), choice.x, (x) => { choice.x = x; showOver(); }));
+    selectOf("figure", figures.map((name) => [name, DATA.overTitles[name] ?? name]), choice.y, (y) => { choice.y = y; draw("over"); }),
+    selectOf("over", axes.map((column) => [column.name, column.name]), choice.x, (x) => { choice.x = x; draw("over"); }));
   // The other columns are as chosen at the top; all seeds are taken.
   const fixed = group().columns.filter((column, place) => column.name !== choice.x && place !== seed);
   const kept = rows.filter((row) => fixed.every((column) => row[column.name] === state.values[group().columns.indexOf(column)]));
@@ -343,16 +344,34 @@ async function showOver() {
 
 // All of it
 
-async function refresh() {
-  const round = ++drawing;
-  showChoices();
-  showCounters();
-  showFabric();
-  for (const task of [showOver, ...Object.keys(SECTIONS).map((name) => () => showSection(name, round))]) {
-    await task();
-    if (round !== drawing) return;
+const PARTS = new Map([
+  ["counters", showCounters], ["fabric", showFabric], ["over", showOver],
+  ...Object.keys(SECTIONS).map((name) => [name, () => showSection(name)]),
+]);
+const waiting = new Set();
+let working = false;
+
+/** Draws parts of the page anew, one after the other; what is asked for meanwhile is drawn afterwards. */
+async function draw(...parts) {
+  parts.forEach((part) => waiting.add(part));
+  delete document.documentElement.dataset.drawn;
+  if (working) return;
+  working = true;
+  try {
+    while (waiting.size) {
+      const [part] = waiting;
+      waiting.delete(part);
+      await PARTS.get(part)();
+    }
+  } finally {
+    working = false;
   }
-  document.documentElement.dataset.drawn = String(round);
+  document.documentElement.dataset.drawn = "yes";
+}
+
+function refresh() {
+  showChoices();
+  draw(...PARTS.keys());
 }
 
 function start() {
@@ -376,12 +395,12 @@ showTheme(preferred.matches);
 preferred.addEventListener("change", () => { showTheme(preferred.matches); refresh(); });
 document.getElementById("theme").addEventListener("click", () => { showTheme(!isDark()); refresh(); });
 
-let width = innerWidth, waiting = 0;
+let width = innerWidth, soon = 0;
 addEventListener("resize", () => {
   if (innerWidth === width) return;
   width = innerWidth;
-  clearTimeout(waiting);
-  waiting = setTimeout(refresh, 150);
+  clearTimeout(soon);
+  soon = setTimeout(refresh, 150);
 });
 
 const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.getAttribute("href").slice(1), link]));
