@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import re
@@ -273,8 +274,8 @@ def test_a_sweep_is_chosen_by_its_columns(browser: Browser, study: Path) -> None
     slowdowns = {one.values: charts.slowdown(one.source) for one in group.variations}
     assert len(found.rows("slowdown")) == sum(len(slowdowns[0.3, seed].rows) for seed in (1, 2))
     choices = found.page.locator("#choices")
-    choices.get_by_label("load").select_option("1")
-    choices.get_by_label("seed").select_option("1")
+    choices.get_by_label("load").select_option(label="0.6")
+    choices.get_by_label("seed").select_option(label="2")
     found.drawn()
     assert [row["p99"] for row in found.rows("slowdown")] == [
         pytest.approx(row["p99"], rel=1e-6) for row in slowdowns[0.6, 2].dicts()
@@ -397,3 +398,13 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path, start: Start) -> None:
     code, errors, _ = stop(process, signal.SIGINT)
     assert (code, errors) == (130, "error: interrupted; nothing was written\n")
     assert set(tmp_path.iterdir()) == before
+
+
+def test_the_libraries_are_those_of_the_note() -> None:
+    vendor = Path(report.__file__).parent / "vendor"
+    lines = (vendor / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
+    listed = {name: digest for digest, name in map(str.split, lines)}
+    there = {file.name: file for file in vendor.iterdir() if file.suffix in (".js", ".LICENSE")}
+    assert listed == {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in there.items()}
+    note = (vendor / "README.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in note for name in listed)

@@ -20,6 +20,8 @@ COMMANDS = [
     "show",
     "list",
     "results",
+    "report",
+    "plot",
     "compare",
     "study list",
     "study show",

@@ -59,7 +59,7 @@ def cdf(source: Source, of: Measure = "fct", *, tag: str | None = None, points: 
         ),
         rows=rows,
         palette=tuple(source.palette),
-        spec=spec(source.palette, of),
+        spec=spec(source.palette, of, [row[2] for row in rows]),
         left_out=fewer if most > points else (),
         why_empty=None if rows else f"No flow{of_tag} completed.",
     )
@@ -73,7 +73,7 @@ def chosen(count: int, points: int) -> list[int]:
     return sorted(steps | {max(1, -(-int(count * 10_000 * share) // 10_000)) for share in TAIL})
 
 
-def spec(schemes: Sequence[str], of: Measure) -> Spec:
+def spec(schemes: Sequence[str], of: Measure, values: Sequence[float]) -> Spec:
     """A step for each scheme, on a logarithmic axis."""
     label = {"labelExpr": look.TIME} if of == "fct" else {"format": "~g"}
     title = "completion time" if of == "fct" else "slowdown"
@@ -87,7 +87,7 @@ def spec(schemes: Sequence[str], of: Measure) -> Spec:
                 "type": "quantitative",
                 "title": title,
                 "scale": {"type": "log", "nice": False},
-                "axis": {**label, "labelOverlap": True, "tickCount": 8},
+                "axis": {**label, "labelOverlap": True, "values": look.log_ticks(values)},
             },
             "y": {
                 "field": "share",

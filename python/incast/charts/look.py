@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -65,6 +66,17 @@ def dash(schemes: Sequence[str], field: str = "scheme") -> Spec:
 def around(values: Sequence[T], count: int) -> list[T]:
     """The first `count` of the values, beginning again where they end."""
     return [values[number % len(values)] for number in range(count)]
+
+
+def log_ticks(values: Sequence[float]) -> list[float]:
+    """1, 2 and 5 times the powers of ten that lie between the smallest and the largest of the values."""
+    above = [value for value in values if value > 0]
+    if not above:
+        return []
+    low, high = min(above), max(above)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [step * 10.0**power for power in powers for step in (1, 2, 5)]
+    return [tick for tick in ticks if low <= tick <= high]
 
 
 def size(count: float) -> str:

@@ -24,14 +24,29 @@ class Asked:
     chart: str
     where: Sequence[str]
     tag: str | None
-    bins: int
+    bins: int | None
     percentiles: Sequence[str]
     ports: int | None
     flows: int | None
     over: str | None
-    figure: str
+    figure: str | None
     width: float | None
     height: float | None
+
+    def check(self) -> None:
+        """Raise if an option has nothing to do with the chart."""
+        given = {
+            "--tag": (self.tag is not None, ("slowdown", "cdf-fct", "cdf-slowdown")),
+            "--bins": (self.bins is not None, ("slowdown",)),
+            "--percentile": (bool(self.percentiles), ("slowdown",)),
+            "--ports": (self.ports is not None, ("queues", "pauses")),
+            "--flows": (self.flows is not None, ("rates",)),
+            "--over": (self.over is not None, ("over",)),
+            "--figure": (self.figure is not None, ("over",)),
+        }
+        for option, (there, of) in given.items():
+            if there and self.chart not in of:
+                raise ResultsError(f"{option} has no effect on {self.chart}: it is for {', '.join(of)}")
 
 
 def write(folder: Path, asked: Asked, file: Path, *, overwrite: bool) -> Path:
@@ -43,6 +58,7 @@ def write(folder: Path, asked: Asked, file: Path, *, overwrite: bool) -> Path:
         from incast import plot
     except ImportError as error:
         raise ResultsError(f"drawing needs matplotlib: pip install 'incast[plot]' ({error})") from None
+    asked.check()
     group = only(folder)
     chart, options = made(group, asked)
     if not chart.rows:
@@ -69,7 +85,7 @@ def made(group: Group, asked: Asked) -> tuple[charts.Chart, dict[str, Any]]:
     source = chosen(group, where).source
     _known_tag(source, asked.tag)
     if asked.chart == "slowdown":
-        return charts.slowdown(source, bins=asked.bins, tag=asked.tag), {"percentiles": asked.percentiles}
+        return charts.slowdown(source, tag=asked.tag, **_given(bins=asked.bins)), {"percentiles": asked.percentiles}
     if asked.chart == "queues":
         return charts.queues(source, **_given(ports=asked.ports)), {}
     if asked.chart == "rates":
@@ -99,7 +115,7 @@ def _over(group: Group, asked: Asked, where: dict[str, str]) -> tuple[charts.Cha
         raise ResultsError(f"{group.path}: other columns vary too; choose, for example with {say}")
     return over(names, ((one.values, one.source) for one in taken), taken[0].source.palette), {
         "x": x,
-        "of": asked.figure,
+        "of": asked.figure or "slowdown_p99",
     }
 
 

@@ -44,12 +44,12 @@ def plot(
     overwrite: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     where: Annotated[list[str] | None, Repeated] = None,
     tag: str | None = None,
-    bins: Annotated[int, AtLeastOne] = 20,
+    bins: Annotated[int | None, AtLeastOne] = None,
     percentile: Annotated[list[Percentile] | None, Repeated] = None,
     ports: Annotated[int | None, AtLeastOne] = None,
     flows: Annotated[int | None, AtLeastOne] = None,
     over: str | None = None,
-    figure: Figure = "slowdown_p99",
+    figure: Figure | None = None,
     width: Annotated[float | None, Inches] = None,
     height: Annotated[float | None, Inches] = None,
 ) -> None:
@@ -74,9 +74,9 @@ def plot(
     tag
         Slowdowns and distributions of flows of this tag only.
     bins
-        Bins of equally many flows, for slowdown.
+        Bins of equally many flows, for slowdown; 20 if not given.
     percentile
-        Percentile of the slowdown that is drawn; repeatable; all three if not given.
+        Percentile that is drawn, for slowdown; repeatable; all three if not given.
     ports
         How many ports are drawn: those with the longest queues (4 if not given), or paused longest (20).
     flows
@@ -84,7 +84,7 @@ def plot(
     over
         Column along the horizontal axis, for over; the first that varies if not given.
     figure
-        What is drawn of every run, for over.
+        What is drawn of every run, for over; slowdown_p99 if not given.
     width
         Inches; each chart has its own if not given.
     height

@@ -21,15 +21,15 @@ DRAWN = 2000
 LIBRARIES = ("vega.min.js", "vega-lite.min.js")
 SCRIPTS = ("charts.js", "fabric.js", "page.js")
 SECTIONS = {
-    "slowdown": "Slowdown by flow size",
-    "distributions": "Distributions",
-    "fabric": "Fabric",
-    "queues": "Queues over time",
-    "rates": "Rates of flows over time",
-    "pauses": "Pauses",
-    "counters": "Counters",
+    "slowdown": ("Slowdown", "Slowdown by flow size"),
+    "distributions": ("Distributions", "Distributions"),
+    "fabric": ("Fabric", "Fabric"),
+    "queues": ("Queues", "Queues over time"),
+    "rates": ("Rates", "Rates of flows over time"),
+    "pauses": ("Pauses", "When ports were paused"),
+    "counters": ("Counters", "Counters"),
 }
-"""The sections of charts in their order; a section's name is what its charts are found by, its first word its link."""
+"""The sections of charts in their order: the name that its charts are found by, the word of its link, its title."""
 
 
 def page(material: Material, told: Callable[[int, int], object] | None = None) -> str:
@@ -61,13 +61,11 @@ def page(material: Material, told: Callable[[int, int], object] | None = None) -
             "version": escape(_core.__version__),
             "title": escape(material.title),
             "style": asset("page.css"),
-            "nav": "".join(
-                f'<a href="#{name}">{escape(title.split()[0])}</a>' for name, (title, _) in sections.items()
-            ),
+            "nav": "".join(f'<a href="#{name}">{escape(word)}</a>' for name, (word, _, _) in sections.items()),
             "sections": "\n".join(
                 f'<section id="{name}" aria-labelledby="{name}-title">'
                 f'<h2 id="{name}-title">{escape(title)}</h2>{inner}</section>'
-                for name, (title, inner) in sections.items()
+                for name, (_, title, inner) in sections.items()
             ),
             "footer": footer(packer, material),
             "data": script(data),
@@ -76,18 +74,18 @@ def page(material: Material, told: Callable[[int, int], object] | None = None) -
     )
 
 
-def titled(material: Material) -> Iterator[tuple[str, tuple[str, str]]]:
-    """The sections of the page: their titles, and what stands in them."""
+def titled(material: Material) -> Iterator[tuple[str, tuple[str, str, str]]]:
+    """The sections of the page: the words that lead to them, their titles, and what stands in them."""
     if material.studies:
-        yield "claims", ("Claims", "\n".join(claims.section(study) for study in material.studies))
-    yield "scenario", ("Scenario", "\n".join(
+        yield "claims", ("Claims", "Claims", "\n".join(claims.section(study) for study in material.studies))
+    yield "scenario", ("Scenario", "Scenario", "\n".join(
         f'<div data-group="{place}"{" hidden" if place else ""}>{scenario.section(group)}</div>'
         for place, group in enumerate(material.groups)))  # fmt: skip
     if any(group.columns for group in material.groups):
-        yield "over", ("Sweep as a whole", '<div data-charts="over"></div>')
-    for name, title in SECTIONS.items():
+        yield "over", ("Sweep", "The sweep as a whole", '<div class="titled" data-charts="over"></div>')
+    for name, (word, title) in SECTIONS.items():
         kind = f' class="{"pair" if name == "distributions" else "single"}"'
-        yield name, (title, f'<div{kind} data-charts="{name}"></div>')
+        yield name, (word, title, f'<div{kind} data-charts="{name}"></div>')
 
 
 def footer(packer: Packer, material: Material) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from incast import _core
@@ -25,19 +26,17 @@ def section(group: Group) -> str:
     results = source.results[0]
     parts = [varied(group)] if group.columns else []
     try:
-        with translated():
-            file = results.path / "scenario.toml"
-            summary = json.loads(_core.Scenario.load(str(file), []).summary("json"))
+        summaries = [summary_of(each.path / "scenario.toml") for each in source.results]
     except IncastError as error:
         parts.append(element("p", f"What it amounts to cannot be worked out again here: {first_line(error)}", "note"))
         parts.append(table(["", ""], counted(source), "The fabric and the flows"))
-        summary = {}
+        summaries = []
     else:
         header = ["tag", "flows", "payload", "first starts", "last starts", "of hosts' rate"]
-        of_flows = table(header, flows(summary), "The flows", numbers=(1, 2, 3, 4, 5))
-        parts.append(f'<div class="facts">{table(["", ""], fabric(summary), "The fabric")}{of_flows}</div>')
+        of_flows = table(header, flows(summaries[0]), "The flows", numbers=(1, 2, 3, 4, 5))
+        parts.append(f'<div class="facts">{table(["", ""], fabric(summaries[0]), "The fabric")}{of_flows}</div>')
     header = ["scheme", "control", "how it ended", "simulated", "CPU time", "packet-hops", "switches"]
-    parts.append(table(header, schemes(source, summary), "The schemes", numbers=(3, 4, 5)))
+    parts.append(table(header, schemes(source, summaries), "The schemes", numbers=(3, 4, 5)))
     parts.append(element("p", made(source), "note"))
     if group.missing:
         parts.append(without_results(group.missing))
@@ -46,6 +45,13 @@ def section(group: Group) -> str:
         details("The scenario file, with every default", f"<pre tabindex='0'><code>{escape(toml)}</code></pre>")
     )
     return "\n".join(parts)
+
+
+def summary_of(file: Path) -> dict[str, Any]:
+    """What a scenario amounts to."""
+    with translated():
+        found: dict[str, Any] = json.loads(_core.Scenario.load(str(file), []).summary("json"))
+    return found
 
 
 def varied(group: Group) -> str:
@@ -90,9 +96,9 @@ def flows(summary: dict[str, Any]) -> Iterator[list[str]]:
         yield [tag["tag"], f"{tag['flows']:,}", look.size(size_bytes(str(tag["bytes"]))), *starts, load]
 
 
-def schemes(source: Source, summary: dict[str, Any]) -> Iterator[list[str]]:
+def schemes(source: Source, summaries: Sequence[dict[str, Any]]) -> Iterator[list[str]]:
     """Every scheme: what it is and how it ended."""
-    said = {scheme["name"]: scheme for scheme in summary.get("schemes", [])}
+    said = {scheme["name"]: scheme for summary in summaries for scheme in summary["schemes"]}
     for name, scheme in source.manifests.items():
         mine = said.get(name, {})
         hops = sum(int(count) for kind, count in scheme["counts"].items() if kind.endswith("_hops"))

@@ -7,6 +7,7 @@ const RAMPS = {
 };
 const DRAWN = {{drawn}};
 const LINED_HOSTS = 64;
+const ARCS = 130;
 const MEASURES = { utilisation: "utilisation", paused_share: "share of time paused" };
 const WAYS = { both: "the busier way", up: "away from hosts", down: "towards hosts" };
 
@@ -65,8 +66,12 @@ function layoutOf(fabric, pairs, width) {
     const nodes = fabric.nodes.map((_, node) => node).filter((node) => fabric.tiers[node] === tier);
     const step = width / nodes.length;
     const size = Math.max(2, Math.min(56, step * 0.68));
+    // Links within a layer are arcs above it.
+    const within = pairs.some((pair) => fabric.tiers[pair.low] === tier && fabric.tiers[pair.high] === tier);
+    const label = y;
+    if (within) y += ARCS;
     nodes.forEach((node, place) => places.set(node, { x: (place + 0.5) * step, y, w: size, h: 14, kind: "switch" }));
-    rows.push({ tier, y, count: nodes.length, name: nodes.length === 1 ? "switch" : "switches" });
+    rows.push({ tier, y: label, count: nodes.length, name: nodes.length === 1 ? "switch" : "switches" });
     y += gap;
   }
   const hosts = fabric.nodes.map((_, node) => node).filter((node) => fabric.tiers[node] === 0);
@@ -117,7 +122,7 @@ function layoutOf(fabric, pairs, width) {
     });
     rows.push({ tier: 0, y: top, count: hosts.length, name: "hosts", racks, order });
   }
-  return { places, rows, lined, merged, height: bottom + 22, home, racks };
+  return { places, rows, lined, width, height: bottom + 22 };
 }
 
 /** Draws the fabric into a container; returns what is needed to save it. */
@@ -167,7 +172,8 @@ function drawLinks(svg, fabric, pairs, layout, way, colour) {
   const thin = kept.length > 600 ? 0.8 : kept.length > 150 ? 1.1 : 1.7;
   for (const pair of kept) {
     const a = layout.places.get(pair.low), b = layout.places.get(pair.high);
-    const lift = Math.min(46, 14 + Math.abs(a.x - b.x) / 14);
+    // The top of such a curve is half as high as its handle.
+    const lift = 24 + (2 * ARCS - 30) * Math.abs(a.x - b.x) / layout.width;
     const path = a.y === b.y
       ? `M${a.x.toFixed(1)} ${a.y}Q${((a.x + b.x) / 2).toFixed(1)} ${(a.y - lift).toFixed(1)} ${b.x.toFixed(1)} ${b.y}`
       : `M${a.x.toFixed(1)} ${(a.y + a.h / 2).toFixed(1)}L${b.x.toFixed(1)} ${(b.y + b.h / 2).toFixed(1)}`;
@@ -186,6 +192,9 @@ function drawNodes(svg, fabric, pairs, layout, way, colour) {
   const line = css("--quiet"), ground = css("--raised");
   const group = svgElement("g", {});
   const sums = new Map();
+  // The names of a layer are all shown or none.
+  const fits = (node, at) => at.w >= 5.9 * fabric.nodes[node].length + 4;
+  const cramped = new Set([...layout.places].filter(([node, at]) => !fits(node, at)).map(([node]) => fabric.tiers[node]));
   for (const [node, at] of layout.places) {
     if (at.merged !== undefined) {
       const rack = sums.get(at.merged) ?? { sum: 0, count: 0, at, node };
@@ -199,7 +208,7 @@ function drawNodes(svg, fabric, pairs, layout, way, colour) {
       x: (at.x - at.w / 2).toFixed(1), y: at.y.toFixed(1), width: at.w.toFixed(1), height: at.h.toFixed(1), rx: host ? 1 : 2,
       fill: host ? colour(values.get(node) ?? 0) : ground, stroke: host ? "none" : line, "stroke-width": 1, "data-node": node,
     }));
-    if (!host && at.w >= 5.9 * fabric.nodes[node].length + 4) {
+    if (!host && !cramped.has(fabric.tiers[node])) {
       group.append(svgElement("text", { x: at.x.toFixed(1), y: at.y + 10.5, "text-anchor": "middle", "font-size": 9.5, fill: css("--text"), "pointer-events": "none" }, fabric.nodes[node]));
     }
   }
