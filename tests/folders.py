@@ -108,7 +108,7 @@ def make_study(folder: Path) -> Path:
     folder.mkdir()
     make_sweep(folder / "fct")
     about = {"format": 1, "study": "tiny", "title": "A tiny study", "scale": "smoke", "incast": incast.__version__}
-    (folder / "study.json").write_text(json.dumps({**about, "sweeps": ["fct"]}), encoding="utf-8")
+    (folder / "study.json").write_text(json.dumps({**about, "sweeps": ["fct", "later"]}), encoding="utf-8")
     claims = {"study": "tiny", "scale": "smoke", "claims": CLAIMS}
     (folder / "claims.json").write_text(json.dumps(claims), encoding="utf-8")
     return folder

@@ -17,6 +17,7 @@ from folders import make_sweep
 from incast import charts
 from incast.charts import groups
 from incast.charts.cdf import Measure
+from incast.charts.look import log_ticks
 from incast.charts.over import over
 from incast.charts.series import with_empty
 
@@ -204,3 +205,10 @@ def test_choosing_a_scenario_of_a_sweep(sweep: Path) -> None:
         with pytest.raises(incast.ResultsError) as raised:
             groups.chosen(group, where)
         assert said in str(raised.value)
+
+
+def test_ticks_of_a_logarithmic_axis() -> None:
+    assert log_ticks([3.0, 0.4, 70.0]) == [0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0]
+    assert log_ticks([15.3, 16.9]) == pytest.approx([15.5, 16.0, 16.5])
+    assert log_ticks([7.0, 7.0]) == [7.0]
+    assert log_ticks([]) == []

@@ -264,6 +264,7 @@ def test_claims_are_shown_whatever_their_outcome(browser: Browser, study: Path) 
     assert "1.2 to 1.3 ms" in str(claims.nth(1).text_content())
     assert claims.nth(1).locator(".explanation em").text_content() == "marks"
     assert "<script>alert(1)</script>" in str(claims.nth(1).locator(".explanation").text_content())
+    assert "Sweep later was not begun." in str(page.locator("#claims").text_content())
     assert "needs scale paper" in str(claims.nth(2).text_content())
 
 

@@ -104,6 +104,7 @@ def _slowdown(
                       linewidth=1.2, **styles[scheme])  # fmt: skip
         axes.set_title(PERCENTILES[percentile], loc="left", fontsize="medium")
         axes.set_yscale("log")
+        axes.set_ylim(bottom=1)
         axes.yaxis.set_major_formatter("{x:g}")
         axes.yaxis.set_minor_formatter(formatter(minor_thresholds=(1.5, 0.5)))
         every = -(-len(ticks) // 8)

@@ -57,6 +57,8 @@ class Study:
     """`study.json`."""
     claims: list[dict[str, Any]]
     """The claims as they were judged."""
+    without: tuple[str, ...] = ()
+    """Sweeps of which no run is done, and why they are not shown."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,8 @@ def read(folders: Sequence[Path]) -> Material:
             groups.append(read_sweep(folder) if kind == "sweep.json" else read_results(folder))
     titles = [str(study.about.get("title") or study.about["study"]) for study in studies]
     titles = titles or list(dict.fromkeys(group.title for group in groups))
+    if len(titles) > 3:
+        titles = [f"{titles[0]}, and {len(titles) - 1} others"]
     return Material(" / ".join(titles), tuple(told_apart(groups)), tuple(studies))
 
 
@@ -133,7 +137,17 @@ def read_study(folder: Path) -> tuple[Study, list[Group]]:
     """The results of a study: its claims, and its sweeps as groups."""
     about = _json(folder / "study.json", "study", "sweeps")
     claims = _json(folder / "claims.json", "claims", versioned=False)["claims"]
-    return Study(about, claims), [read_sweep(folder / name, name) for name in about["sweeps"]]
+    groups, without = [], []
+    for name in about["sweeps"]:
+        if not (folder / name / "sweep.json").is_file():
+            without.append(f"Sweep {name} was not begun.")
+        elif not open_sweep(folder / name).done:
+            without.append(f"Of sweep {name} no run is done.")
+        else:
+            groups.append(read_sweep(folder / name, name))
+    if not groups:
+        raise ResultsError(f"{folder}: no run of this study is done")
+    return Study(about, claims, tuple(without)), groups
 
 
 def told_apart(groups: Sequence[Group]) -> Iterator[Group]:

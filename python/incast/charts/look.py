@@ -68,15 +68,30 @@ def around(values: Sequence[T], count: int) -> list[T]:
     return [values[number % len(values)] for number in range(count)]
 
 
+LOG = (
+    "abs(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9)) - "
+    "round(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9)))) > 1e-6 || "
+    "indexof([1, 2, 5, 10], round(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9)))) >= 0 "
+    "? format(datum.value, '~g') : ''"
+)
+"""Labels of a logarithmic axis: of whole multiples of powers of ten those by 1, 2 and 5, of others all."""
+
+
 def log_ticks(values: Sequence[float]) -> list[float]:
-    """1, 2 and 5 times the powers of ten that lie between the smallest and the largest of the values."""
+    """1, 2 and 5 times the powers of ten between the smallest and the largest value; even steps where these are few."""
     above = [value for value in values if value > 0]
     if not above:
         return []
     low, high = min(above), max(above)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     ticks = [step * 10.0**power for power in powers for step in (1, 2, 5)]
-    return [tick for tick in ticks if low <= tick <= high]
+    ticks = [tick for tick in ticks if low <= tick <= high]
+    if len(ticks) >= 3 or low == high:
+        return ticks or [low]
+    rough = (high - low) / 4
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * times for times in (1, 2, 5, 10) if power * times >= rough)
+    return [number * step for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
 def size(count: float) -> str:

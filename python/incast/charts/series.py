@@ -12,6 +12,8 @@ from incast.charts.source import Source
 
 PORTS = 4
 """Ports whose queues are drawn (our choice)."""
+LEAST = 0.01
+"""Part of the longest queue that a port's must have reached to be drawn (our choice)."""
 FLOWS = 6
 """Flows whose rates are drawn: as many as there are colours."""
 POINTS = 400
@@ -23,8 +25,9 @@ def queues(source: Source, *, ports: int = PORTS, points: int = POINTS) -> Chart
     """The queues over time of the ports whose queues grew longest."""
     longest = source.rows(
         "select port, any_value(node_name), any_value(peer_name) from queues group by port "
+        "having max(queue_bytes) >= ? * (select max(queue_bytes) from queues) "
         "order by max(queue_bytes) desc, port limit ?",
-        [ports],
+        [LEAST, ports],
     )
     every, together = _step(source, "queues", points)
     rows: list[tuple[Any, ...]] = []
@@ -41,8 +44,12 @@ def queues(source: Source, *, ports: int = PORTS, points: int = POINTS) -> Chart
                     rows.append((scheme, port, f"{node} to {peer}", time, queue))
     count = source.rows("select count(distinct port) from queues")[0][0]
     left_out = []
-    if count > ports:
+    if count > len(longest) == ports:
         left_out.append(f"Of {count} ports with a queue, the {ports} whose queues grew longest under any scheme.")
+    elif count > len(longest):
+        left_out.append(
+            f"Of {count} ports with a queue, those that reached {LEAST:.0%} of the longest under any scheme."
+        )
     if together > 1:
         left_out.append(f"Of every {together} samples ({look.time(every * together)}) the largest.")
     return Chart(

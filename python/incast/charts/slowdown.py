@@ -94,7 +94,7 @@ def spec(schemes: Sequence[str], ticks: dict[int, str]) -> Spec:
                     "type": "quantitative",
                     "title": "slowdown",
                     "scale": {"type": "log", "nice": False, "domainMin": 1},
-                    "axis": {"format": "~g"},
+                    "axis": {"labelExpr": look.LOG},
                 },
                 "color": look.colour(schemes),
                 "shape": look.shape(schemes),

@@ -22,6 +22,7 @@ def section(study: Study) -> str:
     head = f"{len(study.claims)} claims" + (f" at scale {scale}" if scale else "") + f": {said}."
     links = "".join(f'<li><a href="#claim-{escape(claim["id"])}">{chip(claim)}</a></li>' for claim in study.claims)
     overview = f'<ol class="outcomes" aria-label="Claims by outcome">{links}</ol>'
+    overview += "".join(element("p", text, "note bad") for text in study.without)
     return element("p", head, "lead") + overview + "\n".join(article(claim) for claim in study.claims)
 
 

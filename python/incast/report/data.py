@@ -119,8 +119,8 @@ class Packer:
         chart = charts.fabric(source)
         if self.links + 4 * len(chart.rows) > LINKS and self.links:
             self.note(
-                f"Links of the first scenarios are drawn, up to {LINKS:,} figures; `incast plot DIR fabric` and "
-                "`incast report` of one run's folder have the others."
+                f"Links of the first scenarios are drawn, up to {LINKS:,} figures; `incast report` of one run's folder "
+                "has the others."
             )
             return None
         self.links += 4 * len(chart.rows)

@@ -71,7 +71,7 @@ def fabric(summary: dict[str, Any]) -> Iterator[list[str]]:
     kind = next(iter(summary["scenario"]["fabric"]))
     switches = sum(tier["switches"] for tier in found["tiers"])
     yield ["kind", kind]
-    yield ["nodes", f"{found['hosts']:,} hosts, {switches:,} switches"]
+    yield ["nodes", f"{found['hosts']:,} hosts, {switches:,} {'switch' if switches == 1 else 'switches'}"]
     for tier in found["tiers"]:
         yield [f"tier {tier['tier']}", tier_text(tier)]
     yield ["links", ", ".join(f"{link['links']:,} of {link['rate']} and {link['delay']}" for link in found["links"])]

@@ -42,6 +42,11 @@ function seedMates() {
 
 // Choices
 
+function byColumn() {
+  const { columns, variations } = group();
+  return columns.length > 0 && columns.reduce((count, column) => count * column.values.length, 1) <= 2 * variations.length;
+}
+
 function selectOf(label, options, chosen, changed) {
   const select = make("select", {});
   options.forEach(([value, text]) => {
@@ -62,8 +67,8 @@ function showChoices() {
       (value) => { state.group = Number(value); start(); }));
   }
   const { columns, variations } = group();
-  const product = columns.reduce((count, column) => count * column.values.length, 1);
-  if (columns.length && product === variations.length) {
+  // One choice for each column, unless most of their combinations were not run.
+  if (byColumn()) {
     columns.forEach((column, place) => {
       if (column.values.length < 2) return;
       const options = column.values.map((value, number) => [String(number), String(value)]);
@@ -377,7 +382,7 @@ function refresh() {
 function start() {
   state.values = [...group().variations[0].values];
   state.tag = "";
-  state.seeds = seedColumn() >= 0;
+  state.seeds = byColumn() && seedColumn() >= 0;
   for (const each of document.querySelectorAll("[data-group]")) each.hidden = Number(each.dataset.group) !== state.group;
   refresh();
 }
