@@ -59,6 +59,8 @@ def check(label: str, outcome: str, **more: Any) -> dict[str, Any]:
     """One check of a claim."""
     usual: dict[str, Any] = {
         "metric": "p99",
+        "whose": label,
+        "check": 0,
         "unit": None,
         "reason": None,
         "expect": "ratio below 1",
@@ -72,7 +74,7 @@ def check(label: str, outcome: str, **more: Any) -> dict[str, Any]:
     return {"label": label, "outcome": outcome, **usual, **more}
 
 
-CLAIMS = [
+CLAIMS: list[dict[str, Any]] = [
     {
         "id": "C1",
         "statement": "HPCC keeps short flows faster than DCQCN.",
@@ -108,7 +110,9 @@ def make_study(folder: Path) -> Path:
     folder.mkdir()
     make_sweep(folder / "fct")
     about = {"format": 1, "study": "tiny", "title": "A tiny study", "scale": "smoke", "incast": incast.__version__}
-    (folder / "study.json").write_text(json.dumps({**about, "sweeps": ["fct", "later"]}), encoding="utf-8")
+    (folder / "study.json").write_text(
+        json.dumps({**about, "sweeps": ["fct", "later"], "wall_s": 1.0, "cpu_s": 1.0}), encoding="utf-8"
+    )
     claims = {"study": "tiny", "scale": "smoke", "claims": CLAIMS}
     (folder / "claims.json").write_text(json.dumps(claims), encoding="utf-8")
     return folder

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,10 +11,9 @@ from typing import Any
 import incast
 from incast.charts.source import Source
 from incast.errors import ResultsError
+from incast.study.results import open_study
 from incast.sweep.dataset import Run, open_sweep
 
-FORMAT = 1
-"""Version of `study.json` that this version reads."""
 KINDS = {
     "study.json": "the results of a study",
     "sweep.json": "a sweep",
@@ -135,19 +133,19 @@ def read_sweep(folder: Path, name: str | None = None) -> Group:
 
 def read_study(folder: Path) -> tuple[Study, list[Group]]:
     """The results of a study: its claims, and its sweeps as groups."""
-    about = _json(folder / "study.json", "study", "sweeps")
-    claims = _json(folder / "claims.json", "claims", versioned=False)["claims"]
+    found = open_study(folder)
     groups, without = [], []
-    for name in about["sweeps"]:
-        if not (folder / name / "sweep.json").is_file():
+    for name in found.manifest["sweeps"]:
+        if name not in found.sweeps:
             without.append(f"Sweep {name} was not begun.")
-        elif not open_sweep(folder / name).done:
+        elif not found.sweeps[name].done:
             without.append(f"Of sweep {name} no run is done.")
         else:
             groups.append(read_sweep(folder / name, name))
     if not groups:
         raise ResultsError(f"{folder}: no run of this study is done")
-    return Study(about, claims, tuple(without)), groups
+    claims = [claim.to_tree() for claim in found.claims]
+    return Study(found.manifest, claims, tuple(without)), groups
 
 
 def told_apart(groups: Sequence[Group]) -> Iterator[Group]:
@@ -158,26 +156,6 @@ def told_apart(groups: Sequence[Group]) -> Iterator[Group]:
             yield Group(str(group.path), group.title, group.path, group.variations, group.columns, group.missing)
         else:
             yield group
-
-
-def _json(file: Path, *needed: str, versioned: bool = True) -> dict[str, Any]:
-    """A file that incast wrote."""
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ResultsError(f"{file} is missing: the folder is not whole") from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        where = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise ResultsError(f"{file}{where}: not JSON as incast writes it: {error}") from None
-    absent = [name for name in needed if not isinstance(content, dict) or name not in content]
-    if absent:
-        raise ResultsError(f"{file}: it has no field `{absent[0]}`: not as incast writes it")
-    if versioned and content.get("format") != FORMAT:
-        raise ResultsError(
-            f"{file}: format is {content.get('format')!r}, written by incast "
-            f"{content.get('incast', 'of another version')}; incast {incast.__version__} reads format {FORMAT}"
-        )
-    return dict(content)
 
 
 def chosen(group: Group, where: Mapping[str, str]) -> Variation:

@@ -8,10 +8,13 @@ from typing import Any
 from markdown_it import MarkdownIt
 
 from incast.charts.groups import Study
-from incast.report.html import element, escape, table
+from incast.report.html import details, element, escape, table
 
 OUTCOMES = {"holds": "✓", "fails": "✕", "not measured": "–"}  # noqa: RUF001 - a dash
 """The outcomes, each with a sign beside its colour."""
+
+OPEN = 12
+"""Figures of a claim that stand on the page at once (our choice); more are opened, whatever their outcome."""
 
 
 def section(study: Study) -> str:
@@ -83,4 +86,12 @@ def checks(claim: dict[str, Any]) -> str:
         rows.append([check["label"], check["expect"], value, interval, check.get("seeds") or "", outcome])
     level = next((check["confidence"] for check in claim["checks"] if check.get("confidence")), 0.95)
     header = ["compared", "expected", "measured", f"{level:.0%} interval", "seeds", "outcome"]
-    return table(header, rows, f"Checks of claim {claim['id']}", numbers=(2, 3, 4))
+    shown = table(header, rows, f"Checks of claim {claim['id']}", numbers=(2, 3, 4))
+    return shown if len(rows) <= OPEN else counted(claim) + details(f"All {len(rows)} figures", shown)
+
+
+def counted(claim: dict[str, Any]) -> str:
+    """How many figures of a claim have each outcome."""
+    counts = Counter(check["outcome"] for check in claim["checks"])
+    said = ", ".join(f"{counts[outcome]} {plural(outcome, counts[outcome])}" for outcome in OUTCOMES)
+    return element("p", f"Of {len(claim['checks'])} figures {said}.")

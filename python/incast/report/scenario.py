@@ -76,7 +76,8 @@ def fabric(summary: dict[str, Any]) -> Iterator[list[str]]:
         yield [f"tier {tier['tier']}", tier_text(tier)]
     yield ["links", ", ".join(f"{link['links']:,} of {link['rate']} and {link['delay']}" for link in found["links"])]
     yield ["longest base RTT", f"{found['max_base_rtt']}; largest bandwidth-delay product {found['max_bdp']}"]
-    yield ["bisection", f"{found['bisection']} each way"]
+    if found["bisection"]:
+        yield ["bisection", f"{found['bisection']} each way"]
 
 
 def tier_text(tier: dict[str, Any]) -> str:
