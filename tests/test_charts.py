@@ -212,3 +212,12 @@ def test_ticks_of_a_logarithmic_axis() -> None:
     assert log_ticks([15.3, 16.9]) == pytest.approx([15.5, 16.0, 16.5])
     assert log_ticks([7.0, 7.0]) == [7.0]
     assert log_ticks([]) == []
+
+
+def test_links_that_carried_nothing_are_said_to_be_left_out(tmp_path: Path) -> None:
+    text = SMALL.split("[[workload]]")[0] + "[[workload]]\nlist = [{ src = 1, dst = 3, size = '10kB' }]\n"
+    schemes = "[scheme.DCQCN]\ncontrol = 'dcqcn'\n[scheme.HPCC]\ncontrol = 'hpcc'\n"
+    results = incast.load(write(tmp_path, text + schemes)).run(tmp_path / "results")
+    chart = charts.fabric(charts.Source([results]))
+    assert {row["node_name"] for row in chart.dicts()} == {"h1", "h3", "s0"}
+    assert chart.left_out == ("Carried nothing under any scheme, and not drawn: 6 hosts, 12 ports.",)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from incast.charts.chart import Chart, Field
 from incast.charts.source import Source
 
@@ -17,10 +20,11 @@ def fabric(source: Source) -> Chart:
         "any_value(tier) as tier, any_value(rate_bps) as rate_bps, sum(tx_bytes)::bigint as tx_bytes, "
         "max(paused_ps) as paused_ps, sum(marks)::bigint as marks, sum(drops + lost)::bigint as drops, "
         "max(peak_queue_bytes) as peak_queue_bytes from ports group by scheme, port) "
-        "select sent.scheme, port, sent.node_name, peer_name, sent.tier, of_node.tier, rate_bps, tx_bytes, "
+        "select sent.scheme, port, sent.node_name, peer_name, sent.tier, coalesce(of_node.tier, 0), rate_bps, "
+        "tx_bytes, "
         "if(run_ps > 0, tx_bytes * 8e12 / (rate_bps::double * run_ps), 0), paused_ps, "
         "if(run_ps > 0, paused_ps / run_ps, 0), marks, drops, peak_queue_bytes "
-        "from sent join ends using (scheme) join of_node on of_node.node_name = sent.peer_name "
+        "from sent join ends using (scheme) left join of_node on of_node.node_name = sent.peer_name "
         "order by list_position($schemes, sent.scheme), port",
         {"schemes": order, "times": [ends[scheme] for scheme in order]},
     )
@@ -47,5 +51,21 @@ def fabric(source: Source) -> Chart:
         ),
         rows=rows,
         palette=tuple(source.palette),
+        left_out=idle(source, rows),
         why_empty=None if rows else "The results have no ports.",
     )
+
+
+def idle(source: Source, rows: Sequence[tuple[Any, ...]]) -> tuple[str, ...]:
+    """What carried nothing under any scheme: the table of ports does not have it."""
+    there = source.results[0].manifest["fabric"]
+    hosts = {name for row in rows for name, tier in ((row[2], row[4]), (row[3], row[5])) if tier == 0}
+    switches = {name for row in rows for name, tier in ((row[2], row[4]), (row[3], row[5])) if tier > 0}
+    ports = {row[1] for row in rows}
+    missing = {
+        "hosts": there["hosts"] - len(hosts),
+        "switches": there["switches"] - len(switches),
+        "ports": 2 * there["links"] - len(ports),
+    }
+    said = ", ".join(f"{count:,} {name}" for name, count in missing.items() if count > 0)
+    return (f"Carried nothing under any scheme, and not drawn: {said}.",) if said else ()

@@ -14,7 +14,7 @@ FIGURES = {
     "slowdown_p99": "99th percentile of the slowdown of all flows",
     "slowdown_mean": "mean slowdown of all flows",
     "completed_share": "share of flows that completed",
-    "paused_share": "share of time that ports were paused, mean of all ports",
+    "paused_share": "share of time that ports were paused, mean of the ports that carried something",
     "marks": "ECN marks at switches",
     "drops": "packets dropped or lost",
     "peak_queue_bytes": "longest egress queue (B)",

@@ -124,27 +124,34 @@ class Packer:
             )
             return None
         self.links += 4 * len(chart.rows)
-        first = [row for row in chart.dicts() if row["scheme"] == source.schemes[0]]
-        tiers: dict[str, int] = {}
-        for row in first:
-            tiers[row["node_name"]] = row["tier"]
+        # A port that carried nothing under a scheme has no row there.
+        ports = {row["port"]: row for row in reversed(list(chart.dicts()))}
+        order = [ports[port] for port in sorted(ports)]
+        tiers = {row["node_name"]: row["tier"] for row in order}
+        for row in order:
+            tiers.setdefault(row["peer_name"], row["peer_tier"])
         number = {name: place for place, name in enumerate(tiers)}
         structure = {
             "nodes": list(tiers),
             "tiers": list(tiers.values()),
-            "from": [number[row["node_name"]] for row in first],
-            "to": [number[row["peer_name"]] for row in first],
-            "rate": [row["rate_bps"] for row in first],
-            "port": [row["port"] for row in first],
+            "from": [number[row["node_name"]] for row in order],
+            "to": [number[row["peer_name"]] for row in order],
+            "rate": [row["rate_bps"] for row in order],
+            "port": [row["port"] for row in order],
         }
-        figures = {
-            scheme: {
-                name: [rounded(row[name]) for row in chart.dicts() if row["scheme"] == scheme]
+        figures = {}
+        for scheme in source.schemes:
+            mine = {row["port"]: row for row in chart.dicts() if row["scheme"] == scheme}
+            figures[scheme] = {
+                name: [rounded(mine[row["port"]][name]) if row["port"] in mine else 0 for row in order]
                 for name in ("utilisation", "paused_share", "marks", "drops", "peak_queue_bytes")
             }
-            for scheme in source.schemes
+        return {
+            "of": self._once(self.fabrics, structure),
+            "about": chart.about,
+            "leftOut": chart.left_out,
+            "schemes": figures,
         }
-        return {"of": self._once(self.fabrics, structure), "about": chart.about, "schemes": figures}
 
     def note(self, text: str) -> None:
         """Something that is left out, said once."""

@@ -248,7 +248,7 @@ function showFabric() {
   const choice = state.fabric;
   const schemes = Object.keys(packed.schemes);
   if (!schemes.includes(choice.scheme)) choice.scheme = schemes[0];
-  const chart = { title: "Fabric", about: packed.about };
+  const chart = { title: "Fabric", about: packed.about, leftOut: packed.leftOut };
   const { figure, saves, plot } = figureOf(chart, null, "fabric");
   plot.setAttribute("role", "group");
   const redraw = (change) => { Object.assign(choice, change); paint(); };
