@@ -1,64 +1,123 @@
-"""Pictures of results."""
+"""Pictures of results as files."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import incast
-from conftest import SMALL, environment, write
-from incast import plot
+from conftest import Command, write
+from folders import make_sweep
+from incast import charts, plot
+from test_charts import SAMPLED
 
 
 @pytest.fixture(scope="module")
 def sampled(tmp_path_factory: pytest.TempPathFactory) -> incast.Results:
     """Results with time series, of a switch that pauses."""
     folder = tmp_path_factory.mktemp("sampled")
-    text = SMALL.replace('"hpcc"', '"unlimited"') + '[switch]\nbuffer = "600kB"\n[measure]\nsample_every = "1us"\n'
-    return incast.load(write(folder, text)).run(folder / "results")
+    return incast.load(write(folder, SAMPLED)).run(folder / "results")
 
 
-def draw(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "incast.plot", *map(str, arguments)]
-    return subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60, check=False)
-
-
-def test_queues_are_the_samples(sampled: incast.Results) -> None:
-    figure = plot.queues(sampled, ports=2)
-    first, second = figure.axes
-    peaks: dict[int, int] = {}
-    for row in sampled.table("queues").dicts():
-        peaks[row["port"]] = max(row["queue_bytes"], peaks.get(row["port"], 0))
-    longest = sorted(peaks.values(), reverse=True)
-    for axes, peak in zip((first, second), longest, strict=False):
-        drawn = [max(np.asarray(line.get_ydata(), float), default=0.0) for line in axes.lines]
-        assert max(drawn) == peak / 1e3
+def test_slowdowns_are_drawn(sampled: incast.Results) -> None:
+    chart = charts.slowdown(charts.Source([sampled]), bins=6)
+    figure = plot.draw(chart, percentiles=["p50", "p99"])
+    for axes, percentile in zip(figure.axes, ("p50", "p99"), strict=True):
+        for line, scheme in zip(axes.lines, ("DCQCN", "HPCC"), strict=True):
+            mine = [row[percentile] for row in chart.dicts() if row["scheme"] == scheme]
+            assert np.asarray(line.get_ydata()).tolist() == mine
+        assert axes.get_yscale() == "log"
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["DCQCN", "HPCC"]
 
 
-def test_pauses_are_shaded(sampled: incast.Results) -> None:
-    paused = {row["port"] for row in sampled.pauses.dicts()}
-    assert paused, "the scenario pauses"
-    ports = len({row["port"] for row in sampled.table("queues").dicts()})
-    shaded = sum(len(axes.patches) for axes in plot.queues(sampled, ports=ports).axes)
-    drawn = {row["port"] for row in sampled.table("queues").dicts()}
-    assert shaded == sum(row["port"] in drawn for row in sampled.pauses.dicts())
+def test_queues_are_drawn(sampled: incast.Results) -> None:
+    figure = plot.draw(charts.queues(charts.Source([sampled]), ports=2))
+    peaks: dict[int, int] = {}
+    for row in sampled.table("queues").dicts():
+        peaks[row["port"]] = max(row["queue_bytes"], peaks.get(row["port"], 0))
+    drawn = [max(np.max(np.asarray(line.get_ydata())) for line in axes.lines) for axes in figure.axes]
+    assert drawn == sorted(peaks.values(), reverse=True)[:2]
 
 
-def test_command(sampled: incast.Results, tmp_path: Path) -> None:
-    for options, name in ((["--queues"], "queues.svg"), ([], "slowdown.svg")):
-        files = [tmp_path / f"{number}-{name}" for number in (1, 2)]
-        for file in files:
-            done = draw(sampled.path, *options, "-o", file)
-            assert (done.returncode, done.stdout) == (0, f"wrote {file}\n"), done.stderr
-        assert files[0].read_bytes() == files[1].read_bytes(), "the same results give the same picture"
+def test_pauses_are_drawn(sampled: incast.Results) -> None:
+    figure = plot.draw(charts.pauses(charts.Source([sampled]), ports=100))
+    bars = sum(len(collection.get_paths()) for axes in figure.axes for collection in axes.collections)
+    assert bars == len(sampled.pauses)
+    assert bars > 0
 
 
-def test_without_samples(results: Path) -> None:
-    done = draw(results, "--queues")
+def test_a_scheme_has_one_colour_in_all_charts(sampled: incast.Results) -> None:
+    source = charts.Source([sampled])
+    colours = [
+        {str(line.get_label()): line.get_color() for axes in figure.axes for line in axes.lines}
+        for figure in map(plot.draw, (charts.slowdown(source), charts.cdf(source), charts.queues(source)))
+    ]
+    assert colours[0] == colours[1] == colours[2]
+    assert len(set(colours[0].values())) == 2
+
+
+def test_the_same_results_give_the_same_file(sampled: incast.Results, tmp_path: Path) -> None:
+    source = charts.Source([sampled])
+    made = [
+        charts.slowdown(source),
+        charts.cdf(source, "fct"),
+        charts.cdf(source, "slowdown"),
+        charts.queues(source),
+        charts.rates(source),
+        charts.pauses(source),
+    ]
+    heads = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
+    for chart, ending in zip(made, ("svg", "pdf", "png", "svg", "svg", "pdf"), strict=True):
+        files = [plot.save(plot.draw(chart), tmp_path / f"{number}-{chart.name}.{ending}") for number in (1, 2)]
+        assert files[0].read_bytes() == files[1].read_bytes(), chart.name
+        assert files[0].read_bytes().startswith(heads[ending])
+
+
+def test_the_command(sampled: incast.Results, command: Command, tmp_path: Path) -> None:
+    for chart in ("slowdown", "queues"):
+        done = command("plot", sampled.path, chart, "-o", f"{chart}.svg")
+        assert (done.returncode, done.stdout) == (0, f"wrote {chart}.svg\n"), done.stderr
+    assert {file.name for file in tmp_path.iterdir()} == {"slowdown.svg", "queues.svg"}
+
+
+def test_of_a_sweep(command: Command, tmp_path: Path) -> None:
+    sweep = make_sweep(tmp_path / "load")
+    chosen = command("plot", sweep, "--where", "load=0.3", "--where", "seed=2", "-o", "one.svg")
+    assert chosen.returncode == 0, chosen.stderr
+    whole = command("plot", sweep, "over", "--figure", "slowdown_p50", "-o", "all.svg")
+    assert whole.returncode == 0, whole.stderr
+    for wrong, said in (
+        (["slowdown"], "4 scenarios fit; choose one"),
+        (["slowdown", "--where", "lod=1"], "did you mean `load`"),
+        (["slowdown", "--where", "load=1"], "there is 0.3, 0.6"),
+        (["slowdown", "--where", "load"], "COLUMN=VALUE"),
+        (["over", "--over", "lood"], "no column `lood`"),
+    ):
+        done = command("plot", sweep, *wrong, "-o", "wrong.svg")
+        assert done.returncode == 2, wrong
+        assert said in done.stderr
+    assert not (tmp_path / "wrong.svg").exists()
+
+
+def test_bad_input(results: Path, command: Command, tmp_path: Path) -> None:
+    for wrong, said in (
+        (["queues"], "measure.sample_every"),
+        (["slowdown", "--ports", "3"], "--ports has no effect on slowdown"),
+        (["slowdown", "--tag", "nobody"], "there is incast, poisson"),
+        (["slowdown", "--bins", "0"], "--bins"),
+        (["over"], "one run, not a sweep"),
+        (["cake"], "cdf-fct"),
+        (["slowdown", "-o", "a.gif"], ".svg, .pdf, .png"),
+    ):
+        done = command("plot", results, *wrong)
+        assert (done.returncode, done.stdout) == (2, ""), wrong
+        assert said in done.stderr, wrong
+    assert list(tmp_path.iterdir()) == []
+    write(tmp_path, "mine", "slowdown.svg")
+    done = command("plot", results)
     assert done.returncode == 2
-    assert "measure.sample_every" in done.stderr
+    assert "slowdown.svg exists already" in done.stderr
+    assert (tmp_path / "slowdown.svg").read_text(encoding="utf-8") == "mine"
+    assert command("plot", results, "--overwrite").returncode == 0

@@ -21,6 +21,8 @@ COMMANDS = [
     "show",
     "list",
     "results",
+    "report",
+    "plot",
     "compare",
     "study list",
     "study show",

@@ -1,133 +1,236 @@
-"""Pictures of results, with matplotlib (extra `incast[plot]`).
+"""Charts as vector files for papers, with matplotlib (extra `incast[plot]`).
 
-python -m incast.plot results/quickstart -o slowdown.svg
-python -m incast.plot results/quickstart --queues -o queues.svg
+chart = charts.slowdown(charts.Source([incast.open("results/quickstart")]))
+plot.save(plot.draw(chart), "slowdown.pdf")
 """
 
 from __future__ import annotations
 
-import argparse
-from itertools import cycle
+import importlib
+import io
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import incast
+from incast._whole import write_whole
+from incast.charts import look
+from incast.charts.chart import Chart
+from incast.charts.over import FIGURES
+from incast.charts.slowdown import PERCENTILES, labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-"""Told apart by colour-blind readers and in print (Okabe and Ito)."""
-STYLES = {"p50": (":", 1.2), "p95": ("-", 1.8)}
-"""Line style and width of each percentile."""
+MARKERS = dict(zip(look.SHAPES, ("o", "s", "^", "D", "P", "v"), strict=True))
+DASHES = ("-", "--", ":")
+DPI = 200
+"""Dots per inch of a PNG (our choice)."""
+Row = dict[str, Any]
 
 
-def slowdown(results: incast.Results, *, tag: str | None = None, bins: int = 20) -> Figure:
-    """The slowdown of flows by size, of all or of one tag: the median and the 95th percentile of every scheme."""
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import LogFormatter
+def draw(chart: Chart, *, width: float | None = None, height: float | None = None, **options: Any) -> Figure:
+    """A chart as a matplotlib figure.
 
-    figure = Figure(figsize=(8, 4), layout="constrained")
-    axes = figure.add_subplot()
-    rows = list(results.slowdown(tag=tag, bins=bins).dicts())
-    for scheme, colour in zip(dict.fromkeys(row["scheme"] for row in rows), cycle(COLOURS), strict=False):
-        _draw(axes, [row for row in rows if row["scheme"] == scheme], scheme, colour)
-    axes.set_yscale("log")
-    axes.yaxis.set_major_formatter("{x:g}")
-    axes.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.5)))
-    axes.set_ylabel("slowdown: completion time / ideal")
-    of_tag = f" of {tag}" if tag else ""
-    axes.set_xlabel(f"flow size, up to; equally many flows{of_tag} at each tick")
-    axes.grid(axis="y", which="both", linewidth=0.4, alpha=0.5)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside lower center", frameon=False, ncols=4)
-    title = results.manifest.get("title")
-    if title:
-        axes.set_title(title, loc="left", fontsize="medium")
-    return figure
+    Args:
+        chart: What `incast.charts` made of results.
+        width: Inches; each chart has a default.
+        height: Inches.
+        options: Of the chart: `percentiles` for slowdown, `x` and `figure` for over.
 
-
-def _draw(axes: Axes, rows: list[dict[str, Any]], scheme: str, colour: str) -> None:
-    """The lines of one scheme."""
-    places = range(len(rows))
-    for percentile, (style, width) in STYLES.items():
-        values = [row[percentile] for row in rows]
-        axes.plot(places, values, style, color=colour, linewidth=width, marker=".", label=f"{scheme} {percentile}")
-    axes.set_xticks(places, [size(row["size_max_bytes"]) for row in rows], rotation=45, ha="right")
-
-
-def queues(results: incast.Results, *, ports: int = 1) -> Figure:
-    """The queues over time of the ports whose queues grew longest, one panel for each port.
-
-    Needs `measure.sample_every`. Intervals in which the port was paused are shaded in its scheme's colour.
     """
-    from matplotlib.figure import Figure
-
-    samples = list(results.table("queues").dicts())
-    if not samples:
-        raise ValueError("there are no samples of queues: set measure.sample_every in the scenario")
-    peaks: dict[int, int] = {}
-    for row in samples:
-        peaks[row["port"]] = max(peaks.get(row["port"], 0), row["queue_bytes"])
-    longest = sorted(peaks, key=lambda port: (-peaks[port], port))[:ports]
-    figure = Figure(figsize=(8, 1.2 + 2.2 * len(longest)), layout="constrained")
-    panels = figure.subplots(len(longest), squeeze=False, sharex=True)[:, 0]
-    colours = dict(zip(results.manifest["schemes"], cycle(COLOURS), strict=False))
-    for port, axes in zip(longest, panels, strict=True):
-        for scheme, colour in colours.items():
-            mine = [row for row in samples if (row["port"], row["scheme"]) == (port, scheme)]
-            times = [row["time_ps"] / 1e6 for row in mine]
-            axes.plot(times, [row["queue_bytes"] / 1e3 for row in mine], color=colour, linewidth=1.2, label=scheme)
-            for pause in results.pauses.dicts():
-                if (pause["port"], pause["scheme"]) == (port, scheme):
-                    axes.axvspan(pause["start_ps"] / 1e6, pause["end_ps"] / 1e6, color=colour, alpha=0.15, linewidth=0)
-        row = next(row for row in samples if row["port"] == port)
-        axes.set_title(f"{row['node_name']} to {row['peer_name']}", loc="left", fontsize="medium")
-        axes.set_ylabel("queue (kB)")
+    figures = importlib.import_module("matplotlib.figure")
+    make, (usual_width, usual_height) = DRAWN[chart.name]
+    if not chart.rows:
+        raise ValueError(chart.why_empty or "nothing to draw")
+    palette = palette_of(chart)
+    rows = sorted(chart.dicts(), key=lambda row: palette.index(row["scheme"]))
+    size = (width or usual_width, height or usual_height(rows))
+    figure: Figure = figures.Figure(figsize=size, layout="constrained")
+    make(figure, rows, scheme_styles(chart), **options)
+    handles: dict[str, Any] = {}
+    for axes in figure.axes:
+        handles |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
         axes.spines[["top", "right"]].set_visible(False)
-    panels[-1].set_xlabel("time (us)")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=4)
+    if handles:
+        figure.legend(handles.values(), handles.keys(), loc="outside lower center", frameon=False, ncols=4)
     return figure
 
 
-def size(count: float) -> str:
-    """Bytes as people write them."""
-    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if count >= factor:
-            return f"{count / factor:.3g} {unit}"
-    return f"{count} B"
+def save(figure: Figure, path: str | PathLike[str], *, overwrite: bool = True) -> Path:
+    """Write a figure whole or not at all; the same results give the same file."""
+    file = Path(path)
+    matplotlib = importlib.import_module("matplotlib")
+    out = io.BytesIO()
+    # No date, no random names.
+    with matplotlib.rc_context({"svg.hashsalt": "incast", "pdf.fonttype": 42, "svg.fonttype": "path"}):
+        metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(file.suffix)
+        figure.savefig(out, format=file.suffix.removeprefix("."), dpi=DPI, metadata=metadata)
+    write_whole(file, out.getvalue(), overwrite=overwrite)
+    return file
 
 
-def main() -> None:
-    """Draw the results folder that is named on the command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m incast.plot", description="Draw slowdowns by flow size, or queues."
-    )
-    parser.add_argument("results", help="results folder")
-    parser.add_argument(
-        "-o", "--output", help="picture to write: .svg, .png or .pdf (default slowdown.svg, queues.svg)"
-    )
-    parser.add_argument("--tag", help="slowdowns of flows of this tag only")
-    parser.add_argument("--bins", type=int, default=20, help="bins of equally many flows (default 20)")
-    parser.add_argument("--queues", action="store_true", help="queues over time instead of slowdowns")
-    parser.add_argument("--ports", type=int, default=1, help="how many ports' queues (default 1, the longest)")
-    options = parser.parse_args()
-    # The same results give the same file: no date, no random names.
-    from matplotlib import rc_context
-
-    with rc_context({"svg.hashsalt": "incast"}):
-        results = incast.open(options.results)
-        if options.queues:
-            try:
-                figure = queues(results, ports=options.ports)
-            except ValueError as error:
-                parser.error(str(error))
-        else:
-            figure = slowdown(results, tag=options.tag, bins=options.bins)
-        output = options.output or ("queues.svg" if options.queues else "slowdown.svg")
-        figure.savefig(output, dpi=150, metadata={"Date": None} if output.endswith(".svg") else None)
-        print(f"wrote {output}")
+def scheme_styles(chart: Chart) -> dict[str, dict[str, Any]]:
+    """Colour, marker and line of every scheme, as on the page."""
+    schemes = palette_of(chart)
+    return {
+        scheme: {
+            "color": look.LIGHT[number % len(look.LIGHT)],
+            "marker": list(MARKERS.values())[number % len(MARKERS)],
+            "linestyle": DASHES[number // len(look.LIGHT) % len(DASHES)],
+        }
+        for number, scheme in enumerate(schemes)
+    }
 
 
-if __name__ == "__main__":
-    main()
+def palette_of(chart: Chart) -> list[str]:
+    """The schemes that have a colour, in the order that gives it."""
+    place = [each.name for each in chart.fields].index("scheme")
+    return list(dict.fromkeys([*chart.palette, *(row[place] for row in chart.rows)]))
+
+
+def _slowdown(
+    figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]], percentiles: Sequence[str] = ()
+) -> None:
+    """A panel for each percentile."""
+    formatter = importlib.import_module("matplotlib.ticker").LogFormatter
+    chosen = list(percentiles) or list(PERCENTILES)
+    ticks = labels(rows, list(styles))
+    for axes, percentile in zip(figure.subplots(1, len(chosen), squeeze=False)[0], chosen, strict=True):
+        for scheme, mine in by(rows, "scheme"):
+            axes.plot([row["bin"] for row in mine], [row[percentile] for row in mine], label=scheme, markersize=3,
+                      linewidth=1.2, **styles[scheme])  # fmt: skip
+        axes.set_title(PERCENTILES[percentile], loc="left", fontsize="medium")
+        axes.set_yscale("log")
+        axes.set_ylim(bottom=1)
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter(formatter(minor_thresholds=(1.5, 0.5)))
+        every = -(-len(ticks) // 8)
+        shown = list(ticks)[every - 1 :: every]
+        axes.set_xticks(shown, [ticks[bin_] for bin_ in shown], rotation=40, ha="right")
+        axes.set_xlabel("flow size up to")
+        axes.grid(axis="y", which="both", linewidth=0.4, alpha=0.5)
+    figure.axes[0].set_ylabel("slowdown")
+
+
+def _cdf(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]]) -> None:
+    """A step for each scheme."""
+    axes = figure.subplots()
+    column = "fct_ps" if "fct_ps" in rows[0] else "slowdown_reference"
+    for scheme, mine in by(rows, "scheme"):
+        style = {name: value for name, value in styles[scheme].items() if name != "marker"}
+        axes.step([row[column] for row in mine], [row["share"] for row in mine], where="post", label=scheme, **style)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter((lambda value, _: look.time(value)) if column == "fct_ps" else "{x:g}")
+    axes.set(ylim=(0, 1), ylabel="share of flows", xlabel="completion time" if column == "fct_ps" else "slowdown")
+    axes.grid(which="major", linewidth=0.4, alpha=0.5)
+
+
+def _queues(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]]) -> None:
+    """A panel for each port."""
+    # As the chart has them: the port with the longest queue first.
+    panels = sorted(by(rows, "link"), key=lambda panel: -max(row["queue_bytes"] for row in panel[1]))
+    for axes, (link, of_port) in zip(_column(figure, len(panels)), panels, strict=True):
+        for scheme, mine in by(of_port, "scheme"):
+            style = {name: value for name, value in styles[scheme].items() if name != "marker"}
+            axes.plot([row["time_ps"] for row in mine], [row["queue_bytes"] for row in mine], label=scheme, linewidth=1,
+                      **style)  # fmt: skip
+        axes.set_title(link, loc="left", fontsize="medium")
+        axes.yaxis.set_major_formatter(lambda value, _: look.size(value))
+        axes.set_ylabel("queue")
+    _times(figure)
+
+
+def _rates(figure: Figure, rows: Sequence[Row], _: dict[str, dict[str, Any]]) -> None:
+    """A panel for each scheme, a line for each flow."""
+    panels = [*by(rows, "scheme")]
+    flows = list(dict.fromkeys(row["who"] for row in rows))
+    for axes, (scheme, mine) in zip(_column(figure, len(panels)), panels, strict=True):
+        for who, line in by(mine, "who"):
+            colour = look.LIGHT[flows.index(who) % len(look.LIGHT)]
+            axes.plot([row["time_ps"] for row in line], [row["rate_bps"] for row in line], color=colour, label=who,
+                      linewidth=0.9)  # fmt: skip
+        axes.set_title(scheme, loc="left", fontsize="medium")
+        axes.yaxis.set_major_formatter(lambda value, _: look.rate(value))
+        axes.set_ylabel("rate")
+        axes.set_ylim(bottom=0)
+    _times(figure)
+
+
+def _pauses(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]]) -> None:
+    """A panel for each scheme, a row of bars for each port."""
+    panels = [*by(rows, "scheme")]
+    links = list(dict.fromkeys(row["link"] for row in rows))
+    for axes, (scheme, mine) in zip(_column(figure, len(panels)), panels, strict=True):
+        for link, bars in by(mine, "link"):
+            spans = [(row["start_ps"], row["end_ps"] - row["start_ps"]) for row in bars]
+            shares = [0.25 + 0.75 * row["paused_ps"] / max(1, row["end_ps"] - row["start_ps"]) for row in bars]
+            axes.broken_barh(spans, (links.index(link) - 0.35, 0.7), color=styles[scheme]["color"], alpha=shares,
+                             linewidth=0)  # fmt: skip
+        axes.set_yticks(range(len(links)), links, fontsize="x-small")
+        axes.set_ylim(len(links) - 0.4, -0.6)
+        axes.set_title(scheme, loc="left", fontsize="medium")
+    _times(figure)
+
+
+def _over(
+    figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]], x: str = "", of: str = "slowdown_p99"
+) -> None:
+    """Means with their range over the values of one column."""
+    axes = figure.subplots()
+    for scheme, mine in by(rows, "scheme"):
+        points = {value: [row[of] for row in found if row[of] is not None] for value, found in by(mine, x)}
+        points = {value: found for value, found in points.items() if found}
+        if all(isinstance(value, (int, float)) for value in points):
+            points = dict(sorted(points.items()))
+        means = [sum(found) / len(found) for found in points.values()]
+        below = [mean - min(found) for mean, found in zip(means, points.values(), strict=True)]
+        above = [max(found) - mean for mean, found in zip(means, points.values(), strict=True)]
+        numeric = all(isinstance(value, (int, float)) for value in points)
+        places = list(points) if numeric else [str(value) for value in points]
+        axes.errorbar(places, means, (below, above), label=scheme, markersize=4, capsize=2, **styles[scheme])
+    axes.set(xlabel=x, ylabel=FIGURES[of])
+    axes.grid(axis="y", linewidth=0.4, alpha=0.5)
+
+
+def by(rows: Sequence[Row], name: str) -> Iterator[tuple[Any, list[Row]]]:
+    """Rows by the values of a column, in order of their first row."""
+    order = {value: place for place, value in enumerate(dict.fromkeys(row[name] for row in rows))}
+    for value, group in groupby(sorted(rows, key=lambda row: order[row[name]]), lambda row: row[name]):
+        yield value, list(group)
+
+
+def _column(figure: Figure, count: int) -> list[Axes]:
+    """Panels below one another that share their times."""
+    return list(figure.subplots(count, squeeze=False, sharex=True)[:, 0])
+
+
+def _times(figure: Figure) -> None:
+    """An axis of times below the last panel."""
+    figure.axes[-1].xaxis.set_major_formatter(lambda value, _: look.time(value))
+    figure.axes[-1].set_xlabel("time")
+
+
+def _panels(name: str, each: float) -> Callable[[Sequence[Row]], float]:
+    """Inches for a panel for each value of a column."""
+    return lambda rows: 1.2 + each * len({row[name] for row in rows})
+
+
+def _bars(rows: Sequence[Row]) -> float:
+    """Inches for a line for each port in a panel for each scheme."""
+    schemes, links = ({row[name] for row in rows} for name in ("scheme", "link"))
+    return 1 + len(schemes) * (0.5 + 0.14 * len(links))
+
+
+DRAWN: dict[str, tuple[Callable[..., None], tuple[float, Callable[[Sequence[Row]], float]]]] = {
+    "slowdown": (_slowdown, (9, lambda _: 3.4)),
+    "cdf-fct": (_cdf, (6, lambda _: 4)),
+    "cdf-slowdown": (_cdf, (6, lambda _: 4)),
+    "queues": (_queues, (8, _panels("link", 1.9))),
+    "rates": (_rates, (8, _panels("scheme", 1.9))),
+    "pauses": (_pauses, (8, _bars)),
+    "over": (_over, (6, lambda _: 4)),
+}  # fmt: skip
+"""How each chart is drawn, its width and its height in inches."""

@@ -32,6 +32,12 @@ class Results:
     def __repr__(self) -> str:
         return f"<Results in {self.path}: {', '.join(self.tables)}>"
 
+    def _repr_html_(self) -> str:
+        """How it looks in a notebook."""
+        from incast import notebook
+
+        return notebook.of_results(self)
+
     @property
     def tables(self) -> tuple[str, ...]:
         """Names of the tables in this folder."""

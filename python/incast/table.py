@@ -54,6 +54,12 @@ class Table:
     def __repr__(self) -> str:
         return f"<Table {self.name}: {len(self)} rows of {', '.join(column.name for column in self.columns)}>"
 
+    def _repr_html_(self) -> str:
+        """How it looks in a notebook."""
+        from incast import notebook
+
+        return notebook.of_table(self)
+
     def __getitem__(self, column: str) -> list[Any]:
         """The values of a column."""
         try:

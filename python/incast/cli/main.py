@@ -10,7 +10,22 @@ from typing import Any, NoReturn
 from cyclopts import App, CycloptsError
 
 from incast import _core
-from incast.cli import codes, compare, convert, export, listing, new, results, run, show, study, sweep, trace
+from incast.cli import (
+    codes,
+    compare,
+    convert,
+    export,
+    listing,
+    new,
+    plot,
+    report,
+    results,
+    run,
+    show,
+    study,
+    sweep,
+    trace,
+)
 from incast.errors import EnvironmentFailure, IncastError, InternalError, ResultsExistError
 
 EPILOGUE = """
@@ -41,6 +56,8 @@ app.command(sweep.sweep, sort_key=1, help_epilogue=sweep.EXAMPLES)
 app.command(show.show, sort_key=2, help_epilogue=show.SHOW_EXAMPLES)
 app.command(listing.list_, sort_key=3, name="list", help_epilogue=listing.EXAMPLES)
 app.command(results.results, sort_key=4, help_epilogue=results.EXAMPLES)
+app.command(report.report, sort_key=4, help_epilogue=report.EXAMPLES)
+app.command(plot.plot, sort_key=4, help_epilogue=plot.EXAMPLES)
 app.command(study.app)
 app.command(compare.compare, sort_key=4.5, help_epilogue=compare.EXAMPLES)
 app.command(convert.app)

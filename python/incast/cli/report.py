@@ -1,61 +1,56 @@
-"""What a run found, for people: slowdowns by flow size, how each scheme ended, where the results lie."""
+"""`incast report`."""
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Annotated
 
-from incast.cli import codes
-from incast.cli.live import simulated
-from incast.results import Results
+from cyclopts import Parameter
+from rich.console import Console
 
-BINS = 10
-"""Bins of the table in the terminal."""
-BAD = ("deadlock", "starved")
-"""Reasons to stop that are failures."""
-
-
-def show(results: Results) -> None:
-    """Print the summary of a results folder."""
-    print(results.slowdown_text(bins=BINS))
-    print("slowdown: completion time over the ideal of the HPCC evaluation, at least 1; sizes in bins of equal count\n")
-    schemes = results.manifest["schemes"]
-    width = max(map(len, schemes), default=0)
-    for name, scheme in schemes.items():
-        print(f"{name:<{width}}  {scheme['stop']['text']}{lost(scheme)}; {took(scheme)}")
-    prints = {name: scheme["fingerprint"] for name, scheme in schemes.items() if "fingerprint" in scheme}
-    if prints:
-        print("\nfingerprints: of every event, of every packet on a wire")
-    for name, one in prints.items():
-        print(f"{name:<{width}}  {one['trajectory']} {one['traffic']}")
-    flows = results.path / "flows.parquet"
-    files = [*(f"{table}.parquet" for table in results.tables), "manifest.json", "scenario.toml"]
-    print(f"\nresults in {results.path}: {', '.join(files)}")
-    print(f'  polars.read_parquet("{flows}")    pandas.read_parquet("{flows}")')
-    print(f'  incast.open("{results.path}").flows    incast results {results.path} --table flows')
+EXAMPLES = """
+Examples:
+  incast report results/quickstart
+  incast report results/before results/after -o both.html
+  incast report sweeps/load --overwrite
+"""
 
 
-def lost(scheme: dict[str, Any]) -> str:
-    """What failures of links cost a scheme, if anything."""
-    packets = sum(scheme["counts"].get(f"{reason}_drops", 0) for reason in ("link_down", "silent", "no_route"))
-    return f", {packets:,} packets lost to failures of links" if packets else ""
+def report(
+    first: Path,
+    /,
+    *more: Path,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    overwrite: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
+) -> None:
+    """Write one HTML page of results: scenario, fabric, slowdowns, distributions, queues, rates, pauses, counters.
 
+    The page is a single file that opens from disk and needs no network; it can be mailed. Every chart on it can be
+    saved as SVG or PNG, and its data as CSV.
 
-def took(scheme: dict[str, Any]) -> str:
-    """How long a scheme was simulated, and how long that took."""
-    text = f"{simulated(scheme['end_ps'])} simulated in {scheme['cpu_s']:.2f} s"
-    # The speed of a moment says nothing.
-    return f"{text}, {scheme['packet_hops_per_s'] / 1e6:.1f} M packet-hops/s" if scheme["cpu_s"] > 0.05 else text
+    Parameters
+    ----------
+    first
+        Results folder of a run, folder of a sweep, or results of a study.
+    more
+        Others that are shown on the same page, to choose from.
+    output
+        Page to write, a file whose name ends in .html; DIR.html beside the first folder if not given.
+    overwrite
+        Replace the page if it is there.
 
+    """
+    # The charts' libraries are not read in for other commands.
+    from incast.report import write
 
-def judge(results: Results) -> int:
-    """The exit code for what happened in a run; says on stderr what went badly."""
-    code = codes.OK
-    for name, scheme in results.manifest["schemes"].items():
-        if scheme["stop"]["reason"] in BAD:
-            codes.complain(f"{name}: {scheme['stop']['text']}")
-            code = codes.ENDED_BADLY
-        if scheme["lossless_drops"]:
-            dropped = f"{scheme['lossless_drops']:,} packets of lossless priorities were dropped: the headroom failed"
-            codes.complain(f"{name}: {dropped} (see drops.parquet)")
-            code = codes.ENDED_BADLY
-    return code
+    folder = first.resolve()
+    file = output or first.parent / f"{folder.name}.html"
+    console = Console(stderr=True)
+    with console.status("reading the results") as status:
+        write(
+            [first, *more],
+            file,
+            overwrite=overwrite,
+            progress=lambda done, count: status.update(f"{done} of {count} scenarios read"),
+        )
+    print(f"wrote {file} ({file.stat().st_size / 1e6:.1f} MB); open it in a browser")

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 import incast
-from incast.cli import report
+from incast.cli import summary
 
 EXAMPLES = """
 Examples:
@@ -46,7 +46,7 @@ def results(
     """
     found = incast.open(folder)
     if table is None and format == "table":
-        report.show(found)
+        summary.show(found)
         return
     chosen = found.slowdown() if table in (None, "slowdown") else found.table(table)
     if format == "csv":

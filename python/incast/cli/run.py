@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 import incast
-from incast.cli import codes, report
+from incast.cli import codes, summary
 from incast.cli.live import Live
 
 Overrides = Annotated[
@@ -72,5 +72,5 @@ def run(
     with Live(Console(stderr=True), quiet=quiet) as live:
         results = scenario.run(output, overwrite=overwrite, threads=threads, progress=live.update)
     if not quiet:
-        report.show(results)
-    return report.judge(results)
+        summary.show(results)
+    return summary.judge(results)

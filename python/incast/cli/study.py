@@ -163,6 +163,8 @@ def _told(found: StudyResults, *, quiet: bool) -> int:
     if not quiet:
         _print(found)
         print(f"claims in {found.path}: {results.TABLE}, {results.CLAIMS}")
+        if (found.path / results.PAGE).is_file():
+            print(f"page with all charts: {found.path / results.PAGE}")
         print(f"tables of the sweeps in {', '.join(str(each.path) for each in found.sweeps.values())}")
         print(f"every figure: incast study show {found.path} --figures")
     code = codes.OK

@@ -80,4 +80,9 @@ def _judged(
     tree = {"study": told.name, "scale": manifest["scale"], "claims": [claim.to_tree() for claim in outcomes]}
     results.write(out / results.CLAIMS, json.dumps(tree, indent=2, allow_nan=False) + "\n")
     results.write(out / results.TABLE, writing.markdown(found))
+    if any(each.done for each in sweeps.values()):
+        # The page draws with libraries that nothing else of a study needs.
+        from incast import report
+
+        report.write(out, out / results.PAGE, overwrite=True)
     return found

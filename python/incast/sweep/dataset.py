@@ -92,6 +92,12 @@ class Sweep:
             return replace(run, state="done", error=None)
         return run if run.state == "failed" else replace(run, state="waiting")
 
+    def _repr_html_(self) -> str:
+        """How it looks in a notebook."""
+        from incast import notebook
+
+        return notebook.of_sweep(self)
+
     @property
     def done(self) -> tuple[Run, ...]:
         """The finished runs."""

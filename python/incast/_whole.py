@@ -1,0 +1,38 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from incast.errors import ResultsExistError
+
+
+def refuse_if_there(file: Path, *, overwrite: bool) -> None:
+    """Raise if the file is there and is not to be replaced; called before the work and once more by `write_whole`."""
+    if file.is_dir():
+        raise ResultsExistError(f"{file} is a folder and is never overwritten; name a file with --output")
+    if file.exists() and not overwrite:
+        raise ResultsExistError(f"{file} exists already; it was left as it is")
+
+
+def write_whole(file: Path, content: bytes, *, overwrite: bool) -> None:
+    """Write a file beside its place and move it there; an interruption leaves nothing."""
+    refuse_if_there(file, overwrite=overwrite)
+    descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as out:
+            out.write(content)
+        # As a file that is opened to be written, and not for its owner alone.
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(name).chmod(0o666 & ~mask)
+        if overwrite:
+            Path(name).replace(file)
+        else:
+            os.link(name, file)
+    except FileExistsError:
+        raise ResultsExistError(f"{file} exists already; it was left as it is") from None
+    finally:
+        Path(name).unlink(missing_ok=True)

@@ -1,0 +1,12 @@
+"""The data of every chart, and how it is drawn: one home for the page, notebooks, vector files and CSV."""
+
+from incast.charts.cdf import cdf
+from incast.charts.chart import Chart, Field
+from incast.charts.counters import counters
+from incast.charts.fabric import fabric
+from incast.charts.pauses import pauses
+from incast.charts.series import queues, rates
+from incast.charts.slowdown import slowdown
+from incast.charts.source import Source
+
+__all__ = ["Chart", "Field", "Source", "cdf", "counters", "fabric", "pauses", "queues", "rates", "slowdown"]

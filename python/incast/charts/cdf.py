@@ -1,0 +1,108 @@
+"""Cumulative distributions of completion times and slowdowns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from incast.charts import look
+from incast.charts.chart import Chart, Field, Spec
+from incast.charts.source import Source
+
+POINTS = 200
+"""Points of a line (our choice): more cannot be told apart on a screen."""
+TAIL = (0.99, 0.995, 0.999, 0.9995, 0.9999)
+"""Shares that are drawn as well: the tail is what is looked for."""
+
+Measure = Literal["fct", "slowdown"]
+COLUMN = {"fct": "fct_ps", "slowdown": "slowdown_reference"}
+TITLE = {"fct": "Completion times", "slowdown": "Slowdowns"}
+ABOUT = {
+    "fct": "Share of completed flows whose completion time is at most the value.",
+    "slowdown": "Share of completed flows whose slowdown (over the ideal of the HPCC evaluation, not clamped) is at "
+    "most the value.",
+}
+
+
+def cdf(source: Source, of: Measure = "fct", *, tag: str | None = None, points: int = POINTS) -> Chart:
+    """How completion times or slowdowns are distributed, of all flows or of one tag."""
+    column = COLUMN[of]
+    count = "count(*) filter (finish_ps is not null)"
+    totals = source.rows(
+        f"select scheme, {count} from flows where $tag is null or tag = $tag group by scheme", {"tag": tag}
+    )
+    flows = dict(totals)
+    rows: list[tuple[str, float, float]] = []
+    for scheme in source.schemes:
+        number = flows.get(scheme, 0)
+        if number:
+            ranks = chosen(number, points)
+            values = source.rows(
+                f"select rank, {column} from (select {column}, row_number() over (order by {column}) as rank "
+                "from flows where scheme = $scheme and finish_ps is not null and ($tag is null or tag = $tag)) "
+                "where list_contains($ranks, rank) order by rank",
+                {"scheme": scheme, "tag": tag, "ranks": ranks},
+            )
+            rows += [(scheme, rank / number, value) for rank, value in values]
+    most = max(flows.values(), default=0)
+    fewer = (f"Of up to {most:,} flows of a scheme, the values at {points} equal steps of the share and in the tail.",)
+    of_tag = f" of flows tagged {tag}" if tag else ""
+    unit = "ps" if of == "fct" else None
+    return Chart(
+        name=f"cdf-{of}",
+        title=f"{TITLE[of]}{of_tag}",
+        about=ABOUT[of],
+        fields=(
+            Field("scheme", "the scheme simulated"),
+            Field("share", "share of completed flows with at most this value"),
+            Field(column, "the value", unit),
+        ),
+        rows=rows,
+        palette=tuple(source.palette),
+        spec=spec(source.palette, of, [row[2] for row in rows]),
+        left_out=fewer if most > points else (),
+        why_empty=None if rows else f"No flow{of_tag} completed.",
+    )
+
+
+def chosen(count: int, points: int) -> list[int]:
+    """The ranks that are drawn, from 1 to `count`: all if they are few."""
+    if count <= points:
+        return list(range(1, count + 1))
+    steps = {max(1, -(-count * step // points)) for step in range(points + 1)}
+    return sorted(steps | {max(1, -(-int(count * 10_000 * share) // 10_000)) for share in TAIL})
+
+
+def spec(schemes: Sequence[str], of: Measure, values: Sequence[float]) -> Spec:
+    """A step for each scheme, on a logarithmic axis."""
+    label = {"labelExpr": look.TIME} if of == "fct" else {"format": "~g"}
+    title = "completion time" if of == "fct" else "slowdown"
+    return {
+        "width": 420,
+        "height": 260,
+        "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 1.8},
+        "encoding": {
+            "x": {
+                "field": COLUMN[of],
+                "type": "quantitative",
+                "title": title,
+                "scale": {"type": "log", "nice": False},
+                "axis": {**label, "labelOverlap": True, "values": look.log_ticks(values)},
+            },
+            "y": {
+                "field": "share",
+                "type": "quantitative",
+                "title": "share of flows",
+                "scale": {"domain": [0, 1]},
+                "axis": {"format": "~%"},
+            },
+            "color": look.colour(schemes),
+            "strokeDash": look.dash(schemes),
+            "order": {"field": "share", "type": "quantitative"},
+            "tooltip": [
+                {"field": "scheme"},
+                {"field": "share", "type": "quantitative", "format": ".2%"},
+                {"field": COLUMN[of], "type": "quantitative", "format": ",.6~g"},
+            ],
+        },
+    }

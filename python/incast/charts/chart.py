@@ -1,0 +1,82 @@
+"""A chart: rows with named columns, what they mean, what was left out, and how they are drawn."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+Spec = dict[str, Any]
+"""A Vega-Lite specification, or a part of one."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column of a chart's data."""
+
+    name: str
+    """Its name, as in the table it comes from."""
+    about: str
+    """What it says."""
+    unit: str | None = None
+    """Its unit, such as `ps`; `None` for names and plain numbers."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """What a picture shows. The page, notebooks, vector files and CSV are all made from it."""
+
+    name: str
+    """Its short name, such as `slowdown`."""
+    title: str
+    """Its heading."""
+    about: str
+    """What is drawn, with definitions, in a sentence or two."""
+    fields: tuple[Field, ...]
+    """The columns of its data."""
+    rows: list[tuple[Any, ...]]
+    """Its data, in order of the fields."""
+    spec: Spec | None = None
+    """How Vega-Lite draws it, without data; `None` for what is drawn otherwise."""
+    palette: tuple[str, ...] = ()
+    """The schemes that have a colour, in the order that gives it."""
+    left_out: tuple[str, ...] = ()
+    """What the tables have and the chart has not, with the rule by which it was left out."""
+    why_empty: str | None = None
+    """Why there is nothing to draw, if there is not."""
+
+    def dicts(self) -> Iterator[dict[str, Any]]:
+        """The rows as dictionaries."""
+        names = [each.name for each in self.fields]
+        return (dict(zip(names, row, strict=True)) for row in self.rows)
+
+    def to_csv(self) -> str:
+        """The data as CSV text, with one line of names."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(each.name for each in self.fields)
+        writer.writerows(self.rows)
+        return out.getvalue()
+
+    def to_vegalite(self) -> Spec:
+        """A complete Vega-Lite specification, data included."""
+        if self.spec is None:
+            raise ValueError(f"chart {self.name} is not drawn by Vega-Lite")
+        return {
+            "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+            "description": f"{self.title}. {self.about}",
+            **self.spec,
+            "data": {"values": list(self.dicts())},
+        }
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
+        """In notebooks that draw Vega-Lite: the chart. Elsewhere: what it is."""
+        text = f"<Chart {self.name}: {len(self.rows)} rows of {', '.join(each.name for each in self.fields)}>"
+        if self.spec is None or not self.rows:
+            return {"text/plain": text}
+        # Through JSON, so that nothing in it is a type that only Python knows.
+        spec = json.loads(json.dumps(self.to_vegalite()))
+        return {"application/vnd.vegalite.v6+json": spec, "text/plain": text}

@@ -1,0 +1,56 @@
+"""The figures of a run: what was sent, marked, dropped and paused under every scheme."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from incast.charts.chart import Chart, Field
+from incast.charts.source import Source
+
+FROM_FLOWS = {
+    "flows": ("flows", None, "count(*)"),
+    "completed flows": ("flows", None, "count(finish_ps)"),
+    "payload acknowledged": ("flows", "B", "sum(acked_bytes)"),
+    "data packets sent": ("flows", None, "sum(packets)"),
+    "data packets sent again": ("flows", None, "sum(retransmitted)"),
+    "NACKs received": ("flows", None, "sum(nacks)"),
+    "retransmission timeouts": ("flows", None, "sum(timeouts)"),
+    "ECN marks at switches": ("ports", None, "sum(marks)"),
+    "packets dropped": ("ports", None, "sum(drops)"),
+    "packets lost on failed links": ("ports", None, "sum(lost)"),
+    "XOFF frames received": ("ports", None, "sum(xoff_received)"),
+    "time paused, all ports": ("ports", "ps", "sum(paused_ps)"),
+    "longest egress queue": ("ports", "B", "max(peak_queue_bytes)"),
+    "most headroom used": ("ports", "B", "max(peak_headroom_bytes)"),
+}
+"""What is counted: the table it stands in, its unit, and how it is added up."""
+
+
+def counters(source: Source) -> Chart:
+    """One row per scheme and counter."""
+    rows: list[tuple[Any, ...]] = []
+    found: dict[tuple[str, str], Any] = {}
+    for table in ("flows", "ports"):
+        mine = {name: formula for name, (where, _, formula) in FROM_FLOWS.items() if where == table}
+        columns = ", ".join(f"{formula}::bigint" for formula in mine.values())
+        for scheme, *values in source.rows(f"select scheme, {columns} from {table} group by scheme"):
+            found.update({(scheme, name): value for name, value in zip(mine, values, strict=True)})
+    overall = {row["scheme"]: row for each in source.results for row in each.slowdown(bins=1).dicts()}
+    for scheme, manifest in source.manifests.items():
+        rows.append((scheme, "simulated time", "ps", int(manifest["end_ps"])))
+        rows += [(scheme, name, unit, found.get((scheme, name))) for name, (_, unit, _) in FROM_FLOWS.items()]
+        for percentile in ("p50", "p95", "p99"):
+            rows.append((scheme, f"slowdown of all flows, {percentile}", None, overall.get(scheme, {}).get(percentile)))
+    return Chart(
+        name="counters",
+        title="Counters",
+        about="Over the whole run, all ports and all flows.",
+        fields=(
+            Field("scheme", "the scheme simulated"),
+            Field("counter", "what is counted"),
+            Field("unit", "its unit"),
+            Field("value", "the figure"),
+        ),
+        rows=rows,
+        palette=tuple(source.palette),
+    )

@@ -1,0 +1,189 @@
+"""What can be shown: results folders, sweeps and the results of studies, each told by the file in it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import incast
+from incast.charts.source import Source
+from incast.errors import ResultsError
+from incast.study.results import open_study
+from incast.sweep.dataset import Run, open_sweep
+
+KINDS = {
+    "study.json": "the results of a study",
+    "sweep.json": "a sweep",
+    "manifest.json": "results of a run",
+}
+"""The file that tells what a folder is, in the order in which they are looked for."""
+
+
+@dataclass(frozen=True)
+class Variation:
+    """One scenario of a group with all its schemes."""
+
+    values: tuple[Any, ...]
+    """Values of the varied columns, in their order."""
+    source: Source
+    """Its tables."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Scenarios that differ in the values of some columns; a single one has no columns."""
+
+    name: str
+    """What tells it from other groups."""
+    title: str
+    path: Path
+    variations: tuple[Variation, ...]
+    columns: tuple[dict[str, Any], ...] = ()
+    """The varied columns: `name`, `path` in the scenario if it is one field, `values`."""
+    missing: tuple[Run, ...] = ()
+    """Runs that failed or were not made."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """What a study's results say beside their sweeps."""
+
+    about: dict[str, Any]
+    """`study.json`."""
+    claims: list[dict[str, Any]]
+    """The claims as they were judged."""
+    without: tuple[str, ...] = ()
+    """Sweeps of which no run is done, and why they are not shown."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """All that lies in some folders."""
+
+    title: str
+    groups: tuple[Group, ...]
+    studies: tuple[Study, ...] = field(default=())
+
+
+def read(folders: Sequence[Path]) -> Material:
+    """What lies in the folders."""
+    groups: list[Group] = []
+    studies: list[Study] = []
+    for folder in folders:
+        kind = kind_of(folder)
+        if kind == "study.json":
+            study, parts = read_study(folder)
+            studies.append(study)
+            groups += parts
+        else:
+            groups.append(read_sweep(folder) if kind == "sweep.json" else read_results(folder))
+    titles = [str(study.about.get("title") or study.about["study"]) for study in studies]
+    titles = titles or list(dict.fromkeys(group.title for group in groups))
+    if len(titles) > 3:
+        titles = [f"{titles[0]}, and {len(titles) - 1} others"]
+    return Material(" / ".join(titles), tuple(told_apart(groups)), tuple(studies))
+
+
+def kind_of(folder: Path) -> str:
+    """The file that tells what a folder is."""
+    kind = next((name for name in KINDS if (folder / name).is_file()), None)
+    if kind is not None:
+        return kind
+    if not folder.exists():
+        why = "there is no such folder"
+    elif not folder.is_dir():
+        why = "it is a file"
+    elif not any(folder.iterdir()):
+        why = "the folder is empty"
+    else:
+        why = f"it has none of {', '.join(KINDS)}"
+        inner = sorted(path.name for path in folder.iterdir() if any((path / name).is_file() for name in KINDS))
+        why += f"; did you mean {folder / inner[0]}?" if inner else ""
+    raise ResultsError(f"{folder}: neither a results folder, nor a sweep, nor the results of a study: {why}")
+
+
+def read_results(folder: Path) -> Group:
+    """A results folder as a group of one scenario."""
+    results = incast.open(folder)
+    source = Source([results])
+    if not source.schemes:
+        raise ResultsError(f"{folder / 'manifest.json'}: no scheme was simulated")
+    return Group(folder.resolve().name, source.title or folder.resolve().name, folder, (Variation((), source),))
+
+
+def read_sweep(folder: Path, name: str | None = None) -> Group:
+    """A sweep as a group of its variations."""
+    sweep = open_sweep(folder)
+    done: dict[tuple[Any, ...], list[Run]] = {}
+    for run in sweep.done:
+        done.setdefault(tuple(run.columns[column] for column in sweep.columns), []).append(run)
+    if not done:
+        raise ResultsError(f"{folder}: none of the {len(sweep.runs)} runs of this sweep is done")
+    title = sweep.title or folder.resolve().name
+    palette = list(dict.fromkeys(run.scheme for run in sweep.runs))
+    variations = tuple(
+        Variation(values, Source([sweep.results(run) for run in runs], title, palette)) for values, runs in done.items()
+    )
+    missing = tuple(run for run in sweep.runs if run.state != "done")
+    return Group(name or folder.resolve().name, title, folder, variations, tuple(sweep.index["columns"]), missing)
+
+
+def read_study(folder: Path) -> tuple[Study, list[Group]]:
+    """The results of a study: its claims, and its sweeps as groups."""
+    found = open_study(folder)
+    groups, without = [], []
+    for name in found.manifest["sweeps"]:
+        if name not in found.sweeps:
+            without.append(f"Sweep {name} was not begun.")
+        elif not found.sweeps[name].done:
+            without.append(f"Of sweep {name} no run is done.")
+        else:
+            groups.append(read_sweep(folder / name, name))
+    if not groups:
+        raise ResultsError(f"{folder}: no run of this study is done")
+    claims = [claim.to_tree() for claim in found.claims]
+    return Study(found.manifest, claims, tuple(without)), groups
+
+
+def told_apart(groups: Sequence[Group]) -> Iterator[Group]:
+    """The groups with names that differ: folders of one name are told by their paths."""
+    names = [group.name for group in groups]
+    for group in groups:
+        if names.count(group.name) > 1:
+            yield Group(str(group.path), group.title, group.path, group.variations, group.columns, group.missing)
+        else:
+            yield group
+
+
+def chosen(group: Group, where: Mapping[str, str]) -> Variation:
+    """The one scenario of a group in which columns have these values, written as in the sweep."""
+    names = [column["name"] for column in group.columns]
+    for name, value in where.items():
+        if name not in names:
+            near = difflib.get_close_matches(name, names, 1)
+            hint = f"; did you mean `{near[0]}`?" if near else ""
+            there = f"it varies {', '.join(names)}" if names else "it is one run, and varies nothing"
+            raise ResultsError(f"{group.path}: no column `{name}`: {there}{hint}")
+        values = [str(known) for known in group.columns[names.index(name)]["values"]]
+        if value not in values:
+            raise ResultsError(f"{group.path}: {name} = {value} was not run; there is {', '.join(values)}")
+    fitting = [
+        each
+        for each in group.variations
+        if all(str(each.values[names.index(name)]) == value for name, value in where.items())
+    ]
+    if not fitting:
+        raise ResultsError(f"{group.path}: no run with {told(where)} is done")
+    if len(fitting) > 1:
+        open_ = [name for place, name in enumerate(names) if len({str(each.values[place]) for each in fitting}) > 1]
+        say = " ".join(f"--where {name}={fitting[0].values[names.index(name)]}" for name in open_)
+        raise ResultsError(f"{group.path}: {len(fitting)} scenarios fit; choose one, for example with {say}")
+    return fitting[0]
+
+
+def told(where: Mapping[str, object]) -> str:
+    """Columns and values in a line."""
+    return ", ".join(f"{name} = {value}" for name, value in where.items())

@@ -1,0 +1,122 @@
+"""What all charts share: colours, shapes, and how quantities are written on axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TypeVar
+
+from incast.charts.chart import Spec
+
+T = TypeVar("T")
+
+LIGHT = ("#0072b2", "#d55e00", "#009e73", "#b5548c", "#b07a00", "#5b6770")
+"""On white: told apart by colour-blind readers and in print (after Okabe and Ito), each at 3:1 contrast or more."""
+DARK = ("#56b4e9", "#ff8f45", "#2cc296", "#e79bc9", "#f0c244", "#b4bfc9")
+"""The same hues on a dark ground."""
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+"""A second mark of a scheme, for those who see no colours."""
+DASHES = ([1, 0], [6, 3], [2, 2])
+"""More schemes than colours: the colours come again, dashed."""
+
+TIME = (
+    "datum.value == 0 ? '0' : abs(datum.value) >= 1e12 ? format(datum.value / 1e12, '~g') + ' s' : "
+    "abs(datum.value) >= 1e9 ? format(datum.value / 1e9, '~g') + ' ms' : "
+    "abs(datum.value) >= 1e6 ? format(datum.value / 1e6, '~g') + ' µs' : "
+    "abs(datum.value) >= 1e3 ? format(datum.value / 1e3, '~g') + ' ns' : datum.value + ' ps'"
+)
+"""Labels of an axis in picoseconds, as Vega's expression."""
+BYTES = (
+    "datum.value == 0 ? '0' : abs(datum.value) >= 1e9 ? format(datum.value / 1e9, '~g') + ' GB' : "
+    "abs(datum.value) >= 1e6 ? format(datum.value / 1e6, '~g') + ' MB' : "
+    "abs(datum.value) >= 1e3 ? format(datum.value / 1e3, '~g') + ' kB' : datum.value + ' B'"
+)
+"""Labels of an axis in bytes."""
+RATE = (
+    "datum.value == 0 ? '0' : abs(datum.value) >= 1e9 ? format(datum.value / 1e9, '~g') + ' Gb/s' : "
+    "abs(datum.value) >= 1e6 ? format(datum.value / 1e6, '~g') + ' Mb/s' : format(datum.value, '~s') + ' b/s'"
+)
+"""Labels of an axis in bit/s."""
+
+
+def colour(schemes: Sequence[str], field: str = "scheme", title: str | None = None) -> Spec:
+    """A scheme's colour. The order of the domain gives it, so a scheme has one colour in all charts of a page."""
+    legend = {"title": title, "orient": "top", "symbolStrokeWidth": 2}
+    return {"field": field, "type": "nominal", "scale": {"domain": list(schemes), "range": around(LIGHT, len(schemes))},
+            "legend": legend}  # fmt: skip
+
+
+def shape(schemes: Sequence[str], field: str = "scheme") -> Spec:
+    """A scheme's mark; in the same legend as its colour."""
+    return {
+        "field": field,
+        "type": "nominal",
+        "scale": {"domain": list(schemes), "range": around(SHAPES, len(schemes))},
+        "legend": {"title": None, "orient": "top"},
+    }
+
+
+def dash(schemes: Sequence[str], field: str = "scheme") -> Spec:
+    """A scheme's line: solid, and dashed from where colours come again."""
+    dashes = [DASHES[number // len(LIGHT) % len(DASHES)] for number in range(len(schemes))]
+    scale = {"domain": list(schemes), "range": dashes}
+    return {"field": field, "type": "nominal", "scale": scale, "legend": {"title": None, "orient": "top"}}
+
+
+def around(values: Sequence[T], count: int) -> list[T]:
+    """The first `count` of the values, beginning again where they end."""
+    return [values[number % len(values)] for number in range(count)]
+
+
+LOG = (
+    "abs(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9)) - "
+    "round(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9)))) > 1e-6 || "
+    "indexof([1, 2, 5, 10], round(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9)))) >= 0 "
+    "? format(datum.value, '~g') : ''"
+)
+"""Labels of a logarithmic axis: of whole multiples of powers of ten those by 1, 2 and 5, of others all."""
+
+
+def log_ticks(values: Sequence[float]) -> list[float]:
+    """1, 2 and 5 times the powers of ten between the smallest and the largest value; even steps where these are few."""
+    above = [value for value in values if value > 0]
+    if not above:
+        return []
+    low, high = min(above), max(above)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [step * 10.0**power for power in powers for step in (1, 2, 5)]
+    ticks = [tick for tick in ticks if low <= tick <= high]
+    if len(ticks) >= 3 or low == high:
+        return ticks or [low]
+    rough = (high - low) / 4
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * times for times in (1, 2, 5, 10) if power * times >= rough)
+    return [number * step for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def size(count: float) -> str:
+    """Bytes as people write them."""
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= factor:
+            return f"{count / factor:.3g} {unit}"
+    return f"{count:g} B"
+
+
+def time(count: float) -> str:
+    """Picoseconds as people write them."""
+    if not count:
+        return "0"
+    for unit, factor in (("s", 10**12), ("ms", 10**9), ("us", 10**6), ("ns", 10**3)):
+        if abs(count) >= factor:
+            return f"{count / factor:.4g} {unit}"
+    return f"{count:g} ps"
+
+
+def rate(count: float) -> str:
+    """Bits per second as people write them."""
+    if not count:
+        return "0"
+    for unit, factor in (("Tb/s", 10**12), ("Gb/s", 10**9), ("Mb/s", 10**6), ("kb/s", 10**3)):
+        if count >= factor:
+            return f"{count / factor:.4g} {unit}"
+    return f"{count:g} b/s"

@@ -1,0 +1,90 @@
+"""A sweep as a whole: one figure of every run, over the values of a varied column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from incast.charts.chart import Chart, Field, Spec
+from incast.charts.source import Source
+
+FIGURES = {
+    "slowdown_p50": "median slowdown of all flows",
+    "slowdown_p95": "95th percentile of the slowdown of all flows",
+    "slowdown_p99": "99th percentile of the slowdown of all flows",
+    "slowdown_mean": "mean slowdown of all flows",
+    "completed_share": "share of flows that completed",
+    "paused_share": "share of time that ports were paused, mean of the ports that carried something",
+    "marks": "ECN marks at switches",
+    "drops": "packets dropped or lost",
+    "peak_queue_bytes": "longest egress queue (B)",
+    "end_ps": "simulated time (ps)",
+}
+"""What every run is summed up in."""
+
+
+def over(
+    columns: Sequence[str], scenarios: Iterable[tuple[Sequence[Any], Source]], palette: Sequence[str] = ()
+) -> Chart:
+    """One row per scenario and scheme: values of the varied columns, then the figures."""
+    return of_rows(columns, [row for values, source in scenarios for row in rows_of(values, source)], palette)
+
+
+def of_rows(columns: Sequence[str], rows: list[tuple[Any, ...]], palette: Sequence[str]) -> Chart:
+    """The chart of rows that were worked out before."""
+    return Chart(
+        name="over",
+        title="The sweep as a whole",
+        about="One figure of every run. Slowdowns are over the ideal of the HPCC evaluation, at least 1.",
+        fields=(
+            *(Field(column, "a varied column") for column in columns),
+            Field("scheme", "the scheme simulated"),
+            *(Field(name, about) for name, about in FIGURES.items()),
+        ),
+        rows=rows,
+        palette=tuple(palette),
+        why_empty=None if rows else "No run is done.",
+    )
+
+
+def rows_of(values: Sequence[Any], source: Source) -> Iterator[tuple[Any, ...]]:
+    """The rows of one scenario."""
+    overall = {row["scheme"]: row for each in source.results for row in each.slowdown(bins=1).dicts()}
+    flows = dict(source.rows("select scheme, count(finish_ps) / count(*) from flows group by scheme"))
+    ports = {
+        scheme: figures
+        for scheme, *figures in source.rows(
+            "select scheme, sum(marks)::bigint, sum(drops + lost)::bigint, max(peak_queue_bytes), "
+            "sum(paused_ps) / count(distinct port) from ports group by scheme"
+        )
+    }
+    for scheme, manifest in source.manifests.items():
+        slow = overall.get(scheme, {})
+        marks, drops, queue, paused = ports.get(scheme, (None, None, None, None))
+        end = int(manifest["end_ps"])
+        slowdowns = [slow.get(name) for name in ("p50", "p95", "p99", "mean")]
+        share = None if paused is None or not end else float(paused) / end
+        yield (*values, scheme, *slowdowns, flows.get(scheme), share, marks, drops, queue, end)
+
+
+def spec() -> Spec:
+    """Means with their range; X_FIELD, X_TYPE, Y_FIELD and Y_TITLE stand for what is chosen."""
+    x = {"field": "X_FIELD", "type": "X_TYPE", "title": "X_FIELD", "scale": {"zero": False, "padding": 20}}
+    x["axis"] = {"labelAngle": 0, "grid": False}
+    color = {"field": "scheme", "type": "nominal", "legend": {"title": None, "orient": "top"}}
+    y = {"field": "Y_FIELD", "type": "quantitative", "title": "Y_TITLE", "scale": {"zero": False}}
+    mean = {**y, "aggregate": "mean"}
+    return {
+        "width": 600,
+        "height": 280,
+        "layer": [
+            {"mark": {"type": "rule", "strokeWidth": 1.5, "opacity": 0.6},
+             "encoding": {"x": x, "y": {**y, "aggregate": "min"}, "y2": {"field": "Y_FIELD", "aggregate": "max"},
+                          "color": color}},
+            {"mark": {"type": "line", "point": {"size": 40}, "strokeWidth": 1.8},
+             "encoding": {"x": x, "y": mean, "color": color,
+                          "tooltip": [{"field": "scheme"}, {"field": "X_FIELD"},
+                                      {**mean, "title": "mean", "format": ".5~g"},
+                                      {"aggregate": "count", "title": "runs"}]}},
+        ],
+    }  # fmt: skip

@@ -1,0 +1,116 @@
+"""When ports were paused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from incast.charts import look
+from incast.charts.chart import Chart, Field, Spec
+from incast.charts.source import Source
+
+PORTS = 20
+"""Ports that are drawn (our choice)."""
+BARS = 1500
+"""Intervals of a scheme that are drawn one by one (our choice)."""
+STEPS = 500
+"""Steps of time in which intervals are drawn together where there are more."""
+
+
+def pauses(source: Source, *, ports: int = PORTS, bars: int = BARS) -> Chart:
+    """The intervals in which the ports that were paused longest were paused."""
+    ends = {scheme: int(manifest["end_ps"]) for scheme, manifest in source.manifests.items()}
+    source.rows("create or replace temp table ends as select unnest($names) as scheme, unnest($times) as run_end_ps",
+                {"names": list(ends), "times": list(ends.values())})  # fmt: skip
+    source.rows(
+        "create or replace temp view closed as select scheme, port, node_name || ' to ' || peer_name as link, "
+        "priority, start_ps, "
+        "coalesce(end_ps, run_end_ps) as end_ps, end_ps is null as open "
+        "from pauses join ends using (scheme)"
+    )
+    by_time = "select port from closed group by port order by sum(end_ps - start_ps) desc, port limit ?"
+    longest = [port for (port,) in source.rows(by_time, [ports])]
+    counts = source.rows("select scheme, count(*) from closed where list_contains(?, port) group by scheme", [longest])
+    most = max((count for _, count in counts), default=0)
+    step = 1 if most <= bars else max(1, max(ends.values()) // STEPS)
+    rows = source.rows(
+        "select scheme, port, any_value(link), priority, min(start_ps), max(end_ps), sum(end_ps - start_ps)::bigint, "
+        "count(*) from closed where list_contains($ports, port) "
+        "group by scheme, port, priority, case when $step = 1 then start_ps else start_ps // $step end "
+        "order by list_position($ports, port), scheme, priority, min(start_ps)",
+        {"ports": longest, "step": step},
+    )
+    paused = source.rows("select count(distinct port), count(*) filter (open) from closed")[0]
+    left_out = []
+    if paused[0] > ports:
+        left_out.append(f"Of {paused[0]} ports that were paused, the {ports} that were paused longest.")
+    if step > 1:
+        left_out.append(
+            f"Intervals that begin within the same {look.time(step)} are drawn as one bar, paler the less of it was "
+            "paused."
+        )
+    if paused[1]:
+        left_out.append(f"{paused[1]:,} intervals had not ended when the run did: they are drawn to its end.")
+    return Chart(
+        name="pauses",
+        title="When ports were paused",
+        about="Intervals during which an egress queue was paused by its peer (PFC), by port.",
+        fields=(
+            Field("scheme", "the scheme simulated"),
+            Field("port", "number of the port, over the whole fabric"),
+            Field("link", "the port's node, and the node at the other end, which paused it"),
+            Field("priority", "priority, 0 to 7"),
+            Field("start_ps", "when the first interval began", "ps"),
+            Field("end_ps", "when the last interval ended", "ps"),
+            Field("paused_ps", "time paused in between", "ps"),
+            Field("intervals", "how many intervals"),
+        ),
+        rows=rows,
+        palette=tuple(source.palette),
+        spec=_spec(source.palette, list(dict.fromkeys(row[2] for row in rows))),
+        left_out=tuple(left_out),
+        why_empty=None if rows else "No port was paused.",
+    )
+
+
+def _spec(schemes: Sequence[str], links: Sequence[str]) -> Spec:
+    """A panel for each scheme, a line of bars for each port."""
+    return {
+        "transform": [{"calculate": "datum.paused_ps / max(1, datum.end_ps - datum.start_ps)", "as": "part"}],
+        "facet": {
+            "field": "scheme",
+            "type": "nominal",
+            "sort": list(schemes),
+            "header": {"title": None, "labelAnchor": "start"},
+        },
+        "columns": 1,
+        "spec": {
+            "width": 700,
+            "height": {"step": 13},
+            "mark": {"type": "bar", "height": 9, "minBandSize": 1},
+            "encoding": {
+                "x": {
+                    "field": "start_ps",
+                    "type": "quantitative",
+                    "title": "time",
+                    "axis": {"labelExpr": look.TIME, "labelOverlap": True, "tickCount": 6},
+                },
+                "x2": {"field": "end_ps"},
+                "y": {"field": "link", "type": "nominal", "sort": list(links), "title": None},
+                "color": {**look.colour(schemes), "legend": None},
+                "opacity": {
+                    "field": "part",
+                    "type": "quantitative",
+                    "scale": {"domain": [0, 1], "range": [0.25, 1]},
+                    "legend": None,
+                },
+                "tooltip": [
+                    {"field": "scheme"},
+                    {"field": "link"},
+                    {"field": "start_ps", "type": "quantitative", "format": ","},
+                    {"field": "end_ps", "type": "quantitative", "format": ","},
+                    {"field": "paused_ps", "type": "quantitative", "format": ","},
+                    {"field": "intervals", "type": "quantitative"},
+                ],
+            },
+        },
+    }

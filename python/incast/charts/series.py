@@ -1,0 +1,215 @@
+"""What was sampled over time: queues of ports, rates of flows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from incast.charts import look
+from incast.charts.chart import Chart, Field, Spec
+from incast.charts.source import Source
+
+PORTS = 4
+"""Ports whose queues are drawn (our choice)."""
+LEAST = 0.01
+"""Part of the longest queue that a port's must have reached to be drawn (our choice)."""
+FLOWS = 6
+"""Flows whose rates are drawn: as many as there are colours."""
+POINTS = 400
+"""Steps of time of a line (our choice): about one for each pixel of half a screen."""
+NO_SAMPLES = "Nothing was sampled: set measure.sample_every in the scenario."
+
+
+def queues(source: Source, *, ports: int = PORTS, points: int = POINTS) -> Chart:
+    """The queues over time of the ports whose queues grew longest."""
+    longest = source.rows(
+        "select port, any_value(node_name), any_value(peer_name) from queues group by port "
+        "having max(queue_bytes) >= ? * (select max(queue_bytes) from queues) "
+        "order by max(queue_bytes) desc, port limit ?",
+        [LEAST, ports],
+    )
+    every, together = _step(source, "queues", points)
+    rows: list[tuple[Any, ...]] = []
+    if longest:
+        found = source.rows(
+            "select scheme, port, time_ps // $step as slot, arg_max(time_ps, queue_bytes), max(queue_bytes) "
+            "from queues where list_contains($ports, port) group by all order by all",
+            {"step": every * together, "ports": [port for port, _, _ in longest]},
+        )
+        slots = {key: list(group) for key, group in groupby(found, lambda row: (row[0], row[1]))}
+        for port, node, peer in longest:
+            for scheme in source.schemes:
+                for time, queue in with_empty(slots.get((scheme, port), []), every * together):
+                    rows.append((scheme, port, f"{node} to {peer}", time, queue))
+    count = source.rows("select count(distinct port) from queues")[0][0]
+    left_out = []
+    if count > len(longest) == ports:
+        left_out.append(f"Of {count} ports with a queue, the {ports} whose queues grew longest under any scheme.")
+    elif count > len(longest):
+        left_out.append(
+            f"Of {count} ports with a queue, those that reached {LEAST:.0%} of the longest under any scheme."
+        )
+    if together > 1:
+        left_out.append(f"Of every {together} samples ({look.time(every * together)}) the largest.")
+    return Chart(
+        name="queues",
+        title="Queues over time",
+        about="Bytes queued at a port, all priorities, sampled; a port without a sample was empty.",
+        fields=(
+            Field("scheme", "the scheme simulated"),
+            Field("port", "number of the port, over the whole fabric"),
+            Field("link", "the port's node, and the node at the other end"),
+            Field("time_ps", "when", "ps"),
+            Field("queue_bytes", "bytes queued, all priorities", "B"),
+        ),
+        rows=rows,
+        palette=tuple(source.palette),
+        spec=_queues_spec(source.palette, list(dict.fromkeys(row[2] for row in rows))),
+        left_out=tuple(left_out),
+        why_empty=None if rows else NO_SAMPLES,
+    )
+
+
+def with_empty(slots: Sequence[tuple[Any, ...]], step: int) -> list[tuple[int, int]]:
+    """Times and queues of one port, with a zero where samples begin to be missing and where they come back."""
+    line: list[tuple[int, int]] = []
+    before: int | None = None
+    for _, _, slot, time, queue in slots:
+        if before is None:
+            if slot > 0:
+                line += [(0, 0), ((slot - 1) * step, 0)] if slot > 1 else [(0, 0)]
+        elif slot > before + 1:
+            line += [((before + 1) * step, 0)]
+            line += [((slot - 1) * step, 0)] if slot > before + 2 else []
+        line.append((time, queue))
+        before = slot
+    if before is not None:
+        line.append(((before + 1) * step, 0))
+    return line
+
+
+def rates(source: Source, *, flows: int = FLOWS, points: int = POINTS) -> Chart:
+    """The rates over time of the flows that were active longest."""
+    longest = source.rows(
+        "select flow from rates group by flow order by count(*) desc, flow limit ?",
+        [flows],
+    )
+    every, together = _step(source, "rates", points)
+    rows: list[tuple[Any, ...]] = []
+    if longest:
+        chosen = sorted(flow for (flow,) in longest)
+        names = dict(
+            source.rows(
+                "select flow, any_value(src_name || ' to ' || dst_name) from flows where list_contains(?, flow) "
+                "group by flow",
+                [chosen],
+            )
+        )
+        found = source.rows(
+            "select scheme, flow, time_ps, rate_bps from (select *, time_ps // $step as slot from rates "
+            "where list_contains($flows, flow)) qualify "
+            "row_number() over (partition by scheme, flow, slot order by rate_bps, time_ps) = 1 or "
+            "row_number() over (partition by scheme, flow, slot order by rate_bps desc, time_ps) = 1 "
+            "order by scheme, flow, time_ps",
+            {"step": every * together, "flows": chosen},
+        )
+        order = {scheme: number for number, scheme in enumerate(source.schemes)}
+        found.sort(key=lambda row: (order[row[0]], row[1], row[2]))
+        rows = [(scheme, flow, f"{flow}: {names[flow]}", time, rate) for scheme, flow, time, rate in found]
+    count = source.rows("select count(distinct flow) from rates")[0][0]
+    left_out = []
+    if count > flows:
+        left_out.append(f"Of {count:,} flows, the {flows} with the most samples.")
+    if together > 1:
+        left_out.append(f"Of every {together} samples ({look.time(every * together)}) the smallest and the largest.")
+    return Chart(
+        name="rates",
+        title="Rates of flows over time",
+        about="The sending rate that a flow's congestion control allows, sampled while the flow is active.",
+        fields=(
+            Field("scheme", "the scheme simulated"),
+            Field("flow", "the flow"),
+            Field("who", "number of the flow, its sender and its receiver"),
+            Field("time_ps", "when", "ps"),
+            Field("rate_bps", "sending rate allowed by its control", "bit/s"),
+        ),
+        rows=rows,
+        palette=tuple(source.palette),
+        spec=_rates_spec(source.palette, list(dict.fromkeys(row[2] for row in rows))),
+        left_out=tuple(left_out),
+        why_empty=None if rows else NO_SAMPLES,
+    )
+
+
+def _step(source: Source, table: str, points: int) -> tuple[int, int]:
+    """Picoseconds between samples, and how many of them make one step of a line."""
+    last, count = source.rows(f"select max(time_ps) - min(time_ps), count(*) from {table}")[0]
+    every = source.sample_ps() if count else 1
+    return every, max(1, -(-(int(last or 0) // every + 1) // points))
+
+
+def _time_axis() -> Spec:
+    return {
+        "field": "time_ps",
+        "type": "quantitative",
+        "title": "time",
+        "axis": {"labelExpr": look.TIME, "labelOverlap": True, "grid": False, "tickCount": 6},
+    }
+
+
+def _queues_spec(schemes: Sequence[str], links: Sequence[str]) -> Spec:
+    """A panel for each port, a line for each scheme."""
+    return {
+        "facet": {
+            "field": "link",
+            "type": "nominal",
+            "sort": list(links),
+            "header": {"title": None, "labelAnchor": "start"},
+        },
+        "columns": 2,
+        "spec": {
+            "width": 400,
+            "height": 150,
+            "mark": {"type": "line", "interpolate": "linear", "strokeWidth": 1.3},
+            "encoding": {
+                "x": _time_axis(),
+                "y": {
+                    "field": "queue_bytes",
+                    "type": "quantitative",
+                    "title": "queue",
+                    "axis": {"labelExpr": look.BYTES, "tickCount": 4},
+                },
+                "color": look.colour(schemes),
+                "strokeDash": look.dash(schemes),
+            },
+        },
+    }
+
+
+def _rates_spec(schemes: Sequence[str], flows: Sequence[str]) -> Spec:
+    """A panel for each scheme, a line for each flow."""
+    return {
+        "facet": {
+            "field": "scheme",
+            "type": "nominal",
+            "sort": list(schemes),
+            "header": {"title": None, "labelAnchor": "start"},
+        },
+        "columns": 2,
+        "spec": {
+            "width": 400,
+            "height": 150,
+            "mark": {"type": "line", "strokeWidth": 1.1},
+            "encoding": {
+                "x": _time_axis(),
+                "y": {
+                    "field": "rate_bps",
+                    "type": "quantitative",
+                    "title": "rate",
+                    "axis": {"labelExpr": look.RATE, "tickCount": 4},
+                },
+                "color": look.colour(flows, "who", "flow"),
+            },
+        },
+    }

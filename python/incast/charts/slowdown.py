@@ -1,0 +1,140 @@
+"""Slowdown of flows by size: the figure of most papers on congestion control."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from incast.charts import look
+from incast.charts.chart import Chart, Field, Spec
+from incast.charts.source import Source
+
+BINS = 20
+"""Bins of equally many flows: as in the HPCC evaluation (fct_analysis.py of its authors)."""
+PERCENTILES = {"p50": "median", "p95": "95th percentile", "p99": "99th percentile"}
+"""Drawn side by side, as in the HPCC paper's figures 11 and 13."""
+ABOUT = (
+    "Completion time over the ideal of the HPCC evaluation (base RTT plus payload and basic headers at the slowest "
+    "link), values below 1 counted as 1. Flows are binned by size, equally many in each bin; "
+    "each tick is the largest size of a bin."
+)
+
+
+def slowdown(source: Source, *, bins: int = BINS, tag: str | None = None) -> Chart:
+    """Slowdown of completed flows by size, of all or of one tag: percentiles of every scheme."""
+    tables = [result.slowdown(bins=bins, tag=tag) for result in source.results]
+    fields = tuple(Field(column.name, column.description or "", column.unit) for column in tables[0].columns)
+    order = {scheme: number for number, scheme in enumerate(source.schemes)}
+    rows = sorted((row for table in tables for row in table.rows()), key=lambda row: (order[row[0]], row[1]))
+    return of_rows(fields, rows, source.palette, tag=tag)
+
+
+def of_rows(
+    fields: tuple[Field, ...], rows: list[tuple[Any, ...]], schemes: Sequence[str], *, tag: str | None = None
+) -> Chart:
+    """The chart of slowdowns that were worked out before."""
+    names = [each.name for each in fields]
+    edges = [{name: row[names.index(name)] for name in ("scheme", "bin", "size_max_bytes")} for row in rows]
+    ticks = labels(edges, schemes)
+    left_out = []
+    differing = [edge for edge in edges if look.size(edge["size_max_bytes"]) != ticks[edge["bin"]]]
+    if differing:
+        who = ", ".join(dict.fromkeys(str(edge["scheme"]) for edge in differing))
+        left_out.append(f"Other flows completed under {who}: the edges of its bins differ from the ticks.")
+    of_tag = f" of flows tagged {tag}" if tag else ""
+    return Chart(
+        name="slowdown",
+        title=f"Slowdown by flow size{of_tag}",
+        about=ABOUT,
+        fields=fields,
+        rows=rows,
+        palette=tuple(schemes),
+        spec=spec(schemes, ticks),
+        left_out=tuple(left_out),
+        why_empty=None if rows else f"No flow{of_tag} completed.",
+    )
+
+
+def labels(edges: Iterable[dict[str, Any]], schemes: Sequence[str]) -> dict[int, str]:
+    """The label of every bin that has flows: the largest size in it, under the first scheme that has the bin."""
+    found: dict[int, str] = {}
+    for edge in sorted(edges, key=lambda edge: schemes.index(edge["scheme"])):
+        found.setdefault(edge["bin"], look.size(edge["size_max_bytes"]))
+    return dict(sorted(found.items()))
+
+
+def spec(schemes: Sequence[str], ticks: dict[int, str]) -> Spec:
+    """A panel for each percentile, a line for each scheme."""
+    names = list(PERCENTILES)
+    axis = {
+        "values": list(ticks),
+        "labelExpr": f"{json.dumps(ticks)}[datum.value]",
+        "labelOverlap": True,
+        "labelAngle": -40,
+        "grid": False,
+    }
+    return {
+        "transform": [{"fold": names, "as": ["percentile", "slowdown"]}],
+        "facet": {
+            "field": "percentile",
+            "type": "nominal",
+            "sort": names,
+            "header": {"title": None, "labelExpr": f"{json.dumps(PERCENTILES)}[datum.value]", "labelAnchor": "start"},
+        },
+        "columns": len(names),
+        "spec": {
+            "width": 250,
+            "height": 230,
+            "mark": {"type": "line", "point": {"size": 28}, "strokeWidth": 1.6},
+            "encoding": {
+                "x": {"field": "bin", "type": "quantitative", "title": "flow size up to", "axis": axis},
+                "y": {
+                    "field": "slowdown",
+                    "type": "quantitative",
+                    "title": "slowdown",
+                    "scale": {"type": "log", "nice": False, "domainMin": 1},
+                    "axis": {"labelExpr": look.LOG},
+                },
+                "color": look.colour(schemes),
+                "shape": look.shape(schemes),
+                "strokeDash": look.dash(schemes),
+                "tooltip": [
+                    {"field": "scheme"},
+                    {"field": "percentile"},
+                    {"field": "slowdown", "type": "quantitative", "format": ".4~g"},
+                    {"field": "size_min_bytes", "type": "quantitative", "title": "from (B)", "format": ","},
+                    {"field": "size_max_bytes", "type": "quantitative", "title": "to (B)", "format": ","},
+                    {"field": "flows", "type": "quantitative", "format": ","},
+                ],
+            },
+        },
+        "resolve": {"scale": {"y": "independent"}},
+    }
+
+
+def over_seeds(single: Spec) -> Spec:
+    """The same panels for rows of several seeds: a line of the means, a band from the lowest to the highest."""
+    panel = single["spec"]
+    shared = {name: panel["encoding"][name] for name in ("x", "color")}
+    value = panel["encoding"]["y"]
+    band = {
+        "mark": {"type": "area", "opacity": 0.16},
+        "encoding": {
+            **shared,
+            "y": {**value, "aggregate": "min"},
+            "y2": {"field": "slowdown", "aggregate": "max"},
+        },
+    }
+    tooltip = [{"field": "scheme"}, {"field": "percentile"}, {**value, "aggregate": "mean", "format": ".4~g"}]
+    line = {
+        "mark": {**panel["mark"]},
+        "encoding": {
+            **shared,
+            "y": {**value, "aggregate": "mean"},
+            "shape": panel["encoding"]["shape"],
+            "strokeDash": panel["encoding"]["strokeDash"],
+            "tooltip": tooltip,
+        },
+    }
+    return {**single, "spec": {"width": panel["width"], "height": panel["height"], "layer": [band, line]}}

@@ -1,0 +1,142 @@
+"""Where the data of charts come from: the tables of one or several results folders, asked with SQL."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from incast.errors import ResultsError
+from incast.results import Results
+
+CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+}
+"""Nothing is fetched from a network to read a table."""
+PICOSECONDS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
+BYTES: dict[str, int] = {"B": 1} | {
+    f"{prefix}{mark}": base**power
+    for mark, base in (("B", 1000), ("iB", 1024))
+    for power, prefix in enumerate(("k" if mark == "B" else "K", "M", "G", "T"), 1)
+}
+
+
+class Source:
+    """The results that a chart shows: every scheme of one scenario, in one folder or in one folder each.
+
+    `rows` asks their tables; `flows`, `ports` and the others are views over the Parquet files.
+    """
+
+    def __init__(self, results: Sequence[Results], title: str = "", palette: Sequence[str] = ()) -> None:
+        """Take the results of one scenario; `palette` names schemes of others that have a colour beside them."""
+        self.results = tuple(results)
+        self.title = title or next((str(each.manifest["title"]) for each in results if each.manifest.get("title")), "")
+        self.manifests: dict[str, dict[str, Any]] = {
+            name: scheme for each in results for name, scheme in each.manifest["schemes"].items()
+        }
+        """What the manifests say of every scheme."""
+        self.palette = [*palette, *(name for name in self.manifests if name not in palette)]
+        """The schemes that have a colour, in the order that gives it."""
+        self._connection: duckdb.DuckDBPyConnection | None = None
+
+    @property
+    def schemes(self) -> list[str]:
+        """The names of the schemes."""
+        return list(self.manifests)
+
+    @property
+    def seed(self) -> int:
+        """The seed of the run, or of the first of several."""
+        return int(self.results[0].manifest["seed"])
+
+    def count(self, table: str) -> int:
+        """Rows of a table, as the manifests say."""
+        return sum(int(each.manifest["tables"].get(table, {}).get("rows", 0)) for each in self.results)
+
+    def rows(self, query: str, values: Sequence[object] | Mapping[str, object] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a query over the tables."""
+        if self._connection is None:
+            self._connection = self._connect()
+        try:
+            return self._connection.execute(query, values).fetchall()
+        except duckdb.Error as error:
+            raise self._blamed(error) from None
+
+    def close(self) -> None:
+        """Let go of the files."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def sample_ps(self) -> int:
+        """Picoseconds between samples (`measure.sample_every`)."""
+        file = self.results[0].path / "scenario.toml"
+        every = tomllib.loads(file.read_text(encoding="utf-8")).get("measure", {}).get("sample_every", "none")
+        return max(1, picoseconds(str(every)) or 1)
+
+    def tags(self) -> list[str]:
+        """The names of the groups of flows, in order of their first flow."""
+        return [tag for (tag,) in self.rows("select tag from flows group by tag order by min(flow), tag")]
+
+    def _connect(self) -> duckdb.DuckDBPyConnection:
+        connection = duckdb.connect(config=CONFIG)
+        tables = dict.fromkeys(name for each in self.results for name in each.tables)
+        try:
+            for table in tables:
+                files = ", ".join(quoted(str(file)) for file in self._files(table))
+                connection.execute(f'create view "{table}" as from read_parquet([{files}], union_by_name = true)')
+        except duckdb.Error as error:
+            connection.close()
+            raise self._blamed(error) from None
+        return connection
+
+    def _files(self, table: str) -> list[Path]:
+        return [each.path / f"{table}.parquet" for each in self.results if table in each.tables]
+
+    def _blamed(self, error: duckdb.Error) -> ResultsError:
+        """The error, naming the file that cannot be read where there is one."""
+        for each in self.results:
+            for table in each.tables:
+                file = each.path / f"{table}.parquet"
+                try:
+                    duckdb.connect(config=CONFIG).execute(f"select count(*) from parquet_schema({quoted(str(file))})")
+                except duckdb.Error as fault:
+                    return broken(file, each, table, fault)
+        return ResultsError(f"the tables cannot be read: {error}")
+
+
+def broken(file: Path, results: Results, table: str, fault: duckdb.Error) -> ResultsError:
+    """What to say of a table that is not whole."""
+    wanted = results.manifest["tables"].get(table, {}).get("bytes")
+    there = file.stat().st_size if file.exists() else None
+    if there is None:
+        why = "the file is missing"
+    elif wanted is not None and there != wanted:
+        why = f"it has {there:,} B where manifest.json says {wanted:,} B: it was cut short or changed"
+    else:
+        why = str(fault).strip().splitlines()[0]
+    return ResultsError(f"{file}: not a Parquet table as incast wrote it: {why}; run the scenario again")
+
+
+def picoseconds(text: str) -> int | None:
+    """A time as scenarios write it, such as `1.5us`, in picoseconds; `None` for `none`."""
+    found = re.fullmatch(r"([0-9.]+)(ps|ns|us|ms|s)", text)
+    return round(float(found[1]) * PICOSECONDS[found[2]]) if found else None
+
+
+def size_bytes(text: str) -> float:
+    """A size as incast writes it, such as `19.2MB`, in bytes."""
+    found = re.fullmatch(r"([0-9.]+)(B|kB|MB|GB|TB|KiB|MiB|GiB|TiB)", text)
+    if found is None:
+        raise ValueError(f"not a size: {text!r}")
+    return float(found[1]) * BYTES[found[2]]
+
+
+def quoted(text: str) -> str:
+    """A literal of SQL."""
+    return "'" + text.replace("'", "''") + "'"

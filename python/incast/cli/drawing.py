@@ -1,0 +1,141 @@
+"""What `incast plot` does once its options are read: choose the scenario, make the chart, draw it, write it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from incast import charts
+from incast._whole import refuse_if_there
+from incast.charts.groups import Group, Variation, chosen, read
+from incast.charts.over import over
+from incast.charts.source import Source
+from incast.errors import ResultsError
+
+ENDINGS = (".svg", ".pdf", ".png")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options of `incast plot`."""
+
+    chart: str
+    where: Sequence[str]
+    tag: str | None
+    bins: int | None
+    percentiles: Sequence[str]
+    ports: int | None
+    flows: int | None
+    over: str | None
+    figure: str | None
+    width: float | None
+    height: float | None
+
+    def check(self) -> None:
+        """Raise if an option has nothing to do with the chart."""
+        given = {
+            "--tag": (self.tag is not None, ("slowdown", "cdf-fct", "cdf-slowdown")),
+            "--bins": (self.bins is not None, ("slowdown",)),
+            "--percentile": (bool(self.percentiles), ("slowdown",)),
+            "--ports": (self.ports is not None, ("queues", "pauses")),
+            "--flows": (self.flows is not None, ("rates",)),
+            "--over": (self.over is not None, ("over",)),
+            "--figure": (self.figure is not None, ("over",)),
+        }
+        for option, (there, of) in given.items():
+            if there and self.chart not in of:
+                raise ResultsError(f"{option} has no effect on {self.chart}: it is for {', '.join(of)}")
+
+
+def write(folder: Path, asked: Asked, file: Path, *, overwrite: bool) -> Path:
+    """Draw what is asked for into a file."""
+    if file.suffix not in ENDINGS:
+        raise ResultsError(f"{file}: the name of a picture ends in {', '.join(ENDINGS)}")
+    refuse_if_there(file, overwrite=overwrite)
+    try:
+        from incast import plot
+    except ImportError as error:
+        raise ResultsError(f"drawing needs matplotlib: pip install 'incast[plot]' ({error})") from None
+    asked.check()
+    group = only(folder)
+    chart, options = made(group, asked)
+    if not chart.rows:
+        raise ResultsError(f"{folder}: {chart.why_empty or 'nothing to draw'}")
+    figure = plot.draw(chart, width=asked.width, height=asked.height, **options)
+    if group.title:
+        figure.suptitle(group.title, x=0.01, ha="left", fontsize="medium")
+    return plot.save(figure, file, overwrite=overwrite)
+
+
+def only(folder: Path) -> Group:
+    """The one group of a folder; a study's sweeps are folders of their own."""
+    groups = read([folder]).groups
+    if len(groups) > 1:
+        raise ResultsError(f"{folder}: it holds several sweeps; name one: {', '.join(str(one.path) for one in groups)}")
+    return groups[0]
+
+
+def made(group: Group, asked: Asked) -> tuple[charts.Chart, dict[str, Any]]:
+    """The chart that is asked for, and how it is to be drawn."""
+    where = dict(_pair(text) for text in asked.where)
+    if asked.chart == "over":
+        return _over(group, asked, where)
+    source = chosen(group, where).source
+    _known_tag(source, asked.tag)
+    if asked.chart == "slowdown":
+        return charts.slowdown(source, tag=asked.tag, **_given(bins=asked.bins)), {"percentiles": asked.percentiles}
+    if asked.chart == "queues":
+        return charts.queues(source, **_given(ports=asked.ports)), {}
+    if asked.chart == "rates":
+        return charts.rates(source, **_given(flows=asked.flows)), {}
+    if asked.chart == "pauses":
+        return charts.pauses(source, **_given(ports=asked.ports)), {}
+    return charts.cdf(source, "fct" if asked.chart == "cdf-fct" else "slowdown", tag=asked.tag), {}
+
+
+def _over(group: Group, asked: Asked, where: dict[str, str]) -> tuple[charts.Chart, dict[str, Any]]:
+    """A figure of every run that `where` leaves, over one column."""
+    if not group.columns:
+        raise ResultsError(f"{group.path}: one run, not a sweep: there is nothing to draw a figure over")
+    names = [column["name"] for column in group.columns]
+    x = asked.over or next((column["name"] for column in group.columns if len(column["values"]) > 1), names[0])
+    if x not in names:
+        raise ResultsError(f"{group.path}: no column `{x}`: it varies {', '.join(names)}")
+    taken = [one for one in group.variations if _fits(names, one, where)]
+    if not taken:
+        chosen(group, where)
+    others = [
+        column for place, column in enumerate(group.columns)
+        if column["name"] != x and column["path"] != "seed" and len({str(one.values[place]) for one in taken}) > 1
+    ]  # fmt: skip
+    if others:
+        say = " ".join(f"--where {column['name']}={column['values'][0]}" for column in others)
+        raise ResultsError(f"{group.path}: other columns vary too; choose, for example with {say}")
+    return over(names, ((one.values, one.source) for one in taken), taken[0].source.palette), {
+        "x": x,
+        "of": asked.figure or "slowdown_p99",
+    }
+
+
+def _fits(names: list[str], one: Variation, where: dict[str, str]) -> bool:
+    return all(name in names and str(one.values[names.index(name)]) == value for name, value in where.items())
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise ResultsError(f"--where {text}: it is written COLUMN=VALUE, such as load=0.5")
+    return name.strip(), value.strip()
+
+
+def _given(**options: int | None) -> dict[str, int]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _known_tag(source: Source, tag: str | None) -> None:
+    if tag is not None and tag not in source.tags():
+        raise ResultsError(
+            f"{source.results[0].path}: no flows are tagged `{tag}`: there is {', '.join(source.tags())}"
+        )

@@ -1,0 +1,97 @@
+"""`incast plot`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+EXAMPLES = """
+Examples:
+  incast plot results/quickstart -o slowdown.pdf --tag background
+  incast plot results/quickstart cdf-fct -o fct.svg
+  incast plot results/mine queues -o queues.png --ports 2
+  incast plot sweeps/load slowdown -o high.pdf --where load=0.7 --where seed=1 --percentile p99
+  incast plot sweeps/load over -o load.pdf --over load --figure slowdown_p99
+"""
+Name = Literal["slowdown", "cdf-fct", "cdf-slowdown", "queues", "rates", "pauses", "over"]
+Percentile = Literal["p50", "p95", "p99"]
+Figure = Literal[
+    "slowdown_p50",
+    "slowdown_p95",
+    "slowdown_p99",
+    "slowdown_mean",
+    "completed_share",
+    "paused_share",
+    "marks",
+    "drops",
+    "peak_queue_bytes",
+    "end_ps",
+]
+Repeated = Parameter(negative=(), consume_multiple=False)
+AtLeastOne = Parameter(validator=Number(gte=1))
+Inches = Parameter(validator=Number(gt=0, lte=100))
+
+
+def plot(
+    folder: Path,
+    chart: Name = "slowdown",
+    /,
+    *,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    overwrite: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
+    where: Annotated[list[str] | None, Repeated] = None,
+    tag: str | None = None,
+    bins: Annotated[int | None, AtLeastOne] = None,
+    percentile: Annotated[list[Percentile] | None, Repeated] = None,
+    ports: Annotated[int | None, AtLeastOne] = None,
+    flows: Annotated[int | None, AtLeastOne] = None,
+    over: str | None = None,
+    figure: Figure | None = None,
+    width: Annotated[float | None, Inches] = None,
+    height: Annotated[float | None, Inches] = None,
+) -> None:
+    """Draw a chart of results into a file for a paper: SVG, PDF or PNG. Needs the extra incast[plot].
+
+    The same results give the same file. `incast report` has every chart on one page.
+
+    Parameters
+    ----------
+    folder
+        Results folder of a run, or folder of a sweep.
+    chart
+        What to draw: slowdown by flow size; cdf-fct and cdf-slowdown, distributions; queues and rates over time, for
+        which the scenario needs measure.sample_every; pauses, when ports were paused; over, a figure of every run of a
+        sweep.
+    output
+        File to write; its ending, .svg, .pdf or .png, says how. CHART.svg if not given.
+    overwrite
+        Replace the file if it is there.
+    where
+        COLUMN=VALUE that chooses the scenario of a sweep; repeatable. With over, the runs that are taken.
+    tag
+        Slowdowns and distributions of flows of this tag only.
+    bins
+        Bins of equally many flows, for slowdown; 20 if not given.
+    percentile
+        Percentile that is drawn, for slowdown; repeatable; all three if not given.
+    ports
+        How many ports are drawn: those with the longest queues (4 if not given), or paused longest (20).
+    flows
+        How many flows' rates are drawn: those with the most samples (6 if not given).
+    over
+        Column along the horizontal axis, for over; the first that varies if not given.
+    figure
+        What is drawn of every run, for over; slowdown_p99 if not given.
+    width
+        Inches; each chart has its own if not given.
+    height
+        Inches.
+
+    """
+    from incast.cli import drawing
+
+    asked = drawing.Asked(chart, where or [], tag, bins, percentile or [], ports, flows, over, figure, width, height)
+    print(f"wrote {drawing.write(folder, asked, output or Path(f'{chart}.svg'), overwrite=overwrite)}")

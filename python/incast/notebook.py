@@ -1,0 +1,89 @@
+"""How results look in notebooks: a summary, and a chart where matplotlib is there to draw it."""
+
+from __future__ import annotations
+
+import html
+import io
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from incast import charts
+from incast.charts import look
+from incast.charts.chart import Chart
+from incast.charts.over import over
+
+if TYPE_CHECKING:
+    from incast.results import Results
+    from incast.sweep.dataset import Sweep
+    from incast.table import Table
+
+ROWS = 10
+"""Rows of a table that are shown."""
+
+
+def of_results(results: Results) -> str:
+    """How every scheme ended and its slowdowns, with the chart of slowdowns by size."""
+    overall = {row["scheme"]: row for row in results.slowdown(bins=1).dicts()}
+    rows = []
+    for name, scheme in results.manifest["schemes"].items():
+        figures = [f"{overall[name][each]:.2f}" if name in overall else "" for each in ("p50", "p95", "p99")]
+        rows.append([name, scheme["stop"]["text"], look.time(scheme["end_ps"]), f"{scheme['completed']:,}", *figures])
+    header = ["scheme", "how it ended", "simulated", "flows completed", "slowdown p50", "p95", "p99"]
+    title = results.manifest.get("title") or results.path.name
+    head = f"<p><b>{html.escape(str(title))}</b>: results in <code>{html.escape(str(results.path))}</code></p>"
+    source = charts.Source([results])
+    return head + _table(header, rows) + _drawn(charts.slowdown(source))
+
+
+def of_table(table: Table) -> str:
+    """The first rows, with units."""
+    header = [f"{column.name} ({column.unit})" if column.unit else column.name for column in table.columns]
+    rows = [["" if value is None else _text(value) for value in row] for row in table.rows(ROWS)]
+    rest = f", the first {ROWS} shown" if len(table) > ROWS else ""
+    return f"<p><b>{html.escape(table.name)}</b>: {len(table):,} rows{rest}</p>" + _table(header, rows)
+
+
+def of_sweep(sweep: Sweep) -> str:
+    """What was varied and how many runs are done, with a chart over the first column that varies."""
+    states = [run.state for run in sweep.runs]
+    counts = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
+    title = html.escape(str(sweep.title or sweep.path.name))
+    head = f"<p><b>{title}</b>: {len(states)} runs, {counts}, in <code>{html.escape(str(sweep.path))}</code></p>"
+    columns = sweep.index["columns"]
+    rows = [[column["name"], ", ".join(map(str, column["values"]))] for column in columns]
+    head += _table(["varied", "values"], rows)
+    varied = [column for column in columns if len(column["values"]) > 1]
+    others = [column for column in varied[1:] if column["path"] != "seed"]
+    if not sweep.done or not varied or others:
+        return head
+    by_values: dict[tuple[Any, ...], list[Results]] = {}
+    for run in sweep.done:
+        by_values.setdefault(tuple(run.columns.values()), []).append(sweep.results(run))
+    scenarios = [(values, charts.Source(results)) for values, results in by_values.items()]
+    palette = list(dict.fromkeys(run.scheme for run in sweep.runs))
+    return head + _drawn(over(sweep.columns, scenarios, palette), x=varied[0]["name"])
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in header)
+    body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _text(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _drawn(chart: Chart, **options: Any) -> str:
+    """The chart as SVG that stands in a page; what it needs where it cannot be drawn."""
+    if not chart.rows:
+        return f"<p>{html.escape(chart.why_empty or '')}</p>"
+    try:
+        from incast import plot
+
+        figure = plot.draw(chart, **options)
+    except ImportError:
+        return "<p>With matplotlib (<code>pip install 'incast[plot]'</code>) a chart is drawn here.</p>"
+    out = io.StringIO()
+    figure.savefig(out, format="svg", metadata={"Date": None})
+    return out.getvalue()[out.getvalue().index("<svg") :]

@@ -1,0 +1,136 @@
+"use strict";
+// Vega-Lite charts in figures: drawn to the width there is, in the page's colours, saved as SVG, PNG and CSV.
+
+const PALETTES = { light: {{light}}, dark: {{dark}} };
+
+function isDark() {
+  return document.documentElement.dataset.theme === "dark";
+}
+
+function css(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+/** The specification in the colours of the theme. */
+function themed(spec) {
+  if (!isDark()) return structuredClone(spec);
+  let text = JSON.stringify(spec);
+  PALETTES.light.forEach((colour, place) => {
+    text = text.replaceAll(`"${colour}"`, `"${PALETTES.dark[place]}"`);
+  });
+  return JSON.parse(text);
+}
+
+function config() {
+  const font = getComputedStyle(document.body).fontFamily;
+  const text = css("--text"), quiet = css("--quiet"), line = css("--line");
+  return {
+    background: css("--ground"),
+    font,
+    padding: 2,
+    // The figure has a name, and its data as a table.
+    aria: false,
+    view: { stroke: null },
+    axis: {
+      labelColor: quiet, titleColor: quiet, domainColor: line, tickColor: line, gridColor: line, gridOpacity: 0.6,
+      labelFontSize: 11, titleFontSize: 11.5, titleFontWeight: "normal", tickSize: 4, labelLimit: 150,
+    },
+    axisX: { titleAnchor: "end" },
+    header: { labelColor: text, labelFontSize: 12, labelFontWeight: 600, labelPadding: 6, labelLimit: 300 },
+    legend: { labelColor: text, titleColor: quiet, labelFontSize: 12, labelLimit: 240, titleFontWeight: "normal", symbolOpacity: 1 },
+    facet: { spacing: 26 },
+  };
+}
+
+/** The specification for a width: panels in as many columns as fit, one chart as wide as there is. */
+function fitted(spec, width, inner) {
+  const panels = spec.facet;
+  const columns = panels ? Math.max(1, Math.min(spec.columns, spec.count ?? spec.columns, Math.floor(width / 270))) : 1;
+  const given = inner ?? Math.max(180, Math.floor((width - 60 * columns) / columns));
+  const made = { ...spec };
+  delete made.count;
+  // Legends beside one another as the width allows.
+  const legends = JSON.parse(JSON.stringify(made, (key, value) =>
+    key === "legend" && value && value.orient === "top" ? { ...value, columns: Math.max(1, Math.floor(width / 150)) } : value));
+  if (!panels) return [{ ...legends, width: given }, columns, given];
+  return [{ ...legends, columns, spec: { ...legends.spec, width: given } }, columns, given];
+}
+
+async function viewOf(spec, rows, container, room) {
+  const width = room - 4;
+  const make = async (inner) => {
+    const [fit, columns, given] = fitted(spec, width, inner);
+    const compiled = vegaLite.compile({ ...themed(fit), data: { values: rows } }, { config: config(), logger: vega.logger(vega.Error) });
+    const view = new vega.View(vega.parse(compiled.spec), { renderer: "svg", container, hover: true, tooltip: hint });
+    await view.runAsync();
+    const svg = container.querySelector("svg");
+    return [view, columns, given, svg ? svg.getBoundingClientRect().width : 0];
+  };
+  let [view, columns, given, drawn] = await make(null);
+  // Axes take what they take: once more with what they leave.
+  const spare = (width - drawn) / columns;
+  if (Math.abs(spare) > 3) {
+    view.finalize();
+    container.replaceChildren();
+    [view] = await make(Math.max(120, Math.floor(given + spare - 1)));
+  }
+  return view;
+}
+
+/** A tooltip that follows the pointer. */
+function hint(_, event, __, value) {
+  const box = document.getElementById("tooltip");
+  if (value === null || value === undefined || value === "") {
+    box.hidden = true;
+    return;
+  }
+  box.replaceChildren();
+  for (const [name, text] of Object.entries(typeof value === "object" ? value : { "": value })) {
+    const line = document.createElement("span");
+    line.textContent = name ? `${name}: ${text}` : `${text}`;
+    box.append(line);
+  }
+  place(box, event);
+}
+
+function place(box, event) {
+  box.hidden = false;
+  const x = Math.min(event.clientX + 14, innerWidth - box.offsetWidth - 8);
+  const above = event.clientY + 18 + box.offsetHeight > innerHeight;
+  box.style.left = `${Math.max(8, x)}px`;
+  box.style.top = `${above ? event.clientY - box.offsetHeight - 12 : event.clientY + 18}px`;
+}
+
+function download(name, blob) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+function csvOf(names, rows) {
+  const cell = (value) => {
+    const text = value === null || value === undefined ? "" : String(value);
+    return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return [names.join(","), ...rows.map((row) => names.map((name) => cell(row[name])).join(","))].join("\n") + "\n";
+}
+
+/** An SVG drawing as a PNG of twice its size. */
+function pngOf(svg) {
+  return new Promise((done, failed) => {
+    const image = new Image();
+    image.onload = () => {
+      const canvas = document.createElement("canvas");
+      canvas.width = image.width * 2;
+      canvas.height = image.height * 2;
+      const context = canvas.getContext("2d");
+      context.scale(2, 2);
+      context.drawImage(image, 0, 0);
+      canvas.toBlob(done, "image/png");
+    };
+    image.onerror = () => failed(new Error("the drawing cannot be turned into a PNG"));
+    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+  });
+}

@@ -1,0 +1,423 @@
+"use strict";
+// The page: what is chosen, which charts that gives, and how they are saved.
+
+const DATA = JSON.parse(document.getElementById("data").textContent);
+const SECTIONS = { slowdown: ["slowdown"], distributions: ["cdf-fct", "cdf-slowdown"], queues: ["queues"], rates: ["rates"], pauses: ["pauses"] };
+const TAGGED = new Set(["slowdown", "cdf-fct", "cdf-slowdown"]);
+const ALL = "all: mean and range";
+const ROWS_SHOWN = 200;
+const state = { group: 0, values: [], tag: "", seeds: false, fabric: { scheme: null, measure: "utilisation", way: "both" }, over: {} };
+
+/** What is drawn, by the name of its chart. */
+const VIEWS = new Map();
+
+/** A packed chart as rows. */
+function unpacked(chart) {
+  const columns = chart.columns.map((column) => (Array.isArray(column) ? column : column.places.map((place) => column.names[place])));
+  const count = columns.length ? columns[0].length : 0;
+  return Array.from({ length: count }, (_, row) => Object.fromEntries(chart.names.map((name, place) => [name, columns[place][row]])));
+}
+
+function make(name, attributes = {}, ...inner) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...inner);
+  return made;
+}
+
+function slug(text) {
+  return text.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60);
+}
+
+const group = () => DATA.groups[state.group];
+const seedColumn = () => group().columns.findIndex((column) => column.path === "seed" && column.values.length > 1);
+const same = (a, b) => a.length === b.length && a.every((value, place) => value === b[place]);
+const variation = () => group().variations.find((each) => same(each.values, state.values)) ?? null;
+
+/** The variations that differ from the chosen one by their seed alone. */
+function seedMates() {
+  const seed = seedColumn();
+  return group().variations.filter((each) => each.values.every((value, place) => place === seed || value === state.values[place]));
+}
+
+// Choices
+
+function byColumn() {
+  const { columns, variations } = group();
+  return columns.length > 0 && columns.reduce((count, column) => count * column.values.length, 1) <= 2 * variations.length;
+}
+
+function selectOf(label, options, chosen, changed) {
+  const select = make("select", {});
+  options.forEach(([value, text]) => {
+    const option = make("option", { value }, text);
+    option.selected = value === chosen;
+    select.append(option);
+  });
+  select.addEventListener("change", () => changed(select.value));
+  return make("label", {}, label, select);
+}
+
+function showChoices() {
+  const form = document.getElementById("choices");
+  form.replaceChildren();
+  if (DATA.groups.length > 1) {
+    form.append(selectOf(DATA.groups.some((each) => each.columns.length) ? "sweep" : "results",
+      DATA.groups.map((each, place) => [String(place), each.title === each.name ? each.name : `${each.name}: ${each.title}`]), String(state.group),
+      (value) => { state.group = Number(value); start(); }));
+  }
+  const { columns, variations } = group();
+  // One choice for each column, unless most of their combinations were not run.
+  if (byColumn()) {
+    columns.forEach((column, place) => {
+      if (column.values.length < 2) return;
+      const options = column.values.map((value, number) => [String(number), String(value)]);
+      const seed = place === seedColumn();
+      if (seed) options.unshift([ALL, ALL]);
+      const chosen = seed && state.seeds ? ALL : String(column.values.findIndex((value) => value === state.values[place]));
+      form.append(selectOf(column.name, options, chosen, (value) => {
+        if (seed) state.seeds = value === ALL;
+        state.values[place] = column.values[value === ALL ? 0 : Number(value)];
+        refresh();
+      }));
+    });
+  } else if (variations.length > 1) {
+    const options = variations.map((each, place) => [String(place), columns.map((column, k) => `${column.name} = ${each.values[k]}`).join(", ")]);
+    form.append(selectOf("scenario", options, String(variations.indexOf(variation())), (value) => {
+      state.values = [...variations[Number(value)].values];
+      refresh();
+    }));
+  }
+  const tags = variation()?.tags ?? [];
+  if (tags.length) {
+    form.append(selectOf("flows", [["", "all"], ...tags.map((tag) => [tag, tag])], state.tag, (value) => { state.tag = value; refresh(); }));
+  }
+  form.hidden = !form.children.length;
+}
+
+// Figures
+
+/** A figure with its heading, its buttons and a place to draw in. */
+function figureOf(chart, rows, name) {
+  const figure = make("figure", { id: `figure-${name}`, "data-chart": name });
+  const saves = make("div", { class: "saves", role: "group", "aria-label": `Save: ${chart.title}` });
+  const plot = make("div", { class: "plot", role: "img", "aria-label": `${chart.title}. ${chart.about}` });
+  figure.append(make("div", { class: "head" }, make("h3", {}, chart.title), saves), make("p", { class: "about" }, chart.about), plot);
+  for (const text of chart.leftOut ?? []) figure.append(make("p", { class: "left-out" }, text));
+  if (rows) figure.append(tableOf(chart, rows));
+  return { figure, saves, plot };
+}
+
+function button(saves, label, title, act) {
+  const made = make("button", { type: "button", "aria-label": `Save ${title} as ${label}` }, label);
+  made.addEventListener("click", act);
+  saves.append(made);
+}
+
+/** The rows under a chart, for those who read rather than look. */
+function tableOf(chart, rows) {
+  const box = make("details", {}, make("summary", {}, "The data as a table"));
+  box.addEventListener("toggle", () => {
+    if (!box.open || box.children.length > 1) return;
+    const heads = chart.names.map((name, place) => make("th", { scope: "col" }, chart.units[place] && !name.endsWith(chart.units[place]) ? `${name} (${chart.units[place]})` : name));
+    const body = rows.slice(0, ROWS_SHOWN).map((row) => make("tr", {}, ...chart.names.map((name) => make("td", {}, row[name] === null ? "" : String(row[name])))));
+    const table = make("table", {}, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...body));
+    box.append(make("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": `Data of ${chart.title}` }, table));
+    if (rows.length > ROWS_SHOWN) box.append(make("p", { class: "note" }, `The first ${ROWS_SHOWN} of ${rows.length.toLocaleString("en")} rows; CSV has all of them.`));
+  });
+  return box;
+}
+
+function fileName(name) {
+  return [slug(DATA.title), name, ...state.values.map((value) => slug(String(value))), state.tag && slug(state.tag)].filter(Boolean).join("-");
+}
+
+async function showChart(container, chart, name, spec, rows, names = chart.names) {
+  if (chart.whyEmpty || !rows.length) {
+    container.append(make("figure", { id: `figure-${name}`, "data-chart": name }, make("h3", {}, chart.title), make("p", { class: "empty" }, chart.whyEmpty ?? "Nothing to draw.")));
+    return;
+  }
+  const { figure, saves, plot } = figureOf(chart, rows, name);
+  container.append(figure);
+  const counted = { ...spec };
+  if (spec.facet) counted.count = spec.transform?.some((each) => each.fold) ? 3 : new Set(rows.map((row) => row[spec.facet.field])).size;
+  const view = await viewOf(counted, rows, plot, plot.clientWidth);
+  const file = fileName(name);
+  button(saves, "SVG", chart.title, async () => download(`${file}.svg`, new Blob([await view.toSVG()], { type: "image/svg+xml" })));
+  button(saves, "PNG", chart.title, async () => download(`${file}.png`, await pngOf(await view.toSVG())));
+  button(saves, "CSV", chart.title, () => download(`${file}.csv`, new Blob([csvOf(names, rows)], { type: "text/csv" })));
+  VIEWS.set(name, { view, rows, names });
+}
+
+/** The slowdowns of all seeds together: their mean, and the range from the lowest to the highest. */
+function seedSlowdown(charts) {
+  const rows = charts.flatMap(unpacked);
+  const first = charts[0];
+  return {
+    chart: { ...first, about: `${first.about} Lines are means over ${charts.length} seeds, bands go from the lowest to the highest.` },
+    rows,
+    spec: DATA.seedSpecs[first.spec],
+  };
+}
+
+async function showSection(name) {
+  const container = document.querySelector(`[data-charts="${name}"]`);
+  if (!container) return;
+  container.style.minHeight = `${container.offsetHeight}px`;
+  container.replaceChildren();
+  const chosen = variation();
+  if (!chosen) {
+    container.append(make("p", { class: "empty" }, "No run of this sweep has these values."));
+    return;
+  }
+  for (const key of SECTIONS[name]) {
+    const byTag = chosen.charts[key];
+    if (!byTag) {
+      container.append(make("p", { class: "empty" }, "Left out of this page; see its end."));
+      continue;
+    }
+    const tag = TAGGED.has(key) ? state.tag : "";
+    const chart = byTag[tag] ?? byTag[""];
+    const mates = state.seeds && key === "slowdown" ? seedMates().map((each) => each.charts[key][tag]).filter((each) => each && !each.whyEmpty) : [];
+    if (mates.length > 1) {
+      const pooled = seedSlowdown(mates);
+      await showChart(container, pooled.chart, key, pooled.spec, pooled.rows);
+    } else {
+      const about = state.seeds ? `${chart.about} Of seed ${state.values[seedColumn()]}.` : chart.about;
+      await showChart(container, { ...chart, about }, key, DATA.specs[chart.spec], unpacked(chart));
+    }
+  }
+  container.style.minHeight = "";
+}
+
+// Counters
+
+function figureText(value, unit) {
+  if (value === null || value === undefined) return "";
+  if (unit === "ps") return timeText(value);
+  if (unit === "B") return bytesText(value);
+  return Number.isInteger(value) ? value.toLocaleString("en") : Number(value).toPrecision(4).replace(/\.?0+$/, "");
+}
+
+function scaled(value, steps, last) {
+  for (const [unit, factor] of steps) if (Math.abs(value) >= factor) return `${Number((value / factor).toPrecision(4))} ${unit}`;
+  return `${value} ${last}`;
+}
+
+const timeText = (value) => scaled(value, [["s", 1e12], ["ms", 1e9], ["µs", 1e6], ["ns", 1e3]], "ps");
+const bytesText = (value) => scaled(value, [["TB", 1e12], ["GB", 1e9], ["MB", 1e6], ["kB", 1e3]], "B");
+
+function showCounters() {
+  const container = document.querySelector('[data-charts="counters"]');
+  container.replaceChildren();
+  const chosen = variation();
+  if (!chosen) return;
+  const chart = chosen.charts.counters[""];
+  const rows = unpacked(chart);
+  const schemes = [...new Set(rows.map((row) => row.scheme))];
+  const byCounter = new Map();
+  for (const row of rows) {
+    if (!byCounter.has(row.counter)) byCounter.set(row.counter, { unit: row.unit, values: {} });
+    byCounter.get(row.counter).values[row.scheme] = row.value;
+  }
+  const { figure, saves, plot } = figureOf(chart, null, "counters");
+  plot.removeAttribute("role");
+  plot.className = "scrolls";
+  plot.tabIndex = 0;
+  plot.setAttribute("role", "region");
+  const head = make("tr", {}, make("th", { scope: "col" }, ""), ...schemes.map((scheme) => make("th", { scope: "col", class: "number" }, scheme)));
+  const body = [...byCounter].map(([counter, { unit, values }]) =>
+    make("tr", {}, make("th", { scope: "row" }, counter), ...schemes.map((scheme) => make("td", { class: "number" }, figureText(values[scheme], unit)))));
+  plot.append(make("table", {}, make("thead", {}, head), make("tbody", {}, ...body)));
+  button(saves, "CSV", chart.title, () => download(`${fileName("counters")}.csv`, new Blob([csvOf(chart.names, rows)], { type: "text/csv" })));
+  container.append(figure);
+}
+
+// The fabric
+
+function showFabric() {
+  const container = document.querySelector('[data-charts="fabric"]');
+  container.replaceChildren();
+  const chosen = variation();
+  const packed = chosen?.fabric;
+  if (!packed) {
+    container.append(make("p", { class: "empty" }, chosen ? "Left out of this page; see its end." : "No run of this sweep has these values."));
+    return;
+  }
+  const fabric = DATA.fabrics[packed.of];
+  const choice = state.fabric;
+  const schemes = Object.keys(packed.schemes);
+  if (!schemes.includes(choice.scheme)) choice.scheme = schemes[0];
+  const chart = { title: "Fabric", about: packed.about, leftOut: packed.leftOut };
+  const { figure, saves, plot } = figureOf(chart, null, "fabric");
+  plot.setAttribute("role", "group");
+  const redraw = (change) => { Object.assign(choice, change); paint(); };
+  const controls = make("div", { class: "controls" },
+    selectOf("scheme", schemes.map((scheme) => [scheme, scheme]), choice.scheme, (scheme) => redraw({ scheme })),
+    selectOf("colour", Object.entries(MEASURES), choice.measure, (measure) => redraw({ measure })),
+    selectOf("way", Object.entries(WAYS), choice.way, (way) => redraw({ way })));
+  const legend = make("div", { class: "legend" });
+  const said = make("p", { class: "chosen", "aria-live": "polite" });
+  const left = make("p", { class: "left-out" });
+  const busiest = make("div", {});
+  plot.before(controls, legend);
+  plot.after(said, left, busiest);
+  container.append(figure);
+  let svg = null;
+  const paint = () => {
+    const drawn = drawFabric(plot, packed, fabric, choice, (text) => { said.textContent = text; });
+    svg = drawn.svg;
+    legend.replaceChildren(legendOf(drawn));
+    left.textContent = drawn.left > 0 ? `The ${DRAWN.toLocaleString("en")} links with the highest figures are drawn, ${drawn.left.toLocaleString("en")} others are not; CSV has all of them.` : "";
+    busiest.replaceChildren(busiestLinks(packed, fabric, choice));
+  };
+  paint();
+  const text = () => new XMLSerializer().serializeToString(svg);
+  const name = () => fileName(`fabric-${slug(choice.scheme)}`);
+  button(saves, "SVG", chart.title, () => download(`${name()}.svg`, new Blob([text()], { type: "image/svg+xml" })));
+  button(saves, "PNG", chart.title, async () => download(`${name()}.png`, await pngOf(text())));
+  button(saves, "CSV", chart.title, () => download(`${fileName("fabric")}.csv`, new Blob([csvOf(LINK_NAMES, linkRows(packed, fabric))], { type: "text/csv" })));
+}
+
+const LINK_NAMES = ["scheme", "port", "node_name", "peer_name", "tier", "peer_tier", "rate_bps", "utilisation", "paused_share", "marks", "drops", "peak_queue_bytes"];
+
+function linkRows(packed, fabric) {
+  return Object.entries(packed.schemes).flatMap(([scheme, figures]) => fabric.from.map((from, place) => ({
+    scheme, port: fabric.port[place], node_name: fabric.nodes[from], peer_name: fabric.nodes[fabric.to[place]], tier: fabric.tiers[from],
+    peer_tier: fabric.tiers[fabric.to[place]], rate_bps: fabric.rate[place],
+    ...Object.fromEntries(Object.keys(figures).map((name) => [name, figures[name][place]])),
+  })));
+}
+
+function legendOf({ most, ramp }) {
+  if (!most) return make("p", { class: "note" }, `No link has any ${MEASURES[state.fabric.measure]}: all are drawn in the palest colour.`);
+  const svg = svgElement("svg", { width: 250, height: 30, role: "img", "aria-label": `Colours from 0 to ${percent(most)}` });
+  const steps = 60;
+  for (let step = 0; step < steps; step++) svg.append(svgElement("rect", { x: 4 + step * 4, y: 2, width: 4.2, height: 9, fill: blend(ramp, step / (steps - 1)) }));
+  [0, 0.5, 1].forEach((share, place) => svg.append(svgElement("text", { x: 4 + share * 240, y: 25, "font-size": 11, fill: css("--quiet"), "text-anchor": ["start", "middle", "end"][place] }, percent(share * most))));
+  return svg;
+}
+
+function busiestLinks(packed, fabric, choice) {
+  const figures = packed.schemes[choice.scheme];
+  const order = fabric.from.map((_, place) => place).sort((a, b) => figures[choice.measure][b] - figures[choice.measure][a] || a - b).slice(0, 8);
+  const head = ["from", "to", "rate", "utilisation", "time paused", "ECN marks", "drops", "longest queue"].map((name, place) => make("th", { scope: "col", ...(place > 1 ? { class: "number" } : {}) }, name));
+  const body = order.map((place) => {
+    const cells = [`${fabric.rate[place] / 1e9} Gb/s`, percent(figures.utilisation[place]), percent(figures.paused_share[place]), figures.marks[place].toLocaleString("en"), figures.drops[place].toLocaleString("en"), bytesText(figures.peak_queue_bytes[place])];
+    return make("tr", {}, make("th", { scope: "row" }, fabric.nodes[fabric.from[place]]), make("td", {}, fabric.nodes[fabric.to[place]]), ...cells.map((cell) => make("td", { class: "number" }, cell)));
+  });
+  const table = make("table", {}, make("caption", {}, `Links with the highest ${MEASURES[choice.measure]} under ${choice.scheme}`), make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...body));
+  return make("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": "Busiest links" }, table);
+}
+
+// The sweep as a whole
+
+async function showOver() {
+  const container = document.querySelector('[data-charts="over"]');
+  if (!container) return;
+  container.replaceChildren();
+  const over = group().over;
+  container.closest("section").hidden = !over;
+  if (!over) return;
+  const rows = unpacked(over);
+  const seed = seedColumn();
+  const axes = group().columns.filter((column, place) => column.values.length > 1 && place !== seed);
+  if (!axes.length) axes.push(group().columns[0]);
+  const choice = state.over;
+  if (!axes.some((column) => column.name === choice.x)) choice.x = axes[0].name;
+  if (!over.names.includes(choice.y)) choice.y = "slowdown_p99";
+  const figures = over.names.filter((name) => !group().columns.some((column) => column.name === name) && name !== "scheme");
+  const controls = make("div", { class: "controls" },
+    selectOf("figure", figures.map((name) => [name, DATA.overTitles[name] ?? name]), choice.y, (y) => { choice.y = y; draw("over"); }),
+    selectOf("over", axes.map((column) => [column.name, column.name]), choice.x, (x) => { choice.x = x; draw("over"); }));
+  // The other columns are as chosen at the top; all seeds are taken.
+  const fixed = group().columns.filter((column, place) => column.name !== choice.x && place !== seed);
+  const kept = rows.filter((row) => fixed.every((column) => row[column.name] === state.values[group().columns.indexOf(column)]));
+  const column = group().columns.find((each) => each.name === choice.x);
+  const numeric = column.values.every((value) => typeof value === "number");
+  const spec = JSON.parse(JSON.stringify(DATA.overSpec).replaceAll("X_FIELD", choice.x).replaceAll("Y_FIELD", choice.y).replaceAll("Y_TITLE", DATA.overTitles[choice.y] ?? choice.y).replaceAll("X_TYPE", numeric ? "quantitative" : "ordinal"));
+  const scale = { domain: group().schemes, range: group().schemes.map((_, place) => PALETTES.light[place % PALETTES.light.length]) };
+  for (const layer of spec.layer) {
+    layer.encoding.color.scale = scale;
+    if (numeric && column.values.length <= 12) layer.encoding.x.axis.values = column.values;
+  }
+  const where = fixed.filter((each) => each.values.length > 1).map((each) => `${each.name} = ${state.values[group().columns.indexOf(each)]}`).join(", ");
+  const about = `${over.about}${where ? ` Of ${where}.` : ""}${seed >= 0 ? " Bars go from the lowest to the highest seed." : ""}`;
+  container.append(controls);
+  await showChart(container, { ...over, about }, "over", spec, kept);
+}
+
+// All of it
+
+const PARTS = new Map([
+  ["counters", showCounters], ["fabric", showFabric], ["over", showOver],
+  ...Object.keys(SECTIONS).map((name) => [name, () => showSection(name)]),
+]);
+const waiting = new Set();
+let working = false;
+
+/** Draws parts of the page anew, one after the other; what is asked for meanwhile is drawn afterwards. */
+async function draw(...parts) {
+  parts.forEach((part) => waiting.add(part));
+  delete document.documentElement.dataset.drawn;
+  if (working) return;
+  working = true;
+  try {
+    while (waiting.size) {
+      const [part] = waiting;
+      waiting.delete(part);
+      await PARTS.get(part)();
+    }
+  } finally {
+    working = false;
+  }
+  document.documentElement.dataset.drawn = "yes";
+}
+
+function refresh() {
+  showChoices();
+  draw(...PARTS.keys());
+}
+
+function start() {
+  state.values = [...group().variations[0].values];
+  state.tag = "";
+  state.seeds = byColumn() && seedColumn() >= 0;
+  for (const each of document.querySelectorAll("[data-group]")) each.hidden = Number(each.dataset.group) !== state.group;
+  refresh();
+}
+
+function showTheme(dark) {
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
+  const toggle = document.getElementById("theme");
+  toggle.setAttribute("aria-pressed", String(dark));
+  toggle.textContent = dark ? "Light" : "Dark";
+  toggle.setAttribute("aria-label", dark ? "Light colours" : "Dark colours");
+}
+
+const preferred = matchMedia("(prefers-color-scheme: dark)");
+showTheme(preferred.matches);
+preferred.addEventListener("change", () => { showTheme(preferred.matches); refresh(); });
+document.getElementById("theme").addEventListener("click", () => { showTheme(!isDark()); refresh(); });
+
+let width = innerWidth, soon = 0;
+addEventListener("resize", () => {
+  if (innerWidth === width) return;
+  width = innerWidth;
+  clearTimeout(soon);
+  soon = setTimeout(refresh, 150);
+});
+
+const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.getAttribute("href").slice(1), link]));
+const seen = new IntersectionObserver((entries) => {
+  for (const entry of entries) {
+    if (!entry.isIntersecting) continue;
+    for (const [name, link] of links) {
+      if (name === entry.target.id) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
+  }
+}, { rootMargin: "-20% 0px -70% 0px" });
+document.querySelectorAll("main section").forEach((section) => seen.observe(section));
+
+start();

@@ -1,0 +1,97 @@
+"""The claims of a study: what was expected, what was measured, what follows. Every outcome is shown equally plainly."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from markdown_it import MarkdownIt
+
+from incast.charts.groups import Study
+from incast.report.html import details, element, escape, table
+
+OUTCOMES = {"holds": "✓", "fails": "✕", "not measured": "–"}  # noqa: RUF001 - a dash
+"""The outcomes, each with a sign beside its colour."""
+
+OPEN = 12
+"""Figures of a claim that stand on the page at once (our choice); more are opened, whatever their outcome."""
+
+
+def section(study: Study) -> str:
+    """All claims of a study."""
+    counts = Counter(claim["outcome"] for claim in study.claims)
+    said = ", ".join(f"{counts[outcome]} {plural(outcome, counts[outcome])}" for outcome in OUTCOMES)
+    scale = study.about.get("scale")
+    head = f"{len(study.claims)} claims" + (f" at scale {scale}" if scale else "") + f": {said}."
+    links = "".join(f'<li><a href="#claim-{escape(claim["id"])}">{chip(claim)}</a></li>' for claim in study.claims)
+    overview = f'<ol class="outcomes" aria-label="Claims by outcome">{links}</ol>'
+    overview += "".join(element("p", text, "note bad") for text in study.without)
+    return element("p", head, "lead") + overview + "\n".join(article(claim) for claim in study.claims)
+
+
+def plural(outcome: str, count: int) -> str:
+    """An outcome of so many claims."""
+    words = {"holds": ("holds", "hold"), "fails": ("fails", "fail")}
+    return words.get(outcome, (outcome, outcome))[count != 1]
+
+
+def article(claim: dict[str, Any]) -> str:
+    """One claim with its checks and its explanation."""
+    name = escape(claim["id"])
+    parts = [
+        f'<article class="claim {slug(claim["outcome"])}" id="claim-{name}" aria-labelledby="claim-{name}-title">',
+        f'<h3 id="claim-{name}-title"><span class="id">{name}</span> {escape(claim["statement"])}</h3>',
+        f"<p>{badge(claim['outcome'])} {element('span', claim.get('source') or '', 'source')}</p>",
+    ]
+    if claim.get("reason"):
+        parts.append(element("p", claim["reason"], "reason"))
+    if claim["checks"]:
+        parts.append(checks(claim))
+    if claim.get("explanation"):
+        text = MarkdownIt("commonmark", {"html": False}).enable("table").render(claim["explanation"])
+        parts.append(f'<div class="explanation"><h4>Explanation</h4>{text}</div>')
+    elif claim["outcome"] == "fails":
+        parts.append(element("p", "No explanation yet.", "explanation"))
+    return "\n".join([*parts, "</article>"])
+
+
+def chip(claim: dict[str, Any]) -> str:
+    """A claim as its id and its outcome, in little room."""
+    outcome = claim["outcome"]
+    sign = f'<span aria-hidden="true">{OUTCOMES.get(outcome, "?")}</span>'
+    return f'<span class="badge {slug(outcome)}">{sign} {escape(claim["id"])} {escape(outcome)}</span>'
+
+
+def badge(outcome: str) -> str:
+    """An outcome as a word with a sign."""
+    sign = OUTCOMES.get(outcome, "?")
+    return f'<span class="badge {slug(outcome)}"><span aria-hidden="true">{sign}</span> {escape(outcome)}</span>'
+
+
+def slug(outcome: str) -> str:
+    """An outcome as the name of a class."""
+    return outcome.replace(" ", "-")
+
+
+def checks(claim: dict[str, Any]) -> str:
+    """What was measured for a claim."""
+    rows = []
+    for check in claim["checks"]:
+        unit = f" {check['unit']}" if check.get("unit") else ""
+        interval = ""
+        if check.get("low") is not None and check.get("high") is not None:
+            interval = f"{check['low']:.4g} to {check['high']:.4g}{unit}"
+        value = "" if check.get("value") is None else f"{check['value']:.4g}{unit}"
+        outcome = check["outcome"] + (f": {check['reason']}" if check.get("reason") else "")
+        rows.append([check["label"], check["expect"], value, interval, check.get("seeds") or "", outcome])
+    level = next((check["confidence"] for check in claim["checks"] if check.get("confidence")), 0.95)
+    header = ["compared", "expected", "measured", f"{level:.0%} interval", "seeds", "outcome"]
+    shown = table(header, rows, f"Checks of claim {claim['id']}", numbers=(2, 3, 4))
+    return shown if len(rows) <= OPEN else counted(claim) + details(f"All {len(rows)} figures", shown)
+
+
+def counted(claim: dict[str, Any]) -> str:
+    """How many figures of a claim have each outcome."""
+    counts = Counter(check["outcome"] for check in claim["checks"])
+    said = ", ".join(f"{counts[outcome]} {plural(outcome, counts[outcome])}" for outcome in OUTCOMES)
+    return element("p", f"Of {len(claim['checks'])} figures {said}.")

@@ -1,0 +1,181 @@
+"""The data of a page: every chart of every scenario, packed, within a bound."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from incast import charts
+from incast.charts.chart import Chart
+from incast.charts.groups import Group
+from incast.charts.over import of_rows, rows_of
+from incast.charts.source import Source
+
+DIGITS = 7
+"""Significant digits of figures with decimals on a page."""
+TAGS = 8
+"""Groups of flows that can be chosen (our choice)."""
+MANY = 12
+"""Scenarios of a page beyond which time series and pauses are left out, and lines have half the points (our choice)."""
+LINKS = 400_000
+"""Figures of links on a page, over all scenarios (our choice: about 3 MB)."""
+
+Json = dict[str, Any]
+
+
+@dataclass
+class Packer:
+    """Packs charts, and remembers what they share."""
+
+    scenarios: int
+    """How many scenarios the page has."""
+    specs: list[Json] = field(default_factory=list)
+    """Specifications of charts; each is there once."""
+    fabrics: list[Json] = field(default_factory=list)
+    """Nodes and links of fabrics; each is there once."""
+    links: int = 0
+    """Figures of links so far."""
+    notes: list[str] = field(default_factory=list)
+    """What the whole page leaves out."""
+    told: Callable[[], object] = lambda: None
+    """Called after each scenario."""
+    _places: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def many(self) -> bool:
+        """Whether there are so many scenarios that some charts are left out."""
+        return self.scenarios > MANY
+
+    def group(self, group: Group) -> Json:
+        """A group with all its scenarios."""
+        variations = []
+        rows: list[tuple[Any, ...]] = []
+        for variation in group.variations:
+            variations.append({"values": variation.values, **self.variation(variation.source)})
+            if group.columns:
+                rows += rows_of(variation.values, variation.source)
+            variation.source.close()
+            self.told()
+        packed: Json = {
+            "name": group.name,
+            "title": group.title,
+            "columns": list(group.columns),
+            "schemes": group.variations[0].source.palette,
+            "variations": variations,
+        }
+        if group.columns:
+            names = [column["name"] for column in group.columns]
+            packed["over"] = self.chart(of_rows(names, rows, packed["schemes"]))
+        return packed
+
+    def variation(self, source: Source) -> Json:
+        """The charts of one scenario."""
+        packed: Json = {"tags": [], "charts": {}}
+        tags = source.tags()
+        if len(tags) > 1 and not self.many:
+            packed["tags"] = tags[:TAGS]
+            if len(tags) > TAGS:
+                self.note(f"Of {len(tags)} groups of flows, the {TAGS} that start first can be chosen.")
+        points = 100 if self.many else 200
+        for tag in [None, *packed["tags"]]:
+            key = tag or ""
+            packed["charts"].setdefault("slowdown", {})[key] = self.chart(charts.slowdown(source, tag=tag))
+            for of in ("fct", "slowdown"):
+                chart = charts.cdf(source, of, tag=tag, points=points)
+                packed["charts"].setdefault(chart.name, {})[key] = self.chart(chart)
+        if self.many:
+            if any(source.count(table) for table in ("queues", "rates", "pauses")):
+                self.note(
+                    f"Queues, rates and pauses over time are left out, as the page has more than {MANY} scenarios; "
+                    "`incast plot` and `incast report` of one run's folder have them."
+                )
+        else:
+            for make in (charts.queues, charts.rates, charts.pauses):
+                chart = make(source)
+                packed["charts"][chart.name] = {"": self.chart(chart)}
+        counters = charts.counters(source)
+        packed["charts"][counters.name] = {"": self.chart(counters)}
+        packed["fabric"] = self.fabric(source)
+        packed["ends"] = {name: manifest["end_ps"] for name, manifest in source.manifests.items()}
+        return packed
+
+    def chart(self, chart: Chart) -> Json:
+        """A chart with its specification by number."""
+        return {
+            "title": chart.title,
+            "about": chart.about,
+            "leftOut": chart.left_out,
+            "whyEmpty": chart.why_empty,
+            "spec": None if chart.spec is None else self._once(self.specs, chart.spec),
+            "names": [each.name for each in chart.fields],
+            "units": [each.unit for each in chart.fields],
+            "columns": [packed(column) for column in zip(*chart.rows, strict=True)],
+        }
+
+    def fabric(self, source: Source) -> Json | None:
+        """Links with their figures, the fabric apart; `None` beyond the bound."""
+        chart = charts.fabric(source)
+        if self.links + 4 * len(chart.rows) > LINKS and self.links:
+            self.note(
+                f"Links of the first scenarios are drawn, up to {LINKS:,} figures; `incast report` of one run's folder "
+                "has the others."
+            )
+            return None
+        self.links += 4 * len(chart.rows)
+        # A port that carried nothing under a scheme has no row there.
+        ports = {row["port"]: row for row in reversed(list(chart.dicts()))}
+        order = [ports[port] for port in sorted(ports)]
+        tiers = {row["node_name"]: row["tier"] for row in order}
+        for row in order:
+            tiers.setdefault(row["peer_name"], row["peer_tier"])
+        number = {name: place for place, name in enumerate(tiers)}
+        structure = {
+            "nodes": list(tiers),
+            "tiers": list(tiers.values()),
+            "from": [number[row["node_name"]] for row in order],
+            "to": [number[row["peer_name"]] for row in order],
+            "rate": [row["rate_bps"] for row in order],
+            "port": [row["port"] for row in order],
+        }
+        figures = {}
+        for scheme in source.schemes:
+            mine = {row["port"]: row for row in chart.dicts() if row["scheme"] == scheme}
+            figures[scheme] = {
+                name: [rounded(mine[row["port"]][name]) if row["port"] in mine else 0 for row in order]
+                for name in ("utilisation", "paused_share", "marks", "drops", "peak_queue_bytes")
+            }
+        return {
+            "of": self._once(self.fabrics, structure),
+            "about": chart.about,
+            "leftOut": chart.left_out,
+            "schemes": figures,
+        }
+
+    def note(self, text: str) -> None:
+        """Something that is left out, said once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def _once(self, kept: list[Json], value: Json) -> int:
+        """The place of a value in a list that has it once."""
+        key = json.dumps(value, sort_keys=True)
+        if key not in self._places:
+            self._places[key] = len(kept)
+            kept.append(value)
+        return self._places[key]
+
+
+def packed(column: Sequence[Any]) -> Json | list[Any]:
+    """A column; one of names as places in a list of them."""
+    if column and all(isinstance(value, str) for value in column):
+        names = list(dict.fromkeys(column))
+        places = {name: place for place, name in enumerate(names)}
+        return {"names": names, "places": [places[value] for value in column]}
+    return [rounded(value) for value in column]
+
+
+def rounded(value: Any) -> Any:
+    """A figure with as many digits as a page keeps."""
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value

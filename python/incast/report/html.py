@@ -1,0 +1,54 @@
+"""Pieces of HTML. Whatever comes from a scenario is escaped."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Collection, Iterable, Sequence
+
+LONG = 60
+"""Characters of a cell that is given room, also where a table has to scroll for it."""
+
+
+def escape(text: object) -> str:
+    """Text that stands in HTML, also within quotes."""
+    return html.escape(str(text), quote=True)
+
+
+def element(name: str, text: object, kind: str = "") -> str:
+    """An element with text in it."""
+    given = f' class="{escape(kind)}"' if kind else ""
+    return f"<{name}{given}>{escape(text)}</{name}>"
+
+
+def details(summary: str, inner: str) -> str:
+    """Something that opens; `inner` is HTML."""
+    return f"<details><summary>{escape(summary)}</summary>{inner}</details>"
+
+
+def table(
+    header: Sequence[str], rows: Iterable[Sequence[object]], caption: str, numbers: Collection[int] = (), kind: str = ""
+) -> str:
+    """A table of text that scrolls by itself where it is too wide; columns in `numbers` are set right."""
+
+    def cell(name: str, column: int, text: object, scope: str = "") -> str:
+        kind = ' class="number"' if column in numbers else ' class="long"' if len(str(text)) > LONG else ""
+        return f"<{name}{scope}{kind}>{escape(text)}</{name}>"
+
+    lines = []
+    for row in rows:
+        first = cell("th", 0, row[0], ' scope="row"')
+        lines.append(f"<tr>{first}{''.join(cell('td', place, text) for place, text in enumerate(row[1:], 1))}</tr>")
+    head = "".join(cell("th", place, text, ' scope="col"') for place, text in enumerate(header))
+    head = f"<thead><tr>{head}</tr></thead>" if any(header) else ""
+    given = f' class="{escape(kind)}"' if kind else ""
+    return (
+        f'<div class="scrolls" tabindex="0" role="region" aria-label="{escape(caption)}"><table{given}>'
+        f"<caption>{escape(caption)}</caption>{head}<tbody>{''.join(lines)}</tbody></table></div>"
+    )
+
+
+def script(data: object) -> str:
+    """JSON that can stand in a script element: nothing in it ends the element."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

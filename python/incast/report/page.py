@@ -1,0 +1,118 @@
+"""The page: its sections, its data and its scripts in one text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+
+from incast import _core
+from incast.charts import look
+from incast.charts.groups import Material
+from incast.charts.over import FIGURES, spec
+from incast.charts.slowdown import over_seeds
+from incast.report import claims, scenario
+from incast.report.data import DIGITS, Packer
+from incast.report.html import element, escape, script
+
+DRAWN = 2000
+"""Lines of a fabric that are drawn (our choice): more are a blot."""
+LIBRARIES = ("vega.min.js", "vega-lite.min.js")
+SCRIPTS = ("charts.js", "fabric.js", "page.js")
+SECTIONS = {
+    "slowdown": ("Slowdown", "Slowdown by flow size"),
+    "distributions": ("Distributions", "Distributions"),
+    "fabric": ("Fabric", "Fabric"),
+    "queues": ("Queues", "Queues over time"),
+    "rates": ("Rates", "Rates of flows over time"),
+    "pauses": ("Pauses", "When ports were paused"),
+    "counters": ("Counters", "Counters"),
+}
+"""The sections of charts in their order: the name that its charts are found by, the word of its link, its title."""
+
+
+def page(material: Material, told: Callable[[int, int], object] | None = None) -> str:
+    """The whole page."""
+    packer = Packer(sum(len(group.variations) for group in material.groups))
+    done = 0
+
+    def one_more() -> None:
+        nonlocal done
+        done += 1
+        if told:
+            told(done, packer.scenarios)
+
+    packer.told = one_more
+    groups = [packer.group(group) for group in material.groups]
+    data = {
+        "title": material.title,
+        "groups": groups,
+        "specs": packer.specs,
+        "seedSpecs": {place: over_seeds(one) for place, one in enumerate(packer.specs) if "fold" in str(one)},
+        "fabrics": packer.fabrics,
+        "overSpec": spec(),
+        "overTitles": FIGURES,
+    }
+    sections = dict(titled(material))
+    return filled(
+        asset("page.html"),
+        {
+            "version": escape(_core.__version__),
+            "title": escape(material.title),
+            "style": asset("page.css"),
+            "nav": "".join(f'<a href="#{name}">{escape(word)}</a>' for name, (word, _, _) in sections.items()),
+            "sections": "\n".join(
+                f'<section id="{name}" aria-labelledby="{name}-title">'
+                f'<h2 id="{name}-title">{escape(title)}</h2>{inner}</section>'
+                for name, (_, title, inner) in sections.items()
+            ),
+            "footer": footer(packer, material),
+            "data": script(data),
+            "scripts": "\n".join(f"<script>{text}</script>" for text in scripts()),
+        },
+    )
+
+
+def titled(material: Material) -> Iterator[tuple[str, tuple[str, str, str]]]:
+    """The sections of the page: the words that lead to them, their titles, and what stands in them."""
+    if material.studies:
+        yield "claims", ("Claims", "Claims", "\n".join(claims.section(study) for study in material.studies))
+    yield "scenario", ("Scenario", "Scenario", "\n".join(
+        f'<div data-group="{place}"{" hidden" if place else ""}>{scenario.section(group)}</div>'
+        for place, group in enumerate(material.groups)))  # fmt: skip
+    if any(group.columns for group in material.groups):
+        yield "over", ("Sweep", "The sweep as a whole", '<div class="titled" data-charts="over"></div>')
+    for name, (word, title) in SECTIONS.items():
+        kind = f' class="{"pair" if name == "distributions" else "single"}"'
+        yield name, (word, title, f'<div{kind} data-charts="{name}"></div>')
+
+
+def footer(packer: Packer, material: Material) -> str:
+    """What the page leaves out, and what made it."""
+    lines = [
+        *packer.notes,
+        f"Figures with decimals are rounded to {DIGITS} digits; the Parquet tables have them whole.",
+        f"Written by incast {_core.__version__} from {', '.join(group.name for group in material.groups)}. Charts are "
+        "drawn by Vega-Lite. The page needs no network.",
+    ]
+    return "\n".join(element("p", line) for line in lines)
+
+
+def scripts() -> Iterator[str]:
+    """The libraries and the page's own scripts."""
+    for name in LIBRARIES:
+        yield (files("incast.report") / "vendor" / name).read_text(encoding="utf-8")
+    values = {"light": json.dumps(look.LIGHT), "dark": json.dumps(look.DARK), "drawn": str(DRAWN)}
+    for name in SCRIPTS:
+        yield filled(asset(name), values)
+
+
+def asset(name: str) -> str:
+    """A file of the page."""
+    return (files("incast.report") / "assets" / name).read_text(encoding="utf-8")
+
+
+def filled(text: str, values: dict[str, str]) -> str:
+    """The text with `{{name}}` replaced; what is put in is not looked at again."""
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: values[found[1]], text)

@@ -1,0 +1,145 @@
+"""What was simulated, for people: fabric, flows, schemes, how each ended, and the scenario file."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from incast import _core
+from incast.charts import look
+from incast.charts.groups import Group
+from incast.charts.source import Source, picoseconds, size_bytes
+from incast.errors import IncastError, translated
+from incast.report.html import details, element, escape, table
+from incast.sweep.dataset import Run
+
+SHOWN = 200
+"""Runs without results that a page lists one by one (our choice)."""
+
+
+def section(group: Group) -> str:
+    """The scenario of a group: of its first variation where there are several."""
+    source = group.variations[0].source
+    results = source.results[0]
+    parts = [varied(group)] if group.columns else []
+    try:
+        summaries = [summary_of(each.path / "scenario.toml") for each in source.results]
+    except IncastError as error:
+        parts.append(element("p", f"What it amounts to cannot be worked out again here: {first_line(error)}", "note"))
+        parts.append(table(["", ""], counted(source), "The fabric and the flows"))
+        summaries = []
+    else:
+        header = ["tag", "flows", "payload", "first starts", "last starts", "of hosts' rate"]
+        of_flows = table(header, flows(summaries[0]), "The flows", numbers=(1, 2, 3, 4, 5))
+        parts.append(f'<div class="facts">{table(["", ""], fabric(summaries[0]), "The fabric")}{of_flows}</div>')
+    header = ["scheme", "control", "how it ended", "simulated", "CPU time", "packet-hops", "switches"]
+    parts.append(table(header, schemes(source, summaries), "The schemes", numbers=(3, 4, 5)))
+    parts.append(element("p", made(source), "note"))
+    if group.missing:
+        parts.append(without_results(group.missing))
+    toml = (results.path / "scenario.toml").read_text(encoding="utf-8")
+    parts.append(
+        details("The scenario file, with every default", f"<pre tabindex='0'><code>{escape(toml)}</code></pre>")
+    )
+    return "\n".join(parts)
+
+
+def summary_of(file: Path) -> dict[str, Any]:
+    """What a scenario amounts to."""
+    with translated():
+        found: dict[str, Any] = json.loads(_core.Scenario.load(str(file), []).summary("json"))
+    return found
+
+
+def varied(group: Group) -> str:
+    """The columns of a sweep."""
+    rows = [
+        [column["name"], column["path"] or "several fields", ", ".join(str(value) for value in column["values"])]
+        for column in group.columns
+    ]
+    return table(["varied", "field of the scenario", "values"], rows, "What is varied") + element(
+        "p", "Below is the first of the scenarios.", "note"
+    )
+
+
+def fabric(summary: dict[str, Any]) -> Iterator[list[str]]:
+    """The fabric in figures."""
+    found = summary["fabric"]
+    kind = next(iter(summary["scenario"]["fabric"]))
+    switches = sum(tier["switches"] for tier in found["tiers"])
+    yield ["kind", kind]
+    yield ["nodes", f"{found['hosts']:,} hosts, {switches:,} {'switch' if switches == 1 else 'switches'}"]
+    for tier in found["tiers"]:
+        yield [f"tier {tier['tier']}", tier_text(tier)]
+    yield ["links", ", ".join(f"{link['links']:,} of {link['rate']} and {link['delay']}" for link in found["links"])]
+    yield ["longest base RTT", f"{found['max_base_rtt']}; largest bandwidth-delay product {found['max_bdp']}"]
+    if found["bisection"]:
+        yield ["bisection", f"{found['bisection']} each way"]
+
+
+def tier_text(tier: dict[str, Any]) -> str:
+    """A layer of switches: what leads down, up and across."""
+    ways = [f"{tier[way]} {way}" for way in ("down", "up", "across") if tier[way] != "0bps"]
+    over = tier["oversubscription"]
+    if over:
+        ways.append(f"{over:.3g} : 1 oversubscribed" if over > 1 else "not oversubscribed")
+    return f"{tier['switches']:,} {'switch' if tier['switches'] == 1 else 'switches'}: {', '.join(ways)}"
+
+
+def flows(summary: dict[str, Any]) -> Iterator[list[str]]:
+    """Every group of flows in figures."""
+    for tag in summary["tags"]:
+        load = "" if tag["load"] is None else f"{tag['load']:.1%}"
+        starts = [look.time(picoseconds(str(tag[which])) or 0) for which in ("first", "last")]
+        yield [tag["tag"], f"{tag['flows']:,}", look.size(size_bytes(str(tag["bytes"]))), *starts, load]
+
+
+def schemes(source: Source, summaries: Sequence[dict[str, Any]]) -> Iterator[list[str]]:
+    """Every scheme: what it is and how it ended."""
+    said = {scheme["name"]: scheme for summary in summaries for scheme in summary["schemes"]}
+    for name, scheme in source.manifests.items():
+        mine = said.get(name, {})
+        hops = sum(int(count) for kind, count in scheme["counts"].items() if kind.endswith("_hops"))
+        controls = mine.get("controls", scheme["controls"])
+        end, cpu = look.time(scheme["end_ps"]), f"{scheme['cpu_s']:.2f} s"
+        # What was set where is in the file below, where every default is written out.
+        marking = re.sub(r" \([^()]*\)$", "", mine.get("ecn", ""))
+        yield [name, ", ".join(controls), scheme["stop"]["text"], end, cpu, f"{hops:,}", marking]
+
+
+def counted(source: Source) -> Iterator[list[str]]:
+    """What the manifest counts."""
+    manifest = source.results[0].manifest
+    for name, count in manifest["fabric"].items():
+        yield [name, f"{count:,}"]
+    yield ["flows", f"{manifest['flows']:,} of {look.size(manifest['flow_bytes'])} in all"]
+
+
+def made(source: Source) -> str:
+    """By which version, with which seed, on what machine."""
+    manifest = source.results[0].manifest
+    machine = manifest["machine"]
+    return (
+        f"Simulated by incast {manifest['incast']} with seed {manifest['seed']} on {machine['cpu']}, "
+        f"{machine['cores']} cores, {machine['os']}."
+    )
+
+
+def without_results(missing: Sequence[Run]) -> str:
+    """The runs of a sweep that are not on the page."""
+    failed = sum(run.state == "failed" for run in missing)
+    heading = f"{failed} failed, {len(missing) - failed} not made"
+    rows = [
+        [", ".join(f"{name} = {value}" for name, value in run.columns.items()), run.scheme, run.state, run.error or ""]
+        for run in missing[:SHOWN]
+    ]
+    rest = f" (the first {SHOWN} of {len(missing)})" if len(missing) > SHOWN else ""
+    return table(["scenario", "scheme", "state", "error"], rows, f"Runs without results: {heading}{rest}", kind="bad")
+
+
+def first_line(error: Exception) -> str:
+    """What went wrong, in a line."""
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

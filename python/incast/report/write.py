@@ -1,0 +1,43 @@
+"""The page of results, sweeps and studies, written whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path
+
+from incast._whole import refuse_if_there, write_whole
+from incast.charts.groups import read
+from incast.errors import ResultsError
+from incast.report.page import page
+
+Told = Callable[[int, int], object]
+"""Called with how many scenarios have been read, and how many there are."""
+
+
+def write(
+    folders: str | PathLike[str] | Sequence[str | PathLike[str]],
+    out: str | PathLike[str],
+    *,
+    overwrite: bool = False,
+    progress: Told | None = None,
+) -> Path:
+    """Write one self-contained HTML page of results folders, sweeps and results of studies.
+
+    Args:
+        folders: A folder, or several that are shown on the same page.
+        out: The page, a file whose name ends in `.html`.
+        overwrite: Replace the file if it is there.
+        progress: Called after each scenario; raising ends it, and nothing is written.
+
+    """
+    file = Path(out)
+    if file.suffix != ".html":
+        raise ResultsError(f"{file}: the name of a page ends in .html")
+    refuse_if_there(file, overwrite=overwrite)
+    several = [folders] if isinstance(folders, (str, PathLike)) else folders
+    if not several:
+        raise ResultsError("a page needs at least one folder")
+    text = page(read([Path(folder) for folder in several]), progress)
+    write_whole(file, text.encode("utf-8"), overwrite=overwrite)
+    return file

@@ -1,0 +1,118 @@
+"""Folders of sweeps and studies, as `incast sweep` and `incast study run` write them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import incast
+from conftest import write
+from incast import sweep
+
+TINY = """\
+title = "two loads, two seeds"
+seed = 1
+
+[fabric.star]
+hosts = 6
+
+[[workload]]
+[workload.poisson]
+load = 0.3
+sizes = { uniform = { min = "1kB", max = "100kB" } }
+duration = "60us"
+
+[scheme.DCQCN]
+control = "dcqcn"
+
+[scheme.HPCC]
+control = "hpcc"
+"""
+SWEEP = """\
+scenario = "tiny.toml"
+title = "two loads, two seeds"
+
+[[vary]]
+path = "workload[0].poisson.load"
+values = [0.3, 0.6]
+
+[[vary]]
+path = "seed"
+values = [1, 2]
+"""
+FAILED = {"key": "none", "columns": {"load": 0.6, "seed": 2}, "scheme": "PFC only", "state": "failed"}
+
+
+def make_sweep(folder: Path) -> Path:
+    """Two loads by two seeds by two schemes, and a run that failed."""
+    write(folder.parent, TINY, "tiny.toml")
+    sweep.run(sweep.read(write(folder.parent, SWEEP, "sweep.toml")), folder, jobs=1)
+    file = folder / "sweep.json"
+    index = json.loads(file.read_text(encoding="utf-8"))
+    index["runs"].append({**FAILED, "error": "the disk is full"})
+    file.write_text(json.dumps(index), encoding="utf-8")
+    return folder
+
+
+def check(label: str, outcome: str, **more: Any) -> dict[str, Any]:
+    """One check of a claim."""
+    usual: dict[str, Any] = {
+        "metric": "p99",
+        "whose": label,
+        "check": 0,
+        "unit": None,
+        "reason": None,
+        "expect": "ratio below 1",
+        "value": None,
+        "low": None,
+        "high": None,
+        "confidence": 0.95,
+        "seeds": 2,
+        "per_seed": [],
+    }
+    return {"label": label, "outcome": outcome, **usual, **more}
+
+
+CLAIMS: list[dict[str, Any]] = [
+    {
+        "id": "C1",
+        "statement": "HPCC keeps short flows faster than DCQCN.",
+        "source": "a test",
+        "outcome": "holds",
+        "reason": None,
+        "explanation": None,
+        "checks": [check("HPCC / DCQCN at load 0.3", "holds", value=0.712345, low=0.65, high=0.77)],
+    },
+    {
+        "id": "C2",
+        "statement": "DCQCN pauses <nothing>.",
+        "source": "a test",
+        "outcome": "fails",
+        "reason": None,
+        "explanation": "Its *marks* come too late:\n\n- the buffer is small <script>alert(1)</script>\n",
+        "checks": [check("pauses at load 0.6", "fails", value=1.25, low=1.2, high=1.3, expect="below 1", unit="ms")],
+    },
+    {
+        "id": "C3",
+        "statement": "HPCC is fair.",
+        "source": "a test",
+        "outcome": "not measured",
+        "reason": "needs scale paper",
+        "explanation": None,
+        "checks": [],
+    },
+]
+
+
+def make_study(folder: Path) -> Path:
+    """The results of a study of one sweep and three claims, one of each outcome."""
+    folder.mkdir()
+    make_sweep(folder / "fct")
+    about = {"format": 1, "study": "tiny", "title": "A tiny study", "scale": "smoke", "incast": incast.__version__}
+    (folder / "study.json").write_text(
+        json.dumps({**about, "sweeps": ["fct", "later"], "wall_s": 1.0, "cpu_s": 1.0}), encoding="utf-8"
+    )
+    claims = {"study": "tiny", "scale": "smoke", "claims": CLAIMS}
+    (folder / "claims.json").write_text(json.dumps(claims), encoding="utf-8")
+    return folder

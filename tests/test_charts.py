@@ -1,0 +1,223 @@
+"""Charts have the data that the tables have, and say what they leave out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import incast
+from conftest import SMALL, write
+from folders import make_sweep
+from incast import charts
+from incast.charts import groups
+from incast.charts.cdf import Measure
+from incast.charts.look import log_ticks
+from incast.charts.over import over
+from incast.charts.series import with_empty
+
+SAMPLED = SMALL.replace('"hpcc"', '"unlimited"') + '[switch]\nbuffer = "600kB"\n[measure]\nsample_every = "1us"\n'
+
+
+@pytest.fixture(scope="module")
+def sampled(tmp_path_factory: pytest.TempPathFactory) -> incast.Results:
+    """Results with time series, of a switch that pauses."""
+    folder = tmp_path_factory.mktemp("sampled")
+    return incast.load(write(folder, SAMPLED)).run(folder / "results")
+
+
+@pytest.fixture
+def source(sampled: incast.Results) -> Iterator[charts.Source]:
+    """Where charts find them."""
+    source = charts.Source([sampled])
+    yield source
+    source.close()
+
+
+def test_slowdown_is_that_of_the_results(sampled: incast.Results, source: charts.Source) -> None:
+    drawn = sorted(charts.slowdown(source, bins=5, tag="poisson").rows)
+    assert drawn == sorted(sampled.slowdown(bins=5, tag="poisson").rows())
+
+
+@pytest.mark.parametrize(("of", "column"), [("fct", "fct_ps"), ("slowdown", "slowdown_reference")])
+def test_cdf_has_every_flow_where_they_are_few(
+    of: Measure, column: str, sampled: incast.Results, source: charts.Source
+) -> None:
+    chart = charts.cdf(source, of)
+    for scheme in source.schemes:
+        values = sorted(
+            value
+            for name, value in zip(sampled.flows["scheme"], sampled.flows[column], strict=True)
+            if name == scheme and value is not None
+        )
+        expected = [(scheme, rank / len(values), value) for rank, value in enumerate(values, 1)]
+        assert [row for row in chart.rows if row[0] == scheme] == expected
+    assert not chart.left_out
+
+
+def test_cdf_of_many_flows_has_true_ranks(sampled: incast.Results, source: charts.Source) -> None:
+    points = 10
+    chart = charts.cdf(source, "fct", points=points)
+    times = sorted(
+        time for name, time in zip(sampled.flows["scheme"], sampled.flows["fct_ps"], strict=True) if name == "DCQCN"
+    )
+    drawn = [(share, time) for scheme, share, time in chart.rows if scheme == "DCQCN"]
+    assert len(drawn) < len(times)
+    assert all(times[round(share * len(times)) - 1] == time for share, time in drawn)
+    assert (drawn[0][1], drawn[-1]) == (times[0], (1.0, times[-1]))
+    assert str(points) in chart.left_out[0]
+
+
+def test_queues_are_samples(sampled: incast.Results, source: charts.Source) -> None:
+    chart = charts.queues(source, ports=2, points=10**6)
+    samples = {
+        (row["scheme"], row["port"], row["time_ps"]): row["queue_bytes"] for row in sampled.table("queues").dicts()
+    }
+    drawn = [row for row in chart.dicts() if row["queue_bytes"]]
+    ports = {row["port"] for row in drawn}
+    assert {(row["scheme"], row["port"], row["time_ps"]): row["queue_bytes"] for row in drawn} == {
+        key: queue for key, queue in samples.items() if key[1] in ports and queue
+    }
+    peaks = {port: max(queue for key, queue in samples.items() if key[1] == port) for port in {k[1] for k in samples}}
+    assert ports == set(sorted(peaks, key=lambda port: (-peaks[port], port))[:2])
+    assert len(chart.left_out) == 1
+
+
+def test_queues_in_fewer_points_keep_the_peaks(sampled: incast.Results, source: charts.Source) -> None:
+    chart = charts.queues(source, ports=1, points=20)
+    port = chart.rows[0][1]
+    for scheme in source.schemes:
+        mine = [row for row in sampled.table("queues").dicts() if (row["scheme"], row["port"]) == (scheme, port)]
+        drawn = [row for row in chart.dicts() if row["scheme"] == scheme]
+        assert max(row["queue_bytes"] for row in drawn) == max(row["queue_bytes"] for row in mine)
+        assert len(drawn) <= 20 * 3
+    assert any("the largest" in text for text in chart.left_out)
+
+
+def test_a_queue_without_samples_is_drawn_as_empty() -> None:
+    slots = [("s", 0, 3, 30, 500), ("s", 0, 4, 40, 700), ("s", 0, 7, 70, 600)]
+    assert with_empty(slots, 10) == [
+        (0, 0), (20, 0), (30, 500), (40, 700), (50, 0), (60, 0), (70, 600), (80, 0)
+    ]  # fmt: skip
+
+
+def test_rates_are_samples(sampled: incast.Results, source: charts.Source) -> None:
+    samples = {(row["scheme"], row["flow"], row["time_ps"], row["rate_bps"]) for row in sampled.table("rates").dicts()}
+    for points in (10**6, 5):
+        chart = charts.rates(source, flows=3, points=points)
+        drawn = {(row["scheme"], row["flow"], row["time_ps"], row["rate_bps"]) for row in chart.dicts()}
+        assert drawn <= samples
+        assert len({flow for _, flow, _, _ in drawn}) == 3
+    chosen = {row for row in samples if row[1] in {flow for _, flow, _, _ in drawn}}
+    for extreme in (min, max):
+        assert extreme(row[3] for row in drawn) == extreme(row[3] for row in chosen)
+
+
+def test_pauses_are_intervals(sampled: incast.Results, source: charts.Source) -> None:
+    chart = charts.pauses(source, ports=100)
+    drawn = sorted((row["scheme"], row["port"], row["start_ps"], row["end_ps"]) for row in chart.dicts())
+    there = sorted((row["scheme"], row["port"], row["start_ps"], row["end_ps"]) for row in sampled.pauses.dicts())
+    assert drawn == there
+    assert drawn
+
+
+def test_many_pauses_are_drawn_together_and_none_is_lost(sampled: incast.Results, source: charts.Source) -> None:
+    chart = charts.pauses(source, ports=100, bars=3)
+    assert sum(row["intervals"] for row in chart.dicts()) == len(sampled.pauses)
+    total = sum(row["end_ps"] - row["start_ps"] for row in sampled.pauses.dicts())
+    assert sum(row["paused_ps"] for row in chart.dicts()) == total
+    assert any("one bar" in text for text in chart.left_out)
+
+
+def test_fabric_is_the_table_of_ports(sampled: incast.Results, source: charts.Source) -> None:
+    end = {name: scheme["end_ps"] for name, scheme in sampled.manifest["schemes"].items()}
+    sent: dict[tuple[str, int], int] = {}
+    for row in sampled.ports.dicts():
+        key = (row["scheme"], row["port"])
+        sent[key] = sent.get(key, 0) + row["tx_bytes"]
+    chart = charts.fabric(source)
+    assert {(row["scheme"], row["port"]): row["tx_bytes"] for row in chart.dicts()} == sent
+    for row in chart.dicts():
+        expected = row["tx_bytes"] * 8 / (row["rate_bps"] * end[row["scheme"]] / 1e12)
+        assert row["utilisation"] == pytest.approx(expected)
+        assert 0 <= row["paused_share"] <= 1
+
+
+def test_counters_add_up(sampled: incast.Results, source: charts.Source) -> None:
+    found = {(row["scheme"], row["counter"]): row["value"] for row in charts.counters(source).dicts()}
+    for scheme, manifest in sampled.manifest["schemes"].items():
+        assert found[scheme, "completed flows"] == manifest["completed"]
+        assert found[scheme, "ECN marks at switches"] == manifest["counts"]["marks"]
+        assert found[scheme, "packets dropped"] == manifest["counts"]["drops"]
+        assert found[scheme, "simulated time"] == manifest["end_ps"]
+
+
+def test_without_samples_it_says_what_is_needed(results: Path) -> None:
+    source = charts.Source([incast.open(results)])
+    for make in (charts.queues, charts.rates):
+        chart = make(source)
+        assert chart.rows == []
+        assert "measure.sample_every" in str(chart.why_empty)
+
+
+def test_csv_and_vega_lite_have_the_rows(source: charts.Source) -> None:
+    chart = charts.slowdown(source)
+    names, *rows = csv.reader(io.StringIO(chart.to_csv()))
+    assert names == [field.name for field in chart.fields]
+    assert [row[0] for row in rows] == [row[0] for row in chart.rows]
+    assert [float(row[5]) for row in rows] == [row[5] for row in chart.rows]
+    spec = json.loads(json.dumps(chart.to_vegalite()))
+    assert spec["data"]["values"] == list(chart.dicts())
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sweep of two loads, two seeds, two schemes."""
+    return make_sweep(tmp_path_factory.mktemp("sweep") / "results")
+
+
+def test_over_has_every_run(sweep: Path) -> None:
+    group = groups.read_sweep(sweep)
+    chart = over(
+        ["load", "seed"], [(one.values, one.source) for one in group.variations], group.variations[0].source.palette
+    )
+    query = (
+        f"select load, seed, scheme, sum(marks)::bigint from '{sweep}/runs/*/ports.parquet' group by all order by all"
+    )
+    drawn = [(row["load"], row["seed"], row["scheme"], row["marks"]) for row in chart.dicts()]
+    assert sorted(drawn) == duckdb.connect().execute(query).fetchall()
+    assert chart.palette == ("DCQCN", "HPCC", "PFC only")
+
+
+def test_choosing_a_scenario_of_a_sweep(sweep: Path) -> None:
+    group = groups.read_sweep(sweep)
+    assert groups.chosen(group, {"load": "0.6", "seed": "2"}).values == (0.6, 2)
+    for where, said in (
+        ({"lod": "0.6"}, "did you mean `load`"),
+        ({"load": "0.5"}, "there is 0.3, 0.6"),
+        ({"load": "0.6"}, "--where seed=1"),
+    ):
+        with pytest.raises(incast.ResultsError) as raised:
+            groups.chosen(group, where)
+        assert said in str(raised.value)
+
+
+def test_ticks_of_a_logarithmic_axis() -> None:
+    assert log_ticks([3.0, 0.4, 70.0]) == [0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0]
+    assert log_ticks([15.3, 16.9]) == pytest.approx([15.5, 16.0, 16.5])
+    assert log_ticks([7.0, 7.0]) == [7.0]
+    assert log_ticks([]) == []
+
+
+def test_links_that_carried_nothing_are_said_to_be_left_out(tmp_path: Path) -> None:
+    text = SMALL.split("[[workload]]")[0] + "[[workload]]\nlist = [{ src = 1, dst = 3, size = '10kB' }]\n"
+    schemes = "[scheme.DCQCN]\ncontrol = 'dcqcn'\n[scheme.HPCC]\ncontrol = 'hpcc'\n"
+    results = incast.load(write(tmp_path, text + schemes)).run(tmp_path / "results")
+    chart = charts.fabric(charts.Source([results]))
+    assert {row["node_name"] for row in chart.dicts()} == {"h1", "h3", "s0"}
+    assert chart.left_out == ("Carried nothing under any scheme, and not drawn: 6 hosts, 12 ports.",)

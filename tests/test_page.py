@@ -1,0 +1,424 @@
+"""The page of results in a browser: it needs nothing else, has the tables' data, and can be saved, read and steered."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import re
+import shutil
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+import incast
+from conftest import Command, Start, stop, wait_until, write
+from folders import CLAIMS, check, make_study
+from incast import charts, report
+from incast.report.claims import article
+from test_charts import SAMPLED
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+WITH_CHARTS = ("slowdown", "cdf-fct", "cdf-slowdown", "queues", "rates", "pauses")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """The browser that Playwright brings, else the system's Chromium."""
+    with sync_playwright() as playwright:
+        own = Path(playwright.chromium.executable_path)
+        system = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+        path = str(own) if own.exists() else system
+        assert path, "no browser: playwright install chromium, or apt-get install chromium"
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results with time series and pauses, and their page beside them."""
+    folder = tmp_path_factory.mktemp("page")
+    text = SAMPLED.replace("two schemes", "two </script><b>schemes</b>")
+    incast.load(write(folder, text)).run(folder / "results")
+    report.write(folder / "results", folder / "results.html")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a study."""
+    folder = tmp_path_factory.mktemp("study")
+    return report.write(make_study(folder / "tiny"), folder / "tiny.html")
+
+
+@dataclass
+class Opened:
+    """A page in a browser, with what it said and asked for."""
+
+    page: Page
+    said: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def drawn(self) -> None:
+        """Wait until every chart of the present choices is drawn."""
+        self.page.wait_for_selector("html[data-drawn]", timeout=30_000)
+
+    def rows(self, chart: str) -> list[dict[str, Any]]:
+        """The rows that Vega has drawn."""
+        rows: list[dict[str, Any]] = self.page.evaluate("(name) => VIEWS.get(name).rows", chart)
+        return rows
+
+    def saved(self, chart: str, kind: str) -> bytes:
+        """What a button of a chart saves."""
+        with self.page.expect_download() as download:
+            self.page.locator(f"#figure-{chart}").get_by_role("button", name=re.compile(f"as {kind}$")).click()
+        return Path(download.value.path()).read_bytes()
+
+
+def opened(browser: Browser, file: Path, width: int = 1280, scheme: Any = "light") -> Opened:
+    """A page in a window of its own, drawn."""
+    page = browser.new_context(viewport={"width": width, "height": 850}, color_scheme=scheme).new_page()
+    found = Opened(page)
+    page.on("console", lambda message: found.said.append(message.text))
+    page.on("pageerror", lambda error: found.said.append(str(error)))
+    page.on("request", lambda request: found.requests.append(request.url))
+    page.goto(file.as_uri())
+    found.drawn()
+    return found
+
+
+@pytest.fixture
+def shown(browser: Browser, folder: Path) -> Iterator[Opened]:
+    """The page of the results."""
+    found = opened(browser, folder / "results.html")
+    yield found
+    found.page.context.close()
+
+
+def test_nothing_is_asked_of_a_network_and_nothing_goes_wrong(shown: Opened, browser: Browser, study: Path) -> None:
+    for page in (shown, opened(browser, study)):
+        assert page.said == []
+        assert [url for url in page.requests if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+def test_text_of_a_scenario_is_text(shown: Opened) -> None:
+    assert shown.page.title() == "two </script><b>schemes</b>, eight hosts"
+    assert shown.page.locator("h1").text_content() == shown.page.title()
+    assert shown.page.locator("h1 b").count() == 0
+
+
+def test_charts_have_the_data_of_the_tables(shown: Opened, folder: Path) -> None:
+    source = charts.Source([incast.open(folder / "results")])
+    expected = [
+        charts.slowdown(source),
+        charts.cdf(source, "fct"),
+        charts.cdf(source, "slowdown"),
+        charts.queues(source),
+        charts.rates(source),
+        charts.pauses(source),
+    ]
+    assert tuple(chart.name for chart in expected) == WITH_CHARTS
+    for chart in expected:
+        assert chart.rows
+        assert list(map(rounded, shown.rows(chart.name))) == list(map(rounded, chart.dicts())), chart.name
+        assert shown.page.locator(f"#figure-{chart.name} svg path").count() > 0
+
+
+def rounded(row: dict[str, Any]) -> dict[str, Any]:
+    """A row with as many digits as the page keeps."""
+    return {name: float(f"{value:.7g}") if isinstance(value, float) else value for name, value in row.items()}
+
+
+def test_every_chart_is_saved(shown: Opened) -> None:
+    for chart in WITH_CHARTS:
+        svg = shown.saved(chart, "SVG").decode()
+        assert svg.startswith("<svg"), chart
+        assert svg.rstrip().endswith("</svg>"), chart
+        assert shown.saved(chart, "PNG").startswith(b"\x89PNG\r\n\x1a\n"), chart
+        rows = list(csv.DictReader(io.StringIO(shown.saved(chart, "CSV").decode())))
+        assert [{name: str(value) for name, value in row.items()} for row in shown.rows(chart)] == [
+            {name: text(value) for name, value in row.items()} for row in rows
+        ], chart
+
+
+def text(value: str) -> str:
+    """A figure of CSV as Python writes it."""
+    return str(json.loads(value)) if re.fullmatch(r"-?[0-9.]+(e-?[0-9]+)?", value) else value
+
+
+def test_the_fabric_is_drawn_and_saved(shown: Opened, folder: Path) -> None:
+    figure = shown.page.locator("#figure-fabric")
+    assert figure.locator("svg [data-node]").count() >= 9
+    assert figure.locator("svg .links path").count() == 8
+    assert shown.saved("fabric", "SVG").startswith(b"<svg")
+    assert shown.saved("fabric", "PNG").startswith(b"\x89PNG\r\n\x1a\n")
+    rows = list(csv.DictReader(io.StringIO(shown.saved("fabric", "CSV").decode())))
+    expected = list(charts.fabric(charts.Source([incast.open(folder / "results")])).dicts())
+    assert len(rows) == len(expected)
+    for row, wanted in zip(rows, expected, strict=True):
+        assert [row[name] for name in ("scheme", "node_name", "peer_name")] == [
+            wanted[name] for name in ("scheme", "node_name", "peer_name")
+        ]
+        assert float(row["utilisation"]) == pytest.approx(wanted["utilisation"], rel=1e-6)
+        assert float(row["paused_share"]) == pytest.approx(wanted["paused_share"], rel=1e-6)
+
+
+def test_counters_are_a_table(shown: Opened, folder: Path) -> None:
+    marks = {name: s["counts"]["marks"] for name, s in incast.open(folder / "results").manifest["schemes"].items()}
+    row = shown.page.locator("#figure-counters tr", has_text="ECN marks")
+    assert row.locator("td").all_text_contents() == [f"{count:,}" for count in marks.values()]
+
+
+def test_a_choice_of_flows_changes_the_charts(shown: Opened, folder: Path) -> None:
+    shown.page.locator("#choices").get_by_label("flows").select_option("incast")
+    shown.drawn()
+    source = charts.Source([incast.open(folder / "results")])
+    expected = charts.cdf(source, "fct", tag="incast")
+    assert [row["fct_ps"] for row in shown.rows("cdf-fct")] == [row[2] for row in expected.rows]
+
+
+def test_the_keyboard_reaches_everything(shown: Opened) -> None:
+    page = shown.page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    seen = set()
+    for _ in range(120):
+        page.keyboard.press("Tab")
+        seen.add(page.evaluate("document.activeElement.getAttribute('aria-label') ?? document.activeElement.id"))
+    assert {"Save Queues over time as CSV", "Save Slowdown by flow size as SVG", "Dark colours"} <= seen
+    svg = page.locator("#figure-fabric svg[tabindex]")
+    svg.focus()
+    page.keyboard.press("ArrowRight")
+    first = page.locator("#figure-fabric .chosen").text_content()
+    page.keyboard.press("ArrowDown")
+    second = page.locator("#figure-fabric .chosen").text_content()
+    assert first is not None
+    assert second is not None
+    assert first.startswith("s0, switch of tier 1")
+    assert ", host:" in second
+    page.keyboard.press("Escape")
+    assert page.locator("#figure-fabric .chosen").text_content() == ""
+
+
+def test_light_and_dark(browser: Browser, folder: Path) -> None:
+    dark = opened(browser, folder / "results.html", scheme="dark")
+    grounds = [dark.page.evaluate("getComputedStyle(document.body).backgroundColor")]
+    first = dark.page.locator("#figure-slowdown svg").inner_html()
+    dark.page.locator("#theme").press("Enter")
+    dark.drawn()
+    grounds.append(dark.page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert grounds == ["rgb(18, 22, 26)", "rgb(255, 255, 255)"]
+    assert dark.page.locator("#figure-slowdown svg").inner_html() != first
+    assert dark.page.locator("#theme").get_attribute("aria-pressed") == "false"
+    assert dark.said == []
+
+
+@pytest.mark.parametrize("width", [390, 768])
+def test_it_fits_a_phone(width: int, browser: Browser, folder: Path, study: Path) -> None:
+    for file in (folder / "results.html", study):
+        page = opened(browser, file, width=width).page
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        wide = page.evaluate(
+            "[...document.querySelectorAll('.plot')].filter((plot) => plot.scrollWidth > plot.clientWidth + 1)"
+            ".map((plot) => plot.parentNode.id)"
+        )
+        assert wide == []
+
+
+def test_everything_has_a_name_for_those_who_do_not_see_it(shown: Opened) -> None:
+    nameless = shown.page.evaluate(
+        "[...document.querySelectorAll('button, select, [role=img], [role=region], svg[tabindex]')].filter((each) => "
+        "!(each.getAttribute('aria-label') || each.textContent.trim() || each.labels?.length)).map((e) => e.outerHTML)"
+    )
+    assert nameless == []
+    assert shown.page.evaluate("document.documentElement.lang") == "en"
+
+
+def test_claims_are_shown_whatever_their_outcome(browser: Browser, study: Path) -> None:
+    page = opened(browser, study).page
+    assert page.locator("#claims .lead").text_content() == (
+        "3 claims at scale smoke: 1 holds, 1 fails, 1 not measured."
+    )
+    claims = page.locator("article.claim")
+    assert [claims.nth(place).locator(".badge").text_content() for place in range(3)] == [
+        "✓ holds", "✕ fails", "\N{EN DASH} not measured"
+    ]  # fmt: skip
+    sizes = {
+        page.evaluate("(e) => getComputedStyle(e).fontSize", each) for each in page.query_selector_all(".claim .badge")
+    }
+    assert len(sizes) == 1
+    assert "0.7123" in str(claims.nth(0).text_content())
+    assert "0.65 to 0.77" in str(claims.nth(0).text_content())
+    assert "1.2 to 1.3 ms" in str(claims.nth(1).text_content())
+    assert claims.nth(1).locator(".explanation em").text_content() == "marks"
+    assert "<script>alert(1)</script>" in str(claims.nth(1).locator(".explanation").text_content())
+    assert "Sweep later was not begun." in str(page.locator("#claims").text_content())
+    assert "needs scale paper" in str(claims.nth(2).text_content())
+
+
+def test_a_sweep_is_chosen_by_its_columns(browser: Browser, study: Path) -> None:
+    found = opened(browser, study)
+    sweep = study.parent / "tiny" / "fct"
+    group = charts.groups.read_sweep(sweep)
+    slowdowns = {one.values: charts.slowdown(one.source) for one in group.variations}
+    assert len(found.rows("slowdown")) == sum(len(slowdowns[0.3, seed].rows) for seed in (1, 2))
+    choices = found.page.locator("#choices")
+    choices.get_by_label("load").select_option(label="0.6")
+    choices.get_by_label("seed").select_option(label="2")
+    found.drawn()
+    assert [row["p99"] for row in found.rows("slowdown")] == [
+        pytest.approx(row["p99"], rel=1e-6) for row in slowdowns[0.6, 2].dicts()
+    ]
+    found.page.locator("#over").get_by_label("figure").select_option("marks")
+    found.drawn()
+    assert len(found.rows("over")) == len(group.variations) * 2
+    assert "the disk is full" in str(found.page.locator("#scenario").text_content())
+
+
+def test_several_folders_on_one_page(browser: Browser, folder: Path, results: Path, tmp_path: Path) -> None:
+    file = report.write([folder / "results", results], tmp_path / "both.html")
+    found = opened(browser, file)
+    choice = found.page.locator("#choices select").first
+    assert len(choice.locator("option").all()) == 2
+    choice.select_option("1")
+    found.drawn()
+    assert "Nothing was sampled" in str(found.page.locator("#queues").text_content())
+    assert found.said == []
+
+
+def test_the_command(folder: Path, command: Command, tmp_path: Path) -> None:
+    shutil.copytree(folder / "results", tmp_path / "mine")
+    done = command("report", "mine")
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"wrote mine\.html \(\d\.\d MB\); open it in a browser\n", done.stdout)
+    assert (tmp_path / "mine.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    again = command("report", "mine")
+    assert (again.returncode, again.stdout) == (2, "")
+    assert "mine.html exists already" in again.stderr
+    assert command("report", "mine", "--overwrite").returncode == 0
+
+
+def test_what_is_no_folder_of_results(folder: Path, command: Command, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "other").mkdir()
+    write(tmp_path / "other", "x", "notes.txt")
+    shutil.copytree(folder / "results", tmp_path / "other" / "run")
+    write(tmp_path, "x", "file")
+    for name, said in (
+        ("empty", "the folder is empty"),
+        ("nowhere", "there is no such folder"),
+        ("file", "it is a file"),
+        ("other", "did you mean other/run?"),
+    ):
+        done = command("report", name, "-o", "page.html")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert said in done.stderr
+        assert done.stderr.startswith(f"error: {name}: ")
+    assert not (tmp_path / "page.html").exists()
+
+
+def changed(folder: Path, to: Path, file: str, old: str, new: str) -> None:
+    """A copy of results with one file changed."""
+    shutil.copytree(folder / "results", to)
+    text = (to / file).read_text(encoding="utf-8")
+    assert old in text
+    (to / file).write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_results_that_are_damaged(folder: Path, command: Command, tmp_path: Path) -> None:
+    changed(folder, tmp_path / "later", "manifest.json", '"format": 1', '"format": 9')
+    changed(folder, tmp_path / "torn", "manifest.json", "{", "")
+    for table in ("flows", "ports", "queues"):
+        shutil.copytree(folder / "results", tmp_path / table)
+        whole = (tmp_path / table / f"{table}.parquet").read_bytes()
+        (tmp_path / table / f"{table}.parquet").write_bytes(whole[: len(whole) // 2])
+    shutil.copytree(folder / "results", tmp_path / "less")
+    (tmp_path / "less" / "ports.parquet").unlink()
+    for name, said in (
+        ("later", "9"),
+        ("torn", "manifest.json"),
+        ("flows", "flows.parquet"),
+        ("ports", "ports.parquet"),
+        ("queues", "queues.parquet"),
+        ("less", "ports.parquet"),
+    ):
+        done = command("report", name, "-o", "page.html")
+        assert (done.returncode, done.stdout) == (2, ""), name
+        assert said in done.stderr, name
+        assert "Traceback" not in done.stderr
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == []
+
+
+def test_a_study_without_its_claims(tmp_path: Path, command: Command) -> None:
+    folder = make_study(tmp_path / "tiny")
+    (folder / "claims.json").unlink()
+    done = command("report", "tiny", "-o", "page.html")
+    assert done.returncode == 2
+    assert "claims.json is not" in done.stderr
+    study = (folder / "study.json").read_text(encoding="utf-8")
+    (folder / "study.json").write_text(study.replace('"format": 1', '"format": 2'), encoding="utf-8")
+    done = command("report", "tiny", "-o", "page.html")
+    assert done.returncode == 2
+    assert "format 2" in done.stderr
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_other_names_and_places(folder: Path, command: Command, tmp_path: Path) -> None:
+    done = command("report", folder / "results", "-o", "page.pdf")
+    assert done.returncode == 2
+    assert "ends in .html" in done.stderr
+    done = command("report", folder / "results", "-o", "no/such/place/page.html")
+    assert done.returncode == 3
+    assert "no/such/place" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def listens(process: int) -> bool:
+    """Whether a process handles SIGTERM: whether `incast` has begun."""
+    status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+    caught = re.search(r"^SigCgt:\s*(\w+)$", status, re.MULTILINE)
+    return caught is not None and int(caught[1], 16) >> (signal.SIGTERM - 1) & 1 == 1
+
+
+def test_ctrl_c_leaves_nothing(tmp_path: Path, start: Start) -> None:
+    folder = make_study(tmp_path / "tiny")
+    before = set(tmp_path.iterdir())
+    process = start("report", *[folder] * 40, "-o", "page.html")
+    wait_until(lambda: listens(process.pid))
+    code, errors, _ = stop(process, signal.SIGINT)
+    # Python ends by the signal itself where it came while a string was compiled; a shell says 130 of both.
+    assert code in (130, -signal.SIGINT)
+    assert errors == "error: interrupted; nothing was written\n"
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_the_libraries_are_those_of_the_note() -> None:
+    vendor = Path(report.__file__).parent / "vendor"
+    lines = (vendor / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
+    listed = {name: digest for digest, name in map(str.split, lines)}
+    there = {file.name: file for file in vendor.iterdir() if file.suffix in (".js", ".LICENSE")}
+    assert listed == {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in there.items()}
+    note = (vendor / "README.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in note for name in listed)
+
+
+def test_many_figures_of_a_claim_are_counted_and_opened() -> None:
+    outcomes = ["holds"] * 9 + ["fails"] * 3 + ["not measured"] * 2
+    claim = {**CLAIMS[0], "checks": [check(f"figure {number}", outcome) for number, outcome in enumerate(outcomes)]}
+    text = article(claim)
+    assert "Of 14 figures 9 hold, 3 fail, 2 not measured." in text
+    assert "<summary>All 14 figures</summary>" in text
+    assert text.count("<tr>") == 15
