@@ -1,0 +1,35 @@
+"""The study of HPCC's key results at its smallest scale: that all of it runs, and says what it has not measured."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from conftest import ROOT
+
+import incast
+
+STUDY = ROOT / "python" / "incast" / "studies" / "hpcc"
+
+
+def test_smoke(tmp_path: Path) -> None:
+    out = tmp_path / "hpcc"
+    found = incast.load_study("hpcc").run(out, scale="smoke")
+    assert {name: len(sweep.done) for name, sweep in found.sweeps.items()} == {
+        "fct": 72,
+        "windows": 8,
+        "incast": 3,
+        "queue": 8,
+    }
+    assert [claim.id for claim in found.claims] == [f"E{number}" for number in range(1, 22)]
+    assert found.claims["E20"].outcome == "holds"
+    others = [claim for claim in found.claims if claim.id != "E20"]
+    assert {claim.outcome for claim in others} == {"not measured"}
+    assert {claim.reason for claim in others} == {"needs scale quick", "needs scale paper"}
+    assert (out / "report.html").stat().st_size > 500_000
+
+    metrics = tomllib.loads((STUDY / "claims.toml").read_text(encoding="utf-8"))["metric"]
+    for name, metric in metrics.items():
+        rows = found.sweeps[metric["sweep"]].connect().execute(metric["sql"]).fetchall()
+        assert rows, name
+        assert all(row[-1] is not None for row in rows), name
