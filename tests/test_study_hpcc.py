@@ -5,9 +5,8 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from conftest import ROOT
-
 import incast
+from conftest import ROOT
 
 STUDY = ROOT / "python" / "incast" / "studies" / "hpcc"
 
