@@ -19,7 +19,7 @@ LIMIT = 5.0
 """Per cent beyond which a difference has to be explained."""
 SURE = 2.0
 """Standard errors by which a mean has to be beyond the limit."""
-VERDICTS = ("chance", "wires", "turns", "open")
+VERDICTS = ("chance", "wires", "open")
 """What a difference can be; the page says what each means."""
 NAMES = {
     "dcqcn": "DCQCN",
@@ -87,9 +87,8 @@ class Compared:
         return [float(getattr(bin_of(each, number).results, percentile)) for each in self.found[way]]
 
     def mean(self, way: str, number: int | None, percentile: Percentile) -> Mean:
-        """How the mean over the runs of a way differs from that in the reference's arithmetic, of the same flows."""
-        against = way.replace("exact", "ns3") if way.startswith("exact") else "ns3"
-        return Mean.of(self.values(way, number, percentile), self.values(against, number, percentile))
+        """How the mean over the runs of a way differs from that in the reference's arithmetic."""
+        return Mean.of(self.values(way, number, percentile), self.values("ns3", number, percentile))
 
     def cells(self) -> Iterator[tuple[int, Percentile]]:
         """Every percentile of every bin that differs by more than the limit."""
@@ -105,13 +104,10 @@ class Compared:
         mean = self.mean("exact", number, percentile)
         if overlap and not mean.beyond():
             return "chance"
-        left = {
-            name: abs(self.mean(way, number, percentile).difference)
-            for way, name in (("wires", "wires"), ("exact-turns", "turns"))
-            if way in self.found
-        }
-        cause = min(left, key=left.__getitem__)
-        return cause if left[cause] < abs(mean.difference) / 2 else "open"
+        if "wires" not in self.found:
+            return "open"
+        left = self.mean("wires", number, percentile).difference
+        return "wires" if abs(left) < abs(mean.difference) / 2 else "open"
 
 
 def compared(run: Run, work: Path) -> incast.Comparison:
@@ -167,7 +163,6 @@ def beyond(all_: list[Compared]) -> str:
         "exact, range (%)",
         "means (%)",
         "means, wires (%)",
-        "means, turns (%)",
         "what it is",
     )
     for each in all_:
@@ -184,10 +179,7 @@ def beyond(all_: list[Compared]) -> str:
                     f"{getattr(exact.difference, percentile):+.1f}",
                     *(spread(each.values(way, number, percentile), reference) for way in ("ns3", "exact")),
                     each.mean("exact", number, percentile),
-                    *(
-                        each.mean(way, number, percentile) if way in each.found else ""
-                        for way in ("wires", "exact-turns")
-                    ),
+                    each.mean("wires", number, percentile) if "wires" in each.found else "",
                     each.verdict(number, percentile),
                 )
             )
@@ -282,17 +274,15 @@ def marks(all_: list[Compared]) -> str:
 
 
 def smallest(folder: Path) -> str:
-    """The smallest scenarios that show a difference, in either arithmetic."""
-    lines = head("scenario", "flow", "reference's arithmetic (us)", "exact (us)", "exact, own priorities (us)")
-    own = ["workload[0].list[0].priority=2", "workload[0].list[1].priority=4"]
+    """The smallest scenarios that show a difference, or showed one, in either arithmetic."""
+    lines = head("scenario", "flow", "reference's arithmetic (us)", "exact (us)")
     for name in ("wires", "turns"):
-        ways = [["profile=ns3"], [], *([own] if name == "turns" else [])]
-        runs = [incast.load(folder / f"{name}.toml", way).run(threads=1).flows for way in ways]
+        runs = [incast.load(folder / f"{name}.toml", way).run(threads=1).flows for way in (["profile=ns3"], [])]
         for number, (src, dst, size) in enumerate(
             zip(*(runs[0][c] for c in ("src", "dst", "size_bytes")), strict=True)
         ):
             times = [f"{run['fct_ps'][number] / 1e6:.2f}" for run in runs]
-            lines.append(row(f"`{name}.toml`", f"{src} to {dst}, {size:,} B", *times, *([""] * (3 - len(times)))))
+            lines.append(row(f"`{name}.toml`", f"{src} to {dst}, {size:,} B", *times))
     return "\n".join(lines)
 
 
