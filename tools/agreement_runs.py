@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 import random
 import re
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 import incast
@@ -26,8 +28,9 @@ PROFILE = 'profile = "ns3"\n'
 SAME_PATHS = '\n[network]\nhash = "murmur3"\nnext_hop_order = "neighbour-descending"\n'
 """Both sides use the same ECMP, so that every flow takes the same path."""
 FULL_PACKET = {"dcqcn": 1048, "dctcp": 1048, "timely": 1056, "hpccPint": 1050}
-"""Bytes on the wire of a full data packet. HPCC-PINT steers to a share of the rate that a link says it has, so that on
-faster links it sends that much faster too. Not for HPCC-INT, whose packets are 0.2 % too fast at the rate of hosts."""
+"""Bytes on the wire of a full data packet. Not for HPCC-INT, whose packets are 0.2 % too fast at the rate of hosts."""
+HOSTS_GBPS = 100
+"""Rate of every host's link."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,13 @@ def ways(case: Case) -> list[str]:
 def full_packet(cc: str) -> int | None:
     """Bytes of a full data packet of a scheme that is run on links as fast as the reference's."""
     return next((size for name, size in FULL_PACKET.items() if cc.startswith(name)), None)
+
+
+def speed_up(case: Case, gbps: int) -> Fraction:
+    """How much faster the reference's links are for full packets."""
+    packet = full_packet(case.cc)
+    assert packet is not None
+    return Fraction(packet * 8, gbps) / truncated_ns(packet, gbps)
 
 
 def truncated_ns(packet: int, gbps: int) -> int:
@@ -150,20 +160,19 @@ def on_fast_wires(text: str, case: Case, scenario: Path) -> str:
     """The scenario on links that carry the scheme's full packets as fast as the reference's truncated times do.
 
     Its base round-trip time and its window stay those of the links as they are named, and so do its thresholds.
+    HPCC-PINT steers to a share of the rate that a link says it has: its target is lowered so that it stays that rate.
     """
     fabric = json.loads(_core.Scenario.load(scenario, []).summary("json"))["fabric"]
     text = re.sub(r"^topology = .*$", f'topology = "{scenario.with_suffix(".topology").name}"', text, flags=re.M)
     nominal = f'[rdma]\nbase_rtt = "{fabric["max_base_rtt"]}"\nwindow = "{fabric["max_bdp"]}"\n'
+    text = re.sub(r"^eta = (.*)$", lambda eta: f"eta = {float(eta[1]) / speed_up(case, HOSTS_GBPS)}", text, flags=re.M)
     return faster(text.replace("[rdma]\n", nominal), case, 'rate = "{}"')
 
 
 def faster(text: str, case: Case, written: str) -> str:
     """A text with every rate, `written` so, replaced by that at which a full packet takes the reference's time."""
-    packet = full_packet(case.cc)
-    assert packet is not None
 
     def rate(match: re.Match[str]) -> str:
-        bits = -(-packet * 8 * GBPS // truncated_ns(packet, int(match[1])))
-        return written.format(f"{bits}bps")
+        return written.format(f"{math.ceil(int(match[1]) * GBPS * speed_up(case, int(match[1])))}bps")
 
     return re.sub(written.format(r"(\d+)Gbps"), rate, text)
