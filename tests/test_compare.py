@@ -216,10 +216,21 @@ def test_damaged_results(command: Command, incast16: Path, tmp_path: Path) -> No
     assert "Traceback" not in done.stderr
 
 
+def both(scenario: str) -> list[list[int]]:
+    """Completion times of one of the smallest scenarios, in ps: in the reference's arithmetic, and exact."""
+    file = ROOT / "python" / "incast" / "studies" / "hpcc" / "agreement" / f"{scenario}.toml"
+    return [list(incast.load(file, way).run().flows["fct_ps"]) for way in (["profile=ns3"], [])]
+
+
 def test_the_links_of_the_reference_are_too_fast() -> None:
     """10 MB in frames of 1048 B: done, in its arithmetic, before 100 Gb/s can have carried them; and what that does."""
-    scenario = ROOT / "python" / "incast" / "studies" / "hpcc" / "agreement" / "wires.toml"
-    theirs, exact = (incast.load(scenario, way).run().flows["fct_ps"] for way in (["profile=ns3"], []))
+    theirs, exact = both("wires")
     on_the_wire = 10_000 * 1048 * 80
     assert theirs[0] < on_the_wire < exact[0]
     assert exact[1] > 1.5 * theirs[1], "the short flow that begins when the long one should have 9 us left"
+
+
+def test_a_paced_flow_has_its_share_of_a_port() -> None:
+    """45 Gb/s beside two flows at line rate: a third of the port in either arithmetic."""
+    third = 5_000 * 1048 * 80 * 3
+    assert [times[2] for times in both("turns")] == pytest.approx([third, third], rel=0.01)

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 import random
 import re
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 import incast
@@ -22,14 +24,13 @@ from incast import _core
 MOVED_NS = 64
 """Starts are moved by less than this: less than a full packet takes at 100 Gb/s (our choice)."""
 GBPS = 10**9
-PRIORITIES = [1, 2, 3, 4, 5, 6, 7]
-"""Those that flows can have; 0 is of PFC frames."""
 PROFILE = 'profile = "ns3"\n'
 SAME_PATHS = '\n[network]\nhash = "murmur3"\nnext_hop_order = "neighbour-descending"\n'
 """Both sides use the same ECMP, so that every flow takes the same path."""
 FULL_PACKET = {"dcqcn": 1048, "dctcp": 1048, "timely": 1056, "hpccPint": 1050}
-"""Bytes on the wire of a full data packet. HPCC-PINT steers to a share of the rate that a link says it has, so that on
-faster links it sends that much faster too. Not for HPCC-INT, whose packets are 0.2 % too fast at the rate of hosts."""
+"""Bytes on the wire of a full data packet. Not for HPCC-INT, whose packets are 0.2 % too fast at the rate of hosts."""
+HOSTS_GBPS = 100
+"""Rate of every host's link."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,7 @@ class Run:
     case: Case
     way: str
     """`ns3` (the reference's arithmetic), `exact` (ours), `wires` (ours, links as fast as the reference's truncated
-    times make them); `ns3-turns` and `exact-turns`, where flows that share a port at the same time have priorities of
-    their own, which take turns by number in either arithmetic."""
+    times make them)."""
     moved: int
     """0 for the flows as they are; else the number of a round of moved starts, and
     one less than the seed."""
@@ -78,13 +78,19 @@ def cases(reference: Path) -> list[Case]:
 
 def ways(case: Case) -> list[str]:
     """How a case can be run."""
-    wires = ["wires"] if full_packet(case.cc) else []
-    return ["ns3", "exact", *wires, *(["ns3-turns", "exact-turns"] if case.cc.startswith("hp") else [])]
+    return ["ns3", "exact", *(["wires"] if full_packet(case.cc) else [])]
 
 
 def full_packet(cc: str) -> int | None:
     """Bytes of a full data packet of a scheme that is run on links as fast as the reference's."""
     return next((size for name, size in FULL_PACKET.items() if cc.startswith(name)), None)
+
+
+def speed_up(case: Case, gbps: int) -> Fraction:
+    """How much faster the reference's links are for full packets."""
+    packet = full_packet(case.cc)
+    assert packet is not None
+    return Fraction(packet * 8, gbps) / truncated_ns(packet, gbps)
 
 
 def truncated_ns(packet: int, gbps: int) -> int:
@@ -117,20 +123,17 @@ def _run(run: Run, work: Path) -> None:
         True,
     )
     text = scenario.read_text()
-    arithmetic, _, turns = run.way.partition("-")
-    if arithmetic != "ns3":
+    if run.way != "ns3":
         assert PROFILE in text
         text = text.replace(PROFILE, "") + SAME_PATHS
         text = text.replace("ns3.flows", "ns3.reference_starts = true\nns3.flows")
     scenario.write_text(text)
     flows = folder.with_name(f"{folder.name}.{os.getpid()}.csv")
-    if run.moved or turns:
+    if run.moved:
         _core.Scenario.load(scenario, []).write_trace(flows)
-        change(flows, run)
+        move_starts(flows, run.moved)
         line = next(line for line in text.splitlines() if line.startswith("ns3.flows"))
         text = text.replace("ns3.reference_starts = true\n", "").replace(line, f'trace.file = "{flows.name}"')
-    if turns:
-        text = text.replace("[switch]\n", f"[switch]\nlossless = {PRIORITIES}\n")
     if run.way == "wires":
         text = on_fast_wires(text, run.case, scenario)
         scenario.with_suffix(".topology").write_text(faster(topology(run.case).read_text(), run.case, "{}"))
@@ -140,58 +143,36 @@ def _run(run: Run, work: Path) -> None:
         file.unlink()
 
 
-def change(flows: Path, run: Run) -> None:
-    """Move the starts of a trace by 0 to 63 ns, each flow's own number of each round; give priorities, if so asked."""
-    chance = random.Random(run.moved)
+def move_starts(flows: Path, seed: int) -> None:
+    """Move the starts of a trace by 0 to 63 ns, each flow's own number of each round."""
+    chance = random.Random(seed)
     with flows.open(newline="") as file:
         rows = list(csv.DictReader(file))
-    priorities = own_priorities(run.case) if run.way.endswith("turns") else {}
     for row in rows:
-        if run.moved:
-            row["start_ps"] = str(int(row["start_ps"]) + 1000 * chance.randrange(MOVED_NS))
-        row["priority"] = str(priorities.get((int(row["src"]), int(row["dst"]), int(row["sport"])), row["priority"]))
+        row["start_ps"] = str(int(row["start_ps"]) + 1000 * chance.randrange(MOVED_NS))
     with flows.open("w", newline="") as file:
         writer = csv.DictWriter(file, rows[0].keys())
         writer.writeheader()
         writer.writerows(rows)
 
 
-def own_priorities(case: Case) -> dict[tuple[int, int, int], int]:
-    """A priority for each flow, known by its hosts and source port: the one that has been free longest at its sender.
-
-    Flows that overlap at a sender share a priority only where there are more of them than priorities.
-    """
-    lines = [line.split() for line in case.fct.read_text().splitlines()]
-    free: dict[int, list[tuple[int, int]]] = {}
-    found = {}
-    for sip, dip, sport, _, _, start, fct, _ in sorted(lines, key=lambda line: int(line[5])):
-        src, dst = int(sip[2:6], 16), int(dip[2:6], 16)
-        over = free.setdefault(src, [(0, priority) for priority in PRIORITIES])
-        _, priority = min(over)
-        over.remove(min(over))
-        over.append((int(start) + int(fct), priority))
-        found[src, dst, int(sport)] = priority
-    return found
-
-
 def on_fast_wires(text: str, case: Case, scenario: Path) -> str:
     """The scenario on links that carry the scheme's full packets as fast as the reference's truncated times do.
 
     Its base round-trip time and its window stay those of the links as they are named, and so do its thresholds.
+    HPCC-PINT steers to a share of the rate that a link says it has: its target is lowered so that it stays that rate.
     """
     fabric = json.loads(_core.Scenario.load(scenario, []).summary("json"))["fabric"]
     text = re.sub(r"^topology = .*$", f'topology = "{scenario.with_suffix(".topology").name}"', text, flags=re.M)
     nominal = f'[rdma]\nbase_rtt = "{fabric["max_base_rtt"]}"\nwindow = "{fabric["max_bdp"]}"\n'
+    text = re.sub(r"^eta = (.*)$", lambda eta: f"eta = {float(eta[1]) / speed_up(case, HOSTS_GBPS)}", text, flags=re.M)
     return faster(text.replace("[rdma]\n", nominal), case, 'rate = "{}"')
 
 
 def faster(text: str, case: Case, written: str) -> str:
     """A text with every rate, `written` so, replaced by that at which a full packet takes the reference's time."""
-    packet = full_packet(case.cc)
-    assert packet is not None
 
     def rate(match: re.Match[str]) -> str:
-        bits = -(-packet * 8 * GBPS // truncated_ns(packet, int(match[1])))
-        return written.format(f"{bits}bps")
+        return written.format(f"{math.ceil(int(match[1]) * GBPS * speed_up(case, int(match[1])))}bps")
 
     return re.sub(written.format(r"(\d+)Gbps"), rate, text)

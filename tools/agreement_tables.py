@@ -11,7 +11,7 @@ from typing import Literal
 
 import incast
 from agreement_runs import MOVED_NS, Case, Run, ways
-from incast.comparison import Bin, Percentiles
+from incast.comparison import Bin, Flow, Percentiles
 
 Percentile = Literal["p50", "p95", "p99"]
 PERCENTILES: tuple[Percentile, ...] = ("p50", "p95", "p99")
@@ -19,7 +19,7 @@ LIMIT = 5.0
 """Per cent beyond which a difference has to be explained."""
 SURE = 2.0
 """Standard errors by which a mean has to be beyond the limit."""
-VERDICTS = ("chance", "wires", "turns", "open")
+VERDICTS = ("chance", "wires", "open")
 """What a difference can be; the page says what each means."""
 NAMES = {
     "dcqcn": "DCQCN",
@@ -87,9 +87,8 @@ class Compared:
         return [float(getattr(bin_of(each, number).results, percentile)) for each in self.found[way]]
 
     def mean(self, way: str, number: int | None, percentile: Percentile) -> Mean:
-        """How the mean over the runs of a way differs from that in the reference's arithmetic, of the same flows."""
-        against = way.replace("exact", "ns3") if way.startswith("exact") else "ns3"
-        return Mean.of(self.values(way, number, percentile), self.values(against, number, percentile))
+        """How the mean over the runs of a way differs from that in the reference's arithmetic."""
+        return Mean.of(self.values(way, number, percentile), self.values("ns3", number, percentile))
 
     def cells(self) -> Iterator[tuple[int, Percentile]]:
         """Every percentile of every bin that differs by more than the limit."""
@@ -105,13 +104,10 @@ class Compared:
         mean = self.mean("exact", number, percentile)
         if overlap and not mean.beyond():
             return "chance"
-        left = {
-            name: abs(self.mean(way, number, percentile).difference)
-            for way, name in (("wires", "wires"), ("exact-turns", "turns"))
-            if way in self.found
-        }
-        cause = min(left, key=left.__getitem__)
-        return cause if left[cause] < abs(mean.difference) / 2 else "open"
+        if "wires" not in self.found:
+            return "open"
+        left = self.mean("wires", number, percentile).difference
+        return "wires" if abs(left) < abs(mean.difference) / 2 else "open"
 
 
 def compared(run: Run, work: Path) -> incast.Comparison:
@@ -167,7 +163,6 @@ def beyond(all_: list[Compared]) -> str:
         "exact, range (%)",
         "means (%)",
         "means, wires (%)",
-        "means, turns (%)",
         "what it is",
     )
     for each in all_:
@@ -184,10 +179,7 @@ def beyond(all_: list[Compared]) -> str:
                     f"{getattr(exact.difference, percentile):+.1f}",
                     *(spread(each.values(way, number, percentile), reference) for way in ("ns3", "exact")),
                     each.mean("exact", number, percentile),
-                    *(
-                        each.mean(way, number, percentile) if way in each.found else ""
-                        for way in ("wires", "exact-turns")
-                    ),
+                    each.mean("wires", number, percentile) if "wires" in each.found else "",
                     each.verdict(number, percentile),
                 )
             )
@@ -248,11 +240,30 @@ def others(cases: list[Case], work: Path) -> str:
 
 
 def marks(all_: list[Compared]) -> str:
-    """The flow that differs most under DCQCN+w: how long it took, by how often it happened to be marked."""
+    """The flow that differs most of those marked under DCQCN+w: how long it took, by how often it was marked."""
     (case,) = (each for each in all_ if each.case.cc == "dcqcn_vwin")
-    (flow,) = case.exact.largest(1)
-    found: dict[str, dict[int, list[float]]] = {"ns3": {}, "exact": {}}
-    for way, by_marks in found.items():
+    tried = ((flow, times_by_marks(case, flow)) for flow in case.exact.largest(case.exact.summary.matched))
+    flow, found = next((flow, found) for flow, found in tried if any(sum(by_marks) for by_marks in found))
+    lines = [
+        f"Host {flow.src} to {flow.dst}, {flow.size_bytes:,} B: {flow.reference_ns / 1000:.0f} us in the reference, "
+        f"{flow.results_ns / 1000:.0f} us in exact arithmetic ({flow.difference:+.0f} %).",
+        "",
+        *head("marks", "reference's arithmetic: runs", "completion time (us)", "exact: runs", "completion time (us)"),
+    ]
+    for count in sorted({count for by_marks in found for count in by_marks}):
+        cells = []
+        for by_marks in found:
+            times = by_marks.get(count, [])
+            cells += [len(times), f"{min(times):.0f} to {max(times):.0f}" if times else ""]
+        lines.append(row(count, *cells))
+    return "\n".join(lines)
+
+
+def times_by_marks(case: Compared, flow: Flow) -> list[dict[int, list[float]]]:
+    """Completion times of a flow in us by its marks, in all runs in the reference's arithmetic and in ours."""
+    found: list[dict[int, list[float]]] = []
+    for way in ("ns3", "exact"):
+        found.append({})
         for each in case.found[way]:
             rows = each.connection.execute(
                 "SELECT marks, fct_ps / 1e6 FROM read_parquet($file) "
@@ -265,34 +276,20 @@ def marks(all_: list[Compared]) -> str:
                 },
             ).fetchall()
             for count, fct in rows:
-                by_marks.setdefault(count, []).append(fct)
-    lines = [
-        f"Host {flow.src} to {flow.dst}, {flow.size_bytes:,} B: {flow.reference_ns / 1000:.0f} us in the reference, "
-        f"{flow.results_ns / 1000:.0f} us in exact arithmetic ({flow.difference:+.0f} %).",
-        "",
-        *head("marks", "reference's arithmetic: runs", "completion time (us)", "exact: runs", "completion time (us)"),
-    ]
-    for count in sorted({count for by_marks in found.values() for count in by_marks}):
-        cells = []
-        for by_marks in found.values():
-            times = by_marks.get(count, [])
-            cells += [len(times), f"{min(times):.0f} to {max(times):.0f}" if times else ""]
-        lines.append(row(count, *cells))
-    return "\n".join(lines)
+                found[-1].setdefault(count, []).append(fct)
+    return found
 
 
 def smallest(folder: Path) -> str:
-    """The smallest scenarios that show a difference, in either arithmetic."""
-    lines = head("scenario", "flow", "reference's arithmetic (us)", "exact (us)", "exact, own priorities (us)")
-    own = ["workload[0].list[0].priority=2", "workload[0].list[1].priority=4"]
+    """The smallest scenarios that show a difference, or showed one, in either arithmetic."""
+    lines = head("scenario", "flow", "reference's arithmetic (us)", "exact (us)")
     for name in ("wires", "turns"):
-        ways = [["profile=ns3"], [], *([own] if name == "turns" else [])]
-        runs = [incast.load(folder / f"{name}.toml", way).run(threads=1).flows for way in ways]
+        runs = [incast.load(folder / f"{name}.toml", way).run(threads=1).flows for way in (["profile=ns3"], [])]
         for number, (src, dst, size) in enumerate(
             zip(*(runs[0][c] for c in ("src", "dst", "size_bytes")), strict=True)
         ):
             times = [f"{run['fct_ps'][number] / 1e6:.2f}" for run in runs]
-            lines.append(row(f"`{name}.toml`", f"{src} to {dst}, {size:,} B", *times, *([""] * (3 - len(times)))))
+            lines.append(row(f"`{name}.toml`", f"{src} to {dst}, {size:,} B", *times))
     return "\n".join(lines)
 
 

@@ -362,7 +362,7 @@ impl Network {
         self.sender_of[flow as usize] = NONE;
         if qp.state != QpState::Ready {
             self.free_senders.push(sender);
-        } // else its ring holds it, as after a timeout that was too early: free when its turn comes
+        } // else it is among the ready ones, as after a timeout that was too early: free when its turn comes
         self.flow_records[flow as usize].finish = Some(Time(self.now));
         self.flows_done += 1;
         self.pass_gates(flow, End::Acked);
