@@ -22,8 +22,8 @@ impl Turns {
     /// A queue pair has become ready.
     #[inline]
     pub(super) fn push(&mut self, flow: u32, sender: u32) {
-        let ring = if flow >= self.from { &mut self.round } else { &mut self.next };
-        ring.push(Reverse((flow, sender)));
+        let turns = if flow >= self.from { &mut self.round } else { &mut self.next };
+        turns.push(Reverse((flow, sender)));
     }
 
     /// The sender whose turn it is.
