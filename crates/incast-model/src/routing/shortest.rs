@@ -161,6 +161,11 @@ impl Routes {
         row.wrapping_mul(self.classes).wrapping_add(self.class_of_host[dst.index()] as usize)
     }
 
+    /// Which routes a host has: hosts of one class have the same next hops at every node but their switch.
+    pub fn class(&self, dst: HostId) -> usize {
+        self.class_of_host[dst.index()] as usize
+    }
+
     /// How many groups of next hops there are.
     pub fn groups(&self) -> usize {
         self.groups.len()

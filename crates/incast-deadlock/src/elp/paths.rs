@@ -1,0 +1,257 @@
+//! Paths given one by one.
+
+use std::collections::HashMap;
+
+use incast_model::fabric::{NodeId, PortId};
+use incast_model::nearest::nearest;
+use incast_model::rng::stream;
+
+use super::error::PathError;
+use super::shortest::{Roots, Scratch, ShortestPaths, Target, below, targets};
+use crate::turns::ones;
+use crate::wiring::{Ports, Wiring};
+
+/// Paths from host to host, each checked: every node is joined to the next, hosts only at the ends, no ingress port twice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathSet {
+    /// By path, and one more: where its ports begin.
+    first: Vec<u32>,
+    /// The ports by which packets leave each node, the sending host's first.
+    ports: Vec<PortId>,
+    /// By path: where it was written.
+    places: Vec<String>,
+}
+
+impl Default for PathSet {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl PathSet {
+    /// No paths.
+    pub fn new() -> Self {
+        Self { first: vec![0], ports: Vec::new(), places: Vec::new() }
+    }
+
+    /// How many paths there are.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The egress ports of a path, the sending host's first.
+    pub fn path(&self, at: usize) -> &[PortId] {
+        &self.ports[self.first[at] as usize..self.first[at + 1] as usize]
+    }
+
+    /// Where a path was written: `line 7` of a file, `paths[3]` of a list.
+    pub fn place(&self, at: usize) -> &str {
+        &self.places[at]
+    }
+
+    /// All paths.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[PortId]> {
+        (0..self.len()).map(|at| self.path(at))
+    }
+
+    /// Adds a path by the nodes that it goes by, both hosts included; of parallel links it takes the first.
+    pub fn push_nodes(&mut self, wiring: &Wiring<'_>, nodes: &[NodeId]) -> Result<(), PathError> {
+        let place = format!("paths[{}]", self.len());
+        let nodes: Vec<(NodeId, Option<u32>)> = nodes.iter().map(|&node| (node, None)).collect();
+        self.push(wiring, place, &nodes)
+    }
+
+    /// Paths by the names of their nodes. A port after a colon says by which port a path leaves a node (`leaf0:7`), where
+    /// parallel links make a difference; else it takes the first.
+    pub fn from_names<P, S>(wiring: &Wiring<'_>, paths: impl IntoIterator<Item = P>) -> Result<Self, PathError>
+    where
+        P: IntoIterator<Item = S>,
+        S: AsRef<str>,
+    {
+        let names = Names::new(wiring);
+        let mut set = Self::new();
+        for (at, path) in paths.into_iter().enumerate() {
+            let place = format!("paths[{at}]");
+            let nodes = path.into_iter().map(|name| names.find(&place, name.as_ref()));
+            let nodes: Vec<_> = nodes.collect::<Result<_, _>>()?;
+            set.push(wiring, place, &nodes)?;
+        }
+        Ok(set)
+    }
+
+    /// The paths of a file: one in a line, names of nodes with spaces or arrows (`→`, `->`) between them, ports as in
+    /// [`PathSet::from_names`]. What follows a `#` is a comment.
+    pub fn parse(wiring: &Wiring<'_>, text: &str) -> Result<Self, PathError> {
+        let names = Names::new(wiring);
+        let mut set = Self::new();
+        for (line, content) in (1..).zip(text.lines()) {
+            let place = format!("line {line}");
+            let content = content.split('#').next().unwrap_or_default();
+            let words = content.split_whitespace().filter(|word| !matches!(*word, "→" | "->"));
+            let nodes: Vec<_> = words.map(|word| names.find(&place, word)).collect::<Result<_, _>>()?;
+            if !nodes.is_empty() {
+                set.push(wiring, place, &nodes)?;
+            }
+        }
+        Ok(set)
+    }
+
+    /// `per_pair` shortest paths from each switch with hosts to each other one, every hop drawn at random among the next
+    /// hops; from the first host of the one to that of the other. Two draws may give the same path.
+    pub fn random_shortest(wiring: &Wiring<'_>, per_pair: u32, seed: u64) -> Self {
+        let ends = ends(wiring);
+        let mut set = Self::new();
+        let mut rng = stream(seed, "paths", 0);
+        let mut scratch = Scratch::new(wiring);
+        let all = ShortestPaths { roots: Roots::Switch, ..ShortestPaths::default() };
+        for &(target, delivery) in &ends {
+            let mut hops: HashMap<NodeId, Vec<PortId>> = HashMap::new();
+            all.towards(wiring, target, &mut scratch, &mut |towards| {
+                hops = towards.iter().map(|(node, hops)| (node, hops.to_vec())).collect();
+            });
+            for &(from, injection) in ends.iter().filter(|&&(from, _)| from != target && hops.contains_key(&from.0)) {
+                for _ in 0..per_pair {
+                    set.ports.push(wiring.peer(injection));
+                    let mut at = from.0;
+                    while at != target.0 {
+                        let next = &hops[&at];
+                        let hop = next[below(next.len(), &mut rng)];
+                        set.ports.push(hop);
+                        at = wiring.far(hop);
+                    }
+                    set.ports.push(delivery);
+                    set.close(format!("paths[{}]", set.len()));
+                }
+            }
+        }
+        set
+    }
+
+    /// Adds a path of nodes, each with the port to leave by where one was given.
+    fn push(&mut self, wiring: &Wiring<'_>, place: String, nodes: &[(NodeId, Option<u32>)]) -> Result<(), PathError> {
+        if nodes.len() < 3 {
+            return Err(PathError::TooShort { place, nodes: nodes.len() });
+        }
+        let ends = [("first", nodes[0].0), ("last", nodes[nodes.len() - 1].0)];
+        if let Some((end, node)) = ends.into_iter().find(|&(_, node)| !wiring.is_host(node)) {
+            return Err(PathError::EndsAtSwitch { place, end, node: wiring.name(node).into() });
+        }
+        if let Some(&(node, _)) = nodes[1..nodes.len() - 1].iter().find(|&&(node, _)| wiring.is_host(node)) {
+            return Err(PathError::HostForwards { place, node: wiring.name(node).into() });
+        }
+        if let (node, Some(port)) = nodes[nodes.len() - 1] {
+            return Err(PathError::PortAtEnd { place, node: wiring.name(node).into(), port });
+        }
+        let mut ports: Vec<PortId> = Vec::with_capacity(nodes.len() - 1);
+        for pair in nodes.windows(2) {
+            let port = egress(wiring, &place, pair[0], pair[1].0)?;
+            if ports.contains(&port) {
+                let (node, port) = (wiring.far(port), wiring.local(wiring.peer(port)));
+                return Err(PathError::Repeated { place, node: wiring.name(node).into(), port: port as u32 });
+            }
+            ports.push(port);
+        }
+        self.ports.extend(ports);
+        self.close(place);
+        Ok(())
+    }
+
+    /// The ports added since the last path are one.
+    fn close(&mut self, place: String) {
+        self.first.push(self.ports.len() as u32);
+        self.places.push(place);
+    }
+}
+
+/// The port from a node to the next one: the given one, or the first that leads there.
+fn egress(
+    wiring: &Wiring<'_>,
+    place: &str,
+    (node, given): (NodeId, Option<u32>),
+    next: NodeId,
+) -> Result<PortId, PathError> {
+    let name = |node: NodeId| wiring.name(node).to_owned();
+    let place = || place.to_owned();
+    let Some(local) = given else {
+        return wiring.of(node).find(|&port| wiring.far(port) == next).ok_or_else(|| PathError::NotJoined {
+            place: place(),
+            a: name(node),
+            b: name(next),
+            neighbours: neighbours(wiring, node),
+        });
+    };
+    if local as usize >= wiring.degree(node) {
+        return Err(PathError::NoPort { place: place(), node: name(node), port: local, ports: wiring.degree(node) });
+    }
+    let port = wiring.port(node, local as usize);
+    if wiring.far(port) != next {
+        return Err(PathError::PortLeadsElsewhere {
+            place: place(),
+            node: name(node),
+            port: local,
+            to: name(wiring.far(port)),
+            next: name(next),
+        });
+    }
+    Ok(port)
+}
+
+/// Names of the neighbours of a node, each once.
+fn neighbours(ports: &Wiring<'_>, of: NodeId) -> String {
+    let mut names: Vec<&str> = ports.of(of).map(|port| ports.name(ports.far(port))).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.join(", ")
+}
+
+/// Switches with hosts that have no other link, and the port to the first of these.
+fn ends(wiring: &Wiring<'_>) -> Vec<(Target, PortId)> {
+    let switches = targets(wiring).into_iter().filter(|target| !wiring.is_host(target.0));
+    switches
+        .filter_map(|target| {
+            let first = ones(wiring.single_hosts(target.0)).next();
+            first.map(|local| (target, wiring.port(target.0, local)))
+        })
+        .collect()
+}
+
+/// Nodes by name.
+struct Names<'w, 'f> {
+    wiring: &'w Wiring<'f>,
+    nodes: HashMap<&'f str, NodeId>,
+}
+
+impl<'w, 'f> Names<'w, 'f> {
+    fn new(wiring: &'w Wiring<'f>) -> Self {
+        let nodes = (0..).map(NodeId).zip(wiring.fabric().nodes()).map(|(id, node)| (node.name.as_str(), id)).collect();
+        Self { wiring, nodes }
+    }
+
+    /// A node, with the port behind a colon if that is not part of its name.
+    fn find(&self, place: &str, word: &str) -> Result<(NodeId, Option<u32>), PathError> {
+        if let Some(&node) = self.nodes.get(word) {
+            return Ok((node, None));
+        }
+        let (name, port) = word.rsplit_once(':').unwrap_or((word, ""));
+        if let (Some(&node), Ok(port)) = (self.nodes.get(name), port.parse()) {
+            return Ok((node, Some(port)));
+        }
+        let nodes = self.wiring.fabric().nodes().iter().map(|node| node.name.as_str());
+        Err(PathError::UnknownNode {
+            place: place.into(),
+            name: word.into(),
+            nearest: nearest(name, nodes).map(str::to_owned),
+        })
+    }
+}
+
+/// The nodes that a path goes by, both hosts included.
+pub(crate) fn nodes_of(ports: &Ports, path: &[PortId]) -> Vec<NodeId> {
+    let first = path.first().map(|&port| ports.node(port));
+    first.into_iter().chain(path.iter().map(|&port| ports.far(port))).collect()
+}

@@ -1,0 +1,280 @@
+//! Shortest paths in hops: all of them, or a tree of them for each destination.
+
+use incast_model::fabric::{NodeId, PortId};
+use incast_model::rng::{Stream, stream};
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+
+use super::towards::Towards;
+use crate::turns::ones;
+use crate::wiring::Ports;
+
+/// Shortest paths from every host to every other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ShortestPaths {
+    /// Which of the shortest paths; default all.
+    pub choice: Choice,
+    /// What has a tree of its own; default a switch. Trees that are drawn at random differ between the hosts of a switch
+    /// with `host` only; others are the same.
+    pub roots: Roots,
+    /// Which random trees; default 1 (our choice).
+    pub seed: u64,
+    /// Whether paths between hosts of one switch belong to the set; default true. No such path can be part of a circular
+    /// dependency, but a tag of its own for what hosts send needs rules for them.
+    pub within_switch: bool,
+}
+
+impl Default for ShortestPaths {
+    fn default() -> Self {
+        Self { choice: Choice::All, roots: Roots::Switch, seed: 1, within_switch: true }
+    }
+}
+
+/// Which shortest paths to a destination are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Choice {
+    /// All of them (ECMP).
+    #[default]
+    All,
+    /// A tree by breadth-first search from the destination; each node looks at its ports in an order drawn at random.
+    FirstFound,
+    /// A tree in which every node draws its next hop at random among all.
+    Random,
+    /// A tree by breadth-first search from the destination; each node looks at its ports in order.
+    FirstPort,
+}
+
+/// What a tree leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Roots {
+    /// A switch with all hosts that have no other link; hosts with several links have a tree each.
+    #[default]
+    Switch,
+    /// A host.
+    Host,
+}
+
+/// A switch with the hosts behind it, or a host with several links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Target(pub(crate) NodeId);
+
+/// All targets of a fabric.
+pub(crate) fn targets(ports: &Ports) -> Vec<Target> {
+    let nodes = (0..ports.nodes() as u32).map(NodeId).filter(|&node| ports.is_routed(node));
+    nodes
+        .filter(|&node| ports.is_host(node) || ports.single_hosts(node).iter().any(|&word| word != 0))
+        .map(Target)
+        .collect()
+}
+
+impl ShortestPaths {
+    /// Calls `each` with the paths to a target: once, or for each of its hosts.
+    pub(crate) fn towards(
+        &self,
+        ports: &Ports,
+        target: Target,
+        scratch: &mut Scratch,
+        each: &mut dyn FnMut(&Towards),
+    ) {
+        scratch.search.run(ports, target.0);
+        let root = |host: NodeId| stream(self.seed, "tree", u64::from(host.0));
+        let Scratch { search, trees, towards } = scratch;
+        let deliveries: Vec<PortId> = match ports.is_host(target.0) {
+            true => Vec::new(),
+            false => ones(ports.single_hosts(target.0)).map(|local| ports.port(target.0, local)).collect(),
+        };
+        let alike = matches!(self.choice, Choice::All | Choice::FirstPort);
+        if self.roots == Roots::Switch || ports.is_host(target.0) {
+            self.one(ports, (search, trees), &mut root(target.0), &deliveries, towards);
+            each(towards);
+            return;
+        }
+        for (at, delivery) in deliveries.iter().enumerate() {
+            if at == 0 || !alike {
+                self.one(ports, (search, trees), &mut root(ports.far(*delivery)), &[*delivery], towards);
+            } else {
+                towards.set_last(*delivery);
+            }
+            each(towards);
+        }
+    }
+
+    fn one(
+        &self,
+        ports: &Ports,
+        (search, trees): (&Search, &mut Trees),
+        rng: &mut Stream,
+        deliveries: &[PortId],
+        towards: &mut Towards,
+    ) {
+        towards.clear();
+        match self.choice {
+            Choice::All => search.iter().rev().for_each(|(node, hops)| towards.push(node, hops.iter().copied())),
+            Choice::Random => search.iter().rev().for_each(|(node, hops)| {
+                towards.push(node, [hops[below(hops.len(), rng)]]);
+            }),
+            Choice::FirstFound => trees.first_found(ports, search, Some(rng), towards),
+            Choice::FirstPort => trees.first_found(ports, search, None, towards),
+        }
+        if !deliveries.is_empty() {
+            towards.push(search.target, deliveries.iter().copied());
+            if !self.within_switch {
+                towards.mute_last();
+            }
+        }
+    }
+}
+
+/// A uniform number below `bound`.
+pub(crate) fn below(bound: usize, rng: &mut impl Rng) -> usize {
+    (((rng.next_u64() >> 32) * bound as u64) >> 32) as usize
+}
+
+/// Tables that are used anew for every target.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    search: Search,
+    trees: Trees,
+    towards: Towards,
+}
+
+impl Scratch {
+    pub(crate) fn new(ports: &Ports) -> Self {
+        Self { search: Search::new(ports), trees: Trees::new(ports), towards: Towards::default() }
+    }
+}
+
+/// A breadth-first search from a target: nodes in order of distance, with all ports that lead one hop closer.
+#[derive(Debug)]
+struct Search {
+    target: NodeId,
+    /// By node; `u32::MAX` where no way leads.
+    distance: Vec<u32>,
+    /// Nearest first, without the target.
+    order: Vec<NodeId>,
+    first: Vec<u32>,
+    hops: Vec<PortId>,
+}
+
+impl Search {
+    fn new(ports: &Ports) -> Self {
+        let distance = vec![u32::MAX; ports.nodes()];
+        Self { target: NodeId(0), distance, order: Vec::new(), first: Vec::new(), hops: Vec::new() }
+    }
+
+    fn run(&mut self, ports: &Ports, target: NodeId) {
+        self.order.iter().for_each(|node| self.distance[node.index()] = u32::MAX);
+        self.distance[self.target.index()] = u32::MAX;
+        self.target = target;
+        self.distance[target.index()] = 0;
+        self.order.clear();
+        self.order.push(target);
+        let mut next = 0;
+        while let Some(&node) = self.order.get(next) {
+            next += 1;
+            // Hosts do not forward.
+            if ports.is_host(node) && node != target {
+                continue;
+            }
+            let distance = self.distance[node.index()] + 1;
+            for &port in ports.trunks(node) {
+                let far = ports.far(port);
+                if self.distance[far.index()] == u32::MAX {
+                    self.distance[far.index()] = distance;
+                    self.order.push(far);
+                }
+            }
+        }
+        self.order.remove(0);
+        self.find_hops(ports);
+    }
+
+    fn find_hops(&mut self, ports: &Ports) {
+        self.hops.clear();
+        self.first.clear();
+        self.first.push(0);
+        for &node in &self.order {
+            let distance = self.distance[node.index()];
+            let closer = |far: NodeId| {
+                self.distance[far.index()].wrapping_add(1) == distance && (!ports.is_host(far) || far == self.target)
+            };
+            self.hops.extend(ports.trunks(node).iter().filter(|&&port| closer(ports.far(port))));
+            self.first.push(self.hops.len() as u32);
+        }
+    }
+
+    /// Nodes with all their next hops, nearest first.
+    fn iter(&self) -> impl DoubleEndedIterator<Item = (NodeId, &[PortId])> {
+        self.order.iter().enumerate().map(|(at, &node)| {
+            (node, &self.hops[self.first[at] as usize..self.first[at + 1] as usize])
+        })
+    }
+}
+
+/// Trees in which the node that is found first becomes the parent.
+#[derive(Debug)]
+struct Trees {
+    /// By node: its place in the order of the search.
+    place: Vec<u32>,
+    /// Nodes of one level with what they are sorted by.
+    level: Vec<(u64, NodeId)>,
+    chosen: Vec<PortId>,
+}
+
+impl Trees {
+    fn new(ports: &Ports) -> Self {
+        Self { place: vec![0; ports.nodes()], level: Vec::new(), chosen: Vec::new() }
+    }
+
+    /// Breadth-first search in which a node's ports are looked at in random order, or in order of their numbers.
+    ///
+    /// What makes a node the parent of another is its place in the queue alone. So the levels and the possible parents,
+    /// which are the same in every such tree, are found once ([`Search`]), and a tree costs a look at these, not one at
+    /// every port of the fabric.
+    fn first_found(&mut self, ports: &Ports, search: &Search, mut rng: Option<&mut Stream>, towards: &mut Towards) {
+        self.chosen.clear();
+        self.place[search.target.index()] = 0;
+        let farthest = search.order.last().map_or(0, |node| search.distance[node.index()]);
+        let (mut at, mut next) = (0, 1);
+        for distance in 1..=farthest {
+            self.level.clear();
+            while let Some(&node) = search.order.get(at).filter(|node| search.distance[node.index()] == distance) {
+                let hops = &search.hops[search.first[at] as usize..search.first[at + 1] as usize];
+                let hop = self.parent(ports, hops, rng.as_deref_mut());
+                self.chosen.push(hop);
+                at += 1;
+                // Nobody asks for places in the last level.
+                if distance < farthest {
+                    let tie = rng.as_deref_mut().map_or(ports.peer(hop).0, |rng| (rng.next_u64() >> 32) as u32);
+                    self.level.push((u64::from(self.place[ports.far(hop).index()]) << 32 | u64::from(tie), node));
+                }
+            }
+            self.level.sort_unstable();
+            for &(_, node) in &self.level {
+                self.place[node.index()] = next;
+                next += 1;
+            }
+        }
+        let chosen = search.order.iter().zip(&self.chosen).rev();
+        chosen.for_each(|(&node, &hop)| towards.push(node, [hop]));
+    }
+
+    /// The port to the node that was found first; of parallel links a random one, or that with the parent's lowest port.
+    fn parent(&self, ports: &Ports, hops: &[PortId], rng: Option<&mut Stream>) -> PortId {
+        let place = |port: PortId| self.place[ports.far(port).index()];
+        let first = hops.iter().map(|&port| place(port)).min().expect("a node that was reached has a next hop");
+        let mut parallel = hops.iter().copied().filter(|&port| place(port) == first);
+        match rng {
+            Some(rng) => {
+                let count = parallel.clone().count();
+                let chosen = if count == 1 { 0 } else { below(count, rng) };
+                parallel.nth(chosen)
+            }
+            None => parallel.min_by_key(|&port| ports.peer(port)),
+        }
+        .expect("one has the least place")
+    }
+}

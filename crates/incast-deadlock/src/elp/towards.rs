@@ -1,0 +1,76 @@
+//! How packets reach one destination, or several behind one switch.
+
+use std::sync::Arc;
+
+use incast_model::fabric::{NodeId, PortId};
+
+use crate::wiring::Ports;
+
+/// The next hops of every node towards a destination, none of which leads back.
+///
+/// Every host with one link, on a switch that is in here, is a source, but for the destination itself; so is every host
+/// with several links that is in here.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Towards {
+    /// Nodes such that a next hop leads to a host or to a later node: farthest first.
+    nodes: Vec<NodeId>,
+    /// By node of `nodes`, and one more: where its next hops begin.
+    first: Vec<u32>,
+    hops: Vec<PortId>,
+    /// The switch that delivers, if hosts on it may not be sources: paths within one switch are left out.
+    mute: Option<NodeId>,
+    /// The ports by which hosts hand packets to their switches, if that is not all of them.
+    sources: Option<Arc<[u64]>>,
+}
+
+impl Towards {
+    pub(crate) fn clear(&mut self) {
+        self.nodes.clear();
+        self.hops.clear();
+        self.first.clear();
+        self.first.push(0);
+        self.mute = None;
+        self.sources = None;
+    }
+
+    /// Packets come from these ports of switches to hosts only, a bit each.
+    pub(crate) fn come_from(&mut self, sources: &Arc<[u64]>) {
+        self.sources = Some(Arc::clone(sources));
+    }
+
+    /// Adds a node, after all those whose packets may come by it.
+    pub(crate) fn push(&mut self, node: NodeId, hops: impl IntoIterator<Item = PortId>) {
+        self.nodes.push(node);
+        self.hops.extend(hops);
+        self.first.push(self.hops.len() as u32);
+    }
+
+    /// The last node has one next hop, this one.
+    pub(crate) fn set_last(&mut self, hop: PortId) {
+        if let Some(last) = self.hops.last_mut() {
+            *last = hop;
+        }
+    }
+
+    /// Hosts on the last switch added are no sources.
+    pub(crate) fn mute_last(&mut self) {
+        self.mute = self.nodes.last().copied();
+    }
+
+    /// Nodes with their next hops, farthest first.
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (NodeId, &[PortId])> {
+        (0..self.nodes.len()).map(|at| {
+            let hops = &self.hops[self.first[at] as usize..self.first[at + 1] as usize];
+            (self.nodes[at], hops)
+        })
+    }
+
+    /// The ports by which hosts hand packets to a switch, a bit each.
+    pub(crate) fn injecting<'p>(&'p self, ports: &'p Ports, switch: NodeId) -> &'p [u64] {
+        match &self.sources {
+            _ if self.mute == Some(switch) => &[],
+            Some(sources) => &sources[ports.span(switch)],
+            None => ports.single_hosts(switch),
+        }
+    }
+}

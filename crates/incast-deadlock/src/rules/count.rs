@@ -1,0 +1,90 @@
+//! How many rules there are, by the ways in which they can be counted.
+
+use incast_model::fabric::NodeId;
+use serde::{Deserialize, Serialize};
+
+use super::Transitions;
+use crate::turns::TurnSet;
+use crate::wiring::Ports;
+
+/// What counts as one rule. The ports of a switch to hosts count as one port: hosts are treated alike.
+///
+/// The published table of Tagger's rules on Jellyfish does not say how it counts; which convention comes near it is in
+/// `docs/design/deadlock.md`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Counting {
+    /// Each (tag, ingress port, egress port, new tag): no port bitmaps.
+    Each,
+    /// Each (tag, egress port, new tag): the ingress ports are a bitmap.
+    InputSets,
+    /// Each (tag, ingress port, new tag): the egress ports are a bitmap.
+    OutputSets,
+    /// As `InputSets`, but for rules that keep the tag.
+    ChangingInputSets,
+}
+
+/// The rules of a fabric, counted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Count {
+    /// In all switches.
+    pub total: usize,
+    /// In the switch that has most.
+    pub most: usize,
+    /// The first switch that has so many.
+    #[serde(skip)]
+    pub at: NodeId,
+}
+
+impl Transitions {
+    /// How many rules there are. Where several new tags are asked for, each counts.
+    pub fn count(&self, counting: Counting) -> Count {
+        let mut count = Count { total: 0, most: 0, at: NodeId(0) };
+        for switch in self.ports.switches() {
+            let rules: usize = self
+                .turns()
+                .filter(|(tag, new, _)| counting != Counting::ChangingInputSets || tag != new)
+                .map(|(_, _, turns)| rules_of(&self.ports, turns, switch, counting))
+                .sum();
+            count.total += rules;
+            if rules > count.most {
+                (count.most, count.at) = (rules, switch);
+            }
+        }
+        count
+    }
+}
+
+/// The rules that turns of one tag to one new tag make at a switch.
+fn rules_of(ports: &Ports, turns: &TurnSet, switch: NodeId, counting: Counting) -> usize {
+    let mut rows = Vec::new();
+    let mut to_hosts = vec![0u64; ports.degree(switch).div_ceil(64)];
+    for output in ports.of(switch) {
+        match ports.to_switch(output) {
+            true => rows.push(turns.row(output).to_vec()),
+            false => to_hosts.iter_mut().zip(turns.row(output)).for_each(|(word, row)| *word |= row),
+        }
+    }
+    rows.push(to_hosts);
+    let inputs = |row: &[u64]| {
+        let (mut switches, mut hosts) = (0, 0);
+        for local in crate::turns::ones(row) {
+            match ports.to_switch(ports.port(switch, local)) {
+                true => switches += 1,
+                false => hosts = 1,
+            }
+        }
+        switches + hosts
+    };
+    match counting {
+        Counting::Each => rows.iter().map(|row| inputs(row)).sum(),
+        Counting::InputSets | Counting::ChangingInputSets => {
+            rows.iter().filter(|row| row.iter().any(|&word| word != 0)).count()
+        }
+        Counting::OutputSets => {
+            let mut all = vec![0u64; ports.degree(switch).div_ceil(64)];
+            rows.iter().for_each(|row| all.iter_mut().zip(row).for_each(|(word, row)| *word |= row));
+            inputs(&all)
+        }
+    }
+}

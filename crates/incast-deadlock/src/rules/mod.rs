@@ -1,0 +1,128 @@
+//! Match-action rules: (tag, ingress port, egress port) → new tag. What matches none becomes lossy.
+
+mod count;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use incast_model::fabric::PortId;
+
+use crate::tagging::Tag;
+use crate::turns::TurnSet;
+use crate::wiring::{Ports, Wiring};
+
+pub use count::{Count, Counting};
+
+/// Changes of tags at turns; several may be asked for at one turn of one tag, so these are not rules yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transitions {
+    ports: Arc<Ports>,
+    tags: u8,
+    /// By tag and new tag. No set is empty.
+    turns: BTreeMap<(Tag, Tag), TurnSet>,
+}
+
+impl Transitions {
+    pub(crate) fn new(ports: &Arc<Ports>, tags: u8) -> Self {
+        Self { ports: Arc::clone(ports), tags, turns: BTreeMap::new() }
+    }
+
+    pub(crate) fn insert(&mut self, tag: Tag, input: PortId, output: PortId, new: Tag) -> bool {
+        self.tags = self.tags.max(tag.0).max(new.0);
+        let ports = &self.ports;
+        self.turns.entry((tag, new)).or_insert_with(|| TurnSet::of(ports)).insert(input, output)
+    }
+
+    /// How many tags there are.
+    pub fn tags(&self) -> u8 {
+        self.tags
+    }
+
+    /// The turns by tag and new tag.
+    pub fn turns(&self) -> impl Iterator<Item = (Tag, Tag, &TurnSet)> {
+        self.turns.iter().map(|(&(tag, new), turns)| (tag, new, turns))
+    }
+
+    /// How many turns ask for more than one new tag of one tag.
+    pub fn ambiguous(&self) -> usize {
+        let all: usize = self.turns.values().map(TurnSet::len).sum();
+        all - self.clone().smallest().len()
+    }
+
+    /// Of several new tags the smallest: every change is one that was asked for, so no cycle comes in.
+    pub fn smallest(mut self) -> Rules {
+        for tag in Tag::all(self.tags) {
+            let mut taken = TurnSet::of(&self.ports);
+            for (_, turns) in self.turns.range_mut((tag, Tag(0))..=(tag, Tag(u8::MAX))) {
+                turns.subtract(&taken);
+                taken.union(turns);
+            }
+        }
+        self.turns.retain(|_, turns| !turns.is_empty());
+        Rules(self)
+    }
+}
+
+/// The rules of all switches of a fabric: a function from (tag, ingress port, egress port) to the new tag or lossy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rules(Transitions);
+
+/// Two rules for the same packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("there is a rule to tag {known} already")]
+pub struct RuleExists {
+    /// The new tag of the rule that is there.
+    pub known: Tag,
+}
+
+impl Rules {
+    /// No rules: all packets become lossy at the first switch.
+    pub fn new(wiring: &Wiring<'_>) -> Self {
+        Self(Transitions::new(wiring.shared(), 0))
+    }
+
+    /// How many tags there are: the largest one.
+    pub fn tags(&self) -> u8 {
+        self.0.tags
+    }
+
+    /// The new tag of packets with a tag that arrive by `input` and leave by `output`; `None` is lossy.
+    pub fn new_tag(&self, tag: Tag, input: PortId, output: PortId) -> Option<Tag> {
+        let of_tag = self.0.turns.range((tag, Tag(0))..=(tag, Tag(u8::MAX)));
+        of_tag.into_iter().find(|(_, turns)| turns.contains(input, output)).map(|(&(_, new), _)| new)
+    }
+
+    /// Adds a rule.
+    ///
+    /// # Panics
+    /// If the two are not ports of one switch.
+    pub fn insert(&mut self, tag: Tag, input: PortId, output: PortId, new: Tag) -> Result<(), RuleExists> {
+        match self.new_tag(tag, input, output) {
+            Some(known) if known != new => Err(RuleExists { known }),
+            _ => {
+                self.0.insert(tag, input, output, new);
+                Ok(())
+            }
+        }
+    }
+
+    /// How many (tag, ingress port, egress port) have a new tag.
+    pub fn len(&self) -> usize {
+        self.0.turns.values().map(TurnSet::len).sum()
+    }
+
+    /// Whether there is no rule.
+    pub fn is_empty(&self) -> bool {
+        self.0.turns.is_empty()
+    }
+
+    /// The turns by tag and new tag; no turn is in two sets of one tag.
+    pub fn turns(&self) -> impl Iterator<Item = (Tag, Tag, &TurnSet)> {
+        self.0.turns()
+    }
+
+    /// The same as changes.
+    pub fn transitions(&self) -> &Transitions {
+        &self.0
+    }
+}

@@ -1,0 +1,110 @@
+//! Algorithm 2: as few tags as a greedy merge finds.
+
+use incast_model::fabric::PortId;
+use incast_model::rng::stream;
+use serde::{Deserialize, Serialize};
+
+use super::order::Dag;
+use super::placement::{Placement, TagError};
+use super::{Tag, placement};
+use crate::elp::{Hops, below};
+use crate::turns::{ones, set};
+use crate::wiring::Ports;
+
+/// Algorithm 2 (Hu et al., CoNEXT 2017): hop numbers are merged, in order, into the tag at hand for as long as that has no
+/// cycle; an ingress port that would close one at this hop gets the next tag, and so does all that follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Greedy {
+    /// In which order the ports of a hop are tried; default by number.
+    pub order: Order,
+    /// Whether what hosts send shares the first tag with what switches send; default shared.
+    pub injection: Injection,
+}
+
+/// The order in which the links of a hop are tried. The paper leaves it open; it decides how many tags are needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// By number of the sending switch, then of its port. In the first round that meets a cycle, everything that is put off
+    /// leads from a switch to one with a smaller number, so is free of cycles itself.
+    #[default]
+    Number,
+    /// One random order for all hops, drawn from this seed.
+    Random(u64),
+}
+
+/// The tag of what hosts send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Injection {
+    /// The first tag, which switches go on with.
+    #[default]
+    Shared,
+    /// A tag that no switch sends with: one more in all, and rules for the change.
+    Own,
+}
+
+impl Greedy {
+    /// Merges the hop numbers of paths.
+    pub fn place<'h>(&self, hops: &'h Hops) -> Result<Placement<'h>, TagError> {
+        let mut placement = Placement::empty(hops)?;
+        let ports = std::sync::Arc::clone(placement.ports());
+        let links = self.links(&ports);
+        for (input, _) in hops.layers()[0].iter() {
+            placement.put(0, input, Tag::FIRST);
+        }
+        let mut tag = match self.injection {
+            Injection::Shared => Tag::FIRST,
+            Injection::Own => Tag(Tag::FIRST.0 + 1),
+        };
+        let mut dag = Dag::new(&ports);
+        for hop in 1..hops.layers().len() {
+            if tag.0 == u8::MAX {
+                return Err(placement::TagError::TooLong { hops: hops.layers().len() });
+            }
+            // Only what came before can be in the tag already.
+            let before = with_tag(&placement, &ports, hop - 1, tag);
+            let mut put_off = false;
+            for &output in &links {
+                let row = hops.layers()[hop - 1].row(output);
+                if row.iter().all(|&word| word == 0) {
+                    continue;
+                }
+                let here = &before[ports.span(ports.node(output))];
+                let inputs: Vec<u64> = row.iter().zip(here).map(|(row, here)| row & here).collect();
+                let fits = dag.add(&inputs, output);
+                put_off |= !fits;
+                placement.put(hop, ports.peer(output), Tag(tag.0 + u8::from(!fits)));
+            }
+            if put_off {
+                tag.0 += 1;
+                dag = Dag::new(&ports);
+            }
+        }
+        Ok(placement)
+    }
+
+    /// The egress ports between switches in the order that they are tried in.
+    fn links(&self, ports: &Ports) -> Vec<PortId> {
+        let between = |port: &PortId| !ports.is_host(ports.node(*port)) && ports.to_switch(*port);
+        let mut links: Vec<PortId> = (0..ports.len() as u32).map(PortId).filter(between).collect();
+        if let Order::Random(seed) = self.order {
+            let mut rng = stream(seed, "tagging-order", 0);
+            for at in (1..links.len()).rev() {
+                links.swap(at, below(at + 1, &mut rng));
+            }
+        }
+        links
+    }
+}
+
+/// The ingress ports that have a tag at a hop, a bit each.
+fn with_tag(placement: &Placement<'_>, ports: &Ports, hop: usize, tag: Tag) -> Vec<u64> {
+    let mut bits = vec![0; ports.spans()];
+    for port in (0..ports.len() as u32).map(PortId).filter(|&port| placement.tag(hop, port) == Some(tag)) {
+        set(&mut bits[ports.span(ports.node(port))], ports.local(port));
+    }
+    debug_assert!(ones(&bits).count() <= ports.len());
+    bits
+}

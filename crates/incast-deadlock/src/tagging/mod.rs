@@ -1,0 +1,34 @@
+//! Tags that keep expected lossless paths free of circular buffer dependencies: Tagger (Hu et al., CoNEXT 2017).
+
+mod complete;
+mod greedy;
+mod order;
+mod placement;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+pub use greedy::{Greedy, Injection, Order};
+pub use placement::{Placement, TagError};
+
+/// A tag of lossless packets, from 1. Packets with tag t are in PFC priority t; the lossy tag is none of these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Tag(pub u8);
+
+impl Tag {
+    /// The tag with which hosts send.
+    pub const FIRST: Self = Self(1);
+
+    /// All tags up to a number of them.
+    pub fn all(count: u8) -> impl DoubleEndedIterator<Item = Self> {
+        (1..=count).map(Self)
+    }
+}
+
+impl fmt::Display for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

@@ -1,0 +1,189 @@
+//! Sets of turns, a bit each.
+
+use std::fmt;
+use std::sync::Arc;
+
+use incast_model::fabric::PortId;
+
+use crate::wiring::{Ports, Wiring};
+
+/// A set of turns: pairs of an ingress and an egress port of one switch.
+///
+/// A row of bits for each egress port, a bit for each ingress port of its switch: the rows of a switch with 64 ports are 64
+/// words, all of 2,000 such switches 1 MB. What leads into a link, and what leaves it, is read 64 ports at a time.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TurnSet {
+    ports: Arc<Ports>,
+    bits: Vec<u64>,
+}
+
+impl fmt::Debug for TurnSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter().map(|(input, output)| (input.0, output.0))).finish()
+    }
+}
+
+impl TurnSet {
+    /// No turns.
+    pub fn new(wiring: &Wiring<'_>) -> Self {
+        Self::of(wiring.shared())
+    }
+
+    pub(crate) fn of(ports: &Arc<Ports>) -> Self {
+        Self { ports: Arc::clone(ports), bits: vec![0; ports.words()] }
+    }
+
+    pub(crate) fn ports(&self) -> &Arc<Ports> {
+        &self.ports
+    }
+
+    /// Adds the turn from `input` to `output`; whether it was missing.
+    ///
+    /// # Panics
+    /// If the two are not ports of one switch.
+    pub fn insert(&mut self, input: PortId, output: PortId) -> bool {
+        assert!(self.is_turn(input, output), "{input:?} and {output:?} are not ports of one switch");
+        let (word, bit) = self.place(input, output);
+        let new = self.bits[word] & bit == 0;
+        self.bits[word] |= bit;
+        new
+    }
+
+    /// Takes the turn from `input` to `output` out, if it is there.
+    pub fn remove(&mut self, input: PortId, output: PortId) {
+        if self.is_turn(input, output) {
+            let (word, bit) = self.place(input, output);
+            self.bits[word] &= !bit;
+        }
+    }
+
+    /// Whether the turn from `input` to `output` is there; two ports that are not of one switch are no turn.
+    #[inline]
+    pub fn contains(&self, input: PortId, output: PortId) -> bool {
+        self.is_turn(input, output) && {
+            let (word, bit) = self.place(input, output);
+            self.bits[word] & bit != 0
+        }
+    }
+
+    fn is_turn(&self, input: PortId, output: PortId) -> bool {
+        let node = self.ports.node(input);
+        node == self.ports.node(output) && !self.ports.is_host(node)
+    }
+
+    #[inline]
+    fn place(&self, input: PortId, output: PortId) -> (usize, u64) {
+        let local = self.ports.local(input);
+        (self.ports.row(output).start + local / 64, 1 << (local % 64))
+    }
+
+    /// How many turns there are.
+    pub fn len(&self) -> usize {
+        self.bits.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.bits.iter().all(|&word| word == 0)
+    }
+
+    /// All turns, ingress and egress port, in order of the egress ports.
+    pub fn iter(&self) -> impl Iterator<Item = (PortId, PortId)> + '_ {
+        (0..self.ports.len() as u32).map(PortId).flat_map(move |output| {
+            let node = self.ports.node(output);
+            ones(self.row(output)).map(move |local| (self.ports.port(node, local), output))
+        })
+    }
+
+    /// Adds all turns of another set.
+    pub fn union(&mut self, other: &Self) {
+        self.bits.iter_mut().zip(&other.bits).for_each(|(word, other)| *word |= other);
+    }
+
+    /// Takes out all turns of another set.
+    pub fn subtract(&mut self, other: &Self) {
+        self.bits.iter_mut().zip(&other.bits).for_each(|(word, other)| *word &= !other);
+    }
+
+    /// The ingress ports that turn to an egress port, a bit for each port of the switch.
+    #[inline]
+    pub(crate) fn row(&self, output: PortId) -> &[u64] {
+        &self.bits[self.ports.row(output)]
+    }
+
+    #[inline]
+    pub(crate) fn row_mut(&mut self, output: PortId) -> &mut [u64] {
+        let row = self.ports.row(output);
+        &mut self.bits[row]
+    }
+
+    /// The same turns with a row for each ingress port, a bit for each egress port.
+    pub(crate) fn by_input(&self) -> Self {
+        let mut turned = Self::of(&self.ports);
+        for (input, output) in self.iter() {
+            turned.insert(output, input);
+        }
+        turned
+    }
+}
+
+/// The numbers of the bits that are set.
+#[inline]
+pub(crate) fn ones(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
+    words.iter().enumerate().flat_map(|(at, &word)| {
+        let mut rest = word;
+        std::iter::from_fn(move || {
+            if rest == 0 {
+                return None;
+            }
+            let bit = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            Some(at * 64 + bit)
+        })
+    })
+}
+
+/// Whether bit `at` is set.
+#[inline]
+pub(crate) fn bit(words: &[u64], at: usize) -> bool {
+    words[at / 64] >> (at % 64) & 1 != 0
+}
+
+/// Sets bit `at`.
+#[inline]
+pub(crate) fn set(words: &mut [u64], at: usize) {
+    words[at / 64] |= 1 << (at % 64);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use incast_model::fabric::generators::Star;
+
+    #[test]
+    fn turns_of_a_switch_with_more_ports_than_a_word_has_bits() {
+        let fabric = Star::new(130).build().unwrap();
+        let wiring = Wiring::new(&fabric);
+        let switch = wiring.switches().next().unwrap();
+        let port = |local| wiring.port(switch, local);
+        let mut turns = TurnSet::new(&wiring);
+        let mut expected: Vec<(PortId, PortId)> =
+            [(0, 129), (63, 64), (64, 63), (129, 0), (129, 129)].map(|(a, b)| (port(a), port(b))).into();
+        for &(input, output) in &expected {
+            assert!(turns.insert(input, output) && !turns.insert(input, output));
+        }
+        expected.sort_unstable_by_key(|&(input, output)| (output, input));
+        assert_eq!(turns.iter().collect::<Vec<_>>(), expected);
+        assert_eq!((turns.len(), turns.contains(port(63), port(64)), turns.contains(port(64), port(64))), (5, true, false));
+        assert_eq!(turns.by_input().by_input(), turns);
+        assert!(turns.by_input().contains(port(129), port(0)));
+        // A host's port and a switch's are no turn.
+        assert!(!turns.contains(PortId(0), port(0)));
+        let mut rest = turns.clone();
+        rest.remove(port(0), port(129));
+        turns.subtract(&rest);
+        assert_eq!(turns.iter().collect::<Vec<_>>(), [(port(0), port(129))]);
+        turns.union(&rest);
+        assert_eq!(turns.len(), 5);
+    }
+}

@@ -1,0 +1,205 @@
+//! The fabric as packets go through it: which port leads where, in flat tables.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use incast_model::fabric::{Fabric, NodeId, NodeKind, PortId};
+
+use crate::turns::set;
+
+/// A fabric, and its ports in the tables that every analysis here walks. Cheap to clone.
+///
+/// A packet that arrives at an *ingress port* of a switch leaves it by an *egress port*; both are [`PortId`]s of that switch.
+/// What leaves by port `p` arrives at `peer(p)`, so an ingress port stands for the directed link that ends there (Dally and
+/// Seitz, IEEE ToC 1987, call it a channel). Hosts do not forward.
+#[derive(Debug, Clone)]
+pub struct Wiring<'f> {
+    fabric: &'f Fabric,
+    ports: Arc<Ports>,
+}
+
+impl<'f> Wiring<'f> {
+    /// The tables of a fabric.
+    pub fn new(fabric: &'f Fabric) -> Self {
+        Self { fabric, ports: Arc::new(Ports::new(fabric)) }
+    }
+
+    /// The fabric itself.
+    pub fn fabric(&self) -> &'f Fabric {
+        self.fabric
+    }
+
+    /// The name of a node.
+    pub fn name(&self, node: NodeId) -> &'f str {
+        &self.fabric.node(node).name
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Ports> {
+        &self.ports
+    }
+}
+
+impl std::ops::Deref for Wiring<'_> {
+    type Target = Ports;
+
+    fn deref(&self) -> &Ports {
+        &self.ports
+    }
+}
+
+/// The ports of a fabric without names, rates and delays.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Ports {
+    /// By port.
+    node: Vec<u32>,
+    peer: Vec<u32>,
+    /// By node, and one more: its first port.
+    first: Vec<u32>,
+    /// By node.
+    host: Vec<bool>,
+    /// By node: the switches, and the hosts with several links. A host with one link has its packets in its switch's only.
+    routed: Vec<bool>,
+    /// By port, and one more: where its row of a turn set begins, in words.
+    row: Vec<u32>,
+    /// By node, and one more: where its bits begin in a table with a bit for each port of a switch, in words.
+    span: Vec<u32>,
+    /// Such a table: the ports to hosts with one link.
+    single_hosts: Vec<u64>,
+    /// By node, and one more: where its trunks begin.
+    first_trunk: Vec<u32>,
+    trunks: Vec<PortId>,
+}
+
+impl Ports {
+    fn new(fabric: &Fabric) -> Self {
+        let nodes = (0..fabric.nodes().len() as u32).map(NodeId);
+        let host: Vec<bool> = fabric.nodes().iter().map(|node| node.kind == NodeKind::Host).collect();
+        let routed: Vec<bool> = nodes.clone().map(|n| !host[n.index()] || fabric.ports_of(n).len() > 1).collect();
+        let (mut first, mut row, mut span) = (vec![0], vec![0], vec![0]);
+        let (mut first_trunk, mut trunks, mut single_hosts) = (vec![0], Vec::new(), Vec::new());
+        for node in nodes {
+            let degree = fabric.ports_of(node).len() as u32;
+            let words = if host[node.index()] { 0 } else { degree.div_ceil(64) };
+            first.push(first[node.index()] + degree);
+            for port in fabric.ports_of(node) {
+                row.push(row[port.index()] + words);
+            }
+            span.push(span[node.index()] + words);
+            single_hosts.resize(span[node.index() + 1] as usize, 0);
+            if words > 0 {
+                let single = fabric.ports_of(node).enumerate().filter(|(_, port)| !routed[fabric.neighbour(*port).index()]);
+                single.for_each(|(local, _)| set(&mut single_hosts[span[node.index()] as usize..], local));
+            }
+            trunks.extend(fabric.ports_of(node).filter(|&port| routed[fabric.neighbour(port).index()]));
+            first_trunk.push(trunks.len() as u32);
+        }
+        let node = fabric.ports().iter().map(|port| port.node.0).collect();
+        let peer = fabric.ports().iter().map(|port| port.peer.0).collect();
+        Self { node, peer, first, host, routed, row, span, single_hosts, first_trunk, trunks }
+    }
+
+    /// How many nodes there are, hosts included.
+    pub(crate) fn nodes(&self) -> usize {
+        self.host.len()
+    }
+
+    /// How many ports there are, those of hosts included.
+    pub(crate) fn len(&self) -> usize {
+        self.peer.len()
+    }
+
+    /// The switches, in order.
+    pub(crate) fn switches(&self) -> impl Iterator<Item = NodeId> + '_ {
+        (0..self.nodes() as u32).map(NodeId).filter(|&node| !self.is_host(node))
+    }
+
+    pub(crate) fn is_host(&self, node: NodeId) -> bool {
+        self.host[node.index()]
+    }
+
+    /// Whether a node has routes of its own: a switch, or a host with several links.
+    pub(crate) fn is_routed(&self, node: NodeId) -> bool {
+        self.routed[node.index()]
+    }
+
+    /// The node of a port.
+    #[inline]
+    pub(crate) fn node(&self, port: PortId) -> NodeId {
+        NodeId(self.node[port.index()])
+    }
+
+    /// The port at the other end of its link.
+    #[inline]
+    pub(crate) fn peer(&self, port: PortId) -> PortId {
+        PortId(self.peer[port.index()])
+    }
+
+    /// The node at the other end of a port's link.
+    #[inline]
+    pub(crate) fn far(&self, port: PortId) -> NodeId {
+        self.node(self.peer(port))
+    }
+
+    /// Whether what leaves by this port arrives at a switch.
+    #[inline]
+    pub(crate) fn to_switch(&self, port: PortId) -> bool {
+        !self.is_host(self.far(port))
+    }
+
+    /// A port's number within its node.
+    #[inline]
+    pub(crate) fn local(&self, port: PortId) -> usize {
+        (port.0 - self.first[self.node[port.index()] as usize]) as usize
+    }
+
+    /// The ports of a node.
+    #[inline]
+    pub(crate) fn of(&self, node: NodeId) -> impl DoubleEndedIterator<Item = PortId> + ExactSizeIterator + use<> {
+        (self.first[node.index()]..self.first[node.index() + 1]).map(PortId)
+    }
+
+    /// The port of a node with this number.
+    #[inline]
+    pub(crate) fn port(&self, node: NodeId, local: usize) -> PortId {
+        PortId(self.first[node.index()] + local as u32)
+    }
+
+    /// How many ports a node has.
+    pub(crate) fn degree(&self, node: NodeId) -> usize {
+        (self.first[node.index() + 1] - self.first[node.index()]) as usize
+    }
+
+    /// The ports of a node that lead to switches and to hosts with several links.
+    #[inline]
+    pub(crate) fn trunks(&self, node: NodeId) -> &[PortId] {
+        &self.trunks[self.first_trunk[node.index()] as usize..self.first_trunk[node.index() + 1] as usize]
+    }
+
+    /// The ports of a switch to hosts that have this link only, a bit each.
+    #[inline]
+    pub(crate) fn single_hosts(&self, switch: NodeId) -> &[u64] {
+        &self.single_hosts[self.span(switch)]
+    }
+
+    /// A node's bits in a table with a bit for each port of a switch, in words.
+    #[inline]
+    pub(crate) fn span(&self, node: NodeId) -> Range<usize> {
+        self.span[node.index()] as usize..self.span[node.index() + 1] as usize
+    }
+
+    /// Words of such a table.
+    pub(crate) fn spans(&self) -> usize {
+        self.single_hosts.len()
+    }
+
+    /// The row of an egress port in a turn set, in words.
+    #[inline]
+    pub(crate) fn row(&self, port: PortId) -> Range<usize> {
+        self.row[port.index()] as usize..self.row[port.index() + 1] as usize
+    }
+
+    /// Words of all rows.
+    pub(crate) fn words(&self) -> usize {
+        self.row[self.len()] as usize
+    }
+}
