@@ -12,14 +12,8 @@ fn main() {
     let wiring = Wiring::new(&fabric);
     eprintln!("fabric {:?}", t.elapsed());
     for (name, choice, roots, order, injection) in [
-        ("D", Choice::Random, Roots::Switch, Order::Random(1), Injection::Shared),
         ("A", Choice::Random, Roots::Host, Order::Random(1), Injection::Shared),
         ("A'", Choice::FirstFound, Roots::Host, Order::Random(1), Injection::Shared),
-        ("B/E", Choice::All, Roots::Switch, Order::Random(1), Injection::Shared),
-        ("C", Choice::Random, Roots::Switch, Order::Number, Injection::Shared),
-        ("D", Choice::Random, Roots::Switch, Order::Random(1), Injection::Shared),
-        ("E", Choice::All, Roots::Switch, Order::Number, Injection::Shared),
-        ("G", Choice::FirstPort, Roots::Switch, Order::Number, Injection::Shared),
     ] {
         let elp = Elp::Shortest(ShortestPaths { choice, roots, seed: 1, within_switch: false });
         let t = Instant::now();

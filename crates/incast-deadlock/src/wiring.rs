@@ -52,15 +52,16 @@ impl std::ops::Deref for Wiring<'_> {
 pub struct Ports {
     /// By port.
     node: Vec<u32>,
-    peer: Vec<u32>,
+    /// By port: the port at the other end of its link, and the node of that.
+    far: Vec<(PortId, NodeId)>,
     /// By node, and one more: its first port.
     first: Vec<u32>,
     /// By node.
     host: Vec<bool>,
     /// By node: the switches, and the hosts with several links. A host with one link has its packets in its switch's only.
     routed: Vec<bool>,
-    /// By port, and one more: where its row of a turn set begins, in words.
-    row: Vec<u32>,
+    /// By node, and one more: where the rows of its ports begin in a turn set, in words.
+    rows: Vec<u32>,
     /// By node, and one more: where its bits begin in a table with a bit for each port of a switch, in words.
     span: Vec<u32>,
     /// Such a table: the ports to hosts with one link.
@@ -75,15 +76,13 @@ impl Ports {
         let nodes = (0..fabric.nodes().len() as u32).map(NodeId);
         let host: Vec<bool> = fabric.nodes().iter().map(|node| node.kind == NodeKind::Host).collect();
         let routed: Vec<bool> = nodes.clone().map(|n| !host[n.index()] || fabric.ports_of(n).len() > 1).collect();
-        let (mut first, mut row, mut span) = (vec![0], vec![0], vec![0]);
+        let (mut first, mut rows, mut span) = (vec![0], vec![0], vec![0]);
         let (mut first_trunk, mut trunks, mut single_hosts) = (vec![0], Vec::new(), Vec::new());
         for node in nodes {
             let degree = fabric.ports_of(node).len() as u32;
             let words = if host[node.index()] { 0 } else { degree.div_ceil(64) };
             first.push(first[node.index()] + degree);
-            for port in fabric.ports_of(node) {
-                row.push(row[port.index()] + words);
-            }
+            rows.push(rows[node.index()] + words * degree);
             span.push(span[node.index()] + words);
             single_hosts.resize(span[node.index() + 1] as usize, 0);
             if words > 0 {
@@ -94,8 +93,8 @@ impl Ports {
             first_trunk.push(trunks.len() as u32);
         }
         let node = fabric.ports().iter().map(|port| port.node.0).collect();
-        let peer = fabric.ports().iter().map(|port| port.peer.0).collect();
-        Self { node, peer, first, host, routed, row, span, single_hosts, first_trunk, trunks }
+        let far = fabric.ports().iter().map(|port| (port.peer, fabric.port(port.peer).node)).collect();
+        Self { node, far, first, host, routed, rows, span, single_hosts, first_trunk, trunks }
     }
 
     /// How many nodes there are, hosts included.
@@ -105,7 +104,7 @@ impl Ports {
 
     /// How many ports there are, those of hosts included.
     pub(crate) fn len(&self) -> usize {
-        self.peer.len()
+        self.far.len()
     }
 
     /// The switches, in order.
@@ -131,13 +130,13 @@ impl Ports {
     /// The port at the other end of its link.
     #[inline]
     pub(crate) fn peer(&self, port: PortId) -> PortId {
-        PortId(self.peer[port.index()])
+        self.far[port.index()].0
     }
 
     /// The node at the other end of a port's link.
     #[inline]
     pub(crate) fn far(&self, port: PortId) -> NodeId {
-        self.node(self.peer(port))
+        self.far[port.index()].1
     }
 
     /// Whether what leaves by this port arrives at a switch.
@@ -149,7 +148,13 @@ impl Ports {
     /// A port's number within its node.
     #[inline]
     pub(crate) fn local(&self, port: PortId) -> usize {
-        (port.0 - self.first[self.node[port.index()] as usize]) as usize
+        self.local_at(self.node(port), port)
+    }
+
+    /// The number of a port within its node, which is known.
+    #[inline]
+    pub(crate) fn local_at(&self, node: NodeId, port: PortId) -> usize {
+        (port.0 - self.first[node.index()]) as usize
     }
 
     /// The ports of a node.
@@ -195,11 +200,14 @@ impl Ports {
     /// The row of an egress port in a turn set, in words.
     #[inline]
     pub(crate) fn row(&self, port: PortId) -> Range<usize> {
-        self.row[port.index()] as usize..self.row[port.index() + 1] as usize
+        let node = self.node(port);
+        let width = self.span(node).len();
+        let begin = self.rows[node.index()] as usize + self.local(port) * width;
+        begin..begin + width
     }
 
     /// Words of all rows.
     pub(crate) fn words(&self) -> usize {
-        self.row[self.len()] as usize
+        self.rows[self.nodes()] as usize
     }
 }

@@ -1,13 +1,11 @@
 //! Which turns packets make at which hop: what Algorithms 1 and 2 start from.
 
-use incast_model::fabric::PortId;
+use incast_model::fabric::{NodeId, PortId};
 
 use super::error::ElpError;
 use super::paths::PathSet;
-use super::routed::Routed;
-use super::shortest::{Scratch, targets};
 use super::towards::Towards;
-use super::{Elp, ShortestPaths};
+use super::{Destinations, Elp};
 use crate::threads::spread;
 use crate::turns::{TurnSet, ones, set};
 use crate::wiring::{Ports, Wiring};
@@ -40,9 +38,8 @@ impl Elp<'_> {
     pub fn hops(&self, wiring: &Wiring<'_>) -> Result<Hops, ElpError> {
         let mut layers = match self {
             Self::Paths(paths) => of_paths(wiring, paths),
-            Self::Shortest(shortest) => of_shortest(wiring, shortest),
             Self::UpDown(up_down) => up_down.hops(wiring)?,
-            Self::Routes(routes) => of_routes(wiring, &Routed::new(wiring, routes))?,
+            Self::Shortest(_) | Self::Routes(_) => of_destinations(wiring, &Destinations::new(wiring, self))?,
         };
         while layers.last().is_some_and(TurnSet::is_empty) {
             layers.pop();
@@ -64,106 +61,122 @@ fn of_paths(wiring: &Wiring<'_>, paths: &PathSet) -> Vec<TurnSet> {
     layers
 }
 
-fn of_shortest(wiring: &Wiring<'_>, paths: &ShortestPaths) -> Vec<TurnSet> {
-    let targets = targets(wiring);
-    let start = || (Scratch::new(wiring), Collector::new(wiring));
-    let parts = spread(targets.len(), start, |(scratch, collector), at| {
-        paths.towards(wiring, targets[at], scratch, &mut |towards| collector.add(wiring, towards));
+fn of_destinations(wiring: &Wiring<'_>, destinations: &Destinations<'_, '_>) -> Result<Vec<TurnSet>, ElpError> {
+    let start = || (destinations.tables(), Collector::new(wiring), Ok(()));
+    let parts = spread(destinations.len(), start, |(tables, collector, result), at| {
+        if result.is_ok() {
+            *result = destinations.each(at, tables, &mut |towards| collector.add(towards));
+        }
     });
-    merge(parts.into_iter().map(|(_, collector)| collector.layers))
-}
-
-fn of_routes(wiring: &Wiring<'_>, routed: &Routed<'_>) -> Result<Vec<TurnSet>, ElpError> {
-    let (mut collector, mut towards) = (Collector::new(wiring), Towards::default());
-    for class in 0..routed.classes.len() {
-        routed.towards(wiring, class, &mut towards)?;
-        collector.add(wiring, &towards);
+    let mut all = Vec::new();
+    for (_, collector, result) in parts {
+        result?;
+        merge(&mut all, collector.finish());
     }
-    Ok(collector.layers)
+    Ok(all)
 }
 
-fn merge(parts: impl Iterator<Item = Vec<TurnSet>>) -> Vec<TurnSet> {
-    let mut all: Vec<TurnSet> = Vec::new();
-    for part in parts {
-        for (hop, layer) in part.into_iter().enumerate() {
-            match all.get_mut(hop) {
-                Some(sum) => sum.union(&layer),
-                None => all.push(layer),
-            }
+fn merge(all: &mut Vec<TurnSet>, part: Vec<TurnSet>) {
+    for (hop, layer) in part.into_iter().enumerate() {
+        match all.get_mut(hop) {
+            Some(sum) => sum.union(&layer),
+            None => all.push(layer),
         }
     }
-    all
 }
 
 /// Follows all packets to a destination at once, hop by hop.
 struct Collector<'w, 'f> {
     wiring: &'w Wiring<'f>,
     layers: Vec<TurnSet>,
+    /// Egress ports of switches by which all that their single-linked hosts send goes at hop 0, a bit each: most of all
+    /// turns, and so kept where they take little room until the end.
+    entries: Vec<u64>,
     /// By hop: the ingress ports at which packets to the destination are then, a bit each.
     at: Vec<Vec<u64>>,
     /// By node: one more than the last hop at which packets are there.
-    hops: Vec<usize>,
+    hops: Vec<u32>,
 }
 
 impl<'w, 'f> Collector<'w, 'f> {
     fn new(wiring: &'w Wiring<'f>) -> Self {
-        Self { wiring, layers: Vec::new(), at: Vec::new(), hops: vec![0; wiring.nodes()] }
+        let entries = vec![0; wiring.spans()];
+        Self { wiring, layers: Vec::new(), entries, at: Vec::new(), hops: vec![0; wiring.nodes()] }
     }
 
-    fn add(&mut self, ports: &Ports, towards: &Towards) {
+    fn add(&mut self, towards: &Towards) {
+        let ports: &Ports = self.wiring;
         for (node, next) in towards.iter() {
             if ports.is_host(node) {
-                next.iter().for_each(|&port| self.arrive(ports, port, 0));
+                next.iter().for_each(|&port| self.arrive(port, 0));
                 continue;
             }
-            self.inject(ports, towards.injecting(ports, node), node);
-            for hop in 0..self.hops[node.index()] {
-                // Nodes are farthest first, so no packet comes to this one any more.
-                let mut inputs = std::mem::take(&mut self.at[hop]);
-                let arrived = &mut inputs[ports.span(node)];
-                if arrived.iter().any(|&word| word != 0) {
-                    for &port in next {
-                        let row = self.layer(hop).row_mut(port);
-                        row.iter_mut().zip(&*arrived).for_each(|(word, arrived)| *word |= arrived);
-                        self.arrive(ports, port, hop + 1);
-                    }
-                    arrived.fill(0);
-                }
-                self.at[hop] = inputs;
+            let hosts = towards.injecting(ports, node);
+            if hosts.iter().any(|&word| word != 0) {
+                self.enter(node, hosts, next);
             }
-            self.hops[node.index()] = 0;
+            // Nodes are farthest first, so no packet comes to this one any more.
+            for hop in 0..std::mem::take(&mut self.hops[node.index()]) as usize {
+                self.pass(node, hop, next);
+            }
         }
     }
 
-    fn layer(&mut self, hop: usize) -> &mut TurnSet {
+    /// Packets from hosts on a switch.
+    fn enter(&mut self, node: NodeId, hosts: &[u64], next: &[PortId]) {
+        let ports: &Ports = self.wiring;
+        for &port in next {
+            if hosts == ports.single_hosts(node) {
+                set(&mut self.entries[ports.span(node)], ports.local(port));
+            } else {
+                self.turn(0, hosts, port);
+            }
+            self.arrive(port, 1);
+        }
+    }
+
+    /// Packets that have come to a switch.
+    fn pass(&mut self, node: NodeId, hop: usize, next: &[PortId]) {
+        let mut inputs = std::mem::take(&mut self.at[hop]);
+        let arrived = &mut inputs[self.wiring.span(node)];
+        if arrived.iter().any(|&word| word != 0) {
+            for &port in next {
+                self.turn(hop, arrived, port);
+                self.arrive(port, hop + 1);
+            }
+            arrived.fill(0);
+        }
+        self.at[hop] = inputs;
+    }
+
+    fn turn(&mut self, hop: usize, inputs: &[u64], output: PortId) {
         while self.layers.len() <= hop {
             self.layers.push(TurnSet::new(self.wiring));
         }
-        &mut self.layers[hop]
+        let row = self.layers[hop].row_mut(output);
+        row.iter_mut().zip(inputs).for_each(|(word, inputs)| *word |= inputs);
     }
 
     /// Packets that left by a port are at its far end, at hop `hop`.
-    fn arrive(&mut self, ports: &Ports, port: PortId, hop: usize) {
-        let input = ports.peer(port);
-        let node = ports.node(input);
+    fn arrive(&mut self, port: PortId, hop: usize) {
+        let ports: &Ports = self.wiring;
+        let (input, node) = (ports.peer(port), ports.far(port));
         if !ports.is_host(node) {
-            self.make_room(ports, hop);
-            set(&mut self.at[hop][ports.span(node)], ports.local(input));
-            self.hops[node.index()] = self.hops[node.index()].max(hop + 1);
+            while self.at.len() <= hop {
+                self.at.push(vec![0; ports.spans()]);
+            }
+            set(&mut self.at[hop][ports.span(node)], ports.local_at(node, input));
+            let hops = &mut self.hops[node.index()];
+            *hops = (*hops).max(hop as u32 + 1);
         }
     }
 
-    fn inject(&mut self, ports: &Ports, hosts: &[u64], node: incast_model::fabric::NodeId) {
-        if ones(hosts).next().is_some() {
-            self.make_room(ports, 0);
-            self.at[0][ports.span(node)].iter_mut().zip(hosts).for_each(|(word, hosts)| *word |= hosts);
-            self.hops[node.index()] = self.hops[node.index()].max(1);
+    fn finish(mut self) -> Vec<TurnSet> {
+        let ports: &Ports = self.wiring;
+        for switch in ports.switches() {
+            let entered: Vec<usize> = ones(&self.entries[ports.span(switch)]).collect();
+            entered.into_iter().for_each(|local| self.turn(0, ports.single_hosts(switch), ports.port(switch, local)));
         }
-    }
-
-    fn make_room(&mut self, ports: &Ports, hop: usize) {
-        while self.at.len() <= hop {
-            self.at.push(vec![0; ports.spans()]);
-        }
+        self.layers
     }
 }

@@ -1,5 +1,6 @@
 //! Expected lossless paths (ELP; Hu et al., CoNEXT 2017): what an operator wants to be lossless.
 
+mod destinations;
 mod error;
 mod hops;
 mod paths;
@@ -10,12 +11,16 @@ mod updown;
 
 use incast_model::routing::Routes;
 
+pub(crate) use destinations::Destinations;
 pub use error::{ElpError, PathError};
 pub use hops::Hops;
 pub use paths::PathSet;
+pub(crate) use routed::Routed;
 pub use shortest::{Choice, Roots, ShortestPaths};
-pub use updown::UpDown;
 pub(crate) use shortest::below;
+pub(crate) use towards::Towards;
+pub use updown::UpDown;
+pub(crate) use updown::{State, Tiers, entries};
 
 /// A set of paths from host to host that packets are expected to take. What leaves it may be lossy.
 #[derive(Debug, Clone)]

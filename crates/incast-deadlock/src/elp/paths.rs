@@ -9,7 +9,7 @@ use incast_model::rng::stream;
 use super::error::PathError;
 use super::shortest::{Roots, Scratch, ShortestPaths, Target, below, targets};
 use crate::turns::ones;
-use crate::wiring::{Ports, Wiring};
+use crate::wiring::Wiring;
 
 /// Paths from host to host, each checked: every node is joined to the next, hosts only at the ends, no ingress port twice.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -248,10 +248,4 @@ impl<'w, 'f> Names<'w, 'f> {
             nearest: nearest(name, nodes).map(str::to_owned),
         })
     }
-}
-
-/// The nodes that a path goes by, both hosts included.
-pub(crate) fn nodes_of(ports: &Ports, path: &[PortId]) -> Vec<NodeId> {
-    let first = path.first().map(|&port| ports.node(port));
-    first.into_iter().chain(path.iter().map(|&port| ports.far(port))).collect()
 }

@@ -7,7 +7,7 @@ use incast_model::routing::Routes;
 
 use super::error::ElpError;
 use super::towards::Towards;
-use crate::turns::set;
+use crate::turns::{ones, set};
 use crate::wiring::Wiring;
 
 /// Next hops by destination, as the simulator takes them.
@@ -65,6 +65,18 @@ impl<'r> Routed<'r> {
             towards.push(node, self.hops(wiring, node, class));
         }
         Ok(())
+    }
+
+    /// The ingress ports by which packets to a class come into the fabric; of the single-linked hosts of a switch, the first.
+    pub(crate) fn sources(&self, wiring: &Wiring<'_>, class: usize) -> Vec<PortId> {
+        let nodes = (0..wiring.nodes() as u32).map(NodeId).filter(|&node| self.is_source(wiring, node, class));
+        nodes
+            .flat_map(|node| match wiring.is_host(node) {
+                true => self.hops(wiring, node, class).into_iter().map(|port| wiring.peer(port)).collect::<Vec<_>>(),
+                false => ones(&self.sources[wiring.span(node)]).next().map(|at| wiring.port(node, at)).into_iter().collect(),
+            })
+            .filter(|&port| !wiring.is_host(wiring.node(port)))
+            .collect()
     }
 
     /// Whether packets to hosts of a class begin at a node: hosts with one link are with their switches.

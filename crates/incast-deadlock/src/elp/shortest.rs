@@ -157,12 +157,15 @@ struct Search {
     order: Vec<NodeId>,
     first: Vec<u32>,
     hops: Vec<PortId>,
+    /// By hop: the node that it leads to.
+    fars: Vec<NodeId>,
 }
 
 impl Search {
     fn new(ports: &Ports) -> Self {
         let distance = vec![u32::MAX; ports.nodes()];
-        Self { target: NodeId(0), distance, order: Vec::new(), first: Vec::new(), hops: Vec::new() }
+        let (order, first, hops, fars) = Default::default();
+        Self { target: NodeId(0), distance, order, first, hops, fars }
     }
 
     fn run(&mut self, ports: &Ports, target: NodeId) {
@@ -204,6 +207,8 @@ impl Search {
             self.hops.extend(ports.trunks(node).iter().filter(|&&port| closer(ports.far(port))));
             self.first.push(self.hops.len() as u32);
         }
+        self.fars.clear();
+        self.fars.extend(self.hops.iter().map(|&port| ports.far(port)));
     }
 
     /// Nodes with all their next hops, nearest first.
@@ -242,8 +247,7 @@ impl Trees {
         for distance in 1..=farthest {
             self.level.clear();
             while let Some(&node) = search.order.get(at).filter(|node| search.distance[node.index()] == distance) {
-                let hops = &search.hops[search.first[at] as usize..search.first[at + 1] as usize];
-                let hop = self.parent(ports, hops, rng.as_deref_mut());
+                let hop = self.parent(ports, search, at, rng.as_deref_mut());
                 self.chosen.push(hop);
                 at += 1;
                 // Nobody asks for places in the last level.
@@ -263,10 +267,12 @@ impl Trees {
     }
 
     /// The port to the node that was found first; of parallel links a random one, or that with the parent's lowest port.
-    fn parent(&self, ports: &Ports, hops: &[PortId], rng: Option<&mut Stream>) -> PortId {
-        let place = |port: PortId| self.place[ports.far(port).index()];
-        let first = hops.iter().map(|&port| place(port)).min().expect("a node that was reached has a next hop");
-        let mut parallel = hops.iter().copied().filter(|&port| place(port) == first);
+    fn parent(&self, ports: &Ports, search: &Search, at: usize, rng: Option<&mut Stream>) -> PortId {
+        let range = search.first[at] as usize..search.first[at + 1] as usize;
+        let (hops, fars) = (&search.hops[range.clone()], &search.fars[range]);
+        let place = |far: &NodeId| self.place[far.index()];
+        let parent = fars.iter().min_by_key(|&far| place(far)).expect("a node that was reached has a next hop");
+        let mut parallel = hops.iter().zip(fars).filter(|&(_, far)| far == parent).map(|(&hop, _)| hop);
         match rng {
             Some(rng) => {
                 let count = parallel.clone().count();
@@ -275,6 +281,6 @@ impl Trees {
             }
             None => parallel.min_by_key(|&port| ports.peer(port)),
         }
-        .expect("one has the least place")
+        .expect("the parent is among them")
     }
 }

@@ -1,5 +1,6 @@
 //! Tags that keep expected lossless paths free of circular buffer dependencies: Tagger (Hu et al., CoNEXT 2017).
 
+mod clos;
 mod complete;
 mod greedy;
 mod order;
@@ -9,6 +10,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use clos::{ClosError, ClosScheme};
 pub use greedy::{Greedy, Injection, Order};
 pub use placement::{Placement, TagError};
 

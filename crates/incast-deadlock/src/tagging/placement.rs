@@ -20,6 +20,14 @@ pub enum TagError {
         /// Switches on the longest path.
         hops: usize,
     },
+    /// More classes and bounces than a byte counts, or no class.
+    #[error("{classes} classes that survive {bounces} bounces; allowed: 1 class or more, {} of both together", u8::MAX)]
+    Classes {
+        /// Classes of traffic.
+        classes: u8,
+        /// Bounces.
+        bounces: u8,
+    },
     /// There are no paths.
     #[error("there are no paths to keep lossless")]
     NoPaths,

@@ -1,0 +1,305 @@
+//! Circular buffer dependencies that come with failures.
+
+use incast_model::fabric::LinkId;
+use incast_model::rng::stream;
+use incast_model::routing::{NextHopOrder, Routes};
+use serde::{Deserialize, Serialize};
+
+use super::detours::{DeadEnds, Detours};
+use super::graph::Graph;
+use super::report::NamedCycle;
+use super::users::{Users, users};
+use super::{Dependencies, flood, turns_of};
+use crate::elp::{Elp, ElpError, Routed, below};
+use crate::names::NamedPath;
+use crate::threads::spread;
+use crate::turns::TurnSet;
+use crate::wiring::Wiring;
+
+/// Links between switches that are down at a time: each set is looked at by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failures {
+    /// These sets.
+    Given(Vec<Vec<LinkId>>),
+    /// Each link.
+    Single,
+    /// Each pair of links.
+    Double,
+    /// So many sets of so many links each, drawn at random.
+    Random {
+        /// Links down at a time, 1 or more.
+        links: u32,
+        /// How many sets are drawn.
+        samples: u32,
+        /// Which.
+        seed: u64,
+    },
+}
+
+/// What switches do about a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rerouting {
+    /// All know, and packets take shortest paths over the links that are up.
+    Converged,
+    /// Only those next to it know, as before routes have converged: one that has no next hop left sends packets to any
+    /// neighbour but back, which sends them on as ever. Packets that had to be sent so more often are left out.
+    Local {
+        /// Most detours of a packet, 1 or more; each makes one bounce in a folded Clos fabric.
+        bounces: u8,
+    },
+}
+
+/// More sets of links than this take too long (our choice): a minute on a fabric of a hundred switches.
+const MAX_SETS: usize = 1_000_000;
+
+/// Failures that cannot be looked at.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FailuresError {
+    /// A link that does not join switches.
+    #[error("link {link} joins {a} and {b}; a host that is cut off has no other way, so only links between switches fail here")]
+    HostLink {
+        /// Number of the link.
+        link: u32,
+        /// One end.
+        a: String,
+        /// The other end.
+        b: String,
+    },
+    /// A link that the fabric does not have.
+    #[error("there is no link {link}; allowed: 0 to {last}")]
+    NoLink {
+        /// As given.
+        link: u32,
+        /// The last link's number.
+        last: u32,
+    },
+    /// Too many sets.
+    #[error("{sets} sets of failed links; at most {MAX_SETS} are possible: draw some at random")]
+    TooMany {
+        /// How many there would be.
+        sets: usize,
+    },
+    /// More links down than there are.
+    #[error("{links} of {all} links between switches cannot be down at a time; allowed: 1 to {all}")]
+    TooFewLinks {
+        /// Links that should be down.
+        links: u32,
+        /// Links between switches.
+        all: usize,
+    },
+}
+
+/// What a search for circular dependencies under failures found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FailureReport {
+    /// Whether there are circular dependencies without any failure.
+    pub circular_before: bool,
+    /// Sets of failed links that were looked at.
+    pub sets: usize,
+    /// Sets that come with circular dependencies.
+    pub circular: usize,
+    /// The first of these.
+    pub named: Vec<FailedLinks>,
+}
+
+/// Links that are down, and a cycle that comes with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FailedLinks {
+    /// The names of the ends of each.
+    pub links: Vec<[String; 2]>,
+    /// A shortest cycle.
+    pub cycle: NamedCycle,
+}
+
+impl Failures {
+    /// The sets of links.
+    fn sets(&self, wiring: &Wiring<'_>) -> Result<Vec<Vec<LinkId>>, FailuresError> {
+        let fabric = wiring.fabric();
+        let between = |link: &LinkId| {
+            let link = fabric.link(*link);
+            [link.a, link.b].iter().all(|&port| !wiring.is_host(wiring.node(port)))
+        };
+        let all: Vec<LinkId> = (0..fabric.links().len() as u32).map(LinkId).filter(between).collect();
+        match self {
+            Self::Given(sets) => {
+                for &link in sets.iter().flatten() {
+                    let last = fabric.links().len() as u32 - 1;
+                    if link.0 > last {
+                        return Err(FailuresError::NoLink { link: link.0, last });
+                    }
+                    if !between(&link) {
+                        let [a, b] = ends(wiring, link);
+                        return Err(FailuresError::HostLink { link: link.0, a, b });
+                    }
+                }
+                Ok(sets.clone())
+            }
+            Self::Single => Ok(all.into_iter().map(|link| vec![link]).collect()),
+            Self::Double => {
+                let sets = all.len() * all.len().saturating_sub(1) / 2;
+                if sets > MAX_SETS {
+                    return Err(FailuresError::TooMany { sets });
+                }
+                let pairs = all.iter().enumerate().flat_map(|(at, &a)| all[at + 1..].iter().map(move |&b| vec![a, b]));
+                Ok(pairs.collect())
+            }
+            &Self::Random { links, samples, seed } => {
+                if links == 0 || links as usize > all.len() {
+                    return Err(FailuresError::TooFewLinks { links, all: all.len() });
+                }
+                if samples as usize > MAX_SETS {
+                    return Err(FailuresError::TooMany { sets: samples as usize });
+                }
+                Ok((0..samples).map(|sample| draw(all.clone(), links as usize, seed, sample)).collect())
+            }
+        }
+    }
+}
+
+fn draw(mut all: Vec<LinkId>, links: usize, seed: u64, sample: u32) -> Vec<LinkId> {
+    let mut rng = stream(seed, "failed-links", u64::from(sample));
+    for drawn in 0..links {
+        let other = drawn + below(all.len() - drawn, &mut rng);
+        all.swap(drawn, other);
+    }
+    all.truncate(links);
+    all.sort_unstable();
+    all
+}
+
+fn ends(wiring: &Wiring<'_>, link: LinkId) -> [String; 2] {
+    let link = wiring.fabric().link(link);
+    [link.a, link.b].map(|port| wiring.name(wiring.node(port)).to_owned())
+}
+
+impl Dependencies {
+    /// Looks at each set of failed links: whether the packets of the routes, which hold without failures, and of those that
+    /// go round the failures depend on each other in a circle. Packets that were under way when links failed count too, but
+    /// for those on these links. At most `most` sets are named.
+    ///
+    /// # Errors
+    /// Links that cannot fail, or too many sets of them.
+    pub fn under_failures(
+        wiring: &Wiring<'_>,
+        routes: &Routes,
+        failures: &Failures,
+        rerouting: Rerouting,
+        most: usize,
+    ) -> Result<FailureReport, FailuresError> {
+        let sets = failures.sets(wiring)?;
+        let search = Search::new(wiring, routes, rerouting, sets.iter().map(Vec::len).max().unwrap_or(0));
+        let parts = spread(sets.len(), || (search.detours(), Vec::new()), |(detours, circular), at| {
+            if search.circular(&sets[at], detours) {
+                circular.push(at);
+            }
+        });
+        let mut circular: Vec<usize> = parts.into_iter().flat_map(|(_, circular)| circular).collect();
+        circular.sort_unstable();
+        Ok(FailureReport {
+            circular_before: !graph(wiring, &search.before).components().is_empty(),
+            sets: sets.len(),
+            circular: circular.len(),
+            named: circular.iter().take(most).map(|&at| search.named(&sets[at])).collect(),
+        })
+    }
+}
+
+/// One fabric under many failures.
+struct Search<'s, 'f> {
+    wiring: &'s Wiring<'f>,
+    routes: &'s Routes,
+    routed: Routed<'s>,
+    /// Without failures.
+    before: TurnSet,
+    rerouting: Rerouting,
+    dead_ends: DeadEnds,
+}
+
+impl<'s, 'f> Search<'s, 'f> {
+    fn new(wiring: &'s Wiring<'f>, routes: &'s Routes, rerouting: Rerouting, links: usize) -> Self {
+        let routed = Routed::new(wiring, routes);
+        let dead_ends = DeadEnds::new(wiring, &routed, links);
+        Self { wiring, routes, before: flood::turns(wiring, routes), routed, rerouting, dead_ends }
+    }
+
+    fn detours(&self) -> Detours<'_, 'f> {
+        let most = match self.rerouting {
+            Rerouting::Converged => 0,
+            Rerouting::Local { bounces } => bounces,
+        };
+        Detours::new(self.wiring, &self.routed, most)
+    }
+
+    fn around(&self, down: &[LinkId]) -> Routes {
+        Routes::around(self.wiring.fabric(), NextHopOrder::Port, &|link| !down.contains(&link), &[])
+    }
+
+    fn circular(&self, down: &[LinkId], detours: &mut Detours<'_, '_>) -> bool {
+        !graph(self.wiring, &self.turns(down, detours)).components().is_empty()
+    }
+
+    /// The turns of packets with failures.
+    fn turns(&self, down: &[LinkId], detours: &mut Detours<'_, '_>) -> TurnSet {
+        if self.rerouting == Rerouting::Converged {
+            return flood::turns(self.wiring, &self.around(down));
+        }
+        let (fabric, mut turns) = (self.wiring.fabric(), self.before.clone());
+        for port in down.iter().flat_map(|&link| [fabric.link(link).a, fabric.link(link).b]) {
+            for other in self.wiring.of(self.wiring.node(port)) {
+                turns.remove(port, other);
+                turns.remove(other, port);
+            }
+        }
+        for class in self.dead_ends.classes(self.wiring, &self.routed, down) {
+            detours.run(class, down);
+            detours.turns().for_each(|(input, output)| {
+                turns.insert(input, output);
+            });
+        }
+        turns
+    }
+
+    fn named(&self, down: &[LinkId]) -> FailedLinks {
+        let mut detours = self.detours();
+        let after = Dependencies::of_turns(self.turns(down, &mut detours));
+        let graph = after.graph(self.wiring);
+        let components = graph.components();
+        let shortest = components.iter().flat_map(|members| graph.shortest_cycles(members, 1)).min_by_key(Vec::len);
+        let turns = turns_of(self.wiring, &shortest.expect("these links come with a cycle"));
+        let plain: Vec<_> = turns.iter().map(|&(_, input, output)| (input, output)).collect();
+        let users = match self.rerouting {
+            Rerouting::Converged => self.users_of(&self.around(down), &plain),
+            Rerouting::Local { .. } => self.users(down, &plain, &mut detours),
+        };
+        FailedLinks {
+            links: down.iter().map(|&link| ends(self.wiring, link)).collect(),
+            cycle: NamedCycle { cycle: after.named(self.wiring, &turns), users },
+        }
+    }
+
+    fn users_of(&self, routes: &Routes, turns: &[super::users::Turn]) -> Vec<Users> {
+        let result: Result<_, ElpError> = users(self.wiring, &Elp::Routes(routes), turns);
+        result.expect("routes have users whether they end or not")
+    }
+
+    /// Who makes turns: packets on their old routes, or on detours.
+    fn users(&self, down: &[LinkId], turns: &[super::users::Turn], detours: &mut Detours<'_, '_>) -> Vec<Users> {
+        let mut all = self.users_of(self.routes, turns);
+        for class in self.dead_ends.classes(self.wiring, &self.routed, down) {
+            detours.run(class, down);
+            for (users, &turn) in all.iter_mut().zip(turns).filter(|(_, turn)| !self.before.contains(turn.0, turn.1)) {
+                if let Some(path) = detours.path(turn) {
+                    users.destinations = users.destinations.map(|count| count + 1);
+                    users.example.get_or_insert_with(|| NamedPath::new(self.wiring, &path));
+                }
+            }
+        }
+        all
+    }
+}
+
+fn graph(wiring: &Wiring<'_>, turns: &TurnSet) -> Graph {
+    Dependencies::of_turns(turns.clone()).graph(wiring)
+}

@@ -1,0 +1,92 @@
+//! Where packets to one destination come by, whether they ever arrive or not.
+
+use incast_model::fabric::{NodeId, PortId};
+use incast_model::routing::Routes;
+
+use crate::elp::Routed;
+use crate::turns::TurnSet;
+use crate::wiring::{Ports, Wiring};
+
+/// Packets from all sources to a destination, followed until they have been everywhere they get.
+#[derive(Debug)]
+pub(super) struct Flood {
+    /// By port: the flood that found it, and the ingress port before.
+    cause: Vec<(u32, Option<PortId>)>,
+    round: u32,
+    /// Ingress ports that packets come by, in the order they were found.
+    pub(super) found: Vec<PortId>,
+}
+
+impl Flood {
+    pub(super) fn new(ports: &Ports) -> Self {
+        Self { cause: vec![(0, None); ports.len()], round: 0, found: Vec::new() }
+    }
+
+    /// From ingress ports on, by the next hops of nodes.
+    pub(super) fn run(
+        &mut self,
+        ports: &Ports,
+        sources: impl IntoIterator<Item = PortId>,
+        mut hops: impl FnMut(NodeId, &mut Vec<PortId>),
+    ) {
+        self.round += 1;
+        self.found.clear();
+        for source in sources {
+            self.find(source, None);
+        }
+        let (mut at, mut next) = (0, Vec::new());
+        while let Some(&input) = self.found.get(at) {
+            at += 1;
+            next.clear();
+            hops(ports.node(input), &mut next);
+            for &output in next.iter().filter(|&&output| ports.to_switch(output)) {
+                self.find(ports.peer(output), Some(input));
+            }
+        }
+    }
+
+    fn find(&mut self, input: PortId, cause: Option<PortId>) {
+        if self.cause[input.index()].0 != self.round {
+            self.cause[input.index()] = (self.round, cause);
+            self.found.push(input);
+        }
+    }
+
+    /// Whether packets come by an ingress port.
+    pub(super) fn comes_by(&self, input: PortId) -> bool {
+        self.cause[input.index()].0 == self.round
+    }
+
+    /// The ingress ports on the way of a packet to one of them, itself included.
+    pub(super) fn way(&self, input: PortId) -> Vec<PortId> {
+        let mut way = vec![input];
+        while let (_, Some(before)) = self.cause[way[way.len() - 1].index()] {
+            way.push(before);
+        }
+        way.reverse();
+        way
+    }
+}
+
+/// The turns that packets make on the simulator's routes.
+pub(super) fn turns(wiring: &Wiring<'_>, routes: &Routes) -> TurnSet {
+    let routed = Routed::new(wiring, routes);
+    let mut turns = TurnSet::new(wiring);
+    let mut flood = Flood::new(wiring);
+    for class in 0..routed.classes.len() {
+        flood.run(wiring, routed.sources(wiring, class), |node, next| next.extend(routed.hops(wiring, node, class)));
+        for &input in &flood.found {
+            for output in routed.hops(wiring, wiring.node(input), class) {
+                turns.insert(input, output);
+            }
+        }
+        // The flood began at one host of each switch; the others send by the same ports.
+        for switch in wiring.switches().filter(|&switch| routed.is_source(wiring, switch, class)) {
+            for output in routed.hops(wiring, switch, class) {
+                let hosts = &routed.sources[wiring.span(switch)];
+                turns.row_mut(output).iter_mut().zip(hosts).for_each(|(word, hosts)| *word |= hosts);
+            }
+        }
+    }
+    turns
+}

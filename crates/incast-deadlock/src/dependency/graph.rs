@@ -1,0 +1,255 @@
+//! Directed graphs in flat tables, their strongly connected components and their shortest cycles.
+
+use std::collections::HashSet;
+
+/// A directed graph: vertices are numbers, the edges of each are consecutive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Graph {
+    /// By vertex, and one more: where its edges begin.
+    first: Vec<u32>,
+    to: Vec<u32>,
+}
+
+impl Graph {
+    /// With edges in any order; `edges` is asked for them twice.
+    pub(crate) fn new<I: Iterator<Item = (u32, u32)>>(vertices: usize, edges: impl Fn() -> I) -> Self {
+        let mut first = vec![0u32; vertices + 2];
+        edges().for_each(|(from, _)| first[from as usize + 2] += 1);
+        for vertex in 2..first.len() {
+            first[vertex] += first[vertex - 1];
+        }
+        // Filling a vertex's edges moves its begin to its end, which is the begin of the next.
+        let mut to = vec![0; first[first.len() - 1] as usize];
+        for (from, end) in edges() {
+            let place = &mut first[from as usize + 1];
+            to[*place as usize] = end;
+            *place += 1;
+        }
+        first.pop();
+        Self { first, to }
+    }
+
+    pub(crate) fn vertices(&self) -> usize {
+        self.first.len() - 1
+    }
+
+    pub(crate) fn edges(&self) -> usize {
+        self.to.len()
+    }
+
+    #[inline]
+    pub(crate) fn next(&self, vertex: u32) -> &[u32] {
+        &self.to[self.first[vertex as usize] as usize..self.first[vertex as usize + 1] as usize]
+    }
+
+    /// The strongly connected components that have a cycle, each in ascending order, by their lowest vertex.
+    ///
+    /// Tarjan (SIAM Journal on Computing 1(2), 1972), with a stack of its own in place of recursion.
+    pub(crate) fn components(&self) -> Vec<Vec<u32>> {
+        const UNSEEN: u32 = u32::MAX;
+        let mut number = vec![UNSEEN; self.vertices()];
+        let mut low = vec![0u32; self.vertices()];
+        let mut on_stack = vec![false; self.vertices()];
+        let (mut stack, mut way, mut count) = (Vec::new(), Vec::<(u32, usize)>::new(), 0);
+        let mut components = Vec::new();
+        for root in 0..self.vertices() as u32 {
+            if number[root as usize] == UNSEEN {
+                way.push((root, 0));
+            }
+            while let Some(&mut (vertex, ref mut edge)) = way.last_mut() {
+                let v = vertex as usize;
+                if *edge == 0 {
+                    (number[v], low[v], on_stack[v]) = (count, count, true);
+                    stack.push(vertex);
+                    count += 1;
+                }
+                if let Some(&next) = self.next(vertex).get(*edge) {
+                    *edge += 1;
+                    let n = next as usize;
+                    if number[n] == UNSEEN {
+                        way.push((next, 0));
+                    } else if on_stack[n] {
+                        low[v] = low[v].min(number[n]);
+                    }
+                    continue;
+                }
+                way.pop();
+                if let Some(&(parent, _)) = way.last() {
+                    low[parent as usize] = low[parent as usize].min(low[v]);
+                }
+                if low[v] == number[v] {
+                    let begin = stack.iter().rposition(|&other| other == vertex).expect("it was put there");
+                    let component = stack.split_off(begin);
+                    component.iter().for_each(|&member| on_stack[member as usize] = false);
+                    if component.len() > 1 || self.next(vertex).contains(&vertex) {
+                        components.push(component);
+                    }
+                }
+            }
+        }
+        components.iter_mut().for_each(|component| component.sort_unstable());
+        components.sort_unstable();
+        components
+    }
+
+    /// Shortest cycles within a component, `most` of them at most, each from its lowest vertex on; all have one length.
+    ///
+    /// Of several shortest cycles with one lowest vertex, one is found.
+    pub(crate) fn shortest_cycles(&self, component: &[u32], most: usize) -> Vec<Vec<u32>> {
+        let members: HashSet<u32> = component.iter().copied().collect();
+        let mut search = Search::new(self.vertices());
+        let (mut length, mut cycles) = (usize::MAX, Vec::<Vec<u32>>::new());
+        let least = self.least_length(component);
+        for &lowest in component {
+            if let Some(cycle) = search.cycle(self, lowest, length, |vertex| vertex >= lowest && members.contains(&vertex)) {
+                if cycle.len() < length {
+                    length = cycle.len();
+                    cycles.clear();
+                }
+                if cycles.len() < most {
+                    cycles.push(cycle);
+                }
+            }
+            if length == least && cycles.len() >= most {
+                break;
+            }
+        }
+        cycles
+    }
+
+    /// What no cycle of a component is shorter than: 1 or 2 if there is one of that length, else 3.
+    fn least_length(&self, component: &[u32]) -> usize {
+        let edge = |from: u32, to: u32| self.next(from).contains(&to);
+        let one = component.iter().any(|&vertex| edge(vertex, vertex));
+        let two = || component.iter().any(|&vertex| self.next(vertex).iter().any(|&next| edge(next, vertex)));
+        if one { 1 } else if two() { 2 } else { 3 }
+    }
+}
+
+/// Breadth-first searches for the way back.
+struct Search {
+    /// By vertex: from where it was found, in which search.
+    from: Vec<(u32, u32)>,
+    round: u32,
+    found: Vec<u32>,
+}
+
+impl Search {
+    fn new(vertices: usize) -> Self {
+        Self { from: vec![(0, 0); vertices], round: 0, found: Vec::new() }
+    }
+
+    /// A shortest cycle through a vertex over some others, if it is no longer than `longest`.
+    fn cycle(&mut self, graph: &Graph, start: u32, longest: usize, within: impl Fn(u32) -> bool) -> Option<Vec<u32>> {
+        self.round += 1;
+        self.found.clear();
+        self.found.push(start);
+        // Vertices of one distance follow each other; at `end` the next distance begins.
+        let (mut at, mut end, mut distance) = (0, 1, 0);
+        while let Some(&vertex) = self.found.get(at) {
+            if at == end {
+                (end, distance) = (self.found.len(), distance + 1);
+            }
+            if distance + 1 > longest {
+                return None;
+            }
+            at += 1;
+            for &next in graph.next(vertex) {
+                if next == start {
+                    return Some(self.way(start, vertex));
+                }
+                if self.from[next as usize].0 != self.round && within(next) {
+                    self.from[next as usize] = (self.round, vertex);
+                    self.found.push(next);
+                }
+            }
+        }
+        None
+    }
+
+    fn way(&self, start: u32, mut at: u32) -> Vec<u32> {
+        let mut way = vec![at];
+        while at != start {
+            at = self.from[at as usize].1;
+            way.push(at);
+        }
+        way.reverse();
+        way
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn graph(vertices: usize, edges: &[(u32, u32)]) -> Graph {
+        Graph::new(vertices, || edges.iter().copied())
+    }
+
+    /// All simple cycles, each from its lowest vertex on, by going every way.
+    fn all_cycles(graph: &Graph) -> Vec<Vec<u32>> {
+        fn go(graph: &Graph, way: &mut Vec<u32>, all: &mut Vec<Vec<u32>>) {
+            for &next in graph.next(way[way.len() - 1]) {
+                if next == way[0] {
+                    all.push(way.clone());
+                } else if next > way[0] && !way.contains(&next) {
+                    way.push(next);
+                    go(graph, way, all);
+                    way.pop();
+                }
+            }
+        }
+        let mut all = Vec::new();
+        (0..graph.vertices() as u32).for_each(|lowest| go(graph, &mut vec![lowest], &mut all));
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    #[test]
+    fn two_rings_and_a_bridge() {
+        let edges = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5), (5, 6), (6, 3), (5, 3), (7, 7), (8, 0)];
+        let graph = graph(9, &edges);
+        assert_eq!((graph.vertices(), graph.edges()), (9, 11));
+        let components = graph.components();
+        assert_eq!(components, [vec![0, 1, 2], vec![3, 4, 5, 6], vec![7]]);
+        assert_eq!(graph.shortest_cycles(&components[0], 9), [vec![0, 1, 2]]);
+        assert_eq!(graph.shortest_cycles(&components[1], 9), [vec![3, 4, 5]]);
+        assert_eq!(graph.shortest_cycles(&components[2], 9), [vec![7]]);
+    }
+
+    #[test]
+    fn a_ring_of_a_million_needs_no_deep_stack() {
+        let ring = Graph::new(1_000_000, || (0..1_000_000).map(|vertex| (vertex, (vertex + 1) % 1_000_000)));
+        let components = ring.components();
+        assert_eq!((components.len(), components[0].len()), (1, 1_000_000));
+    }
+
+    proptest! {
+        #[test]
+        fn components_and_shortest_cycles_as_by_brute_force(edges in proptest::collection::vec((0..7u32, 0..7u32), 0..16)) {
+            let graph = graph(7, &edges);
+            let cycles = all_cycles(&graph);
+            let components = graph.components();
+            let mut on_cycles: Vec<u32> = cycles.concat();
+            on_cycles.sort_unstable();
+            on_cycles.dedup();
+            let mut members: Vec<u32> = components.concat();
+            members.sort_unstable();
+            prop_assert_eq!(&members, &on_cycles);
+            for component in &components {
+                let within: Vec<&Vec<u32>> = cycles.iter().filter(|cycle| component.contains(&cycle[0])).collect();
+                prop_assert!(within.iter().all(|cycle| cycle.iter().all(|vertex| component.contains(vertex))));
+                let shortest = within.iter().map(|cycle| cycle.len()).min().unwrap();
+                let found = graph.shortest_cycles(component, usize::MAX);
+                let mut lowest: Vec<u32> = within.iter().filter(|cycle| cycle.len() == shortest).map(|cycle| cycle[0]).collect();
+                lowest.dedup();
+                prop_assert_eq!(found.iter().map(|cycle| cycle[0]).collect::<Vec<_>>(), lowest);
+                prop_assert!(found.iter().all(|cycle| cycles.contains(cycle) && cycle.len() == shortest));
+                prop_assert_eq!(graph.shortest_cycles(component, 1).len(), 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Which buffers wait for which: circular buffer dependencies, the necessary condition of a PFC deadlock.
+
+mod detours;
+mod failures;
+mod flood;
+mod graph;
+mod report;
+mod users;
+
+use incast_model::fabric::PortId;
+use incast_model::routing::Routes;
+
+use crate::elp::{Elp, ElpError};
+use crate::names::Cycle;
+use crate::rules::{Rules, Transitions};
+use crate::tagging::Tag;
+use crate::turns::TurnSet;
+use crate::wiring::Wiring;
+
+pub use failures::{FailedLinks, FailureReport, Failures, FailuresError, Rerouting};
+pub use report::{Component, DeadlockReport, NamedCycle};
+pub use users::Users;
+
+use graph::Graph;
+
+/// The buffer dependency graph of a fabric.
+///
+/// A vertex is an ingress port of a switch with a PFC priority: a buffer that can pause its link. An edge leads from a
+/// buffer to the next one that its packets fill: while that is full, they stay. A cycle is a circular buffer dependency, a
+/// deadlock if all its buffers are full at once (Hu et al., HotNets 2016: necessary, not sufficient). Without tags there is
+/// one priority: whatever the packets of one are doing, those of another do.
+#[derive(Debug, Clone)]
+pub struct Dependencies {
+    edges: Edges,
+}
+
+#[derive(Debug, Clone)]
+enum Edges {
+    /// Of one priority.
+    Turns(TurnSet),
+    /// A priority for each tag.
+    Tagged(Transitions),
+}
+
+impl Dependencies {
+    /// Of turns, in one priority.
+    pub fn of_turns(turns: TurnSet) -> Self {
+        Self { edges: Edges::Turns(turns) }
+    }
+
+    /// Of packets on these paths, in one priority.
+    pub fn of_paths(wiring: &Wiring<'_>, elp: &Elp<'_>) -> Result<Self, ElpError> {
+        Ok(Self::of_turns(elp.hops(wiring)?.turns(wiring)))
+    }
+
+    /// Of packets on the simulator's routes, in one priority; those that go in circles included.
+    pub fn of_routes(wiring: &Wiring<'_>, routes: &Routes) -> Self {
+        Self::of_turns(flood::turns(wiring, routes))
+    }
+
+    /// Of all packets that rules keep lossless, whatever path they take.
+    pub fn of_rules(rules: &Rules) -> Self {
+        Self { edges: Edges::Tagged(rules.transitions().clone()) }
+    }
+
+    /// Of all packets that either of two sets of rules keeps lossless: while switches change from one to the other,
+    /// packets meet rules of both.
+    pub fn of_change(before: &Rules, after: &Rules) -> Self {
+        let mut both = before.transitions().clone();
+        for (tag, new, turns) in after.turns() {
+            turns.iter().for_each(|(input, output)| {
+                both.insert(tag, input, output, new);
+            });
+        }
+        Self { edges: Edges::Tagged(both) }
+    }
+
+    /// Turns with the tag before and after; without tags both are the first.
+    fn turns(&self) -> Vec<(Tag, Tag, &TurnSet)> {
+        match &self.edges {
+            Edges::Turns(turns) => vec![(Tag::FIRST, Tag::FIRST, turns)],
+            Edges::Tagged(tagged) => tagged.turns().collect(),
+        }
+    }
+
+    /// The graph: vertices are ingress ports, once for each tag.
+    fn graph(&self, wiring: &Wiring<'_>) -> Graph {
+        let turns = self.turns();
+        let tags = turns.iter().map(|(tag, new, _)| tag.0.max(new.0)).max().unwrap_or(1);
+        Graph::new(usize::from(tags) * wiring.len(), || {
+            turns.iter().flat_map(|&(tag, new, turns)| {
+                let between = turns.iter().filter(|&(_, output)| wiring.to_switch(output));
+                between.map(move |(input, output)| (vertex(wiring, tag, input), vertex(wiring, new, wiring.peer(output))))
+            })
+        })
+    }
+
+    fn named(&self, wiring: &Wiring<'_>, turns: &[(Tag, PortId, PortId)]) -> Cycle {
+        let tag = |tag| matches!(self.edges, Edges::Tagged(_)).then_some(tag);
+        Cycle::new(wiring, turns.iter().map(|&(at, input, output)| (tag(at), input, output)))
+    }
+}
+
+fn vertex(wiring: &Wiring<'_>, tag: Tag, input: PortId) -> u32 {
+    u32::from(tag.0 - 1) * wiring.len() as u32 + input.0
+}
+
+fn port_of(wiring: &Wiring<'_>, vertex: u32) -> (Tag, PortId) {
+    (Tag((vertex / wiring.len() as u32) as u8 + 1), PortId(vertex % wiring.len() as u32))
+}
+
+/// The turns of a cycle: each ingress port with its tag, and the egress port to the next.
+fn turns_of(wiring: &Wiring<'_>, cycle: &[u32]) -> Vec<(Tag, PortId, PortId)> {
+    let ports: Vec<(Tag, PortId)> = cycle.iter().map(|&vertex| port_of(wiring, vertex)).collect();
+    let next = ports.iter().cycle().skip(1);
+    ports.iter().zip(next).map(|(&(tag, input), &(_, next))| (tag, input, wiring.peer(next))).collect()
+}

@@ -1,0 +1,123 @@
+//! The circular buffer dependencies of a fabric, for people and for other programs.
+
+use std::fmt;
+
+use incast_model::fabric::PortId;
+use serde::Serialize;
+
+use super::users::{Users, users};
+use super::{Dependencies, port_of, turns_of};
+use crate::elp::{Elp, ElpError};
+use crate::names::Cycle;
+use crate::wiring::Wiring;
+
+/// What a search for circular buffer dependencies found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DeadlockReport {
+    /// Buffers (ingress ports with a priority) that wait for another or are waited for.
+    pub buffers: usize,
+    /// Dependencies between them.
+    pub dependencies: usize,
+    /// Sets of buffers each of which waits, directly or not, for all others of its set; largest first.
+    pub components: Vec<Component>,
+}
+
+/// A strongly connected component: buffers that can all be in a deadlock together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Component {
+    /// How many buffers it has.
+    pub buffers: usize,
+    /// How many switches these are in.
+    pub switches: usize,
+    /// Shortest cycles, all of one length.
+    pub cycles: Vec<NamedCycle>,
+}
+
+/// A cycle, and whose packets make its turns.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NamedCycle {
+    /// The cycle.
+    #[serde(flatten)]
+    pub cycle: Cycle,
+    /// By turn of the cycle: who makes it. Empty if nobody was asked for.
+    pub users: Vec<Users>,
+}
+
+impl DeadlockReport {
+    /// Whether there is no circular buffer dependency, and so no deadlock possible.
+    pub fn deadlock_free(&self) -> bool {
+        self.components.is_empty()
+    }
+}
+
+impl fmt::Display for DeadlockReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (buffers, dependencies) = (self.buffers, self.dependencies);
+        if self.deadlock_free() {
+            return writeln!(f, "{buffers} buffers, {dependencies} dependencies, none of them circular: no deadlock is possible");
+        }
+        writeln!(f, "{buffers} buffers, {dependencies} dependencies, some of them circular: deadlocks are possible")?;
+        for component in &self.components {
+            writeln!(f, "{} buffers of {} switches wait for each other", component.buffers, component.switches)?;
+            for NamedCycle { cycle, users } in &component.cycles {
+                writeln!(f, "  {cycle}")?;
+                for (turn, users) in cycle.turns.iter().zip(users) {
+                    let example = users.example.as_ref().map(ToString::to_string).unwrap_or_default();
+                    writeln!(f, "    at {} from {} to {}: {}{example}", turn.switch, turn.from, turn.to, users.counts())?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Users {
+    fn counts(&self) -> String {
+        match (self.paths, self.destinations, &self.place) {
+            (Some(1), _, Some(place)) => format!("{place}: "),
+            (Some(paths), _, Some(place)) => format!("{paths} paths, such as {place}: "),
+            (_, Some(1), _) => "to one destination: ".into(),
+            (_, Some(destinations), _) => format!("to {destinations} destinations, such as "),
+            _ => String::new(),
+        }
+    }
+}
+
+impl Dependencies {
+    /// Finds the circular dependencies; names at most so many shortest cycles of each component, with those of the paths
+    /// that make their turns, if `elp` says what paths there are.
+    pub fn report(&self, wiring: &Wiring<'_>, most: usize, elp: Option<&Elp<'_>>) -> Result<DeadlockReport, ElpError> {
+        let graph = self.graph(wiring);
+        let mut components = Vec::new();
+        for members in graph.components() {
+            let mut cycles = Vec::new();
+            for cycle in graph.shortest_cycles(&members, most) {
+                cycles.push(self.named_cycle(wiring, &cycle, elp)?);
+            }
+            let mut switches: Vec<_> = members.iter().map(|&member| wiring.node(port_of(wiring, member).1)).collect();
+            switches.sort_unstable();
+            switches.dedup();
+            components.push(Component { buffers: members.len(), switches: switches.len(), cycles });
+        }
+        components.sort_by_key(|component| std::cmp::Reverse(component.buffers));
+        let mut used = vec![false; graph.vertices()];
+        for vertex in 0..graph.vertices() as u32 {
+            used[vertex as usize] |= !graph.next(vertex).is_empty();
+            graph.next(vertex).iter().for_each(|&next| used[next as usize] = true);
+        }
+        let buffers = used.into_iter().filter(|used| *used).count();
+        Ok(DeadlockReport { buffers, dependencies: graph.edges(), components })
+    }
+
+    /// Whether there is a circular dependency.
+    pub fn circular(&self, wiring: &Wiring<'_>) -> bool {
+        !self.graph(wiring).components().is_empty()
+    }
+
+    fn named_cycle(&self, wiring: &Wiring<'_>, cycle: &[u32], elp: Option<&Elp<'_>>) -> Result<NamedCycle, ElpError> {
+        let turns = turns_of(wiring, cycle);
+        let plain: Vec<(PortId, PortId)> = turns.iter().map(|&(_, input, output)| (input, output)).collect();
+        let users = elp.map_or(Ok(Vec::new()), |elp| users(wiring, elp, &plain))?;
+        Ok(NamedCycle { cycle: self.named(wiring, &turns), users })
+    }
+}

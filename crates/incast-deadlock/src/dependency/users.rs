@@ -1,0 +1,177 @@
+//! Whose packets make a turn.
+
+use std::collections::HashMap;
+
+use incast_model::fabric::{NodeId, PortId};
+use incast_model::routing::Routes;
+use serde::Serialize;
+
+use super::flood::Flood;
+use crate::elp::{Destinations, Elp, ElpError, PathSet, Routed, Tiers, UpDown, entries};
+use crate::names::NamedPath;
+use crate::turns::ones;
+use crate::wiring::{Ports, Wiring};
+
+/// The traffic that makes a turn, and so one edge of a cycle.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Users {
+    /// How many paths make the turn, where paths are given one by one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paths: Option<usize>,
+    /// To how many destinations packets make it (switches with the hosts behind them, hosts with several links), where
+    /// paths depend on the destination.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub destinations: Option<usize>,
+    /// Where the first of these paths is written: `line 7`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// One of these paths, from host to host; on routes in circles, as far as it is new.
+    pub example: Option<NamedPath>,
+}
+
+pub(super) type Turn = (PortId, PortId);
+
+/// Who makes these turns.
+pub(super) fn users(wiring: &Wiring<'_>, elp: &Elp<'_>, turns: &[Turn]) -> Result<Vec<Users>, ElpError> {
+    match elp {
+        Elp::Paths(paths) => Ok(turns.iter().map(|&turn| of_paths(wiring, paths, turn)).collect()),
+        Elp::UpDown(up_down) => of_up_down(wiring, up_down, turns),
+        Elp::Shortest(_) => of_shortest(wiring, elp, turns),
+        Elp::Routes(routes) => Ok(of_routes(wiring, routes, turns)),
+    }
+}
+
+fn of_paths(wiring: &Wiring<'_>, paths: &PathSet, (input, output): Turn) -> Users {
+    let makes = |path: &[PortId]| path.windows(2).any(|pair| wiring.peer(pair[0]) == input && pair[1] == output);
+    let mut those = (0..paths.len()).filter(|&at| makes(paths.path(at)));
+    let first = those.next();
+    Users {
+        paths: Some(usize::from(first.is_some()) + those.count()),
+        destinations: None,
+        place: first.map(|at| paths.place(at).to_owned()),
+        example: first.map(|at| NamedPath::new(wiring, paths.path(at))),
+    }
+}
+
+/// Counts destinations whose packets make turns, and keeps the first path for each.
+struct Counter<'t> {
+    turns: &'t [Turn],
+    users: Vec<Users>,
+}
+
+impl<'t> Counter<'t> {
+    fn new(turns: &'t [Turn]) -> Self {
+        let users = vec![Users { destinations: Some(0), ..Users::default() }; turns.len()];
+        Self { turns, users }
+    }
+
+    /// Adds a destination; `hops` are the next hops towards it. Turns in `counted` have been counted for it.
+    fn add(&mut self, wiring: &Wiring<'_>, flood: &Flood, hops: &dyn Fn(NodeId) -> Vec<PortId>, counted: &mut [bool]) {
+        for (at, &(input, output)) in self.turns.iter().enumerate() {
+            if counted[at] || !flood.comes_by(input) || !hops(wiring.node(input)).contains(&output) {
+                continue;
+            }
+            counted[at] = true;
+            let users = &mut self.users[at];
+            users.destinations = users.destinations.map(|count| count + 1);
+            users.example.get_or_insert_with(|| NamedPath::new(wiring, &whole_path(wiring, flood, (input, output), hops)));
+        }
+    }
+}
+
+/// The egress ports of a path by a turn: as the packet came, and then by the first of all next hops, until a host or a port
+/// that it was at before.
+fn whole_path(ports: &Ports, flood: &Flood, (input, output): Turn, hops: &dyn Fn(NodeId) -> Vec<PortId>) -> Vec<PortId> {
+    let mut path: Vec<PortId> = flood.way(input).into_iter().map(|input| ports.peer(input)).chain([output]).collect();
+    while let Some(&last) = path.last().filter(|&&last| ports.to_switch(last)) {
+        match hops(ports.far(last)).first() {
+            Some(hop) if !path.contains(hop) => path.push(*hop),
+            _ => break,
+        }
+    }
+    path
+}
+
+fn of_shortest(wiring: &Wiring<'_>, elp: &Elp<'_>, turns: &[Turn]) -> Result<Vec<Users>, ElpError> {
+    let destinations = Destinations::new(wiring, elp);
+    let (mut tables, mut flood, mut counter) = (destinations.tables(), Flood::new(wiring), Counter::new(turns));
+    for at in 0..destinations.len() {
+        let mut counted = vec![false; turns.len()];
+        destinations.each(at, &mut tables, &mut |towards| {
+            let next: HashMap<NodeId, &[PortId]> = towards.iter().collect();
+            // Of the hosts on a switch one is enough.
+            let of_switch = |node| ones(towards.injecting(wiring, node)).map(move |at| wiring.port(node, at)).next();
+            let sources = towards.iter().flat_map(|(node, hops)| match wiring.is_host(node) {
+                true => hops.iter().map(|&port| wiring.peer(port)).collect::<Vec<_>>(),
+                false => of_switch(node).into_iter().collect(),
+            });
+            flood.run(wiring, sources, |node, hops| hops.extend(next.get(&node).copied().unwrap_or_default()));
+            let hops = |node| next.get(&node).copied().unwrap_or_default().to_vec();
+            counter.add(wiring, &flood, &hops, &mut counted);
+        })?;
+    }
+    Ok(counter.users)
+}
+
+fn of_routes(wiring: &Wiring<'_>, routes: &Routes, turns: &[Turn]) -> Vec<Users> {
+    let routed = Routed::new(wiring, routes);
+    let (mut flood, mut counter) = (Flood::new(wiring), Counter::new(turns));
+    for class in 0..routed.classes.len() {
+        flood.run(wiring, routed.sources(wiring, class), |node, next| next.extend(routed.hops(wiring, node, class)));
+        counter.add(wiring, &flood, &|node| routed.hops(wiring, node, class), &mut vec![false; turns.len()]);
+    }
+    counter.users
+}
+
+/// Paths are without number: one is named.
+fn of_up_down(wiring: &Wiring<'_>, up_down: &UpDown, turns: &[Turn]) -> Result<Vec<Users>, ElpError> {
+    let tiers = Tiers::new(wiring)?;
+    let useful = up_down.useful(wiring, &tiers);
+    let is_useful = |&(port, bounces): &(PortId, u8)| useful[port.index()][usize::from(bounces)];
+    let mut causes = HashMap::new();
+    let mut states: Vec<_> = entries(wiring).map(|port| (port, 0)).collect();
+    causes.extend(states.iter().map(|&state| (state, None)));
+    let mut at = 0;
+    while let Some(&state) = states.get(at) {
+        at += 1;
+        for next in up_down.moves(wiring, &tiers, state).filter_map(|(_, next)| next).filter(is_useful) {
+            causes.entry(next).or_insert_with(|| {
+                states.push(next);
+                Some(state)
+            });
+        }
+    }
+    let example = |&(input, output): &Turn| {
+        let makes = |state| up_down.moves(wiring, &tiers, state).find(|&(port, _)| port == output);
+        let &state = states.iter().find(|state| state.0 == input && makes(**state).is_some_and(|(_, n)| n.is_none_or(|n| is_useful(&n))))?;
+        let mut way = vec![state];
+        while let Some(&Some(before)) = causes.get(&way[way.len() - 1]) {
+            way.push(before);
+        }
+        let mut path: Vec<PortId> = way.iter().rev().map(|&(input, _)| wiring.peer(input)).chain([output]).collect();
+        path.extend(down(wiring, up_down, &tiers, makes(state)?.1, &useful));
+        Some(NamedPath::new(wiring, &path))
+    };
+    Ok(turns.iter().map(|turn| Users { example: example(turn), ..Users::default() }).collect())
+}
+
+/// A way from a state to a host: down wherever that leads to one.
+fn down(
+    wiring: &Wiring<'_>,
+    up_down: &UpDown,
+    tiers: &Tiers,
+    mut state: Option<(PortId, u8)>,
+    useful: &[Vec<bool>],
+) -> Vec<PortId> {
+    let mut path = Vec::new();
+    while let Some(at) = state {
+        let moves = up_down.moves(wiring, tiers, at);
+        let good = moves.filter(|(_, next)| next.is_none_or(|(port, b)| useful[port.index()][usize::from(b)]));
+        let Some((output, next)) = good.min_by_key(|&(output, next)| (next.is_some(), tiers.up(output), output)) else {
+            break;
+        };
+        path.push(output);
+        state = next;
+    }
+    path
+}

@@ -1,0 +1,75 @@
+//! The scheme for folded Clos fabrics: count the bounces.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Tag, TagError};
+use crate::elp::{ElpError, Tiers};
+use crate::rules::Rules;
+use crate::wiring::Wiring;
+
+/// Tags that count bounces (Hu et al., CoNEXT 2017, section 4): a turn from above to above adds one, all others keep the
+/// tag, and who bounces with the last tag becomes lossy. No scheme that keeps all paths with k bounces lossless has fewer
+/// than k + 1 tags.
+///
+/// Several classes of traffic share tags: class j of n sends with tag j and so survives k bounces with n + k tags in
+/// all, where tags of its own for each class would be n · (k + 1). The price: what of class j has bounced shares queues
+/// with class j + 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClosScheme {
+    /// Bounces that every class survives (the paper's k).
+    pub bounces: u8,
+    /// Classes of traffic, 1 or more (n); default 1.
+    #[serde(default = "one")]
+    pub classes: u8,
+}
+
+const fn one() -> u8 {
+    1
+}
+
+/// Why a fabric cannot have these rules.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClosError {
+    /// The fabric has no tiers.
+    #[error(transparent)]
+    Tiers(#[from] ElpError),
+    /// Too many tags.
+    #[error(transparent)]
+    Tags(#[from] TagError),
+}
+
+impl ClosScheme {
+    /// One class that survives so many bounces.
+    pub const fn new(bounces: u8) -> Self {
+        Self { bounces, classes: one() }
+    }
+
+    /// How many tags that takes: n + k.
+    pub fn tags(&self) -> Result<u8, TagError> {
+        let Self { bounces, classes } = *self;
+        match classes.checked_add(bounces) {
+            Some(tags) if classes > 0 => Ok(tags),
+            _ => Err(TagError::Classes { classes, bounces }),
+        }
+    }
+
+    /// The rules of all switches: for every turn, those on no expected path and back to where a packet came from included.
+    pub fn rules(&self, wiring: &Wiring<'_>) -> Result<Rules, ClosError> {
+        let tags = self.tags()?;
+        let tiers = Tiers::new(wiring)?;
+        let mut rules = Rules::new(wiring);
+        for switch in wiring.switches() {
+            for input in wiring.of(switch) {
+                for output in wiring.of(switch) {
+                    let more = u8::from(tiers.bounce(input, output));
+                    for tag in Tag::all(tags - more) {
+                        rules.insert(tag, input, output, Tag(tag.0 + more)).expect("each turn comes once");
+                    }
+                }
+            }
+        }
+        Ok(rules)
+    }
+}

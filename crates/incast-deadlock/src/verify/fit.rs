@@ -1,0 +1,57 @@
+//! Whether a switch has priorities for all tags.
+
+use super::trace::{self, Goal, Hit};
+use crate::elp::{Destinations, Elp, ElpError};
+use crate::names::NamedPath;
+use crate::rules::Rules;
+use crate::tagging::Tag;
+use crate::wiring::Wiring;
+
+/// How many of the paths that need too many tags are named.
+const NAMED: usize = 3;
+
+/// More tags than a switch has priorities for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{needed} lossless priorities are needed, {available} are available (PFC has 8, of which one at least is lossy); \
+     packets come to tag {} on {}", .available + 1, .paths.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+)]
+pub struct TooManyTags {
+    /// Lossless priorities that the rules use.
+    pub needed: u8,
+    /// Lossless priorities that there are.
+    pub available: u8,
+    /// Some expected paths that force it, up to the node after the first turn that leads to a tag too many.
+    pub paths: Vec<NamedPath>,
+}
+
+/// Checks that rules need no more than so many lossless priorities (1 to 7: PFC has 8, IEEE 802.1Qbb).
+pub fn fit(wiring: &Wiring<'_>, rules: &Rules, elp: &Elp<'_>, available: u8) -> Result<Result<(), TooManyTags>, ElpError> {
+    if rules.tags() <= available {
+        return Ok(Ok(()));
+    }
+    let last = Tag(available);
+    let over: Goal<'_> =
+        &mut |tag, input, output| tag <= last && rules.new_tag(tag, input, output).is_some_and(|new| new > last);
+    let walk = (wiring, rules, Tag::FIRST);
+    let mut hits: Vec<Hit> = Vec::new();
+    match elp {
+        Elp::Paths(paths) => hits.extend(paths.iter().filter_map(|path| trace::path(walk, path, over)).take(NAMED)),
+        Elp::UpDown(up_down) => hits.extend(trace::up_down(walk, up_down, over)?.hits),
+        Elp::Shortest(_) | Elp::Routes(_) => {
+            let destinations = Destinations::new(wiring, elp);
+            let mut tables = destinations.tables();
+            for at in 0..destinations.len() {
+                if hits.len() < NAMED {
+                    destinations.each(at, &mut tables, &mut |towards| {
+                        if hits.len() < NAMED {
+                            hits.extend(trace::towards(walk, towards, over));
+                        }
+                    })?;
+                }
+            }
+        }
+    }
+    let paths = hits.iter().take(NAMED).map(|hit| NamedPath::new(wiring, &hit.path)).collect();
+    Ok(Err(TooManyTags { needed: rules.tags(), available, paths }))
+}

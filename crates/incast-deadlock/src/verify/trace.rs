@@ -1,0 +1,135 @@
+//! Single packets followed from a host on, so that a fault can be told as a path.
+
+use std::collections::HashMap;
+
+use incast_model::fabric::PortId;
+
+use crate::elp::{ElpError, State, Tiers, Towards, UpDown, entries};
+use crate::rules::Rules;
+use crate::tagging::Tag;
+use crate::turns::ones;
+use crate::wiring::{Ports, Wiring};
+
+/// Whether a turn with a tag is what is looked for.
+pub(super) type Goal<'a> = &'a mut dyn FnMut(Tag, PortId, PortId) -> bool;
+
+/// A fabric, its rules, and the tag with which hosts send.
+pub(super) type Walk<'w, 'f> = (&'w Wiring<'f>, &'w Rules, Tag);
+
+/// A turn that was looked for, and a path to it.
+#[derive(Debug, Clone)]
+pub(super) struct Hit {
+    pub(super) turn: (Tag, PortId, PortId),
+    /// Egress ports from the sending host on, that of the turn included.
+    pub(super) path: Vec<PortId>,
+}
+
+/// Where a packet was, and what it did before.
+type Causes<S> = HashMap<S, Option<(S, PortId)>>;
+
+/// The egress ports that led to a state; the last is `output`.
+fn path_to<S: Copy + Eq + std::hash::Hash>(
+    ports: &Ports,
+    causes: &Causes<S>,
+    state: S,
+    input: impl Fn(S) -> PortId,
+    output: PortId,
+) -> Vec<PortId> {
+    let mut path = vec![output];
+    let mut at = state;
+    while let Some(&Some((before, by))) = causes.get(&at) {
+        path.push(by);
+        at = before;
+    }
+    path.push(ports.peer(input(at)));
+    path.reverse();
+    path
+}
+
+/// Follows a packet on a path; there is one hit at most if the goal is that a packet becomes lossy.
+pub(super) fn path((wiring, rules, sent): Walk<'_, '_>, path: &[PortId], goal: Goal<'_>) -> Option<Hit> {
+    let mut tag = sent;
+    for (at, pair) in path.windows(2).enumerate() {
+        let (input, output) = (wiring.peer(pair[0]), pair[1]);
+        if goal(tag, input, output) {
+            return Some(Hit { turn: (tag, input, output), path: path[..at + 2].to_vec() });
+        }
+        tag = rules.new_tag(tag, input, output)?;
+    }
+    None
+}
+
+/// Follows packets from all sources towards a destination.
+pub(super) fn towards((wiring, rules, sent): Walk<'_, '_>, towards: &Towards, goal: Goal<'_>) -> Vec<Hit> {
+    let hops: HashMap<_, _> = towards.iter().collect();
+    let mut causes: Causes<(PortId, Tag)> = HashMap::new();
+    let mut states = Vec::new();
+    for (node, next) in towards.iter() {
+        let inputs: Vec<PortId> = match wiring.is_host(node) {
+            true => next.iter().filter(|&&port| wiring.to_switch(port)).map(|&port| wiring.peer(port)).collect(),
+            false => ones(towards.injecting(wiring, node)).map(|local| wiring.port(node, local)).collect(),
+        };
+        states.extend(inputs.into_iter().map(|input| (input, sent)));
+    }
+    states.iter().for_each(|&state| {
+        causes.insert(state, None);
+    });
+    let mut hits = Vec::new();
+    while let Some(state @ (input, tag)) = states.pop() {
+        for &output in hops.get(&wiring.node(input)).copied().unwrap_or_default() {
+            if goal(tag, input, output) {
+                let path = path_to(wiring, &causes, state, |(input, _)| input, output);
+                hits.push(Hit { turn: (tag, input, output), path });
+            }
+            let new = rules.new_tag(tag, input, output).filter(|_| wiring.to_switch(output));
+            let next = new.map(|new| (wiring.peer(output), new));
+            states.extend(next.filter(|next| !causes.contains_key(next)));
+            next.map(|next| causes.entry(next).or_insert(Some((state, output))));
+        }
+    }
+    hits
+}
+
+/// What following up-down paths has found.
+pub(super) struct UpDownFound {
+    pub(super) hits: Vec<Hit>,
+    /// Ingress ports with a number of bounces that were come by.
+    pub(super) states: usize,
+}
+
+/// Follows packets on all up-down paths.
+pub(super) fn up_down(
+    (wiring, rules, sent): Walk<'_, '_>,
+    up_down: &UpDown,
+    goal: Goal<'_>,
+) -> Result<UpDownFound, ElpError> {
+    let tiers = Tiers::new(wiring)?;
+    let useful = up_down.useful(wiring, &tiers);
+    let mut causes: Causes<(State, Tag)> = HashMap::new();
+    let mut states: Vec<(State, Tag)> = entries(wiring).map(|port| ((port, 0), sent)).collect();
+    states.iter().for_each(|&state| {
+        causes.insert(state, None);
+    });
+    let mut hits = Vec::new();
+    while let Some(state @ ((input, bounces), tag)) = states.pop() {
+        for (output, next) in up_down.moves(wiring, &tiers, (input, bounces)) {
+            if !next.is_none_or(|(port, bounces)| useful[port.index()][usize::from(bounces)]) {
+                continue;
+            }
+            if goal(tag, input, output) {
+                let path = path_to(wiring, &causes, state, |((input, _), _)| input, output);
+                hits.push(Hit { turn: (tag, input, output), path });
+            }
+            if let (Some(new), Some(next)) = (rules.new_tag(tag, input, output), next) {
+                if !causes.contains_key(&(next, new)) {
+                    causes.insert((next, new), Some((state, output)));
+                    states.push((next, new));
+                }
+            }
+        }
+    }
+    let mut reached: Vec<State> = causes.into_keys().map(|(state, _)| state).collect();
+    reached.sort_unstable();
+    reached.dedup();
+    Ok(UpDownFound { hits, states: reached.len() })
+}

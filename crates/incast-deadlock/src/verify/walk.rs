@@ -1,0 +1,207 @@
+//! Packets on every expected path, walked through the rules.
+
+use incast_model::fabric::PortId;
+use serde::Serialize;
+
+use super::trace::{self, Goal, Hit, Walk};
+use super::{LossyWalk, NAMED};
+use crate::elp::{Destinations, Elp, ElpError, Towards};
+use crate::names::{NamedPath, Turn};
+use crate::tagging::Tag;
+use crate::threads::spread;
+use crate::turns::{TurnSet, ones, set};
+use crate::wiring::{Ports, Wiring};
+
+/// What was walked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Walked {
+    /// Paths that were given one by one.
+    pub paths: usize,
+    /// Trees of shortest paths, or sets of equal ones to one destination.
+    pub trees: usize,
+    /// Ingress ports with a number of bounces that up-down paths come by.
+    pub states: usize,
+}
+
+impl Walked {
+    pub(super) fn add(&mut self, other: Self) {
+        self.paths += other.paths;
+        self.trees += other.trees;
+        self.states += other.states;
+    }
+}
+
+type Found = (Walked, usize, Vec<LossyWalk>);
+
+/// Walks all paths; says where packets become lossy.
+pub(super) fn walk(walk: Walk<'_, '_>, elp: &Elp<'_>) -> Result<Found, ElpError> {
+    let rules = walk.1;
+    let lossy: Goal<'_> = &mut |tag, input, output| rules.new_tag(tag, input, output).is_none();
+    let (walked, hits) = match elp {
+        Elp::Paths(paths) => {
+            let hits = paths.iter().filter_map(|path| trace::path(walk, path, lossy)).collect();
+            (Walked { paths: paths.len(), ..Walked::default() }, hits)
+        }
+        Elp::UpDown(up_down) => {
+            let found = trace::up_down(walk, up_down, lossy)?;
+            (Walked { states: found.states, ..Walked::default() }, found.hits)
+        }
+        Elp::Shortest(_) | Elp::Routes(_) => return walk_trees(walk, &Destinations::new(walk.0, elp)),
+    };
+    let named = hits.iter().take(NAMED).map(|hit| lossy_walk(walk.0, hit)).collect();
+    Ok((walked, hits.len(), named))
+}
+
+fn lossy_walk(wiring: &Wiring<'_>, hit: &Hit) -> LossyWalk {
+    let (tag, input, output) = hit.turn;
+    LossyWalk { turn: Turn::new(wiring, Some(tag), input, output), path: NamedPath::new(wiring, &hit.path) }
+}
+
+/// A tree in which packets become lossy: its destinations, its number among these, and how many turns do it.
+type LossyTree = (usize, usize);
+
+fn walk_trees(walk: Walk<'_, '_>, destinations: &Destinations<'_, '_>) -> Result<Found, ElpError> {
+    let rules = walk.1;
+    let start = || (destinations.tables(), Packets::new(walk), Vec::<LossyTree>::new(), Ok(()), 0, 0);
+    let parts = spread(destinations.len(), start, |(tables, packets, lossy, result, turns, trees), at| {
+        let mut tree = 0;
+        let outcome = destinations.each(at, tables, &mut |towards| {
+            let lost = packets.walk(towards);
+            if lost > 0 && lossy.len() < NAMED {
+                lossy.push((at, tree));
+            }
+            *turns += lost;
+            *trees += 1;
+            tree += 1;
+        });
+        if result.is_ok() {
+            *result = outcome;
+        }
+    });
+    let mut walked = Walked::default();
+    let (mut all, mut count) = (Vec::new(), 0);
+    for (_, _, lossy, result, turns, trees) in parts {
+        result?;
+        walked.trees += trees;
+        count += turns;
+        all.extend(lossy);
+    }
+    // Each thread has its first ones, so the first of all are among them.
+    all.sort_unstable();
+    let mut named = Vec::new();
+    for (at, wanted) in all {
+        if named.len() < NAMED {
+            let mut tree = 0;
+            destinations.each(at, &mut destinations.tables(), &mut |towards| {
+                if tree == wanted {
+                    let lossy: Goal<'_> = &mut |tag, input, output| rules.new_tag(tag, input, output).is_none();
+                    named.extend(trace::towards(walk, towards, lossy).iter().map(|hit| lossy_walk(walk.0, hit)));
+                }
+                tree += 1;
+            })?;
+        }
+    }
+    named.truncate(NAMED);
+    Ok((walked, count, named))
+}
+
+/// The packets that are on their way to one destination, at all ports at once, by tag.
+struct Packets<'w, 'f> {
+    wiring: &'w Wiring<'f>,
+    /// With which hosts send.
+    first: Tag,
+    /// By tag: the new tags, and the turns at which packets get them.
+    rules: Vec<Vec<(Tag, &'w TurnSet)>>,
+    /// By tag: the ingress ports at which packets are, a bit each.
+    at: Vec<Vec<u64>>,
+    /// By port: the tag that all packets get which single-linked hosts send by it; looked up once.
+    sent: Vec<u8>,
+}
+
+/// Not looked up yet; several tags, or lossy for some.
+const UNKNOWN: u8 = 0;
+const MIXED: u8 = u8::MAX;
+
+impl<'w, 'f> Packets<'w, 'f> {
+    fn new((wiring, rules, first): Walk<'w, 'f>) -> Self {
+        let mut by_tag = vec![Vec::new(); usize::from(rules.tags().max(first.0)) + 1];
+        for (tag, new, turns) in rules.turns() {
+            by_tag[usize::from(tag.0)].push((new, turns));
+        }
+        let at = vec![vec![0; wiring.spans()]; by_tag.len()];
+        Self { wiring, first, rules: by_tag, at, sent: vec![UNKNOWN; wiring.len()] }
+    }
+
+    /// Sends packets from all sources; how many turns with a tag make them lossy.
+    fn walk(&mut self, towards: &Towards) -> usize {
+        let ports: &Ports = self.wiring;
+        let mut lossy = 0;
+        for (node, next) in towards.iter() {
+            if ports.is_host(node) {
+                next.iter().for_each(|&port| self.arrive(port, self.first));
+                continue;
+            }
+            let hosts = towards.injecting(ports, node);
+            let first = usize::from(self.first.0);
+            if hosts == ports.single_hosts(node) {
+                lossy += next.iter().map(|&port| self.send(hosts, port)).sum::<usize>();
+            } else {
+                self.at[first][ports.span(node)].iter_mut().zip(hosts).for_each(|(word, hosts)| *word |= hosts);
+            }
+            for tag in first..self.at.len() {
+                let span = ports.span(node);
+                if self.at[tag][span.clone()].iter().any(|&word| word != 0) {
+                    let packets = self.at[tag][span.clone()].to_vec();
+                    lossy += next.iter().map(|&port| self.turn(tag, &packets, port)).sum::<usize>();
+                    self.at[tag][span].fill(0);
+                }
+            }
+        }
+        lossy
+    }
+
+    /// Packets of all single-linked hosts of a switch leave by a port.
+    fn send(&mut self, hosts: &[u64], port: PortId) -> usize {
+        if hosts.iter().all(|&word| word == 0) {
+            return 0;
+        }
+        let first = usize::from(self.first.0);
+        if self.sent[port.index()] == UNKNOWN {
+            let covers = |turns: &TurnSet| hosts.iter().zip(turns.row(port)).all(|(hosts, row)| hosts & !row == 0);
+            let only = self.rules[first].iter().find(|(_, turns)| covers(turns));
+            self.sent[port.index()] = only.map_or(MIXED, |(new, _)| new.0);
+        }
+        match self.sent[port.index()] {
+            MIXED => self.turn(first, hosts, port),
+            tag => {
+                self.arrive(port, Tag(tag));
+                0
+            }
+        }
+    }
+
+    /// Packets that came with a tag leave by a port: how many ingress ports have no rule for that.
+    fn turn(&mut self, tag: usize, packets: &[u64], port: PortId) -> usize {
+        let mut lossy = packets.to_vec();
+        for at in 0..self.rules[tag].len() {
+            let (new, turns) = self.rules[tag][at];
+            let mut any = 0;
+            for ((lossy, packets), row) in lossy.iter_mut().zip(packets).zip(turns.row(port)) {
+                *lossy &= !row;
+                any |= packets & row;
+            }
+            if any != 0 {
+                self.arrive(port, new);
+            }
+        }
+        ones(&lossy).count()
+    }
+
+    fn arrive(&mut self, port: PortId, tag: Tag) {
+        let ports: &Ports = self.wiring;
+        let (input, node) = (ports.peer(port), ports.far(port));
+        if !ports.is_host(node) {
+            set(&mut self.at[usize::from(tag.0)][ports.span(node)], ports.local_at(node, input));
+        }
+    }
+}
