@@ -1,6 +1,7 @@
 //! What could go wrong.
 pub mod dependency;
 pub mod elp;
+pub mod export;
 pub mod rules;
 pub mod tagging;
 pub mod verify;

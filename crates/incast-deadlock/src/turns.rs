@@ -116,15 +116,6 @@ impl TurnSet {
         let row = self.ports.row(output);
         &mut self.bits[row]
     }
-
-    /// The same turns with a row for each ingress port, a bit for each egress port.
-    pub(crate) fn by_input(&self) -> Self {
-        let mut turned = Self::of(&self.ports);
-        for (input, output) in self.iter() {
-            turned.insert(output, input);
-        }
-        turned
-    }
 }
 
 /// The numbers of the bits that are set.
@@ -175,8 +166,6 @@ mod tests {
         expected.sort_unstable_by_key(|&(input, output)| (output, input));
         assert_eq!(turns.iter().collect::<Vec<_>>(), expected);
         assert_eq!((turns.len(), turns.contains(port(63), port(64)), turns.contains(port(64), port(64))), (5, true, false));
-        assert_eq!(turns.by_input().by_input(), turns);
-        assert!(turns.by_input().contains(port(129), port(0)));
         // A host's port and a switch's are no turn.
         assert!(!turns.contains(PortId(0), port(0)));
         let mut rest = turns.clone();

@@ -1,5 +1,6 @@
 //! Match-action rules: (tag, ingress port, egress port) → new tag. What matches none becomes lossy.
 
+mod compress;
 mod count;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,7 @@ use crate::tagging::Tag;
 use crate::turns::TurnSet;
 use crate::wiring::{Ports, Wiring};
 
+pub use compress::{Compression, Entry, RuleTable};
 pub use count::{Count, Counting};
 
 /// Changes of tags at turns; several may be asked for at one turn of one tag, so these are not rules yet.

@@ -25,33 +25,54 @@ pub struct TooManyTags {
     pub paths: Vec<NamedPath>,
 }
 
+/// Why rules do not fit a switch, or why that cannot be said.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FitError {
+    /// They do not.
+    #[error(transparent)]
+    TooManyTags(#[from] TooManyTags),
+    /// The paths are none.
+    #[error(transparent)]
+    Paths(#[from] ElpError),
+}
+
 /// Checks that rules need no more than so many lossless priorities (1 to 7: PFC has 8, IEEE 802.1Qbb).
-pub fn fit(wiring: &Wiring<'_>, rules: &Rules, elp: &Elp<'_>, available: u8) -> Result<Result<(), TooManyTags>, ElpError> {
+///
+/// # Errors
+/// More tags than that, with some of the paths that force them.
+pub fn fit(wiring: &Wiring<'_>, rules: &Rules, elp: &Elp<'_>, available: u8) -> Result<(), FitError> {
     if rules.tags() <= available {
-        return Ok(Ok(()));
+        return Ok(());
     }
-    let last = Tag(available);
+    let hits = over(wiring, rules, elp, Tag(available))?;
+    let paths = hits.iter().take(NAMED).map(|hit| NamedPath::new(wiring, &hit.path)).collect();
+    Err(TooManyTags { needed: rules.tags(), available, paths }.into())
+}
+
+/// Some of the turns at which packets on expected paths get a larger tag than `last`.
+fn over(wiring: &Wiring<'_>, rules: &Rules, elp: &Elp<'_>, last: Tag) -> Result<Vec<Hit>, ElpError> {
     let over: Goal<'_> =
         &mut |tag, input, output| tag <= last && rules.new_tag(tag, input, output).is_some_and(|new| new > last);
     let walk = (wiring, rules, Tag::FIRST);
+    let destinations = Destinations::new(wiring, elp);
     let mut hits: Vec<Hit> = Vec::new();
     match elp {
         Elp::Paths(paths) => hits.extend(paths.iter().filter_map(|path| trace::path(walk, path, over)).take(NAMED)),
         Elp::UpDown(up_down) => hits.extend(trace::up_down(walk, up_down, over)?.hits),
         Elp::Shortest(_) | Elp::Routes(_) => {
-            let destinations = Destinations::new(wiring, elp);
             let mut tables = destinations.tables();
             for at in 0..destinations.len() {
-                if hits.len() < NAMED {
-                    destinations.each(at, &mut tables, &mut |towards| {
-                        if hits.len() < NAMED {
-                            hits.extend(trace::towards(walk, towards, over));
-                        }
-                    })?;
+                destinations.each(at, &mut tables, &mut |towards| {
+                    if hits.len() < NAMED {
+                        hits.extend(trace::towards(walk, towards, over));
+                    }
+                })?;
+                if hits.len() >= NAMED {
+                    break;
                 }
             }
         }
     }
-    let paths = hits.iter().take(NAMED).map(|hit| NamedPath::new(wiring, &hit.path)).collect();
-    Ok(Err(TooManyTags { needed: rules.tags(), available, paths }))
+    Ok(hits)
 }

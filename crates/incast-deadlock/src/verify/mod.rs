@@ -16,7 +16,7 @@ use crate::rules::Rules;
 use crate::tagging::Tag;
 use crate::wiring::Wiring;
 
-pub use fit::{TooManyTags, fit};
+pub use fit::{FitError, TooManyTags, fit};
 pub use walk::Walked;
 
 /// How many faults of a kind are named; all are counted.

@@ -1,0 +1,159 @@
+//! Rules in the forms that other programs and switches take.
+
+mod csv;
+mod json;
+mod nftables;
+mod p4;
+mod read;
+mod sonic;
+
+use serde::{Deserialize, Serialize};
+
+pub use csv::{read_csv, write_csv};
+pub use json::{read_json, write_json};
+pub use nftables::write_nftables;
+pub use p4::{P4Ids, p4_program, write_p4runtime};
+pub use sonic::{Sonic, write_sonic};
+
+use crate::tagging::Tag;
+
+/// The names of a switch's ports: a prefix and a number that grows evenly.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PortNames {
+    /// Before the number: `Ethernet`, `eth`, `swp`.
+    pub prefix: String,
+    /// The number of port 0; default 0.
+    #[serde(default)]
+    pub first: u32,
+    /// What each port adds, 1 or more; default 1. SONiC counts lanes: 4 or 8 for ports of 4 or 8 lanes.
+    #[serde(default = "one")]
+    pub step: u32,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+impl PortNames {
+    /// `Ethernet0`, `Ethernet4`, …: ports of 4 lanes in SONiC.
+    pub fn sonic() -> Self {
+        Self { prefix: "Ethernet".into(), first: 0, step: 4 }
+    }
+
+    /// `swp1`, `swp2`, …: ports of a switch that runs Linux (switchdev).
+    pub fn linux() -> Self {
+        Self { prefix: "swp".into(), first: 1, step: 1 }
+    }
+
+    /// The name of a port.
+    pub fn name(&self, port: u32) -> String {
+        format!("{}{}", self.prefix, u64::from(self.first) + u64::from(self.step) * u64::from(port))
+    }
+}
+
+/// The IP code points (DSCP, RFC 2474) that carry tags.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CodePoints {
+    /// By tag, from tag 1; 0 to 63, each once.
+    pub tags: Vec<u8>,
+    /// Of lossy packets; 0 to 63, none of the others.
+    pub lossy: u8,
+}
+
+impl CodePoints {
+    /// Class selectors (RFC 2474, section 4.2.2): tag t is 8·t, lossy is 0, so that the first three bits are the priority
+    /// (our choice). For up to 7 tags.
+    pub fn class_selectors(tags: u8) -> Self {
+        Self { tags: (1..=tags.min(7)).map(|tag| 8 * tag).collect(), lossy: 0 }
+    }
+
+    /// The code point of a tag.
+    fn of(&self, tag: Tag) -> u8 {
+        self.tags[usize::from(tag.0) - 1]
+    }
+
+    /// Whether all tags have one, and each has its own.
+    fn check(&self, target: &'static str, tags: u8) -> Result<(), ExportError> {
+        if tags > MOST_TAGS {
+            return Err(ExportError::TooManyTags { target, tags, most: MOST_TAGS });
+        }
+        if self.tags.len() < usize::from(tags) {
+            return Err(ExportError::TooFewCodePoints { tags, given: self.tags.len() });
+        }
+        let all = || self.tags.iter().chain([&self.lossy]);
+        if let Some(&code_point) = all().find(|&&code_point| code_point > 63) {
+            return Err(ExportError::CodePoint { code_point, allowed: "0 to 63" });
+        }
+        match all().enumerate().find(|&(at, code_point)| all().take(at).any(|other| other == code_point)) {
+            Some((_, &code_point)) => Err(ExportError::CodePoint { code_point, allowed: "each code point once" }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Most lossless tags of a switch: PFC has 8 priorities (IEEE 802.1Qbb), and one at least is lossy.
+pub const MOST_TAGS: u8 = 7;
+
+/// Rules that a target cannot express.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// More tags than priorities.
+    #[error("{target}: {tags} lossless tags; at most {most} are possible, as PFC has 8 priorities and one has to be lossy")]
+    TooManyTags {
+        /// Which export.
+        target: &'static str,
+        /// Tags of the rules.
+        tags: u8,
+        /// How many it can express.
+        most: u8,
+    },
+    /// Tags without a code point.
+    #[error("{given} code points for {tags} tags; each tag needs one")]
+    TooFewCodePoints {
+        /// Tags of the rules.
+        tags: u8,
+        /// Code points that were given.
+        given: usize,
+    },
+    /// A code point that cannot be.
+    #[error("code point {code_point}; allowed: {allowed}")]
+    CodePoint {
+        /// As given.
+        code_point: u8,
+        /// What would have been accepted.
+        allowed: &'static str,
+    },
+    /// A name that the target does not take.
+    #[error("{target}: port {port} would be named `{name}`; allowed: {allowed}")]
+    PortName {
+        /// Which export.
+        target: &'static str,
+        /// The port, from 0.
+        port: u32,
+        /// Its name.
+        name: String,
+        /// What would have been accepted.
+        allowed: &'static str,
+    },
+    /// A switch without rules.
+    #[error("{node} is no switch of these rules")]
+    NoSwitch {
+        /// The node's name.
+        node: String,
+    },
+}
+
+/// A file of rules that cannot be read, with the place.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {what}{}", .nearest.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
+pub struct RulesError {
+    /// `line 7`, or `switches[3].rules[4].in`.
+    pub place: String,
+    /// What is wrong there, and what is allowed.
+    pub what: String,
+    /// The closest valid name, where names are meant.
+    pub nearest: Option<String>,
+}

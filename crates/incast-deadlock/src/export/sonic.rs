@@ -1,0 +1,141 @@
+//! Rules and priorities for SONiC, as far as its configuration can say them.
+
+use incast_model::fabric::NodeId;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::{CodePoints, ExportError, PortNames};
+use crate::rules::{Entry, RuleTable};
+use crate::wiring::Wiring;
+
+/// The configuration of one SONiC switch, and what it leaves out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Sonic {
+    /// For `config load`: ACL_TABLE_TYPE, ACL_TABLE, ACL_RULE and the QoS maps of CONFIG_DB.
+    pub config_db: Value,
+    /// What the configuration cannot express, or what orchagent does not take: to be known before it is loaded.
+    pub cannot: Vec<String>,
+}
+
+/// The table of the rules, and the QoS maps, in CONFIG_DB.
+const NAME: &str = "INCAST_TAGS";
+
+/// Highest priority of a rule; those for what matches none have 1. ACL priorities of SONiC are from 0 to 9999.
+const PRIORITY: u32 = 9999;
+
+/// The rules of one switch for SONiC's CONFIG_DB.
+///
+/// Schema: `doc/acl/ACL-Table-Type-HLD.md` and `doc/acl/egress_outer_dscp_change_table.md` in sonic-net/SONiC, and
+/// `orchagent/aclorch.{h,cpp}` of sonic-net/sonic-swss at e6b0c5b (August 2026). What these cannot say is in
+/// [`Sonic::cannot`]; as of that commit no SONiC switch can run Tagger by configuration alone.
+///
+/// # Errors
+/// More tags than priorities, code points that cannot be.
+pub fn write_sonic(
+    wiring: &Wiring<'_>,
+    table: &RuleTable,
+    switch: NodeId,
+    names: &PortNames,
+    code_points: &CodePoints,
+) -> Result<Sonic, ExportError> {
+    code_points.check("SONiC", table.tags())?;
+    let ports: Vec<String> = (0..wiring.degree(switch) as u32).map(|port| names.name(port)).collect();
+    let mut config = json!({
+        "ACL_TABLE_TYPE": { NAME: {
+            "MATCHES": ["IN_PORTS", "OUT_PORTS", "DSCP"],
+            "ACTIONS": ["DSCP_ACTION"],
+            "BIND_POINTS": ["PORT"],
+        } },
+        "ACL_TABLE": { NAME: {
+            "policy_desc": "Tags of lossless packets",
+            "type": NAME,
+            "stage": "ingress",
+            "ports": ports,
+        } },
+        "ACL_RULE": rules(table.entries(switch), table.tags(), names, code_points),
+    });
+    let maps = qos(table.tags(), &ports, code_points);
+    config.as_object_mut().expect("it is an object").extend(maps);
+    Ok(Sonic { config_db: config, cannot: cannot(table.entries(switch)) })
+}
+
+fn rules(entries: &[Entry], tags: u8, names: &PortNames, code_points: &CodePoints) -> Value {
+    let list = |ports: &[u32]| ports.iter().map(|&port| names.name(port)).collect::<Vec<_>>().join(",");
+    let mut rules = Map::new();
+    for (at, entry) in entries.iter().enumerate() {
+        let rule = json!({
+            "PRIORITY": PRIORITY.to_string(),
+            "IN_PORTS": list(&entry.inputs),
+            "OUT_PORTS": list(&entry.outputs),
+            "DSCP": code_points.of(entry.tag).to_string(),
+            "DSCP_ACTION": code_points.of(entry.new_tag).to_string(),
+        });
+        rules.insert(format!("{NAME}|RULE_{at}"), rule);
+    }
+    for &lossless in code_points.tags.iter().take(tags.into()) {
+        let rule = json!({
+            "PRIORITY": "1",
+            "DSCP": lossless.to_string(),
+            "DSCP_ACTION": code_points.lossy.to_string(),
+        });
+        rules.insert(format!("{NAME}|LOSSY_{lossless}"), rule);
+    }
+    Value::Object(rules)
+}
+
+/// Tag t is traffic class, priority group, queue and PFC priority t; all else is 0 and lossy.
+fn qos(tags: u8, ports: &[String], code_points: &CodePoints) -> Map<String, Value> {
+    let class_of = |code_point: u8| {
+        let tag = code_points.tags.iter().take(tags.into()).position(|&other| other == code_point);
+        tag.map_or(0, |tag| tag + 1).to_string()
+    };
+    let classes: Map<String, Value> = (0..64u8).map(|dscp| (dscp.to_string(), class_of(dscp).into())).collect();
+    let same: Map<String, Value> = (0..8).map(|class| (class.to_string(), class.to_string().into())).collect();
+    let lossless: Vec<String> = (1..=tags).map(|tag| tag.to_string()).collect();
+    let port_map: Map<String, Value> = ports
+        .iter()
+        .map(|port| {
+            let maps = json!({
+                "dscp_to_tc_map": NAME,
+                "tc_to_pg_map": NAME,
+                "tc_to_queue_map": NAME,
+                "pfc_to_queue_map": NAME,
+                "pfc_enable": lossless.join(","),
+            });
+            (port.clone(), maps)
+        })
+        .collect();
+    let mut maps = Map::new();
+    maps.insert("DSCP_TO_TC_MAP".into(), json!({ NAME: classes }));
+    for table in ["TC_TO_PRIORITY_GROUP_MAP", "TC_TO_QUEUE_MAP", "MAP_PFC_PRIORITY_TO_QUEUE"] {
+        maps.insert(table.into(), json!({ NAME: same }));
+    }
+    maps.insert("PORT_QOS_MAP".into(), Value::Object(port_map));
+    maps
+}
+
+fn cannot(entries: &[Entry]) -> Vec<String> {
+    let changing = entries.iter().filter(|entry| entry.tag != entry.new_tag).count();
+    let all = entries.len();
+    vec![
+        format!(
+            "The egress queue follows the DSCP that a packet came with: no ACL action of CONFIG_DB sets the traffic class. \
+             Packets of the {changing} of {all} rules that change the tag wait in the queue of their old tag, where a PAUSE \
+             of the new one does not hold them: the next switch may lose them."
+        ),
+        "Orchagent (sonic-swss e6b0c5b) takes DSCP_ACTION in tables of the types UNDERLAY_SET_DSCP and UNDERLAY_SET_DSCPV6 \
+         only, which match neither IN_PORTS nor OUT_PORTS; a table type of one's own may list the action, but its rules are \
+         refused."
+            .into(),
+        "OUT_PORTS in an ingress table needs an ASIC that knows the egress port before it looks up the table; in an egress \
+         table IN_PORTS needs one that still knows the ingress port."
+            .into(),
+        "IN_PORTS and OUT_PORTS are physical ports: members of port channels have to be named one by one.".into(),
+        "Buffers are left out: BUFFER_POOL, BUFFER_PROFILE, BUFFER_PG and BUFFER_QUEUE, with headroom for each lossless \
+         priority, depend on the ASIC, on speeds and on cables."
+            .into(),
+        "DSCP_TO_TC_MAP, TC_TO_PRIORITY_GROUP_MAP, TC_TO_QUEUE_MAP and PORT_QOS_MAP take the place of the switch's own: \
+         code points that have a class of their own today are lossy in here."
+            .into(),
+    ]
+}
