@@ -3,6 +3,7 @@ pub mod dependency;
 pub mod elp;
 pub mod export;
 pub mod rules;
+pub mod table;
 pub mod tagging;
 pub mod verify;
 mod names;

@@ -1,6 +1,7 @@
 //! Sets of turns, a bit each.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use incast_model::fabric::PortId;
@@ -109,6 +110,12 @@ impl TurnSet {
     #[inline]
     pub(crate) fn row(&self, output: PortId) -> &[u64] {
         &self.bits[self.ports.row(output)]
+    }
+
+    /// The words of a row whose place is known ([`Ports::row`]).
+    #[inline]
+    pub(crate) fn words(&self, row: Range<usize>) -> &[u64] {
+        &self.bits[row]
     }
 
     #[inline]

@@ -126,7 +126,7 @@ impl<'w, 'f> Collector<'w, 'f> {
     fn enter(&mut self, node: NodeId, hosts: &[u64], next: &[PortId]) {
         let ports: &Ports = self.wiring;
         for &port in next {
-            if hosts == ports.single_hosts(node) {
+            if std::ptr::eq(hosts, ports.single_hosts(node)) {
                 set(&mut self.entries[ports.span(node)], ports.local(port));
             } else {
                 self.turn(0, hosts, port);
@@ -149,6 +149,7 @@ impl<'w, 'f> Collector<'w, 'f> {
         self.at[hop] = inputs;
     }
 
+    #[inline]
     fn turn(&mut self, hop: usize, inputs: &[u64], output: PortId) {
         while self.layers.len() <= hop {
             self.layers.push(TurnSet::new(self.wiring));
@@ -158,6 +159,7 @@ impl<'w, 'f> Collector<'w, 'f> {
     }
 
     /// Packets that left by a port are at its far end, at hop `hop`.
+    #[inline]
     fn arrive(&mut self, port: PortId, hop: usize) {
         let ports: &Ports = self.wiring;
         let (input, node) = (ports.peer(port), ports.far(port));

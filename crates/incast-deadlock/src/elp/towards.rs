@@ -65,7 +65,8 @@ impl Towards {
         })
     }
 
-    /// The ports by which hosts hand packets to a switch, a bit each.
+    /// The ports by which hosts hand packets to a switch, a bit each: often the very slice of [`Ports::single_hosts`].
+    #[inline]
     pub(crate) fn injecting<'p>(&'p self, ports: &'p Ports, switch: NodeId) -> &'p [u64] {
         match &self.sources {
             _ if self.mute == Some(switch) => &[],

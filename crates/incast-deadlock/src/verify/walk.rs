@@ -9,7 +9,7 @@ use crate::elp::{Destinations, Elp, ElpError, Towards};
 use crate::names::{NamedPath, Turn};
 use crate::tagging::Tag;
 use crate::threads::spread;
-use crate::turns::{TurnSet, ones, set};
+use crate::turns::{TurnSet, set};
 use crate::wiring::{Ports, Wiring};
 
 /// What was walked.
@@ -114,6 +114,8 @@ struct Packets<'w, 'f> {
     rules: Vec<Vec<(Tag, &'w TurnSet)>>,
     /// By tag: the ingress ports at which packets are, a bit each.
     at: Vec<Vec<u64>>,
+    /// Those at one node, for a while.
+    packets: Vec<u64>,
     /// By port: the tag that all packets get which single-linked hosts send by it; looked up once.
     sent: Vec<u8>,
 }
@@ -129,7 +131,7 @@ impl<'w, 'f> Packets<'w, 'f> {
             by_tag[usize::from(tag.0)].push((new, turns));
         }
         let at = vec![vec![0; wiring.spans()]; by_tag.len()];
-        Self { wiring, first, rules: by_tag, at, sent: vec![UNKNOWN; wiring.len()] }
+        Self { wiring, first, rules: by_tag, at, packets: Vec::new(), sent: vec![UNKNOWN; wiring.len()] }
     }
 
     /// Sends packets from all sources; how many turns with a tag make them lossy.
@@ -143,17 +145,20 @@ impl<'w, 'f> Packets<'w, 'f> {
             }
             let hosts = towards.injecting(ports, node);
             let first = usize::from(self.first.0);
-            if hosts == ports.single_hosts(node) {
+            if std::ptr::eq(hosts, ports.single_hosts(node)) {
                 lossy += next.iter().map(|&port| self.send(hosts, port)).sum::<usize>();
             } else {
                 self.at[first][ports.span(node)].iter_mut().zip(hosts).for_each(|(word, hosts)| *word |= hosts);
             }
+            let span = ports.span(node);
             for tag in first..self.at.len() {
-                let span = ports.span(node);
                 if self.at[tag][span.clone()].iter().any(|&word| word != 0) {
-                    let packets = self.at[tag][span.clone()].to_vec();
+                    let mut packets = std::mem::take(&mut self.packets);
+                    packets.clear();
+                    packets.extend_from_slice(&self.at[tag][span.clone()]);
                     lossy += next.iter().map(|&port| self.turn(tag, &packets, port)).sum::<usize>();
-                    self.at[tag][span].fill(0);
+                    self.at[tag][span.clone()].fill(0);
+                    self.packets = packets;
                 }
             }
         }
@@ -181,22 +186,23 @@ impl<'w, 'f> Packets<'w, 'f> {
     }
 
     /// Packets that came with a tag leave by a port: how many ingress ports have no rule for that.
+    #[inline]
     fn turn(&mut self, tag: usize, packets: &[u64], port: PortId) -> usize {
-        let mut lossy = packets.to_vec();
+        let row = self.wiring.row(port);
         for at in 0..self.rules[tag].len() {
             let (new, turns) = self.rules[tag][at];
-            let mut any = 0;
-            for ((lossy, packets), row) in lossy.iter_mut().zip(packets).zip(turns.row(port)) {
-                *lossy &= !row;
-                any |= packets & row;
-            }
-            if any != 0 {
+            if packets.iter().zip(turns.words(row.clone())).any(|(packets, turns)| packets & turns != 0) {
                 self.arrive(port, new);
             }
         }
-        ones(&lossy).count()
+        let without_rule = |(at, &packets): (usize, &u64)| {
+            let place = row.start + at;
+            self.rules[tag].iter().fold(packets, |left, (_, turns)| left & !turns.words(place..place + 1)[0])
+        };
+        packets.iter().enumerate().map(|word| without_rule(word).count_ones() as usize).sum()
     }
 
+    #[inline]
     fn arrive(&mut self, port: PortId, tag: Tag) {
         let ports: &Ports = self.wiring;
         let (input, node) = (ports.peer(port), ports.far(port));
