@@ -62,7 +62,13 @@ fn row(switches: u32, ports: u32, seed: u64, convention: Convention) -> Result<(
     let diameter = hops.layers().len() + 2;
     println!("convention switches ports diameter classes total most verified");
     let held = if verified.holds() { "yes" } else { "NO" };
-    println!("{} {switches} {ports} {diameter} {} {} {} {held}", convention.name, rules.tags(), count.total, count.most);
+    println!(
+        "{} {switches} {ports} {diameter} {} {} {} {held}",
+        convention.name,
+        rules.tags(),
+        count.total,
+        count.most
+    );
     for row in PUBLISHED.iter().filter(|row| (row.switches, row.ports) == (switches, ports)) {
         println!("published {switches} {ports} {} {} {} {}", row.diameter, row.classes, row.total, row.most);
     }

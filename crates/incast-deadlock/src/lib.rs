@@ -1,15 +1,56 @@
-//! What could go wrong.
+//! What could go wrong with PFC: deadlocks that a fabric and its routes make possible, and Tagger's tags and rules against
+//! them. Looks at the fabric alone; nothing here knows simulated time.
+//!
+//! - [`dependency`]: which buffers wait for which; circular dependencies, named hop by hop, with the traffic that closes
+//!   them; the same under failures.
+//! - [`elp`]: expected lossless paths: shortest paths, trees, up-down paths with bounces, the simulator's routes, or paths
+//!   given one by one.
+//! - [`tagging`]: Algorithms 1 and 2, and the scheme for folded Clos fabrics, of Hu et al., "Tagger: Practical PFC Deadlock
+//!   Prevention in Data Center Networks", CoNEXT 2017.
+//! - [`rules`]: match-action rules, compressed and counted; [`export`]: as JSON and CSV, for SONiC, P4Runtime, nftables.
+//! - [`verify`]: whether rules hold, whoever made them.
+//! - [`table`]: the published table of classes and rules on Jellyfish, and the ways to read it.
+//!
+//! A folded Clos fabric whose paths may bounce once:
+//!
+//! ```
+//! use incast_deadlock::Wiring;
+//! use incast_deadlock::dependency::Dependencies;
+//! use incast_deadlock::elp::{Elp, UpDown};
+//! use incast_deadlock::rules::Compression;
+//! use incast_deadlock::tagging::ClosScheme;
+//! use incast_deadlock::verify::verify;
+//! use incast_model::fabric::generators::LeafSpine;
+//!
+//! let fabric = LeafSpine::new(3, 2, 4).build()?;
+//! let wiring = Wiring::new(&fabric);
+//! let paths = Elp::UpDown(UpDown { bounces: 1 });
+//!
+//! // In one priority, these paths can deadlock.
+//! let report = Dependencies::of_paths(&wiring, &paths)?.report(&wiring, 1, Some(&paths))?;
+//! let shortest = &report.components[0].cycles[0].cycle;
+//! assert_eq!(shortest.to_string(), "leaf0 port 4 → spine1 port 0 → leaf1 port 5 → spine0 port 1 → leaf0 port 4");
+//!
+//! // In two they cannot.
+//! let rules = ClosScheme::new(1).rules(&wiring)?;
+//! assert_eq!(rules.tags(), 2);
+//! assert!(verify(&wiring, &rules, &paths)?.holds());
+//! assert_eq!(rules.compress(Compression::Rectangles).most(), 5);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
 pub mod dependency;
 pub mod elp;
 pub mod export;
+mod names;
 pub mod rules;
 pub mod table;
 pub mod tagging;
-pub mod verify;
-mod names;
 mod threads;
 mod turns;
+pub mod verify;
 mod wiring;
+
 pub use names::{Cycle, NamedPath, Turn};
 pub use turns::TurnSet;
 pub use wiring::{Ports, Wiring};

@@ -42,7 +42,11 @@ impl Turn {
 
 impl fmt::Display for Turn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: in port {} from {}, out port {} to {}", self.switch, self.in_port, self.from, self.out_port, self.to)?;
+        write!(
+            f,
+            "{}: in port {} from {}, out port {} to {}",
+            self.switch, self.in_port, self.from, self.out_port, self.to
+        )?;
         self.tag.map_or(Ok(()), |tag| write!(f, ", tag {tag}"))
     }
 }

@@ -6,7 +6,11 @@ use std::thread;
 /// Hands the numbers below `count` out to threads, each with a state of its own, and returns the states.
 ///
 /// Which thread gets which number is left to chance: what is made of the states must not depend on it.
-pub(crate) fn spread<S: Send>(count: usize, start: impl Fn() -> S + Sync, work: impl Fn(&mut S, usize) + Sync) -> Vec<S> {
+pub(crate) fn spread<S: Send>(
+    count: usize,
+    start: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, usize) + Sync,
+) -> Vec<S> {
     let threads = thread::available_parallelism().map_or(1, usize::from).min(count).max(1);
     let next = AtomicUsize::new(0);
     let run = || {

@@ -172,7 +172,10 @@ mod tests {
         }
         expected.sort_unstable_by_key(|&(input, output)| (output, input));
         assert_eq!(turns.iter().collect::<Vec<_>>(), expected);
-        assert_eq!((turns.len(), turns.contains(port(63), port(64)), turns.contains(port(64), port(64))), (5, true, false));
+        assert_eq!(
+            (turns.len(), turns.contains(port(63), port(64)), turns.contains(port(64), port(64))),
+            (5, true, false)
+        );
         // A host's port and a switch's are no turn.
         assert!(!turns.contains(PortId(0), port(0)));
         let mut rest = turns.clone();

@@ -86,7 +86,8 @@ impl Ports {
             span.push(span[node.index()] + words);
             single_hosts.resize(span[node.index() + 1] as usize, 0);
             if words > 0 {
-                let single = fabric.ports_of(node).enumerate().filter(|(_, port)| !routed[fabric.neighbour(*port).index()]);
+                let single =
+                    fabric.ports_of(node).enumerate().filter(|(_, port)| !routed[fabric.neighbour(*port).index()]);
                 single.for_each(|(local, _)| set(&mut single_hosts[span[node.index()] as usize..], local));
             }
             trunks.extend(fabric.ports_of(node).filter(|&port| routed[fabric.neighbour(port).index()]));

@@ -98,7 +98,8 @@ fn the_clos_scheme_needs_a_tag_for_each_bounce_and_one_more() {
 /// L1's route for flow 1 points back to T1.
 fn loop_routes(fabric: &Fabric) -> Routes {
     let dst = HostId(14);
-    let back = FixedHops { node: fabric.port(port(fabric, "L1", "T1")).node, dst, ports: vec![port(fabric, "L1", "T1")] };
+    let back =
+        FixedHops { node: fabric.port(port(fabric, "L1", "T1")).node, dst, ports: vec![port(fabric, "L1", "T1")] };
     let up = FixedHops { node: fabric.port(port(fabric, "T1", "L1")).node, dst, ports: vec![port(fabric, "T1", "L1")] };
     Routes::around(fabric, NextHopOrder::Port, &|_| true, &[back, up])
 }
@@ -205,8 +206,45 @@ fn tags_that_fall_for_one_user_make_a_circle_across_tags() {
     assert!(tags.contains(&1) && tags.contains(&2), "{report}");
     // n + k tags for n classes are the safe way.
     let shared = ClosScheme { bounces: 1, classes: 2 }.rules(&wiring).unwrap();
-    let both = incast_deadlock::verify::verify_classes(&wiring, &shared, &Elp::UpDown(UpDown { bounces: 1 }), 2).unwrap();
+    let both =
+        incast_deadlock::verify::verify_classes(&wiring, &shared, &Elp::UpDown(UpDown { bounces: 1 }), 2).unwrap();
     assert!(both.holds() && shared.tags() == 3);
-    let three = incast_deadlock::verify::verify_classes(&wiring, &shared, &Elp::UpDown(UpDown { bounces: 1 }), 3).unwrap();
+    let three =
+        incast_deadlock::verify::verify_classes(&wiring, &shared, &Elp::UpDown(UpDown { bounces: 1 }), 3).unwrap();
     assert!(three.deadlock_free() && !three.complete());
+}
+
+#[test]
+fn a_report_is_data_too() {
+    let fabric = testbed();
+    let wiring = Wiring::new(&fabric);
+    let routes = loop_routes(&fabric);
+    let elp = Elp::Routes(&routes);
+    let report = Dependencies::of_routes(&wiring, &routes).report(&wiring, 1, Some(&elp)).unwrap();
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(json["components"][0]["buffers"], 2);
+    assert_eq!(
+        json["components"][0]["cycles"][0],
+        serde_json::json!({
+            "turns": [
+                {"switch": "T1", "in_port": 4, "from": "L1", "out_port": 4, "to": "L1"},
+                {"switch": "L1", "in_port": 0, "from": "T1", "out_port": 0, "to": "T1"},
+            ],
+            "users": [
+                {"destinations": 1, "example": ["H1", "T1", "L1", "T1", "L1"]},
+                {"destinations": 1, "example": ["H1", "T1", "L1", "T1"]},
+            ],
+        })
+    );
+    let rules = ClosScheme::new(0).rules(&wiring).unwrap();
+    let verified = verify(&wiring, &rules, &bounces(&wiring)).unwrap();
+    let json = serde_json::to_value(&verified).unwrap();
+    assert_eq!((&json["tags"], &json["lossy"], &json["walked"]["paths"]), (&1.into(), &2.into(), &2.into()));
+    assert_eq!(
+        json["lossy_named"][0],
+        serde_json::json!({
+            "turn": {"switch": "L3", "in_port": 2, "from": "S1", "out_port": 3, "to": "S2", "tag": 1},
+            "path": ["H1", "T1", "L1", "S1", "L3", "S2"],
+        })
+    );
 }

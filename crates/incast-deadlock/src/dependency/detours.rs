@@ -71,7 +71,8 @@ impl<'d, 'f> Detours<'d, 'f> {
             if !left.is_empty() {
                 left.into_iter().for_each(|output| self.go(from, output, detours));
             } else if !hops.is_empty() && detours < self.most {
-                let others = wiring.of(node).filter(|&port| port != input && wiring.to_switch(port) && up(wiring, port));
+                let others =
+                    wiring.of(node).filter(|&port| port != input && wiring.to_switch(port) && up(wiring, port));
                 others.for_each(|output| self.go(from, output, detours + 1));
             }
         }
@@ -160,7 +161,8 @@ impl DeadEnds {
             for node in (0..wiring.nodes() as u32).map(NodeId).filter(|&node| wiring.is_routed(node)) {
                 let hops = routed.hops(wiring, node, class);
                 if hops.len() <= links {
-                    hops.iter().for_each(|&hop| by_link[wiring.fabric().port(hop).link.index()].push((class as u32, node)));
+                    hops.iter()
+                        .for_each(|&hop| by_link[wiring.fabric().port(hop).link.index()].push((class as u32, node)));
                 }
             }
         }

@@ -58,7 +58,9 @@ const MAX_SETS: usize = 1_000_000;
 #[non_exhaustive]
 pub enum FailuresError {
     /// A link that does not join switches.
-    #[error("link {link} joins {a} and {b}; a host that is cut off has no other way, so only links between switches fail here")]
+    #[error(
+        "link {link} joins {a} and {b}; a host that is cut off has no other way, so only links between switches fail here"
+    )]
     HostLink {
         /// Number of the link.
         link: u32,
@@ -190,11 +192,15 @@ impl Dependencies {
     ) -> Result<FailureReport, FailuresError> {
         let sets = failures.sets(wiring)?;
         let search = Search::new(wiring, routes, rerouting, sets.iter().map(Vec::len).max().unwrap_or(0));
-        let parts = spread(sets.len(), || (search.detours(), Vec::new()), |(detours, circular), at| {
-            if search.circular(&sets[at], detours) {
-                circular.push(at);
-            }
-        });
+        let parts = spread(
+            sets.len(),
+            || (search.detours(), Vec::new()),
+            |(detours, circular), at| {
+                if search.circular(&sets[at], detours) {
+                    circular.push(at);
+                }
+            },
+        );
         let mut circular: Vec<usize> = parts.into_iter().flat_map(|(_, circular)| circular).collect();
         circular.sort_unstable();
         Ok(FailureReport {

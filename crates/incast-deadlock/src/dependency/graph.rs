@@ -1,7 +1,5 @@
 //! Directed graphs in flat tables, their strongly connected components and their shortest cycles.
 
-use std::collections::HashSet;
-
 /// A directed graph: vertices are numbers, the edges of each are consecutive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Graph {
@@ -96,51 +94,55 @@ impl Graph {
     ///
     /// Of several shortest cycles with one lowest vertex, one is found.
     pub(crate) fn shortest_cycles(&self, component: &[u32], most: usize) -> Vec<Vec<u32>> {
-        let members: HashSet<u32> = component.iter().copied().collect();
-        let mut search = Search::new(self.vertices());
-        let (mut length, mut cycles) = (usize::MAX, Vec::<Vec<u32>>::new());
-        let least = self.least_length(component);
-        for &lowest in component {
-            if let Some(cycle) = search.cycle(self, lowest, length, |vertex| vertex >= lowest && members.contains(&vertex)) {
-                if cycle.len() < length {
-                    length = cycle.len();
-                    cycles.clear();
-                }
-                if cycles.len() < most {
-                    cycles.push(cycle);
-                }
+        let mut search = Search::new(self.vertices(), component);
+        // Short cycles are found by looking for every length in turn: that there is none of length 3 is quickly seen from
+        // all vertices, and then the first few of length 4 are enough.
+        for length in 1..=LOOKED_FOR {
+            let cycles = component.iter().filter_map(|&lowest| search.cycle(self, lowest, length));
+            let cycles: Vec<Vec<u32>> = cycles.take(most.max(1)).collect();
+            if !cycles.is_empty() {
+                return cycles.into_iter().take(most).collect();
             }
-            if length == least && cycles.len() >= most {
-                break;
+        }
+        let (mut length, mut cycles) = (usize::MAX, Vec::<Vec<u32>>::new());
+        for &lowest in component {
+            let Some(cycle) = search.cycle(self, lowest, length) else { continue };
+            if cycle.len() < length {
+                length = cycle.len();
+                cycles.clear();
+            }
+            if cycles.len() < most {
+                cycles.push(cycle);
             }
         }
         cycles
     }
-
-    /// What no cycle of a component is shorter than: 1 or 2 if there is one of that length, else 3.
-    fn least_length(&self, component: &[u32]) -> usize {
-        let edge = |from: u32, to: u32| self.next(from).contains(&to);
-        let one = component.iter().any(|&vertex| edge(vertex, vertex));
-        let two = || component.iter().any(|&vertex| self.next(vertex).iter().any(|&next| edge(next, vertex)));
-        if one { 1 } else if two() { 2 } else { 3 }
-    }
 }
+
+/// Cycles up to this length are looked for one length after the other. Where the shortest is longer, vertices have few
+/// edges, and a search from each that ends where no shorter one can come any more is cheap enough.
+const LOOKED_FOR: usize = 6;
 
 /// Breadth-first searches for the way back.
 struct Search {
-    /// By vertex: from where it was found, in which search.
-    from: Vec<(u32, u32)>,
-    round: u32,
+    /// By vertex: the search that found it last, and from where; [`OUTSIDE`] for those of other components.
+    from: Vec<(u64, u32)>,
+    round: u64,
     found: Vec<u32>,
 }
 
+/// The number of no search: these vertices look as if they had been found already.
+const OUTSIDE: u64 = u64::MAX;
+
 impl Search {
-    fn new(vertices: usize) -> Self {
-        Self { from: vec![(0, 0); vertices], round: 0, found: Vec::new() }
+    fn new(vertices: usize, component: &[u32]) -> Self {
+        let mut from = vec![(OUTSIDE, 0); vertices];
+        component.iter().for_each(|&member| from[member as usize].0 = 0);
+        Self { from, round: 0, found: Vec::new() }
     }
 
-    /// A shortest cycle through a vertex over some others, if it is no longer than `longest`.
-    fn cycle(&mut self, graph: &Graph, start: u32, longest: usize, within: impl Fn(u32) -> bool) -> Option<Vec<u32>> {
+    /// A shortest cycle through a vertex over higher ones of its component, if it is no longer than `longest`.
+    fn cycle(&mut self, graph: &Graph, start: u32, longest: usize) -> Option<Vec<u32>> {
         self.round += 1;
         self.found.clear();
         self.found.push(start);
@@ -158,7 +160,7 @@ impl Search {
                 if next == start {
                     return Some(self.way(start, vertex));
                 }
-                if self.from[next as usize].0 != self.round && within(next) {
+                if next > start && self.from[next as usize].0 < self.round {
                     self.from[next as usize] = (self.round, vertex);
                     self.found.push(next);
                 }

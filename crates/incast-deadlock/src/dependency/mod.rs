@@ -90,7 +90,8 @@ impl Dependencies {
         Graph::new(usize::from(tags) * wiring.len(), || {
             turns.iter().flat_map(|&(tag, new, turns)| {
                 let between = turns.iter().filter(|&(_, output)| wiring.to_switch(output));
-                between.map(move |(input, output)| (vertex(wiring, tag, input), vertex(wiring, new, wiring.peer(output))))
+                between
+                    .map(move |(input, output)| (vertex(wiring, tag, input), vertex(wiring, new, wiring.peer(output))))
             })
         })
     }

@@ -9,6 +9,7 @@ use super::users::{Users, users};
 use super::{Dependencies, port_of, turns_of};
 use crate::elp::{Elp, ElpError};
 use crate::names::Cycle;
+use crate::tagging::Tag;
 use crate::wiring::Wiring;
 
 /// What a search for circular buffer dependencies found.
@@ -54,7 +55,10 @@ impl fmt::Display for DeadlockReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (buffers, dependencies) = (self.buffers, self.dependencies);
         if self.deadlock_free() {
-            return writeln!(f, "{buffers} buffers, {dependencies} dependencies, none of them circular: no deadlock is possible");
+            return writeln!(
+                f,
+                "{buffers} buffers, {dependencies} dependencies, none of them circular: no deadlock is possible"
+            );
         }
         writeln!(f, "{buffers} buffers, {dependencies} dependencies, some of them circular: deadlocks are possible")?;
         for component in &self.components {
@@ -63,7 +67,14 @@ impl fmt::Display for DeadlockReport {
                 writeln!(f, "  {cycle}")?;
                 for (turn, users) in cycle.turns.iter().zip(users) {
                     let example = users.example.as_ref().map(ToString::to_string).unwrap_or_default();
-                    writeln!(f, "    at {} from {} to {}: {}{example}", turn.switch, turn.from, turn.to, users.counts())?;
+                    writeln!(
+                        f,
+                        "    at {} from {} to {}: {}{example}",
+                        turn.switch,
+                        turn.from,
+                        turn.to,
+                        users.counts()
+                    )?;
                 }
             }
         }
@@ -83,20 +94,32 @@ impl Users {
     }
 }
 
+/// The turns of a cycle.
+type Turns = Vec<(Tag, PortId, PortId)>;
+
 impl Dependencies {
     /// Finds the circular dependencies; names at most so many shortest cycles of each component, with those of the paths
     /// that make their turns, if `elp` says what paths there are.
     pub fn report(&self, wiring: &Wiring<'_>, most: usize, elp: Option<&Elp<'_>>) -> Result<DeadlockReport, ElpError> {
         let graph = self.graph(wiring);
-        let mut components = Vec::new();
-        for members in graph.components() {
-            let mut cycles = Vec::new();
-            for cycle in graph.shortest_cycles(&members, most) {
-                cycles.push(self.named_cycle(wiring, &cycle, elp)?);
-            }
+        let members = graph.components();
+        let cycles: Vec<Vec<Turns>> = members
+            .iter()
+            .map(|members| graph.shortest_cycles(members, most).iter().map(|cycle| turns_of(wiring, cycle)).collect())
+            .collect();
+        // All at once, for it takes a look at every destination.
+        let all: Vec<(PortId, PortId)> = cycles.iter().flatten().flatten().map(|&(_, i, o)| (i, o)).collect();
+        let mut users = elp.map_or(Ok(Vec::new()), |elp| users(wiring, elp, &all))?.into_iter();
+        let mut named = |turns: &Turns| NamedCycle {
+            cycle: self.named(wiring, turns),
+            users: users.by_ref().take(turns.len()).collect(),
+        };
+        let mut components: Vec<Component> = Vec::new();
+        for (members, cycles) in members.iter().zip(&cycles) {
             let mut switches: Vec<_> = members.iter().map(|&member| wiring.node(port_of(wiring, member).1)).collect();
             switches.sort_unstable();
             switches.dedup();
+            let cycles = cycles.iter().map(&mut named).collect();
             components.push(Component { buffers: members.len(), switches: switches.len(), cycles });
         }
         components.sort_by_key(|component| std::cmp::Reverse(component.buffers));
@@ -112,12 +135,5 @@ impl Dependencies {
     /// Whether there is a circular dependency.
     pub fn circular(&self, wiring: &Wiring<'_>) -> bool {
         !self.graph(wiring).components().is_empty()
-    }
-
-    fn named_cycle(&self, wiring: &Wiring<'_>, cycle: &[u32], elp: Option<&Elp<'_>>) -> Result<NamedCycle, ElpError> {
-        let turns = turns_of(wiring, cycle);
-        let plain: Vec<(PortId, PortId)> = turns.iter().map(|&(_, input, output)| (input, output)).collect();
-        let users = elp.map_or(Ok(Vec::new()), |elp| users(wiring, elp, &plain))?;
-        Ok(NamedCycle { cycle: self.named(wiring, &turns), users })
     }
 }

@@ -74,14 +74,21 @@ impl<'t> Counter<'t> {
             counted[at] = true;
             let users = &mut self.users[at];
             users.destinations = users.destinations.map(|count| count + 1);
-            users.example.get_or_insert_with(|| NamedPath::new(wiring, &whole_path(wiring, flood, (input, output), hops)));
+            users
+                .example
+                .get_or_insert_with(|| NamedPath::new(wiring, &whole_path(wiring, flood, (input, output), hops)));
         }
     }
 }
 
 /// The egress ports of a path by a turn: as the packet came, and then by the first of all next hops, until a host or a port
 /// that it was at before.
-fn whole_path(ports: &Ports, flood: &Flood, (input, output): Turn, hops: &dyn Fn(NodeId) -> Vec<PortId>) -> Vec<PortId> {
+fn whole_path(
+    ports: &Ports,
+    flood: &Flood,
+    (input, output): Turn,
+    hops: &dyn Fn(NodeId) -> Vec<PortId>,
+) -> Vec<PortId> {
     let mut path: Vec<PortId> = flood.way(input).into_iter().map(|input| ports.peer(input)).chain([output]).collect();
     while let Some(&last) = path.last().filter(|&&last| ports.to_switch(last)) {
         match hops(ports.far(last)).first() {
@@ -95,19 +102,27 @@ fn whole_path(ports: &Ports, flood: &Flood, (input, output): Turn, hops: &dyn Fn
 fn of_shortest(wiring: &Wiring<'_>, elp: &Elp<'_>, turns: &[Turn]) -> Result<Vec<Users>, ElpError> {
     let destinations = Destinations::new(wiring, elp);
     let (mut tables, mut flood, mut counter) = (destinations.tables(), Flood::new(wiring), Counter::new(turns));
+    let mut next: Vec<Vec<PortId>> = vec![Vec::new(); wiring.nodes()];
     for at in 0..destinations.len() {
         let mut counted = vec![false; turns.len()];
         destinations.each(at, &mut tables, &mut |towards| {
-            let next: HashMap<NodeId, &[PortId]> = towards.iter().collect();
+            // Most destinations have none of the turns, as can be told from the switches of these alone.
+            let asked = |node: NodeId, hops: &[PortId]| {
+                turns.iter().any(|&(input, output)| wiring.node(input) == node && hops.contains(&output))
+            };
+            if !towards.iter().any(|(node, hops)| asked(node, hops)) {
+                return;
+            }
+            next.iter_mut().for_each(Vec::clear);
+            towards.iter().for_each(|(node, hops)| next[node.index()].extend(hops));
             // Of the hosts on a switch one is enough.
             let of_switch = |node| ones(towards.injecting(wiring, node)).map(move |at| wiring.port(node, at)).next();
             let sources = towards.iter().flat_map(|(node, hops)| match wiring.is_host(node) {
                 true => hops.iter().map(|&port| wiring.peer(port)).collect::<Vec<_>>(),
                 false => of_switch(node).into_iter().collect(),
             });
-            flood.run(wiring, sources, |node, hops| hops.extend(next.get(&node).copied().unwrap_or_default()));
-            let hops = |node| next.get(&node).copied().unwrap_or_default().to_vec();
-            counter.add(wiring, &flood, &hops, &mut counted);
+            flood.run(wiring, sources, |node, hops| hops.extend(&next[node.index()]));
+            counter.add(wiring, &flood, &|node| next[node.index()].clone(), &mut counted);
         })?;
     }
     Ok(counter.users)
@@ -143,7 +158,9 @@ fn of_up_down(wiring: &Wiring<'_>, up_down: &UpDown, turns: &[Turn]) -> Result<V
     }
     let example = |&(input, output): &Turn| {
         let makes = |state| up_down.moves(wiring, &tiers, state).find(|&(port, _)| port == output);
-        let &state = states.iter().find(|state| state.0 == input && makes(**state).is_some_and(|(_, n)| n.is_none_or(|n| is_useful(&n))))?;
+        let &state = states
+            .iter()
+            .find(|state| state.0 == input && makes(**state).is_some_and(|(_, n)| n.is_none_or(|n| is_useful(&n))))?;
         let mut way = vec![state];
         while let Some(&Some(before)) = causes.get(&way[way.len() - 1]) {
             way.push(before);

@@ -73,7 +73,9 @@ impl<'r> Routed<'r> {
         nodes
             .flat_map(|node| match wiring.is_host(node) {
                 true => self.hops(wiring, node, class).into_iter().map(|port| wiring.peer(port)).collect::<Vec<_>>(),
-                false => ones(&self.sources[wiring.span(node)]).next().map(|at| wiring.port(node, at)).into_iter().collect(),
+                false => {
+                    ones(&self.sources[wiring.span(node)]).next().map(|at| wiring.port(node, at)).into_iter().collect()
+                }
             })
             .filter(|&port| !wiring.is_host(wiring.node(port)))
             .collect()

@@ -72,13 +72,7 @@ pub(crate) fn targets(ports: &Ports) -> Vec<Target> {
 
 impl ShortestPaths {
     /// Calls `each` with the paths to a target: once, or for each of its hosts.
-    pub(crate) fn towards(
-        &self,
-        ports: &Ports,
-        target: Target,
-        scratch: &mut Scratch,
-        each: &mut dyn FnMut(&Towards),
-    ) {
+    pub(crate) fn towards(&self, ports: &Ports, target: Target, scratch: &mut Scratch, each: &mut dyn FnMut(&Towards)) {
         scratch.search.run(ports, target.0);
         let root = |host: NodeId| stream(self.seed, "tree", u64::from(host.0));
         let Scratch { search, trees, towards } = scratch;
@@ -213,9 +207,10 @@ impl Search {
 
     /// Nodes with all their next hops, nearest first.
     fn iter(&self) -> impl DoubleEndedIterator<Item = (NodeId, &[PortId])> {
-        self.order.iter().enumerate().map(|(at, &node)| {
-            (node, &self.hops[self.first[at] as usize..self.first[at + 1] as usize])
-        })
+        self.order
+            .iter()
+            .enumerate()
+            .map(|(at, &node)| (node, &self.hops[self.first[at] as usize..self.first[at + 1] as usize]))
     }
 }
 

@@ -30,10 +30,9 @@ struct Switch {
 
 /// The entries of all switches as JSON: ports are numbered from 0 within their switch.
 pub fn write_json(wiring: &Wiring<'_>, table: &RuleTable) -> String {
-    let switches = table.switches().map(|(switch, entries)| Switch {
-        switch: wiring.name(switch).into(),
-        rules: entries.to_vec(),
-    });
+    let switches = table
+        .switches()
+        .map(|(switch, entries)| Switch { switch: wiring.name(switch).into(), rules: entries.to_vec() });
     let file = File {
         format: FORMAT.into(),
         version: VERSION,

@@ -101,7 +101,9 @@ pub const MOST_TAGS: u8 = 7;
 #[non_exhaustive]
 pub enum ExportError {
     /// More tags than priorities.
-    #[error("{target}: {tags} lossless tags; at most {most} are possible, as PFC has 8 priorities and one has to be lossy")]
+    #[error(
+        "{target}: {tags} lossless tags; at most {most} are possible, as PFC has 8 priorities and one has to be lossy"
+    )]
     TooManyTags {
         /// Which export.
         target: &'static str,

@@ -43,7 +43,8 @@ pub fn write_nftables(
     if !lossless.is_empty() {
         for family in ["ip", "ip6"] {
             let (lossless, lossy) = (lossless.join(", "), code_points.lossy);
-            text += &format!("        {family} dscp {{ {lossless} }} {family} dscp set {lossy} meta priority set 0:0\n");
+            text +=
+                &format!("        {family} dscp {{ {lossless} }} {family} dscp set {lossy} meta priority set 0:0\n");
         }
     }
     Ok(text + "    }\n}\n")

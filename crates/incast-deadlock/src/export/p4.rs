@@ -37,7 +37,12 @@ const NEW_TAG: u32 = 1;
 ///
 /// # Errors
 /// A node that is no switch.
-pub fn write_p4runtime(wiring: &Wiring<'_>, table: &RuleTable, switch: NodeId, ids: P4Ids) -> Result<Value, ExportError> {
+pub fn write_p4runtime(
+    wiring: &Wiring<'_>,
+    table: &RuleTable,
+    switch: NodeId,
+    ids: P4Ids,
+) -> Result<Value, ExportError> {
     if wiring.is_host(switch) {
         return Err(ExportError::NoSwitch { node: wiring.name(switch).into() });
     }
@@ -128,7 +133,8 @@ mod tests {
 
     #[test]
     fn base64_as_in_rfc_4648() {
-        let cases = [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE=")];
+        let cases =
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE=")];
         for (bytes, text) in cases {
             assert_eq!(base64(bytes.as_bytes()), text);
         }

@@ -64,7 +64,12 @@ impl Rules {
             sets.flat_map(|(tag, new_tag, turns)| {
                 let list = |bits: &[u64]| ones(bits).map(|port| port as u32).collect();
                 let rectangles = rectangles(ports, turns, switch, compression).into_iter();
-                rectangles.map(move |(inputs, outputs)| Entry { tag, inputs: list(&inputs), outputs: list(&outputs), new_tag })
+                rectangles.map(move |(inputs, outputs)| Entry {
+                    tag,
+                    inputs: list(&inputs),
+                    outputs: list(&outputs),
+                    new_tag,
+                })
             })
             .collect()
         };
@@ -208,7 +213,9 @@ fn cover(rows: &[Vec<u64>]) -> Vec<Rectangle> {
     let mut cover = Vec::new();
     while left.iter().any(|row| !empty(row)) {
         let gain = |(inputs, outputs): &Rectangle| -> u32 {
-            ones(outputs).map(|at| left[at].iter().zip(inputs).map(|(left, i)| (left & i).count_ones()).sum::<u32>()).sum()
+            ones(outputs)
+                .map(|at| left[at].iter().zip(inputs).map(|(left, i)| (left & i).count_ones()).sum::<u32>())
+                .sum()
         };
         let best = candidates.iter().max_by_key(|candidate| gain(candidate)).expect("each row spans one").clone();
         for (at, row) in left.iter_mut().enumerate().filter(|(at, _)| bit(&best.1, *at)) {

@@ -26,8 +26,8 @@ pub struct Greedy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// By number of the sending switch, then of its port. In the first round that meets a cycle, everything that is put off
-    /// leads from a switch to one with a smaller number, so is free of cycles itself.
+    /// By number of the sending switch, then of its port. What is put off at the second hop, the first that can close a
+    /// cycle, then leads from switches to such with smaller numbers, and so closes none itself.
     #[default]
     Number,
     /// One random order for all hops, drawn from this seed.

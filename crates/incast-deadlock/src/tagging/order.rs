@@ -265,3 +265,70 @@ impl List {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use incast_model::fabric::generators::Jellyfish;
+    use incast_model::rng::stream;
+
+    use super::*;
+    use crate::elp::below;
+    use crate::wiring::Wiring;
+
+    /// Whether turns, as edges from ingress port to ingress port, form no cycle: by taking away what nothing leads to.
+    fn acyclic(wiring: &Wiring<'_>, turns: &TurnSet) -> bool {
+        let mut edges: Vec<(PortId, PortId)> =
+            turns.iter().map(|(input, output)| (input, wiring.peer(output))).collect();
+        loop {
+            let before = edges.len();
+            let heads: std::collections::HashSet<PortId> = edges.iter().map(|&(_, head)| head).collect();
+            edges.retain(|(tail, _)| heads.contains(tail));
+            if edges.is_empty() || edges.len() == before {
+                return edges.is_empty();
+            }
+        }
+    }
+
+    /// Edges from some ports of a switch to one link, in random order: added if and only if no cycle comes of it.
+    #[test]
+    fn edges_are_added_exactly_if_they_close_no_cycle() {
+        let (mut added, mut refused) = (0, 0);
+        for seed in 0..40 {
+            let fabric = Jellyfish { seed, ..Jellyfish::new(8, 5, 4) }.build().unwrap();
+            let wiring = Wiring::new(&fabric);
+            let links: Vec<PortId> =
+                wiring.switches().flat_map(|switch| wiring.of(switch)).filter(|&p| wiring.to_switch(p)).collect();
+            let mut rng = stream(seed, "test", 0);
+            let (mut dag, mut turns) = (Dag::new(wiring.shared()), TurnSet::new(&wiring));
+            for _ in 0..300 {
+                let output = links[below(links.len(), &mut rng)];
+                let inputs = [below(32, &mut rng) as u64];
+                let mut more = turns.clone();
+                ones(&inputs).for_each(|local| {
+                    more.insert(wiring.port(wiring.node(output), local), output);
+                });
+                let fits = acyclic(&wiring, &more);
+                assert_eq!(dag.add(&inputs, output), fits);
+                if fits {
+                    turns = more;
+                    added += 1;
+                } else {
+                    refused += 1;
+                }
+            }
+        }
+        assert!(added > 1000 && refused > 1000, "{added} {refused}");
+    }
+
+    #[test]
+    fn a_list_is_numbered_anew_when_there_is_no_room() {
+        let mut list = List::new(6);
+        for _ in 0..100 {
+            // Ever between the same two.
+            list.move_behind(PortId(0), &[PortId(5)]);
+            list.move_before(PortId(5), &[PortId(4), PortId(3)]);
+            let places: Vec<u64> = [0, 4, 3, 5, 1, 2].map(|port| list.place(PortId(port))).into();
+            assert!(places.is_sorted_by(|a, b| a < b), "{places:?}");
+        }
+    }
+}

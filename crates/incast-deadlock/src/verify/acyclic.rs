@@ -24,12 +24,14 @@ pub(super) fn falling(wiring: &Wiring<'_>, rules: &Rules) -> (usize, Vec<(Turn, 
 pub(super) fn cycle(wiring: &Wiring<'_>, rules: &Rules, tag: Tag) -> Option<Cycle> {
     let (_, _, turns) = rules.turns().find(|&(from, to, _)| from == tag && to == tag)?;
     let links = || (0..wiring.len() as u32).map(PortId).filter(|&output| wiring.to_switch(output));
-    let inputs = |output: PortId| crate::turns::ones(turns.row(output)).map(move |at| wiring.port(wiring.node(output), at));
+    let inputs =
+        |output: PortId| crate::turns::ones(turns.row(output)).map(move |at| wiring.port(wiring.node(output), at));
     let mut leading_in = vec![0u32; wiring.len()];
     for output in links() {
         leading_in[wiring.peer(output).index()] = inputs(output).count() as u32;
     }
-    let mut free: Vec<PortId> = (0..wiring.len() as u32).map(PortId).filter(|port| leading_in[port.index()] == 0).collect();
+    let mut free: Vec<PortId> =
+        (0..wiring.len() as u32).map(PortId).filter(|port| leading_in[port.index()] == 0).collect();
     while let Some(port) = free.pop() {
         for output in wiring.of(wiring.node(port)).filter(|&output| turns.contains(port, output)) {
             let next = wiring.peer(output);
@@ -46,13 +48,7 @@ pub(super) fn cycle(wiring: &Wiring<'_>, rules: &Rules, tag: Tag) -> Option<Cycl
 }
 
 /// Goes from port to predecessor, of which there is one within what is left, until one comes again.
-fn backwards(
-    wiring: &Wiring<'_>,
-    turns: &TurnSet,
-    tag: Tag,
-    mut port: PortId,
-    left: &dyn Fn(PortId) -> bool,
-) -> Cycle {
+fn backwards(wiring: &Wiring<'_>, turns: &TurnSet, tag: Tag, mut port: PortId, left: &dyn Fn(PortId) -> bool) -> Cycle {
     let mut way: Vec<(PortId, PortId)> = Vec::new();
     loop {
         let output = wiring.peer(port);

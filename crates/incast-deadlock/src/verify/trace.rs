@@ -1,6 +1,7 @@
 //! Single packets followed from a host on, so that a fault can be told as a path.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use incast_model::fabric::PortId;
 
@@ -120,11 +121,12 @@ pub(super) fn up_down(
                 let path = path_to(wiring, &causes, state, |((input, _), _)| input, output);
                 hits.push(Hit { turn: (tag, input, output), path });
             }
-            if let (Some(new), Some(next)) = (rules.new_tag(tag, input, output), next) {
-                if !causes.contains_key(&(next, new)) {
-                    causes.insert((next, new), Some((state, output)));
-                    states.push((next, new));
-                }
+            let new = rules.new_tag(tag, input, output);
+            if let (Some(new), Some(next)) = (new, next)
+                && let Entry::Vacant(unknown) = causes.entry((next, new))
+            {
+                unknown.insert(Some((state, output)));
+                states.push((next, new));
             }
         }
     }

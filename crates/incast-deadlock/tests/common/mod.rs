@@ -7,7 +7,8 @@ use proptest::prelude::*;
 
 /// A fabric by the names of its nodes; hosts begin with an `H`.
 pub(crate) fn fabric(hosts: &[&str], switches: &[&str], links: &[(&str, &str)]) -> Fabric {
-    let link = |&(a, b): &(&str, &str)| CustomLink { a: a.into(), b: b.into(), rate: Rate::gbps(40), delay: Time::us(1) };
+    let link =
+        |&(a, b): &(&str, &str)| CustomLink { a: a.into(), b: b.into(), rate: Rate::gbps(40), delay: Time::us(1) };
     let custom = CustomFabric {
         hosts: Hosts::Names(hosts.iter().map(|&name| name.into()).collect()),
         switches: switches.iter().map(|&name| name.into()).collect(),
@@ -20,7 +21,8 @@ pub(crate) fn fabric(hosts: &[&str], switches: &[&str], links: &[(&str, &str)]) 
 pub(crate) fn testbed() -> Fabric {
     let hosts: Vec<String> = (1..=16).map(|h| format!("H{h}")).collect();
     let tors: Vec<String> = (0..16).map(|h| format!("T{}", h / 4 + 1)).collect();
-    let mut links: Vec<(&str, &str)> = hosts.iter().zip(&tors).map(|(host, tor)| (host.as_str(), tor.as_str())).collect();
+    let mut links: Vec<(&str, &str)> =
+        hosts.iter().zip(&tors).map(|(host, tor)| (host.as_str(), tor.as_str())).collect();
     for (tors, leaves) in [(["T1", "T2"], ["L1", "L2"]), (["T3", "T4"], ["L3", "L4"])] {
         links.extend(tors.iter().flat_map(|&tor| leaves.map(|leaf| (tor, leaf))));
     }

@@ -150,3 +150,16 @@ fn fixed_next_hops_hold_for_one_host() {
     let routes = Routes::around(&fabric, NextHopOrder::NeighbourDescending, &|_| true, &backwards);
     assert_eq!(routes.next_hops(leaf, HostId(3)), [all[3], all[0]]);
 }
+
+#[test]
+fn hosts_of_one_switch_are_one_class() {
+    let fabric = LeafSpine::new(2, 2, 2).build().unwrap();
+    let classes = |routes: &Routes| (0..4).map(|host| routes.class(HostId(host))).collect::<Vec<_>>();
+    let shortest = Routes::shortest(&fabric, NextHopOrder::Port);
+    assert_eq!(classes(&shortest), [0, 0, 1, 1]);
+    // A host with next hops of its own is apart.
+    let leaf = fabric.neighbour(fabric.ports_of(fabric.hosts()[0]).next().unwrap());
+    let ports = shortest.next_hops(leaf, HostId(3)).to_vec();
+    let fixed = [FixedHops { node: leaf, dst: HostId(3), ports }];
+    assert_eq!(classes(&Routes::around(&fabric, NextHopOrder::Port, &|_| true, &fixed)), [0, 0, 1, 2]);
+}
