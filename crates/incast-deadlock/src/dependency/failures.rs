@@ -50,7 +50,7 @@ pub enum Rerouting {
     },
 }
 
-/// More sets of links than this take too long (our choice): a minute on a fabric of a hundred switches.
+/// More sets of links than this take too long (our choice): some minutes on a fabric of a hundred switches.
 const MAX_SETS: usize = 1_000_000;
 
 /// Failures that cannot be looked at.

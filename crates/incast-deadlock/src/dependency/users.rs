@@ -7,7 +7,7 @@ use incast_model::routing::Routes;
 use serde::Serialize;
 
 use super::flood::Flood;
-use crate::elp::{Destinations, Elp, ElpError, PathSet, Routed, Tiers, UpDown, entries};
+use crate::elp::{Destinations, Elp, ElpError, Hop, PathSet, Routed, Tiers, UpDown, entries};
 use crate::names::NamedPath;
 use crate::turns::ones;
 use crate::wiring::{Ports, Wiring};
@@ -107,18 +107,20 @@ fn of_shortest(wiring: &Wiring<'_>, elp: &Elp<'_>, turns: &[Turn]) -> Result<Vec
         let mut counted = vec![false; turns.len()];
         destinations.each(at, &mut tables, &mut |towards| {
             // Most destinations have none of the turns, as can be told from the switches of these alone.
-            let asked = |node: NodeId, hops: &[PortId]| {
-                turns.iter().any(|&(input, output)| wiring.node(input) == node && hops.contains(&output))
+            let asked = |node: NodeId, hops: &[Hop]| {
+                turns
+                    .iter()
+                    .any(|&(input, output)| wiring.node(input) == node && hops.iter().any(|hop| hop.port == output))
             };
             if !towards.iter().any(|(node, hops)| asked(node, hops)) {
                 return;
             }
             next.iter_mut().for_each(Vec::clear);
-            towards.iter().for_each(|(node, hops)| next[node.index()].extend(hops));
+            towards.iter().for_each(|(node, hops)| next[node.index()].extend(hops.iter().map(|hop| hop.port)));
             // Of the hosts on a switch one is enough.
             let of_switch = |node| ones(towards.injecting(wiring, node)).map(move |at| wiring.port(node, at)).next();
             let sources = towards.iter().flat_map(|(node, hops)| match wiring.is_host(node) {
-                true => hops.iter().map(|&port| wiring.peer(port)).collect::<Vec<_>>(),
+                true => hops.iter().map(|hop| hop.input).collect::<Vec<_>>(),
                 false => of_switch(node).into_iter().collect(),
             });
             flood.run(wiring, sources, |node, hops| hops.extend(&next[node.index()]));

@@ -4,7 +4,7 @@ use incast_model::fabric::{NodeId, PortId};
 
 use super::error::ElpError;
 use super::paths::PathSet;
-use super::towards::Towards;
+use super::towards::{Hop, Towards};
 use super::{Destinations, Elp};
 use crate::threads::spread;
 use crate::turns::{TurnSet, ones, set};
@@ -108,7 +108,7 @@ impl<'w, 'f> Collector<'w, 'f> {
         let ports: &Ports = self.wiring;
         for (node, next) in towards.iter() {
             if ports.is_host(node) {
-                next.iter().for_each(|&port| self.arrive(port, 0));
+                next.iter().for_each(|hop| self.arrive(hop, 0));
                 continue;
             }
             let hosts = towards.injecting(ports, node);
@@ -123,26 +123,26 @@ impl<'w, 'f> Collector<'w, 'f> {
     }
 
     /// Packets from hosts on a switch.
-    fn enter(&mut self, node: NodeId, hosts: &[u64], next: &[PortId]) {
+    fn enter(&mut self, node: NodeId, hosts: &[u64], next: &[Hop]) {
         let ports: &Ports = self.wiring;
-        for &port in next {
+        for hop in next {
             if std::ptr::eq(hosts, ports.single_hosts(node)) {
-                set(&mut self.entries[ports.span(node)], ports.local(port));
+                set(&mut self.entries[ports.span(node)], ports.local_at(node, hop.port));
             } else {
-                self.turn(0, hosts, port);
+                self.turn(0, hosts, hop.port);
             }
-            self.arrive(port, 1);
+            self.arrive(hop, 1);
         }
     }
 
     /// Packets that have come to a switch.
-    fn pass(&mut self, node: NodeId, hop: usize, next: &[PortId]) {
+    fn pass(&mut self, node: NodeId, hop: usize, next: &[Hop]) {
         let mut inputs = std::mem::take(&mut self.at[hop]);
         let arrived = &mut inputs[self.wiring.span(node)];
         if arrived.iter().any(|&word| word != 0) {
-            for &port in next {
-                self.turn(hop, arrived, port);
-                self.arrive(port, hop + 1);
+            for to in next {
+                self.turn(hop, arrived, to.port);
+                self.arrive(to, hop + 1);
             }
             arrived.fill(0);
         }
@@ -158,17 +158,16 @@ impl<'w, 'f> Collector<'w, 'f> {
         row.iter_mut().zip(inputs).for_each(|(word, inputs)| *word |= inputs);
     }
 
-    /// Packets that left by a port are at its far end, at hop `hop`.
+    /// Packets that took a next hop are there, at hop `hop`.
     #[inline]
-    fn arrive(&mut self, port: PortId, hop: usize) {
+    fn arrive(&mut self, &Hop { input, far, .. }: &Hop, hop: usize) {
         let ports: &Ports = self.wiring;
-        let (input, node) = (ports.peer(port), ports.far(port));
-        if !ports.is_host(node) {
+        if !ports.is_host(far) {
             while self.at.len() <= hop {
                 self.at.push(vec![0; ports.spans()]);
             }
-            set(&mut self.at[hop][ports.span(node)], ports.local_at(node, input));
-            let hops = &mut self.hops[node.index()];
+            set(&mut self.at[hop][ports.span(far)], ports.local_at(far, input));
+            let hops = &mut self.hops[far.index()];
             *hops = (*hops).max(hop as u32 + 1);
         }
     }

@@ -18,7 +18,7 @@ pub use paths::PathSet;
 pub(crate) use routed::Routed;
 pub(crate) use shortest::below;
 pub use shortest::{Choice, Roots, ShortestPaths};
-pub(crate) use towards::Towards;
+pub(crate) use towards::{Hop, Towards};
 pub use updown::UpDown;
 pub(crate) use updown::{State, Tiers, entries};
 

@@ -112,7 +112,7 @@ impl PathSet {
         for &(target, delivery) in &ends {
             let mut hops: HashMap<NodeId, Vec<PortId>> = HashMap::new();
             all.towards(wiring, target, &mut scratch, &mut |towards| {
-                hops = towards.iter().map(|(node, hops)| (node, hops.to_vec())).collect();
+                hops = towards.iter().map(|(node, hops)| (node, hops.iter().map(|hop| hop.port).collect())).collect();
             });
             for &(from, injection) in ends.iter().filter(|&&(from, _)| from != target && hops.contains_key(&from.0)) {
                 for _ in 0..per_pair {

@@ -6,7 +6,7 @@ use incast_model::fabric::{HostId, NodeId, PortId};
 use incast_model::routing::Routes;
 
 use super::error::ElpError;
-use super::towards::Towards;
+use super::towards::{Hop, Towards};
 use crate::turns::{ones, set};
 use crate::wiring::Wiring;
 
@@ -62,7 +62,8 @@ impl<'r> Routed<'r> {
         towards.clear();
         towards.come_from(&self.sources);
         for node in order {
-            towards.push(node, self.hops(wiring, node, class));
+            let hops = self.hops(wiring, node, class);
+            towards.push(node, hops.into_iter().map(|port| Hop::new(wiring, port)));
         }
         Ok(())
     }

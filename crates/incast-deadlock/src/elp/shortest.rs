@@ -1,11 +1,11 @@
 //! Shortest paths in hops: all of them, or a tree of them for each destination.
 
-use incast_model::fabric::{NodeId, PortId};
+use incast_model::fabric::NodeId;
 use incast_model::rng::{Stream, stream};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
-use super::towards::Towards;
+use super::towards::{Hop, Towards};
 use crate::turns::ones;
 use crate::wiring::Ports;
 
@@ -76,19 +76,21 @@ impl ShortestPaths {
         scratch.search.run(ports, target.0);
         let root = |host: NodeId| stream(self.seed, "tree", u64::from(host.0));
         let Scratch { search, trees, towards } = scratch;
-        let deliveries: Vec<PortId> = match ports.is_host(target.0) {
+        let deliveries: Vec<Hop> = match ports.is_host(target.0) {
             true => Vec::new(),
-            false => ones(ports.single_hosts(target.0)).map(|local| ports.port(target.0, local)).collect(),
+            false => {
+                ones(ports.single_hosts(target.0)).map(|local| Hop::new(ports, ports.port(target.0, local))).collect()
+            }
         };
         let alike = matches!(self.choice, Choice::All | Choice::FirstPort);
         if self.roots == Roots::Switch || ports.is_host(target.0) {
-            self.one(ports, (search, trees), &mut root(target.0), &deliveries, towards);
+            self.one((search, trees), &mut root(target.0), &deliveries, towards);
             each(towards);
             return;
         }
         for (at, delivery) in deliveries.iter().enumerate() {
             if at == 0 || !alike {
-                self.one(ports, (search, trees), &mut root(ports.far(*delivery)), &[*delivery], towards);
+                self.one((search, trees), &mut root(delivery.far), &[*delivery], towards);
             } else {
                 towards.set_last(*delivery);
             }
@@ -96,22 +98,15 @@ impl ShortestPaths {
         }
     }
 
-    fn one(
-        &self,
-        ports: &Ports,
-        (search, trees): (&Search, &mut Trees),
-        rng: &mut Stream,
-        deliveries: &[PortId],
-        towards: &mut Towards,
-    ) {
+    fn one(&self, (search, trees): (&Search, &mut Trees), rng: &mut Stream, deliveries: &[Hop], towards: &mut Towards) {
         towards.clear();
         match self.choice {
             Choice::All => search.iter().rev().for_each(|(node, hops)| towards.push(node, hops.iter().copied())),
             Choice::Random => search.iter().rev().for_each(|(node, hops)| {
                 towards.push(node, [hops[below(hops.len(), rng)]]);
             }),
-            Choice::FirstFound => trees.first_found(ports, search, Some(rng), towards),
-            Choice::FirstPort => trees.first_found(ports, search, None, towards),
+            Choice::FirstFound => trees.first_found(search, Some(rng), towards),
+            Choice::FirstPort => trees.first_found(search, None, towards),
         }
         if !deliveries.is_empty() {
             towards.push(search.target, deliveries.iter().copied());
@@ -150,16 +145,14 @@ struct Search {
     /// Nearest first, without the target.
     order: Vec<NodeId>,
     first: Vec<u32>,
-    hops: Vec<PortId>,
-    /// By hop: the node that it leads to.
-    fars: Vec<NodeId>,
+    hops: Vec<Hop>,
 }
 
 impl Search {
     fn new(ports: &Ports) -> Self {
         let distance = vec![u32::MAX; ports.nodes()];
-        let (order, first, hops, fars) = Default::default();
-        Self { target: NodeId(0), distance, order, first, hops, fars }
+        let (order, first, hops) = Default::default();
+        Self { target: NodeId(0), distance, order, first, hops }
     }
 
     fn run(&mut self, ports: &Ports, target: NodeId) {
@@ -198,15 +191,14 @@ impl Search {
             let closer = |far: NodeId| {
                 self.distance[far.index()].wrapping_add(1) == distance && (!ports.is_host(far) || far == self.target)
             };
-            self.hops.extend(ports.trunks(node).iter().filter(|&&port| closer(ports.far(port))));
+            let hops = ports.trunks(node).iter().map(|&port| Hop::new(ports, port));
+            self.hops.extend(hops.filter(|hop| closer(hop.far)));
             self.first.push(self.hops.len() as u32);
         }
-        self.fars.clear();
-        self.fars.extend(self.hops.iter().map(|&port| ports.far(port)));
     }
 
     /// Nodes with all their next hops, nearest first.
-    fn iter(&self) -> impl DoubleEndedIterator<Item = (NodeId, &[PortId])> {
+    fn iter(&self) -> impl DoubleEndedIterator<Item = (NodeId, &[Hop])> {
         self.order
             .iter()
             .enumerate()
@@ -221,7 +213,7 @@ struct Trees {
     place: Vec<u32>,
     /// Nodes of one level with what they are sorted by.
     level: Vec<(u64, NodeId)>,
-    chosen: Vec<PortId>,
+    chosen: Vec<Hop>,
 }
 
 impl Trees {
@@ -234,7 +226,7 @@ impl Trees {
     /// What makes a node the parent of another is its place in the queue alone. So the levels and the possible parents,
     /// which are the same in every such tree, are found once ([`Search`]), and a tree costs a look at these, not one at
     /// every port of the fabric.
-    fn first_found(&mut self, ports: &Ports, search: &Search, mut rng: Option<&mut Stream>, towards: &mut Towards) {
+    fn first_found(&mut self, search: &Search, mut rng: Option<&mut Stream>, towards: &mut Towards) {
         self.chosen.clear();
         self.place[search.target.index()] = 0;
         let farthest = search.order.last().map_or(0, |node| search.distance[node.index()]);
@@ -242,13 +234,13 @@ impl Trees {
         for distance in 1..=farthest {
             self.level.clear();
             while let Some(&node) = search.order.get(at).filter(|node| search.distance[node.index()] == distance) {
-                let hop = self.parent(ports, search, at, rng.as_deref_mut());
+                let hop = self.parent(search, at, rng.as_deref_mut());
                 self.chosen.push(hop);
                 at += 1;
                 // Nobody asks for places in the last level.
                 if distance < farthest {
-                    let tie = rng.as_deref_mut().map_or(ports.peer(hop).0, |rng| (rng.next_u64() >> 32) as u32);
-                    self.level.push((u64::from(self.place[ports.far(hop).index()]) << 32 | u64::from(tie), node));
+                    let tie = rng.as_deref_mut().map_or(hop.input.0, |rng| (rng.next_u64() >> 32) as u32);
+                    self.level.push((u64::from(self.place[hop.far.index()]) << 32 | u64::from(tie), node));
                 }
             }
             self.level.sort_unstable();
@@ -262,19 +254,18 @@ impl Trees {
     }
 
     /// The port to the node that was found first; of parallel links a random one, or that with the parent's lowest port.
-    fn parent(&self, ports: &Ports, search: &Search, at: usize, rng: Option<&mut Stream>) -> PortId {
-        let range = search.first[at] as usize..search.first[at + 1] as usize;
-        let (hops, fars) = (&search.hops[range.clone()], &search.fars[range]);
-        let place = |far: &NodeId| self.place[far.index()];
-        let parent = fars.iter().min_by_key(|&far| place(far)).expect("a node that was reached has a next hop");
-        let mut parallel = hops.iter().zip(fars).filter(|&(_, far)| far == parent).map(|(&hop, _)| hop);
+    fn parent(&self, search: &Search, at: usize, rng: Option<&mut Stream>) -> Hop {
+        let hops = &search.hops[search.first[at] as usize..search.first[at + 1] as usize];
+        let place = |hop: &Hop| self.place[hop.far.index()];
+        let parent = hops.iter().min_by_key(|&hop| place(hop)).expect("a node that was reached has a next hop").far;
+        let mut parallel = hops.iter().copied().filter(|hop| hop.far == parent);
         match rng {
             Some(rng) => {
                 let count = parallel.clone().count();
                 let chosen = if count == 1 { 0 } else { below(count, rng) };
                 parallel.nth(chosen)
             }
-            None => parallel.min_by_key(|&port| ports.peer(port)),
+            None => parallel.min_by_key(|hop| hop.input),
         }
         .expect("the parent is among them")
     }

@@ -6,6 +6,22 @@ use incast_model::fabric::{NodeId, PortId};
 
 use crate::wiring::Ports;
 
+/// A next hop: the egress port, and where it leads. Kept together because most time goes into looking these up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Hop {
+    pub(crate) port: PortId,
+    /// The port at the far end.
+    pub(crate) input: PortId,
+    /// The node there.
+    pub(crate) far: NodeId,
+}
+
+impl Hop {
+    pub(crate) fn new(ports: &Ports, port: PortId) -> Self {
+        Self { port, input: ports.peer(port), far: ports.far(port) }
+    }
+}
+
 /// The next hops of every node towards a destination, none of which leads back.
 ///
 /// Every host with one link, on a switch that is in here, is a source, but for the destination itself; so is every host
@@ -16,7 +32,7 @@ pub(crate) struct Towards {
     nodes: Vec<NodeId>,
     /// By node of `nodes`, and one more: where its next hops begin.
     first: Vec<u32>,
-    hops: Vec<PortId>,
+    hops: Vec<Hop>,
     /// The switch that delivers, if hosts on it may not be sources: paths within one switch are left out.
     mute: Option<NodeId>,
     /// The ports by which hosts hand packets to their switches, if that is not all of them.
@@ -39,14 +55,14 @@ impl Towards {
     }
 
     /// Adds a node, after all those whose packets may come by it.
-    pub(crate) fn push(&mut self, node: NodeId, hops: impl IntoIterator<Item = PortId>) {
+    pub(crate) fn push(&mut self, node: NodeId, hops: impl IntoIterator<Item = Hop>) {
         self.nodes.push(node);
         self.hops.extend(hops);
         self.first.push(self.hops.len() as u32);
     }
 
     /// The last node has one next hop, this one.
-    pub(crate) fn set_last(&mut self, hop: PortId) {
+    pub(crate) fn set_last(&mut self, hop: Hop) {
         if let Some(last) = self.hops.last_mut() {
             *last = hop;
         }
@@ -58,7 +74,7 @@ impl Towards {
     }
 
     /// Nodes with their next hops, farthest first.
-    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (NodeId, &[PortId])> {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (NodeId, &[Hop])> {
         (0..self.nodes.len()).map(|at| {
             let hops = &self.hops[self.first[at] as usize..self.first[at + 1] as usize];
             (self.nodes[at], hops)

@@ -67,7 +67,7 @@ pub(super) fn towards((wiring, rules, sent): Walk<'_, '_>, towards: &Towards, go
     let mut states = Vec::new();
     for (node, next) in towards.iter() {
         let inputs: Vec<PortId> = match wiring.is_host(node) {
-            true => next.iter().filter(|&&port| wiring.to_switch(port)).map(|&port| wiring.peer(port)).collect(),
+            true => next.iter().filter(|hop| !wiring.is_host(hop.far)).map(|hop| hop.input).collect(),
             false => ones(towards.injecting(wiring, node)).map(|local| wiring.port(node, local)).collect(),
         };
         states.extend(inputs.into_iter().map(|input| (input, sent)));
@@ -77,7 +77,7 @@ pub(super) fn towards((wiring, rules, sent): Walk<'_, '_>, towards: &Towards, go
     });
     let mut hits = Vec::new();
     while let Some(state @ (input, tag)) = states.pop() {
-        for &output in hops.get(&wiring.node(input)).copied().unwrap_or_default() {
+        for output in hops.get(&wiring.node(input)).copied().unwrap_or_default().iter().map(|hop| hop.port) {
             if goal(tag, input, output) {
                 let path = path_to(wiring, &causes, state, |(input, _)| input, output);
                 hits.push(Hit { turn: (tag, input, output), path });

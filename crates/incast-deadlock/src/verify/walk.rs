@@ -1,11 +1,10 @@
 //! Packets on every expected path, walked through the rules.
 
-use incast_model::fabric::PortId;
 use serde::Serialize;
 
 use super::trace::{self, Goal, Hit, Walk};
 use super::{LossyWalk, NAMED};
-use crate::elp::{Destinations, Elp, ElpError, Towards};
+use crate::elp::{Destinations, Elp, ElpError, Hop, Towards};
 use crate::names::{NamedPath, Turn};
 use crate::tagging::Tag;
 use crate::threads::spread;
@@ -140,13 +139,13 @@ impl<'w, 'f> Packets<'w, 'f> {
         let mut lossy = 0;
         for (node, next) in towards.iter() {
             if ports.is_host(node) {
-                next.iter().for_each(|&port| self.arrive(port, self.first));
+                next.iter().for_each(|hop| self.arrive(hop, self.first));
                 continue;
             }
             let hosts = towards.injecting(ports, node);
             let first = usize::from(self.first.0);
             if std::ptr::eq(hosts, ports.single_hosts(node)) {
-                lossy += next.iter().map(|&port| self.send(hosts, port)).sum::<usize>();
+                lossy += next.iter().map(|hop| self.send(hosts, hop)).sum::<usize>();
             } else {
                 self.at[first][ports.span(node)].iter_mut().zip(hosts).for_each(|(word, hosts)| *word |= hosts);
             }
@@ -156,7 +155,7 @@ impl<'w, 'f> Packets<'w, 'f> {
                     let mut packets = std::mem::take(&mut self.packets);
                     packets.clear();
                     packets.extend_from_slice(&self.at[tag][span.clone()]);
-                    lossy += next.iter().map(|&port| self.turn(tag, &packets, port)).sum::<usize>();
+                    lossy += next.iter().map(|hop| self.turn(tag, &packets, hop)).sum::<usize>();
                     self.at[tag][span.clone()].fill(0);
                     self.packets = packets;
                 }
@@ -166,20 +165,21 @@ impl<'w, 'f> Packets<'w, 'f> {
     }
 
     /// Packets of all single-linked hosts of a switch leave by a port.
-    fn send(&mut self, hosts: &[u64], port: PortId) -> usize {
+    fn send(&mut self, hosts: &[u64], hop: &Hop) -> usize {
         if hosts.iter().all(|&word| word == 0) {
             return 0;
         }
         let first = usize::from(self.first.0);
+        let port = hop.port;
         if self.sent[port.index()] == UNKNOWN {
             let covers = |turns: &TurnSet| hosts.iter().zip(turns.row(port)).all(|(hosts, row)| hosts & !row == 0);
             let only = self.rules[first].iter().find(|(_, turns)| covers(turns));
             self.sent[port.index()] = only.map_or(MIXED, |(new, _)| new.0);
         }
         match self.sent[port.index()] {
-            MIXED => self.turn(first, hosts, port),
+            MIXED => self.turn(first, hosts, hop),
             tag => {
-                self.arrive(port, Tag(tag));
+                self.arrive(hop, Tag(tag));
                 0
             }
         }
@@ -187,12 +187,12 @@ impl<'w, 'f> Packets<'w, 'f> {
 
     /// Packets that came with a tag leave by a port: how many ingress ports have no rule for that.
     #[inline]
-    fn turn(&mut self, tag: usize, packets: &[u64], port: PortId) -> usize {
-        let row = self.wiring.row(port);
+    fn turn(&mut self, tag: usize, packets: &[u64], hop: &Hop) -> usize {
+        let row = self.wiring.row(hop.port);
         for at in 0..self.rules[tag].len() {
             let (new, turns) = self.rules[tag][at];
             if packets.iter().zip(turns.words(row.clone())).any(|(packets, turns)| packets & turns != 0) {
-                self.arrive(port, new);
+                self.arrive(hop, new);
             }
         }
         let without_rule = |(at, &packets): (usize, &u64)| {
@@ -203,11 +203,10 @@ impl<'w, 'f> Packets<'w, 'f> {
     }
 
     #[inline]
-    fn arrive(&mut self, port: PortId, tag: Tag) {
+    fn arrive(&mut self, &Hop { input, far, .. }: &Hop, tag: Tag) {
         let ports: &Ports = self.wiring;
-        let (input, node) = (ports.peer(port), ports.far(port));
-        if !ports.is_host(node) {
-            set(&mut self.at[usize::from(tag.0)][ports.span(node)], ports.local_at(node, input));
+        if !ports.is_host(far) {
+            set(&mut self.at[usize::from(tag.0)][ports.span(far)], ports.local_at(far, input));
         }
     }
 }
