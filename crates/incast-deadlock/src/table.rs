@@ -6,8 +6,8 @@ use crate::elp::{Choice, Elp, Roots, ShortestPaths};
 use crate::rules::{Count, Counting, Rules, Transitions};
 use crate::tagging::{Greedy, Injection, Order};
 
-/// A row of the table in a draft of Tagger's evaluation: Jellyfish with `ports` / 2 ports to other switches, "destination-rooted
-/// shortest-path spanning trees at all the servers", Algorithm 2.
+/// A row of the table in a draft of Tagger's evaluation: Jellyfish with `ports` / 2 ports to other switches,
+/// "destination-rooted shortest-path spanning trees at all the servers", Algorithm 2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Published {
     /// Switches.

@@ -9,9 +9,9 @@ use crate::turns::set;
 
 /// A fabric, and its ports in the tables that every analysis here walks. Cheap to clone.
 ///
-/// A packet that arrives at an *ingress port* of a switch leaves it by an *egress port*; both are [`PortId`]s of that switch.
-/// What leaves by port `p` arrives at `peer(p)`, so an ingress port stands for the directed link that ends there (Dally and
-/// Seitz, IEEE ToC 1987, call it a channel). Hosts do not forward.
+/// A packet that arrives at an *ingress port* of a switch leaves it by an *egress port*; both are [`PortId`]s of that
+/// switch. What leaves by port `p` arrives at `peer(p)`, so an ingress port stands for the directed link that ends
+/// there (Dally and Seitz, IEEE ToC 1987, call it a channel). Hosts do not forward.
 #[derive(Debug, Clone)]
 pub struct Wiring<'f> {
     fabric: &'f Fabric,

@@ -1,13 +1,14 @@
 //! Whose packets make a turn.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use incast_model::fabric::{NodeId, PortId};
 use incast_model::routing::Routes;
 use serde::Serialize;
 
 use super::flood::Flood;
-use crate::elp::{Destinations, Elp, ElpError, Hop, PathSet, Routed, Tiers, UpDown, entries};
+use crate::elp::{Destinations, Elp, ElpError, Hop, PathSet, Routed, State, Tiers, UpDown, entries};
 use crate::names::NamedPath;
 use crate::turns::ones;
 use crate::wiring::{Ports, Wiring};
@@ -120,7 +121,7 @@ fn of_shortest(wiring: &Wiring<'_>, elp: &Elp<'_>, turns: &[Turn]) -> Result<Vec
             // Of the hosts on a switch one is enough.
             let of_switch = |node| ones(towards.injecting(wiring, node)).map(move |at| wiring.port(node, at)).next();
             let sources = towards.iter().flat_map(|(node, hops)| match wiring.is_host(node) {
-                true => hops.iter().map(|hop| hop.input).collect::<Vec<_>>(),
+                true => hops.iter().filter(|hop| !wiring.is_host(hop.far)).map(|hop| hop.input).collect::<Vec<_>>(),
                 false => of_switch(node).into_iter().collect(),
             });
             flood.run(wiring, sources, |node, hops| hops.extend(&next[node.index()]));
@@ -142,55 +143,67 @@ fn of_routes(wiring: &Wiring<'_>, routes: &Routes, turns: &[Turn]) -> Vec<Users>
 
 /// Paths are without number: one is named.
 fn of_up_down(wiring: &Wiring<'_>, up_down: &UpDown, turns: &[Turn]) -> Result<Vec<Users>, ElpError> {
-    let tiers = Tiers::new(wiring)?;
-    let useful = up_down.useful(wiring, &tiers);
-    let is_useful = |&(port, bounces): &(PortId, u8)| useful[port.index()][usize::from(bounces)];
-    let mut causes = HashMap::new();
-    let mut states: Vec<_> = entries(wiring).map(|port| (port, 0)).collect();
-    causes.extend(states.iter().map(|&state| (state, None)));
-    let mut at = 0;
-    while let Some(&state) = states.get(at) {
-        at += 1;
-        for next in up_down.moves(wiring, &tiers, state).filter_map(|(_, next)| next).filter(is_useful) {
-            causes.entry(next).or_insert_with(|| {
-                states.push(next);
-                Some(state)
-            });
-        }
-    }
-    let example = |&(input, output): &Turn| {
-        let makes = |state| up_down.moves(wiring, &tiers, state).find(|&(port, _)| port == output);
-        let &state = states
-            .iter()
-            .find(|state| state.0 == input && makes(**state).is_some_and(|(_, n)| n.is_none_or(|n| is_useful(&n))))?;
-        let mut way = vec![state];
-        while let Some(&Some(before)) = causes.get(&way[way.len() - 1]) {
-            way.push(before);
-        }
-        let mut path: Vec<PortId> = way.iter().rev().map(|&(input, _)| wiring.peer(input)).chain([output]).collect();
-        path.extend(down(wiring, up_down, &tiers, makes(state)?.1, &useful));
-        Some(NamedPath::new(wiring, &path))
-    };
+    let walks = Walks::new(wiring, up_down)?;
+    let example = |&turn| walks.by(turn).map(|path| NamedPath::new(wiring, &path));
     Ok(turns.iter().map(|turn| Users { example: example(turn), ..Users::default() }).collect())
 }
 
-/// A way from a state to a host: down wherever that leads to one.
-fn down(
-    wiring: &Wiring<'_>,
-    up_down: &UpDown,
-    tiers: &Tiers,
-    mut state: Option<(PortId, u8)>,
-    useful: &[Vec<bool>],
-) -> Vec<PortId> {
-    let mut path = Vec::new();
-    while let Some(at) = state {
-        let moves = up_down.moves(wiring, tiers, at);
-        let good = moves.filter(|(_, next)| next.is_none_or(|(port, b)| useful[port.index()][usize::from(b)]));
-        let Some((output, next)) = good.min_by_key(|&(output, next)| (next.is_some(), tiers.up(output), output)) else {
-            break;
-        };
-        path.push(output);
-        state = next;
+/// Everything that up-down paths come by.
+struct Walks<'w, 'f> {
+    wiring: &'w Wiring<'f>,
+    up_down: &'w UpDown,
+    tiers: Tiers,
+    /// By port and bounces: whether a host can still be reached.
+    useful: Vec<Vec<bool>>,
+    /// In the order they were found, each with the one before it.
+    states: Vec<State>,
+    before: HashMap<State, Option<State>>,
+}
+
+impl<'w, 'f> Walks<'w, 'f> {
+    fn new(wiring: &'w Wiring<'f>, up_down: &'w UpDown) -> Result<Self, ElpError> {
+        let tiers = Tiers::new(wiring)?;
+        let useful = up_down.useful(wiring, &tiers);
+        let states: Vec<State> = entries(wiring).map(|port| (port, 0)).collect();
+        let before = states.iter().map(|&state| (state, None)).collect();
+        let mut walks = Self { wiring, up_down, tiers, useful, states, before };
+        let mut at = 0;
+        while let Some(&state) = walks.states.get(at) {
+            at += 1;
+            let next: Vec<State> = walks.moves(state).filter_map(|(_, next)| next).collect();
+            for next in next {
+                if let Entry::Vacant(unknown) = walks.before.entry(next) {
+                    unknown.insert(Some(state));
+                    walks.states.push(next);
+                }
+            }
+        }
+        Ok(walks)
     }
-    path
+
+    /// Egress ports by which a packet can go on and still reach a host, and where it is then.
+    fn moves(&self, state: State) -> impl Iterator<Item = (PortId, Option<State>)> + '_ {
+        let useful = |(port, bounces): State| self.useful[port.index()][usize::from(bounces)];
+        self.up_down.moves(self.wiring, &self.tiers, state).filter(move |(_, next)| next.is_none_or(useful))
+    }
+
+    /// The egress ports of a path by a turn: as the packet came, and then down wherever that leads to a host.
+    fn by(&self, (input, output): Turn) -> Option<Vec<PortId>> {
+        let turns = |state: State| self.moves(state).find(|&(port, _)| state.0 == input && port == output);
+        let (state, (_, mut next)) = self.states.iter().find_map(|&state| Some((state, turns(state)?)))?;
+        let mut path = vec![output];
+        let mut at = Some(state);
+        while let Some(state) = at {
+            path.push(self.wiring.peer(state.0));
+            at = self.before[&state];
+        }
+        path.reverse();
+        while let Some(state) = next {
+            let down = |&(output, next): &(PortId, Option<State>)| (next.is_some(), self.tiers.up(output), output);
+            let (output, after) = self.moves(state).min_by_key(down)?;
+            path.push(output);
+            next = after;
+        }
+        Some(path)
+    }
 }

@@ -68,7 +68,8 @@ impl<'r> Routed<'r> {
         Ok(())
     }
 
-    /// The ingress ports by which packets to a class come into the fabric; of the single-linked hosts of a switch, the first.
+    /// The ingress ports by which packets to a class come into the fabric; of the single-linked hosts of a switch, the
+    /// first.
     pub(crate) fn sources(&self, wiring: &Wiring<'_>, class: usize) -> Vec<PortId> {
         let nodes = (0..wiring.nodes() as u32).map(NodeId).filter(|&node| self.is_source(wiring, node, class));
         nodes

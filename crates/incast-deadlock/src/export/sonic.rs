@@ -20,8 +20,8 @@ pub struct Sonic {
 /// The table of the rules, and the QoS maps, in CONFIG_DB.
 const NAME: &str = "INCAST_TAGS";
 
-/// Priority of the rules; those for what matches none have 1. What range there is depends on the ASIC; SONiC's examples go up
-/// to 9999.
+/// Priority of the rules; those for what matches none have 1. What range there is depends on the ASIC; SONiC's examples
+/// go up to 9999.
 const PRIORITY: u32 = 9999;
 
 /// The rules of one switch for SONiC's CONFIG_DB.

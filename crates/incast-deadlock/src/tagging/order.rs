@@ -11,10 +11,10 @@ use crate::wiring::Ports;
 /// Ingress ports, with turns between them that form no cycle.
 ///
 /// Keeps a topological order and mends it where new edges break it. As in Pearce and Kelly (ACM Journal of Experimental
-/// Algorithmics 11, 2006) only what lies between the two ends is looked at. But what follows the edges' end and what leads
-/// to their begin are searched in turns, and the search that is done first decides: its side alone moves past the other
-/// (order kept in a list; in Jellyfish with links in random order one side is some 75 times the other). A search looks at 64 ports of a switch at a
-/// time. Ports that hosts send to are never on a cycle; they are left out.
+/// Algorithmics 11, 2006) only what lies between the two ends is looked at. But what follows the edges' end and what
+/// leads to their begin are searched in turns, and the search that is done first decides: its side alone moves past the
+/// other (order kept in a list; in Jellyfish with links in random order one side is some 75 times the other). A search
+/// looks at 64 ports of a switch at a time. Ports that hosts send to are never on a cycle; they are left out.
 #[derive(Debug)]
 pub(crate) struct Dag {
     ports: Arc<Ports>,
