@@ -8,7 +8,7 @@
 //! - [`tagging`]: Algorithms 1 and 2, and the scheme for folded Clos fabrics, of Hu et al., "Tagger: Practical PFC Deadlock
 //!   Prevention in Data Center Networks", CoNEXT 2017.
 //! - [`rules`]: match-action rules, compressed and counted; [`export`]: as JSON and CSV, for SONiC, P4Runtime, nftables.
-//! - [`verify`]: whether rules hold, whoever made them.
+//! - [`verify`]: whether rules hold, whoever made them. [`tagging::Tagging::rules`] returns none that do not.
 //! - [`table`]: the published table of classes and rules on Jellyfish, and the ways to read it.
 //!
 //! A folded Clos fabric whose paths may bounce once:
@@ -18,8 +18,7 @@
 //! use incast_deadlock::dependency::Dependencies;
 //! use incast_deadlock::elp::{Elp, UpDown};
 //! use incast_deadlock::rules::Compression;
-//! use incast_deadlock::tagging::ClosScheme;
-//! use incast_deadlock::verify::verify;
+//! use incast_deadlock::tagging::{ClosScheme, Tagging};
 //! use incast_model::fabric::generators::LeafSpine;
 //!
 //! let fabric = LeafSpine::new(3, 2, 4).build()?;
@@ -31,11 +30,10 @@
 //! let shortest = &report.components[0].cycles[0].cycle;
 //! assert_eq!(shortest.to_string(), "leaf0 port 4 → spine1 port 0 → leaf1 port 5 → spine0 port 1 → leaf0 port 4");
 //!
-//! // In two they cannot.
-//! let rules = ClosScheme::new(1).rules(&wiring)?;
-//! assert_eq!(rules.tags(), 2);
-//! assert!(verify(&wiring, &rules, &paths)?.holds());
-//! assert_eq!(rules.compress(Compression::Rectangles).most(), 5);
+//! // In two they cannot; rules are verified before they are returned.
+//! let tagged = Tagging::Clos(ClosScheme::new(1)).rules(&wiring, &paths)?;
+//! assert_eq!(tagged.rules.tags(), 2);
+//! assert_eq!(tagged.rules.compress(Compression::Rectangles).most(), 5);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

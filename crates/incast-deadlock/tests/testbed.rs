@@ -6,7 +6,7 @@ mod common;
 use incast_deadlock::dependency::{Dependencies, Failures, Rerouting};
 use incast_deadlock::elp::{Elp, PathSet, UpDown};
 use incast_deadlock::rules::Rules;
-use incast_deadlock::tagging::{ClosScheme, Greedy, Placement, Tag};
+use incast_deadlock::tagging::{ClosScheme, Greedy, Placement, Tag, Tagging};
 use incast_deadlock::verify::verify;
 use incast_deadlock::{TurnSet, Wiring};
 use incast_model::fabric::{Fabric, HostId};
@@ -247,4 +247,28 @@ fn a_report_is_data_too() {
             "path": ["H1", "T1", "L1", "S1", "L3", "S2"],
         })
     );
+}
+
+#[test]
+fn no_rules_are_returned_that_do_not_hold() {
+    let fabric = testbed();
+    let wiring = Wiring::new(&fabric);
+    let one_bounce = Elp::UpDown(UpDown { bounces: 1 });
+    for (tagging, tags) in [
+        (Tagging::Clos(ClosScheme::new(1)), 2),
+        (Tagging::Clos(ClosScheme { bounces: 1, classes: 3 }), 4),
+        (Tagging::PerHop, 9),
+        (Tagging::Greedy(Greedy::default()), 3),
+    ] {
+        let tagged = tagging.rules(&wiring, &one_bounce).unwrap();
+        assert_eq!((tagged.rules.tags(), tagged.verification.tags), (tags, tags));
+    }
+    let error = Tagging::Clos(ClosScheme::new(0)).rules(&wiring, &bounces(&wiring)).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "these rules do not hold for these paths: packets become lossy at 2 turns of their paths, such as at L3: in port 2 \
+         from S1, out port 3 to S2, tag 1 on H1 → T1 → L1 → S1 → L3 → S2"
+    );
+    let none = Tagging::PerHop.rules(&wiring, &Elp::Paths(PathSet::new())).unwrap_err().to_string();
+    assert_eq!(none, "there are no paths to keep lossless");
 }

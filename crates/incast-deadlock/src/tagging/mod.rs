@@ -5,6 +5,7 @@ mod complete;
 mod greedy;
 mod order;
 mod placement;
+mod tagged;
 
 use std::fmt;
 
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use clos::{ClosError, ClosScheme};
 pub use greedy::{Greedy, Injection, Order};
 pub use placement::{Placement, TagError};
+pub use tagged::{Tagged, Tagging, TaggingError};
 
 /// A tag of lossless packets, from 1. Packets with tag t are in PFC priority t; the lossy tag is none of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -8,6 +8,8 @@ mod fit;
 mod trace;
 mod walk;
 
+use std::fmt;
+
 use serde::Serialize;
 
 use crate::elp::{Elp, ElpError};
@@ -65,6 +67,29 @@ impl Verification {
     /// Both.
     pub fn holds(&self) -> bool {
         self.deadlock_free() && self.complete()
+    }
+}
+
+impl fmt::Display for Verification {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.holds() {
+            return write!(
+                f,
+                "{} tags: no circular dependency, no packet on an expected path becomes lossy",
+                self.tags
+            );
+        }
+        let mut faults: Vec<String> = self.cycles.iter().map(|cycle| format!("circular: {cycle}")).collect();
+        if let Some((turn, new)) = self.falling_named.first() {
+            faults.push(format!("{} rules lead to a smaller tag, such as at {turn}, to {new}", self.falling));
+        }
+        if let Some(walk) = self.lossy_named.first() {
+            faults.push(format!(
+                "packets become lossy at {} turns of their paths, such as at {} on {}",
+                self.lossy, walk.turn, walk.path
+            ));
+        }
+        f.write_str(&faults.join("; "))
     }
 }
 
