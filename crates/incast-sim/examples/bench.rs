@@ -13,7 +13,7 @@ use incast_model::fabric::{Fabric, FabricSpec};
 use incast_model::units::Time;
 use incast_model::workload::{ArrivalLaw, Incast, LoadAt, LoadOf, Poisson, SizeSpec, WorkloadSpec, generate};
 use incast_sim::congestion::{Control, WindowMode};
-use incast_sim::{ControlSetup, Params, Setup, Simulation};
+use incast_sim::{Carrier, ControlSetup, Params, Setup, Simulation};
 
 /// Name (fabric-control, or fabric-workload) and what it is.
 const BENCHES: &[(&str, &str)] = &[
@@ -135,7 +135,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let hosts = fabric.hosts().len();
     let setup = Setup {
         fabric,
-        control_of_tag: vec![0; flows.tags.len()],
+        transports: Vec::new(),
+        carriers: vec![Carrier::Rdma(0); flows.tags.len()],
         flows: flows.clone(),
         controls: vec![control],
         params: Params { ecn, ..Params::default() },

@@ -9,10 +9,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::congestion::{Control, WindowMode};
-use crate::host::{PacketParams, RdmaParams};
+use crate::host::{HostParams, PacketParams, RdmaParams};
 use crate::measure::MeasureParams;
 use crate::network::NetworkParams;
 use crate::switch::{EcnParams, SwitchParams};
+use crate::transport::Transport;
 
 /// How time is counted and ties are broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -41,6 +42,8 @@ pub struct Params {
     pub ecn: EcnParams,
     /// Header sizes and wire overheads.
     pub packets: PacketParams,
+    /// What all transports of a host share.
+    pub host: HostParams,
     /// The RDMA host.
     pub rdma: RdmaParams,
     /// What is recorded beside flows and counters.
@@ -60,6 +63,15 @@ pub struct ControlSetup {
     pub window: WindowMode,
 }
 
+/// What carries a group of flows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carrier {
+    /// RDMA under a congestion control, an index into [`Setup::controls`].
+    Rdma(usize),
+    /// Another transport, an index into [`Setup::transports`].
+    Transport(usize),
+}
+
 /// What a simulation is built from.
 #[derive(Debug, Clone)]
 pub struct Setup {
@@ -69,8 +81,10 @@ pub struct Setup {
     pub flows: Arc<FlowSet>,
     /// The congestion controls in use.
     pub controls: Vec<ControlSetup>,
-    /// For each tag of the flows, the index of its control in `controls`.
-    pub control_of_tag: Vec<usize>,
+    /// The transports other than RDMA in use.
+    pub transports: Vec<Transport>,
+    /// For each tag of the flows, what carries them.
+    pub carriers: Vec<Carrier>,
     /// The rest.
     pub params: Params,
 }

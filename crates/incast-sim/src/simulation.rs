@@ -5,10 +5,12 @@ use std::ops::ControlFlow;
 use incast_model::fabric::PortId;
 use incast_model::units::Time;
 
-use crate::kernel::{Kind, NONE};
+use crate::kernel::{Kind, NONE, Packet};
 use crate::network::{Limits, Network};
 use crate::outcome::{Ledger, Outcome, PortRecord};
 use crate::setup::Setup;
+use crate::switch::{RankedQueue, Storage};
+use crate::transport::Transport;
 
 /// How far a run has come; handed to the caller every few thousand events.
 #[derive(Debug, Clone, Copy, Default)]
@@ -58,7 +60,7 @@ impl Simulation {
         let limits = Limits {
             horizon: params.horizon.map_or(u64::MAX, |time| time.0),
             events: params.max_events.unwrap_or(u64::MAX),
-            stall: STALL.max(params.rdma.rto.unwrap_or_default() * 4).0,
+            stall: setup.transports.iter().map(Transport::patience).fold(STALL.max(params.rdma.rto.unwrap_or_default() * 4), Time::max).0,
         };
         Ok(Self { network: Network::new(setup)?, limits })
     }
@@ -99,21 +101,28 @@ impl Network {
     /// The ledger with what is queued and on wires.
     fn close_ledger(&self) -> Ledger {
         let mut ledger = self.ledger;
+        let mut add = |packet: &Packet| {
+            if packet.kind != Kind::Lost {
+                ledger.in_flight[usize::from(packet.prio)] += u64::from(packet.size);
+            }
+        };
         let lists = self.queues.iter().map(|queue| queue.head).chain(self.ports.iter().map(|port| port.flight_head));
         for mut id in lists {
             while id != NONE {
                 let packet = &self.pool[id];
-                if packet.kind != Kind::Lost {
-                    ledger.in_flight[usize::from(packet.prio)] += u64::from(packet.size);
-                }
+                add(packet);
                 id = packet.next;
             }
         }
+        self.ranked.iter().flat_map(RankedQueue::packets).for_each(|id| add(&self.pool[id]));
         ledger
     }
 
     /// Whether every ingress queue holds exactly the bytes of its packets that are queued at its switch.
     fn buffers_balance(&self) -> bool {
+        if self.config.storage != Storage::Shared {
+            return true;
+        }
         let mut held = vec![0u64; self.ingress.len()];
         for port in (0..self.ports.len() as u32).filter(|&port| !self.ports[port as usize].at_host) {
             for priority in 1..8 {

@@ -5,6 +5,7 @@
 //! so the tables can be split among threads by node.
 
 mod build;
+mod cut_through;
 mod detours;
 mod fault;
 mod ideal;
@@ -26,8 +27,11 @@ use crate::kernel::{EventQueue, Pool};
 use crate::measure::Recorder;
 use crate::ns3::Draws;
 use crate::outcome::{Counts, FlowRecord, Ledger};
-use crate::switch::{EcnPort, Ingress, Pint, Scheduler, Switch};
+use crate::setup::Carrier;
+use crate::switch::{EcnPort, Ingress, Pint, RankedQueue, Scheduler, Storage, Switch};
+use crate::transport::Transports;
 
+pub(crate) use cut_through::WHOLE_PACKETS;
 pub(crate) use fault::Faults;
 pub use params::{FailureParams, NetworkParams, RandomLinks, RouteParams};
 pub(crate) use progress::Limits;
@@ -85,6 +89,8 @@ pub(crate) struct Port {
     pub(crate) pending: bool,
     /// Its link is down.
     pub(crate) down: bool,
+    /// Bytes of a packet that its far end waits for ([`WHOLE_PACKETS`]: all).
+    pub(crate) cut: u16,
 }
 
 const _: () = assert!(size_of::<Port>() == 64);
@@ -110,6 +116,17 @@ pub(crate) struct Config {
     /// Priorities under PFC, one bit each.
     pub(crate) lossless: u8,
     pub(crate) mark_at_enqueue: bool,
+    /// How ports of switches store packets, and those of hosts what is not RDMA data.
+    pub(crate) storage: Storage,
+    pub(crate) host_storage: Storage,
+    /// Whether these are pFabric queues.
+    pub(crate) ranked: bool,
+    /// Rank of events of ports that become free, in exact arithmetic: 1 if they come after all else of their instant.
+    pub(crate) port_rank: u64,
+    /// Cut-through towards whatever link.
+    pub(crate) underrun: bool,
+    /// Whether hosts have both RDMA and other transports.
+    pub(crate) mixed: bool,
     pub(crate) int: crate::congestion::IntFormat,
     /// Retransmission timeout in ps, [`u64::MAX`] for none.
     pub(crate) rto: u64,
@@ -134,7 +151,8 @@ pub(crate) struct Network {
     pub(crate) flows: Arc<FlowSet>,
     pub(crate) config: Config,
     pub(crate) controls: Vec<ControlState>,
-    pub(crate) control_of_tag: Vec<usize>,
+    /// What carries the flows of each tag.
+    pub(crate) carriers: Vec<Carrier>,
 
     /// Simulated time in ps.
     pub(crate) now: u64,
@@ -150,6 +168,8 @@ pub(crate) struct Network {
     end_rank: Vec<u64>,
     /// By priority, then port.
     pub(crate) queues: Vec<Queue>,
+    /// pFabric queues by port; empty in runs without.
+    pub(crate) ranked: Vec<RankedQueue>,
     /// By priority, then port.
     pub(crate) ingress: Vec<Ingress>,
     /// Rates of ports in bit/s, each once.
@@ -176,6 +196,8 @@ pub(crate) struct Network {
     pub(crate) receivers: Vec<Receiver>,
     /// In runs with selective repeat.
     pub(crate) selective: Option<Box<Selective>>,
+    /// Flows that are not RDMA's.
+    pub(crate) transports: Transports,
     /// The next flow that starts by the clock alone.
     pub(crate) next_flow: usize,
     pub(crate) gates: Gates,
@@ -210,10 +232,11 @@ impl Network {
         }
     }
 
-    /// Rank of the end of a port's transmission.
+    /// Rank of the end of a port's transmission. Ports with buffers of their own decide by all that has come in that instant, as
+    /// in YAPS: the order of packets there depends on more than which came first.
     #[inline]
     pub(crate) fn end_rank(&self, port: u32) -> u64 {
-        if self.config.ns3 { self.end_rank[port as usize] } else { 0 }
+        if self.config.ns3 { self.end_rank[port as usize] } else { self.config.port_rank }
     }
 
     /// Whether a port is not transmitting. In the instant in which a transmission ends, exact arithmetic takes it as ended;

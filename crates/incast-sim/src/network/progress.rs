@@ -72,6 +72,7 @@ impl Network {
                     last_arrival = self.now; // something will move
                     self.start_flow(flow);
                 }
+                Target::Agenda(nic) => self.keep_agenda(nic),
                 Target::Sample => self.take_sample(),
                 Target::Fault(_) => {
                     let still = self.now - last_arrival > limits.stall;

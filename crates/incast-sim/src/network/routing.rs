@@ -6,7 +6,7 @@ use incast_model::routing::{EcmpHash, EcmpKey, FlowKey, Routes};
 
 use super::Network;
 use crate::balance::{Balance, Balancer, Choice, Scale, State};
-use crate::kernel::{Kind, NONE, flag};
+use crate::kernel::{NONE, flag};
 use crate::simulation::SetupError;
 
 /// Routes and hashes of a run.
@@ -104,7 +104,7 @@ impl Network {
     #[inline]
     pub(crate) fn route(&mut self, node: u32, id: u32) -> u32 {
         let packet = &self.pool[id];
-        let back = packet.kind != Kind::Data;
+        let back = !packet.kind.is_forward();
         if packet.flags & flag::PATH != 0 {
             return self.path_port(packet.flow, back, usize::from(packet.hops));
         }
@@ -157,7 +157,7 @@ impl Network {
         }
     }
 
-    fn path_port(&self, flow: u32, back: bool, hop: usize) -> u32 {
+    pub(super) fn path_port(&self, flow: u32, back: bool, hop: usize) -> u32 {
         let path = self.flows.flows[flow as usize].path.expect("only flows with a path ask for it");
         self.routing.paths[path as usize][usize::from(back)][hop]
     }

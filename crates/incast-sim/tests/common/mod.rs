@@ -14,7 +14,7 @@ use incast_model::units::{Bytes, Time};
 use incast_model::workload::{WorkloadSpec, generate};
 use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::outcome::{Outcome, PortRecord};
-use incast_sim::{ControlSetup, Params, Setup, SetupError, Simulation};
+use incast_sim::{Carrier, ControlSetup, Params, Setup, SetupError, Simulation};
 
 pub(crate) use drawn::drawn;
 pub(crate) use fabrics::{Cable, chain, dumbbell, leaf_spine, parking_lot, ring, star, two_switches};
@@ -169,7 +169,8 @@ impl Bench {
             fabric: self.fabric.clone(),
             flows: Arc::new(self.sorted()),
             controls: vec![self.control.clone()],
-            control_of_tag: vec![0; self.flows.tags.len()],
+            transports: Vec::new(),
+            carriers: vec![Carrier::Rdma(0); self.flows.tags.len()],
             params: self.params.clone(),
         }
     }

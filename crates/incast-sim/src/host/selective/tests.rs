@@ -74,7 +74,8 @@ impl Case {
             fabric: Arc::new(Star::new(2).build().expect("a fabric")),
             flows: Arc::new(FlowSet { flows: vec![flow], tags: vec!["flow".into()], ..FlowSet::default() }),
             controls: vec![ControlSetup { control, window: WindowMode::Off }],
-            control_of_tag: vec![0],
+            transports: Vec::new(),
+            carriers: vec![crate::Carrier::Rdma(0)],
             params: self.params.clone(),
         };
         Network::new(setup).expect("a network")

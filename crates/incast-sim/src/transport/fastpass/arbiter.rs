@@ -1,0 +1,192 @@
+//! The arbiter: packets of flows to the slots of an epoch, no host twice in a slot (SIGCOMM 2014, section 3; YAPS,
+//! `ext/fastpasshost.cpp`).
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::params::FastpassOrder;
+
+/// A flow that has packets to place.
+#[derive(Debug, Clone, Copy)]
+struct Demand {
+    src: u32,
+    dst: u32,
+    left: u64,
+    /// When it asked first: its place among equals.
+    rank: u64,
+    /// Slots given out when it was last given one.
+    served: u64,
+}
+
+/// What the arbiter knows.
+#[derive(Debug, Default)]
+pub(super) struct Arbiter {
+    demands: HashMap<u32, Demand>,
+    /// Flows with packets to place, in order.
+    waiting: BTreeSet<(u64, u64, u32)>,
+    order: FastpassOrder,
+    asked: u64,
+    slots: u64,
+    /// Requests since the last epoch.
+    pub(super) requests: u64,
+    used_src: Vec<bool>,
+    used_dst: Vec<bool>,
+}
+
+/// For each source with a slot: slots and their flows.
+pub(super) type Schedules = BTreeMap<u32, Vec<(u64, u64)>>;
+
+impl Arbiter {
+    pub(super) fn new(order: FastpassOrder, hosts: usize) -> Self {
+        Self { order, used_src: vec![false; hosts], used_dst: vec![false; hosts], ..Self::default() }
+    }
+
+    fn key(&self, flow: u32, demand: &Demand) -> (u64, u64, u32) {
+        match self.order {
+            FastpassOrder::Srpt => (demand.left, demand.rank, flow),
+            FastpassOrder::LeastRecent => (demand.served, demand.rank, flow),
+        }
+    }
+
+    /// A flow has so many packets to place, whatever it had before; 0: no more.
+    pub(super) fn request(&mut self, flow: u32, src: u32, dst: u32, left: u64) {
+        self.requests += 1;
+        if let Some(&known) = self.demands.get(&flow) {
+            self.waiting.remove(&self.key(flow, &known));
+        }
+        if left == 0 {
+            self.demands.remove(&flow);
+            return;
+        }
+        self.asked += 1;
+        let fresh = Demand { src, dst, left, rank: self.asked, served: 0 };
+        let demand = self.demands.entry(flow).or_insert(fresh);
+        demand.left = left;
+        let demand = *demand;
+        self.waiting.insert(self.key(flow, &demand));
+    }
+
+    /// Whether there is anything to place.
+    pub(super) fn is_idle(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Fills the slots of an epoch, each with a maximal matching, greedily in order.
+    pub(super) fn fill(&mut self, slots: u32) -> Schedules {
+        self.requests = 0;
+        let mut schedules = Schedules::new();
+        for slot in 0..u64::from(slots) {
+            let given = self.matching();
+            for &key in &given {
+                let flow = key.2;
+                self.waiting.remove(&key);
+                self.slots += 1;
+                let demand = self.demands.get_mut(&flow).expect("flows that wait are known");
+                demand.left -= 1;
+                demand.served = self.slots;
+                schedules.entry(demand.src).or_default().push((slot, flow.into()));
+                let demand = *demand;
+                (self.used_src[demand.src as usize], self.used_dst[demand.dst as usize]) = (false, false);
+                if demand.left > 0 {
+                    self.waiting.insert(self.key(flow, &demand));
+                }
+            }
+        }
+        schedules
+    }
+
+    /// Flows of which one packet each fits into a slot.
+    fn matching(&mut self) -> Vec<(u64, u64, u32)> {
+        let mut given = Vec::new();
+        for &key in &self.waiting {
+            let demand = &self.demands[&key.2];
+            let (src, dst) = (demand.src as usize, demand.dst as usize);
+            if !self.used_src[src] && !self.used_dst[dst] {
+                (self.used_src[src], self.used_dst[dst]) = (true, true);
+                given.push(key);
+            }
+        }
+        given
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn arbiter(order: FastpassOrder) -> Arbiter {
+        Arbiter::new(order, 8)
+    }
+
+    #[test]
+    fn the_shortest_goes_first_and_others_fill_in() {
+        let mut arbiter = arbiter(FastpassOrder::Srpt);
+        arbiter.request(0, 0, 1, 5);
+        arbiter.request(1, 0, 2, 2);
+        arbiter.request(2, 3, 2, 4);
+        arbiter.request(3, 3, 1, 9);
+        let schedules = arbiter.fill(4);
+        // Flow 1 first; flow 3 is the only one that fits beside it. Then flows 2 and 0 side by side.
+        assert_eq!(schedules[&0], [(0, 1), (1, 1), (2, 0), (3, 0)]);
+        assert_eq!(schedules[&3], [(0, 3), (1, 3), (2, 2), (3, 2)]);
+        arbiter.request(0, 0, 1, 0);
+        assert_eq!(arbiter.fill(9)[&3], [(0, 2), (1, 2), (2, 3), (3, 3), (4, 3), (5, 3), (6, 3), (7, 3), (8, 3)]);
+        assert!(arbiter.is_idle() && arbiter.fill(8).is_empty());
+    }
+
+    #[test]
+    fn the_least_recently_served_takes_turns() {
+        let mut arbiter = arbiter(FastpassOrder::LeastRecent);
+        arbiter.request(7, 0, 1, 5);
+        arbiter.request(8, 2, 1, 50);
+        let schedules = arbiter.fill(6);
+        assert_eq!(schedules[&0], [(0, 7), (2, 7), (4, 7)]);
+        assert_eq!(schedules[&2], [(1, 8), (3, 8), (5, 8)]);
+    }
+
+    #[test]
+    fn a_request_counts_anew() {
+        let mut arbiter = arbiter(FastpassOrder::Srpt);
+        arbiter.request(0, 0, 1, 5);
+        arbiter.request(0, 0, 1, 2);
+        assert_eq!(arbiter.requests, 2);
+        assert_eq!(arbiter.fill(8)[&0].len(), 2);
+        assert_eq!(arbiter.requests, 0);
+    }
+
+    proptest! {
+        /// No host twice in a slot; no flow that would have fitted is left out; nothing is given that was not asked for.
+        #[test]
+        fn matchings_are_maximal(asked in prop::collection::vec((0u32..8, 0u32..8, 1u64..12), 1..40)) {
+            let mut arbiter = arbiter(FastpassOrder::Srpt);
+            let mut left: Vec<u64> = asked.iter().map(|(.., left)| *left).collect();
+            for (flow, &(src, dst, packets)) in asked.iter().enumerate() {
+                arbiter.request(flow as u32, src, dst, packets);
+            }
+            let schedules = arbiter.fill(8);
+            for slot in 0..8 {
+                let given: Vec<usize> = schedules
+                    .values()
+                    .flatten()
+                    .filter(|(at, _)| *at == slot)
+                    .map(|(_, flow)| *flow as usize)
+                    .collect();
+                let busy = |src: bool| -> Vec<u32> {
+                    given.iter().map(|&flow| if src { asked[flow].0 } else { asked[flow].1 }).collect()
+                };
+                for hosts in [busy(true), busy(false)] {
+                    prop_assert_eq!(hosts.iter().collect::<BTreeSet<_>>().len(), hosts.len());
+                }
+                for (flow, (src, dst, _)) in asked.iter().enumerate() {
+                    let fits = left[flow] > 0 && !busy(true).contains(src) && !busy(false).contains(dst);
+                    prop_assert!(!fits, "flow {} was left out of slot {}", flow, slot);
+                }
+                for flow in given {
+                    prop_assert!(left[flow] > 0);
+                    left[flow] -= 1;
+                }
+            }
+        }
+    }
+}
