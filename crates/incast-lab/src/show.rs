@@ -10,6 +10,7 @@ use incast_model::units::{Bytes, Time};
 use incast_model::workload::warnings as workload_warnings;
 use incast_sim::balance::Balance;
 use incast_sim::network::NetworkParams;
+use incast_sim::Setup;
 use incast_sim::switch::EcnParams;
 use serde::Serialize;
 
@@ -144,12 +145,7 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
             .iter()
             .map(|scheme| SchemeShow {
                 name: scheme.name.clone(),
-                controls: scheme
-                    .setup
-                    .controls
-                    .iter()
-                    .map(|one| format!("{}, window {}", one.control.name(), window_name(one.window)))
-                    .collect(),
+                controls: carriers(&scheme.setup),
                 ecn: format!("{} ({})", marking(&scheme.setup.params.ecn), marking_source(scenario, &scheme.name)),
                 network: network(&scheme.setup.params.network),
             })
@@ -157,6 +153,12 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
         estimate: estimate(prepared, links, packet_hops_per_s),
         warnings: found,
     }
+}
+
+/// What carries the flows of a scheme, in a few words.
+fn carriers(setup: &Setup) -> Vec<String> {
+    let controls = setup.controls.iter().map(|one| format!("{}, window {}", one.control.name(), window_name(one.window)));
+    controls.chain(setup.transports.iter().map(|one| one.name().to_owned())).collect()
 }
 
 /// How switches mark, in a few words.
@@ -184,8 +186,8 @@ fn marking_source(scenario: &Scenario, name: &str) -> String {
     if !scenario.ecn.is_empty() {
         parts.push(format!("{} of [ecn]", keys(&scenario.ecn)));
     }
-    let rest = match scheme.control.ecn() {
-        Some(_) => format!("as {} wants it", scheme.control.name()),
+    let rest = match scheme.wanted_ecn() {
+        Some(_) => format!("as {} wants it", scheme.carrier()),
         None => "by default".into(),
     };
     parts.push(if parts.is_empty() { rest } else { format!("the rest {rest}") });
@@ -253,7 +255,7 @@ fn estimate(prepared: &Prepared, links: impl Fn(&Flow) -> u64, rate: f64) -> Est
 
 fn tags(fabric: &Fabric, flows: &FlowSet) -> Vec<TagShow> {
     let capacity: f64 =
-        fabric.hosts().iter().flat_map(|&host| fabric.ports_of(host)).map(|port| fabric.rate(port).0 as f64).sum();
+        fabric.endpoints().iter().flat_map(|&host| fabric.ports_of(host)).map(|port| fabric.rate(port).0 as f64).sum();
     let none = || vec![false; flows.flows.len()];
     let waits = never_start(&flows.gates, |_| true, none());
     let may_not = never_start(&flows.gates, |gate| gate.round.is_some(), none());

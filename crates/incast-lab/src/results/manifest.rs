@@ -312,7 +312,10 @@ impl SchemeManifest {
             _ => Map::new(),
         };
         let setup = prepared.schemes.iter().find(|scheme| scheme.name == run.name).map(|scheme| &scheme.setup);
-        let controls = setup.map(|setup| setup.controls.iter().map(|one| one.control.name().to_owned()).collect());
+        let controls = setup.map(|setup| {
+            let controls = setup.controls.iter().map(|one| one.control.name().to_owned());
+            controls.chain(setup.transports.iter().map(|one| one.name().to_owned())).collect()
+        });
         Self {
             controls: controls.unwrap_or_default(),
             stop: StopManifest::of(&outcome.stop, &prepared.fabric)

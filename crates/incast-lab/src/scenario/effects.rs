@@ -10,8 +10,9 @@ use incast_model::units::Rate;
 use incast_sim::balance::Balance;
 use incast_sim::congestion::{Control, Input, Telemetry, WindowMode};
 use incast_sim::host::{CnpMode, Recovery};
-use incast_sim::switch::Headroom;
-use incast_sim::{Arithmetic, ControlSetup, Params, Setup};
+use incast_sim::switch::{Forwarding, Headroom, QueueParams};
+use incast_sim::transport::{TcpParams, Transport};
+use incast_sim::{Arithmetic, Carrier, ControlSetup, Params, Setup};
 
 use super::Prepared;
 
@@ -40,8 +41,11 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("network.route", Always),
     ("network.failure", Always),
     ("network.reroute_after", If(|facts| facts.failures())),
-    ("switch.buffer", If(|facts| facts.switches())),
-    ("switch.reserve", If(|facts| facts.switches())),
+    ("switch.forwarding", If(|facts| facts.switches())),
+    ("switch.cut_through_header", If(|facts| facts.cuts_through())),
+    ("switch.queues", If(|facts| facts.switches())),
+    ("switch.buffer", If(|facts| facts.shares_buffers())),
+    ("switch.reserve", If(|facts| facts.shares_buffers())),
     ("switch.lossless", If(|facts| facts.pfc_is_on())),
     ("switch.pfc", If(|facts| facts.lossless())),
     ("switch.pfc_mode", If(|facts| facts.pauses())),
@@ -56,8 +60,8 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("ecn.per_rate", If(|facts| facts.scaled_thresholds())),
     ("ecn.by_rate", If(|facts| facts.thresholds_by_rate())),
     ("ecn.mark_at", If(|facts| facts.marks())),
-    ("packets.payload", Always),
-    ("packets.data_header", Always),
+    ("packets.payload", If(|facts| facts.rdma())),
+    ("packets.data_header", If(|facts| facts.rdma())),
     ("packets.ack", If(|facts| facts.acks_unpadded())),
     ("packets.min_ack", If(|facts| facts.acks_padded())),
     ("packets.cnp", If(|facts| facts.cnps())),
@@ -67,13 +71,17 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("packets.int_base", If(|facts| facts.int())),
     ("packets.int_record", If(|facts| facts.int())),
     ("packets.int_records", If(|facts| facts.int())),
+    ("packets.mss", If(|facts| facts.other_transports())),
+    ("packets.segment_header", If(|facts| facts.other_transports())),
+    ("packets.control", If(|facts| facts.other_transports())),
     ("packets.gap", Always),
-    ("rdma.ack_every", Always),
-    ("rdma.ack_priority", Always),
+    ("host.nic_queue", If(|facts| facts.other_transports())),
+    ("rdma.ack_every", If(|facts| facts.rdma())),
+    ("rdma.ack_priority", If(|facts| facts.rdma())),
     ("rdma.acks_ignore_pause", If(|facts| facts.acks_are_paused())),
-    ("rdma.recovery", Always),
+    ("rdma.recovery", If(|facts| facts.rdma())),
     ("rdma.nack_interval", If(|facts| facts.recovers(Recovery::GoBackN, "selective-repeat does not wait with NACKs"))),
-    ("rdma.rto", Always),
+    ("rdma.rto", If(|facts| facts.rdma())),
     ("rdma.rto_low", If(|facts| facts.low_timeout())),
     ("rdma.rto_low_packets", If(|facts| facts.low_timeout())),
     ("rdma.bdp_bound", If(|facts| facts.selective())),
@@ -99,6 +107,11 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("control.dcqcn.byte_counter", If(|facts| facts.dcqcn(true, "the vendor variant has no byte counter"))),
     ("control.dcqcn.clamp_target", If(|facts| facts.dcqcn(false, "only the vendor variant clamps its target"))),
     ("control.dctcp.*", If(|facts| facts.marked())),
+    ("transport.tcp.rto_min", If(|facts| facts.measures_timeouts())),
+    ("transport.tcp.rto_init", If(|facts| facts.measures_timeouts())),
+    ("transport.tcp.sack_blocks", If(|facts| facts.tcp(|tcp| tcp.sack, "sack is false"))),
+    ("transport.tcp.ack_every", If(|facts| facts.tcp(|tcp| tcp.delayed_ack.is_some(), "delayed_ack is \"none\""))),
+    ("transport.tcp.ecn", If(|facts| facts.marked())),
 ];
 
 /// What decides under one scheme.
@@ -112,6 +125,8 @@ pub(super) struct Facts<'a> {
     own_window: bool,
     /// The control whose parameter it is.
     pub(super) control: Option<&'a Control>,
+    /// The transport whose parameter it is.
+    pub(super) transport: Option<&'a Transport>,
     /// The entry of the workload whose parameter it is.
     pub(super) entry: Option<usize>,
     several_paths: OnceCell<bool>,
@@ -124,10 +139,22 @@ impl<'a> Facts<'a> {
         let mut has_flows = vec![false; flows.tags.len()];
         flows.flows.iter().for_each(|flow| has_flows[usize::from(flow.tag)] = true);
         let scheme = &prepared.scenario.scheme[index];
-        let own = |tag: &String| !scheme.control_by_tag.contains_key(tag) && !scheme.window_by_tag.contains_key(tag);
+        let own = |tag: &String| {
+            let others = scheme.control_by_tag.contains_key(tag) || scheme.transport_by_tag.contains_key(tag);
+            !others && !scheme.window_by_tag.contains_key(tag)
+        };
         let own_window = flows.tags.iter().zip(&has_flows).any(|(tag, has)| *has && own(tag));
         let setup = &prepared.schemes[index].setup;
-        Self { prepared, setup, has_flows, own_window, control: None, entry: None, several_paths: OnceCell::new() }
+        Self {
+            prepared,
+            setup,
+            has_flows,
+            own_window,
+            control: None,
+            transport: None,
+            entry: None,
+            several_paths: OnceCell::new(),
+        }
     }
 
     /// The verdict on one parameter, by its name in [`RULES`].
@@ -143,10 +170,60 @@ impl<'a> Facts<'a> {
         &self.setup.params
     }
 
+    /// What carries flows.
+    fn carriers(&self) -> impl Iterator<Item = Carrier> {
+        let of_tag = self.setup.carriers.iter().zip(&self.has_flows);
+        of_tag.filter(|(_, has)| **has).map(|(&carrier, _)| carrier)
+    }
+
     /// The controls that flows have.
     fn controls(&self) -> impl Iterator<Item = &ControlSetup> {
-        let of_tag = self.setup.control_of_tag.iter().zip(&self.has_flows);
-        of_tag.filter(|(_, has)| **has).map(|(&index, _)| &self.setup.controls[index])
+        self.carriers().filter_map(|carrier| match carrier {
+            Carrier::Rdma(index) => Some(&self.setup.controls[index]),
+            Carrier::Transport(_) => None,
+        })
+    }
+
+    /// The other transports that flows have.
+    fn transports(&self) -> impl Iterator<Item = &Transport> {
+        self.carriers().filter_map(|carrier| match carrier {
+            Carrier::Rdma(_) => None,
+            Carrier::Transport(index) => Some(&self.setup.transports[index]),
+        })
+    }
+
+    /// Whether a flow has this transport.
+    pub(super) fn uses_transport(&self, transport: &Transport) -> Verdict {
+        unless(self.transports().any(|one| one == transport), "no flow of this scheme has this transport")
+    }
+
+    fn rdma(&self) -> Verdict {
+        unless(self.controls().next().is_some(), "no flow here is RDMA's")
+    }
+
+    fn other_transports(&self) -> Verdict {
+        unless(self.transports().next().is_some(), "all flows here are RDMA's")
+    }
+
+    fn shares_buffers(&self) -> Verdict {
+        self.switches()?;
+        let shared = self.params().switch.queues == QueueParams::Shared;
+        unless(shared, "switch.queues gives every port a buffer of its own")
+    }
+
+    fn cuts_through(&self) -> Verdict {
+        self.switches()?;
+        let cuts = self.params().switch.forwarding != Forwarding::StoreAndForward;
+        unless(cuts, "switch.forwarding is \"store-and-forward\"")
+    }
+
+    fn tcp(&self, holds: fn(&TcpParams) -> bool, otherwise: &'static str) -> Verdict {
+        let other = matches!(self.transport, Some(Transport::Tcp(params)) if !holds(params));
+        unless(!other, otherwise)
+    }
+
+    fn measures_timeouts(&self) -> Verdict {
+        self.tcp(|tcp| tcp.rto.is_none(), "rto is given: it is always the same")
     }
 
     /// Whether a flow has the control of the scheme itself.
@@ -159,12 +236,12 @@ impl<'a> Facts<'a> {
     }
 
     fn pfc_is_on(&self) -> Verdict {
-        self.switches()?;
+        self.shares_buffers()?;
         unless(self.params().switch.pfc, "switch.pfc is false: every priority is lossy")
     }
 
     fn lossless(&self) -> Verdict {
-        self.switches()?;
+        self.shares_buffers()?;
         unless(!self.params().switch.lossless.is_empty(), "switch.lossless is empty: every priority is lossy")
     }
 
@@ -175,7 +252,7 @@ impl<'a> Facts<'a> {
 
     fn headroom(&self) -> Verdict {
         // That rule takes its share of the buffer with or without PFC, as in the reference.
-        if self.params().switch.headroom == Headroom::ThreeDelays { self.switches() } else { self.pauses() }
+        if self.params().switch.headroom == Headroom::ThreeDelays { self.shares_buffers() } else { self.pauses() }
     }
 
     /// The priorities of data, ACKs and CNPs.
@@ -184,16 +261,19 @@ impl<'a> Facts<'a> {
         let data = self.prepared.flows.flows.iter().fold(0, |mask, flow| mask | 1u8 << flow.priority);
         let acks = rdma.ack_priority.map_or(data, |priority| 1 << priority);
         let cnps = if self.cnps().is_ok() { 1 << rdma.cnp_priority } else { 0 };
-        data | acks | cnps
+        let own = self.transports().fold(0, |mask, one| mask | one.priorities());
+        data | acks | cnps | own
     }
 
     fn lossy_traffic(&self) -> Verdict {
-        self.switches()?;
+        self.shares_buffers()?;
         let lossy = self.priorities() & !self.params().switch.paused_priorities();
         unless(lossy != 0, "all packets have lossless priorities")
     }
 
     fn several_priorities(&self) -> Verdict {
+        let ranked = matches!(self.params().switch.queues, QueueParams::Pfabric { .. });
+        unless(!ranked, "pFabric queues have an order of their own")?;
         unless(self.priorities().count_ones() > 1, "all packets have one priority")
     }
 
@@ -223,7 +303,8 @@ impl<'a> Facts<'a> {
     fn marks_are_read(&self) -> Verdict {
         self.switches()?;
         // CNPs are packets: they are sent, and take their place, whoever reads them.
-        let reads = self.controls().any(|one| !one.control.ignores(Input::Marks));
+        let reads = self.controls().any(|one| !one.control.ignores(Input::Marks))
+            || self.transports().any(|one| one.ecn().is_some());
         unless(
             reads || self.params().rdma.cnp == CnpMode::Packet,
             "no control here reads ECN marks; they are only counted",

@@ -148,6 +148,8 @@ pub struct Fabric {
     first_port: Vec<u32>,
     hosts: Vec<NodeId>,
     host_of_node: Vec<Option<HostId>>,
+    /// How many of the last hosts are services'.
+    services: usize,
 }
 
 impl Fabric {
@@ -182,6 +184,13 @@ impl Fabric {
     /// Hosts by [`HostId`].
     pub fn hosts(&self) -> &[NodeId] {
         &self.hosts
+    }
+    /// How many of the hosts, the last ones, are services'.
+    pub const fn services(&self) -> usize {
+        self.services
+    }
+    pub(super) fn serving(self, services: usize) -> Self {
+        Self { services, ..self }
     }
     /// The host number of a node, or `None` for a switch.
     pub fn host_of(&self, node: NodeId) -> Option<HostId> {
@@ -296,7 +305,7 @@ impl FabricBuilder {
         for (host, node) in hosts.iter().enumerate() {
             host_of_node[node.index()] = Some(HostId(host as u32));
         }
-        Fabric { nodes: self.nodes, links, ports, first_port, hosts, host_of_node }
+        Fabric { nodes: self.nodes, links, ports, first_port, hosts, host_of_node, services: 0 }
     }
 }
 

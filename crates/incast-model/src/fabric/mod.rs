@@ -5,6 +5,7 @@ pub mod generators;
 mod graph;
 mod groups;
 mod rtt;
+mod service;
 mod summary;
 mod tiers;
 
@@ -13,5 +14,6 @@ pub use generators::{FabricSpec, GENERATORS, GeneratorError};
 pub use graph::{Fabric, FabricBuilder, FabricError, HostId, Link, LinkId, Node, NodeId, NodeKind, Port, PortId};
 pub(crate) use groups::{Groups, tiers_with_uplinks};
 pub use rtt::{BaseRtts, PairRtt, pair_base_rtt};
+pub use service::{Service, ServiceError};
 pub use summary::{LinkSummary, Summary, TierSummary};
 pub(crate) use tiers::tiers;

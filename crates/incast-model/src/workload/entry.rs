@@ -80,9 +80,9 @@ impl Entry<'_> {
         stream(self.seed, &format!("workload/{}/{purpose}", self.stream), actor)
     }
 
-    /// Number of hosts of the fabric.
+    /// Number of hosts of the fabric, but for those of services.
     pub(super) fn host_count(&self) -> u32 {
-        self.fabric.hosts().len() as u32
+        self.fabric.endpoints().len() as u32
     }
 
     /// The hosts of an optional set; all of them if it is not given.
@@ -164,7 +164,7 @@ impl Entry<'_> {
 
 /// The hosts of an optional set, set in `field`; all of the fabric's if it is not given.
 pub(super) fn members(fabric: &Fabric, set: Option<&HostSet>, field: &str) -> Result<Vec<HostId>, WorkloadError> {
-    let count = fabric.hosts().len() as u32;
+    let count = fabric.endpoints().len() as u32;
     set.map_or_else(|| Ok((0..count).map(HostId).collect()), |set| set.hosts(field, count))
 }
 

@@ -80,7 +80,7 @@ impl Pattern for Incast {
     fn load(&self, fabric: &Fabric) -> Option<(&'static str, f64)> {
         let load = self.load?;
         // A fixed receiver gets by one link what is a fraction of the rate of all.
-        let receiver = self.receiver.map(HostId).filter(|host| host.index() < fabric.hosts().len());
+        let receiver = self.receiver.map(HostId).filter(|host| host.index() < fabric.endpoints().len());
         let hosts = members(fabric, self.hosts.as_ref(), "hosts").ok()?;
         let total: f64 = hosts.iter().map(|&host| capacity(fabric, host)).sum();
         Some(("load", receiver.map_or(load, |receiver| load * total / capacity(fabric, receiver))))

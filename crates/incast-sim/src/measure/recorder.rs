@@ -164,16 +164,16 @@ impl Network {
                 self.recorder.queues.push(QueueSample { time, port: PortId(index as u32), bytes, tx_bytes: sent });
             }
         }
-        let mut active: Vec<_> = self.senders.iter().filter(|qp| qp.is_live()).collect();
-        active.sort_by_key(|qp| qp.flow);
-        for qp in active {
-            self.recorder.rates.push(RateSample {
-                time,
-                flow: qp.flow,
-                rate: qp.rate,
-                window: qp.window,
-                acked: qp.una,
-            });
-        }
+        let pairs = self.senders.iter().filter(|qp| qp.is_live());
+        let pairs = pairs.map(|qp| RateSample { time, flow: qp.flow, rate: qp.rate, window: qp.window, acked: qp.una });
+        // Other transports pace nothing: their packets leave at the speed of the link.
+        let others = self.transports.windows().map(|(flow, window)| {
+            let port = &self.ports[self.source_port(flow) as usize];
+            let acked = self.flow_records[flow as usize].acked;
+            RateSample { time, flow, rate: self.rates[usize::from(port.rate)], window, acked }
+        });
+        let mut active: Vec<RateSample> = pairs.chain(others).collect();
+        active.sort_by_key(|sample| sample.flow);
+        self.recorder.rates.extend(active);
     }
 }

@@ -1,14 +1,13 @@
 //! From a [`Setup`] to a network: every limit of the simulator is checked here.
 
-use incast_model::fabric::{BaseRtts, Fabric, HostId, NodeId, NodeKind, PortId};
+use incast_model::fabric::{BaseRtts, Fabric, NodeId, NodeKind, PortId};
 use incast_model::flow::FlowSet;
 use incast_model::gates::check_gates;
-use incast_model::nearest::nearest;
 use incast_model::rng;
 use incast_model::routing::Routes;
 use incast_model::units::{Rate, Time};
 
-use super::resolve::Resolved;
+use super::resolve::{BadNetwork, Resolved};
 use super::{Config, ControlState, Far, Faults, Network, Port, Queue, Routing, WHOLE_PACKETS};
 use crate::balance::Balance;
 use crate::congestion::{Control, FlowContext, IntFormat, MAX_INT_RECORDS, Telemetry};
@@ -35,7 +34,7 @@ impl Network {
         let ns3 = params.arithmetic == Arithmetic::Ns3;
         let needs_int = controls.iter().any(|setup| setup.control.telemetry() == Telemetry::Int);
         check_limits(&fabric, &flows, &params, needs_int)?;
-        check_transports(&transports, &params)?;
+        check_transports(&transports, &fabric, &flows, &params)?;
         let ports = fabric.ports().len();
         let rates = rate_table(&fabric)?;
         let resolved = params.network.resolve(&fabric, params.seed)?;
@@ -105,7 +104,7 @@ impl Network {
         network.add_buffers(&params)?;
         network.add_contexts(&params);
         network.add_pint()?;
-        network.add_transports(&transports)?;
+        network.add_transports(&transports);
         network.find_ideals(&params)?;
         network.add_faults(resolved, &params)?;
         Ok(network)
@@ -167,17 +166,9 @@ impl Network {
     }
 
     /// Flows that are not RDMA's.
-    fn add_transports(&mut self, transports: &[Transport]) -> Result<(), SetupError> {
+    fn add_transports(&mut self, transports: &[Transport]) {
         self.transports = Transports::new(&self.flows, transports, &self.carriers, self.nics.len());
-        let arbiter = transports.iter().find_map(|one| match one {
-            Transport::Fastpass(params) => Some(&params.arbiter),
-            _ => None,
-        });
-        if let Some(name) = arbiter {
-            let host = arbiter_host(&self.fabric, &self.flows, name)?;
-            self.place_arbiter(host.0);
-        }
-        Ok(())
+        self.place_arbiter(transports);
     }
 
     fn add_ports(&mut self, params: &Params) {
@@ -302,26 +293,13 @@ fn mixed(carriers: &[Carrier], flows: &FlowSet) -> bool {
     rdma.any(|one| Some(one) != first)
 }
 
-/// The host that Fastpass's arbiter runs on.
-fn arbiter_host(fabric: &Fabric, flows: &FlowSet, name: &str) -> Result<HostId, SetupError> {
-    let field = "transport.fastpass.arbiter";
-    let names = || fabric.hosts().iter().map(|&host| fabric.node(host).name.as_str());
-    let Some(host) = names().position(|host| host == name) else {
-        let nearest = nearest(name, names()).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-        let message = format!("there is no host `{name}` on the fabric{nearest}");
-        return Err(SetupError { field: field.into(), message });
-    };
-    let host = HostId(host as u32);
-    let busy = flows.flows.iter().position(|flow| flow.src == host || flow.dst == host);
-    check(busy.is_none(), field, || {
-        let flow = busy.unwrap_or_default();
-        format!("{name} is one end of flow {flow}; the arbiter has a host of its own")
-    })?;
-    Ok(host)
-}
-
-/// What transports of one run have to agree on, and what they cannot have.
-fn check_transports(transports: &[Transport], params: &Params) -> Result<(), SetupError> {
+/// What transports cannot have, and what they have to agree on.
+fn check_transports(
+    transports: &[Transport],
+    fabric: &Fabric,
+    flows: &FlowSet,
+    params: &Params,
+) -> Result<(), SetupError> {
     check(transports.is_empty() || params.arithmetic == Arithmetic::Exact, "transport", || {
         "ns3 arithmetic knows RDMA only".into()
     })?;
@@ -331,14 +309,12 @@ fn check_transports(transports: &[Transport], params: &Params) -> Result<(), Set
         if let Err(bad) = transport.check() {
             return Err(SetupError { field: field(bad.field), message: format!("{} is out of range; {}", bad.value, bad.allowed) });
         }
-        // These have one state for all flows of a host, or of the fabric.
-        let shared = matches!(transport, Transport::Phost(_) | Transport::Fastpass(_) | Transport::Ideal(_));
-        let other = transports.iter().find(|one| one.name() == transport.name() && *one != transport);
-        check(!shared || other.is_none(), &format!("transport.{}", transport.name()), || {
-            "flows of one run have it with different parameters; hosts have one set for all of them".into()
-        })?;
     }
-    Ok(())
+    Transport::check_together(transports, fabric, flows).map_err(|(index, bad)| {
+        let at = format!("transport.{}", transports[index].name());
+        let field = if bad.field.is_empty() { at } else { format!("{at}.{}", bad.field) };
+        BadNetwork { field, ..bad }.into()
+    })
 }
 
 fn longest_serialisation(fabric: &Fabric, params: &Params, needs_int: bool) -> Time {

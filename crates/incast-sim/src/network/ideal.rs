@@ -94,7 +94,7 @@ impl Network {
 
     /// Time from when a packet begins to be sent on a link of a path until it may begin on the next one; at the end until its
     /// last bit is there.
-    fn passed_on(&self, path: &[u32], at: usize, bytes: u64) -> u64 {
+    pub(crate) fn passed_on(&self, path: &[u32], at: usize, bytes: u64) -> u64 {
         let (state, rate) = (&self.ports[path[at] as usize], |port: u32| self.fabric.rate(PortId(port)));
         let faster = path.get(at + 1).is_some_and(|&next| rate(next) > rate(path[at]));
         let cut = u64::from(state.cut);

@@ -7,7 +7,8 @@ use crate::kernel::NONE;
 pub(super) struct ByFlow<T> {
     /// By flow: its place in the table, or [`NONE`].
     place: Vec<u32>,
-    table: Vec<T>,
+    /// With the flow that each was given to.
+    table: Vec<(u32, T)>,
     free: Vec<u32>,
 }
 
@@ -24,12 +25,12 @@ impl<T> ByFlow<T> {
 
     #[inline]
     pub(super) fn get(&self, flow: u32) -> Option<&T> {
-        self.table.get(*self.place.get(flow as usize)? as usize)
+        self.table.get(*self.place.get(flow as usize)? as usize).map(|(_, value)| value)
     }
 
     #[inline]
     pub(super) fn get_mut(&mut self, flow: u32) -> Option<&mut T> {
-        self.table.get_mut(*self.place.get(flow as usize)? as usize)
+        self.table.get_mut(*self.place.get(flow as usize)? as usize).map(|(_, value)| value)
     }
 
     /// Gives a flow what it has not got.
@@ -37,15 +38,21 @@ impl<T> ByFlow<T> {
         debug_assert_eq!(self.place[flow as usize], NONE);
         let place = match self.free.pop() {
             Some(free) => {
-                self.table[free as usize] = value;
+                self.table[free as usize] = (flow, value);
                 free
             }
             None => {
-                self.table.push(value);
+                self.table.push((flow, value));
                 self.table.len() as u32 - 1
             }
         };
         self.place[flow as usize] = place;
+    }
+
+    /// All flows that have it, in no particular order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        let has = |(at, entry): &(u32, &(u32, T))| self.place[entry.0 as usize] == *at;
+        (0..).zip(&self.table).filter(has).map(|(_, (flow, value))| (*flow, value))
     }
 
     /// Takes it away. The place is used again.
@@ -72,5 +79,6 @@ mod tests {
         *table.get_mut(3).unwrap() = 'd';
         assert_eq!([0, 1, 2, 3].map(|flow| table.get(flow).copied()), [Some('c'), None, None, Some('d')]);
         assert_eq!((table.table.len(), table.get(9)), (2, None));
+        assert_eq!(table.iter().map(|(flow, _)| flow).collect::<Vec<_>>(), [0, 3]);
     }
 }

@@ -26,6 +26,10 @@ pub trait TransportParams: Default + Clone + Serialize + DeserializeOwned + Json
     fn ecn(&self) -> Option<EcnParams> {
         None
     }
+    /// Priorities that its packets have besides those of their flows, one bit each.
+    fn priorities(&self) -> u8 {
+        0
+    }
     /// How long a flow may wait on its own before it does something; what waits longer is stuck.
     fn patience(&self) -> Time;
 }
@@ -88,6 +92,10 @@ macro_rules! transports {
             /// The switches that it is meant for, where nobody says otherwise.
             pub fn switch(&self) -> SwitchParams {
                 match self { $(Self::$variant(params) => params.switch()),+ }
+            }
+            /// Priorities that its packets have besides those of their flows, one bit each.
+            pub fn priorities(&self) -> u8 {
+                match self { $(Self::$variant(params) => params.priorities()),+ }
             }
             /// How long a flow may wait on its own before it does something; what waits longer is stuck.
             pub(crate) fn patience(&self) -> Time {

@@ -19,6 +19,7 @@ mod segments;
 mod slotted;
 mod tcp;
 mod timers;
+mod together;
 
 use std::sync::Arc;
 
@@ -90,6 +91,12 @@ impl Transports {
     #[inline]
     pub(crate) fn has_tokens(&self, nic: u32) -> bool {
         self.phost.has_tokens(nic)
+    }
+
+    /// Flows under way with their windows in bytes, [`u64::MAX`] for those without; in no particular order.
+    pub(crate) fn windows(&self) -> impl Iterator<Item = (u32, u64)> {
+        let others = self.phost.flows().chain(self.fastpass.flows()).chain(self.ideal.flows());
+        self.tcp.windows().chain(self.pfabric.windows()).chain(others.map(|flow| (flow, u64::MAX)))
     }
 
     /// The room of a flow.

@@ -8,6 +8,7 @@ mod params;
 use std::collections::VecDeque;
 
 use arbiter::Arbiter;
+use incast_model::fabric::HostId;
 pub use params::{FastpassAlign, FastpassOrder, FastpassParams};
 
 use super::{ByFlow, Job, Reassembly, Slotted, Transport};
@@ -49,9 +50,18 @@ impl Fastpass {
     }
 }
 
+impl Fastpass {
+    /// Flows under way.
+    pub(super) fn flows(&self) -> impl Iterator<Item = u32> {
+        self.senders.iter().map(|(flow, _)| flow)
+    }
+}
+
 impl Network {
-    /// Puts the arbiter where it belongs.
-    pub(crate) fn place_arbiter(&mut self, host: u32) {
+    /// Puts the arbiter, if there is one, where it belongs.
+    pub(crate) fn place_arbiter(&mut self, transports: &[Transport]) {
+        let arbiter = |one: &Transport| one.arbiter(&self.fabric, &self.flows).ok().flatten();
+        let Some(HostId(host)) = transports.iter().find_map(arbiter) else { return };
         let port = self.fabric.ports_of(self.fabric.hosts()[host as usize]).next().expect("hosts are plugged in").0;
         let nic = self.ports[port as usize].owner;
         let packet = self.wire_time(port, self.config.packets.mss.0 + self.config.packets.segment_header.0);

@@ -38,8 +38,8 @@ pub enum FastpassOrder {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FastpassParams {
-    /// The host that the arbiter runs on, by name; it sends and receives nothing else. Required: `fabric_hosts` can add one to any
-    /// fabric.
+    /// The host that the arbiter runs on, by name; it sends and receives nothing else. Required: a scenario's
+    /// `service` can add one to any fabric.
     pub arbiter: String,
     /// Packets that a host can send in an epoch. Default 8 (YAPS); the public code of the arbiter has 16.
     pub epoch_packets: u32,
@@ -121,6 +121,10 @@ impl TransportParams for FastpassParams {
         let priority = (1..8).contains(&self.control_priority);
         let allowed = "1 to 7 (0 carries PFC frames)";
         BadParameter::unless(priority, "control_priority", self.control_priority, allowed)
+    }
+
+    fn priorities(&self) -> u8 {
+        1 << self.control_priority
     }
 
     fn patience(&self) -> Time {

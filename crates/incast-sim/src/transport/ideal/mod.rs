@@ -1,8 +1,11 @@
 //! A scheduler that knows of every flow at once and costs nothing: what the others are held against.
 //!
 //! Whenever a flow starts, or has sent all it has, every host is told anew whom to send to: flows with fewest packets to send
-//! first, no host twice. Only data and its acknowledgements cross the fabric. (YAPS, `ext/ideal.cpp`; there acknowledged packets
-//! are counted, here those sent, so that a host never goes on with a flow that has nothing left.)
+//! first, no host twice. Only data and its acknowledgements cross the fabric. A host that takes over a receiver from one farther
+//! away waits until its packets do not meet those under way.
+//!
+//! After YAPS (`ext/ideal.cpp`), where acknowledged packets are counted, here those sent; and where hosts do not wait, which fills the
+//! buffers of receivers' ports for good: its losses are hidden by duplicates that it counts as new.
 
 use incast_model::units::{Bytes, Time};
 use schemars::JsonSchema;
@@ -46,6 +49,10 @@ impl TransportParams for IdealParams {
         BadParameter::unless(priority, "control_priority", self.control_priority, allowed)
     }
 
+    fn priorities(&self) -> u8 {
+        1 << self.control_priority
+    }
+
     fn patience(&self) -> Time {
         self.rto * 4
     }
@@ -72,6 +79,10 @@ pub(super) struct Ideal {
     turn_of: Vec<u32>,
     /// By NIC: when it may send again, in ps.
     free_at: Vec<u64>,
+    /// By host: when the link to it is free of all that was sent to it, in ps.
+    taken_until: Vec<u64>,
+    /// By flow: time from its sender's port to the last link, in ps.
+    away: Vec<u64>,
 }
 
 impl Ideal {
@@ -88,7 +99,16 @@ impl Ideal {
             waiting: Vec::new(),
             turn_of: Vec::new(),
             free_at: vec![0; nics],
+            taken_until: Vec::new(),
+            away: vec![0; flows],
         }
+    }
+}
+
+impl Ideal {
+    /// Flows under way.
+    pub(super) fn flows(&self) -> impl Iterator<Item = u32> {
+        self.senders.iter().map(|(flow, _)| flow)
     }
 }
 
@@ -97,8 +117,14 @@ impl Network {
         let packets = self.packets_of(flow);
         let mut sender = Slotted::new(packets);
         sender.ask();
-        self.transports.ideal.senders.insert(flow, sender);
-        self.transports.ideal.waiting.push(flow);
+        let [out, _] = self.walk(flow);
+        let full = self.config.packets.mss.0 + self.config.packets.segment_header.0;
+        let away = (0..out.len() - 1).map(|at| self.passed_on(&out, at, full)).sum();
+        let room = &mut self.transports.ideal;
+        room.taken_until.resize(self.fabric.hosts().len(), 0);
+        room.away[flow as usize] = away;
+        room.senders.insert(flow, sender);
+        room.waiting.push(flow);
         self.match_hosts();
     }
 
@@ -122,9 +148,16 @@ impl Network {
         }
         for flow in turns {
             let nic = self.ports[self.transports.ports[flow as usize] as usize].owner;
-            let time = self.transports.ideal.free_at[nic as usize].max(self.now);
+            let time = self.ideal_time(flow, nic).max(self.now);
             self.plan(nic, time, Job::Turn);
         }
+    }
+
+    /// When a flow may send its next packet: its host has sent the last one, and the packet will find the last link free.
+    fn ideal_time(&self, flow: u32, nic: u32) -> u64 {
+        let room = &self.transports.ideal;
+        let dst = self.flows.flows[flow as usize].dst.index();
+        room.free_at[nic as usize].max(room.taken_until[dst].saturating_sub(room.away[flow as usize]))
     }
 
     /// A host may send a packet.
@@ -133,12 +166,14 @@ impl Network {
         let host = self.fabric.host_of(self.fabric.port(incast_model::fabric::PortId(port)).node);
         let host = host.expect("NICs belong to hosts").index();
         let packet_time = self.busy_time(port, self.config.packets.mss.0 + self.config.packets.segment_header.0);
-        let room = &mut self.transports.ideal;
-        let flow = room.turn_of[host];
-        if flow == NONE || room.free_at[nic as usize] > self.now {
+        let flow = self.transports.ideal.turn_of[host];
+        if flow == NONE || self.ideal_time(flow, nic) > self.now {
             return;
         }
+        let room = &mut self.transports.ideal;
+        let dst = self.flows.flows[flow as usize].dst.index();
         room.free_at[nic as usize] = self.now + packet_time;
+        room.taken_until[dst] = self.now + room.away[flow as usize] + packet_time;
         let sender = room.senders.get_mut(flow).expect("flows that send are under way");
         let (segment, last) = sender.use_slot();
         let rto = room.params.rto.0;

@@ -40,6 +40,11 @@ impl Pfabric {
             receivers: vec![Reassembly::default(); flows],
         }
     }
+
+    /// Windows of flows under way, in bytes.
+    pub(super) fn windows(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.senders.iter().map(|(flow, sender)| (flow, sender.window()))
+    }
 }
 
 impl Network {

@@ -67,6 +67,11 @@ impl Sender {
         self.packets.size - self.una - self.sacked.bytes()
     }
 
+    /// The window in bytes.
+    pub(super) fn window(&self) -> u64 {
+        u64::from(self.cwnd) * self.packets.mss
+    }
+
     /// Whether all has come.
     pub(super) const fn is_done(&self) -> bool {
         self.una == self.packets.size

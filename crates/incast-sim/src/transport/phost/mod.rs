@@ -49,6 +49,11 @@ impl Phost {
 }
 
 impl Phost {
+    /// Flows under way.
+    pub(super) fn flows(&self) -> impl Iterator<Item = u32> {
+        self.sources.iter().map(|(flow, _)| flow)
+    }
+
     /// Whether a flow that sends by this NIC may have a token.
     #[inline]
     pub(super) fn has_tokens(&self, nic: u32) -> bool {

@@ -140,6 +140,10 @@ impl TransportParams for PhostParams {
         })
     }
 
+    fn priorities(&self) -> u8 {
+        1 << self.control_priority | self.short_priority.map_or(0, |short| 1 << short)
+    }
+
     fn patience(&self) -> Time {
         self.retry * 256
     }

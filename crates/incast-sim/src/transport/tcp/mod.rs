@@ -46,9 +46,9 @@ impl Tcp {
         }
     }
 
-    /// The window of a flow under way, in bytes.
-    pub(crate) fn window(&self, flow: u32) -> Option<u64> {
-        self.senders.get(flow).map(Sender::cwnd)
+    /// Windows of flows under way, in bytes.
+    pub(super) fn windows(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.senders.iter().map(|(flow, sender)| (flow, sender.cwnd()))
     }
 }
 

@@ -84,6 +84,10 @@ macro_rules! windows {
             pub const fn name(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $name),+ }
             }
+            /// JSON schema of the parameters of one; `None` where there is no such name.
+            pub fn parameters(name: &str) -> Option<Schema> {
+                match name { $($name => Some(schemars::schema_for!($params)),)+ _ => None }
+            }
             pub(super) fn check(&self) -> Result<(), BadParameter> {
                 match self { $(Self::$variant(params) => params.check()),+ }
             }
