@@ -284,7 +284,9 @@ mod tests {
         first_come.announce(2, 10, 0);
         assert!(first_come.run(60).iter().all(|(_, flow, _)| *flow == 0));
         let mut fair = Host::new(PhostParams { order: PhostOrder::TagFair, ..PhostParams::default() });
-        [(0, 20), (2, 15), (1, 30)].into_iter().for_each(|(flow, count)| drop(fair.announce(flow, count, 0)));
+        for (flow, count) in [(0, 20), (2, 15), (1, 30)] {
+            fair.announce(flow, count, 0);
+        }
         assert_eq!(fair.run(40).iter().map(|(_, flow, _)| *flow).collect::<Vec<_>>(), [2, 1, 2, 1]);
     }
 
