@@ -268,7 +268,7 @@ fn config(params: &Params, ns3: bool, fabric: &Fabric, mixed: bool) -> Config {
             NicQueue::Port => storage,
         },
         ranked: is_ranked(params),
-        port_rank: (storage != Storage::Shared).into(),
+        port_rank: is_ranked(params).into(),
         underrun: params.switch.forwarding == Forwarding::CutThroughUnderrun,
         mixed,
         int: if ns3 {

@@ -232,8 +232,8 @@ impl Network {
         }
     }
 
-    /// Rank of the end of a port's transmission. Ports with buffers of their own decide by all that has come in that instant, as
-    /// in YAPS: the order of packets there depends on more than which came first.
+    /// Rank of the end of a port's transmission. pFabric queues decide by all that has come in that instant, as in YAPS: what is
+    /// most urgent need not be what came first.
     #[inline]
     pub(crate) fn end_rank(&self, port: u32) -> u64 {
         if self.config.ns3 { self.end_rank[port as usize] } else { self.config.port_rank }

@@ -14,6 +14,8 @@ use incast_model::units::{Bytes, Time};
 use incast_model::workload::{WorkloadSpec, generate};
 use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::outcome::{Outcome, PortRecord};
+use incast_sim::switch::EcnParams;
+use incast_sim::transport::Transport;
 use incast_sim::{Carrier, ControlSetup, Params, Setup, SetupError, Simulation};
 
 pub(crate) use drawn::drawn;
@@ -26,6 +28,9 @@ pub(crate) struct Bench {
     fabric: Arc<Fabric>,
     flows: FlowSet,
     control: ControlSetup,
+    transports: Vec<Transport>,
+    /// By tag.
+    carriers: Vec<Carrier>,
     params: Params,
 }
 
@@ -38,6 +43,8 @@ impl Bench {
             fabric: Arc::new(fabric),
             flows,
             control: ControlSetup { control, window: WindowMode::Off },
+            transports: Vec::new(),
+            carriers: vec![Carrier::Rdma(0)],
             params: Params::default(),
         }
     }
@@ -52,6 +59,23 @@ impl Bench {
         let window = control.default_window();
         self.params.ecn = control.ecn().unwrap_or(self.params.ecn);
         self.control = ControlSetup { control, window };
+        self
+    }
+
+    /// Flows by another transport than RDMA, with the switches that it is meant for.
+    pub(crate) fn transport(mut self, transport: Transport) -> Self {
+        self.params.switch = transport.switch();
+        self.params.ecn = transport.ecn().unwrap_or(EcnParams { enabled: false, ..EcnParams::default() });
+        self.transports = vec![transport];
+        self.carriers = vec![Carrier::Transport(0)];
+        self
+    }
+
+    /// From here on flows have a tag of their own, and another transport.
+    pub(crate) fn then_transport(mut self, transport: Transport) -> Self {
+        self.flows.tags.push(transport.name().into());
+        self.carriers.push(Carrier::Transport(self.transports.len()));
+        self.transports.push(transport);
         self
     }
 
@@ -81,7 +105,7 @@ impl Bench {
             size: Bytes(size),
             start,
             priority,
-            tag: 0,
+            tag: self.flows.tags.len() as u16 - 1,
             sport,
             dport: 100,
             path: None,
@@ -169,8 +193,8 @@ impl Bench {
             fabric: self.fabric.clone(),
             flows: Arc::new(self.sorted()),
             controls: vec![self.control.clone()],
-            transports: Vec::new(),
-            carriers: vec![Carrier::Rdma(0); self.flows.tags.len()],
+            transports: self.transports.clone(),
+            carriers: self.carriers.iter().copied().cycle().take(self.flows.tags.len()).collect(),
             params: self.params.clone(),
         }
     }

@@ -15,6 +15,8 @@ struct Demand {
     rank: u64,
     /// Slots given out when it was last given one.
     served: u64,
+    /// The last epoch in which it was given slots, and how many.
+    given: (u64, u64),
 }
 
 /// What the arbiter knows.
@@ -47,18 +49,26 @@ impl Arbiter {
         }
     }
 
-    /// A flow has so many packets to place, whatever it had before; 0: no more.
-    pub(super) fn request(&mut self, flow: u32, src: u32, dst: u32, left: u64) {
+    /// A flow has so many packets to place, whatever it had before; 0: no more. If it only asks again because it has not heard of
+    /// any slot (`reminds`, with the number of the epoch), those given in the last two epochs may be on their way.
+    pub(super) fn request(&mut self, flow: u32, (src, dst): (u32, u32), mut left: u64, reminds: Option<u64>) {
         self.requests += 1;
         if let Some(&known) = self.demands.get(&flow) {
             self.waiting.remove(&self.key(flow, &known));
+            let (epoch, slots) = known.given;
+            if reminds.is_some_and(|now| slots > 0 && epoch + 2 > now) {
+                left = left.min(known.left);
+            }
         }
         if left == 0 {
-            self.demands.remove(&flow);
+            // Also of one that is reminded of while its last slots are on their way: if they are lost, it reminds again.
+            if reminds.is_none() {
+                self.demands.remove(&flow);
+            }
             return;
         }
         self.asked += 1;
-        let fresh = Demand { src, dst, left, rank: self.asked, served: 0 };
+        let fresh = Demand { src, dst, left, rank: self.asked, served: 0, given: (0, 0) };
         let demand = self.demands.entry(flow).or_insert(fresh);
         demand.left = left;
         let demand = *demand;
@@ -70,8 +80,8 @@ impl Arbiter {
         self.waiting.is_empty()
     }
 
-    /// Fills the slots of an epoch, each with a maximal matching, greedily in order.
-    pub(super) fn fill(&mut self, slots: u32) -> Schedules {
+    /// Fills the slots of an epoch, each with a maximal matching, greedily in order. `now`: number of the epoch in which it does.
+    pub(super) fn fill(&mut self, slots: u32, now: u64) -> Schedules {
         self.requests = 0;
         let mut schedules = Schedules::new();
         for slot in 0..u64::from(slots) {
@@ -83,6 +93,8 @@ impl Arbiter {
                 let demand = self.demands.get_mut(&flow).expect("flows that wait are known");
                 demand.left -= 1;
                 demand.served = self.slots;
+                let given = if demand.given.0 == now { demand.given.1 } else { 0 };
+                demand.given = (now, given + 1);
                 schedules.entry(demand.src).or_default().push((slot, flow.into()));
                 let demand = *demand;
                 (self.used_src[demand.src as usize], self.used_dst[demand.dst as usize]) = (false, false);
@@ -122,25 +134,25 @@ mod tests {
     #[test]
     fn the_shortest_goes_first_and_others_fill_in() {
         let mut arbiter = arbiter(FastpassOrder::Srpt);
-        arbiter.request(0, 0, 1, 5);
-        arbiter.request(1, 0, 2, 2);
-        arbiter.request(2, 3, 2, 4);
-        arbiter.request(3, 3, 1, 9);
-        let schedules = arbiter.fill(4);
+        arbiter.request(0, (0, 1), 5, None);
+        arbiter.request(1, (0, 2), 2, None);
+        arbiter.request(2, (3, 2), 4, None);
+        arbiter.request(3, (3, 1), 9, None);
+        let schedules = arbiter.fill(4, 0);
         // Flow 1 first; flow 3 is the only one that fits beside it. Then flows 2 and 0 side by side.
         assert_eq!(schedules[&0], [(0, 1), (1, 1), (2, 0), (3, 0)]);
         assert_eq!(schedules[&3], [(0, 3), (1, 3), (2, 2), (3, 2)]);
-        arbiter.request(0, 0, 1, 0);
-        assert_eq!(arbiter.fill(9)[&3], [(0, 2), (1, 2), (2, 3), (3, 3), (4, 3), (5, 3), (6, 3), (7, 3), (8, 3)]);
-        assert!(arbiter.is_idle() && arbiter.fill(8).is_empty());
+        arbiter.request(0, (0, 1), 0, None);
+        assert_eq!(arbiter.fill(9, 0)[&3], [(0, 2), (1, 2), (2, 3), (3, 3), (4, 3), (5, 3), (6, 3), (7, 3), (8, 3)]);
+        assert!(arbiter.is_idle() && arbiter.fill(8, 0).is_empty());
     }
 
     #[test]
     fn the_least_recently_served_takes_turns() {
         let mut arbiter = arbiter(FastpassOrder::LeastRecent);
-        arbiter.request(7, 0, 1, 5);
-        arbiter.request(8, 2, 1, 50);
-        let schedules = arbiter.fill(6);
+        arbiter.request(7, (0, 1), 5, None);
+        arbiter.request(8, (2, 1), 50, None);
+        let schedules = arbiter.fill(6, 0);
         assert_eq!(schedules[&0], [(0, 7), (2, 7), (4, 7)]);
         assert_eq!(schedules[&2], [(1, 8), (3, 8), (5, 8)]);
     }
@@ -148,11 +160,25 @@ mod tests {
     #[test]
     fn a_request_counts_anew() {
         let mut arbiter = arbiter(FastpassOrder::Srpt);
-        arbiter.request(0, 0, 1, 5);
-        arbiter.request(0, 0, 1, 2);
+        arbiter.request(0, (0, 1), 5, None);
+        arbiter.request(0, (0, 1), 2, None);
         assert_eq!(arbiter.requests, 2);
-        assert_eq!(arbiter.fill(8)[&0].len(), 2);
+        assert_eq!(arbiter.fill(8, 0)[&0].len(), 2);
         assert_eq!(arbiter.requests, 0);
+    }
+
+    #[test]
+    fn a_reminder_does_not_ask_for_slots_on_their_way() {
+        let mut arbiter = arbiter(FastpassOrder::Srpt);
+        arbiter.request(0, (0, 1), 10, None);
+        assert_eq!(arbiter.fill(8, 5)[&0].len(), 8);
+        arbiter.request(0, (0, 1), 10, Some(5));
+        assert_eq!(arbiter.fill(8, 6)[&0].len(), 2);
+        arbiter.request(0, (0, 1), 10, Some(7));
+        assert!(arbiter.fill(8, 7).is_empty());
+        // By now they would have come.
+        arbiter.request(0, (0, 1), 10, Some(8));
+        assert_eq!(arbiter.fill(8, 8)[&0].len(), 8);
     }
 
     proptest! {
@@ -162,9 +188,9 @@ mod tests {
             let mut arbiter = arbiter(FastpassOrder::Srpt);
             let mut left: Vec<u64> = asked.iter().map(|(.., left)| *left).collect();
             for (flow, &(src, dst, packets)) in asked.iter().enumerate() {
-                arbiter.request(flow as u32, src, dst, packets);
+                arbiter.request(flow as u32, (src, dst), packets, None);
             }
-            let schedules = arbiter.fill(8);
+            let schedules = arbiter.fill(8, 0);
             for slot in 0..8 {
                 let given: Vec<usize> = schedules
                     .values()

@@ -83,18 +83,20 @@ impl Network {
     fn ask_arbiter(&mut self, flow: u32) {
         let room = &mut self.transports.fastpass;
         let Some(sender) = room.senders.get_mut(flow) else { return };
-        let left = sender.ask();
+        let (left, reminds) = (sender.ask(), sender.tries > 0);
         let patience = u64::from(room.params.patience) * room.epoch << sender.tries.min(MOST_DOUBLINGS);
         sender.tries += 1;
         self.set_timer(flow, self.now + patience);
-        self.send_request(flow, left);
+        self.send_request(flow, left, reminds);
     }
 
-    fn send_request(&mut self, flow: u32, left: u64) {
+    /// `reminds`: the last request has brought no slot.
+    fn send_request(&mut self, flow: u32, left: u64, reminds: bool) {
         let room = &self.transports.fastpass;
         let hosts = [self.flows.flows[flow as usize].src.0, room.host];
         let mut packet = self.make_control(flow, Kind::Request, hosts, room.params.control_priority, 0);
         packet.seq = left;
+        packet.stamp = reminds.into();
         self.send(self.transports.ports[flow as usize], packet);
     }
 
@@ -103,7 +105,8 @@ impl Network {
         let packet = self.pool[id];
         let spec = &self.flows.flows[packet.flow as usize];
         let room = &mut self.transports.fastpass;
-        room.arbiter.request(packet.flow, spec.src.0, spec.dst.0, packet.seq);
+        let reminds = (packet.stamp > 0).then_some(self.now / room.epoch);
+        room.arbiter.request(packet.flow, (spec.src.0, spec.dst.0), packet.seq, reminds);
         if !room.awake && !room.arbiter.is_idle() {
             room.awake = true;
             let next = self.now.div_ceil(room.epoch) * room.epoch;
@@ -119,7 +122,7 @@ impl Network {
         let computing = params.processing.0 + params.processing_per_request.0 * arbiter.requests;
         room.busy_until = room.busy_until.max(self.now) + computing;
         let done = room.busy_until;
-        let schedules = arbiter.fill(params.epoch_packets);
+        let schedules = arbiter.fill(params.epoch_packets, self.now / room.epoch);
         let (begin, prio, port, host) = (self.now + room.epoch, params.control_priority, room.port, room.host);
         room.awake = !arbiter.is_idle();
         if room.awake {
@@ -202,7 +205,7 @@ impl Network {
         if sender.on_ack(packet.seq) {
             self.transports.fastpass.senders.remove(packet.flow);
             self.finish_in_room(packet.flow);
-            return self.send_request(packet.flow, 0);
+            return self.send_request(packet.flow, 0, false);
         }
         let acked = sender.acked();
         self.acknowledge(packet.flow, acked);
