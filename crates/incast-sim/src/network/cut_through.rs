@@ -42,7 +42,8 @@ impl Network {
     fn goes_on_faster(&self, port: u32, id: u32) -> bool {
         let packet = &self.pool[id];
         let node = self.fabric.neighbour(PortId(port));
-        let out = if packet.flags & flag::PATH != 0 {
+        let of_flow = self.flows.flows[packet.flow as usize].path.is_some() && packet.flags & flag::PATH != 0;
+        let out = if of_flow {
             Some(self.path_port(packet.flow, !packet.kind.is_forward(), usize::from(packet.hops) + 1))
         } else {
             self.routing.hops(node.0, packet.dst).first().map(|hop| hop.0)

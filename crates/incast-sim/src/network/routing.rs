@@ -6,7 +6,7 @@ use incast_model::routing::{EcmpHash, EcmpKey, FlowKey, Routes};
 
 use super::Network;
 use crate::balance::{Balance, Balancer, Choice, Scale, State};
-use crate::kernel::{NONE, flag};
+use crate::kernel::{Kind, NONE, flag};
 use crate::simulation::SetupError;
 
 /// Routes and hashes of a run.
@@ -106,7 +106,7 @@ impl Network {
         let packet = &self.pool[id];
         let back = !packet.kind.is_forward();
         if packet.flags & flag::PATH != 0 {
-            return self.path_port(packet.flow, back, usize::from(packet.hops));
+            return self.given_port(node, id);
         }
         let (flow, dst) = (packet.flow, packet.dst);
         self.next_port(node, dst, flow, back)
@@ -154,6 +154,18 @@ impl Network {
         match self.next_port(node.0, dst, flow, false) {
             NONE => self.fabric.ports_of(node).next().expect("hosts are plugged in").0,
             port => port,
+        }
+    }
+
+    /// The egress port of a packet whose way is given: that of its flow, or at each choice the next hop of its own number.
+    pub(super) fn given_port(&self, node: u32, id: u32) -> u32 {
+        let packet = &self.pool[id];
+        if packet.pint == 0 || packet.kind != Kind::Segment {
+            return self.path_port(packet.flow, !packet.kind.is_forward(), usize::from(packet.hops));
+        }
+        match self.routing.hops(node, packet.dst) {
+            [] => NONE,
+            hops => hops[usize::from(packet.pint - 1) % hops.len()].0,
         }
     }
 

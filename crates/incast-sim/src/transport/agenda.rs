@@ -13,8 +13,8 @@ pub(crate) enum Job {
     DelayedAck(u32),
     /// pHost: the host, as a receiver, may give out a token.
     Token,
-    /// Fastpass: a slot of a flow has come.
-    Slot(u32),
+    /// Fastpass: a slot of a flow has come, with the way of its packet.
+    Slot(u32, u16),
     /// Fastpass: an epoch begins at the arbiter.
     Epoch,
     /// Fastpass: the arbiter has computed a schedule.

@@ -97,7 +97,7 @@ impl Network {
         match job {
             Job::DelayedAck(flow) => self.tcp_delayed_ack(flow),
             Job::Token => self.phost_pace(nic),
-            Job::Slot(flow) => self.fastpass_slot(flow),
+            Job::Slot(flow, way) => self.fastpass_slot(flow, way),
             Job::Epoch => self.fastpass_epoch(nic),
             Job::Computed => self.fastpass_computed(),
             Job::Turn => self.ideal_turn(nic),

@@ -27,7 +27,7 @@ use incast_model::flow::FlowSet;
 
 pub(crate) use agenda::{Agenda, Job};
 pub use catalogue::{Transport, TransportInfo, TransportParams};
-pub use fastpass::{FastpassAlign, FastpassOrder, FastpassParams};
+pub use fastpass::{FastpassAlign, FastpassOrder, FastpassParams, FastpassPaths};
 pub use ideal::IdealParams;
 pub use pfabric::PfabricParams;
 pub use phost::{PhostHold, PhostOrder, PhostParams};

@@ -118,7 +118,9 @@ impl Network {
         packet.hops = 0;
         packet.records = 0;
         packet.prio = prio;
-        packet.flags = packet.flags & flag::PATH | flag::NOT_ECT | if echo { flag::ECHO } else { 0 };
+        // A way that was given to this packet alone is not its answer's.
+        let path = if std::mem::take(&mut packet.pint) == 0 { packet.flags & flag::PATH } else { 0 };
+        packet.flags = path | flag::NOT_ECT | if echo { flag::ECHO } else { 0 };
         std::mem::swap(&mut packet.src, &mut packet.dst);
     }
 

@@ -35,6 +35,12 @@ impl Transport {
             let unknown = bad("arbiter", format!("there is no host `{name}` on the fabric"));
             return Err(BadNetwork { allowed: Some(allowed), nearest, ..unknown });
         };
+        if !params.fits(fabric) {
+            let allowed = "balanced, or two tiers of switches: every one with hosts joined to all others by the same switches, once \
+                           each, by links no slower than those of hosts";
+            let none = bad("paths", "the arbiter has no ways to give out on this fabric".into());
+            return Err(BadNetwork { allowed: Some(allowed.into()), ..none });
+        }
         let host = HostId(host as u32);
         match flows.flows.iter().position(|flow| flow.src == host || flow.dst == host) {
             Some(flow) => {

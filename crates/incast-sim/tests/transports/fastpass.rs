@@ -1,7 +1,7 @@
 //! Fastpass: no queues where epochs begin everywhere at once, and what an arbiter costs.
 
 use incast_model::units::Time;
-use incast_sim::transport::{FastpassParams, Transport, TransportParams};
+use incast_sim::transport::{FastpassParams, FastpassPaths, Transport, TransportParams};
 
 use super::common::{Bench, check, fct, within};
 use super::{named, racks, sprayed};
@@ -23,6 +23,17 @@ fn f1_a_permutation_is_at_line_rate_but_for_the_slack() {
     let data = outcome.ports.iter().filter(|port| port.priority == 3);
     let peak = data.map(|port| port.peak_queue).max().unwrap_or_default();
     check("F1", "longest queue of data, packets", "at most 4", peak as f64 / 1500.0, peak <= 6000);
+}
+
+/// With paths allocated no link has more packets of a slot than it carries: nothing queues but what meets control packets.
+#[test]
+fn f1_allocated_paths_have_no_queues() {
+    let Transport::Fastpass(params) = named("fastpass", "optimistic") else { unreachable!() };
+    let outcome = permutation(Transport::Fastpass(FastpassParams { paths: FastpassPaths::Allocated, ..params })).run();
+    let peak = outcome.ports.iter().filter(|port| port.priority == 3).map(|port| port.peak_queue).max().unwrap_or_default();
+    check("F1", "longest queue of data with paths, packets", "at most 2", peak as f64 / 1500.0, peak <= 3000);
+    let slowest = (0..12).map(|flow| fct(&outcome, flow)).max().unwrap_or_default();
+    within("F1", "slowdown of the slowest", 8.5 / 8.0, slowest.0 as f64 / outcome.flows[0].ideal_exact.0 as f64, 0.02);
 }
 
 /// Flows to one receiver complete in order of size, a packet per slot.

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::params::FastpassOrder;
+use super::paths::Ways;
 
 /// A flow that has packets to place.
 #[derive(Debug, Clone, Copy)]
@@ -30,11 +31,13 @@ pub(super) struct Arbiter {
     slots: u64,
     /// Requests since the last epoch.
     pub(super) requests: u64,
+    /// Where it gives out ways too.
+    pub(super) ways: Option<Ways>,
     used_src: Vec<bool>,
     used_dst: Vec<bool>,
 }
 
-/// For each source with a slot: slots and their flows.
+/// For each source with a slot: slots and their flows, with the way of its packet in the high half, from 1 on, if it has one.
 pub(super) type Schedules = BTreeMap<u32, Vec<(u64, u64)>>;
 
 impl Arbiter {
@@ -86,7 +89,7 @@ impl Arbiter {
         let mut schedules = Schedules::new();
         for slot in 0..u64::from(slots) {
             let given = self.matching();
-            for &key in &given {
+            for &(key, edge) in &given {
                 let flow = key.2;
                 self.waiting.remove(&key);
                 self.slots += 1;
@@ -95,7 +98,8 @@ impl Arbiter {
                 demand.served = self.slots;
                 let given = if demand.given.0 == now { demand.given.1 } else { 0 };
                 demand.given = (now, given + 1);
-                schedules.entry(demand.src).or_default().push((slot, flow.into()));
+                let way = edge.and_then(|edge| Some(self.ways.as_ref()?.way(edge) + 1)).unwrap_or(0);
+                schedules.entry(demand.src).or_default().push((slot, u64::from(way) << 32 | u64::from(flow)));
                 let demand = *demand;
                 (self.used_src[demand.src as usize], self.used_dst[demand.dst as usize]) = (false, false);
                 if demand.left > 0 {
@@ -106,15 +110,22 @@ impl Arbiter {
         schedules
     }
 
-    /// Flows of which one packet each fits into a slot.
-    fn matching(&mut self) -> Vec<(u64, u64, u32)> {
+    /// Flows of which one packet each fits into a slot, and its number among those that need a way.
+    fn matching(&mut self) -> Vec<((u64, u64, u32), Option<usize>)> {
         let mut given = Vec::new();
+        if let Some(ways) = &mut self.ways {
+            ways.clear();
+        }
         for &key in &self.waiting {
             let demand = &self.demands[&key.2];
             let (src, dst) = (demand.src as usize, demand.dst as usize);
-            if !self.used_src[src] && !self.used_dst[dst] {
+            if self.used_src[src] || self.used_dst[dst] {
+                continue;
+            }
+            let edge = self.ways.as_mut().map_or(Ok(None), |ways| ways.add(demand.src, demand.dst));
+            if let Ok(edge) = edge {
                 (self.used_src[src], self.used_dst[dst]) = (true, true);
-                given.push(key);
+                given.push((key, edge));
             }
         }
         given

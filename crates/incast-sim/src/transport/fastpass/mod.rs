@@ -4,15 +4,17 @@
 
 mod arbiter;
 mod params;
+mod paths;
 
 use std::collections::VecDeque;
 
 use arbiter::Arbiter;
-use incast_model::fabric::HostId;
-pub use params::{FastpassAlign, FastpassOrder, FastpassParams};
+use incast_model::fabric::{Fabric, HostId};
+pub use params::{FastpassAlign, FastpassOrder, FastpassParams, FastpassPaths};
+use paths::Ways;
 
 use super::{ByFlow, Job, Reassembly, Slotted, Transport};
-use crate::kernel::Kind;
+use crate::kernel::{Kind, flag};
 use crate::network::Network;
 
 /// Requests in a row after which a host does not wait any longer for a slot than it did: 2^6 times its patience.
@@ -50,6 +52,13 @@ impl Fastpass {
     }
 }
 
+impl FastpassParams {
+    /// Whether the fabric has the ways that an arbiter could give out, if this one does.
+    pub(super) fn fits(&self, fabric: &Fabric) -> bool {
+        self.paths == FastpassPaths::Balanced || Ways::new(fabric).is_ok()
+    }
+}
+
 impl Fastpass {
     /// Flows under way.
     pub(super) fn flows(&self) -> impl Iterator<Item = u32> {
@@ -71,6 +80,9 @@ impl Network {
         room.epoch = (packet as f64 * packets).round() as u64;
         (room.host, room.port, room.nic) = (host, port, nic);
         room.arbiter = Arbiter::new(room.params.order, hosts);
+        if room.params.paths == FastpassPaths::Allocated {
+            room.arbiter.ways = Ways::new(&self.fabric).ok();
+        }
     }
 
     pub(super) fn start_fastpass(&mut self, flow: u32) {
@@ -129,7 +141,7 @@ impl Network {
             self.plan(nic, begin, Job::Epoch);
         }
         for (src, slots) in schedules {
-            let flow = slots[0].1 as u32;
+            let flow = slots[0].1 as u32; // the low half: the rest is the way
             let mut packet = self.make_control(flow, Kind::Schedule, [host, src], prio, 0);
             packet.stamp = begin;
             let id = self.pool.alloc(packet);
@@ -164,12 +176,13 @@ impl Network {
         let given: Vec<(u64, u64)> = self.pool.ranges(id).to_vec();
         for (slot, flow) in given {
             let time = begin + slot * epoch / slots;
-            self.plan(nic, time.max(self.now), Job::Slot(flow as u32));
+            let way = (flow >> 32) as u16;
+            self.plan(nic, time.max(self.now), Job::Slot(flow as u32, way));
         }
     }
 
-    /// A slot of a flow has come.
-    pub(super) fn fastpass_slot(&mut self, flow: u32) {
+    /// A slot of a flow has come. Its packet takes the way of this number, from 1 on, or any (0).
+    pub(super) fn fastpass_slot(&mut self, flow: u32, way: u16) {
         let room = &mut self.transports.fastpass;
         let retry = room.params.retry.map_or(room.epoch, |retry| retry.0);
         let patience = u64::from(room.params.patience) * room.epoch;
@@ -179,6 +192,10 @@ impl Network {
         let (segment, last) = sender.use_slot();
         self.set_timer(flow, self.now + if last { retry } else { patience });
         let mut packet = self.make_segment(flow, segment);
+        if way > 0 {
+            packet.flags |= flag::PATH;
+            packet.pint = way;
+        }
         if pads {
             packet.size = (self.config.packets.mss.0 + self.config.packets.segment_header.0) as u16;
         }

@@ -33,6 +33,18 @@ pub enum FastpassOrder {
     LeastRecent,
 }
 
+/// Which of several equal ways packets take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FastpassPaths {
+    /// As `network.balance` says (YAPS, which sprays).
+    #[default]
+    Balanced,
+    /// As the arbiter says, so that no link has more packets of a slot than it carries in that time (SIGCOMM 2014, section 4).
+    /// Needs two tiers of switches: every one with hosts joined to all others by the same switches, once each.
+    Allocated,
+}
+
 /// Parameters of Fastpass; the same for all its flows. Where `switch` says nothing, every port has a buffer of 36864 B (YAPS:
 /// 36 kB) with strict priorities, and drops what does not fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -55,6 +67,8 @@ pub struct FastpassParams {
     pub patience: u32,
     /// Whose packets come first. Default srpt (YAPS).
     pub order: FastpassOrder,
+    /// Which of several equal ways packets take. Default balanced (YAPS).
+    pub paths: FastpassPaths,
     /// Time that the arbiter takes for an epoch. Default 0s (YAPS: it computes in no time).
     pub processing: Time,
     /// Time that it takes on top for every request of that epoch. Default 0s (YAPS). The public code serves 2.2 Tb/s on 8 cores.
@@ -75,6 +89,7 @@ impl Default for FastpassParams {
             retry: None,
             patience: 4,
             order: FastpassOrder::Srpt,
+            paths: FastpassPaths::Balanced,
             processing: Time::ZERO,
             processing_per_request: Time::ZERO,
             pad_last: false,
@@ -90,8 +105,8 @@ impl TransportParams for FastpassParams {
         ("yaps", "the same, hosts begin when they hear of it and pad last packets (YAPS, ext/fastpasshost.cpp)"),
         (
             "limited",
-            "an arbiter that takes 1 us for an epoch and 10 ns for a request, least recently served first (our choice of \
-             figures; order as in SIGCOMM 2014, section 3)",
+            "an arbiter that allocates paths, least recently served first (SIGCOMM 2014, sections 3 and 4), and takes 1 us for an \
+             epoch and 10 ns for a request (our choice)",
         ),
     ];
 
@@ -101,6 +116,7 @@ impl TransportParams for FastpassParams {
             "yaps" => Some(Self { align: FastpassAlign::Asap, pad_last: true, ..Self::default() }),
             "limited" => Some(Self {
                 order: FastpassOrder::LeastRecent,
+                paths: FastpassPaths::Allocated,
                 processing: Time::us(1),
                 processing_per_request: Time::ns(10),
                 ..Self::default()
