@@ -9,7 +9,7 @@ use super::Loaded;
 use crate::diagnostic::Diagnostic;
 
 /// Fields of a fabric or a workload that name a file, if they hold text.
-const FILES: [&str; 3] = ["file", "flows", "topology"];
+const FILES: [&str; 4] = ["file", "flows", "topology", "trace"];
 
 impl Loaded {
     /// SHA-256 of the whole scenario, of every file that it names, and of the build: equal keys have equal results.

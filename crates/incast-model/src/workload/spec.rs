@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::all_to_all::AllToAll;
+use super::disaggregated::Disaggregated;
 use super::entry::Pattern;
 use super::error::WorkloadError;
 use super::htsim::Htsim;
@@ -72,6 +73,9 @@ pub struct WorkloadSpec {
     /// Closed-loop requests and responses; partition-aggregate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_response: Option<RequestResponse>,
+    /// Flows between CPU, memory and disk blades.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disaggregated: Option<Disaggregated>,
     /// Flows as listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<Vec<ListedFlow>>,
@@ -112,6 +116,7 @@ impl Default for WorkloadSpec {
             tree_all_reduce: None,
             moe_all_to_all: None,
             request_response: None,
+            disaggregated: None,
             list: None,
             trace: None,
             ns3: None,
@@ -142,6 +147,7 @@ patterns!(
     tree_all_reduce,
     moe_all_to_all,
     request_response,
+    disaggregated,
     list,
     trace,
     ns3,
@@ -195,7 +201,7 @@ mod tests {
         let fabric = star(4, Rate::gbps(100));
         assert_eq!(
             refused(&fabric, &WorkloadSpec::default()),
-            "workload[0] = no pattern: must be exactly one of poisson, incast, permutation, all_to_all, shuffle, ring_all_reduce, tree_all_reduce, moe_all_to_all, request_response, list, trace, ns3, htsim"
+            "workload[0] = no pattern: must be exactly one of poisson, incast, permutation, all_to_all, shuffle, ring_all_reduce, tree_all_reduce, moe_all_to_all, request_response, disaggregated, list, trace, ns3, htsim"
         );
         let mut spec = pattern("incast", r#"{"fan_in": 2, "size": 1}"#);
         spec.permutation = pattern("permutation", r#"{"size": 1}"#).permutation;
