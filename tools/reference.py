@@ -30,6 +30,7 @@ NS3 = (
     "NS3 is the simulator of the HPCC authors (github.com/alibaba-edu/High-Precision-Congestion-Control, commit "
     "9f4be2a); what follows it in brackets is the file, the option or the key there."
 )
+YAPS = "YAPS is the simulator of pHost's authors (github.com/NetSys/simulator, commit 8e9cf04)."
 SAMPLES: Json = {"whole number": 2, "rate": "100Gbps", "time": "1us", "size": "1kB", "number": 0.5}
 """A value of each kind, for what must be given."""
 EXTREMES: dict[str, list[Any]] = {
@@ -58,6 +59,7 @@ def pages() -> dict[str, str]:
             "workloads.md": workloads(program, book),
             "sizes.md": sizes(program),
             "controls.md": controls(),
+            "transports.md": transports(program),
             "results.md": results(program),
             "sweeps.md": sweeps.page(),
             "studies.md": studies.page(),
@@ -66,6 +68,8 @@ def pages() -> dict[str, str]:
         for entry in program.catalogue["controls"]:
             name = f"controls/{entry['name']}.md"
             texts[name] = SHARED_NOTE + joined(control(program, entry)) + "\n" + runs(FOLDER / name)
+        for entry in program.catalogue["transports"]:
+            texts[f"transports/{entry['name']}.md"] = NOTE + joined(transport(program, entry))
         return texts
 
 
@@ -84,7 +88,8 @@ def index() -> Iterator[str]:
         "- [The scenario file](scenario.md): every section and parameter.",
         "- [Fabrics](fabrics.md)",
         "- [Workloads](workloads.md) and [size distributions](sizes.md)",
-        "- [Congestion controls](controls.md), with their profiles",
+        "- [Congestion controls](controls.md) of RDMA, with their profiles",
+        "- [Transports](transports.md) other than RDMA, with theirs",
         "- [Results](results.md): tables, columns, units",
         "- [Sweeps](sweeps.md): the sweep file, its folder",
         "- [Studies](studies.md): study.toml, claims.toml",
@@ -102,7 +107,7 @@ def index() -> Iterator[str]:
         "| number, whole number | `0.3`, `16` | |",
         '| absent | `"none"` | where a parameter may be without a value |',
         "",
-        "Defaults carry their source in brackets. " + NS3,
+        f"Defaults carry their source in brackets. {NS3} {YAPS}",
     ]
 
 
@@ -126,6 +131,7 @@ def scenario(program: Program, book: Book) -> Iterator[str]:
     for name, field in scheme["properties"].items():
         kind = "a table as the scenario's" if name in sections else words(book.kind(field))
         kind = "[a control](controls.md)" if name.startswith("control") else kind
+        kind = "[a transport](transports.md)" if name.startswith("transport") else kind
         yield row(f"`{name}`", kind + (", by tag" if name.endswith("_by_tag") else ""), field.get("description", ""))
     yield ""
     yield from variants(book, "window", scheme["properties"]["window"])
@@ -218,16 +224,63 @@ def controls() -> Iterator[str]:
     ]
 
 
+def transports(program: Program) -> Iterator[str]:
+    """What is common to transports. It names none: each has a page of its own."""
+    yield from [
+        "# Transports other than RDMA",
+        "",
+        'A scheme has one in place of a control, as `transport = "NAME"`, or with parameters as '
+        '`transport.NAME = { profile = "…", … }`. The first profile is the default; parameters beside a profile win over it. '
+        "What the scheme and the scenario leave open of `switch` and `ecn` is as the transport wants it.",
+        "",
+        "`incast list transports` names them. Each has a page in the folder [transports](transports/). What all have in common: "
+        "[`packets`](scenario.md#packets) and [`host`](scenario.md#host).",
+        "",
+        "## How TCP's windows grow and shrink",
+        "",
+        'As `control = "NAME"` of TCP, or with parameters as `control.NAME = { … }`.',
+        "",
+    ]
+    for entry in program.catalogue["tcp_controls"]:
+        yield from [f"### {entry['name']}", "", f"{words(entry['description'])}.", ""]
+        base = {**BASE, "scheme": {"A": {"transport": {"tcp": {"control": {entry["name"]: {}}}}}}}
+        path = ["scheme", "A", "transport", "tcp", "control", entry["name"]]
+        yield from table(entry["parameters"], probes(program, base, path, entry["parameters"]))
+    yield YAPS
+
+
+def transport(program: Program, entry: Json) -> Iterator[str]:
+    """A transport other than RDMA."""
+    name = entry["name"]
+    yield from [f"# {name}", "", f"{words(entry['description'])}.", ""]
+    if entry["switch"]:
+        given = "; ".join(f"`{key} = {json.dumps(value)}`" for key, value in entry["switch"].items())
+        yield from [f"Switches where nothing else is said: {given}.", ""]
+    if "marking" in entry:
+        yield from [f"Marks where nothing else is said: {entry['marking']}.", ""]
+    given = {"arbiter": "h3"} if any(one["name"] == "arbiter" for one in entry["parameters"]) else {}
+    base = {**BASE, "scheme": {"A": {"transport": {name: given}}}}
+    yield from profiled(program, entry, base, ["scheme", "A", "transport", name])
+    yield "How a scheme takes it, and what YAPS stands for: [transports](../transports.md)."
+
+
 def control(program: Program, entry: Json) -> Iterator[str]:
     """A congestion control."""
-    name, parameters = entry["name"], entry["parameters"]
+    name = entry["name"]
     yield from [f"# {name}", "", f"{words(entry['description'])}. Window if not given: `{entry['window']}`.", ""]
+    base = {**BASE, "scheme": {"A": {"control": {name: {}}}}}
+    yield from profiled(program, entry, base, ["scheme", "A", "control", name])
+    yield "How a scheme takes it, and what NS3 stands for: [congestion controls](../controls.md)."
+
+
+def profiled(program: Program, entry: Json, base: Json, path: list[Any]) -> Iterator[str]:
+    """Profiles, and parameters with their values in each."""
+    parameters = entry["parameters"]
     for profile in entry["profiles"]:
         yield f"- profile `{profile['name']}`: {words(profile['source'])}"
     yield ""
     if parameters:
-        base = {**BASE, "scheme": {"A": {"control": {name: {}}}}}
-        allowed = probes(program, base, ["scheme", "A", "control", name], parameters)
+        allowed = probes(program, base, path, parameters)
         names = [profile["name"] for profile in entry["profiles"]]
         yield row("parameter", "takes", *(f"`{one}`" for one in names), "allowed", "meaning")
         yield row(*["---"] * (4 + len(names)))
@@ -241,7 +294,6 @@ def control(program: Program, entry: Json) -> Iterator[str]:
                 parameter["description"],
             )
         yield ""
-    yield "How a scheme takes it, and what NS3 stands for: [congestion controls](../controls.md)."
 
 
 def runs(page: Path) -> str:

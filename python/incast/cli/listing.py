@@ -14,7 +14,9 @@ from cyclopts import Parameter
 from incast import _core
 from incast.cli import codes
 
-Kind = Literal["fabrics", "workloads", "sizes", "controls", "balancers", "profiles", "sections", "tables"]
+Kind = Literal[
+    "fabrics", "workloads", "sizes", "controls", "transports", "tcp_controls", "balancers", "profiles", "sections", "tables"
+]
 Entry = dict[str, Any]
 
 EXAMPLES = """
@@ -27,7 +29,9 @@ WHAT = {
     "fabrics": "in [fabric.NAME]",
     "workloads": "in [[workload]], as NAME = { ... }",
     "sizes": 'as sizes = "NAME" of a workload',
-    "controls": 'in [scheme.X], as control = "NAME"',
+    "controls": 'of RDMA, in [scheme.X], as control = "NAME"',
+    "transports": 'other than RDMA, in [scheme.X], as transport = "NAME"',
+    "tcp_controls": 'in [scheme.X.transport.tcp], as control = "NAME"',
     "balancers": 'in [network], as balance = "NAME"',
     "profiles": 'as profile = "NAME" of the scenario, or of its [packets]',
     "sections": "as [NAME]",
@@ -42,7 +46,7 @@ def list_(
     *,
     format: Annotated[Literal["text", "json"], Parameter(show_default=False)] = "text",  # noqa: A002
 ) -> int:
-    """List what a scenario can name: fabrics, workloads, flow sizes, controls, load balancing, profiles, sections.
+    """List what a scenario can name: fabrics, workloads, flow sizes, controls, transports, load balancing, and more.
 
     Parameters
     ----------
@@ -136,6 +140,8 @@ def details(entry: Entry) -> Iterator[str]:
         yield f"    window if not given: {entry['window']}"
     if "marking" in entry:
         yield f"    switches, if [ecn] is not given: {entry['marking']}"
+    for name, value in entry.get("switch", {}).items():
+        yield f"    switches, if [switch] is not given: {name} = {json.dumps(value)}"
     for profile in entry.get("profiles", []):
         yield f"\nprofile {profile['name']}"
         yield from wrapped(profile["source"], 4)
