@@ -14,7 +14,7 @@ OUTCOMES = {"holds": "✓", "fails": "✕", "not measured": "–"}  # noqa: RUF0
 """The outcomes, each with a sign beside its colour."""
 
 OPEN = 12
-"""Figures of a claim that stand on the page at once (our choice); more are opened, whatever their outcome."""
+"""Figures of a claim that stand on the page at once (our choice). Of more, only those that fail stand there."""
 
 
 def section(study: Study) -> str:
@@ -75,8 +75,19 @@ def slug(outcome: str) -> str:
 
 def checks(claim: dict[str, Any]) -> str:
     """What was measured for a claim."""
+    found = claim["checks"]
+    title = f"Checks of claim {claim['id']}"
+    if len(found) <= OPEN:
+        return checked(found, title)
+    failing = [check for check in found if check["outcome"] == "fails"]
+    at_once = checked(failing, f"Checks of claim {claim['id']} that fail") if 0 < len(failing) <= OPEN else ""
+    return counted(claim) + at_once + details(f"All {len(found)} figures", checked(found, title))
+
+
+def checked(found: list[dict[str, Any]], title: str) -> str:
+    """A table of figures."""
     rows = []
-    for check in claim["checks"]:
+    for check in found:
         unit = f" {check['unit']}" if check.get("unit") else ""
         interval = ""
         if check.get("low") is not None and check.get("high") is not None:
@@ -84,10 +95,9 @@ def checks(claim: dict[str, Any]) -> str:
         value = "" if check.get("value") is None else f"{check['value']:.4g}{unit}"
         outcome = check["outcome"] + (f": {check['reason']}" if check.get("reason") else "")
         rows.append([check["label"], check["expect"], value, interval, check.get("seeds") or "", outcome])
-    level = next((check["confidence"] for check in claim["checks"] if check.get("confidence")), 0.95)
+    level = next((check["confidence"] for check in found if check.get("confidence")), 0.95)
     header = ["compared", "expected", "measured", f"{level:.0%} interval", "seeds", "outcome"]
-    shown = table(header, rows, f"Checks of claim {claim['id']}", numbers=(2, 3, 4))
-    return shown if len(rows) <= OPEN else counted(claim) + details(f"All {len(rows)} figures", shown)
+    return table(header, rows, title, numbers=(2, 3, 4))
 
 
 def counted(claim: dict[str, Any]) -> str:

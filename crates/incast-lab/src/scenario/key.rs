@@ -31,7 +31,7 @@ impl Loaded {
 
     /// The files that the fabric and the workload name, in the scenario's order.
     pub fn files(&self) -> Vec<PathBuf> {
-        let tree = serde_json::to_value(self.scenario()).unwrap_or_default();
+        let tree = serde_json::to_value(self.scenario()).expect("a scenario has no key that JSON lacks");
         let mut found = Vec::new();
         for section in ["fabric", "workload"] {
             collect(&tree[section], self.base_dir(), &mut found);
