@@ -8,9 +8,9 @@ use incast_model::gates::never_start;
 use incast_model::routing::Routes;
 use incast_model::units::{Bytes, Time};
 use incast_model::workload::warnings as workload_warnings;
+use incast_sim::Setup;
 use incast_sim::balance::Balance;
 use incast_sim::network::NetworkParams;
-use incast_sim::Setup;
 use incast_sim::switch::EcnParams;
 use serde::Serialize;
 
@@ -157,7 +157,8 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
 
 /// What carries the flows of a scheme, in a few words.
 fn carriers(setup: &Setup) -> Vec<String> {
-    let controls = setup.controls.iter().map(|one| format!("{}, window {}", one.control.name(), window_name(one.window)));
+    let controls =
+        setup.controls.iter().map(|one| format!("{}, window {}", one.control.name(), window_name(one.window)));
     controls.chain(setup.transports.iter().map(|one| one.name().to_owned())).collect()
 }
 

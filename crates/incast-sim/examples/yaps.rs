@@ -11,7 +11,12 @@ fn main() {
     for line in text.lines().skip(1) {
         let f: Vec<&str> = line.split(',').collect();
         let start: f64 = f[1].parse::<f64>().unwrap() - 1.0;
-        flows.push((f[3].parse::<u32>().unwrap(), f[4].parse::<u32>().unwrap(), f[2].parse::<u64>().unwrap(), (start * 1e12).round() as u64));
+        flows.push((
+            f[3].parse::<u32>().unwrap(),
+            f[4].parse::<u32>().unwrap(),
+            f[2].parse::<u64>().unwrap(),
+            (start * 1e12).round() as u64,
+        ));
         reference.push((f[5].parse::<f64>().unwrap(), f[6].parse::<f64>().unwrap()));
     }
     let set = clos::flow_set(&flows);
@@ -29,11 +34,36 @@ fn main() {
     let stat = |from: u64, to: u64| {
         let mut a: Vec<f64> = ours.iter().filter(|o| o.2 >= from && o.2 < to).map(|o| o.0).collect();
         let mut b: Vec<f64> = ours.iter().filter(|o| o.2 >= from && o.2 < to).map(|o| o.1).collect();
-        a.sort_by(f64::total_cmp); b.sort_by(f64::total_cmp);
+        a.sort_by(f64::total_cmp);
+        b.sort_by(f64::total_cmp);
         let mean = |v: &[f64]| v.iter().sum::<f64>() / v.len() as f64;
         let q = |v: &[f64], p: f64| v[(p * v.len() as f64) as usize];
-        println!("  n {:5} mean {:.4} {:.4} ({:+.2}%) p50 {:.4} {:.4} ({:+.2}%) p99 {:.3} {:.3} ({:+.2}%)", a.len(), mean(&a), mean(&b), 100.0*(mean(&a)/mean(&b)-1.0), q(&a,0.5), q(&b,0.5), 100.0*(q(&a,0.5)/q(&b,0.5)-1.0), q(&a,0.99), q(&b,0.99), 100.0*(q(&a,0.99)/q(&b,0.99)-1.0));
+        println!(
+            "  n {:5} mean {:.4} {:.4} ({:+.2}%) p50 {:.4} {:.4} ({:+.2}%) p99 {:.3} {:.3} ({:+.2}%)",
+            a.len(),
+            mean(&a),
+            mean(&b),
+            100.0 * (mean(&a) / mean(&b) - 1.0),
+            q(&a, 0.5),
+            q(&b, 0.5),
+            100.0 * (q(&a, 0.5) / q(&b, 0.5) - 1.0),
+            q(&a, 0.99),
+            q(&b, 0.99),
+            100.0 * (q(&a, 0.99) / q(&b, 0.99) - 1.0)
+        );
     };
-    println!("{name} {profile} seed {seed}: {:.1} M hops in {wall:.2} s = {:.2} M/s; drops {} retransmitted {} discarded {} timeouts {} events/hop {:.2}", outcome.counts.packet_hops() as f64 * 1e-6, outcome.counts.packet_hops() as f64 * 1e-6 / wall, outcome.counts.drops, outcome.flows.iter().map(|f| f.retransmitted).sum::<u64>(), outcome.flows.iter().map(|f| f.discarded).sum::<u32>(), outcome.flows.iter().map(|f| f.timeouts).sum::<u32>(), outcome.counts.events as f64 / outcome.counts.packet_hops() as f64);
-    stat(0, u64::MAX); stat(0, 102_400); stat(102_400, 10 << 20); stat(10 << 20, u64::MAX);
+    println!(
+        "{name} {profile} seed {seed}: {:.1} M hops in {wall:.2} s = {:.2} M/s; drops {} retransmitted {} discarded {} timeouts {} events/hop {:.2}",
+        outcome.counts.packet_hops() as f64 * 1e-6,
+        outcome.counts.packet_hops() as f64 * 1e-6 / wall,
+        outcome.counts.drops,
+        outcome.flows.iter().map(|f| f.retransmitted).sum::<u64>(),
+        outcome.flows.iter().map(|f| f.discarded).sum::<u32>(),
+        outcome.flows.iter().map(|f| f.timeouts).sum::<u32>(),
+        outcome.counts.events as f64 / outcome.counts.packet_hops() as f64
+    );
+    stat(0, u64::MAX);
+    stat(0, 102_400);
+    stat(102_400, 10 << 20);
+    stat(10 << 20, u64::MAX);
 }

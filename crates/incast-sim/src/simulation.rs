@@ -60,7 +60,12 @@ impl Simulation {
         let limits = Limits {
             horizon: params.horizon.map_or(u64::MAX, |time| time.0),
             events: params.max_events.unwrap_or(u64::MAX),
-            stall: setup.transports.iter().map(Transport::patience).fold(STALL.max(params.rdma.rto.unwrap_or_default() * 4), Time::max).0,
+            stall: setup
+                .transports
+                .iter()
+                .map(Transport::patience)
+                .fold(STALL.max(params.rdma.rto.unwrap_or_default() * 4), Time::max)
+                .0,
         };
         Ok(Self { network: Network::new(setup)?, limits })
     }

@@ -1,5 +1,6 @@
 //! Every condition of the rules, with a scenario in which the parameter has no effect and one in which it has.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use super::effects::{RULES, When};
@@ -7,6 +8,7 @@ use super::*;
 use crate::catalogue;
 
 const HPCC: &str = "[scheme.A]\ncontrol = \"hpcc\"\n";
+const TCP: &str = "[scheme.A]\ntransport = \"tcp\"\n";
 const DCQCN: &str = "[scheme.A]\ncontrol = \"dcqcn\"\n";
 const CNPS: &str = "[rdma]\ncnp = \"packet\"\n";
 const LOSSY: &str = "[switch]\npfc = false\n";
@@ -303,6 +305,111 @@ const CASES: &[Case] = &[
         &["[scheme.A]\ncontrol.dctcp.g = 0.5\n[ecn]\nenabled = false\n"],
         &["[scheme.A]\ncontrol.dctcp.g = 0.5\n"],
     ),
+    (
+        "switch.forwarding",
+        "switch.forwarding",
+        &[HPCC, DIRECT, "[switch]\nforwarding = \"cut-through\"\n"],
+        &[HPCC, "[switch]\nforwarding = \"cut-through\"\n"],
+    ),
+    (
+        "switch.queues",
+        "switch.queues",
+        &[HPCC, DIRECT, "[switch]\nqueues.drop-tail.limit = \"36kB\"\n"],
+        &[HPCC, "[switch]\nqueues.drop-tail.limit = \"36kB\"\n"],
+    ),
+    (
+        "switch.cut_through_header",
+        "switch.cut_through_header",
+        &[HPCC, "[switch]\ncut_through_header = \"64B\"\n"],
+        &[HPCC, "[switch]\nforwarding = \"cut-through\"\ncut_through_header = \"64B\"\n"],
+    ),
+    (
+        "switch.buffer",
+        "switch.buffer",
+        &[HPCC, "[switch]\nqueues.drop-tail.limit = \"36kB\"\nbuffer = \"1MB\"\n"],
+        &[TCP, "[switch]\nbuffer = \"1MB\"\n"],
+    ),
+    (
+        "switch.scheduler",
+        "switch.scheduler",
+        &["[scheme.A]\ntransport = \"pfabric\"\n", "[switch]\nscheduler = \"strict-priority\"\n"],
+        &[DCQCN, CNPS, "[switch]\nscheduler = \"strict-priority\"\n"],
+    ),
+    (
+        "packets.payload",
+        "packets.payload",
+        &[TCP, "[packets]\npayload = \"500B\"\n"],
+        &[HPCC, "[packets]\npayload = \"500B\"\n"],
+    ),
+    (
+        "packets.data_header",
+        "packets.data_header",
+        &[TCP, "[packets]\ndata_header = \"60B\"\n"],
+        &[HPCC, "[packets]\ndata_header = \"60B\"\n"],
+    ),
+    ("packets.mss", "packets.mss", &[HPCC, "[packets]\nmss = \"500B\"\n"], &[TCP, "[packets]\nmss = \"500B\"\n"]),
+    (
+        "packets.segment_header",
+        "packets.segment_header",
+        &[HPCC, "[packets]\nsegment_header = \"60B\"\n"],
+        &[TCP, "[packets]\nsegment_header = \"60B\"\n"],
+    ),
+    (
+        "packets.control",
+        "packets.control",
+        &[HPCC, "[packets]\ncontrol = \"84B\"\n"],
+        &[TCP, "[packets]\ncontrol = \"84B\"\n"],
+    ),
+    (
+        "host.nic_queue",
+        "host.nic_queue",
+        &[HPCC, "[host]\nnic_queue = \"port\"\n"],
+        &[TCP, "[host]\nnic_queue = \"port\"\n"],
+    ),
+    ("rdma.ack_every", "rdma.ack_every", &[TCP, "[rdma]\nack_every = 2\n"], &[HPCC, "[rdma]\nack_every = 2\n"]),
+    (
+        "rdma.ack_priority",
+        "rdma.ack_priority",
+        &[TCP, "[rdma]\nack_priority = 1\n"],
+        &[HPCC, "[rdma]\nack_priority = 1\n"],
+    ),
+    (
+        "rdma.recovery",
+        "rdma.recovery",
+        &[TCP, "[rdma]\nrecovery = \"selective-repeat\"\n"],
+        &[HPCC, "[rdma]\nrecovery = \"selective-repeat\"\n"],
+    ),
+    ("rdma.rto", "rdma.rto", &[TCP, "[rdma]\nrto = \"1ms\"\n"], &[HPCC, "[rdma]\nrto = \"1ms\"\n"]),
+    (
+        "transport.tcp.rto_min",
+        "scheme.A.transport.tcp.rto_min",
+        &["[scheme.A]\ntransport.tcp = { rto = \"1ms\", rto_min = \"5ms\" }\n"],
+        &["[scheme.A]\ntransport.tcp.rto_min = \"5ms\"\n"],
+    ),
+    (
+        "transport.tcp.rto_init",
+        "scheme.A.transport.tcp.rto_init",
+        &["[scheme.A]\ntransport.tcp = { rto = \"1ms\", rto_init = \"5ms\" }\n"],
+        &["[scheme.A]\ntransport.tcp.rto_init = \"5ms\"\n"],
+    ),
+    (
+        "transport.tcp.sack_blocks",
+        "scheme.A.transport.tcp.sack_blocks",
+        &["[scheme.A]\ntransport.tcp = { sack = false, sack_blocks = 2 }\n"],
+        &["[scheme.A]\ntransport.tcp.sack_blocks = 2\n"],
+    ),
+    (
+        "transport.tcp.ack_every",
+        "scheme.A.transport.tcp.ack_every",
+        &["[scheme.A]\ntransport.tcp = { delayed_ack = \"none\", ack_every = 3 }\n"],
+        &["[scheme.A]\ntransport.tcp.ack_every = 3\n"],
+    ),
+    (
+        "transport.tcp.ecn",
+        "scheme.A.transport.tcp.ecn",
+        &["[scheme.A]\ntransport.tcp.ecn = true\n[ecn]\nenabled = false\n"],
+        &["[scheme.A]\ntransport.tcp.ecn = true\n"],
+    ),
 ];
 
 /// What is said to have no effect, as `path: reason`.
@@ -355,14 +462,15 @@ fn no_parameter_is_forgotten() {
     for parameter in parameters {
         assert_eq!(RULES.iter().filter(|(rule, _)| *rule == parameter).count(), 1, "{parameter} in effects.rs");
     }
+    let controls: HashMap<_, _> = all.controls.iter().map(|one| (&*one.name, &one.parameters[..])).collect();
+    let transports: HashMap<_, _> = all.transports.iter().map(|one| (&*one.name, &one.parameters[..])).collect();
     for (rule, _) in RULES {
         let (place, name) = rule.rsplit_once('.').unwrap_or(("", rule));
-        let control = place.strip_prefix("control.");
-        let known = match control {
-            Some(control) => {
-                let control = all.controls.iter().find(|one| one.name == control).unwrap();
-                name == "*" || control.parameters.iter().any(|one| one.name == name)
-            }
+        let owner = [("control.", &controls), ("transport.", &transports)]
+            .into_iter()
+            .find_map(|(prefix, all)| place.strip_prefix(prefix).map(|name| (all, name)));
+        let known = match owner {
+            Some((all, owner)) => name == "*" || all[owner].iter().any(|one| one.name == name),
             None => match all.sections.iter().find(|section| section.name == place) {
                 Some(section) => section.parameters.iter().any(|one| one.name == name),
                 None => ["seed", "workload.priority", "scheme.window"].contains(rule),

@@ -192,7 +192,7 @@ pub(crate) fn setup_error(scenario: &Scenario, scheme: &str, error: &SetupError)
             "network" => scheme.network.given().contains_key(&field),
             "switch" => scheme.switch.given().contains_key(&field),
             "ecn" => scheme.ecn.given().contains_key(&field),
-"packets" => scheme.packets.given().contains_key(&field),
+            "packets" => scheme.packets.given().contains_key(&field),
             "host" => scheme.host.given().contains_key(&field),
             "rdma" => scheme.rdma.given().contains_key(&field),
             _ => false,

@@ -115,9 +115,7 @@ impl Kind {
     /// The profiles of one by name; `None` if there is no such one.
     fn profiles(self, name: &str) -> Option<&'static [(&'static str, &'static str)]> {
         match self {
-            Self::Control => {
-                Control::catalogue().into_iter().find(|info| info.name == name).map(|info| info.profiles)
-            }
+            Self::Control => Control::catalogue().into_iter().find(|info| info.name == name).map(|info| info.profiles),
             Self::Transport => {
                 Transport::catalogue().into_iter().find(|info| info.name == name).map(|info| info.profiles)
             }

@@ -19,8 +19,8 @@ use crate::outcome::{Counts, FlowRecord, Ledger};
 use crate::setup::{Arithmetic, Carrier, Params, Setup};
 use crate::simulation::SetupError;
 use crate::switch::{
-    Alpha, Buffer, BufferPlan, EcnPort, Forwarding, Ingress, MarkAt, PfcMode, Pint, QueueParams, RankedQueue, Scheduler,
-    Storage, Switch, alpha, fixed_alpha, headroom, host_rate,
+    Alpha, Buffer, BufferPlan, EcnPort, Forwarding, Ingress, MarkAt, PfcMode, Pint, QueueParams, RankedQueue,
+    Scheduler, Storage, Switch, alpha, fixed_alpha, headroom, host_rate,
 };
 use crate::transport::{Transport, Transports};
 
@@ -307,7 +307,10 @@ fn check_transports(
     for transport in transports {
         let field = |name: &str| format!("transport.{}.{name}", transport.name());
         if let Err(bad) = transport.check() {
-            return Err(SetupError { field: field(bad.field), message: format!("{} is out of range; {}", bad.value, bad.allowed) });
+            return Err(SetupError {
+                field: field(bad.field),
+                message: format!("{} is out of range; {}", bad.value, bad.allowed),
+            });
         }
     }
     Transport::check_together(transports, fabric, flows).map_err(|(index, bad)| {

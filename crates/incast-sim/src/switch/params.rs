@@ -64,7 +64,11 @@ impl Default for SwitchParams {
 impl SwitchParams {
     /// The priorities that PFC pauses, as bits; none where it is off, or where ports have buffers of their own.
     pub fn paused_priorities(&self) -> u8 {
-        if self.pfc && self.queues == QueueParams::Shared { self.lossless.iter().fold(0, |mask, prio| mask | 1 << prio) } else { 0 }
+        if self.pfc && self.queues == QueueParams::Shared {
+            self.lossless.iter().fold(0, |mask, prio| mask | 1 << prio)
+        } else {
+            0
+        }
     }
 }
 

@@ -20,7 +20,8 @@ impl Ranges {
             self.0.insert(first, (start, end));
             return end - start;
         }
-        let known: u64 = self.0[first..last].iter().map(|(begin, stop)| stop.min(&end).saturating_sub(*begin.max(&start))).sum();
+        let known: u64 =
+            self.0[first..last].iter().map(|(begin, stop)| stop.min(&end).saturating_sub(*begin.max(&start))).sum();
         self.0[first] = (start.min(self.0[first].0), end.max(self.0[last - 1].1));
         self.0.drain(first + 1..last);
         end - start - known

@@ -80,16 +80,7 @@ impl Network {
     /// Makes a control packet about a flow from one host to another.
     pub(super) fn make_control(&self, flow: u32, kind: Kind, [src, dst]: [u32; 2], prio: u8, path: u8) -> Packet {
         let Bytes(size) = self.config.packets.control;
-        Packet {
-            flow,
-            src,
-            dst,
-            size: size as u16,
-            kind,
-            prio,
-            flags: flag::NOT_ECT | path,
-            ..Packet::EMPTY
-        }
+        Packet { flow, src, dst, size: size as u16, kind, prio, flags: flag::NOT_ECT | path, ..Packet::EMPTY }
     }
 
     /// Sends a packet by the port of its host; returns its place in the pool, which is void if the port's queue was full.

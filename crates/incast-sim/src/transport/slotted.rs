@@ -25,7 +25,8 @@ impl Slotted {
 
     /// Packets that are not acknowledged; they are asked for now.
     pub(super) fn ask(&mut self) -> u64 {
-        let acked: u64 = self.acked.as_slice().iter().map(|(start, end)| (end - start).div_ceil(self.packets.mss)).sum();
+        let acked: u64 =
+            self.acked.as_slice().iter().map(|(start, end)| (end - start).div_ceil(self.packets.mss)).sum();
         self.due = self.packets.count() - acked;
         self.due
     }

@@ -108,9 +108,12 @@ fn ideal() {
 #[test]
 fn ideal_times() {
     let yaps = named("pfabric", "yaps");
-    for (gbps, case, expected) in
-        [(40, (0, 143, 1, 0), 1.932), (40, (0, 143, 7, 0), 3.732), (40, (50, 55, 10, 0), 3.824), (10, (0, 143, 100, 0), 121.728)]
-    {
+    for (gbps, case, expected) in [
+        (40, (0, 143, 1, 0), 1.932),
+        (40, (0, 143, 7, 0), 3.732),
+        (40, (50, 55, 10, 0), 3.824),
+        (10, (0, 143, 100, 0), 121.728),
+    ] {
         let outcome = run(gbps, flows(&[case]), yaps.clone(), params(&yaps));
         let ideal = outcome.flows[0].ideal_exact.0 as f64 * 1e-6;
         assert!((ideal - expected).abs() < 1e-9, "{case:?}: {ideal} for {expected}");

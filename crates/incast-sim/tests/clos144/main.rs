@@ -41,9 +41,8 @@ pub(crate) fn fabric(gbps: u64) -> Fabric {
 pub(crate) type Case = (u32, u32, u64, u64);
 
 pub(crate) fn flows(cases: &[Case]) -> FlowSet {
-    let picoseconds = |(index, &(src, dst, packets, start)): (u64, &Case)| {
-        (src, dst, 1460 * packets, Time::ns(start).0 + index)
-    };
+    let picoseconds =
+        |(index, &(src, dst, packets, start)): (u64, &Case)| (src, dst, 1460 * packets, Time::ns(start).0 + index);
     flow_set(&(0..).zip(cases).map(picoseconds).collect::<Vec<_>>())
 }
 

@@ -30,7 +30,8 @@ fn f1_a_permutation_is_at_line_rate_but_for_the_slack() {
 fn f1_allocated_paths_have_no_queues() {
     let Transport::Fastpass(params) = named("fastpass", "optimistic") else { unreachable!() };
     let outcome = permutation(Transport::Fastpass(FastpassParams { paths: FastpassPaths::Allocated, ..params })).run();
-    let peak = outcome.ports.iter().filter(|port| port.priority == 3).map(|port| port.peak_queue).max().unwrap_or_default();
+    let peak =
+        outcome.ports.iter().filter(|port| port.priority == 3).map(|port| port.peak_queue).max().unwrap_or_default();
     check("F1", "longest queue of data with paths, packets", "at most 2", peak as f64 / 1500.0, peak <= 3000);
     let slowest = (0..12).map(|flow| fct(&outcome, flow)).max().unwrap_or_default();
     within("F1", "slowdown of the slowest", 8.5 / 8.0, slowest.0 as f64 / outcome.flows[0].ideal_exact.0 as f64, 0.02);
@@ -52,9 +53,8 @@ fn f2_an_incast_completes_in_order_of_size() {
 fn f3_a_slow_arbiter_is_the_bottleneck() {
     let slow = FastpassParams { processing: Time::ns(5100), ..FastpassParams::profile("optimistic").unwrap() };
     let slow = Transport::Fastpass(FastpassParams { arbiter: "arbiter".into(), ..slow });
-    let [fast, slow] = [named("fastpass", "optimistic"), slow].map(|transport| {
-        fct(&permutation(transport).run(), 0).0 as f64
-    });
+    let [fast, slow] =
+        [named("fastpass", "optimistic"), slow].map(|transport| fct(&permutation(transport).run(), 0).0 as f64);
     within("F3", "time with an arbiter at half the speed of epochs", 2.0 * fast, slow, 0.03);
 }
 

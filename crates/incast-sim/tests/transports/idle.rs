@@ -32,7 +32,9 @@ fn a_page_by_each_transport() {
         ("TCP, three at once", tcp(3), [2791.2, 4553.0]),
         ("TCP, one at first", tcp(1), [3907.2, 6622.8]),
     ] {
-        for (measured, (place, expected)) in page(&transport).into_iter().zip(["rack", "across"].into_iter().zip(expected)) {
+        for (measured, (place, expected)) in
+            page(&transport).into_iter().zip(["rack", "across"].into_iter().zip(expected))
+        {
             within("I1", &format!("a page by {what}, {place}, ns"), expected, measured, 2e-4);
         }
     }
@@ -59,7 +61,8 @@ fn a_page_by_fastpass_waits_for_an_epoch() {
             let Transport::Fastpass(params) = named("fastpass", "yaps") else { unreachable!() };
             let transport = Transport::Fastpass(FastpassParams { align: params.align, ..asap });
             let fabric = leaf_spine(9, 16, 4, Cable::new(40, 200), Cable::new(160, 200));
-            let service = incast_model::fabric::Service { name: "arbiter".into(), at: "s0".into(), rate: None, delay: None };
+            let service =
+                incast_model::fabric::Service { name: "arbiter".into(), at: "s0".into(), rate: None, delay: None };
             let fabric = fabric.with_services(&[service]).unwrap();
             let start = Time::ns(start);
             fct(&Bench::new(fabric).transport(transport).flow(src, 143, PAGE, start).run(), 0).0 as f64 / 1000.0
@@ -70,7 +73,8 @@ fn a_page_by_fastpass_waits_for_an_epoch() {
         let expected = control + epoch / 2.0 + control + last;
         let mean = waits.iter().sum::<f64>() / waits.len() as f64;
         within("I3", &format!("mean time of a page from host {src}, ns"), expected, mean, 0.02);
-        let spread = waits.iter().fold(0.0f64, |most, one| most.max(*one)) - waits.iter().fold(f64::MAX, |least, one| least.min(*one));
+        let spread = waits.iter().fold(0.0f64, |most, one| most.max(*one))
+            - waits.iter().fold(f64::MAX, |least, one| least.min(*one));
         within("I3", "between the longest and the shortest wait, ns", epoch, spread, 0.01);
     }
 }

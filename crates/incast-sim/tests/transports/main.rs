@@ -56,7 +56,8 @@ fn named(name: &str, profile: &str) -> Transport {
 
 /// One of each, under the profile that it has by default; TCP with timeouts for datacenters.
 fn all() -> Vec<Transport> {
-    let profiles = [("tcp", "datacenter"), ("pfabric", "paper"), ("phost", "disaggregation"), ("fastpass", "optimistic")];
+    let profiles =
+        [("tcp", "datacenter"), ("pfabric", "paper"), ("phost", "disaggregation"), ("fastpass", "optimistic")];
     profiles.into_iter().chain([("ideal", "yaps")]).map(|(name, profile)| named(name, profile)).collect()
 }
 

@@ -31,7 +31,9 @@ fn everything(queues: QueueParams, scheduler: SchedulerParams) -> Bench {
 fn m1_all_of_them_share_one_run() {
     let limit = Bytes(100_000);
     for queues in [QueueParams::Shared, QueueParams::DropTail { limit }, QueueParams::Pfabric { limit }] {
-        for scheduler in [SchedulerParams::RoundRobin, SchedulerParams::StrictPriority, SchedulerParams::Drr { quanta: [1500; 8] }] {
+        for scheduler in
+            [SchedulerParams::RoundRobin, SchedulerParams::StrictPriority, SchedulerParams::Drr { quanta: [1500; 8] }]
+        {
             let bench = everything(queues, scheduler.clone());
             let outcome = bench.run();
             let done = outcome.flows.iter().filter(|flow| flow.finish.is_some()).count();
@@ -47,7 +49,8 @@ fn m1_all_of_them_share_one_run() {
 fn m2_a_port_is_shared_by_rdma_and_tcp() {
     let size = 3_000_000;
     let bench = Bench::new(star(&[Cable::new(40, 200); 3])).control("unlimited", "default");
-    let bench = bench.flow(0, 1, size, Time::ZERO).then_transport(named("tcp", "datacenter")).flow(0, 2, size, Time::ZERO);
+    let bench =
+        bench.flow(0, 1, size, Time::ZERO).then_transport(named("tcp", "datacenter")).flow(0, 2, size, Time::ZERO);
     let outcome = bench.run();
     let times: Vec<f64> = outcome.flows.iter().map(|flow| flow.fct().unwrap().0 as f64 * 1e-6).collect();
     // Packets take turns, 1048 B of RDMA and 1500 B of TCP, until TCP has sent its 2055; then RDMA has the port.

@@ -42,15 +42,28 @@ fn p3_an_incast_of_short_flows() {
     let outcome = Bench::new(star(&cables(21))).transport(named("pfabric", "yaps")).flows(flows).run();
     let last = outcome.flows.iter().map(|flow| flow.fct().unwrap().0).max().unwrap_or_default() as f64 * 1e-6;
     let sent = 200.0 * 0.3;
-    check("P3", "all done after, us", "60 to 60 and five timeouts", last, (sent..sent + 5.0 * 45.0 + 10.0).contains(&last));
+    check(
+        "P3",
+        "all done after, us",
+        "60 to 60 and five timeouts",
+        last,
+        (sent..sent + 5.0 * 45.0 + 10.0).contains(&last),
+    );
     assert!(outcome.counts.drops > 0);
 }
 
 /// One flow alone is at line rate and loses nothing.
 #[test]
 fn p4_alone_at_line_rate() {
-    let outcome = Bench::new(star(&cables(2))).transport(named("pfabric", "yaps")).flow(0, 1, 10_000_000, Time::ZERO).run();
-    within("P4", "slowdown of 10 MB alone", 1.0, fct(&outcome, 0).0 as f64 / outcome.flows[0].ideal_exact.0 as f64, 1e-3);
+    let outcome =
+        Bench::new(star(&cables(2))).transport(named("pfabric", "yaps")).flow(0, 1, 10_000_000, Time::ZERO).run();
+    within(
+        "P4",
+        "slowdown of 10 MB alone",
+        1.0,
+        fct(&outcome, 0).0 as f64 / outcome.flows[0].ideal_exact.0 as f64,
+        1e-3,
+    );
     assert_eq!((outcome.counts.drops, outcome.flows[0].timeouts), (0, 0));
 }
 
@@ -58,7 +71,9 @@ fn p4_alone_at_line_rate() {
 #[test]
 fn p5_a_starved_flow_resumes() {
     for profile in ["paper", "yaps"] {
-        let short = (0..150u64).flat_map(|round| [(1, 3, 8 * 1460, Time::ns(2400 * round)), (2, 3, 8 * 1460, Time::ns(2400 * round + 1200))]);
+        let short = (0..150u64).flat_map(|round| {
+            [(1, 3, 8 * 1460, Time::ns(2400 * round)), (2, 3, 8 * 1460, Time::ns(2400 * round + 1200))]
+        });
         let outcome = Bench::new(star(&cables(4)))
             .transport(named("pfabric", profile))
             .flow(0, 3, 3_000_000, Time::ZERO)
@@ -67,7 +82,13 @@ fn p5_a_starved_flow_resumes() {
         let ends = outcome.flows[1..].iter().filter_map(|flow| flow.finish).max().unwrap_or_default();
         let rest = (outcome.flows[0].finish.unwrap() - ends).0 as f64 * 1e-6;
         let whole = 3_000_000.0 / 1460.0 * 0.3;
-        check("P5", &format!("{profile}: done after the others, us"), "a lone flow's time and a timeout", rest, rest < whole + 50.0);
+        check(
+            "P5",
+            &format!("{profile}: done after the others, us"),
+            "a lone flow's time and a timeout",
+            rest,
+            rest < whole + 50.0,
+        );
         assert!(outcome.flows[0].timeouts > 0, "it was starved");
     }
 }

@@ -17,7 +17,8 @@ fn h1_an_incast_of_long_flows_hardly_queues() {
     let bench = Bench::new(star(&cables(9))).transport(named("phost", "disaggregation")).flows(flows);
     let outcome = bench.run();
     let receiver = port(&bench.fabric(), "s0", "h8");
-    let peak = outcome.ports.iter().filter(|one| one.port == receiver).map(|one| one.peak_queue).max().unwrap_or_default();
+    let peak =
+        outcome.ports.iter().filter(|one| one.port == receiver).map(|one| one.peak_queue).max().unwrap_or_default();
     check("H1", "longest queue at the receiver, packets", "below 8", peak as f64 / 1500.0, peak < 8 * 1500);
     assert_eq!(outcome.counts.drops, 0);
     let last = outcome.flows.iter().map(|flow| flow.fct().unwrap().0).max().unwrap_or_default() as f64 * 1e-6;
@@ -29,7 +30,10 @@ fn h1_an_incast_of_long_flows_hardly_queues() {
 /// A long flow alone: a token every packet time is line rate.
 #[test]
 fn h2_a_long_flow_alone_is_at_line_rate() {
-    let outcome = Bench::new(star(&cables(2))).transport(named("phost", "disaggregation")).flow(0, 1, 10_000_000, Time::ZERO).run();
+    let outcome = Bench::new(star(&cables(2)))
+        .transport(named("phost", "disaggregation"))
+        .flow(0, 1, 10_000_000, Time::ZERO)
+        .run();
     let slowdown = fct(&outcome, 0).0 as f64 / outcome.flows[0].ideal_exact.0 as f64;
     check("H2", "slowdown of 10 MB alone", "1 to 1.01", slowdown, (1.0..1.01).contains(&slowdown));
 }
@@ -39,7 +43,10 @@ fn h2_a_long_flow_alone_is_at_line_rate() {
 fn h3_free_tokens_can_collide() {
     for (senders, drops) in [(4u32, false), (8, true)] {
         let flows = (0..senders).map(|src| (src, senders, 8 * 1460, Time::ZERO));
-        let outcome = Bench::new(star(&cables(senders as usize + 1))).transport(named("phost", "disaggregation")).flows(flows).run();
+        let outcome = Bench::new(star(&cables(senders as usize + 1)))
+            .transport(named("phost", "disaggregation"))
+            .flows(flows)
+            .run();
         assert_eq!(outcome.counts.drops > 0, drops, "{senders} senders");
         let last = outcome.flows.iter().map(|flow| flow.fct().unwrap().0).max().unwrap_or_default() as f64 * 1e-6;
         let bound = f64::from(senders) * 8.0 * 0.3 + 2.0 * 8.0 * 0.3 + 2.0 * 9.0 * 0.3 + 3.0;

@@ -14,9 +14,8 @@ fn bench(transport: Transport) -> Bench {
 
 #[test]
 fn refused() {
-    let elsewhere = |arbiter: &str| {
-        Transport::Fastpass(FastpassParams { arbiter: arbiter.into(), ..FastpassParams::default() })
-    };
+    let elsewhere =
+        |arbiter: &str| Transport::Fastpass(FastpassParams { arbiter: arbiter.into(), ..FastpassParams::default() });
     assert_eq!(
         bench(elsewhere("arbitre")).refused(),
         "transport.fastpass.arbiter: there is no host `arbitre` on the fabric (allowed: a host; [[service]] adds one to the \

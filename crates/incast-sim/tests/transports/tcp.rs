@@ -94,7 +94,13 @@ fn t3_fairness() {
             .run();
         let shares: Vec<f64> = outcome.flows.iter().map(|flow| flow.acked as f64).collect();
         let index = jain(&shares);
-        check("T3", &format!("Jain's index of 8 flows by {control}"), format!("{bound} or more"), index, index >= bound);
+        check(
+            "T3",
+            &format!("Jain's index of 8 flows by {control}"),
+            format!("{bound} or more"),
+            index,
+            index >= bound,
+        );
     }
 }
 
@@ -109,7 +115,9 @@ fn t4_dctcp_holds_the_queue_at_its_threshold() {
         sample_until: Some(Time::ms(50)),
         ..MeasureParams::default()
     };
-    let bench = Bench::new(fabric).transport(transport).flows((0..2).map(|src| (src, 2, 40_000_000, Time::us(50 * u64::from(src)))));
+    let bench = Bench::new(fabric)
+        .transport(transport)
+        .flows((0..2).map(|src| (src, 2, 40_000_000, Time::us(50 * u64::from(src)))));
     let outcome = bench.with(|params| (params.measure, params.horizon) = (measure.clone(), Some(Time::ms(50)))).run();
     let lengths: Vec<f64> = outcome.queues.iter().map(|sample| sample.bytes as f64 / 1500.0).collect();
     let mean = lengths.iter().sum::<f64>() / 4000.0;
@@ -127,7 +135,15 @@ fn t4_dctcp_holds_the_queue_at_its_threshold() {
 fn t5_incast_collapse() {
     let goodput = |servers: u32, rto: Time| {
         let fabric = star(&vec![Cable::new(1, 25_000); servers as usize + 1]);
-        let params = TcpParams { rto_min: rto, rto_init: rto, init_cwnd: 3, control: TcpControl::named("reno").unwrap(), sack: false, delayed_ack: None, ..TcpParams::default() };
+        let params = TcpParams {
+            rto_min: rto,
+            rto_init: rto,
+            init_cwnd: 3,
+            control: TcpControl::named("reno").unwrap(),
+            sack: false,
+            delayed_ack: None,
+            ..TcpParams::default()
+        };
         let flows = (0..servers).map(|src| (src, servers, 256_000, Time::ZERO));
         let queues = QueueParams::DropTail { limit: Bytes(64_000) };
         let bench = Bench::new(fabric).transport(Transport::Tcp(params)).flows(flows);
@@ -167,7 +183,8 @@ fn t7_cubic_fills_long_pipes() {
         let fabric = dumbbell(1, Cable::new(10, 0), Cable::new(1, 25_000_000));
         let queues = QueueParams::DropTail { limit: Bytes(1500 * 800) };
         let bench = Bench::new(fabric).transport(Transport::Tcp(params)).flow(0, 1, 1_000_000_000, Time::ZERO);
-        let outcome = bench.with(|params| (params.switch.queues, params.horizon) = (queues, Some(Time::ms(8000)))).run();
+        let outcome =
+            bench.with(|params| (params.switch.queues, params.horizon) = (queues, Some(Time::ms(8000)))).run();
         outcome.flows[0].acked as f64
     };
     let (reno, cubic) = (time("reno"), time("cubic"));

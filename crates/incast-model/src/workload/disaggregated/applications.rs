@@ -82,9 +82,7 @@ impl Application {
         let (shares, disk, network, arrivals) = match self {
             Self::Wordcount => ([0.60, 0.25, 0.15], BLOCKS, Network::Table("fb_hadoop"), bursty(2.0)),
             Self::Terasort => ([0.80, 0.12, 0.08], BLOCKS, Network::Table("fb_hadoop"), bursty(2.0)),
-            Self::Graphlab => {
-                ([0.94, 0.01, 0.05], Some([16 * KB, 256 * KB]), Network::Tenth("websearch"), bursty(1.5))
-            }
+            Self::Graphlab => ([0.94, 0.01, 0.05], Some([16 * KB, 256 * KB]), Network::Tenth("websearch"), bursty(1.5)),
             Self::Memcached => ([0.97, 0.0, 0.03], None, Network::Table("fb_etc_homa"), ArrivalLaw::Poisson),
             Self::Bdb => ([0.85, 0.10, 0.05], BLOCKS, Network::Table("fb_hadoop"), bursty(2.0)),
             Self::Herd => ([0.98, 0.0, 0.02], None, Network::Fixed(64), ArrivalLaw::Poisson),
@@ -152,7 +150,11 @@ mod tests {
         assert!(ALL.iter().all(|&other| long(Application::Wordcount) >= long(other)));
         let mean = |application: Application| {
             let mix = application.mix();
-            Kind::ALL.iter().zip(mix.shares).map(|(&kind, share)| share * mix.sizes(kind, Bytes(4096)).mean()).sum::<f64>()
+            Kind::ALL
+                .iter()
+                .zip(mix.shares)
+                .map(|(&kind, share)| share * mix.sizes(kind, Bytes(4096)).mean())
+                .sum::<f64>()
         };
         assert!(mean(Application::Terasort) > mean(Application::Graphlab));
         assert!(Application::Memcached.mix().shares[0] > Application::Terasort.mix().shares[0]);

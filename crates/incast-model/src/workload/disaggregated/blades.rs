@@ -94,11 +94,12 @@ pub(super) fn in_racks(fabric: &Fabric, hosts: &[HostId], count: u32) -> Vec<Vec
         }
     }
     let whole = groups.into_iter().filter(|(_, group)| group.len() >= count as usize);
-    whole.map(|(_, mut group)| {
-        group.truncate(count as usize);
-        group
-    })
-    .collect()
+    whole
+        .map(|(_, mut group)| {
+            group.truncate(count as usize);
+            group
+        })
+        .collect()
 }
 
 /// The same with hosts drawn at random from all.

@@ -106,7 +106,11 @@ const LOAD: f64 = 0.2;
 /// Where the flows of a pair of blades come from.
 enum Source<'a> {
     /// A mean gap in ps and a law of sizes.
-    Synthetic { gap: f64, mix: &'a Mix, sizes: &'a SizeLaw },
+    Synthetic {
+        gap: f64,
+        mix: &'a Mix,
+        sizes: &'a SizeLaw,
+    },
     Measured(&'a measured::Pair),
 }
 
@@ -153,7 +157,12 @@ impl Source<'_> {
     }
 
     /// Starts and sizes within a window.
-    fn draw(&self, window: Window, rng: &mut Stream, mut push: impl FnMut(Time, u64) -> Result<(), WorkloadError>) -> Result<(), WorkloadError> {
+    fn draw(
+        &self,
+        window: Window,
+        rng: &mut Stream,
+        mut push: impl FnMut(Time, u64) -> Result<(), WorkloadError>,
+    ) -> Result<(), WorkloadError> {
         match self {
             Self::Synthetic { gap, mix, sizes } => {
                 let mut arrivals = Arrivals::new(window, *gap).with(mix.arrivals);
@@ -249,7 +258,9 @@ impl Disaggregated {
             return Ok(systems);
         }
         let (field, value, allowed) = match self.scale {
-            BladeScale::Rack => ("scale", "rack".into(), format!("datacenter: no rack has {count} hosts for all blades")),
+            BladeScale::Rack => {
+                ("scale", "rack".into(), format!("datacenter: no rack has {count} hosts for all blades"))
+            }
             BladeScale::Datacenter => {
                 ("hosts", format!("{} host(s)", hosts.len()), format!("at least {count} hosts, one for each blade"))
             }
@@ -284,7 +295,8 @@ impl Disaggregated {
         let pairs = [2 * blades.cpu * blades.memory, 2 * blades.cpu * blades.disk, blades.cpu * (blades.cpu - 1)];
         let shares: [f64; 3] = std::array::from_fn(|kind| if pairs[kind] > 0 { mix.shares[kind] } else { 0.0 });
         // Of one flow of the application on average: what each pair of a kind carries, and each kind of blade in each direction.
-        let each: [f64; 3] = std::array::from_fn(|kind| shares[kind] * sizes[kind].mean() / f64::from(pairs[kind].max(1)));
+        let each: [f64; 3] =
+            std::array::from_fn(|kind| shares[kind] * sizes[kind].mean() / f64::from(pairs[kind].max(1)));
         let [cpu, memory, disk] = [blades.cpu, blades.memory, blades.disk].map(f64::from);
         let of_cpu = memory * each[0] + disk * each[1] + (cpu - 1.0) * each[2];
         let busiest = of_cpu.max(cpu * each[0]).max(if disk > 0.0 { cpu * each[1] } else { 0.0 });

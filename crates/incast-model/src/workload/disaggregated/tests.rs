@@ -26,7 +26,9 @@ fn of_tag<'a>(set: &'a FlowSet, tag: &str) -> impl Iterator<Item = &'a crate::fl
 
 #[test]
 fn shares_and_load_are_those_asked_for() {
-    for (application, shares) in [("wordcount", [0.6, 0.25, 0.15]), ("graphlab", [0.94, 0.01, 0.05]), ("herd", [0.98, 0.0, 0.02])] {
+    for (application, shares) in
+        [("wordcount", [0.6, 0.25, 0.15]), ("graphlab", [0.94, 0.01, 0.05]), ("herd", [0.98, 0.0, 0.02])]
+    {
         let set = drawn(&format!(r#"{{"application": "{application}", "duration": "60ms"}}"#), 1);
         let total = set.flows.len() as f64;
         for (tag, share) in ["memory", "disk", "network"].into_iter().zip(shares) {
@@ -130,7 +132,10 @@ fn bad_traces_are_refused() {
         "t.csv:1:28: `kinds`: must be a column of such a trace (time_ps, time_ns, time_us, time_s, src, dst, size_bytes, address, \
          kind); did you mean `kind`?"
     );
-    assert_eq!(why("time_s,src,dst,kind\n"), "t.csv:1:1: `time_s,src,dst,kind`: must be a header with a column size_bytes or address");
+    assert_eq!(
+        why("time_s,src,dst,kind\n"),
+        "t.csv:1:1: `time_s,src,dst,kind`: must be a header with a column size_bytes or address"
+    );
     assert_eq!(why("time_s,src,dst,size_bytes\n"), "t.csv:1:1: `time_s,src,dst,size_bytes`: must be followed by flows");
     assert_eq!(
         why("time_s,src,dst,size_bytes\n1,cpu0,memory0,5\n"),

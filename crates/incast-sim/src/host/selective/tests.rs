@@ -113,7 +113,9 @@ impl Case {
                 }
                 Target::Timer(flow) => network.flow_timer(flow),
                 Target::Start(flow) => network.start_flow(flow),
-                Target::Wake(_) | Target::Agenda(_) | Target::Sample | Target::Fault(_) => unreachable!("nobody asked for it"),
+                Target::Wake(_) | Target::Agenda(_) | Target::Sample | Target::Fault(_) => {
+                    unreachable!("nobody asked for it")
+                }
             }
             let flying = |qp: &crate::host::SendQp| if qp.is_live() { qp.high - qp.una } else { 0 };
             in_flight = network.senders.iter().map(flying).max().unwrap_or(0).max(in_flight);

@@ -101,7 +101,10 @@ impl Default for FastpassParams {
 impl TransportParams for FastpassParams {
     const SUMMARY: &'static str = "Fastpass (SIGCOMM 2014): an arbiter says who sends when";
     const PROFILES: &'static [(&'static str, &'static str)] = &[
-        ("optimistic", "epochs of 8 packets that begin everywhere at once; the arbiter computes in no time (after YAPS)"),
+        (
+            "optimistic",
+            "epochs of 8 packets that begin everywhere at once; the arbiter computes in no time (after YAPS)",
+        ),
         ("yaps", "the same, hosts begin when they hear of it and pad last packets (YAPS, ext/fastpasshost.cpp)"),
         (
             "limited",

@@ -46,11 +46,13 @@ impl Ways {
         let spines = |leaf: NodeId| uplinks(leaf).map(|port| fabric.neighbour(port)).collect::<Vec<_>>();
         let above = spines(leaves[0]);
         let once = (1..above.len()).all(|at| !above[..at].contains(&above[at]));
-        let alike = leaves.iter().all(|&leaf| spines(leaf) == above) && above.iter().all(|spine| !leaves.contains(spine));
+        let alike =
+            leaves.iter().all(|&leaf| spines(leaf) == above) && above.iter().all(|spine| !leaves.contains(spine));
         if !once || !alike || above.is_empty() {
             return Err(NotTwoTiers);
         }
-        let fastest_host = fabric.hosts().iter().flat_map(|&host| fabric.ports_of(host)).map(|port| fabric.rate(port).0);
+        let fastest_host =
+            fabric.hosts().iter().flat_map(|&host| fabric.ports_of(host)).map(|port| fabric.rate(port).0);
         let slowest_up = leaves.iter().flat_map(|&leaf| uplinks(leaf)).map(|port| fabric.rate(port).0);
         let per_way = slowest_up.min().unwrap_or(0) / fastest_host.max().unwrap_or(u64::MAX);
         if per_way == 0 {

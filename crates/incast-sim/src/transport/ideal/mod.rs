@@ -35,8 +35,10 @@ impl Default for IdealParams {
 }
 
 impl TransportParams for IdealParams {
-    const SUMMARY: &'static str = "a scheduler that knows every flow at once and costs nothing: a bound to compare with";
-    const PROFILES: &'static [(&'static str, &'static str)] = &[("yaps", "as in YAPS: lost packets are sent after 45 us")];
+    const SUMMARY: &'static str =
+        "a scheduler that knows every flow at once and costs nothing: a bound to compare with";
+    const PROFILES: &'static [(&'static str, &'static str)] =
+        &[("yaps", "as in YAPS: lost packets are sent after 45 us")];
 
     fn profile(name: &str) -> Option<Self> {
         (name == "yaps").then(Self::default)

@@ -106,7 +106,10 @@ impl PhostParams {
 impl TransportParams for PhostParams {
     const SUMMARY: &'static str = "pHost (CoNEXT 2015): receivers give out tokens, one packet each";
     const PROFILES: &'static [(&'static str, &'static str)] = &[
-        ("disaggregation", "8 free tokens for flows of at most 8 packets (the resource disaggregation study; YAPS at 40 Gb/s)"),
+        (
+            "disaggregation",
+            "8 free tokens for flows of at most 8 packets (the resource disaggregation study; YAPS at 40 Gb/s)",
+        ),
         ("yaps", "YAPS at 40 Gb/s: the same, all data in one priority, its rule for holding back"),
         ("yaps-10g", "YAPS at 10 Gb/s: the same, sources are passed over for 15 packet times"),
         ("paper", "free tokens for every flow (CoNEXT 2015, section 3)"),
@@ -125,13 +128,20 @@ impl TransportParams for PhostParams {
 
     fn check(&self) -> Result<(), BadParameter> {
         let times = "more than 0 packet times, at most 1e6";
-        for (field, value) in
-            [("token_life", self.token_life), ("reissue_after", self.reissue_after), ("pass_over_for", self.pass_over_for)]
-        {
+        for (field, value) in [
+            ("token_life", self.token_life),
+            ("reissue_after", self.reissue_after),
+            ("pass_over_for", self.pass_over_for),
+        ] {
             BadParameter::unless(value > 0.0 && value <= 1e6, field, value, times)?;
         }
         BadParameter::unless(self.free_tokens <= 1 << 20, "free_tokens", self.free_tokens, "0 to 1048576")?;
-        BadParameter::unless(self.window > 0, "window", self.window, "1 token or more: with none nothing is ever sent")?;
+        BadParameter::unless(
+            self.window > 0,
+            "window",
+            self.window,
+            "1 token or more: with none nothing is ever sent",
+        )?;
         BadParameter::unless(self.retry > Time::ZERO, "retry", self.retry, "more than 0s")?;
         let priorities = [("control_priority", Some(self.control_priority)), ("short_priority", self.short_priority)];
         priorities.into_iter().try_for_each(|(field, priority)| {

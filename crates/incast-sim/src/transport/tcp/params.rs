@@ -113,7 +113,10 @@ impl TransportParams for TcpParams {
     const SUMMARY: &'static str = "TCP: NewReno, CUBIC or DCTCP, with or without selective acknowledgements and ECN";
     const PROFILES: &'static [(&'static str, &'static str)] = &[
         ("linux", "CUBIC, SACK, 10 segments at once, delayed ACKs, timeouts from 200 ms (Linux)"),
-        ("datacenter", "the same with timeouts from 1 ms and every segment acknowledged (Vasudevan et al., SIGCOMM 2009)"),
+        (
+            "datacenter",
+            "the same with timeouts from 1 ms and every segment acknowledged (Vasudevan et al., SIGCOMM 2009)",
+        ),
         ("newreno", "NewReno without SACK (RFC 5681, RFC 6582), timeouts from 1 ms, every segment acknowledged"),
         ("dctcp", "DCTCP (RFC 8257), timeouts from 1 ms, every segment acknowledged"),
         (
@@ -121,7 +124,10 @@ impl TransportParams for TcpParams {
             "the resource disaggregation study: slow start and congestion avoidance, a fixed timeout of 45 us; 1 segment at \
              first and losses by timeouts alone (our choice)",
         ),
-        ("yaps", "YAPS: slow start for ever, 1 segment at first, at most 12, a fixed timeout of 45 us (coresim/flow.cpp)"),
+        (
+            "yaps",
+            "YAPS: slow start for ever, 1 segment at first, at most 12, a fixed timeout of 45 us (coresim/flow.cpp)",
+        ),
     ];
 
     fn profile(name: &str) -> Option<Self> {
@@ -140,7 +146,12 @@ impl TransportParams for TcpParams {
         self.control.check()?;
         BadParameter::unless(self.init_cwnd > 0, "init_cwnd", self.init_cwnd, "1 segment or more")?;
         let most = self.max_cwnd.unwrap_or(u32::MAX);
-        BadParameter::unless(most >= self.init_cwnd, "max_cwnd", most, "no fewer segments than init_cwnd, or \"none\"")?;
+        BadParameter::unless(
+            most >= self.init_cwnd,
+            "max_cwnd",
+            most,
+            "no fewer segments than init_cwnd, or \"none\"",
+        )?;
         BadParameter::unless(self.abc_limit > 0, "abc_limit", self.abc_limit, "1 segment or more")?;
         BadParameter::unless(self.rto != Some(Time::ZERO), "rto", Time::ZERO, "more than 0s, or \"none\"")?;
         BadParameter::unless(self.rto_min > Time::ZERO, "rto_min", self.rto_min, "more than 0s")?;

@@ -163,8 +163,7 @@ mod tests {
 
     #[test]
     fn dctcp_tells_marked_segments_from_others() {
-        let params =
-            TcpParams { delayed_ack: Some(Time::ms(1)), ..TcpParams::profile("dctcp").expect("there is one") };
+        let params = TcpParams { delayed_ack: Some(Time::ms(1)), ..TcpParams::profile("dctcp").expect("there is one") };
         let ce = flag::CE;
         let said = answers(&params, &[(0, 0), (1, ce), (2, ce), (3, 0), (4, 0)]);
         // The first is acknowledged when the second is marked; two marked ones together; then two that are not.

@@ -2,11 +2,11 @@
 
 use incast_model::units::Time;
 
+use super::TcpParams;
 use super::control::TcpControl;
 use super::sender::{Heard, Phase, Sender};
-use super::TcpParams;
-use crate::transport::TransportParams;
 use crate::transport::Range;
+use crate::transport::TransportParams;
 use crate::transport::segments::Packets;
 
 const MSS: u64 = 1460;
@@ -152,10 +152,20 @@ fn marks_cut_once_per_window() {
 
 #[test]
 fn without_duplicates_only_timeouts_tell_of_losses() {
-    let mut flow = sender(100, TcpParams { init_cwnd: 10, ..TcpParams::profile("disaggregation").expect("there is one") });
+    let mut flow =
+        sender(100, TcpParams { init_cwnd: 10, ..TcpParams::profile("disaggregation").expect("there is one") });
     sent(&mut flow);
     (0..9).for_each(|beyond| {
-        assert_eq!(flow.on_ack(&Heard { now: Time::ZERO, next: 0, beyond: &[(MSS, (2 + beyond) * MSS)], rtt: 1, marked: false }), false);
+        assert_eq!(
+            flow.on_ack(&Heard {
+                now: Time::ZERO,
+                next: 0,
+                beyond: &[(MSS, (2 + beyond) * MSS)],
+                rtt: 1,
+                marked: false
+            }),
+            false
+        );
     });
     assert_eq!(flow.phase, Phase::Open);
     assert!(!flow.heeds_duplicates());
