@@ -31,6 +31,7 @@ mod ring;
 mod shuffle;
 mod sizes;
 mod spec;
+mod table_file;
 mod tables;
 #[cfg(test)]
 mod testing;

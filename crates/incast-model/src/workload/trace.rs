@@ -1,4 +1,4 @@
-//! Flow traces as CSV files: reader and writer.
+//! Flow traces as tables in files: reader and writer.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -9,12 +9,13 @@ use serde::{Deserialize, Serialize};
 use super::entry::{Collector, Entry, Pattern, TAG_RULE, UNASSIGNED, host_numbers, is_tag};
 use super::error::{Place, WorkloadError};
 use super::list::{PRIORITY_RULE, is_priority};
+use super::table_file;
 use super::waits::{Named, Spot, gates};
 use crate::fabric::HostId;
 use crate::flow::{Flow, FlowSet};
 use crate::units::Time;
 
-/// Replays the flows of a CSV file.
+/// Replays the flows of a CSV or Parquet file.
 ///
 /// The first line names the columns, in any order: `src`, `dst` (host numbers from 0), `size_bytes` and one of
 /// `start_ps`, `start_ns`, `start_us` and `start_s`; if wanted `priority`, `tag`, `sport` and `dport`. An empty cell of
@@ -28,17 +29,14 @@ use crate::units::Time;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
-    /// The CSV file. A relative path starts at the scenario's folder.
+    /// The file: CSV, or Parquet with the same columns. A relative path starts at the scenario's folder.
     pub file: PathBuf,
 }
 
 impl Pattern for Trace {
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
-        let file = entry.base_dir.join(&self.file);
-        match std::fs::read_to_string(&file) {
-            Ok(text) => parse(&text, &file, entry, out),
-            Err(error) => Err(WorkloadError::Unreadable { field: entry.field("file"), file, why: error.to_string() }),
-        }
+        let (file, text) = table_file::read(&entry.field("file"), entry.base_dir.join(&self.file))?;
+        parse(&text, &file, entry, out)
     }
 }
 

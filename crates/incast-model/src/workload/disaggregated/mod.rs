@@ -22,6 +22,7 @@ use super::entry::{Collector, Entry, Pattern};
 use super::error::WorkloadError;
 use super::hosts::HostSet;
 use super::law::SizeLaw;
+use super::table_file;
 use crate::fabric::{Fabric, HostId};
 use crate::rng::{Stream, unit};
 use crate::units::{Bytes, Time};
@@ -52,7 +53,7 @@ pub struct Disaggregated {
     /// A synthetic application. Either this or `trace`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<Application>,
-    /// A CSV file of flows measured between the blades of one small system: `time_s` (or `time_us`, `time_ns`, `time_ps`), in order;
+    /// A CSV or Parquet file of flows measured between the blades of one small system: `time_s` (or `time_us`, `time_ns`, `time_ps`), in order;
     /// `src` and `dst`, such as `cpu0`, `memory4`, `disk2`; `size_bytes`, or the `address` of a page; if wanted `kind`, `memory`, `disk`
     /// or `network`. Gaps and sizes of each pair are drawn from those measured. Either this or `application`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -276,12 +277,7 @@ impl Disaggregated {
                 if let Some(load) = self.load {
                     return Err(entry.refuse("load", load, "left out: a trace has its own"));
                 }
-                let file = entry.base_dir.join(trace);
-                let text = std::fs::read_to_string(&file).map_err(|error| WorkloadError::Unreadable {
-                    field: entry.field("trace"),
-                    file: file.clone(),
-                    why: error.to_string(),
-                })?;
+                let (file, text) = table_file::read(&entry.field("trace"), entry.base_dir.join(trace))?;
                 return measured::parse(&text, &file, blades, self.page.0).map(Traffic::Measured);
             }
             (both, _) => {
