@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use parquet::data_type::{Decimal};
+use parquet::data_type::Decimal;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 
@@ -91,7 +91,9 @@ mod tests {
 
     #[test]
     fn decimals_are_written_with_their_places() {
-        let written = |unscaled: i32, scale: i32| decimal(&Decimal::from_bytes(ByteArray::from(unscaled.to_be_bytes().to_vec()), 9, scale));
+        let written = |unscaled: i32, scale: i32| {
+            decimal(&Decimal::from_bytes(ByteArray::from(unscaled.to_be_bytes().to_vec()), 9, scale))
+        };
         assert_eq!(written(15, 1).as_deref(), Some("1.5"));
         assert_eq!(written(-5, 3).as_deref(), Some("-0.005"));
         assert_eq!(written(42, 0).as_deref(), Some("42"));
