@@ -9,10 +9,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use incast_model::fabric::generators::{FatTree, HpccFatTree, LeafSpine, Star};
-use incast_model::fabric::{Fabric, FabricSpec};
-use incast_model::units::Time;
+use incast_model::fabric::{Fabric, FabricSpec, Service};
+use incast_model::units::{Rate, Time};
 use incast_model::workload::{ArrivalLaw, Incast, LoadAt, LoadOf, Poisson, SizeSpec, WorkloadSpec, generate};
+use incast_sim::balance::{Balance, SprayOrder, SprayParams};
 use incast_sim::congestion::{Control, WindowMode};
+use incast_sim::switch::{Forwarding, SwitchParams};
+use incast_sim::transport::{FastpassParams, Transport, TransportParams};
 use incast_sim::{Carrier, ControlSetup, Params, Setup, Simulation};
 
 /// Name (fabric-control, or fabric-workload) and what it is.
@@ -85,6 +88,11 @@ fn scenario(name: &str, scale: f64) -> Option<(FabricSpec, Vec<WorkloadSpec>)> {
             (FabricSpec::HpccFatTree(HpccFatTree::default()), vec![poisson(0.5, "fb_hadoop", ms(1.5))])
         }
         ("hpcc320", _) => (FabricSpec::HpccFatTree(HpccFatTree::default()), vec![poisson(0.3, "websearch", ms(2.0))]),
+        ("clos144", _) => {
+            let mut clos = LeafSpine::new(9, 4, 16);
+            (clos.host_rate, clos.uplink_rate, clos.delay) = (Rate::gbps(40), Rate::gbps(160), Time::ns(200));
+            (FabricSpec::LeafSpine(clos), vec![poisson(0.6, "websearch_yaps", ms(6.0))])
+        }
         ("fattree1024", _) => (FabricSpec::FatTree(FatTree::new(16)), vec![poisson(0.3, "websearch", ms(1.0))]),
         _ => return None,
     })
@@ -102,13 +110,44 @@ fn control(name: &str) -> Option<ControlSetup> {
     Some(ControlSetup { control, window: window.unwrap_or(info.window) })
 }
 
-/// Every bench with what it is: those listed above, and one of each control.
+/// The transport that a bench is named after, as YAPS has it (the simulator of pHost's authors).
+fn transport(name: &str) -> Option<Transport> {
+    match name.strip_prefix("clos144-")? {
+        "fastpass" => {
+            let params = FastpassParams::profile("yaps")?;
+            Some(Transport::Fastpass(FastpassParams { arbiter: ARBITER.into(), ..params }))
+        }
+        other => Transport::named(other, "yaps"),
+    }
+}
+
+/// Name of Fastpass's arbiter.
+const ARBITER: &str = "arbiter";
+
+/// Parameters of the network: a transport's switches, with packets sprayed and cut-through; otherwise the control's marking.
+fn params(control: Option<&ControlSetup>, transport: Option<&Transport>) -> Params {
+    let mut params = Params::default();
+    if let Some(transport) = transport {
+        params.switch = SwitchParams { forwarding: Forwarding::CutThrough, ..transport.switch() };
+        params.ecn = transport.ecn().unwrap_or(params.ecn);
+        params.network.balance = Balance::Spray(SprayParams { order: SprayOrder::RoundRobin, acks: true });
+    } else {
+        params.ecn = control.and_then(|setup| setup.control.ecn()).unwrap_or_default();
+    }
+    params
+}
+
+/// Every bench with what it is: those listed above, one of each control, and one of each other transport.
 fn benches() -> Vec<(String, String)> {
     let listed = BENCHES.iter().map(|(name, what)| ((*name).to_owned(), (*what).to_owned()));
     let of_control = |name: &&str| {
         (format!("hpcc320-{name}"), format!("the HPCC evaluation's 320 hosts, web search 30 %, control {name}"))
     };
-    let mut all: Vec<_> = listed.chain(Control::NAMES.iter().map(of_control)).collect();
+    let of_transport = |name: &&str| {
+        (format!("clos144-{name}"), format!("pFabric's 144 hosts at 40 Gb/s, web search 60 %, transport {name}"))
+    };
+    let named = Control::NAMES.iter().map(of_control).chain(Transport::NAMES.iter().map(of_transport));
+    let mut all: Vec<_> = listed.chain(named).collect();
     let mut seen = BTreeSet::new();
     all.retain(|(name, _)| seen.insert(name.clone()));
     all
@@ -128,18 +167,26 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let known = benches().iter().any(|(known, _)| *known == name);
     let unknown = || format!("no bench `{name}`; {usage}");
     let (fabric, workload) = scenario(&name, scale).filter(|_| known).ok_or_else(unknown)?;
-    let control = control(&name).ok_or_else(unknown)?;
-    let ecn = control.control.ecn().unwrap_or_default();
-    let fabric: Arc<Fabric> = Arc::new(fabric.build(Path::new("."))?);
+    let (control, transport) = (control(&name), transport(&name));
+    if control.is_none() && transport.is_none() {
+        return Err(unknown().into());
+    }
+    let mut fabric = fabric.build(Path::new("."))?;
+    if matches!(transport, Some(Transport::Fastpass(_))) {
+        let arbiter = Service { name: ARBITER.into(), at: "leaf0".into(), rate: None, delay: None };
+        fabric = fabric.with_services(&[arbiter]).map_err(|(_, error)| error)?;
+    }
+    let fabric: Arc<Fabric> = Arc::new(fabric);
     let flows = Arc::new(generate(&workload, &fabric, Path::new("."), 1, None)?);
     let hosts = fabric.hosts().len();
+    let carrier = if transport.is_some() { Carrier::Transport(0) } else { Carrier::Rdma(0) };
     let setup = Setup {
+        params: params(control.as_ref(), transport.as_ref()),
         fabric,
-        transports: Vec::new(),
-        carriers: vec![Carrier::Rdma(0); flows.tags.len()],
+        carriers: vec![carrier; flows.tags.len()],
         flows: flows.clone(),
-        controls: vec![control],
-        params: Params { ecn, ..Params::default() },
+        controls: control.into_iter().filter(|_| transport.is_none()).collect(),
+        transports: transport.into_iter().collect(),
     };
     let simulation = Simulation::new(setup)?;
     let start = Instant::now();

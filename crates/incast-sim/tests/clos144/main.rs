@@ -1,6 +1,7 @@
 //! The fabric of pFabric, pHost and the resource disaggregation study, against YAPS, the simulator of pHost's authors
 //! (NetSys/simulator at commit 8e9cf04).
 
+mod all_to_all;
 mod exact;
 
 use std::ops::ControlFlow;
