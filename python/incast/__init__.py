@@ -11,6 +11,7 @@ from incast import schema
 from incast._core import __version__
 from incast.comparison import Comparison, compare
 from incast.errors import (
+    ApplicationError,
     ComparisonError,
     Diagnostic,
     EnvironmentFailure,
@@ -29,6 +30,7 @@ from incast.sweep import Sweep, open_sweep
 from incast.table import Column, Table
 
 __all__ = [
+    "ApplicationError",
     "Column",
     "Comparison",
     "ComparisonError",

@@ -83,12 +83,12 @@ class Table:
 
     def to_polars(self) -> polars.DataFrame:
         """The table as a Polars frame (extra `incast[polars]`)."""
-        frame: polars.DataFrame = _extra("polars").DataFrame(self)
+        frame: polars.DataFrame = extra("polars").DataFrame(self)
         return frame
 
     def to_pandas(self) -> pandas.DataFrame:
         """The table as a pandas frame (extra `incast[pandas]`)."""
-        library = _extra("pandas")
+        library = extra("pandas")
         try:
             frame: pandas.DataFrame = importlib.import_module("pyarrow").table(self).to_pandas()
         except ImportError:
@@ -97,7 +97,7 @@ class Table:
 
     def to_pyarrow(self) -> pyarrow.Table:
         """The table as a pyarrow table (extra `incast[pyarrow]`)."""
-        return _extra("pyarrow").table(self)
+        return extra("pyarrow").table(self)
 
     def to_csv(self, path: str | PathLike[str] | None = None, limit: int | None = None) -> str | None:
         """The table as CSV text, or written to the file `path`."""
@@ -108,7 +108,7 @@ class Table:
         return self._core.to_json(path, limit)
 
 
-def _extra(name: str) -> ModuleType:
+def extra(name: str) -> ModuleType:
     """Import a library that incast can do without."""
     try:
         return importlib.import_module(name)

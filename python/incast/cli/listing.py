@@ -15,7 +15,16 @@ from incast import _core
 from incast.cli import codes
 
 Kind = Literal[
-    "fabrics", "workloads", "sizes", "controls", "transports", "tcp_controls", "balancers", "profiles", "sections", "tables"
+    "fabrics",
+    "workloads",
+    "sizes",
+    "controls",
+    "transports",
+    "tcp_controls",
+    "balancers",
+    "profiles",
+    "sections",
+    "tables",
 ]
 Entry = dict[str, Any]
 

@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incast.application.table import register
 from incast.errors import EnvironmentFailure, ResultsError
 from incast.results import Results, open_results
 from incast.sweep.file import Value
@@ -127,6 +128,8 @@ class Sweep:
     def connect(self) -> duckdb.DuckDBPyConnection:
         """A DuckDB connection in which every table of the dataset is a view, and `runs` a table.
 
+        So is `calibrations`: how often applications wait for remote memory (`incast.application.table`).
+
         Raises:
             ResultsError: No run is finished, or a file is damaged.
 
@@ -146,6 +149,7 @@ class Sweep:
             except duckdb.Error as error:
                 raise ResultsError(f"{self.path}: table {table} cannot be read: {_first_line(error)}") from None
         self._add_runs(connection)
+        register(connection)
         return connection
 
     def cost(self) -> tuple[float, int]:
