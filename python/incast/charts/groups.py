@@ -11,6 +11,7 @@ from typing import Any
 import incast
 from incast.charts.source import Source
 from incast.errors import ResultsError
+from incast.study.drawing import DrawnChart
 from incast.study.results import open_study
 from incast.sweep.dataset import Run, open_sweep
 
@@ -55,6 +56,8 @@ class Study:
     """`study.json`."""
     claims: list[dict[str, Any]]
     """The claims as they were judged."""
+    charts: tuple[DrawnChart, ...] = ()
+    """What it draws beside them."""
     without: tuple[str, ...] = ()
     """Sweeps of which no run is done, and why they are not shown."""
 
@@ -145,7 +148,7 @@ def read_study(folder: Path) -> tuple[Study, list[Group]]:
     if not groups:
         raise ResultsError(f"{folder}: no run of this study is done")
     claims = [claim.to_tree() for claim in found.claims]
-    return Study(found.manifest, claims, tuple(without)), groups
+    return Study(found.manifest, claims, found.charts, tuple(without)), groups
 
 
 def told_apart(groups: Sequence[Group]) -> Iterator[Group]:

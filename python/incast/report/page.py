@@ -12,9 +12,11 @@ from incast.charts import look
 from incast.charts.groups import Material
 from incast.charts.over import FIGURES, spec
 from incast.charts.slowdown import over_seeds
+from incast.charts.study import of_study
 from incast.report import claims, scenario
 from incast.report.data import DIGITS, Packer
 from incast.report.html import element, escape, script
+from incast.study.drawing import DrawnChart
 
 DRAWN = 2000
 """Lines of a fabric that are drawn (our choice): more are a blot."""
@@ -48,6 +50,7 @@ def page(material: Material, told: Callable[[int, int], object] | None = None) -
     data = {
         "title": material.title,
         "groups": groups,
+        "study": [packer.chart(of_study(place, chart)) for place, chart in enumerate(charts_of(material))],
         "specs": packer.specs,
         "seedSpecs": {place: over_seeds(one) for place, one in enumerate(packer.specs) if "fold" in str(one)},
         "fabrics": packer.fabrics,
@@ -78,6 +81,8 @@ def titled(material: Material) -> Iterator[tuple[str, tuple[str, str, str]]]:
     """The sections of the page: the words that lead to them, their titles, and what stands in them."""
     if material.studies:
         yield "claims", ("Claims", "Claims", "\n".join(claims.section(study) for study in material.studies))
+    if charts_of(material):
+        yield "study", ("Measured", "What was measured", '<div data-charts="study"></div>')
     yield "scenario", ("Scenario", "Scenario", "\n".join(
         f'<div data-group="{place}"{" hidden" if place else ""}>{scenario.section(group)}</div>'
         for place, group in enumerate(material.groups)))  # fmt: skip
@@ -86,6 +91,11 @@ def titled(material: Material) -> Iterator[tuple[str, tuple[str, str, str]]]:
     for name, (word, title) in SECTIONS.items():
         kind = f' class="{"pair" if name == "distributions" else "single"}"'
         yield name, (word, title, f'<div{kind} data-charts="{name}"></div>')
+
+
+def charts_of(material: Material) -> list[DrawnChart]:
+    """What studies draw beside their claims."""
+    return [chart for study in material.studies for chart in study.charts]
 
 
 def footer(packer: Packer, material: Material) -> str:

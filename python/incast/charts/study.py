@@ -1,0 +1,83 @@
+"""The charts that a study asks for: a metric as bars with their intervals over seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from incast.charts import look
+from incast.charts.chart import Chart, Field, Spec
+from incast.study.drawing import DrawnChart
+
+TITLE = 48
+"""Letters of an axis's title that fit beside a panel; a longer text stands above the chart alone."""
+
+
+def of_study(number: int, drawn: DrawnChart) -> Chart:
+    """One row per bar. Without panels the column of panels is missing."""
+    columns = [name for name in (drawn.panels, drawn.x, drawn.series) if name]
+    unit = drawn.unit or None
+    fields = (
+        *(Field(name, "a column of the metric") for name in columns),
+        Field("value", drawn.about, unit),
+        Field("low", "lower end of the 95 % confidence interval over seeds", unit),
+        Field("high", "its upper end", unit),
+        Field("seeds", "seeds it was measured under"),
+    )
+    rows = [
+        (*([bar.panel] if drawn.panels else []), bar.x, bar.series, bar.value, bar.low, bar.high, bar.seeds)
+        for bar in drawn.bars
+    ]
+    series = list(dict.fromkeys(bar.series for bar in drawn.bars))
+    about = f"{drawn.about[:1].upper()}{drawn.about[1:]}."
+    return Chart(
+        name=f"study-{number + 1}",
+        title=drawn.title,
+        about=f"{about} Bars are means over seeds, lines their 95 % confidence intervals.",
+        fields=fields,
+        rows=rows,
+        spec=_spec(drawn, columns, series),
+        palette=tuple(map(str, series)),
+        left_out=tuple(f"Not measured: {text}." for text in drawn.missing),
+        why_empty=None if rows else "No run is done that it would be measured on.",
+    )
+
+
+def _spec(drawn: DrawnChart, columns: Sequence[str], series: Sequence[object]) -> Spec:
+    """Bars side by side, in the order of what was run."""
+    x: Spec = {
+        "field": drawn.x,
+        "type": "ordinal",
+        "sort": list(dict.fromkeys(bar.x for bar in drawn.bars)),
+        "title": None,
+        "axis": {"labelAngle": 0, "grid": False, "ticks": False},
+    }
+    offset: Spec = {"field": drawn.series, "sort": list(series)}
+    title = f"{drawn.about} ({drawn.unit})" if drawn.unit else drawn.about
+    y: Spec = {"type": "quantitative", "title": title if len(title) <= TITLE else drawn.unit or None}
+    tooltip = [{"field": name} for name in columns]
+    tooltip += [{"field": name, "type": "quantitative", "format": ".4~g"} for name in ("value", "low", "high")]
+    bars = {
+        "mark": {"type": "bar"},
+        "encoding": {
+            "x": x,
+            "xOffset": offset,
+            "y": {"field": "value", **y},
+            "color": look.colour([str(each) for each in series], drawn.series),
+            "tooltip": tooltip,
+        },
+    }
+    intervals = {
+        "transform": [{"filter": "isValid(datum.low)"}],
+        "mark": {"type": "rule", "strokeWidth": 1.2, "color": "#7d8790"},
+        "encoding": {"x": x, "xOffset": offset, "y": {"field": "low", **y}, "y2": {"field": "high"}},
+    }
+    layers: Spec = {"height": 220, "layer": [bars, intervals]}
+    if not drawn.panels:
+        return {"width": 640, **layers}
+    facet = {
+        "field": drawn.panels,
+        "type": "nominal",
+        "title": None,
+        "sort": list(dict.fromkeys(bar.panel for bar in drawn.bars)),
+    }
+    return {"facet": facet, "columns": 2, "spec": {"width": 420, **layers}}
