@@ -57,8 +57,8 @@ def test_charts_are_the_metrics(ran: incast.StudyResults) -> None:
     (chart,) = ran.charts
     assert incast.open_study(ran.path).charts == ran.charts
     assert (chart.title, chart.x, chart.series, chart.panels, chart.missing) == ("Tails", "load", "scheme", None, ())
-    rows = dict(
-        ((load, scheme), (mean, spread))
+    rows = {
+        (load, scheme): (mean, spread)
         for load, scheme, mean, spread in ran.sweeps["load"]
         .connect()
         .sql("""
@@ -66,7 +66,7 @@ def test_charts_are_the_metrics(ran: incast.StudyResults) -> None:
         select load, scheme, avg(p95), stddev_samp(p95) from each group by all
     """)
         .fetchall()
-    )
+    }
     found = {(bar.x, bar.series): bar for bar in chart.bars}
     assert found.keys() == rows.keys()
     # In the order in which they were run.

@@ -230,11 +230,11 @@ def transports(program: Program) -> Iterator[str]:
         "# Transports other than RDMA",
         "",
         'A scheme has one in place of a control, as `transport = "NAME"`, or with parameters as '
-        '`transport.NAME = { profile = "…", … }`. The first profile is the default; parameters beside a profile win over it. '
-        "What the scheme and the scenario leave open of `switch` and `ecn` is as the transport wants it.",
+        '`transport.NAME = { profile = "…", … }`. The first profile is the default; parameters beside a profile win '
+        "over it. What the scheme and the scenario leave open of `switch` and `ecn` is as the transport wants it.",
         "",
-        "`incast list transports` names them. Each has a page in the folder [transports](transports/). What all have in common: "
-        "[`packets`](scenario.md#packets) and [`host`](scenario.md#host).",
+        "`incast list transports` names them. Each has a page in the folder [transports](transports/). What all have "
+        "in common: [`packets`](scenario.md#packets) and [`host`](scenario.md#host).",
         "",
         "## How TCP's windows grow and shrink",
         "",
@@ -254,8 +254,8 @@ def transport(program: Program, entry: Json) -> Iterator[str]:
     name = entry["name"]
     yield from [f"# {name}", "", f"{words(entry['description'])}.", ""]
     if entry["switch"]:
-        given = "; ".join(f"`{key} = {json.dumps(value)}`" for key, value in entry["switch"].items())
-        yield from [f"Switches where nothing else is said: {given}.", ""]
+        switch = "; ".join(f"`{key} = {json.dumps(value)}`" for key, value in entry["switch"].items())
+        yield from [f"Switches where nothing else is said: {switch}.", ""]
     if "marking" in entry:
         yield from [f"Marks where nothing else is said: {entry['marking']}.", ""]
     given = {"arbiter": "h3"} if any(one["name"] == "arbiter" for one in entry["parameters"]) else {}

@@ -119,8 +119,8 @@ class Claim:
     false.
     """
     fitted: str | None = None
-    """What was fitted to the statement itself, a line. The claim is judged like any other, but wherever it is shown it is
-    said to be no independent evidence, and why. Default: nothing was.
+    """What was fitted to the statement itself, a line. The claim is judged like any other, but wherever it is shown it
+    is said to be no independent evidence, and why. Default: nothing was.
     """
 
 

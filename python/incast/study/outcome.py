@@ -58,7 +58,7 @@ class ClaimOutcome:
     checks: tuple[CheckOutcome, ...]
     """Every figure that was looked at."""
     fitted: str | None = None
-    """What was fitted to the statement itself, so that its outcome is no independent evidence; `None` if nothing was."""
+    """What was fitted to the statement itself, so that its outcome is no independent evidence; `None`: nothing."""
 
     def counted(self, outcome: Outcome) -> str:
         """How many figures have an outcome: `2 of 6 figures`."""
