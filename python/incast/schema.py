@@ -88,6 +88,9 @@ class LeafSpine(Tree):
     delay: Time | None = None
     """One-way propagation delay of every link, up to 1s; default 1us (our choice)."""
 
+    uplink_delay: Time | None = None
+    """One-way propagation delay of links between leaves and spines, up to 1s. Default: that of all links."""
+
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class FatTree(Tree):
@@ -476,6 +479,25 @@ FabricSpec: TypeAlias = (
     | CustomFabric
 )
 """The fabric of a scenario: exactly one generator, by name."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class Service(Tree):
+    """A host added to the fabric for a service. Patterns of a workload leave it out; it has the numbers after all
+    other hosts.
+    """
+
+    name: str
+    """Its name, which no other node has."""
+
+    at: str
+    """The switch that it is plugged into, by name."""
+
+    rate: Rate | None = None
+    """Rate of its link. Default: that of the first host on that switch."""
+
+    delay: Time | None = None
+    """One-way propagation delay of its link, up to 1s. Default: that of the first host on that switch."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -1049,6 +1071,90 @@ class RequestResponse(Tree):
     """Hosts that answer; a client that is one too does not ask itself. Default: all."""
 
 
+Application: TypeAlias = Literal["wordcount", "terasort", "graphlab", "memcached", "bdb", "herd"]
+"""A synthetic application, named after the one whose traffic it is shaped after.
+
+`wordcount`: Hadoop word count: 60 % of flows memory, 25 % disk (64 kB to 1 MB), 15 % network (Facebook Hadoop);
+very bursty.
+
+`terasort`: Hadoop sort: 80 %, 12 % (64 kB to 1 MB), 8 % (Facebook Hadoop); very bursty.
+
+`graphlab`: GraphLab collaborative filtering: 94 %, 1 % (16 to 256 kB), 5 % (web search, a tenth as large); bursty.
+
+`memcached`: memcached under YCSB: 97 %, none, 3 % (Facebook ETC); Poisson.
+
+`bdb`: Spark SQL, Big Data Benchmark: 85 %, 10 % (64 kB to 1 MB), 5 % (Facebook Hadoop); very bursty.
+
+`herd`: HERD under YCSB: 98 %, none, 2 % of 64 B; Poisson.
+"""
+
+
+BladeScale: TypeAlias = Literal["datacenter", "rack"]
+"""Where the blades of one small system are.
+
+`datacenter`: On hosts drawn at random from all: every host is in one system, or in none if they do not come out
+even.
+
+`rack`: In one rack each.
+"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class Disaggregated(Tree):
+    """Flows between the CPU, memory and disk blades of small systems that fill the fabric, drawn for each pair of
+    blades from its distributions of gaps and sizes.
+
+    A system has 5 CPU, 5 memory and 3 disk blades (the study's 5 servers taken apart). Each of a CPU's pages goes
+    to or comes from a memory blade, disk blocks go to or come from a disk blade, and CPUs talk to each other: 50,
+    30 and 20 ordered pairs, of which the study names only the number, 70. A host stands for three units of its
+    resource, so each pair is drawn three times over. Flows have the tags `memory`, `disk` and `network`, or the
+    entry's tag before them.
+
+    The study's traces are not public: its applications here are synthetic.
+    """
+
+    application: Application | None = None
+    """A synthetic application. Either this or `trace`."""
+
+    trace: str | None = None
+    """A CSV or Parquet file of flows measured between the blades of one small system: `time_s` (or `time_us`,
+    `time_ns`, `time_ps`), in order; `src` and `dst`, such as `cpu0`, `memory4`, `disk2`; `size_bytes`, or the
+    `address` of a page; if wanted `kind`, `memory`, `disk` or `network`. Gaps and sizes of each pair are drawn from
+    those measured. Either this or `application`.
+    """
+
+    scale: BladeScale | None = None
+    """Where the blades of a system are. Default datacenter."""
+
+    load: float | None = None
+    """Of a synthetic application: what the busiest link of a blade carries in its busier direction before `samples`,
+    as a fraction of its rate, in payload. Default 0.2 (our choice).
+    """
+
+    samples: int | None = None
+    """Units of its resource that a host stands for: how often each pair is drawn. Default 3 (OSDI 2016: a server's
+    CPU, memory and disk become three blades, each with three units for equal computing).
+    """
+
+    cpus: int | None = None
+    """CPU blades of a system. Default 5 (OSDI 2016)."""
+
+    memories: int | None = None
+    """Memory blades of a system. Default 5 (OSDI 2016)."""
+
+    disks: int | None = None
+    """Disk blades of a system; with 0 there are no flows to and from disks. Default 3 (OSDI 2016)."""
+
+    page: Bytes | None = None
+    """Size of a page. Default 4096B (OSDI 2016)."""
+
+    duration: Time | None = None
+    """Flows start within this time of the entry's start. Default: until the entry's `end`."""
+
+    hosts: HostSet | None = None
+    """Hosts that may be blades, such as `"0-15"`. Default: all."""
+
+
 @dataclass(kw_only=True, repr=False, slots=True)
 class ListedFlow(Tree):
     """One flow of a list."""
@@ -1089,7 +1195,7 @@ class ListedFlow(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class Trace(Tree):
-    """Replays the flows of a CSV file.
+    """Replays the flows of a CSV or Parquet file.
 
     The first line names the columns, in any order: `src`, `dst` (host numbers from 0), `size_bytes` and one of
     `start_ps`, `start_ns`, `start_us` and `start_s`; if wanted `priority`, `tag`, `sport` and `dport`. An empty
@@ -1103,7 +1209,7 @@ class Trace(Tree):
     """
 
     file: str
-    """The CSV file. A relative path starts at the scenario's folder."""
+    """The file: CSV, or Parquet with the same columns. A relative path starts at the scenario's folder."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -1200,6 +1306,9 @@ class WorkloadSpec(Tree):
 
     request_response: RequestResponse | None = None
     """Closed-loop requests and responses; partition-aggregate."""
+
+    disaggregated: Disaggregated | None = None
+    """Flows between CPU, memory and disk blades."""
 
     list_: list[ListedFlow] | None = None
     """Flows as listed."""
@@ -1511,6 +1620,355 @@ class UnlimitedParams(Tree):
     _tag: ClassVar[str | None] = "unlimited"
 
 
+@dataclass(kw_only=True, repr=False, slots=True)
+class RenoParams(Tree):
+    """Reno has no parameters."""
+
+    _tag: ClassVar[str | None] = "reno"
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class CubicParams(Tree):
+    """Parameters of CUBIC."""
+
+    _tag: ClassVar[str | None] = "cubic"
+    c: float | None = None
+    """How fast the window grows, in segments per cubic second. Default 0.4 (RFC 9438, section 5)."""
+
+    beta: float | None = None
+    """What a loss leaves of the window. Default 0.7 (RFC 9438, section 4.6)."""
+
+    fast_convergence: bool | None = None
+    """A flow that loses below its last peak aims lower, to make room (RFC 9438, section 4.7). Default true."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class TcpDctcpParams(Tree):
+    """Parameters of DCTCP's senders."""
+
+    _tag: ClassVar[str | None] = "dctcp"
+    g: float | None = None
+    """Gain g of the filter of the marked share. Default 1/16 (RFC 8257, section 4.2)."""
+
+    alpha: float | None = None
+    """The filtered share at the start. Default 1 (RFC 8257, section 3.3)."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class SlowStartParams(Tree):
+    """There are no parameters."""
+
+    _tag: ClassVar[str | None] = "slow-start"
+
+
+TcpControl: TypeAlias = (
+    Literal["reno", "cubic", "dctcp", "slow-start"] | RenoParams | CubicParams | TcpDctcpParams | SlowStartParams
+)
+"""How a TCP window grows and shrinks: a control's name, or its name with parameters"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class TcpParams(Tree):
+    """Parameters of TCP. Where `switch` says nothing, no priority is lossless; where `ecn` says nothing, switches mark
+    for senders that listen to marks and no others: a step at 65 packets of 1500 B at 10 Gb/s (DCTCP, SIGCOMM 2010,
+    section 3.4).
+    """
+
+    _tag: ClassVar[str | None] = "tcp"
+    control: TcpControl | None = None
+    """How the window grows and shrinks: a control's name, or its name with parameters. Default cubic (RFC 9438;
+    Linux).
+    """
+
+    handshake: bool | None = None
+    """A round trip before the first data (RFC 9293, section 3.5). Default true."""
+
+    init_cwnd: int | None = None
+    """Segments that a flow sends at once. Default 10 (RFC 6928; Linux)."""
+
+    max_cwnd: int | None = None
+    """Most segments in flight; absent: any number. Default none."""
+
+    abc_limit: int | None = None
+    """In slow start an acknowledgement adds what it acknowledges, at most so many segments. Default 2 (RFC 3465)."""
+
+    rto: Time | None = None
+    """A retransmission timeout that is always the same; absent: by the measured round trips (RFC 6298). Default none."""
+
+    rto_min: Time | None = None
+    """Least measured timeout. Default 200ms (Linux; RFC 6298 has 1s)."""
+
+    rto_max: Time | None = None
+    """Largest timeout. Default 60s (RFC 6298)."""
+
+    rto_init: Time | None = None
+    """Timeout before the first measurement, that of the handshake too. Default 1s (RFC 6298)."""
+
+    backoff: bool | None = None
+    """Timeouts in a row double (RFC 6298, section 5.5). Default true."""
+
+    dupacks: int | None = None
+    """Acknowledgements of the same byte (or with SACK segments beyond a gap) that tell of a loss; absent: only
+    timeouts do. Default 3 (RFC 5681; RFC 6675).
+    """
+
+    sack: bool | None = None
+    """Selective acknowledgements (RFC 2018, RFC 6675). Default true (Linux)."""
+
+    sack_blocks: int | None = None
+    """Most stretches that an acknowledgement tells of; absent: all. Default 3 (RFC 2018, with time stamps)."""
+
+    delayed_ack: Time | None = None
+    """How long a receiver waits for a second segment before it acknowledges one; absent: it does not wait. Default
+    40ms (Linux).
+    """
+
+    ack_every: int | None = None
+    """Segments after which a receiver that waits acknowledges at once. Default 2 (RFC 5681)."""
+
+    ecn: bool | None = None
+    """A sender reduces its window when marks come back (RFC 3168); DCTCP always does. Default false (Linux)."""
+
+    profile: Literal["linux", "datacenter", "newreno", "dctcp", "disaggregation", "yaps"] | None = None
+    """Parameters not given here are those of this profile. `linux`: CUBIC, SACK, 10 segments at once, delayed ACKs,
+    timeouts from 200 ms (Linux); `datacenter`: the same with timeouts from 1 ms and every segment acknowledged
+    (Vasudevan et al., SIGCOMM 2009); `newreno`: NewReno without SACK (RFC 5681, RFC 6582), timeouts from 1 ms,
+    every segment acknowledged; `dctcp`: DCTCP (RFC 8257), timeouts from 1 ms, every segment acknowledged;
+    `disaggregation`: the resource disaggregation study: slow start and congestion avoidance, a fixed timeout of 45
+    us; 1 segment at first and losses by timeouts alone (our choice); `yaps`: YAPS: slow start for ever, 1 segment
+    at first, at most 12, a fixed timeout of 45 us (coresim/flow.cpp).
+    """
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class PfabricParams(Tree):
+    """Parameters of pFabric. Where `switch` says nothing, every port has a pFabric queue of 36864 B (two bandwidth-
+    delay products of 18 kB at 10 Gb/s: SIGCOMM 2013, section 5; YAPS).
+    """
+
+    _tag: ClassVar[str | None] = "pfabric"
+    init_cwnd: int | None = None
+    """Packets that a flow sends at once. Default 12 (SIGCOMM 2013, section 5: the bandwidth-delay product at 10 Gb/s)."""
+
+    max_cwnd: int | None = None
+    """Most packets in flight; absent: any number. Default 24 (our choice: twice the bandwidth-delay product, what a
+    port holds. SIGCOMM 2013 names no bound; but a window that grows for ever waits in the queue of its own host
+    until it times out).
+    """
+
+    rto: Time | None = None
+    """Retransmission timeout, always the same. Default 45us (SIGCOMM 2013, section 5: about three round trips)."""
+
+    probe_after: int | None = None
+    """After so many timeouts in a row a flow sends probes, one per timeout, until one is answered; absent: it goes on
+    sending data. Default 5 (SIGCOMM 2013, section 4.2).
+    """
+
+    profile: Literal["paper", "disaggregation", "yaps", "yaps-10g", "yaps-10g-small"] | None = None
+    """Parameters not given here are those of this profile. `paper`: 12 packets at once, 45 us, probes after 5 timeouts
+    (SIGCOMM 2013, section 5, for 10 Gb/s); at most 24 (our choice); `disaggregation`: the resource disaggregation
+    study: 2 packets at once, 45 us; at most 15 and no probes (our choice); `yaps`: YAPS at 40 Gb/s: 12 packets at
+    once, at most 15, 45 us, no probes (py/run_experiments.py); `yaps-10g`: YAPS at 10 Gb/s: 11 packets at once, at
+    most 14, 45.2 us, no probes (py/experiment.py); `yaps-10g-small`: the same for ports of 6200 B (give
+    switch.queues that limit): 3 packets at once, at most 6, 9.5 us.
+    """
+
+
+PhostOrder: TypeAlias = Literal["srpt", "fifo", "tag-fair"]
+"""In which order a host serves flows, as a source those with tokens, as a receiver those that want some.
+
+`srpt`: The flow with fewest packets left first (CoNEXT 2015, section 3; YAPS).
+
+`fifo`: The flow that started first.
+
+`tag-fair`: Tags in turn, within a tag the flow with fewest packets left (CoNEXT 2015, section 3: tenants).
+"""
+
+
+PhostHold: TypeAlias = Literal["all", "last"]
+"""What a receiver that hears of new flows keeps its pacer from giving out tokens for.
+
+`all`: The free tokens of all of them (our choice: so much data is on its way).
+
+`last`: Those of the last one, even if it has none (YAPS).
+"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class PhostParams(Tree):
+    """Parameters of pHost; the same for all its flows. Where `switch` says nothing, every port has a buffer of 36864 B
+    (YAPS: 36 kB) with strict priorities, and drops what does not fit.
+    """
+
+    _tag: ClassVar[str | None] = "phost"
+    free_tokens: int | None = None
+    """Packets that a flow may send without being asked. Default 8 (YAPS `capability_initial`)."""
+
+    free_tokens_long: bool | None = None
+    """Flows of more packets have free tokens too, not only those of as many or fewer. Default false (YAPS); the text
+    of CoNEXT 2015, section 3, gives them to all flows.
+    """
+
+    token_life: float | None = None
+    """How long a token may be used after it has come, in packet times. Default 1.5 (YAPS `capability_timeout`)."""
+
+    reissue_after: float | None = None
+    """How long a receiver waits for the data of all tokens before it gives out others for what is missing, in packet
+    times. Default 9 (YAPS `capability_resend_timeout`).
+    """
+
+    window: int | None = None
+    """Tokens without data after which a receiver passes a source over. Default 8 (YAPS `capability_window`)."""
+
+    pass_over_for: float | None = None
+    """For how long, in packet times. Default 25 (YAPS `capability_window_timeout`; 15 at 10 Gb/s)."""
+
+    retry: Time | None = None
+    """A source that hears nothing announces its flow again after this time, then after twice as long, and so on.
+    Default 9.5us (`retx_timeout` of YAPS, which nothing reads there; what it is for is our choice).
+    """
+
+    order: PhostOrder | None = None
+    """In which order flows are served. Default srpt (YAPS)."""
+
+    hold: PhostHold | None = None
+    """What free tokens keep a receiver from giving out others for. Default all (our choice)."""
+
+    control_priority: int | None = None
+    """Priority of announcements, tokens and acknowledgements, 1 to 7. Default 7 (our choice: the first to be served)."""
+
+    short_priority: int | None = None
+    """Priority of the data of short flows, 1 to 7; absent: that of their flow, as long flows have. Default 6 (our
+    choice: above long ones; CoNEXT 2015, section 3).
+    """
+
+    short_packets: int | None = None
+    """Flows of at most so many packets are short. Default 8 (our choice: those that have free tokens for all they
+    send).
+    """
+
+    profile: Literal["disaggregation", "yaps", "yaps-10g", "paper"] | None = None
+    """Parameters not given here are those of this profile. `disaggregation`: 8 free tokens for flows of at most 8
+    packets (the resource disaggregation study; YAPS at 40 Gb/s); `yaps`: YAPS at 40 Gb/s: the same, all data in one
+    priority, its rule for holding back; `yaps-10g`: YAPS at 10 Gb/s: the same, sources are passed over for 15
+    packet times; `paper`: free tokens for every flow (CoNEXT 2015, section 3).
+    """
+
+
+FastpassAlign: TypeAlias = Literal["epoch", "asap"]
+"""When the slots of a schedule begin.
+
+`epoch`: With the epoch that they are of, on all hosts at once, by synchronised clocks (SIGCOMM 2014, section 5).
+
+`asap`: When the schedule has come, if that is earlier (YAPS): hosts near the arbiter begin before others.
+"""
+
+
+FastpassOrder: TypeAlias = Literal["srpt", "least-recent"]
+"""Whose packets the arbiter places first.
+
+`srpt`: Those of the flow with fewest packets left (YAPS).
+
+`least-recent`: Those of the flow that was last given a slot longest ago (SIGCOMM 2014, section 3: max-min
+fairness).
+"""
+
+
+FastpassPaths: TypeAlias = Literal["balanced", "allocated"]
+"""Which of several equal ways packets take.
+
+`balanced`: As `network.balance` says (YAPS, which sprays).
+
+`allocated`: As the arbiter says, so that no link has more packets of a slot than it carries in that time (SIGCOMM
+2014, section 4). Needs two tiers of switches: every one with hosts joined to all others by the same switches, once
+each.
+"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class FastpassParams(Tree):
+    """Parameters of Fastpass; the same for all its flows. Where `switch` says nothing, every port has a buffer of
+    36864 B (YAPS: 36 kB) with strict priorities, and drops what does not fit.
+    """
+
+    _tag: ClassVar[str | None] = "fastpass"
+    arbiter: str | None = None
+    """The host that the arbiter runs on, by name; it sends and receives nothing else. Required: a scenario's `service`
+    can add one to any fabric.
+    """
+
+    epoch_packets: int | None = None
+    """Packets that a host can send in an epoch. Default 8 (YAPS); the public code of the arbiter has 16."""
+
+    epoch_slack: float | None = None
+    """How much longer an epoch is than its packets, in packet times. Default 0.5 (YAPS)."""
+
+    align: FastpassAlign | None = None
+    """When slots begin. Default epoch (SIGCOMM 2014)."""
+
+    retry: Time | None = None
+    """How long after the last packet of a request a host waits before it asks for what is not acknowledged; absent: an
+    epoch (YAPS). Default none.
+    """
+
+    patience: int | None = None
+    """A host that has asked, and got no slot for so many epochs, asks again, then after twice as long, and so on.
+    Default 4 (our choice; in YAPS a lost request or schedule is lost for ever).
+    """
+
+    order: FastpassOrder | None = None
+    """Whose packets come first. Default srpt (YAPS)."""
+
+    paths: FastpassPaths | None = None
+    """Which of several equal ways packets take. Default balanced (YAPS)."""
+
+    processing: Time | None = None
+    """Time that the arbiter takes for an epoch. Default 0s (YAPS: it computes in no time)."""
+
+    processing_per_request: Time | None = None
+    """Time that it takes on top for every request of that epoch. Default 0s (YAPS). The public code serves 2.2 Tb/s on
+    8 cores.
+    """
+
+    pad_last: bool | None = None
+    """The last packet of a flow is as long as any. Default false; YAPS does so."""
+
+    control_priority: int | None = None
+    """Priority of requests, schedules and acknowledgements, 1 to 7. Default 7 (YAPS: above data)."""
+
+    profile: Literal["optimistic", "yaps", "limited"] | None = None
+    """Parameters not given here are those of this profile. `optimistic`: epochs of 8 packets that begin everywhere at
+    once; the arbiter computes in no time (after YAPS); `yaps`: the same, hosts begin when they hear of it and pad
+    last packets (YAPS, ext/fastpasshost.cpp); `limited`: an arbiter that allocates paths, least recently served
+    first (SIGCOMM 2014, sections 3 and 4), and takes 1 us for an epoch and 10 ns for a request (our choice).
+    """
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class IdealParams(Tree):
+    """Parameters of the ideal scheduler; the same for all its flows. Where `switch` says nothing, every port has a
+    buffer of 36864 B with strict priorities (YAPS: 36 kB).
+    """
+
+    _tag: ClassVar[str | None] = "ideal"
+    rto: Time | None = None
+    """How long after its last packet a flow waits before what is not acknowledged is sent again. Default 45us (YAPS)."""
+
+    control_priority: int | None = None
+    """Priority of acknowledgements, 1 to 7. Default 7 (YAPS: above data)."""
+
+    slack: float | None = None
+    """Time between two packets of a host in which it sends no data, as a share of the time of a full one, 0 to 1.
+    Default 0.03125 (our choice: an acknowledgement takes 0.027 of it). YAPS has 0: a link that carries data without
+    a gap, and acknowledgements of what comes the other way, has more to carry than it can.
+    """
+
+    profile: Literal["paced", "yaps"] | None = None
+    """Parameters not given here are those of this profile. `paced`: hosts leave 3 % of the time to acknowledgements;
+    `yaps`: as in YAPS: hosts send without a gap.
+    """
+
+
 WindowMode: TypeAlias = Literal["off", "fixed", "rate"]
 """How bytes in flight are limited.
 
@@ -1687,6 +2145,48 @@ class NetworkParams(Tree):
     """
 
 
+Forwarding: TypeAlias = Literal["store-and-forward", "cut-through", "cut-through-underrun"]
+"""When a switch sends on a packet that has come.
+
+`store-and-forward`: When its last bit is there.
+
+`cut-through`: When its header is there. Towards a link faster than the one it comes by, when its last bit is there:
+else that link would run out of bits in the middle of the packet.
+
+`cut-through-underrun`: When its header is there, towards whatever link, as if its bits came at the speed they leave
+at (YAPS). For comparing with that simulator only.
+"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class QueueParamsDropTail(Tree):
+    """In a buffer of each egress port, whatever the priority; a packet that does not fit is dropped. No PFC."""
+
+    _tag: ClassVar[str | None] = "drop-tail"
+    limit: Bytes
+    """The buffer, without the packet being sent."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class QueueParamsPfabric(Tree):
+    """In a buffer of each egress port, in order of what is left of their flows (pFabric, SIGCOMM 2013, section 4.1):
+    while the buffer is too full the packet of the flow with most left is dropped; next goes the first packet of the
+    flow with least left. Data of transports other than pFabric ranks by its priority, before all of pFabric's;
+    everything that is not data goes first. No PFC, no scheduler.
+    """
+
+    _tag: ClassVar[str | None] = "pfabric"
+    limit: Bytes
+    """The buffer, without the packet being sent."""
+
+
+QueueParams: TypeAlias = Literal["shared"] | QueueParamsDropTail | QueueParamsPfabric
+"""Where packets wait at a switch, and which of them is dropped when there is no room.
+
+`shared`: In a buffer that all ports share, with PFC for lossless priorities.
+"""
+
+
 @dataclass(kw_only=True, repr=False, slots=True)
 class AlphaValue(Tree):
     """The same for every port."""
@@ -1763,7 +2263,20 @@ never paused, under each of these.
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class SwitchParams(Tree):
-    """Buffer, PFC and scheduling of every switch."""
+    """Forwarding, buffer, PFC and scheduling of every switch."""
+
+    forwarding: Forwarding | None = None
+    """When a packet that has come is sent on. Default store-and-forward (NS3)."""
+
+    cut_through_header: Bytes | None = None
+    """With cut-through: the bytes at the head of a packet that a switch must have before it sends the packet on.
+    Default 40B (YAPS: its IP and TCP headers).
+    """
+
+    queues: QueueParams | None = None
+    """Where packets wait, and what happens to those that find no room. Default shared: in one buffer, as everything
+    below says (NS3).
+    """
 
     buffer: Bytes | None = None
     """Packet buffer of a switch, shared by its ports. Default 33554432B = 32 MiB (NS3 `run.py`: 16·bandwidth/50 MiB at
@@ -1896,6 +2409,17 @@ class Packets(Tree):
     int_records: int | None = None
     """Records that every INT header has room for, whatever the path. Default 5 (NS3 `int-header.h`)."""
 
+    mss: Bytes | None = None
+    """Payload of a full segment of a transport other than RDMA. Default 1460B (TCP on Ethernet; YAPS)."""
+
+    segment_header: Bytes | None = None
+    """Headers of a segment. Default 40B: IPv4 20, TCP 20 (YAPS)."""
+
+    control: Bytes | None = None
+    """What else such transports send: acknowledgements, handshakes, announcements, tokens, requests, schedules.
+    Default 40B (YAPS).
+    """
+
     gap: Bytes | None = None
     """Preamble and gap between frames: keeps the port busy after a packet, is in no counter. Default 0B (NS3);
     Ethernet has 20B.
@@ -1905,6 +2429,27 @@ class Packets(Tree):
     """Parameters not given here are those of this profile. `hpcc`: the HPCC evaluation's packets: 1000 B payload, 48 B
     headers, no gap between frames (the default); `rocev2`: RoCEv2 on Ethernet: 1024 B payload, 62 B headers with
     ICRC and FCS, 20 B preamble and gap.
+    """
+
+
+NicQueue: TypeAlias = Literal["unlimited", "port"]
+"""Where a host keeps packets of transports other than RDMA before they leave.
+
+`unlimited`: In a queue in the order of those of switch ports, without a limit: what the host itself sends is not
+dropped there.
+
+`port`: In a queue like those of switch ports, limit and all, where these have one (YAPS): a burst can be lost at
+its own host.
+"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class HostParams(Tree):
+    """What all transports of a host share."""
+
+    nic_queue: NicQueue | None = None
+    """Where packets of transports other than RDMA wait for the host's port. (RDMA's data waits in queue pairs.)
+    Default unlimited (our choice: hosts hold their own packets back).
     """
 
 
@@ -1997,7 +2542,9 @@ class RdmaParams(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class Scheme(Tree):
-    """One of the things compared: a congestion control, and parameters that differ from the scenario's under it."""
+    """One of the things compared: a congestion control of RDMA or another transport, one of the two, and parameters
+    that differ from the scenario's under it.
+    """
 
     control: (
         Literal["dcqcn", "dctcp", "hpcc", "hpcc_pint", "swift", "timely", "timely_patched", "unlimited"]
@@ -2009,11 +2556,23 @@ class Scheme(Tree):
         | TimelyParams
         | TimelyPatchedParams
         | UnlimitedParams
-    )
-    """The congestion control: its name, or its name with parameters."""
+        | None
+    ) = None
+    """The congestion control of RDMA: its name, or its name with parameters."""
+
+    transport: (
+        Literal["tcp", "pfabric", "phost", "fastpass", "ideal"]
+        | TcpParams
+        | PfabricParams
+        | PhostParams
+        | FastpassParams
+        | IdealParams
+        | None
+    ) = None
+    """The transport, if it is not RDMA: its name, or its name with parameters."""
 
     window: WindowMode | None = None
-    """How bytes in flight are limited. Default: what the control is meant to be used with."""
+    """How RDMA's bytes in flight are limited. Default: what the control is meant to be used with."""
 
     control_by_tag: (
         dict[
@@ -2030,7 +2589,21 @@ class Scheme(Tree):
         ]
         | None
     ) = None
-    """Controls of the flows with these tags, where they are not the scheme's."""
+    """Controls of the flows with these tags, which are RDMA's, where they are not the scheme's."""
+
+    transport_by_tag: (
+        dict[
+            str,
+            Literal["tcp", "pfabric", "phost", "fastpass", "ideal"]
+            | TcpParams
+            | PfabricParams
+            | PhostParams
+            | FastpassParams
+            | IdealParams,
+        ]
+        | None
+    ) = None
+    """Transports of the flows with these tags, where they are not RDMA's or have another than the scheme's."""
 
     window_by_tag: dict[str, WindowMode] | None = None
     """Windows of the flows with these tags. Default: what their control is meant to be used with; where they have the
@@ -2041,16 +2614,21 @@ class Scheme(Tree):
     """Load balancing, routes and failures that differ from the scenario's."""
 
     switch: SwitchParams | None = None
-    """Parameters of the switch that differ from the scenario's."""
+    """Parameters of the switch that differ from the scenario's. Default: as the scheme's transport wants them."""
 
     ecn: EcnParams | None = None
-    """Parameters of ECN marking that differ from the scenario's. Default: as the scheme's control wants them."""
+    """Parameters of ECN marking that differ from the scenario's. Default: as the scheme's control or transport wants
+    them.
+    """
 
     packets: Packets | None = None
     """Packet sizes that differ from the scenario's."""
 
+    host: HostParams | None = None
+    """Parameters of all transports' hosts that differ from the scenario's."""
+
     rdma: RdmaParams | None = None
-    """Parameters of the host that differ from the scenario's."""
+    """Parameters of RDMA's hosts that differ from the scenario's."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -2122,25 +2700,35 @@ class Scenario(Tree):
     fabric: FabricSpec
     """Hosts, switches and links: exactly one generator or file."""
 
+    service: list[Service] | None = None
+    """Hosts added to the fabric for services, such as Fastpass's arbiter; no part of the workload. Default none."""
+
     workload: list[WorkloadSpec]
     """What the hosts send: one entry per pattern."""
 
     scheme: dict[str, Scheme] | None = None
-    """What is compared: congestion controls with their parameters, by a name of your choice. Each is one simulation."""
+    """What is compared: congestion controls and transports with their parameters, by a name of your choice. Each is
+    one simulation.
+    """
 
     network: NetworkParams | None = None
     """How packets find their way: load balancing, given routes, links that fail."""
 
     switch: SwitchParams | None = None
-    """Switch buffers, PFC and schedulers."""
+    """Switch buffers, PFC and schedulers, under every scheme. What is not given is as the scheme's transport wants it,
+    or by default.
+    """
 
     ecn: EcnParams | None = None
-    """ECN marking at switches, under every scheme. What is not given is as the scheme's control wants it, or by
-    default.
+    """ECN marking at switches, under every scheme. What is not given is as the scheme's control or transport wants it,
+    or by default.
     """
 
     packets: Packets | None = None
     """Header sizes and wire overheads."""
+
+    host: HostParams | None = None
+    """What all transports of a host share."""
 
     rdma: RdmaParams | None = None
     """The RDMA host."""
