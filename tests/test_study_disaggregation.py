@@ -23,7 +23,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> incast.StudyResults:
 
 
 def test_smoke(ran: incast.StudyResults) -> None:
-    transports = {"pFabric", "pFabric 12", "pHost", "Fastpass", "TCP", "ideal"}
+    transports = {"pFabric", "pFabric 12", "pHost", "Fastpass", "TCP", "TCP 12", "ideal"}
     runs = ran.sweeps["transports"].runs
     assert {run.scheme for run in runs} == transports
     assert len(runs) == 2 * 6 * 2 * len(transports)
@@ -56,7 +56,8 @@ def test_pages_alone_take_what_the_links_take(ran: incast.StudyResults) -> None:
     rows = ran.sweeps["transports"].connect().sql(sql).fetchall()
     alone = {(scheme, hops): slowdown for scheme, hops, slowdown in rows}
     for hops in (2, 4):
-        assert alone["ideal", hops] == pytest.approx(1.0, abs=1e-3)
+        # Two gaps of 3 % of a packet's time.
+        assert 1.0 < alone["ideal", hops] < 1.02
         assert alone["pFabric 12", hops] == pytest.approx(1.0, abs=1e-3)
         # The announcement is one small packet ahead of the page.
         assert 1.0 < alone["pHost", hops] < 1.01

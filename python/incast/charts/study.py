@@ -8,6 +8,8 @@ from incast.charts import look
 from incast.charts.chart import Chart, Field, Spec
 from incast.study.drawing import DrawnChart
 
+WIDEST = 1.5
+"""As far beyond the highest bar, as a multiple of it, intervals are drawn (our choice)."""
 TITLE = 48
 """Letters of an axis's title that fit beside a panel; a longer text stands above the chart alone."""
 
@@ -32,7 +34,7 @@ def of_study(number: int, drawn: DrawnChart) -> Chart:
     return Chart(
         name=f"study-{number + 1}",
         title=drawn.title,
-        about=f"{about} Bars are means over seeds, lines their 95 % confidence intervals.",
+        about=f"{about} Bars are means over seeds, lines their 95 % confidence intervals, which may be cut off.",
         fields=fields,
         rows=rows,
         spec=_spec(drawn, columns, series),
@@ -53,11 +55,15 @@ def _spec(drawn: DrawnChart, columns: Sequence[str], series: Sequence[object]) -
     }
     offset: Spec = {"field": drawn.series, "sort": list(series)}
     title = f"{drawn.about} ({drawn.unit})" if drawn.unit else drawn.about
-    y: Spec = {"type": "quantitative", "title": title if len(title) <= TITLE else drawn.unit or None}
+    y: Spec = {
+        "type": "quantitative",
+        "title": title if len(title) <= TITLE else drawn.unit or None,
+        "scale": {"domain": _domain(drawn)},
+    }
     tooltip = [{"field": name} for name in columns]
     tooltip += [{"field": name, "type": "quantitative", "format": ".4~g"} for name in ("value", "low", "high")]
     bars = {
-        "mark": {"type": "bar"},
+        "mark": {"type": "bar", "clip": True},
         "encoding": {
             "x": x,
             "xOffset": offset,
@@ -68,7 +74,7 @@ def _spec(drawn: DrawnChart, columns: Sequence[str], series: Sequence[object]) -
     }
     intervals = {
         "transform": [{"filter": "isValid(datum.low)"}],
-        "mark": {"type": "rule", "strokeWidth": 1.2, "color": "#7d8790"},
+        "mark": {"type": "rule", "strokeWidth": 1.2, "color": "#7d8790", "clip": True},
         "encoding": {"x": x, "xOffset": offset, "y": {"field": "low", **y}, "y2": {"field": "high"}},
     }
     layers: Spec = {"height": 220, "layer": [bars, intervals]}
@@ -81,3 +87,13 @@ def _spec(drawn: DrawnChart, columns: Sequence[str], series: Sequence[object]) -
         "sort": list(dict.fromkeys(bar.panel for bar in drawn.bars)),
     }
     return {"facet": facet, "columns": 2, "spec": {"width": 420, **layers}}
+
+
+def _domain(drawn: DrawnChart) -> list[float]:
+    """From 0 to beyond the bars, with their intervals unless these are so wide that the bars could not be read."""
+    values = [bar.value for bar in drawn.bars]
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    ends = [end for bar in drawn.bars for end in (bar.low, bar.high) if end is not None]
+    bottom = 0.0 if low >= 0 else max(min([low, *ends]), WIDEST * low)
+    top = 0.0 if high <= 0 else min(max([high, *ends]), WIDEST * high)
+    return [bottom, top]

@@ -23,12 +23,12 @@ impl Network {
             return false;
         }
         let (cut, size) = (u64::from(state.cut), u64::from(packet.size));
-        let waits = match packet.kind {
+        let waits = || match packet.kind {
             Kind::Lost => false,
             Kind::Pfc => true,
             _ => !self.config.underrun && self.goes_on_faster(port, id),
         };
-        if size <= cut || !waits {
+        if size <= cut || !waits() {
             return false;
         }
         self.pool[id].flags |= flag::WHOLE;

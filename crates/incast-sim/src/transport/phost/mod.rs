@@ -230,7 +230,7 @@ impl Network {
         let new = inbound.take(packet.seq, packet.payload.into(), packet.stamp);
         let whole = inbound.is_whole();
         if new {
-            pacers[nic as usize].update(flow, inbound, params.order);
+            pacers[nic as usize].update(inbound, params.order);
         }
         self.count_duplicate(flow, new.into());
         if whole {

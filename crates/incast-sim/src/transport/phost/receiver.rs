@@ -152,11 +152,11 @@ impl Pacer {
     }
 
     /// A packet of a flow has come that had not: the flow's place changes, or it has none any more.
-    pub(super) fn update(&mut self, flow: u32, inbound: &mut Inbound, order: PhostOrder) {
-        self.queue.remove(inbound.place);
-        if !inbound.is_whole() {
-            let key = if order == PhostOrder::Fifo { 0 } else { inbound.missing };
-            inbound.place = self.queue.insert(inbound.tag, key, flow);
+    pub(super) fn update(&mut self, inbound: &mut Inbound, order: PhostOrder) {
+        if inbound.is_whole() {
+            self.queue.remove(inbound.place);
+        } else if order != PhostOrder::Fifo {
+            inbound.place = self.queue.change(inbound.place, inbound.missing);
         }
     }
 
@@ -239,7 +239,7 @@ mod tests {
         fn take(&mut self, flow: u32, packet: u64, number: u64) {
             let inbound = self.flows.get_mut(flow).unwrap();
             if inbound.take(1000 * packet, 1000, number) {
-                self.pacer.update(flow, inbound, self.params.order);
+                self.pacer.update(inbound, self.params.order);
             }
         }
     }

@@ -63,10 +63,10 @@ pub(super) struct Holders(Queue);
 impl Holders {
     /// A flow has got tokens, or another number of packets left.
     pub(super) fn put(&mut self, flow: u32, tag: u16, source: &mut Source, key: u64) {
-        if let Some(place) = source.place.take() {
-            self.0.remove(place);
-        }
-        source.place = Some(self.0.insert(tag, key, flow));
+        source.place = Some(match source.place {
+            Some(place) => self.0.change(place, key),
+            None => self.0.insert(tag, key, flow),
+        });
     }
 
     /// A flow has ended, or has no token.
