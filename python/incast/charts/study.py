@@ -8,6 +8,10 @@ from incast.charts import look
 from incast.charts.chart import Chart, Field, Spec
 from incast.study.drawing import DrawnChart
 
+PALE = 0.4
+"""Opacity of bars whose colour another series has too."""
+FEW = 3
+"""As many figures that were not measured are named each."""
 WIDEST = 1.5
 """As far beyond the highest bar, as a multiple of it, intervals are drawn (our choice)."""
 TITLE = 48
@@ -39,7 +43,7 @@ def of_study(number: int, drawn: DrawnChart) -> Chart:
         rows=rows,
         spec=_spec(drawn, columns, series),
         palette=tuple(map(str, series)),
-        left_out=tuple(f"Not measured: {text}." for text in drawn.missing),
+        left_out=_lacking(drawn.missing),
         why_empty=None if rows else "No run is done that it would be measured on.",
     )
 
@@ -69,6 +73,7 @@ def _spec(drawn: DrawnChart, columns: Sequence[str], series: Sequence[object]) -
             "xOffset": offset,
             "y": {"field": "value", **y},
             "color": look.colour([str(each) for each in series], drawn.series),
+            "opacity": _opacity(drawn.series, [str(each) for each in series]),
             "tooltip": tooltip,
         },
     }
@@ -87,6 +92,25 @@ def _spec(drawn: DrawnChart, columns: Sequence[str], series: Sequence[object]) -
         "sort": list(dict.fromkeys(bar.panel for bar in drawn.bars)),
     }
     return {"facet": facet, "columns": 2, "spec": {"width": 420, **layers}}
+
+
+def _opacity(name: str, series: Sequence[str]) -> Spec:
+    """Pale from where colours begin anew; in the same legend as the colours."""
+    values = [PALE if number >= len(look.LIGHT) else 1 for number in range(len(series))]
+    legend = {"title": None, "orient": "top"}
+    return {
+        "field": name,
+        "type": "nominal",
+        "scale": {"type": "ordinal", "domain": list(series), "range": values},
+        "legend": legend,
+    }
+
+
+def _lacking(missing: Sequence[str]) -> tuple[str, ...]:
+    """What was not measured: all of it if that is little."""
+    if len(missing) <= FEW:
+        return tuple(f"Not measured: {text}." for text in missing)
+    return (f"{len(missing)} figures were not measured, such as: {missing[0]}.",)
 
 
 def _domain(drawn: DrawnChart) -> list[float]:
