@@ -449,6 +449,7 @@ def test_a_truncated_table_is_told(ran: incast.StudyResults, tmp_path: Path, com
 
 
 def test_metrics_that_cannot_tell_rows_apart(tiny: Path, tmp_path: Path) -> None:
+    change(tiny / "claims.toml", 'metric = "p95"\nx', 'metric = "packets"\nx')
     change(tiny / "claims.toml", "select load, scheme, seed, avg(p95)", "select scheme, seed, avg(p95)")
     change(tiny / "claims.toml", "group by all", "group by scheme, seed, load")
     change(tiny / "claims.toml", "at = { load = [0.2, 0.4] }\n", "")

@@ -1681,7 +1681,7 @@ class TcpParams(Tree):
     """
 
     handshake: bool | None = None
-    """A round trip before the first data (RFC 9293, section 3.5). Default true."""
+    """A round trip before the first data. Default true (RFC 9293, section 3.5)."""
 
     init_cwnd: int | None = None
     """Segments that a flow sends at once. Default 10 (RFC 6928; Linux)."""
@@ -1705,7 +1705,7 @@ class TcpParams(Tree):
     """Timeout before the first measurement, that of the handshake too. Default 1s (RFC 6298)."""
 
     backoff: bool | None = None
-    """Timeouts in a row double (RFC 6298, section 5.5). Default true."""
+    """Timeouts in a row double. Default true (RFC 6298, section 5.5)."""
 
     dupacks: int | None = None
     """Acknowledgements of the same byte (or with SACK segments beyond a gap) that tell of a loss; absent: only
@@ -1893,8 +1893,8 @@ class FastpassParams(Tree):
 
     _tag: ClassVar[str | None] = "fastpass"
     arbiter: str | None = None
-    """The host that the arbiter runs on, by name; it sends and receives nothing else. Required: a scenario's `service`
-    can add one to any fabric.
+    """The host that the arbiter runs on, by name; it sends and receives nothing else. Default none (it has to be
+    given; a scenario's `service` can add one to any fabric).
     """
 
     epoch_packets: int | None = None
@@ -1931,7 +1931,7 @@ class FastpassParams(Tree):
     """
 
     pad_last: bool | None = None
-    """The last packet of a flow is as long as any. Default false; YAPS does so."""
+    """The last packet of a flow is as long as any. Default false (our choice; YAPS does so)."""
 
     control_priority: int | None = None
     """Priority of requests, schedules and acknowledgements, 1 to 7. Default 7 (YAPS: above data)."""

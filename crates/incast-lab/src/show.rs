@@ -7,7 +7,7 @@ use incast_model::flow::{Flow, FlowSet};
 use incast_model::gates::never_start;
 use incast_model::routing::Routes;
 use incast_model::units::{Bytes, Time};
-use incast_model::workload::warnings as workload_warnings;
+use incast_model::workload::{WorkloadSpec, warnings as workload_warnings};
 use incast_sim::Setup;
 use incast_sim::balance::Balance;
 use incast_sim::network::NetworkParams;
@@ -26,6 +26,8 @@ pub struct Show {
     pub fabric: Summary,
     /// The flows of each tag in numbers.
     pub tags: Vec<TagShow>,
+    /// Traffic that stands for measurements which are not public: what of it is made up.
+    pub synthetic: Vec<String>,
     /// The schemes to be simulated.
     pub schemes: Vec<SchemeShow>,
     /// How big the run will be.
@@ -140,6 +142,7 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
         scenario: scenario.to_toml(),
         fabric: Summary::new(fabric, scenario.packets.payload),
         tags: tags(fabric, flows),
+        synthetic: synthetic(&scenario.workload),
         schemes: prepared
             .schemes
             .iter()
@@ -153,6 +156,17 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
         estimate: estimate(prepared, links, packet_hops_per_s),
         warnings: found,
     }
+}
+
+/// What is made up of the traffic, entry by entry.
+fn synthetic(workload: &[WorkloadSpec]) -> Vec<String> {
+    let application = |entry: &WorkloadSpec| entry.disaggregated.as_ref().and_then(|one| one.application);
+    let told = |(index, entry)| {
+        let name = serde_json::to_value(application(entry)?).ok()?;
+        let name = name.as_str()?.to_owned();
+        Some(format!("workload[{index}]: {name}'s shares, sizes and gaps of flows are shaped after it, not measured"))
+    };
+    workload.iter().enumerate().filter_map(told).collect()
 }
 
 /// What carries the flows of a scheme, in a few words.
@@ -318,6 +332,9 @@ impl fmt::Display for Show {
                 }
                 None => write!(f, ", all started at {}", tag.first)?,
             }
+        }
+        for told in &self.synthetic {
+            write!(f, "\nsynthetic  {told}")?;
         }
         for scheme in &self.schemes {
             write!(f, "\nscheme     {}: {}", scheme.name, scheme.controls.join("; "))?;

@@ -35,6 +35,7 @@ def section(group: Group) -> str:
         header = ["tag", "flows", "payload", "first starts", "last starts", "of hosts' rate"]
         of_flows = table(header, flows(summaries[0]), "The flows", numbers=(1, 2, 3, 4, 5))
         parts.append(f'<div class="facts">{table(["", ""], fabric(summaries[0]), "The fabric")}{of_flows}</div>')
+        parts += (element("p", f"Synthetic traffic: {told}.", "note") for told in summaries[0]["synthetic"])
     header = ["scheme", "control", "how it ended", "simulated", "CPU time", "packet-hops", "switches"]
     parts.append(table(header, schemes(source, summaries), "The schemes", numbers=(3, 4, 5)))
     parts.append(element("p", made(source), "note"))

@@ -19,8 +19,11 @@ const SEEDS: u64 = 3;
 const CLASSES: [(&str, u64, u64); 4] =
     [("all", 0, u64::MAX), ("short", 0, 100 << 10), ("medium", 100 << 10, 10 << 20), ("long", 10 << 20, u64::MAX)];
 
-/// Flows by source, destination, bytes and start in ps, and their completion times in ns by a column.
-fn read(text: &str, column: &str) -> (Vec<(u32, u32, u64, u64)>, Vec<f64>) {
+/// A flow: source, destination, bytes and start in ps.
+type Sent = (u32, u32, u64, u64);
+
+/// Flows, and their completion times in ns by a column.
+fn read(text: &str, column: &str) -> (Vec<Sent>, Vec<f64>) {
     let mut lines = text.lines().filter(|line| !line.starts_with('#'));
     let column = lines.next().unwrap().split(',').position(|name| name == column).unwrap();
     let row = |line: &str| {
@@ -39,7 +42,7 @@ fn figures(slowdowns: &[f64]) -> [f64; 3] {
 }
 
 /// Figures of each class of sizes; `fct` in ns.
-fn by_class(flows: &[(u32, u32, u64, u64)], ideal: &[f64], fct: &[f64]) -> Vec<(usize, [f64; 3])> {
+fn by_class(flows: &[Sent], ideal: &[f64], fct: &[f64]) -> Vec<(usize, [f64; 3])> {
     let of = |&(_, from, to): &(&str, u64, u64)| {
         let chosen = (0..flows.len()).filter(|&index| (from..to).contains(&flows[index].2));
         let slowdowns: Vec<f64> = chosen.map(|index| fct[index] / ideal[index]).collect();

@@ -96,7 +96,7 @@ impl Network {
         let room = &mut self.transports.fastpass;
         let Some(sender) = room.senders.get_mut(flow) else { return };
         let (left, reminds) = (sender.ask(), sender.tries > 0);
-        let patience = u64::from(room.params.patience) * room.epoch << sender.tries.min(MOST_DOUBLINGS);
+        let patience = (u64::from(room.params.patience) * room.epoch) << sender.tries.min(MOST_DOUBLINGS);
         sender.tries += 1;
         self.set_timer(flow, self.now + patience);
         self.send_request(flow, left, reminds);

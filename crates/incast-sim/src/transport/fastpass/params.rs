@@ -50,8 +50,8 @@ pub enum FastpassPaths {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FastpassParams {
-    /// The host that the arbiter runs on, by name; it sends and receives nothing else. Required: a scenario's
-    /// `service` can add one to any fabric.
+    /// The host that the arbiter runs on, by name; it sends and receives nothing else. Default none (it has to
+    /// be given; a scenario's `service` can add one to any fabric).
     pub arbiter: String,
     /// Packets that a host can send in an epoch. Default 8 (YAPS); the public code of the arbiter has 16.
     pub epoch_packets: u32,
@@ -73,7 +73,7 @@ pub struct FastpassParams {
     pub processing: Time,
     /// Time that it takes on top for every request of that epoch. Default 0s (YAPS). The public code serves 2.2 Tb/s on 8 cores.
     pub processing_per_request: Time,
-    /// The last packet of a flow is as long as any. Default false; YAPS does so.
+    /// The last packet of a flow is as long as any. Default false (our choice; YAPS does so).
     pub pad_last: bool,
     /// Priority of requests, schedules and acknowledgements, 1 to 7. Default 7 (YAPS: above data).
     pub control_priority: u8,

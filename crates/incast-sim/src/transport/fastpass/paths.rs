@@ -102,8 +102,8 @@ impl Ways {
         }
         let edge = self.edges.len();
         self.edges.push((racks, mine));
-        for side in 0..2 {
-            let at = self.at(racks[side], mine);
+        for (side, &rack) in racks.iter().enumerate() {
+            let at = self.at(rack, mine);
             self.used[side][at] = edge as u32;
         }
         Ok(Some(edge))
@@ -126,8 +126,8 @@ impl Ways {
         }
         for &edge in &path {
             let (racks, colour) = self.edges[edge as usize];
-            for side in 0..2 {
-                let at = self.at(racks[side], colour);
+            for (side, &rack) in racks.iter().enumerate() {
+                let at = self.at(rack, colour);
                 self.used[side][at] = FREE;
             }
         }
@@ -135,8 +135,8 @@ impl Ways {
             let (racks, colour) = self.edges[edge as usize];
             let colour = if colour == from { to } else { from };
             self.edges[edge as usize].1 = colour;
-            for side in 0..2 {
-                let at = self.at(racks[side], colour);
+            for (side, &rack) in racks.iter().enumerate() {
+                let at = self.at(rack, colour);
                 self.used[side][at] = edge;
             }
         }

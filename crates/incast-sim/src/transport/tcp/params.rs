@@ -19,7 +19,7 @@ use crate::transport::TransportParams;
 pub struct TcpParams {
     /// How the window grows and shrinks: a control's name, or its name with parameters. Default cubic (RFC 9438; Linux).
     pub control: TcpControl,
-    /// A round trip before the first data (RFC 9293, section 3.5). Default true.
+    /// A round trip before the first data. Default true (RFC 9293, section 3.5).
     pub handshake: bool,
     /// Segments that a flow sends at once. Default 10 (RFC 6928; Linux).
     pub init_cwnd: u32,
@@ -35,7 +35,7 @@ pub struct TcpParams {
     pub rto_max: Time,
     /// Timeout before the first measurement, that of the handshake too. Default 1s (RFC 6298).
     pub rto_init: Time,
-    /// Timeouts in a row double (RFC 6298, section 5.5). Default true.
+    /// Timeouts in a row double. Default true (RFC 6298, section 5.5).
     pub backoff: bool,
     /// Acknowledgements of the same byte (or with SACK segments beyond a gap) that tell of a loss; absent: only timeouts do.
     /// Default 3 (RFC 5681; RFC 6675).

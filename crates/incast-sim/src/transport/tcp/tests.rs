@@ -156,16 +156,8 @@ fn without_duplicates_only_timeouts_tell_of_losses() {
         sender(100, TcpParams { init_cwnd: 10, ..TcpParams::profile("disaggregation").expect("there is one") });
     sent(&mut flow);
     (0..9).for_each(|beyond| {
-        assert_eq!(
-            flow.on_ack(&Heard {
-                now: Time::ZERO,
-                next: 0,
-                beyond: &[(MSS, (2 + beyond) * MSS)],
-                rtt: 1,
-                marked: false
-            }),
-            false
-        );
+        let heard = Heard { now: Time::ZERO, next: 0, beyond: &[(MSS, (2 + beyond) * MSS)], rtt: 1, marked: false };
+        assert!(!flow.on_ack(&heard));
     });
     assert_eq!(flow.phase, Phase::Open);
     assert!(!flow.heeds_duplicates());
