@@ -29,8 +29,9 @@ def test_load(scenario: incast.Scenario) -> None:
     assert scenario.scheme
     assert list(scenario.scheme) == ["DCQCN", "HPCC"]
     assert isinstance(scenario.scheme["HPCC"].control, schema.HpccParams)
-    assert scenario.switch
-    assert scenario.switch.pfc is True
+    assert scenario.rdma
+    assert scenario.rdma.rto == "4ms"
+    assert scenario.switch is None, "left to the schemes: a transport brings the switches that it is meant for"
 
 
 def test_load_with_overrides(small: Path) -> None:

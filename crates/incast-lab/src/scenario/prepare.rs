@@ -14,7 +14,6 @@ use incast_sim::{Carrier, ControlSetup, Params, Setup, SetupError};
 
 use super::{Given, Scenario, Scheme};
 use crate::diagnostic::{Diagnostic, Diagnostics, Place};
-use crate::trace::ParquetTraces;
 use crate::tree::path;
 
 /// A scenario ready to run.
@@ -82,9 +81,8 @@ impl Scenario {
 
     /// All flows of the workload on a fabric.
     pub fn flows(&self, fabric: &Fabric, base_dir: &Path) -> Result<FlowSet, Diagnostics> {
-        let traces = ParquetTraces::convert(&self.workload, base_dir)?;
-        let flows = generate(traces.workload(), fabric, base_dir, self.seed, self.simulation.horizon)
-            .map_err(|error| traces.restore(workload_error(error)))?;
+        let flows =
+            generate(&self.workload, fabric, base_dir, self.seed, self.simulation.horizon).map_err(workload_error)?;
         if flows.flows.is_empty() {
             let hint = "a longer duration or a higher load makes some";
             return Err(Diagnostic::new("workload", "the workload has no flow").allowed(hint).into());
@@ -290,6 +288,11 @@ fn workload_error(error: WorkloadError) -> Diagnostic {
             let width = value.chars().count().max(1);
             let mut found = Diagnostic::new("", format!("`{value}` is not possible here")).allowed(allowed);
             found.place = Some(Box::new(Place { file: file.display().to_string(), line, column, text, width }));
+            found.nearest = nearest;
+            found
+        }
+        WorkloadError::Row { field, place, value, allowed, nearest } => {
+            let mut found = Diagnostic::new(field, format!("`{value}` is not possible in {place}")).allowed(allowed);
             found.nearest = nearest;
             found
         }

@@ -11,17 +11,41 @@ use super::error::WorkloadError;
 /// The bytes that a Parquet file begins with.
 const PARQUET: &[u8] = b"PAR1";
 
-/// The table in a file as CSV text. Rows of a Parquet file are lines as they would be in CSV: its first is line 2. `field`: where
-/// the scenario names the file.
-pub(super) fn read(field: &str, file: PathBuf) -> Result<(PathBuf, String), WorkloadError> {
-    let text = match std::fs::read(&file) {
-        Ok(bytes) if bytes.starts_with(PARQUET) => parquet_as_csv(&file),
-        Ok(bytes) => String::from_utf8(bytes).map_err(|_| "it is neither UTF-8 text nor Parquet".to_owned()),
-        Err(error) => Err(error.to_string()),
+/// A table of a file as CSV text.
+#[derive(Debug)]
+pub(super) struct Table {
+    /// Where the scenario names the file.
+    field: String,
+    pub(super) file: PathBuf,
+    pub(super) text: String,
+    /// Whether the file has rows, no lines: the text's second line is the first row.
+    rows: bool,
+}
+
+/// The table in a file. `field`: where the scenario names it.
+pub(super) fn read(field: String, file: PathBuf) -> Result<Table, WorkloadError> {
+    let (text, rows) = match std::fs::read(&file) {
+        Ok(bytes) if bytes.starts_with(PARQUET) => (parquet_as_csv(&file), true),
+        Ok(bytes) => (String::from_utf8(bytes).map_err(|_| "it is neither UTF-8 text nor Parquet".to_owned()), false),
+        Err(error) => (Err(error.to_string()), false),
     };
     match text {
-        Ok(text) => Ok((file, text)),
-        Err(why) => Err(WorkloadError::Unreadable { field: field.to_owned(), file, why }),
+        Ok(text) => Ok(Table { field, file, text, rows }),
+        Err(why) => Err(WorkloadError::Unreadable { field, file, why }),
+    }
+}
+
+impl Table {
+    /// An error about a line of the text as one about what the file has.
+    pub(super) fn told(&self, error: WorkloadError) -> WorkloadError {
+        match error {
+            WorkloadError::File { file, line, value, allowed, nearest, .. } if self.rows => {
+                let row = if line > 1 { format!("row {}", line - 1) } else { "the names of columns".to_owned() };
+                let place = format!("{row} of {}", file.display());
+                WorkloadError::Row { field: self.field.clone(), place, value, allowed, nearest }
+            }
+            other => other,
+        }
     }
 }
 

@@ -277,8 +277,9 @@ impl Disaggregated {
                 if let Some(load) = self.load {
                     return Err(entry.refuse("load", load, "left out: a trace has its own"));
                 }
-                let (file, text) = table_file::read(&entry.field("trace"), entry.base_dir.join(trace))?;
-                return measured::parse(&text, &file, blades, self.page.0).map(Traffic::Measured);
+                let table = table_file::read(entry.field("trace"), entry.base_dir.join(trace))?;
+                let pairs = measured::parse(&table.text, &table.file, blades, self.page.0);
+                return pairs.map(Traffic::Measured).map_err(|error| table.told(error));
             }
             (both, _) => {
                 let value = if both.is_some() { "also given" } else { "(not set)" };
