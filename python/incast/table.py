@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+PARQUET = b"PAR1"
+"""What a Parquet file begins and ends with."""
+
 
 @dataclass(frozen=True)
 class Column:

@@ -19,6 +19,8 @@ EVIDENCE: dict[Evidence, str] = {
     "prediction": "nothing in it was fitted to a published slowdown",
 }
 """What a slowdown is worth."""
+USUAL = "seed_draft"
+"""The calibration if none is named: that of the draft whose claims the study `disaggregation` checks."""
 
 
 @dataclass(frozen=True)
@@ -91,34 +93,35 @@ def find(calibration: str | Calibration) -> Calibration:
     return known[calibration]
 
 
-@dataclass(frozen=True)
-class _Paging:
-    """An application that pages, as the file has it."""
+@dataclass(frozen=True, kw_only=True)
+class _Entry:
+    """What the file has of every application."""
 
     about: str
     source: str
-    faults_per_s: float
-    batch: int = 1
     fitted_to: str | None = None
     assumed: str | None = None
     class_: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Paging(_Entry):
+    """An application that pages, as the file has it."""
+
+    faults_per_s: float
+    batch: int = 1
 
     @property
     def model(self) -> Model:
         return Paging(self.faults_per_s, batch=self.batch)
 
 
-@dataclass(frozen=True)
-class _ClosedLoop:
+@dataclass(frozen=True, kw_only=True)
+class _ClosedLoop(_Entry):
     """A key-value store, as the file has it."""
 
-    about: str
-    source: str
     faults_per_operation: float
     service_s: float
-    fitted_to: str | None = None
-    assumed: str | None = None
-    class_: str | None = None
 
     @property
     def model(self) -> Model:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
 
 from incast.application import wrong
-from incast.errors import ApplicationError, EnvironmentFailure, ResultsError
+from incast.charts.source import Source
+from incast.errors import ApplicationError
 from incast.results import Results, open_results
 
 MEMORY = "memory"
@@ -50,7 +50,7 @@ def schemes(results: Results, scheme: str | None) -> list[str]:
 def memory_tags(results: Results) -> list[str]:
     """The tags of memory flows; an error that names the tags found if there are none."""
     file = results.path / "flows.parquet"
-    tags = [tag for (tag,) in _asked(results, "select tag from flows group by tag order by min(flow), tag")]
+    tags = Source([results]).tags()
     found = [tag for tag in tags if is_memory(tag)]
     if not found:
         there = f"its tags are {', '.join(tags)}" if tags else "it has no flows at all"
@@ -76,7 +76,7 @@ def read(
             raise wrong.unknown(f"tag of memory flows in {results.path} called", tag, known)
     chosen = list(known if tags is None else tags)
     query = "select fct_ps from flows where scheme = ? and list_contains(?, tag) and not called_off"
-    rows = [fct for (fct,) in _asked(results, query, [names[0], chosen])]
+    rows = [fct for (fct,) in Source([results]).rows(query, [names[0], chosen])]
     done = [fct for fct in rows if fct is not None]
     if not done:
         flows = f"flows of {results.path} with the tag {', '.join(chosen)}"
@@ -84,19 +84,3 @@ def read(
             f"under {names[0]} none of the {len(rows):,} {flows} completed: nothing is known of latencies"
         )
     return MemoryFlows(done, len(rows) - len(done), tuple(chosen), f"{results.path}, {names[0]}")
-
-
-def _asked(results: Results, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-    """The rows of a query to the flows."""
-    import duckdb
-
-    file = results.path / "flows.parquet"
-    try:
-        with duckdb.connect() as connection:
-            connection.execute("SET enable_progress_bar = false")
-            connection.read_parquet(str(file)).create_view("flows")
-            return connection.execute(query, values).fetchall()
-    except duckdb.OutOfMemoryException as error:
-        raise EnvironmentFailure(f"{file}: {error}") from None
-    except duckdb.Error as error:
-        raise ResultsError(f"{file}: {str(error).splitlines()[0]}; if the file is damaged, run it again") from None

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 MOST_FETCHES = 10**9
 """Fetches that can be issued together (our choice: what a mistake of units goes beyond)."""
+SEED = 1
+"""Seed of the draws if none is given."""
+REPETITIONS = 100
+"""How often a trace is replayed if nothing is said (our choice)."""
 
 
 class Segments:
@@ -140,7 +144,7 @@ class Replay:
 
 
 def replay(
-    segments: Segments, latencies: Latencies, *, overhead_s: float = 0.0, seed: int = 1, repetitions: int = 100
+    segments: Segments, latencies: Latencies, *, overhead_s: float = 0.0, seed: int = SEED, repetitions: int = 100
 ) -> Replay:
     """Replay a job, each fetch with a latency drawn from the sample (extra `incast[numpy]`).
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from os import PathLike
+from typing import Any
 
 from incast.application import wrong
-from incast.application.calibration import Calibration, Evidence, find
+from incast.application.calibration import USUAL, Calibration, Evidence, find
 from incast.application.latencies import Latencies
 from incast.application.memory import MEMORY, memory_tags, opened, schemes
-from incast.application.replay import Segments, replay
+from incast.application.replay import REPETITIONS, SEED, Segments, replay
 from incast.application.trace import read_trace
 from incast.results import Results
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ApplicationSlowdown:
     """What an application loses under a scheme."""
 
@@ -43,19 +44,19 @@ class ApplicationSlowdown:
     """Mean completion time of these flows, in seconds, without the overhead."""
     slowdown: float
     """Time over that on an infinitely fast network, less 1: 0.05 is 5 % longer."""
-    standard_error: float | None
+    standard_error: float | None = None
     """Of a replayed trace: standard error of `slowdown` over the repetitions."""
-    throughput_loss: float | None
+    throughput_loss: float | None = None
     """Of a key-value store: 1 - 1 / (1 + slowdown)."""
     evidence: Evidence
     """What it is worth: `fitted`, `assumed` or `prediction`, see `incast.application.calibration.EVIDENCE`."""
-    basis: str | None
+    basis: str | None = None
     """The published figure that it was fitted to, or in view of what its rate was assumed."""
 
 
 def application_slowdown(
     results: Results | Latencies | str | PathLike[str],
-    calibration: str | Calibration = "seed_draft",
+    calibration: str | Calibration = USUAL,
     applications: Iterable[str] | None = None,
     overhead_s: float = 0.0,
     scheme: str | None = None,
@@ -89,20 +90,15 @@ def application_slowdown(
         for name, latencies in samples.of(application.name):
             slowdown = model.slowdown(latencies, overhead_s)
             rows.append(
-                ApplicationSlowdown(
+                _row(
+                    name,
+                    latencies,
                     calibration=calibration.name,
                     application=application.name,
-                    scheme=name,
                     kind=model.kind,
                     exposed_faults_per_s=model.exposed_faults_per_s,
                     overhead_s=overhead_s,
-                    tags=latencies.tags,
-                    flows=len(latencies),
-                    unfinished=latencies.unfinished,
-                    warning=latencies.warning,
-                    latency_mean_s=latencies.mean(),
                     slowdown=slowdown,
-                    standard_error=None,
                     throughput_loss=model.throughput_loss(slowdown),
                     evidence=application.evidence,
                     basis=application.fitted_to or application.assumed,
@@ -115,8 +111,8 @@ def trace_slowdown(
     results: Results | Latencies | str | PathLike[str],
     trace: Segments | str | PathLike[str],
     overhead_s: float = 0.0,
-    seed: int = 1,
-    repetitions: int = 100,
+    seed: int = SEED,
+    repetitions: int = REPETITIONS,
     scheme: str | None = None,
 ) -> list[ApplicationSlowdown]:
     """What the job of a page-fault trace loses under each scheme of results, by replay (extra `incast[numpy]`).
@@ -139,26 +135,33 @@ def trace_slowdown(
     for name, latencies in _Samples(results, scheme).of(None):
         found = replay(segments, latencies, overhead_s=overhead_s, seed=seed, repetitions=repetitions)
         rows.append(
-            ApplicationSlowdown(
+            _row(
+                name,
+                latencies,
                 calibration=f"trace {segments.name}",
                 application=segments.name,
-                scheme=name,
                 kind="trace",
                 exposed_faults_per_s=segments.faults_per_s,
                 overhead_s=overhead_s,
-                tags=latencies.tags,
-                flows=len(latencies),
-                unfinished=latencies.unfinished,
-                warning=latencies.warning,
-                latency_mean_s=latencies.mean(),
                 slowdown=found.slowdown,
                 standard_error=found.standard_error,
-                throughput_loss=None,
                 evidence="prediction",
-                basis=None,
             )
         )
     return rows
+
+
+def _row(scheme: str | None, latencies: Latencies, **told: Any) -> ApplicationSlowdown:
+    """What is told of an application, with the latencies that it was found from."""
+    return ApplicationSlowdown(
+        scheme=scheme,
+        tags=latencies.tags,
+        flows=len(latencies),
+        unfinished=latencies.unfinished,
+        warning=latencies.warning,
+        latency_mean_s=latencies.mean(),
+        **told,
+    )
 
 
 class _Samples:

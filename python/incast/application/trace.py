@@ -22,16 +22,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incast.application import wrong
+from incast.application.latencies import PER_SECOND, Unit
 from incast.application.replay import MOST_FETCHES, Segments
 from incast.errors import ApplicationError, EnvironmentFailure
-from incast.table import extra
+from incast.table import PARQUET, extra
 
 if TYPE_CHECKING:
     import duckdb
 
-PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-COMPUTE = {f"compute_{unit}": factor for unit, factor in PER_SECOND.items()}
-TIME = {f"time_{unit}": factor for unit, factor in PER_SECOND.items()}
+UNITS: tuple[Unit, ...] = ("s", "ms", "us", "ns")
+COMPUTE = {f"compute_{unit}": PER_SECOND[unit] for unit in UNITS}
+TIME = {f"time_{unit}": PER_SECOND[unit] for unit in UNITS}
 CLOCK = COMPUTE | TIME
 """The columns of which there is one, with how many of its unit are a second."""
 COLUMNS = ("thread", "fetches", *CLOCK, "stage")
@@ -47,8 +48,6 @@ FITS = (
     {"thread": NAME, "stage": NAME, "fetches": FETCHES} | dict.fromkeys(COMPUTE, NUMBER) | dict.fromkeys(TIME, INSTANT)
 )
 """What is allowed in each column, in words and in SQL."""
-PARQUET = b"PAR1"
-"""What a Parquet file begins with."""
 
 
 def read_trace(path: str | PathLike[str]) -> Segments:
@@ -116,7 +115,7 @@ def _read(connection: duckdb.DuckDBPyConnection, file: Path) -> list[str]:
     if found := connection.execute(uneven, [len(columns)]).fetchone():
         line, text, count = found
         allowed = f"{len(columns)} cells, as in the header; there are {count}"
-        raise wrong.located(str(file), line, text, None, f"`{text.strip()}` is not possible here", allowed)
+        raise wrong.at_cell(str(file), line, text, None, f"`{text.strip()}` is not possible here", allowed)
     named = ", ".join(
         f"trim(parts[{place}], ' ' || chr(9) || chr(13)) as {name}" for place, name in enumerate(columns, 1)
     )
@@ -129,16 +128,16 @@ def _header(file: Path, text: str, columns: list[str]) -> None:
     for place, name in enumerate(columns):
         if name not in COLUMNS:
             allowed = f"a column of a trace of page faults ({', '.join(COLUMNS)})"
-            raise wrong.located(str(file), 1, text, place, f"`{name}` is not possible here", allowed, COLUMNS)
+            raise wrong.at_cell(str(file), 1, text, place, f"`{name}` is not possible here", allowed, COLUMNS)
         if name in columns[:place] or any(other in CLOCK and name in CLOCK for other in columns[:place]):
-            raise wrong.located(
+            raise wrong.at_cell(
                 str(file), 1, text, place, f"`{name}` is not possible here", "the only column of its kind"
             )
     needed = {"thread": ("thread",), "fetches": ("fetches",), "compute_us or time_us (or _s, _ms, _ns)": tuple(CLOCK)}
     for name, ones in needed.items():
         if not set(ones) & set(columns):
             message = f"`{text.strip()}` is not possible here"
-            raise wrong.located(str(file), 1, text, None, message, f"a header with a column {name}")
+            raise wrong.at_cell(str(file), 1, text, None, message, f"a header with a column {name}")
 
 
 def _check(connection: duckdb.DuckDBPyConnection, file: Path, columns: list[str]) -> None:
@@ -157,7 +156,7 @@ def _check(connection: duckdb.DuckDBPyConnection, file: Path, columns: list[str]
             found.append((line, columns.index(times[0]), text, value, allowed))
     if found:
         line, place, text, value, allowed = min(found, key=lambda each: each[:2])
-        raise wrong.located(str(file), line, text, place, f"`{value}` is not possible here", allowed)
+        raise wrong.at_cell(str(file), line, text, place, f"`{value}` is not possible here", allowed)
     if connection.execute("select count(*) from cells").fetchall() == [(0,)]:
         raise ApplicationError(f"{file}: there is no segment in the trace, only a header")
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable, Iterable
 from numbers import Integral, Real
 
+from incast._located import located
+from incast._nearest import nearest
 from incast.errors import ApplicationError, Diagnostic
 
 
@@ -25,12 +26,6 @@ def unknown(what: str, name: str, names: Iterable[str]) -> ApplicationError:
     hint = f"\n = did you mean `{near}`?" if near else ""
     told = Diagnostic(message, allowed=allowed, nearest=near)
     return ApplicationError(f"error: {message}\n = allowed: {allowed}{hint}", (told,))
-
-
-def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The valid name closest to the one written, if one is close."""
-    known = {each.lower(): each for each in names}
-    return next((known[near] for near in difflib.get_close_matches(name.lower(), known, 1)), None)
 
 
 def real(field: str, value: object, allowed: str, fits: Callable[[float], bool]) -> float:
@@ -52,14 +47,10 @@ def overhead(value: object) -> float:
     return real("overhead_s", value, "a finite number of seconds, 0 or more", lambda seconds: seconds >= 0)
 
 
-SHOWN = 120
-"""Characters of a wrong line that are shown."""
-
-
-def located(
+def at_cell(
     file: str, line: int, text: str, cell: int | None, message: str, allowed: str, names: Iterable[str] = ()
 ) -> ApplicationError:
-    """The error for a cell of a table in a file, or for a whole line, shown as errors in a scenario are.
+    """The error for a cell of a table in a file, or for a whole line.
 
     Args:
         file: The file.
@@ -76,16 +67,5 @@ def located(
     blank = len(wrong) - len(wrong.lstrip())
     column = 1 + sum(len(before) + 1 for before in cells[: cell or 0]) + blank
     wrong = wrong.strip()
-    near = nearest(wrong, names)
-    gutter = " " * len(str(line))
-    lines = [
-        f"error: {message}",
-        f"{gutter} --> {file}:{line}:{column}",
-        f"{gutter} |",
-        f"{line} | {text[:SHOWN]}",
-        f"{gutter} | {' ' * (column - 1)}{'^' * max(1, len(wrong))}"[: SHOWN + len(gutter) + 3],
-        f"{gutter} = allowed: {allowed}",
-        *([f"{gutter} = did you mean `{near}`?"] if near else []),
-    ]
-    told = Diagnostic(message, file=file, line=line, column=column, allowed=allowed, nearest=near)
-    return ApplicationError("\n".join(lines), (told,))
+    message, told = located(file, line, column, text, len(wrong), message, allowed, nearest(wrong, names))
+    return ApplicationError(message, (told,))

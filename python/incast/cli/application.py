@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from incast.application.latencies import PER_SECOND, Unit
 from incast.cli import applications
 from incast.errors import ApplicationError
 
@@ -32,7 +33,6 @@ What it says is worth as much as its rate of faults, and each line says what
 that is: fitted to a published figure, so that agreement with it is no
 evidence; assumed; or a prediction.
 """
-UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9, "ps": 10**12}
 
 
 def application(
@@ -96,4 +96,4 @@ def seconds(text: str) -> float:
         raise ApplicationError(
             f"error: `{text}` is not possible for --overhead\n = allowed: a time of 0 or more, such as 200ns or 1.5us"
         )
-    return float(written[1]) / UNITS[written[2]]
+    return float(written[1]) / PER_SECOND[cast(Unit, written[2])]

@@ -10,9 +10,10 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from incast.application.calibration import EVIDENCE, conflict, find
+from incast.application.calibration import EVIDENCE, USUAL, conflict, find
 from incast.application.calibration import calibrations as shipped
 from incast.application.models import ClosedLoop
+from incast.application.replay import REPETITIONS, SEED
 from incast.application.slowdown import ApplicationSlowdown, application_slowdown, trace_slowdown
 from incast.application.table import COLUMNS, calibration_rows
 from incast.charts.look import time
@@ -21,8 +22,6 @@ from incast.cli.listing import wrapped
 from incast.errors import ApplicationError
 
 Format = Literal["text", "csv", "json"]
-USUAL = "seed_draft"
-"""The calibration if none is named: that of the draft whose claims the study checks."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,10 @@ class Asked:
     @property
     def replay(self) -> tuple[int, int]:
         """The seed of a replay, and how often it is done."""
-        return (1 if self.seed is None else self.seed), (100 if self.repetitions is None else self.repetitions)
+        return (
+            SEED if self.seed is None else self.seed,
+            REPETITIONS if self.repetitions is None else self.repetitions,
+        )
 
     def check(self) -> None:
         """Raise if an option has nothing to do with what is asked for."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import shutil
 import textwrap
@@ -12,6 +11,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from incast import _core
+from incast._nearest import hint
 from incast.cli import codes
 
 Kind = Literal[
@@ -78,9 +78,7 @@ def list_(
         found = next((entry for entry in catalogue[kind] if name in names_of(entry)), None)
         if found is None:
             names = [known for entry in catalogue[kind] for known in names_of(entry)]
-            near = difflib.get_close_matches(name, names, 1)
-            hint = f"; did you mean `{near[0]}`?" if near else ""
-            codes.complain(f"there is no `{name}` among the {kind}: {', '.join(names)}{hint}")
+            codes.complain(f"there is no `{name}` among the {kind}: {', '.join(names)}{hint(name, names)}")
             return codes.BAD_INPUT
         chosen = found
         lines = details(found)

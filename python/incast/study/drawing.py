@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import asdict, dataclass
+from statistics import fmean
 from typing import Any
 
 from incast.study.description import Check, Metric, StudyChart
@@ -68,7 +69,7 @@ def draw(chart: StudyChart, metric: Metric, measured: Measured) -> DrawnChart:
                 x=at[chart.x],
                 series=at[chart.series],
                 panel=at[chart.panels] if chart.panels else None,
-                value=sum(figure.values) / len(figure.values),
+                value=fmean(figure.values),
                 low=low,
                 high=high,
                 seeds=len(figure.seeds),

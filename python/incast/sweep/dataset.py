@@ -15,6 +15,7 @@ from incast.results import Results, open_results
 from incast.sweep.file import Value
 from incast.sweep.folder import INDEX, RUNS, read_index
 from incast.sweep.text import label, literal, quoted
+from incast.table import PARQUET
 
 if TYPE_CHECKING:
     import duckdb
@@ -227,10 +228,6 @@ def write_runs(path: Path) -> None:
     except (duckdb.Error, OSError) as error:
         partial.unlink(missing_ok=True)
         raise EnvironmentFailure(f"cannot write {path / 'runs.parquet'}: {_first_line(error)}") from None
-
-
-PARQUET = b"PAR1"
-"""What a Parquet file begins and ends with."""
 
 
 def _check(file: Path) -> None:
