@@ -147,8 +147,7 @@ impl Network {
         let room = &mut self.transports.ideal;
         let senders = &room.senders;
         room.waiting.sort_by_key(|&flow| (senders.get(flow).map_or(0, Slotted::due), flow));
-        room.turn_of.clear();
-        room.turn_of.resize(hosts, NONE);
+        let before = std::mem::replace(&mut room.turn_of, vec![NONE; hosts]);
         let mut receives = vec![false; hosts];
         let mut turns = Vec::new();
         for &flow in &room.waiting {
@@ -156,7 +155,10 @@ impl Network {
             let (src, dst) = (spec.src.index(), spec.dst.index());
             if room.turn_of[src] == NONE && !receives[dst] {
                 (room.turn_of[src], receives[dst]) = (flow, true);
-                turns.push(flow);
+                // A flow that goes on has its next packet on the agenda: nobody else has sent to its receiver.
+                if before.get(src) != Some(&flow) {
+                    turns.push(flow);
+                }
             }
         }
         for flow in turns {
