@@ -117,6 +117,7 @@ impl Network {
     fn send_queued(&mut self, port: u32, queued: u8) {
         let prio = self.choose_control(port, queued);
         let id = self.dequeue(port, prio);
+        self.left_host(id);
         self.transmit(port, id);
     }
 

@@ -131,6 +131,9 @@ impl Network {
     fn overflow(&mut self, out: u32, id: u32) {
         let state = &self.ports[out as usize];
         let in_port = (!state.at_host).then(|| self.pool[id].in_port);
+        if in_port.is_none() {
+            self.left_host(id);
+        }
         let node = self.fabric.port(PortId(out)).node;
         self.count_drop(id, DropReason::Buffer, node, in_port, Some(out));
         self.pool.release(id);

@@ -77,6 +77,17 @@ impl Network {
         self.pool.release(id);
     }
 
+    /// A packet is no longer in the queue of the host that made it.
+    #[inline]
+    pub(crate) fn left_host(&mut self, id: u32) {
+        let packet = &self.pool[id];
+        if matches!(packet.kind, Kind::Segment | Kind::Syn)
+            && let (flow, Room::Tcp(_)) = (packet.flow, self.transports.room(packet.flow))
+        {
+            self.tcp_left_host(flow);
+        }
+    }
+
     /// The timer of a flow of a room.
     pub(crate) fn timer_in_room(&mut self, flow: u32, room: Room) {
         if !self.timer_is_due(flow) {

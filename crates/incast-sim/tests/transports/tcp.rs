@@ -190,3 +190,19 @@ fn t7_cubic_fills_long_pipes() {
     let (reno, cubic) = (time("reno"), time("cubic"));
     check("T7", "CUBIC's bytes in 8 s of 50 ms round trips, of Reno's", "above 1", cubic / reno, cubic > reno);
 }
+
+/// Two hundred flows of a host: their packets wait there for longer than the timeout, and hardly any is sent twice (those that leave
+/// within a round trip of it).
+#[test]
+fn t8_what_waits_in_the_hosts_own_queue_is_not_sent_again() {
+    let (flows, packets) = (200, 50);
+    let bench = Bench::new(star(&[Cable::new(40, 200), Cable::new(40, 200)]))
+        .transport(Transport::Tcp(TcpParams::profile("disaggregation").unwrap()))
+        .flows((0..flows).map(|_| (0, 1, packets * 1460, Time::ZERO)));
+    let outcome = bench.run();
+    let again: u64 = outcome.flows.iter().map(|flow| flow.retransmitted).sum();
+    let share = again as f64 / (flows * packets) as f64;
+    check("T8", "packets sent again, share", "below 0.01", share, share < 0.01);
+    let last = outcome.flows.iter().map(|flow| flow.fct().unwrap().0).max().unwrap() as f64 * 1e-6;
+    within("T8", "all done after, us", (flows * packets) as f64 * 0.3, last, 0.02);
+}

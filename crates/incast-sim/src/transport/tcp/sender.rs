@@ -43,6 +43,8 @@ pub(super) struct Sender {
     pub(super) phase: Phase,
     /// First byte not acknowledged.
     una: u64,
+    /// Packets in the queue of its own host.
+    pub(super) waiting: u32,
     /// Next byte to send.
     next: u64,
     /// First byte never sent.
@@ -81,6 +83,7 @@ impl Sender {
             packets,
             phase: if params.handshake { Phase::Handshake } else { Phase::Open },
             una: 0,
+            waiting: 0,
             next: 0,
             high: 0,
             cwnd: u64::from(params.init_cwnd) * mss,
