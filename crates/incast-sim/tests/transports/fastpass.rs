@@ -21,7 +21,7 @@ fn f1_a_permutation_is_at_line_rate_but_for_the_slack() {
     }
     assert_eq!(outcome.counts.drops, 0);
     let data = outcome.ports.iter().filter(|port| port.priority == 3);
-    let peak = data.map(|port| port.peak_queue).max().unwrap_or_default();
+    let peak = data.map(|port| port.peak_queue).max().unwrap();
     check("F1", "longest queue of data, packets", "at most 4", peak as f64 / 1500.0, peak <= 6000);
 }
 
@@ -30,10 +30,9 @@ fn f1_a_permutation_is_at_line_rate_but_for_the_slack() {
 fn f1_allocated_paths_have_no_queues() {
     let Transport::Fastpass(params) = named("fastpass", "optimistic") else { unreachable!() };
     let outcome = permutation(Transport::Fastpass(FastpassParams { paths: FastpassPaths::Allocated, ..params })).run();
-    let peak =
-        outcome.ports.iter().filter(|port| port.priority == 3).map(|port| port.peak_queue).max().unwrap_or_default();
+    let peak = outcome.ports.iter().filter(|port| port.priority == 3).map(|port| port.peak_queue).max().unwrap();
     check("F1", "longest queue of data with paths, packets", "at most 2", peak as f64 / 1500.0, peak <= 3000);
-    let slowest = (0..12).map(|flow| fct(&outcome, flow)).max().unwrap_or_default();
+    let slowest = (0..12).map(|flow| fct(&outcome, flow)).max().unwrap();
     within("F1", "slowdown of the slowest", 8.5 / 8.0, slowest.0 as f64 / outcome.flows[0].ideal_exact.0 as f64, 0.02);
 }
 

@@ -40,7 +40,7 @@ fn p2_a_short_flow_passes_a_long_one() {
 fn p3_an_incast_of_short_flows() {
     let flows = (0..20).map(|src| (src, 20, 10 * 1460, Time::ZERO));
     let outcome = Bench::new(star(&cables(21))).transport(named("pfabric", "yaps")).flows(flows).run();
-    let last = outcome.flows.iter().map(|flow| flow.fct().unwrap().0).max().unwrap_or_default() as f64 * 1e-6;
+    let last = outcome.flows.iter().map(|flow| flow.fct().unwrap().0).max().unwrap() as f64 * 1e-6;
     let sent = 200.0 * 0.3;
     check(
         "P3",
@@ -79,7 +79,7 @@ fn p5_a_starved_flow_resumes() {
             .flow(0, 3, 3_000_000, Time::ZERO)
             .flows(short)
             .run();
-        let ends = outcome.flows[1..].iter().filter_map(|flow| flow.finish).max().unwrap_or_default();
+        let ends = outcome.flows[1..].iter().filter_map(|flow| flow.finish).max().unwrap();
         let rest = (outcome.flows[0].finish.unwrap() - ends).0 as f64 * 1e-6;
         let whole = 3_000_000.0 / 1460.0 * 0.3;
         check(

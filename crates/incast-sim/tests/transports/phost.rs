@@ -17,11 +17,10 @@ fn h1_an_incast_of_long_flows_hardly_queues() {
     let bench = Bench::new(star(&cables(9))).transport(named("phost", "disaggregation")).flows(flows);
     let outcome = bench.run();
     let receiver = port(&bench.fabric(), "s0", "h8");
-    let peak =
-        outcome.ports.iter().filter(|one| one.port == receiver).map(|one| one.peak_queue).max().unwrap_or_default();
+    let peak = outcome.ports.iter().filter(|one| one.port == receiver).map(|one| one.peak_queue).max().unwrap();
     check("H1", "longest queue at the receiver, packets", "below 8", peak as f64 / 1500.0, peak < 8 * 1500);
     assert_eq!(outcome.counts.drops, 0);
-    let last = outcome.flows.iter().map(|flow| flow.fct().unwrap().0).max().unwrap_or_default() as f64 * 1e-6;
+    let last = outcome.flows.iter().map(|flow| flow.fct().unwrap().0).max().unwrap() as f64 * 1e-6;
     within("H1", "all done after, us", 8.0 * 400.0 * 0.3, last, 0.03);
     // Shortest first: of equal flows the first goes first.
     assert!(outcome.flows.windows(2).all(|pair| pair[0].finish < pair[1].finish));
@@ -48,7 +47,7 @@ fn h3_free_tokens_can_collide() {
             .flows(flows)
             .run();
         assert_eq!(outcome.counts.drops > 0, drops, "{senders} senders");
-        let last = outcome.flows.iter().map(|flow| flow.fct().unwrap().0).max().unwrap_or_default() as f64 * 1e-6;
+        let last = outcome.flows.iter().map(|flow| flow.fct().unwrap().0).max().unwrap() as f64 * 1e-6;
         let bound = f64::from(senders) * 8.0 * 0.3 + 2.0 * 8.0 * 0.3 + 2.0 * 9.0 * 0.3 + 3.0;
         check("H3", &format!("{senders} senders, all done after, us"), format!("below {bound:.1}"), last, last < bound);
     }

@@ -53,9 +53,9 @@ pub struct Disaggregated {
     /// A synthetic application. Either this or `trace`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<Application>,
-    /// A CSV or Parquet file of flows measured between the blades of one small system: `time_s` (or `time_us`, `time_ns`, `time_ps`), in order;
-    /// `src` and `dst`, such as `cpu0`, `memory4`, `disk2`; `size_bytes`, or the `address` of a page; if wanted `kind`, `memory`, `disk`
-    /// or `network`. Gaps and sizes of each pair are drawn from those measured. Either this or `application`.
+    /// A CSV or Parquet file of flows measured between the blades of one small system: `time_s` (or `time_us`, `time_ns`, `time_ps`),
+    /// in order; `src` and `dst`, such as `cpu0`, `memory4`, `disk2`; `size_bytes`, or the `address` of a page; if wanted `kind`,
+    /// `memory`, `disk` or `network`. Gaps and sizes of each pair are drawn from those measured. Either this or `application`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<PathBuf>,
     /// Where the blades of a system are. Default datacenter.
