@@ -125,11 +125,17 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
     let (fabric, flows) = (&prepared.fabric, &prepared.flows);
     let routes = Routes::shortest(fabric, scenario.network.next_hop_order);
     let links = |flow: &Flow| links(fabric, flows, &routes, flow);
-    let mut found: Vec<Warning> =
-        workload_warnings(&scenario.workload, fabric, &prepared.base_dir, flows, scenario.simulation.horizon)
-            .into_iter()
-            .map(|warning| Warning::new(warning.field, warning.message))
-            .collect();
+    let mut found: Vec<Warning> = workload_warnings(
+        &scenario.workload,
+        fabric,
+        prepared.tenancy.as_deref(),
+        &prepared.base_dir,
+        flows,
+        scenario.simulation.horizon,
+    )
+    .into_iter()
+    .map(|warning| Warning::new(warning.field, warning.message))
+    .collect();
     for scheme in &prepared.schemes {
         found.extend(warnings::of_scheme(prepared, scheme, links));
     }

@@ -7,24 +7,22 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt8Array, UInt16Array, UInt32Array, UInt64Array};
 use incast_model::flow::FlowSet;
-use incast_model::workload::{GATED, write_trace};
+use incast_model::workload::{check_trace, write_trace};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
 /// Writes flows as a trace that a `trace` workload reads back: Parquet where the name ends in `.parquet`, CSV otherwise.
 ///
-/// Explicit paths of flows are not part of a trace, nor is what message a flow is part of. Flows that wait for others are
-/// refused.
+/// Explicit paths of flows are not part of a trace, nor is what message a flow is part of. Flows that wait for others and
+/// backlogged ones are refused.
 pub fn export_trace(flows: &FlowSet, file: &Path) -> io::Result<()> {
     if !is_parquet(file) {
         let mut out = io::BufWriter::new(File::create(file)?);
         write_trace(flows, &mut out)?;
         return io::Write::flush(&mut out);
     }
-    if !flows.gates.is_empty() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, GATED));
-    }
+    check_trace(flows)?;
     let all = || flows.flows.iter();
     let tag = |tag: u16| flows.tags.get(usize::from(tag)).map_or("", String::as_str);
     let columns: [(&str, ArrayRef); 8] = [

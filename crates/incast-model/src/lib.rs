@@ -10,5 +10,6 @@ pub mod nearest;
 pub mod ns3;
 pub mod rng;
 pub mod routing;
+pub mod tenant;
 pub mod units;
 pub mod workload;

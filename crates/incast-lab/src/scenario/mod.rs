@@ -14,11 +14,13 @@ mod prepare;
 mod profiles;
 mod read;
 mod scheme;
+mod tenants;
 #[cfg(test)]
 mod tests;
 mod write;
 
-use incast_model::fabric::{FabricSpec, Service};
+use incast_model::fabric::{FabricSpec, Service, Vms};
+use incast_model::tenant::TenantSpec;
 use incast_model::units::Time;
 use incast_model::workload::WorkloadSpec;
 use incast_sim::Arithmetic;
@@ -52,6 +54,13 @@ pub struct Scenario {
     pub seed: u64,
     /// Hosts, switches and links: exactly one generator or file.
     pub fabric: FabricSpec,
+    /// Virtual machines on every host of the fabric, which becomes a server. Default none: hosts are hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vms: Option<Vms>,
+    /// Tenants that have VMs, with their guarantees. Default none. Tenants count all the time, whenever their workload begins and
+    /// ends.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tenant: Vec<TenantSpec>,
     /// Hosts added to the fabric for services, such as Fastpass's arbiter; no part of the workload. Default none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub service: Vec<Service>,

@@ -6,12 +6,14 @@ use std::sync::Arc;
 use incast_model::fabric::{Fabric, GeneratorError, ServiceError};
 use incast_model::flow::FlowSet;
 use incast_model::ns3::Ns3Error;
-use incast_model::workload::{WorkloadError, generate};
+use incast_model::tenant::Tenancy;
+use incast_model::workload::{WorkloadError, generate_with};
 use incast_sim::network::BadNetwork;
 use incast_sim::switch::{BufferPlan, EcnParams, SwitchParams};
 use incast_sim::transport::Transport;
 use incast_sim::{Carrier, ControlSetup, Params, Setup, SetupError};
 
+use super::tenants::vms_error;
 use super::{Given, Scenario, Scheme};
 use crate::diagnostic::{Diagnostic, Diagnostics, Place};
 use crate::tree::path;
@@ -25,6 +27,8 @@ pub struct Prepared {
     pub base_dir: PathBuf,
     /// The fabric of all schemes.
     pub fabric: Arc<Fabric>,
+    /// Who has which VM; none without `[[tenant]]`.
+    pub tenancy: Option<Arc<Tenancy>>,
     /// The flows of all schemes.
     pub flows: Arc<FlowSet>,
     /// One simulation for each scheme, in the scenario's order.
@@ -47,7 +51,8 @@ impl Scenario {
     pub fn setups(&self, base_dir: &Path) -> Result<Prepared, Diagnostics> {
         self.check()?;
         let fabric = Arc::new(self.build_fabric(base_dir)?);
-        let flows = Arc::new(self.flows(&fabric, base_dir)?);
+        let tenancy = self.tenancy(&fabric, base_dir)?.map(Arc::new);
+        let flows = Arc::new(self.flows(&fabric, tenancy.as_deref(), base_dir)?);
         let mut schemes = Vec::new();
         for (name, scheme) in &self.scheme {
             let path = path::join("scheme", name);
@@ -67,22 +72,27 @@ impl Scenario {
             scenario: self.clone(),
             base_dir: base_dir.to_owned(),
             fabric,
+            tenancy,
             flows,
             schemes,
             given: Given::default(),
         })
     }
 
-    /// The fabric alone.
+    /// The fabric alone, with VMs and services.
     pub fn build_fabric(&self, base_dir: &Path) -> Result<Fabric, Diagnostics> {
         let fabric = self.fabric.build(base_dir).map_err(fabric_error)?;
+        let fabric = match &self.vms {
+            Some(vms) => fabric.with_vms(vms).map_err(vms_error)?,
+            None => fabric,
+        };
         Ok(fabric.with_services(&self.service).map_err(service_error)?)
     }
 
     /// All flows of the workload on a fabric.
-    pub fn flows(&self, fabric: &Fabric, base_dir: &Path) -> Result<FlowSet, Diagnostics> {
-        let flows =
-            generate(&self.workload, fabric, base_dir, self.seed, self.simulation.horizon).map_err(workload_error)?;
+    pub fn flows(&self, fabric: &Fabric, tenancy: Option<&Tenancy>, base_dir: &Path) -> Result<FlowSet, Diagnostics> {
+        let flows = generate_with(&self.workload, fabric, tenancy, base_dir, self.seed, self.simulation.horizon)
+            .map_err(workload_error)?;
         if flows.flows.is_empty() {
             let hint = "a longer duration or a higher load makes some";
             return Err(Diagnostic::new("workload", "the workload has no flow").allowed(hint).into());
@@ -275,6 +285,15 @@ pub(crate) fn file_error(path: &str, error: &Ns3Error) -> Diagnostic {
     found
 }
 
+/// A value in a file that is wrong; line and column from 1.
+pub(super) fn in_file(file: &Path, (line, column): (usize, usize), value: &str) -> Diagnostic {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let text = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().to_owned();
+    let width = value.chars().count().max(1);
+    let place = Place { file: file.display().to_string(), line, column, text, width };
+    Diagnostic { place: Some(Box::new(place)), ..Diagnostic::new("", format!("`{value}` is not possible here")) }
+}
+
 fn workload_error(error: WorkloadError) -> Diagnostic {
     match error {
         WorkloadError::Field { field, value, allowed, nearest } => {
@@ -283,13 +302,7 @@ fn workload_error(error: WorkloadError) -> Diagnostic {
             found
         }
         WorkloadError::File { file, line, column, value, allowed, nearest } => {
-            let text = std::fs::read_to_string(&file).unwrap_or_default();
-            let text = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().to_owned();
-            let width = value.chars().count().max(1);
-            let mut found = Diagnostic::new("", format!("`{value}` is not possible here")).allowed(allowed);
-            found.place = Some(Box::new(Place { file: file.display().to_string(), line, column, text, width }));
-            found.nearest = nearest;
-            found
+            Diagnostic { nearest, ..in_file(&file, (line, column), &value).allowed(allowed) }
         }
         WorkloadError::Row { field, place, value, allowed, nearest } => {
             let mut found = Diagnostic::new(field, format!("`{value}` is not possible in {place}")).allowed(allowed);

@@ -8,6 +8,7 @@ mod rtt;
 mod service;
 mod summary;
 mod tiers;
+mod vms;
 
 pub use dot::write_dot;
 pub use generators::{FabricSpec, GENERATORS, GeneratorError};
@@ -17,3 +18,4 @@ pub use rtt::{BaseRtts, PairRtt, pair_base_rtt};
 pub use service::{Service, ServiceError};
 pub use summary::{LinkSummary, Summary, TierSummary};
 pub(crate) use tiers::tiers;
+pub use vms::{AdmissionMode, Vms, VmsError};

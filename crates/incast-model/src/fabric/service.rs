@@ -69,16 +69,7 @@ impl Fabric {
         if services.is_empty() {
             return Ok(self.clone());
         }
-        let mut builder = FabricBuilder::new();
-        for node in self.nodes() {
-            match node.kind {
-                NodeKind::Host => builder.host(&node.name),
-                NodeKind::Switch => builder.switch(&node.name, node.tier),
-            };
-        }
-        for link in self.links() {
-            builder.link(self.port(link.a).node, self.port(link.b).node, link.rate, link.delay);
-        }
+        let mut builder = self.to_builder();
         for (index, service) in services.iter().enumerate() {
             let taken = self.nodes().iter().any(|node| node.name == service.name)
                 || services[..index].iter().any(|other| other.name == service.name);
@@ -90,7 +81,21 @@ impl Fabric {
             builder.link(host, at, rate, delay);
         }
         let fabric = builder.finish().map_err(|error| (services.len() - 1, error.into()))?;
-        Ok(fabric.serving(self.services() + services.len()))
+        Ok(fabric.serving(self.services() + services.len()).serving_vms(self.servers().to_vec(), self.slots()))
+    }
+
+    fn to_builder(&self) -> FabricBuilder {
+        let mut builder = FabricBuilder::new();
+        for node in self.nodes() {
+            match node.kind {
+                NodeKind::Host => builder.host(&node.name),
+                NodeKind::Switch => builder.switch(&node.name, node.tier),
+            };
+        }
+        for link in self.links() {
+            builder.link(self.port(link.a).node, self.port(link.b).node, link.rate, link.delay);
+        }
+        builder
     }
 
     /// Where a service is plugged in, and its link.

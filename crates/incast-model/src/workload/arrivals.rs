@@ -126,11 +126,6 @@ pub(super) fn open_loop(
     Ok(())
 }
 
-/// A uniform index below `n`.
-pub(super) fn pick(rng: &mut Stream, n: usize) -> usize {
-    (unit(rng) * n as f64) as usize
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -30,12 +30,16 @@ pub struct WorkloadSpec {
     /// Name of its flows in results. Default: the pattern's name. Entries may share one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
+    /// The tenants whose VMs it is among: the name of a `[[tenant]]`, or one of several that it makes, such as `x3`. The pattern
+    /// is made once for each of them, and sees its VMs as hosts 0, 1, and so on. Default: it is among all hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
     /// When the pattern begins. Default 0.
     #[serde(default)]
     pub start: Time,
     /// No flow of the pattern starts at or after this time. Default none. Where flows wait for others, no request and no
     /// iteration (of mixture of experts: of all layers) begins then; what has begun is carried through. So it is with each
-    /// flow of a list, trace or connection matrix that waits, once what it waits for has ended.
+    /// flow of a list, trace or connection matrix that waits, once what it waits for has ended. Backlogged flows send until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<Time>,
     /// Traffic class of its data packets, 1 to 7 (0 carries PFC frames). Default 3, the lossless class of the HPCC evaluation.
@@ -103,6 +107,7 @@ impl Default for WorkloadSpec {
     fn default() -> Self {
         Self {
             tag: None,
+            tenant: None,
             start: Time::ZERO,
             end: None,
             priority: default_priority(),
@@ -211,7 +216,7 @@ mod tests {
     #[test]
     fn unknown_fields_are_refused() {
         let why = |json: &str| serde_json::from_str::<WorkloadSpec>(json).unwrap_err().to_string();
-        assert!(why(r#"{"poison": {}}"#).starts_with("unknown field `poison`, expected one of `tag`, `start`"));
+        assert!(why(r#"{"poison": {}}"#).starts_with("unknown field `poison`, expected one of `tag`, `tenant`"));
         assert!(why(r#"{"incast": {"fanin": 3}}"#).starts_with("unknown field `fanin`, expected one of `fan_in`"));
         assert!(why(r#"{"start": 5}"#).starts_with("`5` has no unit"));
     }

@@ -59,6 +59,7 @@ pub(crate) fn flow_set(list: &[(u32, u32, u64, u64)]) -> FlowSet {
         sport: 10_000,
         dport: 100,
         path: None,
+        until: None,
     };
     let mut flows: Vec<Flow> = list.iter().map(flow).collect();
     flows.sort_by_key(|flow| flow.start);

@@ -109,6 +109,7 @@ impl Bench {
             sport,
             dport: 100,
             path: None,
+            until: None,
         });
         self
     }

@@ -141,6 +141,7 @@ pub(crate) fn flow(src: u32, dst: u32, size: u64, start_ns: u64, sport: u16, dpo
         sport,
         dport,
         path: None,
+        until: None,
     }
 }
 

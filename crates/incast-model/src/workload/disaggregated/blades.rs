@@ -4,8 +4,9 @@ use std::fmt;
 
 use rand::Rng;
 
+use super::super::members::Members;
 use super::applications::Kind;
-use crate::fabric::{Fabric, HostId};
+use crate::fabric::HostId;
 use crate::rng::Stream;
 
 /// A blade of a small system: CPUs first, then memory, then disks.
@@ -83,11 +84,11 @@ impl Blades {
 }
 
 /// Hosts in groups of so many, each a small system; what is left over takes no part.
-pub(super) fn in_racks(fabric: &Fabric, hosts: &[HostId], count: u32) -> Vec<Vec<HostId>> {
-    let racks = crate::fabric::Groups::new(fabric, 1);
+pub(super) fn in_racks(members: Members<'_>, hosts: &[HostId], count: u32) -> Vec<Vec<HostId>> {
+    let racks = members.racks();
     let mut groups: Vec<(u32, Vec<HostId>)> = Vec::new();
     for &host in hosts {
-        let rack = racks.of(fabric.hosts()[host.index()]);
+        let rack = racks.of(members.node(host));
         match groups.iter_mut().find(|(of, _)| *of == rack) {
             Some((_, group)) => group.push(host),
             None => groups.push((rack, vec![host])),

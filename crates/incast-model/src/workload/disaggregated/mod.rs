@@ -22,8 +22,9 @@ use super::entry::{Collector, Entry, Pattern};
 use super::error::WorkloadError;
 use super::hosts::HostSet;
 use super::law::SizeLaw;
+use super::members::Members;
 use super::table_file;
-use crate::fabric::{Fabric, HostId};
+use crate::fabric::HostId;
 use crate::rng::{Stream, unit};
 use crate::units::{Bytes, Time};
 
@@ -213,7 +214,7 @@ impl Pattern for Disaggregated {
         Ok(())
     }
 
-    fn load(&self, _: &Fabric) -> Option<(&'static str, f64)> {
+    fn load(&self, _: Members<'_>) -> Option<(&'static str, f64)> {
         let load = self.load.unwrap_or(LOAD) * f64::from(self.samples);
         self.application.map(|_| ("load", load))
     }
@@ -252,7 +253,7 @@ impl Disaggregated {
     fn systems(&self, entry: &Entry<'_>, blades: &Blades) -> Result<Vec<Vec<HostId>>, WorkloadError> {
         let (hosts, count) = (entry.hosts(self.hosts.as_ref())?, blades.count());
         let systems = match self.scale {
-            BladeScale::Rack => in_racks(entry.fabric, &hosts, count),
+            BladeScale::Rack => in_racks(entry.members, &hosts, count),
             BladeScale::Datacenter => anywhere(&hosts, count, &mut entry.stream("systems", 0)),
         };
         if !systems.is_empty() {

@@ -68,6 +68,7 @@ impl Case {
             sport: 1,
             dport: 2,
             path: None,
+            until: None,
         };
         let control = Control::named("unlimited", "default").expect("a control");
         let setup = Setup {

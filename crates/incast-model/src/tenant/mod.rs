@@ -1,0 +1,17 @@
+//! Tenants of a cloud: sets of VMs with bandwidth guarantees by the hose model, and where their VMs are placed.
+//!
+//! In the hose model (Duffield et al., SIGCOMM 1999) each VM of a tenant has a guarantee for what it sends and one for what it
+//! receives, as if a link of that rate joined it to a switch of the tenant's own.
+
+mod error;
+mod place;
+mod placement;
+mod spec;
+mod tenancy;
+#[cfg(test)]
+mod tests;
+
+pub use error::TenantError;
+pub use place::place;
+pub use spec::{Guarantee, Placement, TenantSpec, VmCount, VmRange};
+pub use tenancy::{Tenancy, Tenant, Vm};
