@@ -184,6 +184,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         params: params(control.as_ref(), transport.as_ref()),
         fabric,
         carriers: vec![carrier; flows.tags.len()],
+        tenancy: None,
         flows: flows.clone(),
         controls: control.into_iter().filter(|_| transport.is_none()).collect(),
         transports: transport.into_iter().collect(),

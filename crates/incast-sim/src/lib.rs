@@ -35,6 +35,7 @@
 //! let setup = Setup {
 //!     transports: Vec::new(),
 //!     carriers: vec![Carrier::Rdma(0); flows.tags.len()],
+//!     tenancy: None,
 //!     controls: vec![ControlSetup { control: hpcc, window: WindowMode::Rate }],
 //!     fabric,
 //!     flows,
@@ -62,6 +63,7 @@ pub mod setup;
 pub mod simulation;
 mod stop;
 pub mod switch;
+pub mod tenant;
 pub mod transport;
 
 pub use outcome::Outcome;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use incast_model::fabric::Fabric;
 use incast_model::flow::FlowSet;
-use incast_model::units::Time;
+use incast_model::tenant::Tenancy;
+use incast_model::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,7 @@ use crate::host::{HostParams, PacketParams, RdmaParams};
 use crate::measure::MeasureParams;
 use crate::network::NetworkParams;
 use crate::switch::{EcnParams, SwitchParams};
+use crate::tenant::Hypervisor;
 use crate::transport::Transport;
 
 /// How time is counted and ties are broken.
@@ -46,6 +48,10 @@ pub struct Params {
     pub host: HostParams,
     /// The RDMA host.
     pub rdma: RdmaParams,
+    /// What stands between VMs and the network; `None`: nothing.
+    pub hypervisor: Option<Hypervisor>,
+    /// What a port of a server of VMs keeps, where hosts are VMs.
+    pub server_queue: Bytes,
     /// What is recorded beside flows and counters.
     pub measure: MeasureParams,
     /// Simulated time at which the run stops whatever is left; `None` runs until all flows end.
@@ -85,6 +91,8 @@ pub struct Setup {
     pub transports: Vec<Transport>,
     /// For each tag of the flows, what carries them.
     pub carriers: Vec<Carrier>,
+    /// Who has which VM, where hosts are VMs.
+    pub tenancy: Option<Arc<Tenancy>>,
     /// The rest.
     pub params: Params,
 }

@@ -10,6 +10,7 @@ use crate::network::{Limits, Network};
 use crate::outcome::{Ledger, Outcome, PortRecord};
 use crate::setup::Setup;
 use crate::switch::{RankedQueue, Storage};
+use crate::tenant::HypervisorCounts;
 use crate::transport::Transport;
 
 /// How far a run has come; handed to the caller every few thousand events.
@@ -95,6 +96,9 @@ impl Simulation {
             cut_off,
             queues: std::mem::take(&mut network.recorder.queues),
             rates: std::mem::take(&mut network.recorder.rates),
+            pairs: network.hypervisors.as_ref().map_or_else(Vec::new, |all| all.records()),
+            pair_samples: std::mem::take(&mut network.recorder.pairs),
+            hypervisors: network.hypervisors.as_ref().map_or_else(HypervisorCounts::default, |all| all.counts),
             histograms: network.recorder.take_histograms(|port| at_host[port]),
             fingerprint: network.recorder.params.fingerprint.then_some(network.recorder.fingerprint),
             flows: network.flow_records,

@@ -65,7 +65,8 @@ impl Scenario {
                 BufferPlan::new(&fabric, &params, switch).map_err(|error| setup_error(self, name, &error))?;
             }
             let (fabric, flows) = (fabric.clone(), flows.clone());
-            let setup = Setup { fabric, flows, controls, transports, carriers, params };
+            let setup =
+                Setup { fabric, flows, controls, transports, carriers, tenancy: tenancy.clone(), params };
             schemes.push(PreparedScheme { name: name.clone(), setup });
         }
         Ok(Prepared {
@@ -111,6 +112,8 @@ impl Scenario {
             packets: scheme.packets.over(&self.packets, &path::join(path, "packets"))?,
             host: scheme.host.over(&self.host, &path::join(path, "host"))?,
             rdma: scheme.rdma.over(&self.rdma, &path::join(path, "rdma"))?,
+            hypervisor: scheme.hypervisor.clone(),
+            server_queue: self.vms.as_ref().map_or(Bytes(0), |vms| vms.queue),
             measure: self.measure.clone(),
             horizon: self.simulation.horizon,
             max_events: self.simulation.max_events,

@@ -35,7 +35,13 @@ impl Network {
             Kind::Ack | Kind::Nack => self.receive_ack(id),
             Kind::Cnp => self.receive_cnp(id),
             Kind::Pfc | Kind::Lost => unreachable!("these are taken off the link"),
-            _ => return self.receive_in_room(port, id),
+            Kind::Offer | Kind::Share | Kind::Feedback | Kind::Told => return self.hear_message(id),
+            _ => {
+                if self.hypervisors.is_some() {
+                    self.count_arrival(id);
+                }
+                return self.receive_in_room(port, id);
+            }
         }
         self.pool.release(id);
     }

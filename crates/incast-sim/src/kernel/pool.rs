@@ -35,6 +35,14 @@ pub(crate) enum Kind {
     Request,
     /// Fastpass: the arbiter gives them.
     Schedule,
+    /// Hypervisors: what the sender of a pair would give it.
+    Offer,
+    /// Hypervisors: what its receiver would, and does.
+    Share,
+    /// Hypervisors: what has been lost or marked.
+    Feedback,
+    /// Hypervisors: a receiver's rate.
+    Told,
     /// A PFC frame: `in_prio` is the class, [`flag::XOFF`] tells pause from resume.
     Pfc,
     /// Whatever was on the wire of a link that went down: it arrives nowhere.
@@ -45,7 +53,7 @@ impl Kind {
     /// Whether it goes the way of its flow's data; the rest goes back.
     #[inline]
     pub(crate) const fn is_forward(self) -> bool {
-        matches!(self, Self::Data | Self::Segment | Self::Syn | Self::Probe | Self::Rts | Self::Request)
+        matches!(self, Self::Data | Self::Segment | Self::Syn | Self::Probe | Self::Rts | Self::Request | Self::Offer)
     }
 }
 
@@ -160,12 +168,14 @@ pub(crate) struct Pool {
     /// Stretches by packet; empty in runs without.
     ranges: Vec<Vec<Range>>,
     ranged: bool,
+    /// Numbers that hypervisors gave packets; empty in runs without.
+    tickets: Vec<u32>,
 }
 
 impl Pool {
     /// An empty pool whose packets have room for `stride` INT records, and for stretches if `ranged`.
     pub(crate) fn new(stride: usize, ranged: bool) -> Self {
-        Self { packets: Vec::new(), free: NONE, records: Vec::new(), stride, ranges: Vec::new(), ranged }
+        Self { packets: Vec::new(), free: NONE, records: Vec::new(), stride, ranges: Vec::new(), ranged, tickets: Vec::new() }
     }
 
     /// Most packets that existed at once.
@@ -230,6 +240,20 @@ impl Pool {
         if !of_packet.is_empty() {
             self.packets[id as usize].records = 1;
         }
+    }
+
+    /// Gives a packet its number in its pair.
+    pub(crate) fn set_ticket(&mut self, id: u32, number: u32) {
+        let most = self.packets.len();
+        if self.tickets.len() < most {
+            self.tickets.resize(most, 0);
+        }
+        self.tickets[id as usize] = number;
+    }
+
+    /// The number that a packet was given.
+    pub(crate) fn ticket(&self, id: u32) -> u32 {
+        self.tickets[id as usize]
     }
 
     /// The stretches of a packet.

@@ -6,6 +6,7 @@ use incast_model::units::Time;
 use super::{Fingerprint, MeasureParams, QueueHistogram, QueueSample, RateSample};
 use crate::network::Network;
 use crate::outcome::{DropRecord, LinkRecord, PauseRecord};
+use crate::tenant::PairSample;
 
 /// A pause that has not ended.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,6 +36,7 @@ pub(crate) struct Recorder {
     pub(crate) links: Vec<LinkRecord>,
     pub(crate) queues: Vec<QueueSample>,
     pub(crate) rates: Vec<RateSample>,
+    pub(crate) pairs: Vec<PairSample>,
     /// What has been taken in so far, in runs that ask for it.
     pub(crate) fingerprint: Fingerprint,
     /// Bytes each port had sent at the last sample.
@@ -64,6 +66,7 @@ impl Recorder {
             links: Vec::new(),
             queues: Vec::new(),
             rates: Vec::new(),
+            pairs: Vec::new(),
             fingerprint: Fingerprint::default(),
             sampled_tx: vec![0; sampled],
             histograms: vec![Vec::new(); binned],

@@ -5,6 +5,7 @@ use incast_model::flow::FlowSet;
 use incast_model::gates::check_gates;
 use incast_model::rng;
 use incast_model::routing::Routes;
+use incast_model::tenant::Tenancy;
 use incast_model::units::{Rate, Time};
 
 use super::resolve::{BadNetwork, Resolved};
@@ -22,6 +23,7 @@ use crate::switch::{
     Alpha, Buffer, BufferPlan, EcnPort, Forwarding, Ingress, MarkAt, PfcMode, Pint, QueueParams, RankedQueue,
     Scheduler, Storage, Switch, alpha, fixed_alpha, headroom, host_rate,
 };
+use crate::tenant::Hypervisors;
 use crate::transport::{Transport, Transports};
 
 fn check(holds: bool, field: &str, message: impl FnOnce() -> String) -> Result<(), SetupError> {
@@ -30,7 +32,7 @@ fn check(holds: bool, field: &str, message: impl FnOnce() -> String) -> Result<(
 
 impl Network {
     pub(crate) fn new(setup: Setup) -> Result<Self, SetupError> {
-        let Setup { fabric, flows, controls, transports, carriers, params } = setup;
+        let Setup { fabric, flows, controls, transports, carriers, tenancy, params } = setup;
         let ns3 = params.arithmetic == Arithmetic::Ns3;
         let needs_int = controls.iter().any(|setup| setup.control.telemetry() == Telemetry::Int);
         check_limits(&fabric, &flows, &params, needs_int)?;
@@ -85,6 +87,7 @@ impl Network {
             selective: (params.rdma.recovery == Recovery::SelectiveRepeat)
                 .then(|| Box::new(Selective::new(flows.flows.len()))),
             transports: Transports::default(),
+            hypervisors: None,
             gates: Gates::new(&flows),
             flows_done: 0,
             flows_due: flows.flows.len(),
@@ -105,6 +108,7 @@ impl Network {
         network.add_contexts(&params);
         network.add_pint()?;
         network.add_transports(&transports);
+        network.add_hypervisors(tenancy.as_deref(), &params);
         network.find_ideals(&params)?;
         network.add_faults(resolved, &params)?;
         Ok(network)
@@ -171,6 +175,17 @@ impl Network {
         self.place_arbiter(transports);
     }
 
+    /// What stands between VMs and the network, if anything does.
+    fn add_hypervisors(&mut self, tenancy: Option<&Tenancy>, params: &Params) {
+        let Some(hypervisor) = &params.hypervisor else { return };
+        let none = Tenancy::default();
+        let tenancy = tenancy.unwrap_or(&none);
+        let owner = |port: u32| self.ports[port as usize].owner;
+        let packet = self.full_packet();
+        let all = Hypervisors::new(hypervisor, tenancy, &self.fabric, &self.flows, &owner, packet, params.seed);
+        self.hypervisors = Some(Box::new(all));
+    }
+
     fn add_ports(&mut self, params: &Params) {
         let cut = match params.switch.forwarding {
             Forwarding::StoreAndForward => WHOLE_PACKETS,
@@ -209,6 +224,7 @@ impl Network {
                 far: if is_host(port.peer) { Far::Host } else { Far::Switch },
                 pending: false,
                 down: false,
+                at_server: fabric.servers().contains(&port.node),
                 cut: if is_host(port.peer) { WHOLE_PACKETS } else { cut },
             });
         }
@@ -267,6 +283,7 @@ fn config(params: &Params, ns3: bool, fabric: &Fabric, mixed: bool) -> Config {
             NicQueue::Unlimited => storage.without_limit(),
             NicQueue::Port => storage,
         },
+        server_queue: params.server_queue.0.min(u64::from(u32::MAX)) as u32,
         ranked: is_ranked(params),
         port_rank: is_ranked(params).into(),
         underrun: params.switch.forwarding == Forwarding::CutThroughUnderrun,

@@ -29,6 +29,7 @@ use crate::ns3::Draws;
 use crate::outcome::{Counts, FlowRecord, Ledger};
 use crate::setup::Carrier;
 use crate::switch::{EcnPort, Ingress, Pint, RankedQueue, Scheduler, Storage, Switch};
+use crate::tenant::Hypervisors;
 use crate::transport::Transports;
 
 pub(crate) use cut_through::WHOLE_PACKETS;
@@ -89,6 +90,8 @@ pub(crate) struct Port {
     pub(crate) pending: bool,
     /// Its link is down.
     pub(crate) down: bool,
+    /// Belongs to the switch in a server of VMs.
+    pub(crate) at_server: bool,
     /// Bytes of a packet that its far end waits for ([`WHOLE_PACKETS`]: all).
     pub(crate) cut: u16,
 }
@@ -119,6 +122,8 @@ pub(crate) struct Config {
     /// How ports of switches store packets, and those of hosts what is not RDMA data.
     pub(crate) storage: Storage,
     pub(crate) host_storage: Storage,
+    /// What a port of a server of VMs keeps, in bytes.
+    pub(crate) server_queue: u32,
     /// Whether these are pFabric queues.
     pub(crate) ranked: bool,
     /// Rank of events of ports that become free, in exact arithmetic: 1 if they come after all else of their instant.
@@ -198,6 +203,8 @@ pub(crate) struct Network {
     pub(crate) selective: Option<Box<Selective>>,
     /// Flows that are not RDMA's.
     pub(crate) transports: Transports,
+    /// In runs with a layer between VMs and the network.
+    pub(crate) hypervisors: Option<Box<Hypervisors>>,
     /// The next flow that starts by the clock alone.
     pub(crate) next_flow: usize,
     pub(crate) gates: Gates,

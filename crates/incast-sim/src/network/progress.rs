@@ -151,6 +151,7 @@ impl Network {
 
     fn take_sample(&mut self) {
         self.sample();
+        self.sample_pairs();
         if let Some(every) = self.recorder.params.sample_every {
             self.schedule_sample(self.now + every.0);
         }

@@ -99,6 +99,7 @@ impl Network {
         let storage = if in_port.is_some() { self.config.storage } else { self.config.host_storage };
         let size = u32::from(self.pool[id].size);
         let queued = self.ports[out as usize].queued;
+        let storage = if self.ports[out as usize].at_server { Storage::Own(self.config.server_queue) } else { storage };
         match storage {
             Storage::Shared => self.enqueue(out, id),
             Storage::Own(limit) if u64::from(queued) + u64::from(size) > u64::from(limit) => self.overflow(out, id),

@@ -334,3 +334,24 @@ impl Hypervisor {
         }
     }
 }
+
+impl Hypervisor {
+    /// What counts as the guarantee of a VM that has none.
+    pub(super) const fn without_guarantee(&self) -> Rate {
+        match self {
+            Self::ElasticSwitch(params) => params.without_guarantee,
+            Self::EdgeOnly(params) => params.without_guarantee,
+            Self::Seawall(_) | Self::Reservation(_) => Rate::ZERO,
+        }
+    }
+
+    /// How long a pair is active after its last packet.
+    pub(super) const fn idle_timeout(&self) -> Time {
+        match self {
+            Self::ElasticSwitch(params) => params.idle_timeout,
+            Self::Seawall(params) => params.idle_timeout,
+            Self::EdgeOnly(params) => params.idle_timeout,
+            Self::Reservation(_) => Time::MAX,
+        }
+    }
+}

@@ -21,6 +21,20 @@ pub(crate) enum Job {
     Computed,
     /// The ideal scheduler: the host may send a packet.
     Turn,
+    /// UDP: a flow's next packet is due.
+    Blast(u32),
+    /// The time of a flow without a size is over.
+    Stop(u32),
+    /// Hypervisors: the limiter of a pair lets a packet go.
+    Release(u32),
+    /// Hypervisors: a period of the limits of a VM is over.
+    Allocate(u32),
+    /// Hypervisors: a period of the guarantees of a VM is over.
+    Divide(u32),
+    /// Hypervisors: a VM has new pairs.
+    DivideSoon(u32),
+    /// Hypervisors: a VM looks at what it receives.
+    Meter(u32),
 }
 
 /// The agenda of a NIC's host.
@@ -39,7 +53,7 @@ impl Default for Agenda {
 
 impl Network {
     /// Puts a job on the agenda of a NIC.
-    pub(super) fn plan(&mut self, nic: u32, time: u64, job: Job) {
+    pub(crate) fn plan(&mut self, nic: u32, time: u64, job: Job) {
         self.transports.agendas[nic as usize].jobs.push(Reverse((time, job)));
         self.wake_at(nic, time);
     }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{FastpassParams, IdealParams, PfabricParams, PhostParams, TcpParams};
+use super::{FastpassParams, IdealParams, PfabricParams, PhostParams, TcpParams, UdpParams};
 use crate::congestion::BadParameter;
 use crate::switch::{EcnParams, SwitchParams};
 
@@ -120,4 +120,6 @@ transports! {
     "fastpass" => Fastpass(FastpassParams),
     /// A scheduler that knows everything at once.
     "ideal" => Ideal(IdealParams),
+    /// A constant rate, whatever becomes of it.
+    "udp" => Udp(UdpParams),
 }

@@ -18,6 +18,7 @@ pub(crate) enum Room {
     Phost,
     Fastpass,
     Ideal,
+    Udp(u8),
 }
 
 impl Room {
@@ -30,6 +31,7 @@ impl Room {
             Transport::Phost(_) => Self::Phost,
             Transport::Fastpass(_) => Self::Fastpass,
             Transport::Ideal(_) => Self::Ideal,
+            Transport::Udp(_) => Self::Udp(index),
         }
     }
 }
@@ -40,6 +42,9 @@ impl Network {
         let port = self.first_port(flow);
         self.transports.ports[flow as usize] = port;
         self.flow_records[flow as usize].start = Some(Time(self.now));
+        if let Some(until) = self.flows.flows[flow as usize].until {
+            self.plan(self.ports[port as usize].owner, until.0.max(self.now), Job::Stop(flow));
+        }
         match room {
             Room::Rdma => unreachable!("RDMA's flows have queue pairs"),
             Room::Tcp(params) => self.start_tcp(flow, params),
@@ -47,6 +52,7 @@ impl Network {
             Room::Phost => self.start_phost(flow),
             Room::Fastpass => self.start_fastpass(flow),
             Room::Ideal => self.start_ideal(flow),
+            Room::Udp(params) => self.start_udp(flow, params),
         }
     }
 
@@ -72,6 +78,7 @@ impl Network {
             (Room::Fastpass, Kind::SegmentAck) => self.fastpass_ack(id),
             (Room::Ideal, Kind::Segment) => return self.ideal_segment(port, id),
             (Room::Ideal, Kind::SegmentAck) => self.ideal_ack(id),
+            (Room::Udp(_), Kind::Segment) => self.udp_segment(id),
             _ => unreachable!("no room has such a packet"),
         }
         self.pool.release(id);
@@ -99,6 +106,7 @@ impl Network {
             Room::Phost => self.phost_timer(flow),
             Room::Fastpass => self.fastpass_timer(flow),
             Room::Ideal => self.ideal_timer(flow),
+            Room::Udp(_) => unreachable!("UDP waits for nothing"),
             Room::Rdma => unreachable!("RDMA has timers of its own"),
         }
     }
@@ -112,6 +120,22 @@ impl Network {
             Job::Epoch => self.fastpass_epoch(nic),
             Job::Computed => self.fastpass_computed(),
             Job::Turn => self.ideal_turn(nic),
+            Job::Blast(flow) => self.send_udp(flow),
+            Job::Stop(flow) => self.stop_in_room(flow),
+            Job::Release(pair) => self.release_pair(pair),
+            Job::Allocate(host) => self.allocate_rates(host),
+            Job::Divide(host) => self.divide(host),
+            Job::DivideSoon(host) => self.divide_soon(host),
+            Job::Meter(host) => self.look_at_meter(host),
+        }
+    }
+
+    /// The time of a flow without a size is over: it sends nothing new.
+    fn stop_in_room(&mut self, flow: u32) {
+        match self.transports.room(flow) {
+            Room::Tcp(_) => self.stop_tcp(flow),
+            Room::Udp(_) => self.end_udp(flow),
+            _ => unreachable!("others' flows have sizes"),
         }
     }
 
@@ -119,6 +143,11 @@ impl Network {
     pub(super) fn finish_in_room(&mut self, flow: u32) {
         let size = self.flows.flows[flow as usize].size.0;
         self.acknowledge(flow, size);
+        self.end_in_room(flow);
+    }
+
+    /// A flow is over.
+    pub(super) fn end_in_room(&mut self, flow: u32) {
         self.flow_records[flow as usize].finish = Some(Time(self.now));
         self.set_timer(flow, u64::MAX);
         self.flows_done += 1;

@@ -20,6 +20,7 @@ mod slotted;
 mod tcp;
 mod timers;
 mod together;
+mod udp;
 
 use std::sync::Arc;
 
@@ -35,6 +36,7 @@ pub(crate) use ranges::{Range, Ranges};
 pub(crate) use reassembly::Reassembly;
 pub use tcp::{CubicParams, RenoParams, SlowStartParams, TcpControl, TcpDctcpParams, TcpParams};
 pub(crate) use timers::Timers;
+pub use udp::UdpParams;
 
 use by_flow::ByFlow;
 pub(crate) use dispatch::Room;
@@ -44,6 +46,7 @@ use pfabric::Pfabric;
 use phost::Phost;
 use slotted::Slotted;
 use tcp::Tcp;
+use udp::Udp;
 
 use crate::setup::Carrier;
 
@@ -62,6 +65,7 @@ pub(crate) struct Transports {
     phost: Phost,
     fastpass: Fastpass,
     ideal: Ideal,
+    udp: Udp,
 }
 
 impl Transports {
@@ -84,6 +88,7 @@ impl Transports {
             phost: Phost::new(transports, count, nics),
             fastpass: Fastpass::new(transports, count),
             ideal: Ideal::new(transports, count, nics),
+            udp: Udp::new(transports, count),
         }
     }
 
@@ -95,7 +100,7 @@ impl Transports {
 
     /// Flows under way with their windows in bytes, [`u64::MAX`] for those without; in no particular order.
     pub(crate) fn windows(&self) -> impl Iterator<Item = (u32, u64)> {
-        let others = self.phost.flows().chain(self.fastpass.flows()).chain(self.ideal.flows());
+        let others = self.phost.flows().chain(self.fastpass.flows()).chain(self.ideal.flows()).chain(self.udp.flows());
         self.tcp.windows().chain(self.pfabric.windows()).chain(others.map(|flow| (flow, u64::MAX)))
     }
 

@@ -78,7 +78,7 @@ impl Network {
     }
 
     /// Makes a control packet about a flow from one host to another.
-    pub(super) fn make_control(&self, flow: u32, kind: Kind, [src, dst]: [u32; 2], prio: u8, path: u8) -> Packet {
+    pub(crate) fn make_control(&self, flow: u32, kind: Kind, [src, dst]: [u32; 2], prio: u8, path: u8) -> Packet {
         let Bytes(size) = self.config.packets.control;
         Packet { flow, src, dst, size: size as u16, kind, prio, flags: flag::NOT_ECT | path, ..Packet::EMPTY }
     }
@@ -91,6 +91,11 @@ impl Network {
 
     /// Sends a packet that is in the pool.
     pub(super) fn send_made(&mut self, port: u32, id: u32) {
+        if self.hypervisors.is_some() { self.pass_limiter(id) } else { self.send_out(port, id) }
+    }
+
+    /// Puts a packet into the queue of its host's port, past any hypervisor.
+    pub(crate) fn send_out(&mut self, port: u32, id: u32) {
         let packet = &self.pool[id];
         self.ledger.injected[usize::from(packet.prio)] += u64::from(packet.size);
         self.store(port, id, None);

@@ -102,6 +102,7 @@ pub(crate) fn run(gbps: u64, flows: FlowSet, transport: Transport, params: Param
         controls: Vec::new(),
         transports: vec![transport],
         carriers: vec![Carrier::Transport(0)],
+        tenancy: None,
         params,
     };
     let outcome = Simulation::new(setup).unwrap().run(&mut |_| ControlFlow::Continue(()));

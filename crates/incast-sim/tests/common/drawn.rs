@@ -62,6 +62,7 @@ pub(crate) fn drawn(control: &Control, seed: u64, set: impl FnOnce(&mut Params))
         controls: vec![ControlSetup { control: control.clone(), window: control.default_window() }],
         transports: Vec::new(),
         carriers: vec![Carrier::Rdma(0); flows.tags.len()],
+        tenancy: None,
         flows,
         params,
     };

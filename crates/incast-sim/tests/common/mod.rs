@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use incast_model::fabric::{Fabric, HostId, NodeId, PortId};
 use incast_model::flow::{Flow, FlowSet, Gate};
+use incast_model::tenant::Tenancy;
 use incast_model::units::{Bytes, Time};
 use incast_model::workload::{WorkloadSpec, generate};
 use incast_sim::congestion::{Control, WindowMode};
@@ -32,6 +33,7 @@ pub(crate) struct Bench {
     /// By tag.
     carriers: Vec<Carrier>,
     params: Params,
+    tenancy: Option<Arc<Tenancy>>,
 }
 
 impl Bench {
@@ -46,7 +48,21 @@ impl Bench {
             transports: Vec::new(),
             carriers: vec![Carrier::Rdma(0)],
             params: Params::default(),
+            tenancy: None,
         }
+    }
+
+    /// Tenants of its hosts.
+    pub(crate) fn tenants(mut self, tenancy: Tenancy) -> Self {
+        self.tenancy = Some(Arc::new(tenancy));
+        self
+    }
+
+    /// The last flow has no size of its own, but an end.
+    pub(crate) fn until(mut self, end: Time) -> Self {
+        let flow = self.flows.flows.last_mut().expect("a flow");
+        (flow.until, flow.size) = (Some(end), Bytes(1 << 40));
+        self
     }
 
     /// Another congestion control, with its own default window.
@@ -197,6 +213,7 @@ impl Bench {
             transports: self.transports.clone(),
             carriers: self.carriers.iter().copied().cycle().take(self.flows.tags.len()).collect(),
             params: self.params.clone(),
+            tenancy: self.tenancy.clone(),
         }
     }
 }

@@ -122,6 +122,7 @@ pub(crate) fn run_to_end(fabric: &Arc<Fabric>, flows: &[Flow], scheme: Scheme, m
         controls: vec![scheme.control()],
         transports: Vec::new(),
         carriers: vec![Carrier::Rdma(0); 2],
+        tenancy: None,
         params,
     };
     let outcome = Simulation::new(setup).expect("a valid setup").run(&mut |_| ControlFlow::Continue(()));

@@ -77,6 +77,7 @@ impl Case {
             controls: vec![ControlSetup { control, window: WindowMode::Off }],
             transports: Vec::new(),
             carriers: vec![crate::Carrier::Rdma(0)],
+            tenancy: None,
             params: self.params.clone(),
         };
         Network::new(setup).expect("a network")

@@ -214,8 +214,7 @@ impl Network {
         let advanced = sender.on_ack(&heard);
         let goes_on = advanced || sender.heeds_duplicates();
         if sender.is_done() {
-            self.transports.tcp.senders.remove(packet.flow);
-            return self.finish_in_room(packet.flow);
+            return self.end_tcp(packet.flow);
         }
         if advanced {
             self.acknowledge(packet.flow, packet.seq);
@@ -223,6 +222,27 @@ impl Network {
         }
         if goes_on {
             self.pump_tcp(packet.flow);
+        }
+    }
+
+    /// All that a flow was to send is acknowledged.
+    fn end_tcp(&mut self, flow: u32) {
+        if let Some(sender) = self.transports.tcp.senders.get(flow) {
+            let size = sender.packets.size;
+            self.transports.tcp.senders.remove(flow);
+            self.acknowledge(flow, size);
+            self.deliver(flow);
+            self.end_in_room(flow);
+        }
+    }
+
+    /// A flow sends nothing new any more.
+    pub(super) fn stop_tcp(&mut self, flow: u32) {
+        if let Some(sender) = self.transports.tcp.senders.get_mut(flow) {
+            sender.stop();
+            if sender.is_done() {
+                self.end_tcp(flow);
+            }
         }
     }
 

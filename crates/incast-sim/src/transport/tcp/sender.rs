@@ -106,6 +106,11 @@ impl Sender {
         }
     }
 
+    /// What has not been sent by now never is.
+    pub(super) fn stop(&mut self) {
+        self.packets.size = self.high;
+    }
+
     /// Whether all is acknowledged.
     pub(super) const fn is_done(&self) -> bool {
         self.una == self.packets.size

@@ -1,0 +1,1 @@
+//! Fixed limits, and what each kind of hypervisor does with two pairs.
