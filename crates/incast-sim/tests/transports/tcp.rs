@@ -1,6 +1,7 @@
 //! TCP against its theory.
 
 use incast_model::units::{Bytes, Rate, Time};
+use incast_sim::host::NicQueue;
 use incast_sim::measure::MeasureParams;
 use incast_sim::network::{FailureParams, RandomLinks};
 use incast_sim::switch::{EcnParams, MarkAt, QueueParams};
@@ -205,4 +206,21 @@ fn t8_what_waits_in_the_hosts_own_queue_is_not_sent_again() {
     check("T8", "packets sent again, share", "below 0.01", share, share < 0.01);
     let last = outcome.flows.iter().map(|flow| flow.fct().unwrap().0).max().unwrap() as f64 * 1e-6;
     within("T8", "all done after, us", (flows * packets) as f64 * 0.3, last, 0.02);
+}
+
+/// Losses in a host's own queue that is never empty: what is lost is sent again all the same.
+#[test]
+fn t9_a_busy_queue_of_its_own_does_not_hide_losses() {
+    let bench = Bench::new(star(&[Cable::new(1, 1000), Cable::new(1, 1000)]))
+        .transport(Transport::Tcp(TcpParams::profile("linux").unwrap()))
+        .flow(0, 1, 100_000_000, Time::ZERO);
+    let outcome = bench
+        .with(|params| {
+            params.switch.queues = QueueParams::DropTail { limit: Bytes(150_000) };
+            params.host.nic_queue = NicQueue::Port;
+        })
+        .run();
+    assert!(outcome.counts.drops > 0);
+    let fct = outcome.flows[0].fct().unwrap().0 as f64 * 1e-9;
+    check("T9", "100 MB at 1 Gb/s, ms", "821 to 1400", fct, (821.0..1400.0).contains(&fct));
 }

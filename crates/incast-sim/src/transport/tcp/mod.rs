@@ -76,7 +76,7 @@ impl Network {
 
     fn send_syn(&mut self, flow: u32) {
         if let Some(sender) = self.transports.tcp.senders.get_mut(flow) {
-            sender.waiting += 1;
+            sender.give(None);
         }
         let prio = self.flows.flows[flow as usize].priority;
         let mut packet = self.make_forward(flow, Kind::Syn, prio);
@@ -116,7 +116,7 @@ impl Network {
         while let Some(sender) = self.transports.tcp.senders.get_mut(flow)
             && let Some(segment) = sender.next_segment()
         {
-            sender.waiting += 1;
+            sender.give(Some(segment));
             let tells = !segment.again && std::mem::take(&mut sender.tells_reduction);
             let mut packet = self.make_segment(flow, segment);
             packet.stamp = self.now;
@@ -249,17 +249,17 @@ impl Network {
     /// A packet of a flow has left its host. If the timer has gone off meanwhile, it runs from now.
     pub(super) fn tcp_left_host(&mut self, flow: u32) {
         let Some(sender) = self.transports.tcp.senders.get_mut(flow) else { return };
-        sender.waiting -= 1;
+        sender.leave();
         if self.transports.timers.deadline(flow) == u64::MAX {
             self.arm_tcp(flow);
         }
     }
 
-    /// Nothing was heard for the timeout. What waits in the host's own queue is not sent again (Linux: `skb_still_in_host_queue`): a
-    /// host that does so fills its queue with copies, the longer it is the faster.
+    /// Nothing was heard for the timeout. What still waits in the host's own queue is not sent again (Linux:
+    /// `skb_still_in_host_queue`): a host that does so fills its queue with copies, the longer it is the faster.
     pub(super) fn tcp_timer(&mut self, flow: u32) {
         let Some(sender) = self.transports.tcp.senders.get_mut(flow) else { return };
-        if sender.waiting > 0 {
+        if sender.first_waits() {
             return;
         }
         sender.on_timeout();

@@ -43,8 +43,11 @@ pub(super) struct Sender {
     pub(super) phase: Phase,
     /// First byte not acknowledged.
     una: u64,
-    /// Packets in the queue of its own host.
-    pub(super) waiting: u32,
+    /// Packets given to its host's queue, and those that have left it.
+    given: u64,
+    left: u64,
+    /// Which of them was the first segment not acknowledged, if that has been sent again; 0 otherwise.
+    first_again: u64,
     /// Next byte to send.
     next: u64,
     /// First byte never sent.
@@ -83,7 +86,9 @@ impl Sender {
             packets,
             phase: if params.handshake { Phase::Handshake } else { Phase::Open },
             una: 0,
-            waiting: 0,
+            given: 0,
+            left: 0,
+            first_again: 0,
             next: 0,
             high: 0,
             cwnd: u64::from(params.init_cwnd) * mss,
@@ -109,6 +114,28 @@ impl Sender {
     /// What has not been sent by now never is.
     pub(super) fn stop(&mut self) {
         self.packets.size = self.high;
+    }
+
+    /// A packet has been given to the host's queue: a segment, or one of the handshake.
+    pub(super) fn give(&mut self, segment: Option<Segment>) {
+        self.given += 1;
+        if segment.is_some_and(|segment| segment.again && segment.seq == self.una) {
+            self.first_again = self.given;
+        }
+    }
+
+    /// A packet has left the host's queue.
+    pub(super) fn leave(&mut self) {
+        self.left += 1;
+    }
+
+    /// Whether what the timer is for, the first segment not acknowledged, is still in the host's queue. Its number among what was
+    /// given there is known if it was sent again; if not, all that was sent for the first time since is behind it. (What was sent
+    /// again since counts as before it: better a timeout too soon than none.)
+    pub(super) fn first_waits(&self) -> bool {
+        let since = (self.next - self.una).div_ceil(self.packets.mss).max(1);
+        let number = if self.first_again > 0 { self.first_again } else { (self.given + 1).saturating_sub(since) };
+        self.left < number
     }
 
     /// Whether all is acknowledged.
@@ -193,6 +220,7 @@ impl Sender {
     fn advance(&mut self, heard: &Heard<'_>) {
         let bytes = heard.next - self.una;
         self.una = heard.next;
+        self.first_again = 0;
         self.next = self.next.max(self.una);
         self.sacked.forget_before(self.una);
         self.lost.forget_before(self.una);

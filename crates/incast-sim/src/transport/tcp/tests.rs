@@ -28,7 +28,12 @@ fn with_sack() -> TcpParams {
 
 /// The numbers of the segments sent now.
 fn sent(sender: &mut Sender) -> Vec<u64> {
-    std::iter::from_fn(|| sender.next_segment()).map(|segment| segment.seq / MSS).collect()
+    let mut numbers = Vec::new();
+    while let Some(segment) = sender.next_segment() {
+        sender.give(Some(segment));
+        numbers.push(segment.seq / MSS);
+    }
+    numbers
 }
 
 /// An acknowledgement of all before segment `next`, with segments beyond it; what is sent then.
@@ -202,4 +207,26 @@ fn parameters_have_bounds() {
     for (name, _) in TcpParams::PROFILES {
         assert_eq!(TcpParams::profile(name).map(|profile| profile.check()), Some(Ok(())), "{name}");
     }
+}
+
+#[test]
+fn the_first_segment_waits_until_its_latest_copy_has_left() {
+    let mut flow = sender(100, TcpParams { init_cwnd: 4, ..newreno() });
+    sent(&mut flow);
+    assert!(flow.first_waits());
+    // It has left; the three behind it have not.
+    flow.leave();
+    assert!(!flow.first_waits());
+    flow.leave();
+    // 1 is acknowledged; 4 and 5 go out. The first is now 1, which has left.
+    assert_eq!(ack(&mut flow, 1), [4, 5]);
+    assert!(!flow.first_waits());
+    // After a timeout it is given to the queue again, behind 2, 3, 4 and 5.
+    flow.on_timeout();
+    assert_eq!(sent(&mut flow), [1]);
+    for _ in 0..5 {
+        assert!(flow.first_waits());
+        flow.leave();
+    }
+    assert!(!flow.first_waits());
 }
