@@ -7,7 +7,6 @@ pub mod fabric;
 pub mod flow;
 pub mod gates;
 pub mod nearest;
-pub mod maxmin;
 pub mod ns3;
 pub mod rng;
 pub mod routing;

@@ -131,7 +131,8 @@ fn x_keeps_its_guarantee_against_many() {
 fn without_protection_x_has_a_share_of_one() {
     let (_, found) = Case::new(20, tcp(), None).run(6);
     let share = 1000.0 * PAYLOAD / 21.0;
-    check("ES5", "X against 20 without protection, Mb/s", "about 1/21", found.x, found.x < 2.5 * share);
+    // Often far less: the sender of X is alone at its switch's port, and a full queue is full for it first (TCP Outcast, NSDI 2012).
+    check("ES5", "X against 20 without protection, Mb/s", "1/21 or less", found.x, found.x < 1.5 * share);
 }
 
 #[test]
@@ -160,12 +161,4 @@ fn marks_do_better_than_losses() {
     let least = 0.95 * 450.0 * PAYLOAD;
     check("ES15", "X against 20 with marks, Mb/s", format!("{least:.0} or more"), found.x, found.x >= least);
     check("ES15", "packets dropped", "hardly any", outcome.counts.drops as f64, outcome.counts.drops < 1000);
-}
-
-#[test]
-fn zz_debug() {
-    let case = Case::new(0, tcp(), Some(elastic(RateParams::default())));
-    let (outcome, found) = case.run(3);
-    eprintln!("{:?} {:?}\n{:?}\n{:?} {:?}", outcome.stop, outcome.counts, outcome.flows, outcome.pairs, outcome.hypervisors);
-    eprintln!("{found:?} {:?} {:?}", outcome.rates, outcome.pair_samples);
 }
