@@ -221,7 +221,7 @@ pub fn catalogue() -> Catalogue {
             .iter()
             .map(|one| profile(one, PacketParams::profile(one.0).map_or(Value::Null, to_value)))
             .collect(),
-        sections: ["network", "switch", "ecn", "packets", "host", "rdma", "measure", "simulation"]
+        sections: ["vms", "tenant", "network", "switch", "ecn", "packets", "host", "rdma", "measure", "simulation"]
             .map(|name| schema.section(name))
             .into(),
         tables: TABLES

@@ -6,6 +6,7 @@ use incast_model::fabric::{Fabric, HostId, NodeId, Summary};
 use incast_model::flow::{Flow, FlowSet};
 use incast_model::gates::never_start;
 use incast_model::routing::Routes;
+use incast_model::tenant::{Pair, optimum};
 use incast_model::units::{Bytes, Time};
 use incast_model::workload::{WorkloadSpec, warnings as workload_warnings};
 use incast_sim::Setup;
@@ -17,6 +18,10 @@ use serde::Serialize;
 use crate::scenario::{Patch, Prepared, Scenario};
 use crate::warnings;
 
+mod vms;
+
+pub use vms::{AdmissionShow, CutShow, TenantShow, VmsShow};
+
 /// What a scenario amounts to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Show {
@@ -24,6 +29,9 @@ pub struct Show {
     pub scenario: String,
     /// The fabric in numbers.
     pub fabric: Summary,
+    /// Its VMs and tenants; `None` where hosts are no VMs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vms: Option<VmsShow>,
     /// The flows of each tag in numbers.
     pub tags: Vec<TagShow>,
     /// Traffic that stands for measurements which are not public: what of it is made up.
@@ -43,8 +51,10 @@ pub struct TagShow {
     pub tag: String,
     /// Number of flows.
     pub flows: usize,
-    /// Their payload.
+    /// Payload of those that have a size.
     pub bytes: Bytes,
+    /// Of these, flows that have no size but an end: their senders always have something to send.
+    pub backlogged: usize,
     /// Start of the first.
     pub first: Time,
     /// Start of the last.
@@ -54,7 +64,7 @@ pub struct TagShow {
     /// Of these, flows that do not start if the end of their entry comes first.
     pub may_be_called_off: usize,
     /// Payload offered between first and last start, as a fraction of the rate of all hosts; `None` for a single start, and
-    /// where flows wait for others.
+    /// where flows wait for others or have no size.
     pub load: Option<f64>,
 }
 
@@ -147,6 +157,7 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
     Show {
         scenario: scenario.to_toml(),
         fabric: Summary::new(fabric, scenario.packets.payload),
+        vms: VmsShow::new(prepared),
         tags: tags(fabric, flows),
         synthetic: synthetic(&scenario.workload),
         schemes: prepared
@@ -159,7 +170,7 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
                 network: network(&scheme.setup.params.network),
             })
             .collect(),
-        estimate: estimate(prepared, links, packet_hops_per_s),
+        estimate: estimate(prepared, &routes, links, packet_hops_per_s),
         warnings: found,
     }
 }
@@ -253,11 +264,13 @@ fn links(fabric: &Fabric, flows: &FlowSet, routes: &Routes, flow: &Flow) -> u64 
         - 1
 }
 
-fn estimate(prepared: &Prepared, links: impl Fn(&Flow) -> u64, rate: f64) -> Estimate {
+fn estimate(prepared: &Prepared, routes: &Routes, links: impl Fn(&Flow) -> u64, rate: f64) -> Estimate {
     let (mut packets, mut hops) = (0u64, 0u64);
     let (payload, ack_every) = (prepared.scenario.packets.payload.0, u64::from(prepared.scenario.rdma.ack_every));
+    let mut backlogged_bytes = backlogged(prepared, routes).into_iter();
     for flow in &prepared.flows.flows {
-        let data = flow.size.0.div_ceil(payload);
+        let bytes = if flow.until.is_some() { backlogged_bytes.next().unwrap_or_default() } else { flow.size.0 };
+        let data = bytes.div_ceil(payload);
         packets += data;
         hops = hops.saturating_add(links(flow) * (data + data.div_ceil(ack_every)));
     }
@@ -274,6 +287,15 @@ fn estimate(prepared: &Prepared, links: impl Fn(&Flow) -> u64, rate: f64) -> Est
     }
 }
 
+/// What each backlogged flow could send, in bytes, if all of them shared the links from their start to their end.
+fn backlogged(prepared: &Prepared, routes: &Routes) -> Vec<u64> {
+    let flows = || prepared.flows.flows.iter().filter_map(|flow| Some((flow, flow.until?)));
+    let pairs: Vec<Pair> = flows().map(|(flow, _)| Pair::backlogged(flow.src, flow.dst)).collect();
+    let rates = optimum(&prepared.fabric, routes, &pairs);
+    let sent = |((flow, until), rate): ((&Flow, Time), f64)| rate * until.saturating_sub(flow.start).seconds() / 8.0;
+    flows().zip(rates).map(|one| sent(one) as u64).collect()
+}
+
 fn tags(fabric: &Fabric, flows: &FlowSet) -> Vec<TagShow> {
     let capacity: f64 =
         fabric.endpoints().iter().flat_map(|&host| fabric.ports_of(host)).map(|port| fabric.rate(port).0 as f64).sum();
@@ -283,14 +305,15 @@ fn tags(fabric: &Fabric, flows: &FlowSet) -> Vec<TagShow> {
     let of_tag = |(index, tag): (usize, &String)| {
         let mine = || flows.flows.iter().filter(move |flow| usize::from(flow.tag) == index);
         let (first, last) = (mine().map(|flow| flow.start).min()?, mine().map(|flow| flow.start).max()?);
-        let bytes: Bytes = mine().map(|flow| flow.size).sum();
+        let backlogged = mine().filter(|flow| flow.until.is_some()).count();
+        let bytes: Bytes = mine().filter(|flow| flow.until.is_none()).map(|flow| flow.size).sum();
         let span = last.saturating_sub(first).seconds();
         let here = |(flow, wanted): &(&Flow, &bool)| usize::from(flow.tag) == index && **wanted;
         let count = |wanted: &[bool]| flows.flows.iter().zip(wanted).filter(here).count();
         let (waiting, may_be_called_off) = (count(&waits), count(&may_not));
-        let load = (span > 0.0 && waiting == 0).then(|| bytes.0 as f64 * 8.0 / span / capacity);
+        let load = (span > 0.0 && waiting == 0 && backlogged == 0).then(|| bytes.0 as f64 * 8.0 / span / capacity);
         let (tag, flows) = (tag.clone(), mine().count());
-        Some(TagShow { tag, flows, bytes, first, last, waiting, may_be_called_off, load })
+        Some(TagShow { tag, flows, bytes, backlogged, first, last, waiting, may_be_called_off, load })
     };
     flows.tags.iter().enumerate().filter_map(of_tag).collect()
 }
@@ -300,7 +323,13 @@ impl fmt::Display for Show {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fabric = &self.fabric;
         let switches = counted(fabric.switches() as u64, "switch", "switches");
-        write!(f, "fabric     {} hosts, {switches}", fabric.hosts)?;
+        match &self.vms {
+            None => write!(f, "fabric     {} hosts, {switches}", fabric.hosts)?,
+            Some(vms) => {
+                let switches = counted((fabric.switches() - vms.servers) as u64, "switch", "switches");
+                write!(f, "fabric     {}, {switches}", counted(vms.servers as u64, "server", "servers"))?;
+            }
+        }
         for kind in &fabric.links {
             write!(f, ", {} of {} and {}", counted(kind.links as u64, "link", "links"), kind.rate, kind.delay)?;
         }
@@ -317,6 +346,9 @@ impl fmt::Display for Show {
                 write!(f, "\n           tier {}: oversubscribed {ratio:.2} to 1", tier.tier)?;
             }
         }
+        if let Some(vms) = &self.vms {
+            write!(f, "{vms}")?;
+        }
         for tag in &self.tags {
             write!(
                 f,
@@ -325,6 +357,9 @@ impl fmt::Display for Show {
                 counted(tag.flows as u64, "flow", "flows"),
                 tag.bytes.0 as f64 / 1e6
             )?;
+            if tag.backlogged > 0 {
+                write!(f, ", {} of them backlogged", tag.backlogged)?;
+            }
             match tag.load {
                 Some(load) => {
                     let (from, to) = (tag.first.seconds() * 1e3, tag.last.seconds() * 1e3);

@@ -6,6 +6,7 @@
 pub mod fabric;
 pub mod flow;
 pub mod gates;
+pub mod maxmin;
 pub mod nearest;
 pub mod ns3;
 pub mod rng;

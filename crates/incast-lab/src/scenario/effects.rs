@@ -6,6 +6,7 @@
 use std::cell::OnceCell;
 
 use incast_model::routing::{EcmpHash, Routes};
+use incast_model::tenant::{Placement, TenantSpec, VmCount};
 use incast_model::units::Rate;
 use incast_sim::balance::Balance;
 use incast_sim::congestion::{Control, Input, Telemetry, WindowMode};
@@ -35,6 +36,19 @@ use When::{Always, If};
 pub(super) const RULES: &[(&str, When)] = &[
     ("seed", If(|facts| facts.random())),
     ("workload.priority", If(|facts| facts.own_priority())),
+    ("vms.slots", Always),
+    ("vms.rate", Always),
+    ("vms.delay", Always),
+    ("vms.queue", Always),
+    ("vms.headroom", If(|facts| facts.guarantees())),
+    ("vms.admission", If(|facts| facts.guarantees())),
+    ("tenant.name", Always),
+    ("tenant.vms", Always),
+    ("tenant.guarantee", Always),
+    ("tenant.count", Always),
+    ("tenant.fill", Always),
+    ("tenant.mappers", If(|facts| facts.mappers())),
+    ("tenant.placement", Always),
     ("network.hash", If(|facts| facts.several_paths())),
     ("network.next_hop_order", If(|facts| facts.several_paths())),
     ("network.balance", If(|facts| facts.several_paths())),
@@ -129,6 +143,8 @@ pub(super) struct Facts<'a> {
     pub(super) transport: Option<&'a Transport>,
     /// The entry of the workload whose parameter it is.
     pub(super) entry: Option<usize>,
+    /// The `[[tenant]]` whose parameter it is.
+    pub(super) tenant: Option<usize>,
     several_paths: OnceCell<bool>,
 }
 
@@ -153,6 +169,7 @@ impl<'a> Facts<'a> {
             control: None,
             transport: None,
             entry: None,
+            tenant: None,
             several_paths: OnceCell::new(),
         }
     }
@@ -280,6 +297,39 @@ impl<'a> Facts<'a> {
     fn own_priority(&self) -> Verdict {
         let entry = self.entry.map(|index| &self.prepared.scenario.workload[index]);
         unless(entry.is_none_or(|entry| entry.ns3.is_none()), "the flow file has a priority for every flow")
+    }
+
+    /// Whether a number of VMs or a slot is drawn.
+    fn drawn_tenants(&self) -> bool {
+        let drawn = |tenant: &TenantSpec| {
+            let file = matches!(tenant.placement, Placement::File(_));
+            tenant.placement == Placement::Random || (matches!(tenant.vms, VmCount::Uniform(_)) && !file)
+        };
+        self.prepared.scenario.tenant.iter().any(drawn)
+    }
+
+    fn guarantees(&self) -> Verdict {
+        let some = self.prepared.tenancy.as_ref().is_some_and(|tenancy| tenancy.guarantees());
+        unless(some, "no tenant has a guarantee")
+    }
+
+    /// Whether it matters which VMs of a tenant are mappers.
+    fn mappers(&self) -> Verdict {
+        let scenario = &self.prepared.scenario;
+        let Some(tenant) = self.tenant.and_then(|index| scenario.tenant.get(index)) else { return Ok(()) };
+        let tenants = self.prepared.tenancy.as_ref().map_or(&[][..], |tenancy| tenancy.tenants());
+        let its = |name: &String| {
+            tenants.iter().any(|one| one.group == tenant.name && (one.name == *name || one.group == *name))
+        };
+        let shuffles = scenario.workload.iter().any(|entry| {
+            let open = entry.shuffle.as_ref().is_some_and(|one| one.mappers.is_none() || one.reducers.is_none());
+            open && entry.tenant.as_ref().is_some_and(its)
+        });
+        let placed = tenant.placement == Placement::Unbalanced;
+        unless(
+            shuffles || placed,
+            "its placement is not unbalanced, and no shuffle of this tenant leaves its hosts open",
+        )
     }
 
     fn several_paths(&self) -> Verdict {
@@ -435,7 +485,7 @@ impl<'a> Facts<'a> {
             entry.list.is_some() || entry.trace.is_some() || entry.ns3.is_some()
         };
         let params = self.params();
-        let flows = !self.prepared.scenario.workload.iter().all(written_out);
+        let flows = !self.prepared.scenario.workload.iter().all(written_out) || self.drawn_tenants();
         let by_hash = params.network.balance == Balance::Ecmp && params.network.hash == EcmpHash::Murmur3;
         let paths = !by_hash && self.several_paths().is_ok();
         let exact = params.ecn.by_rate.iter().any(|one| one.kmin < one.kmax);

@@ -1,5 +1,6 @@
 //! What was written in a scenario, as against what it has by default; and which of it has no effect.
 
+use incast_model::fabric::Vms;
 use incast_sim::congestion::Control;
 use incast_sim::host::{HostParams, PacketParams, RdmaParams};
 use incast_sim::measure::MeasureParams;
@@ -10,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::effects::{Facts, Verdict};
-use super::{Prepared, SimulationParams};
+use super::{Prepared, Scenario, SimulationParams};
 use crate::show::Warning;
 use crate::tree::{Tree, path};
 
@@ -84,7 +85,8 @@ impl<'a> Search<'a> {
             self.of_all("", "seed", "seed", |_| true);
         }
         self.workload();
-        for (section, default) in defaults() {
+        self.tenants();
+        for (section, default) in defaults(&self.prepared.scenario) {
             for name in names(self.given.get(section)) {
                 if self.differs(section, &name, &default) {
                     // A scheme with a value of its own has nothing to do with the scenario's.
@@ -156,6 +158,16 @@ impl<'a> Search<'a> {
             if entry.get("priority").is_some() && now["priority"] != usual["priority"] {
                 self.schemes.iter_mut().for_each(|facts| facts.entry = Some(index));
                 self.of_all(&path::index("workload", index), "priority", "workload.priority", |_| true);
+            }
+        }
+    }
+
+    fn tenants(&mut self) {
+        let entries = self.given.get("tenant").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        for (index, entry) in entries.iter().enumerate() {
+            for name in names(Some(entry)) {
+                self.schemes.iter_mut().for_each(|facts| facts.tenant = Some(index));
+                self.of_all(&path::index("tenant", index), &name, &format!("tenant.{name}"), |_| true);
             }
         }
     }
@@ -254,8 +266,9 @@ impl<'a> Search<'a> {
 }
 
 /// The sections as they are by default.
-fn defaults() -> [(&'static str, Value); 8] {
+fn defaults(scenario: &Scenario) -> [(&'static str, Value); 9] {
     [
+        ("vms", scenario.vms.as_ref().map_or(Value::Null, |vms| value(Vms::new(vms.slots)))),
         ("network", value(NetworkParams::default())),
         ("switch", value(SwitchParams::default())),
         ("ecn", value(EcnParams::default())),

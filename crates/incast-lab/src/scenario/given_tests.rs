@@ -16,6 +16,10 @@ const SPINES: &str = "[fabric.leaf_spine]\nleaves = 2\nspines = 2\nhosts_per_lea
 const DIRECT: &str = "[fabric.custom]\nhosts = 2\nlinks = [{ a = \"h0\", b = \"h1\" }]\n";
 const STAR: &str = "[fabric.star]\nhosts = 4\n";
 const FLOW: &str = "[[workload]]\nlist = [{ src = 0, dst = 1, size = \"10kB\" }]\n";
+const VMS: &str = "[vms]\nslots = 2\n";
+const TENANT: &str = "[[tenant]]\nname = \"x\"\nvms = 4\nmappers = 0.5\n";
+const SHUFFLE: &str = "[[workload]]\n";
+const FIXED: &str = "[[tenant]]\nname = \"x\"\nvms = 2\nplacement.slots = [\"h0.0\", \"h1.0\"]\n";
 const FILE: &str = "[[workload]]\nns3.flows = \"flows.txt\"\npriority = 2\n";
 
 /// A rule, the parameter that is warned about, what is written where it has no effect, and where it has one.
@@ -72,6 +76,26 @@ const CASES: &[Case] = &[
         &[HPCC, DIRECT, "[switch]\nreserve = \"0B\"\n"],
         &[HPCC, "[switch]\nreserve = \"0B\"\n"],
     ),
+    (
+        "vms.headroom",
+        "vms.headroom",
+        &[HPCC, VMS, "headroom = 0.2\n", TENANT],
+        &[HPCC, VMS, "headroom = 0.2\n", TENANT, "guarantee = \"1Gbps\"\n"],
+    ),
+    (
+        "vms.admission",
+        "vms.admission",
+        &[HPCC, VMS, "admission = \"report\"\n", TENANT],
+        &[HPCC, VMS, "admission = \"report\"\n", TENANT, "guarantee = \"1Gbps\"\n"],
+    ),
+    ("tenant.mappers", "tenant[0].mappers", &[HPCC, VMS, TENANT], &[HPCC, VMS, TENANT, "placement = \"unbalanced\"\n"]),
+    (
+        "tenant.mappers",
+        "tenant[0].mappers",
+        &[HPCC, VMS, TENANT, SHUFFLE, "tenant = \"x\"\nshuffle = { size = 1, mappers = {}, reducers = {} }\n"],
+        &[HPCC, VMS, TENANT, SHUFFLE, "tenant = \"x\"\nshuffle = { size = 1 }\n"],
+    ),
+    ("seed", "seed", &["seed = 7\n", HPCC, VMS, FIXED], &["seed = 7\n", HPCC, VMS, TENANT]),
     ("switch.lossless", "switch.lossless", &[HPCC, LOSSY, "lossless = [2]\n"], &[HPCC, "[switch]\nlossless = [2]\n"]),
     ("switch.pfc", "switch.pfc", &[HPCC, LOSSY, "lossless = []\n"], &[HPCC, LOSSY]),
     (

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::path::PathBuf;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
@@ -48,8 +49,14 @@ pub enum Placement {
     /// Mappers the first, beginning with server 0; all others the last, beginning with the last server. So mappers and reducers
     /// are far apart (ElasticSwitch, SIGCOMM 2013).
     Unbalanced,
+    /// Close together, as Oktopus's greedy allocation (SIGCOMM 2011, section 4): in the lowest subtree that has room for all and
+    /// whose links carry the guarantees beside those of the tenants before. Needs a fabric whose links lead from tier to tier.
+    Packed,
     /// These, by name, such as `["h0.0", "h5.1"]`: one for each VM, in order. For a single tenant.
     Slots(Vec<String>),
+    /// Those in a CSV file with the columns `tenant`, `vm` (from 0) and `slot`, such as `x1,0,h3.1`; rows of other tenants are
+    /// passed over. A relative path starts at the scenario's folder.
+    File(PathBuf),
 }
 
 /// How many VMs a tenant has.

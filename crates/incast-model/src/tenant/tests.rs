@@ -197,3 +197,144 @@ fn guarantees_fit_the_vms_own_links() {
         "{one_way}"
     );
 }
+
+#[test]
+fn packed_tenants_keep_links_free() {
+    let one = |rate: &str, more: &str| {
+        format!(r#"{{"name": "a", "vms": 6, "guarantee": "{rate}", "placement": "packed"{more}}}"#)
+    };
+    let all = placed(&[&one("100Mbps", "")], 1).unwrap();
+    assert_eq!(hosts(&all.tenants()[0]), [0, 1, 2, 3, 4, 5]);
+    let all = placed(&[&one("100Mbps", r#", "count": 2"#)], 1).unwrap();
+    assert_eq!(hosts(&all.tenants()[1]), [8, 9, 10, 11, 12, 13], "the second rack has room for all");
+    // Of 900 Mb/s two thirds are gone: a second tenant would need 2 times 300 Mb/s.
+    assert_eq!(
+        why(&[&one("300Mbps", r#", "count": 3"#)]),
+        "tenant[0].vms = 6: must be at most 4, the VM slots that a3 finds free; there are 16 in all"
+    );
+    let why_not = why(&[&one("600Mbps", "")]);
+    assert_eq!(
+        why_not,
+        "tenant[0].placement = packed: must be another one, or smaller guarantees: a with 6 VMs finds no subtree with as many \
+         free slots whose links carry 600Mbps each"
+    );
+    let filled = placed(&[&one("450Mbps", r#", "fill": 1.0"#)], 1).unwrap();
+    assert_eq!(filled.tenants().len(), 2);
+}
+
+#[test]
+fn slots_of_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("placement.csv");
+    let read = |text: &str, json: &str| {
+        std::fs::write(&file, text).unwrap();
+        place(&[spec(json)], &fabric(), &Vms::new(4), folder.path(), 1)
+    };
+    let one = r#"{"name": "a", "vms": {"from": 2, "to": 3}, "placement": {"file": "placement.csv"}}"#;
+    let two = one.replace("\"vms\"", "\"count\": 2, \"vms\"");
+    let text = "slot,tenant,vm\nh0.1,b,0\nh3.3,a, 1\n\nh1.0, a,0\n";
+    assert_eq!(hosts(&read(text, one).unwrap().tenants()[0]), [4, 15]);
+    let both = read("tenant,vm,slot\na1,0,h0.0\na1,1,h0.1\na2,0,h1.0\na2,1,h1.1\n", &two).unwrap();
+    assert_eq!(hosts(&both.tenants()[1]), [4, 5]);
+    let why = |text: &str| {
+        let message = read(text, one).unwrap_err().to_string();
+        message[message.find("placement").unwrap()..].to_owned()
+    };
+    assert_eq!(
+        why("tenant,vm,slto\n"),
+        "placement.csv:1:11: `slto`: must be a column of a placement, each once: tenant, vm, slot; did you mean `slot`?"
+    );
+    assert_eq!(
+        why("tenant,vm\n"),
+        "placement.csv:1:1: `tenant,vm`: must be a header with the columns tenant, vm, slot"
+    );
+    assert_eq!(
+        why("tenant,vm,slot\na,0\n"),
+        "placement.csv:2:1: `a,0`: must be 3 cells, as in the header; there are 2"
+    );
+    assert_eq!(
+        why("tenant,vm,slot\na,0,h0.0\na,0,h0.1\n"),
+        "placement.csv:3:3: `0`: must be the number of a VM of a, 0 to 1, each once"
+    );
+    let slot = why("tenant,vm,slot\na,0,h0.0\na,1,h0.9\n");
+    assert!(slot.starts_with("placement.csv:3:5: `h0.9`: must be the name of a VM slot"), "{slot}");
+    let twice = why("tenant,vm,slot\na,0,h0.0\na,1,h0.0\n");
+    assert!(twice.ends_with("`h0.0`: must be a slot that no other VM of a has"), "{twice}");
+    let rows = read("tenant,vm,slot\na,0,h0.0\n", one).unwrap_err().to_string();
+    assert!(rows.starts_with("tenant[0].vms = 2 to 3: must be 1, as many as rows of a in"), "{rows}");
+    let none = read("tenant,vm,slot\n", one).unwrap_err().to_string();
+    assert!(none.ends_with("placement.csv: must be a file with rows of tenant a"), "{none}");
+    std::fs::remove_file(&file).unwrap();
+    let gone = place(&[spec(one)], &fabric(), &Vms::new(4), folder.path(), 1).unwrap_err().to_string();
+    assert!(gone.starts_with("tenant[0].placement.file: cannot read "), "{gone}");
+}
+
+/// Two VMs in rack 0 and four in rack 1, by name.
+const SPLIT: &str = r#"{"name": "a", "vms": 6, "guarantee": "150Mbps",
+    "placement": {"slots": ["h0.0", "h1.0", "h2.0", "h2.1", "h3.0", "h3.1"]}}"#;
+
+#[test]
+fn cuts_carry_the_smaller_side() {
+    let all = placed(&[SPLIT], 1).unwrap();
+    let admission = Admission::new(&fabric(), &all, 0.1).unwrap();
+    let of = |name: &str| {
+        let cut = admission.cuts.iter().find(|cut| cut.name == name).unwrap();
+        (cut.up.total.0 / 1_000_000, cut.down.total.0 / 1_000_000)
+    };
+    // min(m, N - m) times 150 Mb/s.
+    assert_eq!(
+        [of("leaf0"), of("leaf1"), of("h0"), of("h2"), of("h2.1")],
+        [(300, 300), (300, 300), (150, 150), (300, 300), (150, 150)]
+    );
+    assert_eq!(of("h0.1"), (0, 0));
+    let (cut, up, share) = admission.tightest()[0];
+    assert_eq!((cut.name.as_str(), up, cut.up.of_tenants.clone()), ("leaf0", true, vec![(0, Rate::mbps(300))]));
+    assert!((share - 300.0 / 900.0).abs() < 1e-12);
+    assert_eq!(admission.check(&all), Ok(()));
+    let one_way = SPLIT.replace("\"150Mbps\"", r#"{"send": "100Mbps", "receive": "20Mbps"}"#);
+    let all = placed(&[&one_way], 1).unwrap();
+    let admission = Admission::new(&fabric(), &all, 0.1).unwrap();
+    let leaf0 = admission.cuts.iter().find(|cut| cut.name == "leaf0").unwrap();
+    // Two may send 200, but four may receive no more than 80; four may send 400, two receive 40.
+    assert_eq!((leaf0.up.total, leaf0.down.total), (Rate::mbps(80), Rate::mbps(40)));
+}
+
+#[test]
+fn what_links_cannot_carry_is_told_with_who_has_it() {
+    let more = r#"{"name": "b", "vms": 2, "guarantee": "301Mbps", "placement": {"slots": ["h0.2", "h2.2"]}}"#;
+    let third = r#"{"name": "c", "vms": 2, "guarantee": "300Mbps", "placement": {"slots": ["h1.2", "h3.2"]}}"#;
+    let all = placed(&[SPLIT, more, third], 1).unwrap();
+    let admission = Admission::new(&fabric(), &all, 0.1).unwrap();
+    let why = admission.check(&all).unwrap_err();
+    assert_eq!(
+        why.to_string(),
+        "from leaf0 tenants have 901Mbps guaranteed, 1Mbps more than the 900Mbps that its links carry beside the headroom: b has \
+         301Mbps, a has 300Mbps, c has 300Mbps"
+    );
+    assert_eq!(Admission::new(&fabric(), &all, 0.0).unwrap().check(&all), Ok(()));
+    let exact = more.replace("301", "300");
+    let all = placed(&[SPLIT, &exact, third], 1).unwrap();
+    assert_eq!(Admission::new(&fabric(), &all, 0.1).unwrap().check(&all), Ok(()), "900 of 900");
+}
+
+#[test]
+fn the_hose_of_the_mapreduce_study_is_always_admitted() {
+    // 11 racks of 4 servers with 4 slots, 1 Gb/s: a 16th of the uplink for each VM.
+    let mut tree = LeafSpine::new(11, 1, 4);
+    (tree.host_rate, tree.uplink_rate) = (Rate::gbps(1), Rate::gbps(1));
+    let fabric = tree.build().unwrap().with_vms(&Vms::new(4)).unwrap();
+    let json = |placement: &str, rate: &str| {
+        spec(&format!(
+            r#"{{"name": "mr", "vms": {{"from": 2, "to": 30}}, "guarantee": "{rate}", "fill": 1.0, "mappers": 0.5,
+                 "placement": "{placement}"}}"#
+        ))
+    };
+    for (seed, placement) in (0..20).zip(["random", "unbalanced"].into_iter().cycle()) {
+        let check = |rate| {
+            let all = place(&[json(placement, rate)], &fabric, &Vms::new(4), Path::new("."), seed).unwrap();
+            Admission::new(&fabric, &all, 0.1).unwrap().check(&all)
+        };
+        assert_eq!(check("56.25Mbps"), Ok(()));
+        assert!(placement == "random" || check("60Mbps").is_err());
+    }
+}
