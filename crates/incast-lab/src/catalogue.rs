@@ -7,6 +7,7 @@ use incast_sim::balance::Balance;
 use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::host::PacketParams;
 use incast_sim::switch::SwitchParams;
+use incast_sim::tenant::Hypervisor;
 use incast_sim::transport::{TcpControl, Transport};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -28,6 +29,8 @@ pub struct Catalogue {
     pub controls: Vec<ControlEntry>,
     /// Transports other than RDMA.
     pub transports: Vec<TransportEntry>,
+    /// What can stand between VMs and the network.
+    pub hypervisors: Vec<Entry>,
     /// How TCP's windows grow and shrink.
     pub tcp_controls: Vec<Entry>,
     /// Rules of load balancing.
@@ -192,6 +195,18 @@ pub fn catalogue() -> Catalogue {
         sizes: sizes(&described),
         controls: controls(),
         transports: transports(),
+        hypervisors: Hypervisor::catalogue()
+            .into_iter()
+            .map(|info| {
+                let own = info.schema.to_value();
+                Entry {
+                    name: info.name.into(),
+                    description: info.summary.into(),
+                    source: None,
+                    parameters: Book(&own).parameters(&own),
+                }
+            })
+            .collect(),
         tcp_controls: TcpControl::CATALOGUE
             .iter()
             .map(|(name, description)| {

@@ -6,6 +6,7 @@ use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::congestion::{Control, Input, Telemetry};
 use incast_sim::host::Recovery;
 use incast_sim::switch::{BufferPlan, EcnParams, QueueParams};
+use incast_sim::tenant::Hypervisor;
 use incast_sim::transport::Transport;
 use incast_sim::{Carrier, Setup};
 
@@ -89,6 +90,13 @@ pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: imp
         let message = format!(
             "{timeout} is over before an acknowledgement can be back, which takes up to {longest} in an idle fabric: packets are \
              sent again that are not lost"
+        );
+        warn(&field, message);
+    }
+    for (field, period, longest) in periods(setup, fabric) {
+        let message = format!(
+            "{period} is over before an answer can be back, which takes up to {longest} in an idle fabric: hypervisors act on what they \
+             have not heard of yet"
         );
         warn(&field, message);
     }
@@ -176,10 +184,19 @@ fn timeouts(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
             Transport::Phost(phost) => ("retry", phost.retry),
             Transport::Fastpass(fastpass) => ("retry", fastpass.retry?),
             Transport::Ideal(ideal) => ("rto", ideal.rto),
+            Transport::Udp(_) => return None,
         };
         (timeout <= longest).then(|| (format!("transport.{}.{field}", transport.name()), timeout, longest))
     };
     setup.transports.iter().filter_map(of_transport).collect()
+}
+
+/// Periods of hypervisors that are no longer than a round trip: the parameter, the period, and the round trip.
+fn periods(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
+    let packets = &setup.params.packets;
+    let longest = BaseRtts::new(fabric, Bytes(packets.mss.0 + packets.segment_header.0)).max().0;
+    let periods = setup.params.hypervisor.iter().flat_map(Hypervisor::periods);
+    periods.filter(|(_, period)| *period <= longest).map(|(field, period)| (field, period, longest)).collect()
 }
 
 /// A transport that is meant for queues of another kind than there are.

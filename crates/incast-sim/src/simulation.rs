@@ -133,7 +133,7 @@ impl Network {
             return true;
         }
         let mut held = vec![0u64; self.ingress.len()];
-        for port in (0..self.ports.len() as u32).filter(|&port| !self.ports[port as usize].at_host) {
+        for port in (0..self.ports.len() as u32).filter(|&port| self.shares_buffer(port)) {
             for priority in 1..8 {
                 let mut id = self.queues[self.at(port, priority)].head;
                 while id != NONE {
@@ -144,6 +144,12 @@ impl Network {
             }
         }
         self.ingress.iter().zip(held).all(|(ingress, held)| u64::from(ingress.bytes + ingress.headroom) == held)
+    }
+
+    /// Whether a port's packets are in the buffer that its switch's ports share.
+    fn shares_buffer(&self, port: u32) -> bool {
+        let port = &self.ports[port as usize];
+        !port.at_host && !port.at_server
     }
 
     /// Counters of every port and priority that saw traffic.

@@ -96,6 +96,9 @@ pub struct SchemeManifest {
     pub lossless_drops: u64,
     /// Work done, by kind (see the simulator's `Counts`).
     pub counts: Map<String, Value>,
+    /// What hypervisors did: messages between them and their bytes, limits found, guarantees divided. Only where there are any.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub hypervisors: Map<String, Value>,
     /// Wire bytes by fate, for priorities 0 to 7; always balanced.
     pub ledger: Map<String, Value>,
     /// Digests of the run, where `measure.fingerprint` asks for them: equal where two runs are equal.
@@ -325,6 +328,11 @@ impl SchemeManifest {
             completed: outcome.flows.iter().filter(|flow| flow.finish.is_some()).count() as u64,
             lossless_drops: outcome.counts.lossless_drops,
             counts: table(serde_json::to_value(outcome.counts)),
+            hypervisors: if setup.is_some_and(|setup| setup.params.hypervisor.is_some()) {
+                table(serde_json::to_value(outcome.hypervisors))
+            } else {
+                Map::new()
+            },
             ledger: table(serde_json::to_value(outcome.ledger)),
             fingerprint: outcome.fingerprint.map(FingerprintManifest::from),
             wall_s: seconds(run.wall),

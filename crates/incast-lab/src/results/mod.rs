@@ -14,7 +14,8 @@ mod tests;
 mod write;
 
 pub use columns::{
-    Column, DROPS, FLOWS, HISTOGRAMS, Kind, LINKS, MESSAGES, PAUSES, PORTS, QUEUES, RATES, TABLES, TableSpec,
+    Column, DROPS, FLOWS, HISTOGRAMS, Kind, LIMITS, LINKS, MESSAGES, PAIRS, PAUSES, PORTS, QUEUES, RATES, TABLES,
+    TableSpec, VMS,
 };
 pub use error::ResultsError;
 pub use labels::{Label, Labels};

@@ -98,7 +98,7 @@ fn finish(
     let scenario = prepared.scenario.to_toml();
     let mut manifest = Manifest { labels, ..Manifest::of(prepared, &runs, &scenario, wall) };
     staging.write("scenario.toml", scenario.as_bytes())?;
-    for table in &TABLES {
+    for table in TABLES.iter().filter(|table| !table.is_of_vms() || prepared.tenancy.is_some()) {
         let fail = |why: String| ResultsError::write(&staging.shown(&table.file()), why);
         let written = write_table(&staging, table, prepared, &runs, &manifest.labels).map_err(fail)?;
         manifest.tables.insert(table.name.into(), written);
@@ -140,6 +140,7 @@ fn write_table(
         let records = Records {
             fabric: &prepared.fabric,
             flows: &prepared.flows,
+            tenancy: prepared.tenancy.as_deref(),
             schemes: &schemes,
             scheme,
             histogram_bin: prepared.scenario.measure.histogram_bin,

@@ -8,6 +8,7 @@ use incast_sim::host::{PacketParams, RdmaParams};
 use incast_sim::measure::MeasureParams;
 use incast_sim::network::NetworkParams;
 use incast_sim::switch::{Alpha, EcnParams, Forwarding, PfcMode, QueueParams, SchedulerParams, SwitchParams};
+use incast_sim::tenant::Hypervisor;
 use incast_sim::transport::Transport;
 
 use super::{Scenario, Scheme};
@@ -93,6 +94,9 @@ impl Scenario {
         for (tag, one) in &scheme.transport_by_tag {
             found.extend(transport(one, &path::join(&at("transport_by_tag"), tag)));
         }
+        if let Some(one) = &scheme.hypervisor {
+            found.extend(hypervisor(one, self.tenant.is_empty(), &at("hypervisor")));
+        }
         // Patched parameters are checked as patched; what is wrong in the base alone has been said already.
         match scheme.network.over(&self.network, &at("network")) {
             Ok(params) if !scheme.network.is_empty() => {
@@ -136,6 +140,19 @@ impl Scenario {
         };
         self.ecn(scheme, path).map_or_else(|error| vec![error], |params| ecn(&params, at, &whose))
     }
+}
+
+/// A hypervisor in its bounds, and VMs of tenants for it.
+fn hypervisor(one: &Hypervisor, no_tenants: bool, path: &str) -> Vec<Diagnostic> {
+    let none = no_tenants.then(|| {
+        let allowed = "[vms] and at least one [[tenant]] beside it, whose guarantees it is for";
+        Diagnostic::new(path, "there are no tenants").allowed(allowed)
+    });
+    let bad = one.check().err().map(|bad| {
+        let at = format!("{path}.{}.{}", one.name(), bad.field);
+        Diagnostic::new(at, format!("`{}` is out of range", bad.value)).allowed(bad.allowed)
+    });
+    none.into_iter().chain(bad).collect()
 }
 
 /// A scheme has a control of RDMA or another transport, and so has every tag.

@@ -65,8 +65,7 @@ impl Scenario {
                 BufferPlan::new(&fabric, &params, switch).map_err(|error| setup_error(self, name, &error))?;
             }
             let (fabric, flows) = (fabric.clone(), flows.clone());
-            let setup =
-                Setup { fabric, flows, controls, transports, carriers, tenancy: tenancy.clone(), params };
+            let setup = Setup { fabric, flows, controls, transports, carriers, tenancy: tenancy.clone(), params };
             schemes.push(PreparedScheme { name: name.clone(), setup });
         }
         Ok(Prepared {
@@ -113,7 +112,7 @@ impl Scenario {
             host: scheme.host.over(&self.host, &path::join(path, "host"))?,
             rdma: scheme.rdma.over(&self.rdma, &path::join(path, "rdma"))?,
             hypervisor: scheme.hypervisor.clone(),
-            server_queue: self.vms.as_ref().map_or(Bytes(0), |vms| vms.queue),
+            server_queue: self.vms.as_ref().map_or_else(Default::default, |vms| vms.queue),
             measure: self.measure.clone(),
             horizon: self.simulation.horizon,
             max_events: self.simulation.max_events,
@@ -199,7 +198,7 @@ pub(crate) fn setup_error(scenario: &Scenario, scheme: &str, error: &SetupError)
         };
         let (section, field) = (key(&mut steps), key(&mut steps));
         match section.as_str() {
-            "control" | "transport" | "window" => true,
+            "control" | "transport" | "window" | "hypervisor" => true,
             "network" => scheme.network.given().contains_key(&field),
             "switch" => scheme.switch.given().contains_key(&field),
             "ecn" => scheme.ecn.given().contains_key(&field),

@@ -3,6 +3,7 @@
 use incast_sim::balance::Balance;
 use incast_sim::congestion::{Control, ControlInfo};
 use incast_sim::host::PacketParams;
+use incast_sim::tenant::{Hypervisor, HypervisorInfo};
 use incast_sim::transport::{TcpControl, Transport, TransportInfo};
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
@@ -81,6 +82,7 @@ fn resolve_scheme(scheme: &mut Map<String, Value>, path: &str, found: &mut Vec<D
             }
         }
     }
+    hypervisor_shorthand(scheme.get_mut("hypervisor"), &path::join(path, "hypervisor"), found);
     balance_shorthand(scheme.get_mut("network"));
     if let Some(Value::Object(packets)) = scheme.get_mut("packets") {
         packet_profile(packets, &path::join(path, "packets"), found);
@@ -182,6 +184,18 @@ fn window_shorthand(params: &mut Map<String, Value>) {
     }
 }
 
+/// `hypervisor = "elasticswitch"` becomes `{ elasticswitch = {} }`.
+fn hypervisor_shorthand(value: Option<&mut Value>, path: &str, found: &mut Vec<Diagnostic>) {
+    let Some(value) = value else { return };
+    let Value::String(name) = value else { return };
+    let name = std::mem::take(name);
+    if !Hypervisor::NAMES.contains(&name.as_str()) {
+        let message = format!("unknown hypervisor `{name}`");
+        found.push(Diagnostic::new(path, message).names(&name, Hypervisor::NAMES.iter().copied()));
+    }
+    *value = Value::Object(Map::from_iter([(name, Value::Object(Map::new()))]));
+}
+
 /// `balance = "spray"` becomes `{ spray = {} }`; ECMP has no parameters.
 fn balance_shorthand(network: Option<&mut Value>) {
     if let Some(balance) = network.and_then(|network| network.get_mut("balance"))
@@ -277,7 +291,9 @@ fn named_schema(generator: &mut SchemaGenerator, description: &str, all: Vec<Nam
     let mut alternatives = vec![json!({ "type": "string", "enum": names, "description": "with all defaults" })];
     for one in all {
         let mut schema = one.schema;
-        add_profile(&mut schema, one.profiles);
+        if !one.profiles.is_empty() {
+            add_profile(&mut schema, one.profiles);
+        }
         schema.remove("$schema");
         if let Some(Value::Object(definitions)) = schema.remove("$defs") {
             generator.definitions_mut().extend(definitions);
@@ -315,6 +331,14 @@ pub(super) fn transport_schema(generator: &mut SchemaGenerator) -> Schema {
     };
     let description = "A transport other than RDMA: its name, or its name with parameters";
     named_schema(generator, description, Transport::catalogue().into_iter().map(named).collect())
+}
+
+/// The schema of a hypervisor: its name, or its name with parameters.
+pub(super) fn hypervisor_schema(generator: &mut SchemaGenerator) -> Schema {
+    let named =
+        |info: HypervisorInfo| Named { name: info.name, summary: info.summary, profiles: &[], schema: info.schema };
+    let description = "What stands between VMs and the network: its name, or its name with parameters";
+    named_schema(generator, description, Hypervisor::catalogue().into_iter().map(named).collect())
 }
 
 /// The schema of a table of controls by tag.

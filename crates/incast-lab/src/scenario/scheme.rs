@@ -4,6 +4,7 @@ use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::host::{HostParams, PacketParams, RdmaParams};
 use incast_sim::network::NetworkParams;
 use incast_sim::switch::{EcnParams, SwitchParams};
+use incast_sim::tenant::Hypervisor;
 use incast_sim::transport::Transport;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -24,6 +25,10 @@ pub struct Scheme {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "profiles::transport_schema")]
     pub transport: Option<Transport>,
+    /// What stands between VMs and the network: its name, or its name with parameters. Default none: VMs send as they like.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "profiles::hypervisor_schema")]
+    pub hypervisor: Option<Hypervisor>,
     /// How RDMA's bytes in flight are limited. Default: what the control is meant to be used with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<WindowMode>,
@@ -75,6 +80,7 @@ impl Scheme {
         Self {
             control: None,
             transport: None,
+            hypervisor: None,
             window: None,
             control_by_tag: IndexMap::new(),
             transport_by_tag: IndexMap::new(),
@@ -102,6 +108,9 @@ impl Scheme {
 
     /// How switches mark for it where nobody says otherwise; `None`: by the defaults.
     pub(crate) fn wanted_ecn(&self) -> Option<EcnParams> {
+        if let Some(wanted) = self.hypervisor.as_ref().and_then(Hypervisor::ecn) {
+            return Some(wanted);
+        }
         match (&self.control, &self.transport) {
             (Some(control), _) => control.ecn(),
             // A transport that does not listen to marks gets none.

@@ -175,7 +175,15 @@ pub(crate) struct Pool {
 impl Pool {
     /// An empty pool whose packets have room for `stride` INT records, and for stretches if `ranged`.
     pub(crate) fn new(stride: usize, ranged: bool) -> Self {
-        Self { packets: Vec::new(), free: NONE, records: Vec::new(), stride, ranges: Vec::new(), ranged, tickets: Vec::new() }
+        Self {
+            packets: Vec::new(),
+            free: NONE,
+            records: Vec::new(),
+            stride,
+            ranges: Vec::new(),
+            ranged,
+            tickets: Vec::new(),
+        }
     }
 
     /// Most packets that existed at once.

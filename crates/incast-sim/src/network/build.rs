@@ -37,6 +37,7 @@ impl Network {
         let needs_int = controls.iter().any(|setup| setup.control.telemetry() == Telemetry::Int);
         check_limits(&fabric, &flows, &params, needs_int)?;
         check_transports(&transports, &fabric, &flows, &params)?;
+        check_hypervisor(&transports, &carriers, &flows, &params)?;
         let ports = fabric.ports().len();
         let rates = rate_table(&fabric)?;
         let resolved = params.network.resolve(&fabric, params.seed)?;
@@ -334,6 +335,27 @@ fn check_transports(
         let at = format!("transport.{}", transports[index].name());
         let field = if bad.field.is_empty() { at } else { format!("{at}.{}", bad.field) };
         BadNetwork { field, ..bad }.into()
+    })
+}
+
+/// Hypervisors and flows without a size go with transports that leave packets to be sent in any order, and can stop.
+fn check_hypervisor(
+    transports: &[Transport],
+    carriers: &[Carrier],
+    flows: &FlowSet,
+    params: &Params,
+) -> Result<(), SetupError> {
+    let plain = |carrier: &Carrier| match carrier {
+        Carrier::Rdma(_) => false,
+        Carrier::Transport(index) => matches!(transports[*index], Transport::Tcp(_) | Transport::Udp(_)),
+    };
+    let other = flows.flows.iter().find(|flow| flow.until.is_some() && !plain(&carriers[usize::from(flow.tag)]));
+    check(other.is_none(), "workload", || "backlogged flows are TCP's or UDP's; others have a size".into())?;
+    let Some(hypervisor) = &params.hypervisor else { return Ok(()) };
+    check(carriers.iter().all(plain), "hypervisor", || "VMs behind a hypervisor speak TCP or UDP".into())?;
+    hypervisor.check().map_err(|bad| SetupError {
+        field: format!("hypervisor.{}.{}", hypervisor.name(), bad.field),
+        message: format!("{} is out of range; {}", bad.value, bad.allowed),
     })
 }
 

@@ -38,7 +38,7 @@ impl Network {
         if port.down {
             return self.drop_packet(switch, in_port, out, id, DropReason::LinkDown);
         }
-        if self.config.storage != Storage::Shared && prio != 0 {
+        if (self.config.storage != Storage::Shared || port.at_server) && prio != 0 {
             self.store(out, id, Some(in_port));
             return self.kick(out);
         }
@@ -146,7 +146,7 @@ impl Network {
     /// Frees buffer at the switch of `port`; true if the peer that the bytes came from may go on.
     #[inline]
     fn release_buffer(&mut self, port: u32, size: u32, in_port: u32, in_prio: u8) -> bool {
-        if self.config.storage != Storage::Shared {
+        if self.config.storage != Storage::Shared || self.ports[port as usize].at_server {
             return false;
         }
         let owner = self.ports[port as usize].owner as usize;

@@ -47,9 +47,12 @@ impl Gaps {
     fn fill(&mut self, number: u32) {
         let Some(at) = self.open.iter().position(|gap| (gap.from..gap.to).contains(&number)) else { return };
         let gap = self.open.swap_remove(at);
-        self.open.extend([(gap.from, number), (number + 1, gap.to)].into_iter().filter(|(from, to)| from < to).map(
-            |(from, to)| Gap { from, to, since: gap.since },
-        ));
+        self.open.extend(
+            [(gap.from, number), (number + 1, gap.to)]
+                .into_iter()
+                .filter(|(from, to)| from < to)
+                .map(|(from, to)| Gap { from, to, since: gap.since }),
+        );
     }
 }
 

@@ -22,12 +22,13 @@ use incast_model::flow::FlowSet;
 use incast_model::rng;
 use incast_model::tenant::Tenancy;
 use incast_model::units::{Rate, Time};
+use serde::Serialize;
 
 use allocate::Allocator;
 use gaps::Gaps;
 pub use params::{
-    Detection, EdgeOnlyParams, ElasticSwitchParams, Hypervisor, RateParams, ReservationParams, SeawallParams,
-    ShaperParams, WeightMode,
+    Detection, EdgeOnlyParams, ElasticSwitchParams, Hypervisor, HypervisorInfo, RateParams, ReservationParams,
+    SeawallParams, ShaperParams, WeightMode,
 };
 use shaper::Shaper;
 
@@ -46,7 +47,7 @@ pub(crate) struct Hypervisors {
 }
 
 /// The work of all hypervisors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct HypervisorCounts {
     /// Messages that they sent each other.
     pub messages: u64,
@@ -215,14 +216,8 @@ impl Hypervisors {
         for (host, vm) in (0u32..).zip(&vms) {
             servers.entry(vm.server).or_default().push(host);
         }
-        let mut all = Self {
-            params: params.clone(),
-            pairs_of,
-            pairs,
-            vms,
-            servers,
-            counts: HypervisorCounts::default(),
-        };
+        let mut all =
+            Self { params: params.clone(), pairs_of, pairs, vms, servers, counts: HypervisorCounts::default() };
         all.reserve(packet);
         all
     }

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::congestion::BadParameter;
+use crate::switch::{EcnParams, MarkAt};
 
 /// The rate limiter of a VM pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -265,7 +266,49 @@ pub enum Hypervisor {
     EdgeOnly(EdgeOnlyParams),
 }
 
+/// What `incast list` says of a kind.
+#[derive(Debug, Clone)]
+pub struct HypervisorInfo {
+    /// Its name in scenarios.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// JSON schema of its parameters.
+    pub schema: schemars::Schema,
+}
+
 impl Hypervisor {
+    /// All kinds, for listing.
+    pub fn catalogue() -> Vec<HypervisorInfo> {
+        let one = |name, summary, schema| HypervisorInfo { name, summary, schema };
+        vec![
+            one(
+                "elasticswitch",
+                "ElasticSwitch: guarantees of VMs become guarantees of pairs, and pairs share what is left over",
+                schemars::schema_for!(ElasticSwitchParams),
+            ),
+            one(
+                "reservation",
+                "fixed limits, the best for the pairs of the workload: an ideal Oktopus",
+                schemars::schema_for!(ReservationParams),
+            ),
+            one("seawall", "Seawall: weights of senders, without guarantees", schemars::schema_for!(SeawallParams)),
+            one(
+                "edge_only",
+                "guarantees at the receiver's link alone, as in EyeQ and Gatekeeper",
+                schemars::schema_for!(EdgeOnlyParams),
+            ),
+        ]
+    }
+
+    /// How switches are to mark for it where nobody says otherwise; `None` if it takes no marks.
+    pub fn ecn(&self) -> Option<EcnParams> {
+        let marks = self.rate().is_some_and(|rate| rate.detection == Detection::Ecn);
+        // 20 packets at 1 Gb/s (DCTCP, SIGCOMM 2010, section 3.4; the text names no threshold).
+        let step = EcnParams::step(Bytes(20 * 1500));
+        marks.then_some(EcnParams { per_rate: Rate::gbps(1), mark_at: MarkAt::Enqueue, ..step })
+    }
+
     /// Names of all kinds, as scenarios have them.
     pub const NAMES: &'static [&'static str] = &["elasticswitch", "reservation", "seawall", "edge_only"];
 
@@ -336,6 +379,18 @@ impl Hypervisor {
 }
 
 impl Hypervisor {
+    /// Its periods, each with its path in a scenario: what an answer should come within.
+    pub fn periods(&self) -> Vec<(String, Time)> {
+        let at = |field: &str, time: Time| (format!("hypervisor.{}.{field}", self.name()), time);
+        let rate = self.rate().map(|rate| at("rate.period", rate.period));
+        let own = match self {
+            Self::ElasticSwitch(params) => Some(at("partition_period", params.partition_period)),
+            Self::EdgeOnly(params) => Some(at("period", params.period)),
+            Self::Reservation(_) | Self::Seawall(_) => None,
+        };
+        rate.into_iter().chain(own).collect()
+    }
+
     /// What counts as the guarantee of a VM that has none.
     pub(super) const fn without_guarantee(&self) -> Rate {
         match self {

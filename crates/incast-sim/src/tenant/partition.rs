@@ -33,9 +33,7 @@ pub(super) fn partition(hose: f64, floor: f64, wants: &[Want]) -> Vec<Share> {
     // What nobody has asked for goes to all, in proportion to what they asked for: a guarantee unused is no use.
     let asked: f64 = caps.iter().sum();
     let spread = if asked < hose && asked > 0.0 { hose / asked } else { 1.0 };
-    caps.iter()
-        .map(|&cap| Share { share: cap.min(level) * spread, offer: level_without(hose, &sorted, cap) })
-        .collect()
+    caps.iter().map(|&cap| Share { share: cap.min(level) * spread, offer: level_without(hose, &sorted, cap) }).collect()
 }
 
 /// The level up to which caps, sorted, are filled from `hose`; infinite if there is enough for all.

@@ -17,7 +17,8 @@ const PAYLOAD: f64 = 1460.0 / 1538.0;
 /// A tree of racks of four servers with four VMs each, 1 Gb/s everywhere.
 pub(crate) fn tree(racks: u32) -> Fabric {
     let gigabit = Rate::gbps(1);
-    let spec = LeafSpine { host_rate: gigabit, uplink_rate: gigabit, delay: Time::us(5), ..LeafSpine::new(racks, 1, 4) };
+    let spec =
+        LeafSpine { host_rate: gigabit, uplink_rate: gigabit, delay: Time::us(5), ..LeafSpine::new(racks, 1, 4) };
     spec.build().expect("a valid fabric").with_vms(&Vms::new(4)).expect("room for VMs")
 }
 

@@ -37,7 +37,13 @@ fn a_stream_of_udp_keeps_its_rate() {
         .until(Time::ms(100))
         .flow(0, 1, 146_000, Time::ZERO);
     let outcome = bench.run();
-    within("udp", "payload in 100 ms at 100 Mb/s, MB", 1.25 * 1460.0 / 1500.0, outcome.flows[0].acked as f64 * 1e-6, 0.01);
+    within(
+        "udp",
+        "payload in 100 ms at 100 Mb/s, MB",
+        1.25 * 1460.0 / 1500.0,
+        outcome.flows[0].acked as f64 * 1e-6,
+        0.01,
+    );
     // A hundred packets of 120 us each; the last leaves 99 gaps after the first.
     let fct = outcome.flows[1].fct().unwrap().0 as f64 * 1e-6;
     within("udp", "146 kB at 100 Mb/s have left after, us", 99.0 * 120.0, fct, 0.01);
