@@ -46,6 +46,8 @@ BASE: Json = {
     "workload": [{"list": [{"src": 0, "dst": 1, "size": "1kB"}]}],
     "scheme": {"A": {"control": "hpcc"}},
 }
+OPTIONAL: Json = {"vms": {"slots": 2}, "tenant": [{"name": "x", "vms": 2}]}
+"""Sections of which something must be given where there are any."""
 
 
 def pages() -> dict[str, str]:
@@ -119,7 +121,8 @@ def scenario(program: Program, book: Book) -> Iterator[str]:
     yield from ["| key | takes | default | meaning |", "|---|---|---|---|"]
     for name, field in book.schema["properties"].items():
         if name in sections:
-            kind, default = f"table, [below](#{name})", ""
+            listed = "list of tables" if field.get("type") == "array" else "table"
+            kind, default = f"{listed}, [below](#{name})", ""
         elif name in links:
             kind, default = f"[table]({links[name]})", "required" if name in book.schema["required"] else ""
         else:
@@ -140,7 +143,9 @@ def scenario(program: Program, book: Book) -> Iterator[str]:
         yield from [f"## {name}", "", words(section["description"]), ""]
         fields = book.properties(book.schema["properties"][name])
         parameters = [one for one in section["parameters"] if one["name"] != "profile"]
-        yield from table(parameters, probes(program, BASE, [name], parameters))
+        base = {**BASE, **OPTIONAL} if name in OPTIONAL else BASE
+        path = [name, 0] if isinstance(base.get(name), list) else [name]
+        yield from table(parameters, probes(program, base, path, parameters))
         for parameter in parameters:
             yield from variants(book, parameter["name"], fields[parameter["name"]])
         profiles = program.catalogue["packet_profiles"] if name == "packets" else []
@@ -406,7 +411,8 @@ def refused(program: Program, base: Json, path: list[Any], name: str, value: Any
     for one in program.faults(tree):
         allowed = one["allowed"] or ""
         # What follows from the values that were tried says nothing in general.
-        if one["field"].endswith(f".{name}") and allowed and "this asks" not in allowed:
+        general = not any(said in allowed for said in ("this asks", "finds free", "of it headroom"))
+        if one["field"].endswith(f".{name}") and allowed and general:
             yield re.sub(r", (\d+ to \d+|[\d.]+[A-Za-z]+)$", "", re.sub(r"^1 to \d+, ", "1 to the number of ", allowed))
 
 

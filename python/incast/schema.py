@@ -481,6 +481,149 @@ FabricSpec: TypeAlias = (
 """The fabric of a scenario: exactly one generator, by name."""
 
 
+Bytes: TypeAlias = str | int
+"""A size, written for example "32MB"
+"""
+
+
+AdmissionMode: TypeAlias = Literal["enforce", "report"]
+"""What becomes of guarantees that some link cannot carry.
+
+`enforce`: The scenario is refused.
+
+`report`: They are shown.
+"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class Vms(Tree):
+    """Virtual machines on every host of the fabric, which becomes a server: a switch of the host's name with VMs below
+    it.
+
+    VMs are the hosts of the fabric then. Those of server `h0` are `h0.0`, `h0.1`, and so on, and they are numbered
+    server by server. What leaves a server goes over the links that the host had: its NIC.
+    """
+
+    slots: int
+    """VM slots of each server, 1 to 64. Each is a host, whether or not a tenant has it."""
+
+    rate: Rate | None = None
+    """Rate of the virtual link between a VM and the switch in its server, more than 0bps. Default 10Gbps (our choice:
+    more than the NICs of clouds with guarantees).
+    """
+
+    delay: Time | None = None
+    """One-way delay of that link, up to 1s. Default 0ns (our choice)."""
+
+    queue: Bytes | None = None
+    """What the server's switch keeps for its NIC, at least 1B; what finds no room is dropped. Default 1.5MB (1000
+    packets of 1500 B, Linux's `txqueuelen`).
+    """
+
+    headroom: float | None = None
+    """Share of the capacity of every link that is left out of guarantees, 0 or more and less than 1. Default 0.1
+    (ElasticSwitch, SIGCOMM 2013).
+    """
+
+    admission: AdmissionMode | None = None
+    """What becomes of tenants whose guarantees some link cannot carry: an error (`enforce`, default), or a line of
+    `incast show` (`report`).
+    """
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class VmRange(Tree):
+    """A range of numbers of VMs, both ends included."""
+
+    _names: ClassVar[Mapping[str, str]] = {"from_": "from"}
+    from_: int
+    """Fewest VMs, at least 2."""
+
+    to: int
+    """Most VMs, at least `from`."""
+
+
+VmCount: TypeAlias = int | VmRange
+"""How many VMs: a number, or a range to draw from"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class Hose(Tree):
+    """A guarantee with its two directions written out."""
+
+    send: Rate
+    """What each VM may send."""
+
+    receive: Rate
+    """What each VM may receive."""
+
+
+Guarantee: TypeAlias = Rate | Hose
+"""What each VM may send and receive: one rate both ways, or both"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class PlacementSlots(Tree):
+    """These, by name, such as `["h0.0", "h5.1"]`: one for each VM, in order. For a single tenant."""
+
+    slots: list[str]
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class PlacementFile(Tree):
+    """Those in a CSV file with the columns `tenant`, `vm` (from 0) and `slot`, such as `x1,0,h3.1`; rows of other
+    tenants are passed over. A relative path starts at the scenario's folder.
+    """
+
+    file: str
+
+
+Placement: TypeAlias = Literal["random", "unbalanced", "packed"] | PlacementSlots | PlacementFile
+"""Which free VM slots the VMs of a tenant get. Tenants are placed one after the other, in the scenario's order.
+
+`random`: Any, all equally likely.
+
+`unbalanced`: Mappers the first, beginning with server 0; all others the last, beginning with the last server. So
+mappers and reducers are far apart (ElasticSwitch, SIGCOMM 2013).
+
+`packed`: Close together, as Oktopus's greedy allocation (SIGCOMM 2011, section 4): in the lowest subtree that has
+room for all and whose links carry the guarantees beside those of the tenants before. Needs a fabric whose links
+lead from tier to tier.
+"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class TenantSpec(Tree):
+    """A tenant, or several alike: VMs in slots of the servers, with a guarantee for each."""
+
+    name: str
+    """Its name, which no other has. Several alike are named after it: `x1`, `x2`, and so on."""
+
+    vms: VmCount
+    """Its VMs, at least 2: a number, or `{ from = 2, to = 30 }`, uniform between both and drawn for each tenant."""
+
+    guarantee: Guarantee | None = None
+    """What each VM is guaranteed by the hose model: a rate both ways, or `{ send = "450Mbps", receive = "100Mbps" }`.
+    At most what its virtual link and its server's NIC carry, less the headroom. Default: nothing.
+    """
+
+    count: int | None = None
+    """So many tenants alike, at least 1. Default: one, with the very name."""
+
+    fill: float | None = None
+    """Instead of `count`: as many tenants alike as fit into this share of the VM slots that are free before, more than
+    0 and at most 1. A number of VMs that has no room any more is drawn again among those that have.
+    """
+
+    mappers: float | None = None
+    """Share of its VMs that are mappers, more than 0 and less than 1: the first ones. Rounded up, but one VM at least
+    is none. Default: it has no mappers.
+    """
+
+    placement: Placement | None = None
+    """Which free VM slots its VMs get. Default `random` (ElasticSwitch, SIGCOMM 2013)."""
+
+
 @dataclass(kw_only=True, repr=False, slots=True)
 class Service(Tree):
     """A host added to the fabric for a service. Patterns of a workload leave it out; it has the numbers after all
@@ -502,7 +645,7 @@ class Service(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class LoadAtTier(Tree):
-    """The links that lead up from this tier; hosts are tier 0, their switches tier 1."""
+    """The links that lead up from this tier; hosts are tier 0, their switches tier 1. With VMs, servers are tier 1."""
 
     tier: int
 
@@ -512,7 +655,8 @@ LoadAt: TypeAlias = Literal["host", "tor_uplink", "core"] | LoadAtTier
 
 `host`: The links of the sending hosts, as in most evaluations.
 
-`tor_uplink`: The links up from the switches next to the sending hosts: as `tier = 1`.
+`tor_uplink`: The links up from the switches next to the sending hosts, or to the servers of VMs: as `tier = 1`,
+with VMs `tier = 2`.
 
 `core`: The links into the highest tier of switches.
 """
@@ -542,11 +686,6 @@ ArrivalLaw: TypeAlias = Literal["poisson"] | LognormalArrivals
 """How the gaps between the flows of a host are distributed; their mean follows from the load.
 
 `poisson`: Exponential gaps.
-"""
-
-
-Bytes: TypeAlias = str | int
-"""A size, written for example "32MB"
 """
 
 
@@ -660,6 +799,7 @@ SizeSpec: TypeAlias = (
         "websearch_conweave",
         "websearch_pfabric",
         "websearch_yaps",
+        "backlogged",
     ]
     | Bytes
     | CustomSizes
@@ -672,7 +812,8 @@ class Locality(Tree):
     """Shares of the flows that stay near their sender; what is left goes farther. Destinations are uniform within a
     share.
 
-    A rack is the hosts under one switch; a pod is what switches of tiers 1 and 2 join.
+    A rack is the hosts under one switch; a pod is what switches of tiers 1 and 2 join. With VMs, racks and pods are
+    those of their servers.
     """
 
     rack: float | None = None
@@ -747,7 +888,7 @@ class Incast(Tree):
     """Senders of an event, at least 1; fewer than the hosts there are."""
 
     size: SizeSpec
-    """Size of each sender's flow; drawn for each flow where it is a distribution."""
+    """Size of each sender's flow; drawn for each flow where it is a distribution. `backlogged` with a single event."""
 
     receiver: int | None = None
     """The host that receives every event. Default: a random one for each event."""
@@ -779,7 +920,7 @@ class Permutation(Tree):
     """
 
     size: SizeSpec
-    """Size of each flow; drawn for each flow where it is a distribution."""
+    """Size of each flow; drawn for each flow where it is a distribution. `backlogged` without a load."""
 
     load: float | None = None
     """Repeats flows as a Poisson process that offers this fraction of the sending host's link rate, payload only; more
@@ -794,6 +935,10 @@ class Permutation(Tree):
 
     hosts: HostSet | None = None
     """Hosts that take part, at least 2. Default: all."""
+
+
+MessageSize: TypeAlias = Literal["backlogged"] | Bytes
+"""The size of a message, or "backlogged": as much as can be sent until the entry's end"""
 
 
 RankOrder: TypeAlias = Literal["host", "random"]
@@ -834,8 +979,8 @@ class AllToAll(Tree):
     message.
     """
 
-    size: Bytes
-    """Size of each message, at least 1 B."""
+    size: MessageSize
+    """Size of each message, at least 1 B; or `backlogged`, without a window and once."""
 
     window: int | None = None
     """Messages of a rank that are under way at a time, at least 1: the next starts when the rank has the last ACK of
@@ -861,13 +1006,13 @@ class Shuffle(Tree):
     """
 
     size: SizeSpec
-    """Size of each flow; drawn for each where it is a distribution."""
+    """Size of each flow; drawn for each where it is a distribution. May be `backlogged`."""
 
     mappers: Ranks | None = None
-    """Hosts that send. Default: all."""
+    """Hosts that send. Default: the mappers of a tenant that has some; else all."""
 
     reducers: Ranks | None = None
-    """Hosts that receive. Default: all."""
+    """Hosts that receive. Default: the VMs of a tenant that are no mappers, if it has mappers; else all."""
 
 
 RingPart: TypeAlias = Literal["both", "reduce_scatter", "all_gather"]
@@ -1165,8 +1310,10 @@ class ListedFlow(Tree):
     dst: int
     """Number of the receiving host, from 0; not the sender."""
 
-    size: Bytes
-    """Payload, at least 1 B."""
+    size: MessageSize
+    """Payload, at least 1 B; or `backlogged`: as much as can be sent until the entry's `end`, or the end of the
+    simulation.
+    """
 
     start: Time | None = None
     """Start, counted from the entry's start. Default 0."""
@@ -1260,13 +1407,20 @@ class WorkloadSpec(Tree):
     tag: str | None = None
     """Name of its flows in results. Default: the pattern's name. Entries may share one."""
 
+    tenant: str | None = None
+    """The tenants whose VMs it is among: the name of a `[[tenant]]`, or one of several that it makes, such as `x3`.
+    The pattern is made once for each of them, and sees its VMs as hosts 0, 1, and so on. Default: it is among all
+    hosts.
+    """
+
     start: Time | None = None
     """When the pattern begins. Default 0."""
 
     end: Time | None = None
     """No flow of the pattern starts at or after this time. Default none. Where flows wait for others, no request and
     no iteration (of mixture of experts: of all layers) begins then; what has begun is carried through. So it is
-    with each flow of a list, trace or connection matrix that waits, once what it waits for has ended.
+    with each flow of a list, trace or connection matrix that waits, once what it waits for has ended. Backlogged
+    flows send until then.
     """
 
     priority: int | None = None
@@ -2699,6 +2853,14 @@ class Scenario(Tree):
 
     fabric: FabricSpec
     """Hosts, switches and links: exactly one generator or file."""
+
+    vms: Vms | None = None
+    """Virtual machines on every host of the fabric, which becomes a server. Default none: hosts are hosts."""
+
+    tenant: list[TenantSpec] | None = None
+    """Tenants that have VMs, with their guarantees. Default none. Tenants count all the time, whenever their workload
+    begins and ends.
+    """
 
     service: list[Service] | None = None
     """Hosts added to the fabric for services, such as Fastpass's arbiter; no part of the workload. Default none."""

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use incast_model::fabric::{Fabric, HostId, NodeId, Summary};
+use incast_model::fabric::{Fabric, HostId, NodeId, PortId, Summary};
 use incast_model::flow::{Flow, FlowSet};
 use incast_model::gates::never_start;
 use incast_model::routing::Routes;
@@ -63,7 +63,7 @@ pub struct TagShow {
     pub waiting: usize,
     /// Of these, flows that do not start if the end of their entry comes first.
     pub may_be_called_off: usize,
-    /// Payload offered between first and last start, as a fraction of the rate of all hosts; `None` for a single start, and
+    /// Payload offered between first and last start, as a fraction of the rate of all hosts, or servers; `None` for a single start, and
     /// where flows wait for others or have no size.
     pub load: Option<f64>,
 }
@@ -297,8 +297,11 @@ fn backlogged(prepared: &Prepared, routes: &Routes) -> Vec<u64> {
 }
 
 fn tags(fabric: &Fabric, flows: &FlowSet) -> Vec<TagShow> {
-    let capacity: f64 =
-        fabric.endpoints().iter().flat_map(|&host| fabric.ports_of(host)).map(|port| fabric.rate(port).0 as f64).sum();
+    // VMs of a server share its NIC.
+    let capacity: f64 = match fabric.servers() {
+        [] => fabric.endpoints().iter().flat_map(|&host| fabric.ports_of(host)).map(|port| rate(fabric, port)).sum(),
+        servers => servers.iter().flat_map(|&server| fabric.nic_ports(server)).map(|port| rate(fabric, port)).sum(),
+    };
     let none = || vec![false; flows.flows.len()];
     let waits = never_start(&flows.gates, |_| true, none());
     let may_not = never_start(&flows.gates, |gate| gate.round.is_some(), none());
@@ -316,6 +319,10 @@ fn tags(fabric: &Fabric, flows: &FlowSet) -> Vec<TagShow> {
         Some(TagShow { tag, flows, bytes, backlogged, first, last, waiting, may_be_called_off, load })
     };
     flows.tags.iter().enumerate().filter_map(of_tag).collect()
+}
+
+fn rate(fabric: &Fabric, port: PortId) -> f64 {
+    fabric.rate(port).0 as f64
 }
 
 impl fmt::Display for Show {
@@ -363,7 +370,12 @@ impl fmt::Display for Show {
             match tag.load {
                 Some(load) => {
                     let (from, to) = (tag.first.seconds() * 1e3, tag.last.seconds() * 1e3);
-                    write!(f, ", started from {from:.3} to {to:.3} ms, {:.1} % of all hosts' rate", load * 100.0)?;
+                    write!(
+                        f,
+                        ", started from {from:.3} to {to:.3} ms, {:.1} % of all {}' rate",
+                        load * 100.0,
+                        if self.vms.is_some() { "servers" } else { "hosts" }
+                    )?;
                 }
                 None if tag.waiting > 0 => {
                     write!(f, ", {} of them when others have ended", tag.waiting)?;

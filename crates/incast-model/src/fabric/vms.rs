@@ -25,7 +25,7 @@ pub struct Vms {
     /// One-way delay of that link, up to 1s. Default 0ns (our choice).
     #[serde(default)]
     pub delay: Time,
-    /// What the server's switch keeps for its NIC, at least 1B; what finds no room is dropped. Default 1500kB (1000 packets
+    /// What the server's switch keeps for its NIC, at least 1B; what finds no room is dropped. Default 1.5MB (1000 packets
     /// of 1500 B, Linux's `txqueuelen`).
     #[serde(default = "thousand_packets")]
     pub queue: Bytes,

@@ -10,6 +10,8 @@ mod error;
 mod optimum;
 mod place;
 mod placement;
+#[cfg(test)]
+mod properties;
 mod spec;
 mod tenancy;
 #[cfg(test)]

@@ -50,7 +50,7 @@ pub fn static_split(tenancy: &Tenancy, pairs: &[Pair]) -> Vec<f64> {
 }
 
 /// The ports that send what a pair sends, each with its share of it.
-fn over_links(fabric: &Fabric, routes: &Routes, pair: &Pair) -> Vec<(usize, f64)> {
+pub(super) fn over_links(fabric: &Fabric, routes: &Routes, pair: &Pair) -> Vec<(usize, f64)> {
     let [src, dst] = [pair.src, pair.dst].map(|host| fabric.hosts()[host.index()]);
     let mut ports = Vec::new();
     // Nodes that are as far from the receiver, with what comes to each.

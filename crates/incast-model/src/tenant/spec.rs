@@ -90,7 +90,7 @@ pub struct Guarantee {
 /// A guarantee with its two directions written out.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct BothWays {
+struct Hose {
     /// What each VM may send.
     send: Rate,
     /// What each VM may receive.
@@ -128,7 +128,7 @@ impl Serialize for Guarantee {
         if self.send == self.receive {
             return self.send.serialize(serializer);
         }
-        BothWays { send: self.send, receive: self.receive }.serialize(serializer)
+        Hose { send: self.send, receive: self.receive }.serialize(serializer)
     }
 }
 
@@ -145,7 +145,7 @@ impl<'de> Deserialize<'de> for Guarantee {
                 text.parse().map(Guarantee::both).map_err(E::custom)
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Guarantee, A::Error> {
-                let BothWays { send, receive } = BothWays::deserialize(MapAccessDeserializer::new(map))?;
+                let Hose { send, receive } = Hose::deserialize(MapAccessDeserializer::new(map))?;
                 Ok(Guarantee { send, receive })
             }
         }
@@ -160,7 +160,7 @@ impl JsonSchema for Guarantee {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "description": "What each VM may send and receive: one rate both ways, or both",
-            "anyOf": [generator.subschema_for::<Rate>(), generator.subschema_for::<BothWays>()],
+            "anyOf": [generator.subschema_for::<Rate>(), generator.subschema_for::<Hose>()],
         })
     }
 }

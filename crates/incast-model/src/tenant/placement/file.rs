@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::listed::{slot, slots};
+use super::listed::{RULE, in_order, slots};
 use crate::fabric::{Fabric, HostId};
 use crate::tenant::TenantError;
 
@@ -69,7 +69,7 @@ impl Table {
         taken: impl Fn(HostId) -> Option<String>,
     ) -> Result<Vec<HostId>, TenantError> {
         let rows: Vec<&Row> = self.rows.iter().filter(|row| row.tenant == tenant).collect();
-        let mut found = vec![None; rows.len()];
+        let (known, mut found) = (slots(fabric), vec![None; rows.len()]);
         for row in rows {
             let vm = row.vm.parse::<usize>().ok().filter(|&vm| vm < found.len());
             let Some(vm) = vm.filter(|&vm| found[vm].is_none()) else {
@@ -77,9 +77,8 @@ impl Table {
                 return Err(refuse(file, (row.line, row.at[1]), &row.vm, allowed));
             };
             let refuse = |allowed: String| refuse(file, (row.line, row.at[2]), &row.slot, allowed);
-            let Some(host) = slot(&row.slot, fabric) else {
-                let allowed = "the name of a VM slot: a server's, and a number from 0, such as h0.0".to_owned();
-                return Err(refuse(allowed).near(slots(fabric)));
+            let Some(&host) = known.get(row.slot.as_str()) else {
+                return Err(refuse(RULE.to_owned()).near(in_order(fabric)));
             };
             if let Some(who) = taken(host) {
                 return Err(refuse(format!("a free slot: {who} has it")));

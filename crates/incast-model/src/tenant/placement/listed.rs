@@ -1,5 +1,7 @@
 //! VMs in slots that are named.
 
+use std::collections::HashMap;
+
 use crate::fabric::{Fabric, HostId};
 use crate::tenant::TenantError;
 
@@ -10,12 +12,10 @@ pub(in crate::tenant) fn listed(
     taken: impl Fn(HostId) -> Option<String>,
     field: &str,
 ) -> Result<Vec<HostId>, TenantError> {
-    let mut found = Vec::with_capacity(names.len());
+    let (known, mut found) = (slots(fabric), Vec::with_capacity(names.len()));
     for (place, name) in names.iter().enumerate() {
         let refuse = |allowed: &str| TenantError::field(format!("{field}[{place}]"), name, allowed);
-        let host = slot(name, fabric).ok_or_else(|| {
-            refuse("the name of a VM slot: a server's, and a number from 0, such as h0.0").near(slots(fabric))
-        })?;
+        let host = *known.get(name.as_str()).ok_or_else(|| refuse(RULE).near(in_order(fabric)))?;
         if let Some(who) = taken(host) {
             return Err(refuse(&format!("a free slot: {who} has it")));
         }
@@ -27,12 +27,15 @@ pub(in crate::tenant) fn listed(
     Ok(found)
 }
 
-/// The VM slot of a name.
-pub(super) fn slot(name: &str, fabric: &Fabric) -> Option<HostId> {
-    slots(fabric).position(|slot| slot == name).map(|slot| HostId(slot as u32))
+/// What the name of a slot is, for messages.
+pub(super) const RULE: &str = "the name of a VM slot: a server's, and a number from 0, such as h0.0";
+
+/// All VM slots by name.
+pub(super) fn slots(fabric: &Fabric) -> HashMap<&str, HostId> {
+    in_order(fabric).zip((0..).map(HostId)).collect()
 }
 
 /// The names of all VM slots, by host.
-pub(super) fn slots(fabric: &Fabric) -> impl Iterator<Item = &str> {
+pub(super) fn in_order(fabric: &Fabric) -> impl Iterator<Item = &str> {
     fabric.endpoints().iter().map(|&host| fabric.node(host).name.as_str())
 }
