@@ -90,6 +90,16 @@ impl WorkloadError {
         }
     }
 
+    /// The same error, said of one of several tenants whose workload it is.
+    pub(super) fn within(mut self, tenant: Option<&str>) -> Self {
+        if let (Self::Field { allowed, .. } | Self::File { allowed, .. }, Some(tenant)) = (&mut self, tenant)
+            && !allowed.contains("of tenant ")
+        {
+            *allowed += &format!(" (in tenant {tenant})");
+        }
+        self
+    }
+
     /// The same error with the name among `names` that is nearest to the wrong one.
     pub(super) fn near<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
         if let Self::Field { value, nearest: hint, .. } | Self::File { value, nearest: hint, .. } = &mut self {

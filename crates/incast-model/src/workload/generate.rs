@@ -77,7 +77,7 @@ pub fn generate_with(
             };
             out.split(entry.qps);
             let before = out.counts();
-            pattern.generate(&entry, &mut out)?;
+            pattern.generate(&entry, &mut out).map_err(|error| error.within(tenant))?;
             out.place(before.0, members);
             if let Some(end) = spec.end {
                 out.cut(before, end);

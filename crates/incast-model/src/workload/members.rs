@@ -166,6 +166,10 @@ mod tests {
             why("permutation", r#"{"size": 1, "hosts": "0-2"}"#),
             "workload[0].permutation.hosts = \"0-2\": must be VMs of tenant x1, 0 to 1"
         );
+        assert_eq!(
+            why("incast", r#"{"fan_in": 2, "size": 1}"#),
+            "workload[0].incast.fan_in = 2: must be 1 to 1, the hosts other than the receiver (in tenant x1)"
+        );
         let unknown = |name| made(&tenants, pattern("permutation", r#"{"size": 1}"#), name).unwrap_err().to_string();
         assert_eq!(unknown("x12"), "workload[0].tenant = x12: must be the name of a [[tenant]]; did you mean `x1`?");
         let none = made(&[], pattern("permutation", r#"{"size": 1}"#), "x").unwrap_err().to_string();
