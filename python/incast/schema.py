@@ -2123,6 +2123,216 @@ class IdealParams(Tree):
     """
 
 
+@dataclass(kw_only=True, repr=False, slots=True)
+class UdpParams(Tree):
+    """Parameters of UDP."""
+
+    _tag: ClassVar[str | None] = "udp"
+    rate: Rate | None = None
+    """Rate of a flow on the wire. Default none: that of its sender's link, or of its server's link if the sender is a
+    VM.
+    """
+
+    profile: Literal["blast"] | None = None
+    """Parameters not given here are those of this profile. `blast`: at the rate of the sender's link."""
+
+
+WeightMode: TypeAlias = Literal["proportional", "literal"]
+"""How the weight of a pair follows from its guarantee.
+
+`proportional`: Its guarantee over `weight_of`: pairs compete in proportion to their guarantees.
+
+`literal`: `weight_of` over its guarantee, as the text prints it: the less a pair is guaranteed the harder it
+competes.
+"""
+
+
+Detection: TypeAlias = Literal["losses", "ecn"]
+"""How the receiving hypervisor learns of congestion.
+
+`losses`: By the numbers that packets of a pair have: what is missing was lost.
+
+`ecn`: By ECN marks too. The hypervisors make every packet markable, and take marks off before the VM sees them.
+"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class RateParams(Tree):
+    """How rate limits above the guarantees are found: Seawall's law (NSDI 2011, section 3.1) as ElasticSwitch has it."""
+
+    period: Time | None = None
+    """Time between two changes of the limits. Default 15ms (SIGCOMM 2013, section 7)."""
+
+    decrease: float | None = None
+    """Share of the limit that a congestion event takes off, 0 to 1. Default 0.4 (SIGCOMM 2013, section 7: alpha)."""
+
+    recovery: float | None = None
+    """How fast a limit goes back to where congestion found it, 0 to 1. Default 0.75 (SIGCOMM 2013, section 7: delta)."""
+
+    step: Rate | None = None
+    """Least increase in a period of a pair of weight 1. Default 500kbps (SIGCOMM 2013, section 7: A)."""
+
+    time_scale: float | None = None
+    """What the time since the last congestion is divided by, in seconds. Default 1.5 (SIGCOMM 2013, section 7: TS)."""
+
+    longest: float | None = None
+    """The time since the last congestion counts as this at most, after scaling. Default 2 (our choice: pairs that
+    slept for 20 s grow by gigabits a period without it).
+    """
+
+    hold_increase: bool | None = None
+    """Whether a pair waits after losses before its limit grows, the longer the smaller its guarantee (Hold-Increase).
+    Default true (SIGCOMM 2013, section 5).
+    """
+
+    forget: float | None = None
+    """What is left of a loss after a period, for a pair of weight 1; for weight w this to the power of w. Default 0.75
+    (SIGCOMM 2013, section 7: gamma).
+    """
+
+    hold_above: float | None = None
+    """Losses remembered above which a pair waits. Default 1 (our choice)."""
+
+    rate_caution: bool | None = None
+    """Whether a limit grows the slower the more it is above the guarantee (Rate-Caution). Default true (SIGCOMM 2013,
+    section 5).
+    """
+
+    caution: float | None = None
+    """How much slower: growth is taken times 1 - this, where the limit is twice the guarantee. Default 0.5 (SIGCOMM
+    2013, section 7: C).
+    """
+
+    least_growth: float | None = None
+    """But no less than this much of it. Default 0.3 (SIGCOMM 2013, section 7: Cmin)."""
+
+    detection: Detection | None = None
+    """How congestion is noticed. Default losses (SIGCOMM 2013)."""
+
+    reordering: int | None = None
+    """Packets that come after a gap before what is missing counts as lost. Default 3 (our choice)."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class ShaperParams(Tree):
+    """The rate limiter of a VM pair."""
+
+    packets: int | None = None
+    """Packets that wait at most; what comes then is dropped. Default 1000 (Linux: `txqueuelen`)."""
+
+    delay: Time | None = None
+    """They also wait for no longer than this at the present limit, but for four of them. Default 200ms (our choice:
+    1000 packets at 1.5 Mb/s would be 8 s).
+    """
+
+    burst: Time | None = None
+    """What the bucket holds, in time at the limit; two full packets at least. Default 1ms (our choice)."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class ElasticSwitchParams(Tree):
+    """ElasticSwitch (Popa et al., SIGCOMM 2013): guarantees of VMs become guarantees of pairs, and pairs share what is
+    left over.
+    """
+
+    _tag: ClassVar[str | None] = "elasticswitch"
+    partition_period: Time | None = None
+    """Time between two divisions of a VM's guarantee among its pairs. Default 60ms (SIGCOMM 2013, section 7)."""
+
+    new_pair_delay: Time | None = None
+    """A new pair is given its part after this time, with all that are new by then. Default 1ms (our choice)."""
+
+    slack: float | None = None
+    """How much more than it sent a pair without a backlog may want, as a share. Default 0.1 (our choice)."""
+
+    floor: float | None = None
+    """Share of an equal part of the guarantee that a pair has in any case, 0 to 1, so that it can show what it wants.
+    Default 0.25 (our choice).
+    """
+
+    idle_timeout: Time | None = None
+    """A pair without a packet for so long has no part in the guarantee. Default 1s (our choice)."""
+
+    weight: WeightMode | None = None
+    """How a pair's weight follows from its guarantee. Default proportional (our reading: the text prints the inverse,
+    with which small guarantees would be the most aggressive).
+    """
+
+    weight_of: Rate | None = None
+    """The guarantee that has weight 1. Default 450Mbps (SIGCOMM 2013, section 7)."""
+
+    without_guarantee: Rate | None = None
+    """What counts as the guarantee of a VM that has none. Default 1Mbps (our choice)."""
+
+    rate: RateParams | None = None
+    """How limits above the guarantees are found."""
+
+    shaper: ShaperParams | None = None
+    """The limiters."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class ReservationParams(Tree):
+    """Fixed limits, the best for the pairs of the workload: max-min on the hoses alone, as an ideal Oktopus (Ballani
+    et al., SIGCOMM 2011) would have them. What a pair does not use nobody else can.
+    """
+
+    _tag: ClassVar[str | None] = "reservation"
+    shaper: ShaperParams | None = None
+    """The limiters."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class SeawallParams(Tree):
+    """Seawall (Shieh et al., NSDI 2011): what VMs send shares links by weights, without guarantees."""
+
+    _tag: ClassVar[str | None] = "seawall"
+    weight: float | None = None
+    """Weight of every VM, divided equally among those that it sends to. Default 1 (NSDI 2011, section 3.2: equal
+    weights).
+    """
+
+    least: Rate | None = None
+    """No limit is below this. Default 1Mbps (our choice)."""
+
+    idle_timeout: Time | None = None
+    """A pair without a packet for so long has no part in the weight. Default 1s (our choice)."""
+
+    rate: RateParams | None = None
+    """How limits are found; Hold-Increase and Rate-Caution are ElasticSwitch's and off by default."""
+
+    shaper: ShaperParams | None = None
+    """The limiters."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class EdgeOnlyParams(Tree):
+    """Guarantees enforced at receivers alone, as in EyeQ (Jeyakumar et al., NSDI 2013): a VM that receives more than
+    its part of its server's link tells its senders to slow down.
+    """
+
+    _tag: ClassVar[str | None] = "edge_only"
+    period: Time | None = None
+    """Time between two looks at what a VM receives. Default 200us (NSDI 2013, section 4)."""
+
+    gain: float | None = None
+    """How strongly the rate told to senders follows what is received, 0 to 1. Default 0.5 (NSDI 2013, section 4:
+    alpha).
+    """
+
+    without_guarantee: Rate | None = None
+    """What counts as the guarantee of a VM that has none. Default 1Mbps (our choice)."""
+
+    told_every: Bytes | None = None
+    """A sender is told the rate after so many bytes from it. Default 10kB (our choice)."""
+
+    idle_timeout: Time | None = None
+    """A VM, and a sender, that has been silent for so long does not count. Default 10ms (our choice)."""
+
+    shaper: ShaperParams | None = None
+    """The limiters."""
+
+
 WindowMode: TypeAlias = Literal["off", "fixed", "rate"]
 """How bytes in flight are limited.
 
@@ -2527,7 +2737,7 @@ class EcnParams(Tree):
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
-class Packets(Tree):
+class SchemePackets(Tree):
     """Packet sizes that differ from the scenario's."""
 
     payload: Bytes | None = None
@@ -2715,15 +2925,28 @@ class Scheme(Tree):
     """The congestion control of RDMA: its name, or its name with parameters."""
 
     transport: (
-        Literal["tcp", "pfabric", "phost", "fastpass", "ideal"]
+        Literal["tcp", "pfabric", "phost", "fastpass", "ideal", "udp"]
         | TcpParams
         | PfabricParams
         | PhostParams
         | FastpassParams
         | IdealParams
+        | UdpParams
         | None
     ) = None
     """The transport, if it is not RDMA: its name, or its name with parameters."""
+
+    hypervisor: (
+        Literal["elasticswitch", "reservation", "seawall", "edge_only"]
+        | ElasticSwitchParams
+        | ReservationParams
+        | SeawallParams
+        | EdgeOnlyParams
+        | None
+    ) = None
+    """What stands between VMs and the network: its name, or its name with parameters. Default none: VMs send as they
+    like.
+    """
 
     window: WindowMode | None = None
     """How RDMA's bytes in flight are limited. Default: what the control is meant to be used with."""
@@ -2748,12 +2971,13 @@ class Scheme(Tree):
     transport_by_tag: (
         dict[
             str,
-            Literal["tcp", "pfabric", "phost", "fastpass", "ideal"]
+            Literal["tcp", "pfabric", "phost", "fastpass", "ideal", "udp"]
             | TcpParams
             | PfabricParams
             | PhostParams
             | FastpassParams
-            | IdealParams,
+            | IdealParams
+            | UdpParams,
         ]
         | None
     ) = None
@@ -2775,7 +2999,7 @@ class Scheme(Tree):
     them.
     """
 
-    packets: Packets | None = None
+    packets: SchemePackets | None = None
     """Packet sizes that differ from the scenario's."""
 
     host: HostParams | None = None
@@ -2783,6 +3007,66 @@ class Scheme(Tree):
 
     rdma: RdmaParams | None = None
     """Parameters of RDMA's hosts that differ from the scenario's."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class ScenarioPackets(Tree):
+    """Header sizes and wire overheads."""
+
+    payload: Bytes | None = None
+    """Payload of a full data packet. Default 1000B (NS3 `PACKET_PAYLOAD_SIZE`)."""
+
+    data_header: Bytes | None = None
+    """Headers of a data packet without INT. Default 48B: Ethernet 14, IPv4 20, UDP 8, sequence and class 6 (NS3)."""
+
+    ack: Bytes | None = None
+    """An ACK or NACK without INT. Default 46B: Ethernet 14, IPv4 20, ports, flags, class and sequence 12 (NS3)."""
+
+    min_ack: Bytes | None = None
+    """ACKs are padded to this. Default 60B (NS3)."""
+
+    cnp: Bytes | None = None
+    """A congestion notification packet. Default 64B (our choice: the smallest Ethernet frame)."""
+
+    pfc: Bytes | None = None
+    """A PFC frame. Default 64B (IEEE 802.3 annex 31B); NS3 has 43B."""
+
+    timestamp: Bytes | None = None
+    """A time stamp, for controls that measure round trips. Default 8B (NS3 `int-header.h`)."""
+
+    pint: Bytes | None = None
+    """A PINT header. Default 2B (NS3 `int-header.h`: the size of its 16-bit field, whatever the base)."""
+
+    int_base: Bytes | None = None
+    """INT header without its records. Default 2B (HPCC, SIGCOMM 2019, section 4)."""
+
+    int_record: Bytes | None = None
+    """One INT record. Default 8B (HPCC, SIGCOMM 2019, section 4)."""
+
+    int_records: int | None = None
+    """Records that every INT header has room for, whatever the path. Default 5 (NS3 `int-header.h`)."""
+
+    mss: Bytes | None = None
+    """Payload of a full segment of a transport other than RDMA. Default 1460B (TCP on Ethernet; YAPS)."""
+
+    segment_header: Bytes | None = None
+    """Headers of a segment. Default 40B: IPv4 20, TCP 20 (YAPS)."""
+
+    control: Bytes | None = None
+    """What else such transports send: acknowledgements, handshakes, announcements, tokens, requests, schedules.
+    Default 40B (YAPS).
+    """
+
+    gap: Bytes | None = None
+    """Preamble and gap between frames: keeps the port busy after a packet, is in no counter. Default 0B (NS3);
+    Ethernet has 20B.
+    """
+
+    profile: Literal["hpcc", "rocev2"] | None = None
+    """Parameters not given here are those of this profile. `hpcc`: the HPCC evaluation's packets: 1000 B payload, 48 B
+    headers, no gap between frames (the default); `rocev2`: RoCEv2 on Ethernet: 1024 B payload, 62 B headers with
+    ICRC and FCS, 20 B preamble and gap.
+    """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -2886,7 +3170,7 @@ class Scenario(Tree):
     or by default.
     """
 
-    packets: Packets | None = None
+    packets: ScenarioPackets | None = None
     """Header sizes and wire overheads."""
 
     host: HostParams | None = None

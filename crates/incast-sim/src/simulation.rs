@@ -30,6 +30,8 @@ pub struct Progress {
     pub bytes_acked: u64,
     /// Payload of these flows, in bytes.
     pub bytes: u64,
+    /// When the run ends at the latest, where flows go on until then.
+    pub end: Option<Time>,
 }
 
 /// A setup that cannot be simulated: which parameter, its value, and what is allowed.

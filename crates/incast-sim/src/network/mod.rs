@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use incast_model::fabric::Fabric;
 use incast_model::flow::FlowSet;
+use incast_model::units::Time;
 
 use crate::congestion::{Control, FlowContext, WindowMode};
 use crate::host::{Gates, Nic, PacketParams, RdmaParams, Receiver, Selective, SendQp};
@@ -214,6 +215,8 @@ pub(crate) struct Network {
     pub(crate) bytes_acked: u64,
     /// Payload of these flows.
     pub(crate) bytes: u64,
+    /// When the last of the flows without a size ends, or the run before.
+    pub(crate) end: Option<Time>,
 
     pub(crate) counts: Counts,
     pub(crate) ledger: Ledger,

@@ -175,6 +175,7 @@ impl Network {
             flows: self.flows_due as u64,
             bytes_acked: self.bytes_acked,
             bytes: self.bytes,
+            end: self.end,
         }
     }
 }

@@ -284,9 +284,15 @@ impl Network {
             }
             Kind::Share if one.send.active => {
                 one.send.offer = f64::from_bits(packet.seq);
+                let first = !one.send.theirs.is_finite();
                 one.send.theirs = f64::from_bits(packet.stamp);
                 one.send.guarantee = one.send.mine.min(one.send.theirs);
-                one.send.allocator.raise(one.send.guarantee);
+                if first {
+                    // What it began with was a guess. It is no gain to be kept until congestion takes it away.
+                    one.send.allocator = Allocator::new(one.send.guarantee, now);
+                } else {
+                    one.send.allocator.raise(one.send.guarantee);
+                }
                 hypervisors.set_limit(pair, now, full);
                 self.plan_release(pair);
             }

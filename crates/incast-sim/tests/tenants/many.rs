@@ -12,7 +12,7 @@ use incast_sim::transport::Transport;
 use super::common::{Bench, check, jain};
 
 /// Payload in what a packet takes on the wire: 1460 of 1538 B.
-const PAYLOAD: f64 = 1460.0 / 1538.0;
+pub(crate) const PAYLOAD: f64 = 1460.0 / 1538.0;
 
 /// A tree of racks of four servers with four VMs each, 1 Gb/s everywhere.
 pub(crate) fn tree(racks: u32) -> Fabric {
@@ -30,35 +30,35 @@ pub(crate) fn tenant(name: &str, vms: impl IntoIterator<Item = u32>, hose: Rate)
 
 /// Who competes, and how.
 #[derive(Clone)]
-struct Case {
-    senders: u32,
+pub(crate) struct Case {
+    pub(crate) senders: u32,
     /// Y is on X's server, not on another of its rack.
-    edge: bool,
+    pub(crate) edge: bool,
     /// What those who send to Y send with.
-    to_y: Transport,
-    hypervisor: Option<Hypervisor>,
-    ecn: bool,
-    guarantee: Rate,
+    pub(crate) to_y: Transport,
+    pub(crate) hypervisor: Option<Hypervisor>,
+    pub(crate) ecn: bool,
+    pub(crate) guarantee: Rate,
 }
 
-fn tcp() -> Transport {
+pub(crate) fn tcp() -> Transport {
     Transport::named("tcp", "linux").expect("a profile")
 }
 
-fn udp() -> Transport {
+pub(crate) fn udp() -> Transport {
     Transport::named("udp", "blast").expect("a profile")
 }
 
-fn elastic(rate: RateParams) -> Hypervisor {
+pub(crate) fn elastic(rate: RateParams) -> Hypervisor {
     Hypervisor::ElasticSwitch(ElasticSwitchParams { rate, ..ElasticSwitchParams::default() })
 }
 
 impl Case {
-    fn new(senders: u32, to_y: Transport, hypervisor: Option<Hypervisor>) -> Self {
+    pub(crate) fn new(senders: u32, to_y: Transport, hypervisor: Option<Hypervisor>) -> Self {
         Self { senders, edge: false, to_y, hypervisor, ecn: false, guarantee: Rate(450_000_000) }
     }
 
-    fn run(&self, seconds: u64) -> (Outcome, Measured) {
+    pub(crate) fn run(&self, seconds: u64) -> (Outcome, Measured) {
         let fabric = tree(2 + self.senders / 16);
         let (x, y) = (0, if self.edge { 1 } else { 4 });
         // The first rack is theirs; those who send are on the others.
@@ -96,9 +96,9 @@ impl Case {
 
 /// Payload in Mb/s over all but the first second.
 #[derive(Debug)]
-struct Measured {
-    x: f64,
-    each: Vec<f64>,
+pub(crate) struct Measured {
+    pub(crate) x: f64,
+    pub(crate) each: Vec<f64>,
 }
 
 impl Measured {
@@ -113,7 +113,7 @@ impl Measured {
         Self { x: rate(0), each: (1..outcome.flows.len()).map(rate).collect() }
     }
 
-    fn y(&self) -> f64 {
+    pub(crate) fn y(&self) -> f64 {
         self.each.iter().sum()
     }
 }
