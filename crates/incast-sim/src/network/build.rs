@@ -94,7 +94,12 @@ impl Network {
             flows_due: flows.flows.len(),
             bytes_acked: 0,
             bytes: flows.bytes().0,
-            end: flows.flows.iter().filter_map(|flow| flow.until).max().map(|end| end.min(params.horizon.unwrap_or(end))),
+            end: flows
+                .flows
+                .iter()
+                .filter_map(|flow| flow.until)
+                .max()
+                .map(|end| end.min(params.horizon.unwrap_or(end))),
             counts: Counts::default(),
             ledger: Ledger::default(),
             flow_records: vec![FlowRecord::default(); flows.flows.len()],
