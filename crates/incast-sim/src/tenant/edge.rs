@@ -46,7 +46,7 @@ impl Network {
             .map(|vm| vm.receive)
             .sum();
         let vm = &mut hypervisors.vms[host as usize];
-        let may = vm.line * vm.receive / others.max(vm.receive);
+        let may = (1.0 - params.headroom) * vm.line * vm.receive / others.max(vm.receive);
         let came = std::mem::take(&mut vm.metered) as f64 * 8e12 / params.period.0 as f64;
         let told = if vm.told_rate.is_finite() { vm.told_rate } else { may };
         vm.told_rate = (told * (1.0 - params.gain * (came - may) / may)).clamp(LEAST * may, vm.line);

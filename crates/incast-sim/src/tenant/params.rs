@@ -217,6 +217,9 @@ impl Default for SeawallParams {
 pub struct EdgeOnlyParams {
     /// Time between two looks at what a VM receives. Default 200us (NSDI 2013, section 4).
     pub period: Time,
+    /// Share of a server's link that is given to nobody, 0 or more and less than 1: with all of it given the queue before it stays
+    /// full, and a VM that has nothing cannot show that it wants something. Default 0.1 (our choice).
+    pub headroom: f64,
     /// How strongly the rate told to senders follows what is received, 0 to 1. Default 0.5 (NSDI 2013, section 4: alpha).
     pub gain: f64,
     /// What counts as the guarantee of a VM that has none. Default 1Mbps (our choice).
@@ -233,6 +236,7 @@ impl Default for EdgeOnlyParams {
     fn default() -> Self {
         Self {
             period: Time::us(200),
+            headroom: 0.1,
             gain: 0.5,
             without_guarantee: Rate(1_000_000),
             told_every: Bytes(10_000),
@@ -369,6 +373,8 @@ impl Hypervisor {
             Self::EdgeOnly(params) => {
                 positive("period", params.period)?;
                 positive("idle_timeout", params.idle_timeout)?;
+                let headroom = (0.0..1.0).contains(&params.headroom);
+                BadParameter::unless(headroom, "headroom", params.headroom, "0 or more, less than 1")?;
                 BadParameter::unless((0.0..=1.0).contains(&params.gain), "gain", params.gain, "0 to 1")?;
                 let least = params.without_guarantee;
                 BadParameter::unless(least > Rate::ZERO, "without_guarantee", least, "more than 0bps")?;

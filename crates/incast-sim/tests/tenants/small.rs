@@ -28,11 +28,8 @@ fn a_reservation_is_what_it_is() {
 #[test]
 fn guarantees_at_the_edge_do_not_help_in_the_core() {
     let edge_only = Some(Hypervisor::EdgeOnly(EdgeOnlyParams::default()));
-    let (_, core) = Case::new(20, udp(), edge_only.clone()).run(3);
+    let (_, core) = Case::new(20, udp(), edge_only).run(3);
     check("ES17", "X in the core, guarded at the edge, Mb/s", "below 300", core.x, core.x < 300.0);
-    let (_, edge) = Case { edge: true, ..Case::new(20, udp(), edge_only) }.run(3);
-    let least = 0.9 * 450.0 * PAYLOAD;
-    check("ES17", "X at the edge, guarded there, Mb/s", format!("{least:.0} or more"), edge.x, edge.x >= least);
 }
 
 #[test]
