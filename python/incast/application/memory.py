@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from os import PathLike
 
@@ -50,7 +51,8 @@ def schemes(results: Results, scheme: str | None) -> list[str]:
 def memory_tags(results: Results) -> list[str]:
     """The tags of memory flows; an error that names the tags found if there are none."""
     file = results.path / "flows.parquet"
-    tags = Source([results]).tags()
+    with closing(Source([results])) as source:
+        tags = source.tags()
     found = [tag for tag in tags if is_memory(tag)]
     if not found:
         there = f"its tags are {', '.join(tags)}" if tags else "it has no flows at all"
@@ -76,7 +78,8 @@ def read(
             raise wrong.unknown(f"tag of memory flows in {results.path} called", tag, known)
     chosen = list(known if tags is None else tags)
     query = "select fct_ps from flows where scheme = ? and list_contains(?, tag) and not called_off"
-    rows = [fct for (fct,) in Source([results]).rows(query, [names[0], chosen])]
+    with closing(Source([results])) as source:
+        rows = [fct for (fct,) in source.rows(query, [names[0], chosen])]
     done = [fct for fct in rows if fct is not None]
     if not done:
         flows = f"flows of {results.path} with the tag {', '.join(chosen)}"
