@@ -85,7 +85,7 @@ impl TableSpec {
 
     /// Whether only runs with tenants have it.
     pub fn is_of_vms(&self) -> bool {
-        [VMS.name, PAIRS.name, LIMITS.name].contains(&self.name)
+        [VMS.name, PAIRS.name, LIMITS.name, THROUGHPUT.name].contains(&self.name)
     }
 
     /// Name of its file.
@@ -384,6 +384,37 @@ pub const LIMITS: TableSpec = TableSpec {
     ],
 };
 
+/// What pairs of VMs carried over time.
+pub const THROUGHPUT: TableSpec = TableSpec {
+    name: "throughput",
+    description: "one row per pair of VMs with a flow under way and interval between samples (`measure.sample_every`; without it the \
+                  whole run is one), whatever the scheme; only in runs with tenants",
+    columns: &[
+        SCHEME,
+        column("from_ps", I64, "ps", "when the interval began"),
+        column("time_ps", I64, "ps", "when it ended"),
+        column("src", U32, "", "number of the sending VM's host"),
+        column("dst", U32, "", "number of the receiving VM's host"),
+        column("src_name", Name, "", "name of the sending VM's host"),
+        column("dst_name", Name, "", "name of the receiving VM's host"),
+        column("flows", U32, "", "its flows that were under way"),
+        column("payload_bytes", I64, "B", "payload acknowledged in the interval; of UDP, received"),
+        column("wire_bytes", I64, "B", "the same with headers and the gaps between packets"),
+        column(
+            "guaranteed_bytes",
+            I64,
+            "B",
+            "the least that its VMs' hoses guarantee it, in wire bytes: its max-min part of them among all pairs with what they had to send",
+        ),
+        column(
+            "optimum_bytes",
+            I64,
+            "B",
+            "the work-conserving optimum, in wire bytes: its max-min part of the links among all pairs with what they had to send",
+        ),
+    ],
+};
+
 /// All tables of a results folder.
-pub const TABLES: [TableSpec; 12] =
-    [FLOWS, MESSAGES, PORTS, PAUSES, DROPS, LINKS, QUEUES, RATES, HISTOGRAMS, VMS, PAIRS, LIMITS];
+pub const TABLES: [TableSpec; 13] =
+    [FLOWS, MESSAGES, PORTS, PAUSES, DROPS, LINKS, QUEUES, RATES, HISTOGRAMS, VMS, PAIRS, LIMITS, THROUGHPUT];

@@ -11,11 +11,12 @@ mod staging;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod throughput;
 mod write;
 
 pub use columns::{
     Column, DROPS, FLOWS, HISTOGRAMS, Kind, LIMITS, LINKS, MESSAGES, PAIRS, PAUSES, PORTS, QUEUES, RATES, TABLES,
-    TableSpec, VMS,
+    THROUGHPUT, TableSpec, VMS,
 };
 pub use error::ResultsError;
 pub use labels::{Label, Labels};

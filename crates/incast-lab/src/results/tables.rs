@@ -8,7 +8,7 @@ use arrow_array::{
     UInt8Array, UInt16Array, UInt32Array,
 };
 use arrow_schema::ArrowError;
-use incast_model::fabric::{Fabric, NodeId, PortId};
+use incast_model::fabric::{Fabric, HostId, NodeId, PortId};
 use incast_model::flow::FlowSet;
 use incast_model::tenant::{Tenancy, Tenant, Vm};
 use incast_model::units::{Bytes, Time};
@@ -16,8 +16,9 @@ use incast_sim::Outcome;
 use incast_sim::outcome::{DropReason, FlowRecord, LinkChange, LinkRecord};
 
 use super::columns::{
-    DROPS, FLOWS, HISTOGRAMS, LIMITS, LINKS, MESSAGES, PAIRS, PAUSES, PORTS, QUEUES, RATES, TableSpec, VMS,
+    DROPS, FLOWS, HISTOGRAMS, LIMITS, LINKS, MESSAGES, PAIRS, PAUSES, PORTS, QUEUES, RATES, THROUGHPUT, TableSpec, VMS,
 };
+use super::throughput::Row;
 
 /// What the records of one scheme refer to.
 #[derive(Debug, Clone, Copy)]
@@ -31,6 +32,8 @@ pub(super) struct Records<'a> {
     pub(super) scheme: usize,
     pub(super) histogram_bin: Bytes,
     pub(super) outcome: &'a Outcome,
+    /// What pairs of VMs carried.
+    pub(super) throughput: &'a [Row],
 }
 
 /// Signed, as tables have times and bytes; everything real is far below the limit.
@@ -86,6 +89,7 @@ impl Records<'_> {
             "vms" => self.vms()?,
             "pairs" => self.pairs()?,
             "limits" => self.limits()?,
+            "throughput" => self.throughput()?,
             _ => self.histograms()?,
         };
         RecordBatch::try_new(table.schema(), columns)
@@ -122,7 +126,7 @@ impl Records<'_> {
         for (gate, spec) in (0u32..).zip(&self.flows.gates) {
             spec.starts.iter().for_each(|&flow| gates[flow as usize] = Some(gate));
         }
-        let host = |host: incast_model::fabric::HostId| self.fabric.hosts()[host.index()];
+        let host = |host: HostId| self.fabric.hosts()[host.index()];
         let backlogged = || flows().map(|flow| flow.until.is_some());
         debug_assert_eq!(FLOWS.columns.len(), 31);
         Ok(vec![
@@ -364,6 +368,26 @@ impl Records<'_> {
             i64s(all().map(|r| r.sent)),
             i64s(all().map(|r| r.received)),
             u32s(all().map(|r| r.waiting)),
+        ])
+    }
+
+    fn throughput(&self) -> Result<Vec<ArrayRef>, ArrowError> {
+        let all = || self.throughput.iter();
+        let node = |host: HostId| self.fabric.hosts()[host.index()];
+        debug_assert_eq!(THROUGHPUT.columns.len(), 12);
+        Ok(vec![
+            self.scheme(all().len())?,
+            i64s(all().map(|r| r.from)),
+            i64s(all().map(|r| r.to)),
+            u32s(all().map(|r| r.src.0)),
+            u32s(all().map(|r| r.dst.0)),
+            self.node_names(all().map(|r| node(r.src)))?,
+            self.node_names(all().map(|r| node(r.dst)))?,
+            u32s(all().map(|r| r.flows)),
+            i64s(all().map(|r| r.payload)),
+            i64s(all().map(|r| r.wire)),
+            i64s(all().map(|r| r.guaranteed)),
+            i64s(all().map(|r| r.optimum)),
         ])
     }
 

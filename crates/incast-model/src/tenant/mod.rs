@@ -20,7 +20,7 @@ mod tests;
 pub use admission::{Admission, CutLoad, Rejected, Reserved};
 pub use cuts::NoTree;
 pub use error::TenantError;
-pub use optimum::{Pair, optimum, static_split};
+pub use optimum::{Optimum, Pair, optimum, static_split};
 pub use place::place;
 pub use spec::{Guarantee, Placement, TenantSpec, VmCount, VmRange};
 pub use tenancy::{Tenancy, Tenant, Vm};

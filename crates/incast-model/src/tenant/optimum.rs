@@ -1,6 +1,7 @@
 //! What pairs of VMs could get: over the links of the fabric without any guarantee, and over their hoses alone.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 
 use super::Tenancy;
 use crate::fabric::{Fabric, HostId, NodeId};
@@ -31,9 +32,34 @@ impl Pair {
 /// Max-min fair rates use up a link on the way of every pair that wants more. Their sum is not always the largest possible: a
 /// pair over many links takes from many others.
 pub fn optimum(fabric: &Fabric, routes: &Routes, pairs: &[Pair]) -> Vec<f64> {
-    let capacities: Vec<f64> = fabric.ports().iter().map(|port| fabric.link(port.link).rate.0 as f64).collect();
-    let over = |pair: &Pair| Demand { most: pair.demand, weight: 1.0, under: over_links(fabric, routes, pair) };
-    max_min(&capacities, &pairs.iter().map(over).collect::<Vec<_>>())
+    Optimum::new(fabric, routes).of(pairs)
+}
+
+/// The [`optimum`] of a fabric for one set of pairs after another: ways are looked up once.
+#[derive(Debug)]
+pub struct Optimum<'a> {
+    fabric: &'a Fabric,
+    routes: &'a Routes,
+    capacities: Vec<f64>,
+    ways: RefCell<HashMap<(HostId, HostId), Vec<(usize, f64)>>>,
+}
+
+impl<'a> Optimum<'a> {
+    /// On these routes.
+    pub fn new(fabric: &'a Fabric, routes: &'a Routes) -> Self {
+        let capacities = fabric.ports().iter().map(|port| fabric.link(port.link).rate.0 as f64).collect();
+        Self { fabric, routes, capacities, ways: RefCell::default() }
+    }
+
+    /// The rates of some pairs.
+    pub fn of(&self, pairs: &[Pair]) -> Vec<f64> {
+        let mut ways = self.ways.borrow_mut();
+        let mut over = |pair: &Pair| {
+            let way = ways.entry((pair.src, pair.dst)).or_insert_with(|| over_links(self.fabric, self.routes, pair));
+            Demand { most: pair.demand, weight: 1.0, under: way.clone() }
+        };
+        max_min(&self.capacities, &pairs.iter().map(&mut over).collect::<Vec<_>>())
+    }
 }
 
 /// What a static reservation gives that is optimal for these pairs: the max-min fair rates, in bit/s, over the hoses of their VMs

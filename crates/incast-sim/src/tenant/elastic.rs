@@ -51,7 +51,7 @@ impl Network {
         self.config.packets.mss.0 + self.config.packets.segment_header.0 + self.config.packets.gap.0
     }
 
-    fn hypers(&mut self) -> &mut Hypervisors {
+    pub(super) fn hypers(&mut self) -> &mut Hypervisors {
         self.hypervisors.as_mut().expect("asked by one of them")
     }
 
@@ -93,8 +93,12 @@ impl Network {
         (one.receive.bytes, one.receive.limited) = (0, false);
         (one.receive.demand, one.receive.offer) = (f64::INFINITY, f64::INFINITY);
         let dst = one.dst;
+        let tells = matches!(hypervisors.params, Hypervisor::EdgeOnly(_));
         hypervisors.vms[dst as usize].receives.push(pair);
         self.wake_vm(dst);
+        if tells {
+            self.tell_new_sender(pair, dst);
+        }
     }
 
     /// Starts the clocks of a VM that has a new pair, and has its guarantee divided soon.

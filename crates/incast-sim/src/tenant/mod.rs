@@ -140,9 +140,8 @@ struct Receiving {
     limited: bool,
     /// What the sender offers, in bit/s; infinite while unknown.
     offer: f64,
-    /// Congestion that the sender has been told of; bytes since it was told a rate.
+    /// Congestion that the sender has been told of.
     told: u64,
-    untold: u64,
 }
 
 /// A VM.
@@ -163,7 +162,7 @@ struct Vm {
     receives: Vec<u32>,
     /// Where its periods begin, as a share of one: hypervisors are not in step.
     phase: f64,
-    /// Whether its clocks run, and when guarantees were last divided in full.
+    /// Whether its clocks run, and when guarantees were last divided in full, or what came was last looked at.
     awake: bool,
     divided_at: u64,
     /// A division for new pairs is on the agenda.

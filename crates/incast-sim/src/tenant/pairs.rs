@@ -60,7 +60,6 @@ impl Pair {
                 limited: false,
                 offer: f64::INFINITY,
                 told: 0,
-                untold: 0,
             },
             count: PairCount::default(),
         }

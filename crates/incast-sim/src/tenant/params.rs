@@ -215,7 +215,7 @@ impl Default for SeawallParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct EdgeOnlyParams {
-    /// Time between two looks at what a VM receives. Default 200us (NSDI 2013, section 4).
+    /// Least time between two looks at what a VM receives. Default 200us (NSDI 2013, section 4).
     pub period: Time,
     /// Share of a server's link that is given to nobody, 0 or more and less than 1: with all of it given the queue before it stays
     /// full, and a VM that has nothing cannot show that it wants something. Default 0.1 (our choice).
@@ -224,7 +224,8 @@ pub struct EdgeOnlyParams {
     pub gain: f64,
     /// What counts as the guarantee of a VM that has none. Default 1Mbps (our choice).
     pub without_guarantee: Rate,
-    /// A sender is told the rate after so many bytes from it. Default 10kB (our choice).
+    /// All senders are told the rate at every look, and looks are so far apart that there is one message for so many bytes at most.
+    /// Default 10kB (our choice).
     pub told_every: Bytes,
     /// A VM, and a sender, that has been silent for so long does not count. Default 10ms (our choice).
     pub idle_timeout: Time,

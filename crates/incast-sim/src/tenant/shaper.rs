@@ -41,16 +41,20 @@ impl Shaper {
         self.rate
     }
 
-    /// Sets the limit, and a bucket of so many bytes. What has been sent on credit is paid back in bytes, not in time.
+    /// Sets the limit, and a bucket of so many bytes. The tokens that are there stay, as far as the bucket holds them; so does what is
+    /// owed. A bucket that was empty is still empty: with each change of the limit there would be a burst or a pause otherwise.
     pub(super) fn set(&mut self, now: u64, rate: Option<u64>, burst: u64) {
-        if let (Some(old), Some(new)) = (self.rate, rate) {
-            let owed = u128::from(self.full_at.saturating_sub(now));
-            self.full_at = now + (owed * u128::from(old)).div_ceil(u128::from(new)) as u64;
-        } else {
-            self.full_at = now;
-        }
-        self.rate = rate;
-        self.depth = rate.map_or(0, |rate| time_for(burst, rate));
+        let depth = rate.map_or(0, |rate| time_for(burst, rate));
+        self.full_at = match (self.rate, rate) {
+            (Some(old), Some(new)) => {
+                let owed = self.full_at.saturating_sub(now);
+                let tokens = i128::from(self.depth) - i128::from(owed);
+                let tokens = tokens * i128::from(old) / i128::from(new);
+                now + (i128::from(depth) - tokens).max(0) as u64
+            }
+            _ => now,
+        };
+        (self.rate, self.depth) = (rate, depth);
     }
 
     /// When a packet of so many bytes may go; a bucket smaller than a packet lets it go when it is full.
@@ -108,5 +112,22 @@ mod tests {
         assert_eq!(shaper.goes_at(1250), 110 * US);
         shaper.set(10 * US, None, 0);
         assert_eq!(shaper.goes_at(1250), 0);
+    }
+
+    #[test]
+    fn a_new_rate_is_neither_a_burst_nor_a_pause() {
+        let mut shaper = Shaper::default();
+        shaper.set(0, Some(1000 * MBPS), 12_500);
+        assert_eq!(sent(&mut shaper, 12)[10..], [10, 20], "the bucket is empty");
+        // Its depth in bytes falls with the rate and rises again; it stays empty.
+        shaper.set(20 * US, Some(500 * MBPS), 6250);
+        assert_eq!(shaper.goes_at(1250), 40 * US);
+        shaper.set(20 * US, Some(1000 * MBPS), 12_500);
+        assert_eq!(shaper.goes_at(1250), 30 * US);
+        // A full one holds no more than it can.
+        let mut full = Shaper::default();
+        full.set(0, Some(1000 * MBPS), 12_500);
+        full.set(0, Some(1000 * MBPS), 2500);
+        assert_eq!(sent(&mut full, 3), [0, 0, 10]);
     }
 }

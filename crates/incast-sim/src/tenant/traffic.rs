@@ -170,7 +170,6 @@ impl Network {
         let one = &mut hypervisors.pairs[pair as usize];
         one.receive.last = self.now;
         one.receive.bytes += bytes;
-        one.receive.untold += bytes;
         one.receive.gaps.hear(number, patience);
         one.count.lost = one.receive.gaps.lost;
         one.count.received += bytes;
@@ -179,7 +178,7 @@ impl Network {
             self.pool[id].flags &= !flag::CE;
         }
         let dst = one.dst;
-        self.meter(pair, dst, bytes);
+        self.meter(dst, bytes);
     }
 
     /// Sends a message from one hypervisor of a pair to the other.

@@ -33,6 +33,29 @@ fn guarantees_at_the_edge_do_not_help_in_the_core() {
 }
 
 #[test]
+fn guarantees_at_the_edge_hold_at_the_edge() {
+    for senders in [1, 20] {
+        let edge_only = Some(Hypervisor::EdgeOnly(EdgeOnlyParams::default()));
+        let (_, found) = Case { edge: true, ..Case::new(senders, udp(), edge_only) }.run(4);
+        let least = 0.9 * 450.0 * PAYLOAD;
+        check(
+            "edge",
+            &format!("X against {senders} blasts, Mb/s"),
+            format!("{least:.0} or more"),
+            found.x,
+            found.x >= least,
+        );
+        check(
+            "edge",
+            &format!("Y of {senders} blasts, Mb/s"),
+            format!("{least:.0} or more"),
+            found.y(),
+            found.y() >= least,
+        );
+    }
+}
+
+#[test]
 fn seawall_shares_by_senders() {
     let seawall = Some(Hypervisor::Seawall(SeawallParams::default()));
     let (_, found) = Case::new(5, udp(), seawall).run(10);

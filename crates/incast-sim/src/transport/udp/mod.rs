@@ -113,13 +113,19 @@ impl Network {
         self.plan(self.ports[port as usize].owner, due, Job::Blast(flow));
     }
 
-    /// The limiter of a flow's pair has room again. What would have been sent meanwhile was refused.
+    /// The limiter of a flow's pair has room again. What would have been sent meanwhile was refused, and is not sent later.
     pub(crate) fn go_on_udp(&mut self, flow: u32) {
+        let packets = self.packets_of(flow);
         let Some(source) = self.transports.udp.sources.get_mut(flow) else { return };
-        let missed = (self.now - source.due).div_ceil(source.gap);
+        let left = (packets.size - source.next).div_ceil(packets.mss);
+        let missed = (self.now - source.due).div_ceil(source.gap).min(left);
         source.due += missed * source.gap;
-        let due = source.due;
+        source.next += missed * packets.mss;
+        let (due, over) = (source.due, source.next >= packets.size);
         self.count_refused(flow, missed);
+        if over {
+            return self.end_udp(flow);
+        }
         let port = self.transports.ports[flow as usize];
         self.plan(self.ports[port as usize].owner, due, Job::Blast(flow));
     }
