@@ -21,6 +21,7 @@ from incast.errors import (
     ResultsExistError,
     ScenarioError,
 )
+from incast.fairness import jain
 from incast.progress import Progress, SchemeProgress
 from incast.results import Results
 from incast.results import open_results as open  # noqa: A004 - incast.open reads like open()
@@ -51,6 +52,7 @@ __all__ = [
     "Table",
     "__version__",
     "compare",
+    "jain",
     "load",
     "load_study",
     "open",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from incast import _core
 
@@ -37,6 +37,20 @@ class Column:
     """What it says."""
 
 
+@dataclass(frozen=True)
+class Given:
+    """A column that is computed here."""
+
+    name: str
+    """Its name."""
+    kind: Literal["i64", "f64", "name"]
+    """What its values are: whole numbers, numbers, or names."""
+    unit: str | None
+    """Its unit, such as `ps`."""
+    description: str
+    """What it says."""
+
+
 class Table:
     """A table in memory that any library can take over by Arrow's C stream interface.
 
@@ -50,6 +64,16 @@ class Table:
         """Its name, such as `flows`."""
         self.columns: tuple[Column, ...] = tuple(Column(**column) for column in json.loads(core.columns()))
         """Its columns with their units and descriptions."""
+
+    @classmethod
+    def of_rows(cls, name: str, fields: Sequence[Given], rows: Sequence[Sequence[Any]]) -> Table:
+        """A table of rows that were computed; `None` is a missing value."""
+        columns = zip(*rows, strict=True) if rows else ((),) * len(fields)
+        given = [
+            (field.name, field.kind, field.unit, field.description, list(values))
+            for field, values in zip(fields, columns, strict=True)
+        ]
+        return cls(_core.Table.of_columns(given), name)
 
     def __len__(self) -> int:
         return len(self._core)

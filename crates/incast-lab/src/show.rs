@@ -13,6 +13,7 @@ use incast_sim::Setup;
 use incast_sim::balance::Balance;
 use incast_sim::network::NetworkParams;
 use incast_sim::switch::EcnParams;
+use incast_sim::tenant::Hypervisor;
 use serde::Serialize;
 
 use crate::scenario::{Patch, Prepared, Scenario};
@@ -75,6 +76,9 @@ pub struct SchemeShow {
     pub name: String,
     /// Its controls and their windows, such as `dcqcn, window rate`.
     pub controls: Vec<String>,
+    /// Its hypervisor, in a line; `None` without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hypervisor: Option<String>,
     /// How switches mark, and who says so.
     pub ecn: String,
     /// Load balancing, given routes and failures, such as `balance spray`, where there are any.
@@ -166,6 +170,7 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
             .map(|scheme| SchemeShow {
                 name: scheme.name.clone(),
                 controls: carriers(&scheme.setup),
+                hypervisor: scheme.setup.params.hypervisor.as_ref().map(behind),
                 ecn: format!("{} ({})", marking(&scheme.setup.params.ecn), marking_source(scenario, &scheme.name)),
                 network: network(&scheme.setup.params.network),
             })
@@ -219,11 +224,25 @@ fn marking_source(scenario: &Scenario, name: &str) -> String {
         parts.push(format!("{} of [ecn]", keys(&scenario.ecn)));
     }
     let rest = match scheme.wanted_ecn() {
-        Some(_) => format!("as {} wants it", scheme.carrier()),
+        Some(_) => match scheme.hypervisor.as_ref().filter(|one| one.ecn().is_some()) {
+            Some(hypervisor) => format!("as {} wants it", hypervisor.name()),
+            None => format!("as {} wants it", scheme.carrier()),
+        },
         None => "by default".into(),
     };
     parts.push(if parts.is_empty() { rest } else { format!("the rest {rest}") });
     parts.join("; ")
+}
+
+/// A hypervisor in a line.
+fn behind(hypervisor: &Hypervisor) -> String {
+    let periods = hypervisor.periods().into_iter().map(|(path, time)| {
+        let field = path.rsplit('.').next().unwrap_or_default().replace('_', " ");
+        format!("{} {time}", if field == "period" { "rates every".to_owned() } else { field })
+    });
+    let marks = hypervisor.ecn().map(|_| "congestion by ECN marks".to_owned());
+    let name = hypervisor.name().to_owned();
+    std::iter::once(name).chain(periods).chain(marks).collect::<Vec<_>>().join(", ")
 }
 
 /// What of the network is not as by default.
@@ -391,6 +410,9 @@ impl fmt::Display for Show {
         }
         for scheme in &self.schemes {
             write!(f, "\nscheme     {}: {}", scheme.name, scheme.controls.join("; "))?;
+            if let Some(hypervisor) = &scheme.hypervisor {
+                write!(f, "\n           hypervisors: {hypervisor}")?;
+            }
             write!(f, "\n           switches: {}", scheme.ecn)?;
             if !scheme.network.is_empty() {
                 write!(f, "\n           {}", scheme.network.join("; "))?;

@@ -85,18 +85,19 @@ class Packer:
             for of in ("fct", "slowdown"):
                 chart = charts.cdf(source, of, tag=tag, points=points)
                 packed["charts"].setdefault(chart.name, {})[key] = self.chart(chart)
-        if self.many:
-            if any(source.count(table) for table in ("queues", "rates", "pauses")):
-                self.note(
-                    f"Queues, rates and pauses over time are left out, as the page has more than {MANY} scenarios; "
-                    "`incast plot` and `incast report` of one run's folder have them."
-                )
-        else:
-            for make in (charts.queues, charts.rates, charts.pauses):
-                chart = make(source)
-                packed["charts"][chart.name] = {"": self.chart(chart)}
-        counters = charts.counters(source)
-        packed["charts"][counters.name] = {"": self.chart(counters)}
+        if self.many and any(source.count(table) for table in ("queues", "rates", "pauses", "throughput")):
+            self.note(
+                f"Queues, rates, pauses and VMs over time are left out, as the page has more than {MANY} scenarios; "
+                "`incast plot` and `incast report` of one run's folder have them."
+            )
+        makes: list[Callable[[Source], Chart]] = [charts.counters]
+        if not self.many:
+            makes += [charts.queues, charts.rates, charts.pauses]
+        if source.count("throughput"):
+            makes += [charts.guarantees] if self.many else [charts.vms, charts.guarantees]
+        for make in makes:
+            chart = make(source)
+            packed["charts"][chart.name] = {"": self.chart(chart)}
         packed["fabric"] = self.fabric(source)
         packed["ends"] = {name: manifest["end_ps"] for name, manifest in source.manifests.items()}
         return packed

@@ -23,6 +23,7 @@ DRAWN = 2000
 LIBRARIES = ("vega.min.js", "vega-lite.min.js")
 SCRIPTS = ("charts.js", "fabric.js", "page.js")
 SECTIONS = {
+    "tenants": ("Tenants", "What VMs got"),
     "slowdown": ("Slowdown", "Slowdown by flow size"),
     "distributions": ("Distributions", "Distributions"),
     "fabric": ("Fabric", "Fabric"),
@@ -89,8 +90,15 @@ def titled(material: Material) -> Iterator[tuple[str, tuple[str, str, str]]]:
     if any(group.columns for group in material.groups):
         yield "over", ("Sweep", "The sweep as a whole", '<div class="titled" data-charts="over"></div>')
     for name, (word, title) in SECTIONS.items():
+        if name == "tenants" and not has_tenants(material):
+            continue
         kind = f' class="{"pair" if name == "distributions" else "single"}"'
         yield name, (word, title, f'<div{kind} data-charts="{name}"></div>')
+
+
+def has_tenants(material: Material) -> bool:
+    """Whether any scenario has VMs of tenants."""
+    return any(one.source.count("throughput") for group in material.groups for one in group.variations)
 
 
 def charts_of(material: Material) -> list[DrawnChart]:

@@ -14,6 +14,8 @@ from incast.sweep.text import quoted
 
 SMALLEST = {
     "fabric": {"star": {"hosts": 2}},
+    "vms": {"slots": 1},
+    "tenant": [{"name": "t", "vms": 2}],
     "workload": [{"list": [{"src": 0, "dst": 1, "size": "1kB"}]}],
     "scheme": {"A": {"control": "unlimited"}},
 }

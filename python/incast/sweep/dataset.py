@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 TABLES = ("flows", "messages", "ports", "pauses", "drops", "links", "queues", "rates", "histograms", "slowdown")
 """Tables of every run; each has the varied parameters as columns at its end."""
+OF_TENANTS = ("vms", "pairs", "limits", "throughput")
+"""Tables of runs with tenants."""
 OF_RUNS = {
     "wall_s": "double",
     "cpu_s": "double",
@@ -31,6 +33,9 @@ OF_RUNS = {
     "end_ps": "bigint",
     "stop": "varchar",
     "lossless_drops": "bigint",
+    "hypervisor_messages": "bigint",
+    "hypervisor_message_bytes": "bigint",
+    "hypervisor_events": "bigint",
 }
 """What `runs` says of each finished run, from its manifest, as DuckDB types."""
 HEAD = ("run", "scheme", "state", "error")
@@ -116,13 +121,14 @@ class Sweep:
 
     def files(self, table: str) -> list[Path]:
         """The Parquet files of a table, one for each finished run."""
-        if table not in TABLES:
+        if table not in (*TABLES, *OF_TENANTS):
             raise _no_table(table)
-        return [self.path / RUNS / run.key / f"{table}.parquet" for run in self.done]
+        having = self.done if table in TABLES else [run for run in self.done if table in self._manifest(run)["tables"]]
+        return [self.path / RUNS / run.key / f"{table}.parquet" for run in having]
 
     def table(self, name: str) -> duckdb.DuckDBPyRelation:
         """A table of all runs, as a DuckDB relation: `.pl()`, `.df()`, `.arrow()`, `.fetchall()`."""
-        if name not in (*TABLES, "runs"):
+        if name not in (*TABLES, "runs") and not (name in OF_TENANTS and self.files(name)):
             raise _no_table(name)
         return self.connect().sql(f"from {name}")
 
@@ -140,7 +146,8 @@ class Sweep:
         if not self.done:
             raise ResultsError(f"{self.path}: no run of this sweep is finished yet")
         connection = duckdb.connect()
-        for table in TABLES:
+        with_tenants = [table for table in OF_TENANTS if self.files(table)]
+        for table in (*TABLES, *with_tenants):
             files = self.files(table)
             for file in files:
                 _check(file)
@@ -206,6 +213,7 @@ class Sweep:
             scheme["end_ps"],
             scheme["stop"]["reason"],
             scheme["lossless_drops"],
+            *_of_hypervisors(scheme.get("hypervisors") or {}),
         ]
 
 
@@ -241,8 +249,15 @@ def _check(file: Path) -> None:
         raise ResultsError(f"{file} cannot be read: {error.strerror}") from None
 
 
+def _of_hypervisors(counts: dict[str, int]) -> list[int | None]:
+    """What hypervisors did; nothing without them."""
+    if not counts:
+        return [None, None, None]
+    return [counts["messages"], counts["message_bytes"], counts["allocations"] + counts["partitions"]]
+
+
 def _no_table(name: str) -> ResultsError:
-    return ResultsError(f"a sweep has no table `{name}`; it has {', '.join(TABLES)}, runs")
+    return ResultsError(f"a sweep has no table `{name}`; it has {', '.join(TABLES)}, runs; with tenants {', '.join(OF_TENANTS)}")
 
 
 def _first_line(error: Exception) -> str:

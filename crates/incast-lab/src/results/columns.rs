@@ -142,7 +142,7 @@ pub const FLOWS: TableSpec = TableSpec {
         column("ideal_exact_ps", I64, "ps", "time of the flow alone on its path in its real packets; no run is faster"),
         maybe("slowdown_reference", F64, "", "fct_ps / ideal_reference_ps, not clamped at 1"),
         maybe("slowdown_exact", F64, "", "fct_ps / ideal_exact_ps"),
-        column("acked_bytes", I64, "B", "payload acknowledged"),
+        column("acked_bytes", I64, "B", "payload acknowledged, that beyond gaps too where acknowledgements tell of it"),
         column("packets", I64, "", "data packets sent, retransmissions included"),
         column("retransmitted", I64, "", "data packets sent again"),
         column(
@@ -309,7 +309,12 @@ pub const RATES: TableSpec = TableSpec {
         column("flow", U32, "", "the flow"),
         column("rate_bps", I64, "bit/s", "sending rate allowed by its control"),
         maybe("window_bytes", I64, "B", "window allowed by its control; missing if it has none"),
-        column("acked_bytes", I64, "B", "payload acknowledged so far"),
+        column(
+            "acked_bytes",
+            I64,
+            "B",
+            "payload acknowledged so far, that beyond gaps too where acknowledgements tell of it",
+        ),
     ],
 };
 

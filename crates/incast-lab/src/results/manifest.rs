@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use incast_model::fabric::Fabric;
+use incast_sim::Outcome;
 use incast_sim::measure::Fingerprint;
 use incast_sim::outcome::{CutOff, Obstacle, QueueRef, Stop};
 use indexmap::IndexMap;
@@ -225,6 +226,15 @@ impl Machine {
     }
 }
 
+/// How many flows are incomplete, in words.
+fn left(unfinished: u32) -> String {
+    match unfinished {
+        0 => "no flow is incomplete".to_owned(),
+        1 => "1 flow is incomplete".to_owned(),
+        many => format!("{many} flows are incomplete"),
+    }
+}
+
 impl StopManifest {
     /// Of a run on a fabric.
     pub fn of(stop: &Stop, fabric: &Fabric) -> Self {
@@ -241,11 +251,6 @@ impl StopManifest {
             starved: Vec::new(),
             cut_off: Vec::new(),
             text,
-        };
-        let left = |unfinished: u32| match unfinished {
-            0 => "no flow is incomplete".to_owned(),
-            1 => "1 flow is incomplete".to_owned(),
-            many => format!("{many} flows are incomplete"),
         };
         match stop {
             Stop::Finished => plain("finished", 0, "every flow completed".into()),
@@ -292,6 +297,23 @@ impl StopManifest {
         self
     }
 
+    /// With the flows without a size that went on until the horizon: nothing of them is incomplete.
+    #[must_use]
+    pub(super) fn going_on(mut self, flows: u32) -> Self {
+        if self.reason == "horizon" && flows > 0 {
+            self.unfinished = self.unfinished.saturating_sub(flows);
+            let went = match flows {
+                1 => "1 flow went on until then".to_owned(),
+                many => format!("{many} flows went on until then"),
+            };
+            self.text = match self.unfinished {
+                0 => format!("the horizon came; {went}"),
+                unfinished => format!("the horizon came first; {}; {went}", left(unfinished)),
+            };
+        }
+        self
+    }
+
     /// With the flows that failures kept from completing.
     #[must_use]
     pub(super) fn cut_off(mut self, flows: &[CutOff], fabric: &Fabric) -> Self {
@@ -305,6 +327,13 @@ impl StopManifest {
         }
         self
     }
+}
+
+/// Flows without a size that had not ended when a run stopped.
+fn going_on(prepared: &Prepared, outcome: &Outcome) -> u32 {
+    let flows = prepared.flows.flows.iter().zip(&outcome.flows);
+    flows.filter(|(flow, record)| flow.until.is_some() && record.start.is_some() && record.finish.is_none()).count()
+        as u32
 }
 
 impl SchemeManifest {
@@ -322,6 +351,7 @@ impl SchemeManifest {
         Self {
             controls: controls.unwrap_or_default(),
             stop: StopManifest::of(&outcome.stop, &prepared.fabric)
+                .going_on(going_on(prepared, outcome))
                 .called_off(outcome.called_off() as u32)
                 .cut_off(&outcome.cut_off, &prepared.fabric),
             end_ps: outcome.end.0,

@@ -334,6 +334,10 @@ fn stops_name_who_is_concerned() {
     assert_eq!((stop.cycle[0].node.as_str(), stop.cycle[0].peer.as_str()), ("s0", "h1"));
     let stop = text(Stop::Starved { flows: vec![3, 4], unfinished: 2 });
     assert_eq!(stop.text, "starved: nothing moves any more; 2 flows are incomplete (first: 3, 4)");
+    let stop = text(Stop::Horizon { unfinished: 5 }).going_on(3);
+    assert_eq!(stop.text, "the horizon came first; 2 flows are incomplete; 3 flows went on until then");
+    assert_eq!(stop.unfinished, 2);
+    assert_eq!(text(Stop::Horizon { unfinished: 1 }).going_on(1).text, "the horizon came; 1 flow went on until then");
     assert_eq!(text(Stop::Finished).reason, "finished");
     assert_eq!(text(Stop::Budget { unfinished: 0 }).text, "simulation.max_events was used up; no flow is incomplete");
 }

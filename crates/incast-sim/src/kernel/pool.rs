@@ -35,6 +35,10 @@ pub(crate) enum Kind {
     Request,
     /// Fastpass: the arbiter gives them.
     Schedule,
+    /// A PFC frame: `in_prio` is the class, [`flag::XOFF`] tells pause from resume.
+    Pfc,
+    /// Whatever was on the wire of a link that went down: it arrives nowhere.
+    Lost,
     /// Hypervisors: what the sender of a pair would give it.
     Offer,
     /// Hypervisors: what its receiver would, and does.
@@ -43,10 +47,6 @@ pub(crate) enum Kind {
     Feedback,
     /// Hypervisors: a receiver's rate.
     Told,
-    /// A PFC frame: `in_prio` is the class, [`flag::XOFF`] tells pause from resume.
-    Pfc,
-    /// Whatever was on the wire of a link that went down: it arrives nowhere.
-    Lost,
 }
 
 impl Kind {

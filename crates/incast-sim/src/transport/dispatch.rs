@@ -154,11 +154,11 @@ impl Network {
         self.pass_gates(flow, End::Acked);
     }
 
-    /// The sender of a flow knows that all before this byte has come.
-    pub(super) fn acknowledge(&mut self, flow: u32, next: u64) {
+    /// The sender of a flow knows that so many of its bytes have come.
+    pub(super) fn acknowledge(&mut self, flow: u32, bytes: u64) {
         let record = &mut self.flow_records[flow as usize];
-        self.bytes_acked += next.saturating_sub(record.acked);
-        record.acked = record.acked.max(next);
+        self.bytes_acked += bytes.saturating_sub(record.acked);
+        record.acked = record.acked.max(bytes);
     }
 
     /// The port by which the sender of a flow that has started sends.

@@ -216,8 +216,9 @@ impl Network {
         if sender.is_done() {
             return self.end_tcp(packet.flow);
         }
+        let come = sender.come();
+        self.acknowledge(packet.flow, come);
         if advanced {
-            self.acknowledge(packet.flow, packet.seq);
             self.arm_tcp(packet.flow);
         }
         if goes_on {

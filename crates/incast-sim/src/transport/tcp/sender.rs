@@ -143,6 +143,11 @@ impl Sender {
         self.una == self.packets.size
     }
 
+    /// Bytes that have come as far as is known, those beyond gaps too.
+    pub(super) fn come(&self) -> u64 {
+        self.una + self.sacked.bytes()
+    }
+
     /// The timeout in ps.
     pub(super) fn timeout(&self) -> u64 {
         self.rtt.timeout()
