@@ -2313,7 +2313,12 @@ class EdgeOnlyParams(Tree):
 
     _tag: ClassVar[str | None] = "edge_only"
     period: Time | None = None
-    """Time between two looks at what a VM receives. Default 200us (NSDI 2013, section 4)."""
+    """Least time between two looks at what a VM receives. Default 200us (NSDI 2013, section 4)."""
+
+    headroom: float | None = None
+    """Share of a server's link that is given to nobody, 0 or more and less than 1: with all of it given the queue
+    before it stays full, and a VM that has nothing cannot show that it wants something. Default 0.1 (our choice).
+    """
 
     gain: float | None = None
     """How strongly the rate told to senders follows what is received, 0 to 1. Default 0.5 (NSDI 2013, section 4:
@@ -2324,7 +2329,9 @@ class EdgeOnlyParams(Tree):
     """What counts as the guarantee of a VM that has none. Default 1Mbps (our choice)."""
 
     told_every: Bytes | None = None
-    """A sender is told the rate after so many bytes from it. Default 10kB (our choice)."""
+    """All senders are told the rate at every look, and looks are so far apart that there is one message for so many
+    bytes at most. Default 10kB (our choice).
+    """
 
     idle_timeout: Time | None = None
     """A VM, and a sender, that has been silent for so long does not count. Default 10ms (our choice)."""

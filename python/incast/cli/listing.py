@@ -21,6 +21,7 @@ Kind = Literal[
     "controls",
     "transports",
     "tcp_controls",
+    "hypervisors",
     "balancers",
     "profiles",
     "sections",
@@ -41,6 +42,7 @@ WHAT = {
     "controls": 'of RDMA, in [scheme.X], as control = "NAME"',
     "transports": 'other than RDMA, in [scheme.X], as transport = "NAME"',
     "tcp_controls": 'in [scheme.X.transport.tcp], as control = "NAME"',
+    "hypervisors": 'between VMs and the network, in [scheme.X], as hypervisor = "NAME"',
     "balancers": 'in [network], as balance = "NAME"',
     "profiles": 'as profile = "NAME" of the scenario, or of its [packets]',
     "sections": "as [NAME]",
@@ -55,7 +57,7 @@ def list_(
     *,
     format: Annotated[Literal["text", "json"], Parameter(show_default=False)] = "text",  # noqa: A002
 ) -> int:
-    """List what a scenario can name: fabrics, workloads, flow sizes, controls, transports, load balancing, and more.
+    """List what a scenario can name: fabrics, workloads, flow sizes, controls, transports, hypervisors, and more.
 
     Parameters
     ----------

@@ -12,6 +12,7 @@ use incast_sim::balance::Balance;
 use incast_sim::congestion::{Control, Input, Telemetry, WindowMode};
 use incast_sim::host::{CnpMode, Recovery};
 use incast_sim::switch::{Forwarding, Headroom, QueueParams};
+use incast_sim::tenant::{Hypervisor, RateParams};
 use incast_sim::transport::{TcpParams, Transport};
 use incast_sim::{Arithmetic, Carrier, ControlSetup, Params, Setup};
 
@@ -126,6 +127,10 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("transport.tcp.sack_blocks", If(|facts| facts.tcp(|tcp| tcp.sack, "sack is false"))),
     ("transport.tcp.ack_every", If(|facts| facts.tcp(|tcp| tcp.delayed_ack.is_some(), "delayed_ack is \"none\""))),
     ("transport.tcp.ecn", If(|facts| facts.marked())),
+    ("hypervisor.rate.forget", If(|facts| facts.rates_found(|rate| rate.hold_increase, "hold_increase is false"))),
+    ("hypervisor.rate.hold_above", If(|facts| facts.rates_found(|rate| rate.hold_increase, "hold_increase is false"))),
+    ("hypervisor.rate.caution", If(|facts| facts.rates_found(|rate| rate.rate_caution, "rate_caution is false"))),
+    ("hypervisor.rate.least_growth", If(|facts| facts.rates_found(|rate| rate.rate_caution, "rate_caution is false"))),
 ];
 
 /// What decides under one scheme.
@@ -237,6 +242,12 @@ impl<'a> Facts<'a> {
     fn tcp(&self, holds: fn(&TcpParams) -> bool, otherwise: &'static str) -> Verdict {
         let other = matches!(self.transport, Some(Transport::Tcp(params)) if !holds(params));
         unless(!other, otherwise)
+    }
+
+    /// How the hypervisor finds limits.
+    fn rates_found(&self, holds: fn(&RateParams) -> bool, otherwise: &'static str) -> Verdict {
+        let rate = self.params().hypervisor.as_ref().and_then(Hypervisor::rate);
+        unless(rate.is_none_or(holds), otherwise)
     }
 
     fn measures_timeouts(&self) -> Verdict {
@@ -354,7 +365,8 @@ impl<'a> Facts<'a> {
         self.switches()?;
         // CNPs are packets: they are sent, and take their place, whoever reads them.
         let reads = self.controls().any(|one| !one.control.ignores(Input::Marks))
-            || self.transports().any(|one| one.ecn().is_some());
+            || self.transports().any(|one| one.ecn().is_some())
+            || self.params().hypervisor.as_ref().is_some_and(|one| one.ecn().is_some());
         unless(
             reads || self.params().rdma.cnp == CnpMode::Packet,
             "no control here reads ECN marks; they are only counted",
@@ -492,7 +504,9 @@ impl<'a> Facts<'a> {
         let drawn = self.slope().is_ok() || (exact && self.thresholds_by_rate().is_ok());
         // The reference's marks have a sequence of their own, the same in every run.
         let marks = drawn && params.arithmetic != Arithmetic::Ns3;
-        unless(flows || paths || marks || self.failures().is_ok(), "nothing in this scenario is drawn at random")
+        // Clocks of hypervisors are out of step by a phase that each draws.
+        let clocks = params.hypervisor.as_ref().is_some_and(|one| !one.periods().is_empty());
+        unless(flows || paths || marks || clocks || self.failures().is_ok(), "nothing in this scenario is drawn at random")
     }
 }
 

@@ -6,6 +6,7 @@ use incast_sim::host::{HostParams, PacketParams, RdmaParams};
 use incast_sim::measure::MeasureParams;
 use incast_sim::network::NetworkParams;
 use incast_sim::switch::{EcnParams, SwitchParams};
+use incast_sim::tenant::Hypervisor;
 use incast_sim::transport::Transport;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -214,9 +215,26 @@ impl<'a> Search<'a> {
         if let Some(transport) = &scheme.transport {
             self.transport(index, given.get("transport"), transport, &path::join(&at, "transport"));
         }
+        if let Some(hypervisor) = &scheme.hypervisor {
+            self.hypervisor(index, given.get("hypervisor"), hypervisor, &path::join(&at, "hypervisor"));
+        }
         for (tag, transport) in &scheme.transport_by_tag {
             let given = given.get("transport_by_tag").and_then(|all| all.get(tag));
             self.transport(index, given, transport, &path::join(&path::join(&at, "transport_by_tag"), tag));
+        }
+    }
+
+    /// How the hypervisor of a scheme finds limits.
+    fn hypervisor(&mut self, index: usize, given: Option<&Value>, hypervisor: &Hypervisor, at: &str) {
+        let name = hypervisor.name();
+        let rate = given.and_then(|given| given.get(name)).and_then(|given| given.get("rate"));
+        let usual = value(Hypervisor::named(name));
+        let now = value(hypervisor);
+        for parameter in names(rate) {
+            if now[name]["rate"][&parameter] != usual[name]["rate"][&parameter] {
+                let at = path::join(&path::join(at, name), "rate");
+                self.judge(index, &at, &parameter, &format!("hypervisor.rate.{parameter}"));
+            }
         }
     }
 

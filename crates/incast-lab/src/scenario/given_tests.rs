@@ -434,6 +434,30 @@ const CASES: &[Case] = &[
         &["[scheme.A]\ntransport.tcp.ecn = true\n[ecn]\nenabled = false\n"],
         &["[scheme.A]\ntransport.tcp.ecn = true\n"],
     ),
+    (
+        "hypervisor.rate.forget",
+        "scheme.A.hypervisor.elasticswitch.rate.forget",
+        &[FIXED, VMS, TCP, "hypervisor.elasticswitch.rate = { hold_increase = false, forget = 0.5 }\n"],
+        &[FIXED, VMS, TCP, "hypervisor.elasticswitch.rate = { forget = 0.5 }\n"],
+    ),
+    (
+        "hypervisor.rate.hold_above",
+        "scheme.A.hypervisor.elasticswitch.rate.hold_above",
+        &[FIXED, VMS, TCP, "hypervisor.elasticswitch.rate = { hold_increase = false, hold_above = 0.5 }\n"],
+        &[FIXED, VMS, TCP, "hypervisor.elasticswitch.rate = { hold_above = 0.5 }\n"],
+    ),
+    (
+        "hypervisor.rate.caution",
+        "scheme.A.hypervisor.elasticswitch.rate.caution",
+        &[FIXED, VMS, TCP, "hypervisor.elasticswitch.rate = { rate_caution = false, caution = 0.5 }\n"],
+        &[FIXED, VMS, TCP, "hypervisor.elasticswitch.rate = { caution = 0.5 }\n"],
+    ),
+    (
+        "hypervisor.rate.least_growth",
+        "scheme.A.hypervisor.elasticswitch.rate.least_growth",
+        &[FIXED, VMS, TCP, "hypervisor.elasticswitch.rate = { rate_caution = false, least_growth = 0.5 }\n"],
+        &[FIXED, VMS, TCP, "hypervisor.elasticswitch.rate = { least_growth = 0.5 }\n"],
+    ),
 ];
 
 /// What is said to have no effect, as `path: reason`.

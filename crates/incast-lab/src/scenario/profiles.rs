@@ -187,6 +187,12 @@ fn window_shorthand(params: &mut Map<String, Value>) {
 /// `hypervisor = "elasticswitch"` becomes `{ elasticswitch = {} }`.
 fn hypervisor_shorthand(value: Option<&mut Value>, path: &str, found: &mut Vec<Diagnostic>) {
     let Some(value) = value else { return };
+    // Hold-Increase and Rate-Caution are ElasticSwitch's: with Seawall they are off whatever else of its law is given.
+    if let Some(Value::Object(rate)) = value.get_mut("seawall").and_then(|seawall| seawall.get_mut("rate")) {
+        for of_elasticswitch in ["hold_increase", "rate_caution"] {
+            rate.entry(of_elasticswitch).or_insert(false.into());
+        }
+    }
     let Value::String(name) = value else { return };
     let name = std::mem::take(name);
     if !Hypervisor::NAMES.contains(&name.as_str()) {

@@ -317,6 +317,17 @@ impl Hypervisor {
     /// Names of all kinds, as scenarios have them.
     pub const NAMES: &'static [&'static str] = &["elasticswitch", "reservation", "seawall", "edge_only"];
 
+    /// The one of a name, with its defaults.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "elasticswitch" => Some(Self::ElasticSwitch(ElasticSwitchParams::default())),
+            "reservation" => Some(Self::Reservation(ReservationParams::default())),
+            "seawall" => Some(Self::Seawall(SeawallParams::default())),
+            "edge_only" => Some(Self::EdgeOnly(EdgeOnlyParams::default())),
+            _ => None,
+        }
+    }
+
     /// Its name.
     pub const fn name(&self) -> &'static str {
         match self {
