@@ -62,6 +62,7 @@ def pages() -> dict[str, str]:
             "sizes.md": sizes(program),
             "controls.md": controls(),
             "transports.md": transports(program),
+            "hypervisors.md": hypervisors(program, book),
             "results.md": results(program),
             "sweeps.md": sweeps.page(),
             "studies.md": studies.page(),
@@ -92,6 +93,7 @@ def index() -> Iterator[str]:
         "- [Workloads](workloads.md) and [size distributions](sizes.md)",
         "- [Congestion controls](controls.md) of RDMA, with their profiles",
         "- [Transports](transports.md) other than RDMA, with theirs",
+        "- [Hypervisors](hypervisors.md) between VMs and the network",
         "- [Results](results.md): tables, columns, units",
         "- [Sweeps](sweeps.md): the sweep file, its folder",
         "- [Studies](studies.md): study.toml, claims.toml",
@@ -252,6 +254,38 @@ def transports(program: Program) -> Iterator[str]:
         path = ["scheme", "A", "transport", "tcp", "control", entry["name"]]
         yield from table(entry["parameters"], probes(program, base, path, entry["parameters"]))
     yield YAPS
+
+
+def hypervisors(program: Program, book: Book) -> Iterator[str]:
+    """What can stand between VMs and the network."""
+    yield from [
+        "# Hypervisors",
+        "",
+        'A scheme has one where hosts are VMs ([`vms`](scenario.md#vms)) of tenants ([`tenant`](scenario.md#tenant)), as '
+        '`hypervisor = "NAME"`, or with parameters as `hypervisor.NAME = { … }`. Without one, what a VM sends goes to its '
+        "server's NIC as it comes. What they do, and what of it is not in the papers: "
+        "[tenants](../design/tenants.md#hypervisors).",
+        "",
+    ]
+
+    def based(name: str) -> Json:
+        return {**BASE, **OPTIONAL, "scheme": {"A": {"transport": "tcp", "hypervisor": {name: {}}}}}
+
+    for entry in program.catalogue["hypervisors"]:
+        name = entry["name"]
+        yield from [f"## {name}", "", f"{words(entry['description'])}.", ""]
+        path = ["scheme", "A", "hypervisor", name]
+        yield from table(entry["parameters"], probes(program, based(name), path, entry["parameters"]))
+    for section, owner in (("rate", "RateParams"), ("shaper", "ShaperParams")):
+        described = book.definition(owner)
+        parameters = [book.parameter(name, described) for name in described["properties"]]
+        base = based("elasticswitch")
+        base["scheme"]["A"]["hypervisor"]["elasticswitch"][section] = {}
+        path = ["scheme", "A", "hypervisor", "elasticswitch", section]
+        yield from [f"## {section}", "", words(described["description"]), ""]
+        yield from table(parameters, probes(program, base, path, parameters))
+        for parameter in parameters:
+            yield from variants(book, parameter["name"], described["properties"][parameter["name"]])
 
 
 def transport(program: Program, entry: Json) -> Iterator[str]:

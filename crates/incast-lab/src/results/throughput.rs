@@ -50,11 +50,13 @@ pub(super) fn rows(prepared: &Prepared, scheme: usize, routes: &Routes, outcome:
     let samples = samples(outcome, &cuts);
     for (number, (flow, record)) in prepared.flows.flows.iter().zip(&outcome.flows).enumerate() {
         let kind = Kind::of(setup, flow);
-        let acked = acked(flow, record, samples.get(&(number as u32)), &cuts);
+        let acked = acked(record, samples.get(&(number as u32)), &cuts);
         for (interval, now) in acked.windows(2).enumerate() {
             let (from, to) = (cuts[interval], cuts[interval + 1]);
-            if under_way(flow, record, from, to) {
-                offered[interval][pairs.of_flow[number]].add(flow, &kind, now[0], now[1], to - from);
+            let goes_on = under_way(flow, record, from, to);
+            // What comes after its end was on its way.
+            if goes_on || now[1] > now[0] {
+                offered[interval][pairs.of_flow[number]].add(flow, &kind, [now[0], now[1]], to - from, goes_on);
             }
         }
     }
@@ -117,19 +119,21 @@ fn samples(outcome: &incast_sim::Outcome, cuts: &[u64]) -> HashMap<u32, Vec<(usi
     samples
 }
 
-/// Payload of a flow acknowledged at every cut: what samples say, and from its end on all of it.
-fn acked(flow: &Flow, record: &FlowRecord, sampled: Option<&Vec<(usize, u64)>>, cuts: &[u64]) -> Vec<u64> {
+/// Payload of a flow acknowledged at every cut: what samples say, and from its last one on all of it. After its end a flow is sampled
+/// only as long as packets of it are on their way.
+fn acked(record: &FlowRecord, sampled: Option<&Vec<(usize, u64)>>, cuts: &[u64]) -> Vec<u64> {
     let mut at = vec![0; cuts.len()];
     let mut known = sampled.map_or(&[][..], Vec::as_slice).iter().peekable();
     let mut now = 0;
-    let over = record.finish.map(|end| end.0).into_iter().chain(flow.until.map(|end| end.0)).min();
+    let last_sample = sampled.and_then(|all| all.last()).map_or(0, |(cut, _)| *cut);
+    let over = |cut: usize| record.finish.is_some_and(|end| end.0 <= cuts[cut]) && cut > last_sample;
     for (cut, place) in at.iter_mut().enumerate() {
         while let Some(&&(_, bytes)) = known.peek().filter(|(sample, _)| *sample <= cut) {
             now = bytes;
             known.next();
         }
         let last = cut + 1 == cuts.len();
-        *place = if last || over.is_some_and(|over| over <= cuts[cut]) { record.acked } else { now };
+        *place = if last || over(cut) { record.acked } else { now };
     }
     at
 }
@@ -168,10 +172,11 @@ impl Kind {
 }
 
 impl Offered {
-    /// Counts a flow with what it had sent when the interval began, and when it ended.
-    fn add(&mut self, flow: &Flow, kind: &Kind, before: u64, after: u64, span: u64) {
+    /// Counts a flow with what had come of it when the interval began, and when it ended; and whether it still had something to send.
+    fn add(&mut self, flow: &Flow, kind: &Kind, [before, after]: [u64; 2], span: u64, goes_on: bool) {
         let sent = after.saturating_sub(before);
         let left = match flow.until {
+            _ if !goes_on => sent as f64 * kind.wire,
             Some(_) => f64::INFINITY,
             None => flow.size.0.saturating_sub(before) as f64 * kind.wire,
         };

@@ -506,7 +506,10 @@ impl<'a> Facts<'a> {
         let marks = drawn && params.arithmetic != Arithmetic::Ns3;
         // Clocks of hypervisors are out of step by a phase that each draws.
         let clocks = params.hypervisor.as_ref().is_some_and(|one| !one.periods().is_empty());
-        unless(flows || paths || marks || clocks || self.failures().is_ok(), "nothing in this scenario is drawn at random")
+        unless(
+            flows || paths || marks || clocks || self.failures().is_ok(),
+            "nothing in this scenario is drawn at random",
+        )
     }
 }
 

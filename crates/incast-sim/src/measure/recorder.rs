@@ -176,6 +176,9 @@ impl Network {
             RateSample { time, flow, rate: self.rates[usize::from(port.rate)], window, acked }
         });
         let mut active: Vec<RateSample> = pairs.chain(others).collect();
+        // What the senders are done with, and is still on its way.
+        let late = self.late_udp().into_iter();
+        active.extend(late.map(|(flow, acked)| RateSample { time, flow, rate: 0, window: u64::MAX, acked }));
         active.sort_by_key(|sample| sample.flow);
         self.recorder.rates.extend(active);
     }

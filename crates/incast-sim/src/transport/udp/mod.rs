@@ -60,7 +60,21 @@ pub(super) struct Udp {
     /// By number of the setup's transports; those of others are the defaults.
     params: Vec<UdpParams>,
     sources: ByFlow<Source>,
+    /// Flows that have sent all they had, of which packets may still be on their way.
+    late: Vec<Late>,
 }
+
+/// A flow that has ended at its sender.
+#[derive(Debug, Clone, Copy)]
+struct Late {
+    flow: u32,
+    /// What had come when it was last sampled, and when that last changed, in ps.
+    come: u64,
+    changed: u64,
+}
+
+/// A flow of which nothing has come for so long is not sampled any more, in ps: far longer than a limiter or a switch holds packets.
+const QUIET: u64 = 1_000_000_000_000;
 
 impl Udp {
     pub(super) fn new(transports: &[Transport], flows: usize) -> Self {
@@ -71,7 +85,7 @@ impl Udp {
             Transport::Udp(params) => params.clone(),
             _ => UdpParams::default(),
         };
-        Self { params: transports.iter().map(params).collect(), sources: ByFlow::new(flows) }
+        Self { params: transports.iter().map(params).collect(), sources: ByFlow::new(flows), late: Vec::new() }
     }
 
     /// Flows under way.
@@ -81,6 +95,20 @@ impl Udp {
 }
 
 impl Network {
+    /// Flows that have ended at their senders, with what has come of them: for time series.
+    pub(crate) fn late_udp(&mut self) -> Vec<(u32, u64)> {
+        let (now, records) = (self.now, &self.flow_records);
+        let late = &mut self.transports.udp.late;
+        late.retain_mut(|one| {
+            let come = records[one.flow as usize].acked;
+            if std::mem::replace(&mut one.come, come) != come {
+                one.changed = now;
+            }
+            now - one.changed < QUIET
+        });
+        late.iter().map(|one| (one.flow, one.come)).collect()
+    }
+
     pub(super) fn start_udp(&mut self, flow: u32, params: u8) {
         let full = self.config.packets.mss.0 + self.config.packets.segment_header.0;
         let rate = self.transports.udp.params[usize::from(params)].rate;
@@ -134,6 +162,10 @@ impl Network {
     pub(super) fn end_udp(&mut self, flow: u32) {
         if self.transports.udp.sources.get(flow).is_some() {
             self.transports.udp.sources.remove(flow);
+            if self.recorder.params.sample_every.is_some() {
+                let come = self.flow_records[flow as usize].acked;
+                self.transports.udp.late.push(Late { flow, come, changed: self.now });
+            }
             self.end_in_room(flow);
         }
     }
