@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 
 use incast_model::routing::{EcmpHash, Routes};
 use incast_model::tenant::{Placement, TenantSpec, VmCount};
-use incast_model::units::Rate;
+use incast_model::units::{Rate, Time};
 use incast_sim::balance::Balance;
 use incast_sim::congestion::{Control, Input, Telemetry, WindowMode};
 use incast_sim::host::{CnpMode, Recovery};
@@ -90,6 +90,7 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("packets.segment_header", If(|facts| facts.other_transports())),
     ("packets.control", If(|facts| facts.other_transports())),
     ("packets.gap", Always),
+    ("host.jitter", Always),
     ("host.nic_queue", If(|facts| facts.other_transports())),
     ("rdma.ack_every", If(|facts| facts.rdma())),
     ("rdma.ack_priority", If(|facts| facts.rdma())),
@@ -507,7 +508,7 @@ impl<'a> Facts<'a> {
         // Clocks of hypervisors are out of step by a phase that each draws.
         let clocks = params.hypervisor.as_ref().is_some_and(|one| !one.periods().is_empty());
         unless(
-            flows || paths || marks || clocks || self.failures().is_ok(),
+            flows || paths || marks || clocks || params.host.jitter > Time::ZERO || self.failures().is_ok(),
             "nothing in this scenario is drawn at random",
         )
     }

@@ -8,6 +8,7 @@ use incast_model::routing::Routes;
 use incast_model::tenant::Tenancy;
 use incast_model::units::{Rate, Time};
 
+use super::jitter::Jitter;
 use super::resolve::{BadNetwork, Resolved};
 use super::{Config, ControlState, Far, Faults, Network, Port, Queue, Routing, WHOLE_PACKETS};
 use crate::balance::Balance;
@@ -38,6 +39,7 @@ impl Network {
         check_limits(&fabric, &flows, &params, needs_int)?;
         check_transports(&transports, &fabric, &flows, &params)?;
         check_hypervisor(&transports, &carriers, &flows, &params)?;
+        check_jitter(&params)?;
         let ports = fabric.ports().len();
         let rates = rate_table(&fabric)?;
         let resolved = params.network.resolve(&fabric, params.seed)?;
@@ -77,6 +79,14 @@ impl Network {
             pint: None,
             draws: ns3.then(|| Box::new(Draws::new(fabric.nodes().len() as u64))),
             routing,
+            jitter: Jitter::new(params.host.jitter.0, ports, params.seed, |port| {
+                let (from, to) = (fabric.ports()[port].node, fabric.neighbour(PortId(port as u32)));
+                let server = |node| fabric.servers().contains(&node);
+                // Out of a host, or of a server whose VMs are hosts; not from a VM to its server.
+                fabric.node(to).kind == NodeKind::Switch
+                    && !server(to)
+                    && (fabric.node(from).kind == NodeKind::Host || server(from))
+            }),
             faults: None,
             nics: Vec::new(),
             contexts: Vec::new(),
@@ -362,6 +372,20 @@ fn check_hypervisor(
     hypervisor.check().map_err(|bad| SetupError {
         field: format!("hypervisor.{}.{}", hypervisor.name(), bad.field),
         message: format!("{} is out of range; {}", bad.value, bad.allowed),
+    })
+}
+
+/// Random times are of whole packets, and the reference has none.
+fn check_jitter(params: &Params) -> Result<(), SetupError> {
+    if params.host.jitter == Time::ZERO {
+        return Ok(());
+    }
+    let whole = params.switch.forwarding == Forwarding::StoreAndForward;
+    check(whole, "host.jitter", || "jitter and cut-through do not go together".into())?;
+    let exact = params.arithmetic == Arithmetic::Exact;
+    check(exact, "host.jitter", || "jitter and the reference's arithmetic do not go together".into())?;
+    check(params.host.jitter <= Time::ms(1), "host.jitter", || {
+        format!("{} is out of range; 0s to 1ms: it is the time of about a packet", params.host.jitter)
     })
 }
 

@@ -57,7 +57,9 @@ impl Network {
         let seen = if size <= u64::from(cut) { sent } else { self.now + self.wire_time(port, cut.into()) };
         let state = &mut self.ports[port as usize];
         let arrive = seen + state.delay;
+        let arrive = if self.jitter.is_some() { self.jittered(port, arrive) } else { arrive };
         self.pool[id].next = NONE;
+        let state = &mut self.ports[port as usize];
         if state.flight_head == NONE {
             state.flight_head = id;
             state.flight_tail = id;

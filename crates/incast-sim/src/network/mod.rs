@@ -9,6 +9,7 @@ mod cut_through;
 mod detours;
 mod fault;
 mod ideal;
+mod jitter;
 mod link;
 mod params;
 mod progress;
@@ -188,6 +189,8 @@ pub(crate) struct Network {
     /// The random numbers of `ns3` arithmetic, one sequence for the whole run.
     pub(crate) draws: Option<Box<Draws>>,
     pub(crate) routing: Routing,
+    /// In runs in which hosts take random times.
+    pub(crate) jitter: Option<Box<jitter::Jitter>>,
     /// In runs in which links fail.
     pub(crate) faults: Option<Box<Faults>>,
 

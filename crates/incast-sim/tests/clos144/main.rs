@@ -77,7 +77,7 @@ pub(crate) fn params(transport: &Transport) -> Params {
     let mut params = Params {
         switch: SwitchParams { queues, forwarding: Forwarding::CutThroughUnderrun, ..transport.switch() },
         ecn: EcnParams { enabled: false, ..EcnParams::default() },
-        host: HostParams { nic_queue: NicQueue::Port },
+        host: HostParams { nic_queue: NicQueue::Port, ..HostParams::default() },
         ..Params::default()
     };
     params.network.balance = Balance::Spray(spray);

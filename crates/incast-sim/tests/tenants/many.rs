@@ -9,7 +9,7 @@ use incast_sim::switch::{EcnParams, QueueParams};
 use incast_sim::tenant::{Detection, ElasticSwitchParams, Hypervisor, RateParams};
 use incast_sim::transport::Transport;
 
-use super::common::{Bench, check, jain};
+use super::common::{Bench, check, jain, within};
 
 /// Payload in what a packet takes on the wire: 1460 of 1538 B.
 pub(crate) const PAYLOAD: f64 = 1460.0 / 1538.0;
@@ -39,6 +39,7 @@ pub(crate) struct Case {
     pub(crate) hypervisor: Option<Hypervisor>,
     pub(crate) ecn: bool,
     pub(crate) guarantee: Rate,
+    pub(crate) jitter: Time,
 }
 
 pub(crate) fn tcp() -> Transport {
@@ -55,7 +56,7 @@ pub(crate) fn elastic(rate: RateParams) -> Hypervisor {
 
 impl Case {
     pub(crate) fn new(senders: u32, to_y: Transport, hypervisor: Option<Hypervisor>) -> Self {
-        Self { senders, edge: false, to_y, hypervisor, ecn: false, guarantee: Rate(450_000_000) }
+        Self { senders, edge: false, to_y, hypervisor, ecn: false, guarantee: Rate(450_000_000), jitter: Time::ZERO }
     }
 
     pub(crate) fn run(&self, seconds: u64) -> (Outcome, Measured) {
@@ -79,6 +80,7 @@ impl Case {
                 params.switch.lossless = Vec::new();
                 params.server_queue = Bytes(1_500_000);
                 params.packets.gap = Bytes(38);
+                params.host.jitter = self.jitter;
                 params.hypervisor.clone_from(&self.hypervisor);
                 params.horizon = Some(Time::ms(1000 * seconds));
                 params.measure.sample_every = Some(Time::ms(1000));
@@ -134,6 +136,21 @@ fn without_protection_x_has_a_share_of_one() {
     let share = 1000.0 * PAYLOAD / 21.0;
     // Often far less: the sender of X is alone at its switch's port, and a full queue is full for it first (TCP Outcast, NSDI 2012).
     check("ES5", "X against 20 without protection, Mb/s", "1/21 or less", found.x, found.x < 1.5 * share);
+}
+
+/// Packets that come in step lock a flow out for as long as one looks; a microsecond is enough to end that.
+#[test]
+fn jitter_ends_phase_effects() {
+    let case = Case::new(5, tcp(), None);
+    let (_, in_step) = case.run(6);
+    check("jitter", "X against 5 in step, Mb/s", "nothing", in_step.x, in_step.x < 1.0);
+    let (outcome, found) = Case { jitter: Time::us(1), ..case }.run(20);
+    within("jitter", "X against 5, Mb/s", 1000.0 * PAYLOAD / 6.0, found.x, 0.3);
+    within("jitter", "all, Mb/s", 1000.0 * PAYLOAD, found.x + found.y(), 0.01);
+    let again: u64 = outcome.flows.iter().map(|flow| flow.retransmitted).sum();
+    // Packets keep their order: what is sent again was lost, but for a few that a timer took for lost.
+    let lost = outcome.counts.drops as f64;
+    check("jitter", "sent again", format!("{lost} lost"), again as f64, (again as f64) < 1.02 * lost);
 }
 
 #[test]
