@@ -82,10 +82,9 @@ impl Network {
             jitter: Jitter::new(params.host.jitter.0, ports, params.seed, |port| {
                 let (from, to) = (fabric.ports()[port].node, fabric.neighbour(PortId(port as u32)));
                 let server = |node| fabric.servers().contains(&node);
-                // Out of a host, or of a server whose VMs are hosts; not from a VM to its server.
-                fabric.node(to).kind == NodeKind::Switch
-                    && !server(to)
-                    && (fabric.node(from).kind == NodeKind::Host || server(from))
+                // Out of a host, and out of a server whose VMs are hosts.
+                let to_switch = fabric.node(to).kind == NodeKind::Switch;
+                fabric.node(from).kind == NodeKind::Host || server(from) && to_switch
             }),
             faults: None,
             nics: Vec::new(),
