@@ -261,9 +261,9 @@ def hypervisors(program: Program, book: Book) -> Iterator[str]:
     yield from [
         "# Hypervisors",
         "",
-        'A scheme has one where hosts are VMs ([`vms`](scenario.md#vms)) of tenants ([`tenant`](scenario.md#tenant)), as '
-        '`hypervisor = "NAME"`, or with parameters as `hypervisor.NAME = { … }`. Without one, what a VM sends goes to its '
-        "server's NIC as it comes. What they do, and what of it is not in the papers: "
+        "A scheme has one where hosts are VMs ([`vms`](scenario.md#vms)) of tenants ([`tenant`](scenario.md#tenant)), "
+        'as `hypervisor = "NAME"`, or with parameters as `hypervisor.NAME = { … }`. Without one, what a VM sends goes to '
+        "its server's NIC as it comes. What they do, and what of it is not in the papers: "
         "[tenants](../design/tenants.md#hypervisors).",
         "",
     ]
@@ -275,7 +275,8 @@ def hypervisors(program: Program, book: Book) -> Iterator[str]:
         name = entry["name"]
         yield from [f"## {name}", "", f"{words(entry['description'])}.", ""]
         path = ["scheme", "A", "hypervisor", name]
-        yield from table(entry["parameters"], probes(program, based(name), path, entry["parameters"]))
+        allowed = probes(program, based(name), path, entry["parameters"])
+        yield from table([_below(one) for one in entry["parameters"]], allowed)
     for section, owner in (("rate", "RateParams"), ("shaper", "ShaperParams")):
         described = book.definition(owner)
         parameters = [book.parameter(name, described) for name in described["properties"]]
@@ -286,6 +287,14 @@ def hypervisors(program: Program, book: Book) -> Iterator[str]:
         yield from table(parameters, probes(program, base, path, parameters))
         for parameter in parameters:
             yield from variants(book, parameter["name"], described["properties"][parameter["name"]])
+
+
+def _below(parameter: Json) -> Json:
+    """A table of its own is described below, with its defaults."""
+    name = parameter["name"]
+    if name not in ("rate", "shaper"):
+        return parameter
+    return {**parameter, "default": None, "description": f"{parameter['description']} [Below](#{name})."}
 
 
 def transport(program: Program, entry: Json) -> Iterator[str]:
@@ -324,7 +333,7 @@ def profiled(program: Program, entry: Json, base: Json, path: list[Any]) -> Iter
         yield row("parameter", "takes", *(f"`{one}`" for one in names), "allowed", "meaning")
         yield row(*["---"] * (4 + len(names)))
         for parameter in parameters:
-            values = (code(profile["values"][parameter["name"]]) for profile in entry["profiles"])
+            values = (code(profile["values"].get(parameter["name"], "none")) for profile in entry["profiles"])
             yield row(
                 f"`{parameter['name']}`",
                 words(parameter["kind"]),

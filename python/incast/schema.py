@@ -2824,10 +2824,10 @@ class HostParams(Tree):
     """
 
     jitter: Time | None = None
-    """Up to so much later than it would a packet comes from a host, or from the server of a VM, to the first switch: a
-    random time for each, uniform; packets keep their order. At most 1ms. Default 0 (NS3, YAPS). With links of one
-    rate, packets of one size and drop-tail queues, one flow can lock others out as none would between real hosts;
-    the time of a packet on the slowest link avoids it (Floyd and Jacobson, CCR 1991).
+    """Up to so much later than it would a packet comes from a host, and again from the server of a VM, to the next
+    node: a random time for each, uniform; packets keep their order. At most 1ms. Default 0 (NS3, YAPS). With links
+    of one rate, packets of one size and drop-tail queues, one flow can lock others out as none would between real
+    hosts; the time of a packet on the slowest link avoids it (Floyd and Jacobson, CCR 1991).
     """
 
 

@@ -3,18 +3,22 @@
 //! `make bench` runs each of them in a process of its own (benches/run.py), to account for CPU time and peak memory.
 
 use std::collections::BTreeSet;
+use std::error::Error;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use incast_model::fabric::generators::{FatTree, HpccFatTree, LeafSpine, Star};
-use incast_model::fabric::{Fabric, FabricSpec, Service};
-use incast_model::units::{Rate, Time};
+use incast_model::fabric::{Fabric, FabricSpec, HostId, Service, Vms};
+use incast_model::flow::{Flow, FlowSet};
+use incast_model::tenant::{Tenancy, Tenant, Vm};
+use incast_model::units::{Bytes, Rate, Time};
 use incast_model::workload::{ArrivalLaw, Incast, LoadAt, LoadOf, Poisson, SizeSpec, WorkloadSpec, generate};
 use incast_sim::balance::{Balance, SprayOrder, SprayParams};
 use incast_sim::congestion::{Control, WindowMode};
-use incast_sim::switch::{Forwarding, SwitchParams};
+use incast_sim::switch::{Forwarding, QueueParams, SwitchParams};
+use incast_sim::tenant::Hypervisor;
 use incast_sim::transport::{FastpassParams, Transport, TransportParams};
 use incast_sim::{Carrier, ControlSetup, Params, Setup, Simulation};
 
@@ -34,7 +38,11 @@ const BENCHES: &[(&str, &str)] = &[
     ("hpcc320-hadoop", "the HPCC evaluation's 320 hosts, FB Hadoop 50 %, DCQCN+w: many short flows"),
     ("fattree1024-dcqcn+w", "1,024 hosts (k = 16), web search 30 %, DCQCN+w"),
     ("fattree1024-hpcc", "1,024 hosts (k = 16), web search 30 %, HPCC"),
+    (TENANTS, "300 VMs to one beside 1 to one, TCP behind ElasticSwitch, 30 s on a link of 1 Gb/s"),
 ];
+
+/// Name of the one with hypervisors.
+const TENANTS: &str = "tenants300-elasticswitch";
 
 fn poisson(load: f64, sizes: &str, duration: Time) -> WorkloadSpec {
     let sizes: SizeSpec = sizes.parse().expect("a named distribution");
@@ -154,7 +162,61 @@ fn benches() -> Vec<(String, String)> {
     all
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// X and Y, VMs of two tenants with 450 Mb/s each, share a link of 1 Gb/s: one VM sends to X, 300 to Y, all by TCP (ElasticSwitch,
+/// SIGCOMM 2013, figure 5).
+fn tenants(scale: f64) -> Result<Setup, Box<dyn Error>> {
+    let (gigabit, end) = (Rate::gbps(1), Time((30e12 * scale) as u64));
+    let tree = LeafSpine { host_rate: gigabit, uplink_rate: gigabit, delay: Time::us(5), ..LeafSpine::new(26, 1, 4) };
+    let fabric = tree.build()?.with_vms(&Vms { rate: gigabit, ..Vms::new(4) })?;
+    let tenant = |name: &str, hosts: &[u32]| Tenant {
+        name: name.into(),
+        group: name.into(),
+        vms: hosts.iter().map(|&host| Vm { host: HostId(host), mapper: false }).collect(),
+        send: Rate(450_000_000),
+        receive: Rate(450_000_000),
+    };
+    // The 16 slots of the first rack are X's and Y's.
+    let senders: Vec<u32> = (16..317).collect();
+    let tenancy = Tenancy::new(vec![tenant("x", &[0, senders[0]]), tenant("y", &[&[4][..], &senders[1..]].concat())]);
+    let flow = |src: u32| Flow {
+        src: HostId(src),
+        dst: HostId(if src == senders[0] { 0 } else { 4 }),
+        size: Bytes(1 << 40),
+        start: Time::ZERO,
+        priority: 3,
+        tag: 0,
+        sport: src as u16,
+        dport: 100,
+        path: None,
+        until: Some(end),
+    };
+    let flows = FlowSet {
+        flows: senders.iter().map(|&src| flow(src)).collect(),
+        tags: vec!["all".into()],
+        ..FlowSet::default()
+    };
+    let tcp = Transport::named("tcp", "linux").ok_or("TCP")?;
+    let mut params = Params::default();
+    params.switch = tcp.switch();
+    params.switch.queues = QueueParams::DropTail { limit: Bytes(256_000) };
+    params.server_queue = Bytes(1_500_000);
+    params.packets.gap = Bytes(38);
+    params.host.jitter = Time::us(1);
+    params.hypervisor = Hypervisor::named("elasticswitch");
+    params.ecn.enabled = false;
+    params.horizon = Some(end);
+    Ok(Setup {
+        params,
+        fabric: Arc::new(fabric),
+        carriers: vec![Carrier::Transport(0)],
+        tenancy: Some(Arc::new(tenancy)),
+        flows: Arc::new(flows),
+        controls: Vec::new(),
+        transports: vec![tcp],
+    })
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
     let usage = "usage: bench --list | bench NAME [SCALE]";
     let name = args.next().ok_or(usage)?;
@@ -165,10 +227,21 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Ok(());
     }
     let scale: f64 = args.next().map_or(Ok(1.0), |text| text.parse())?;
-    let known = benches().iter().any(|(known, _)| *known == name);
-    let unknown = || format!("no bench `{name}`; {usage}");
-    let (fabric, workload) = scenario(&name, scale).filter(|_| known).ok_or_else(unknown)?;
-    let (control, transport) = (control(&name), transport(&name));
+    if !benches().iter().any(|(known, _)| *known == name) {
+        return Err(format!("no bench `{name}`; {usage}").into());
+    }
+    let setup = if name == TENANTS { tenants(scale)? } else { usual(&name, scale)? };
+    let (flows, hosts) = (setup.flows.clone(), setup.fabric.hosts().len());
+    let simulation = Simulation::new(setup)?;
+    report(&name, &flows, hosts, simulation);
+    Ok(())
+}
+
+/// A bench of hosts that have no VMs.
+fn usual(name: &str, scale: f64) -> Result<Setup, Box<dyn Error>> {
+    let unknown = || format!("no bench `{name}`");
+    let (fabric, workload) = scenario(name, scale).ok_or_else(unknown)?;
+    let (control, transport) = (control(name), transport(name));
     if control.is_none() && transport.is_none() {
         return Err(unknown().into());
     }
@@ -179,9 +252,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let fabric: Arc<Fabric> = Arc::new(fabric);
     let flows = Arc::new(generate(&workload, &fabric, Path::new("."), 1, None)?);
-    let hosts = fabric.hosts().len();
     let carrier = if transport.is_some() { Carrier::Transport(0) } else { Carrier::Rdma(0) };
-    let setup = Setup {
+    Ok(Setup {
         params: params(control.as_ref(), transport.as_ref()),
         fabric,
         carriers: vec![carrier; flows.tags.len()],
@@ -189,8 +261,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         flows: flows.clone(),
         controls: control.into_iter().filter(|_| transport.is_none()).collect(),
         transports: transport.into_iter().collect(),
-    };
-    let simulation = Simulation::new(setup)?;
+    })
+}
+
+/// Runs it and prints what it did.
+fn report(name: &str, flows: &FlowSet, hosts: usize, simulation: Simulation) {
     let start = Instant::now();
     let outcome = simulation.run(&mut |_| ControlFlow::Continue(()));
     println!(
@@ -208,5 +283,4 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         outcome.end.seconds() * 1e6,
         outcome.stop == incast_sim::outcome::Stop::Finished,
     );
-    Ok(())
 }

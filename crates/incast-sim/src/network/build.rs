@@ -31,6 +31,23 @@ fn check(holds: bool, field: &str, message: impl FnOnce() -> String) -> Result<(
     if holds { Ok(()) } else { Err(SetupError { field: field.into(), message: message() }) }
 }
 
+impl Params {
+    /// Whether hosts can be as they are asked to be. Random times are of whole packets, and the reference has none.
+    pub fn check_host(&self) -> Result<(), SetupError> {
+        let jitter = self.host.jitter;
+        if jitter == Time::ZERO {
+            return Ok(());
+        }
+        let whole = self.switch.forwarding == Forwarding::StoreAndForward;
+        check(whole, "host.jitter", || "jitter and cut-through do not go together".into())?;
+        let exact = self.arithmetic == Arithmetic::Exact;
+        check(exact, "host.jitter", || "jitter and the reference's arithmetic do not go together".into())?;
+        check(jitter <= Time::ms(1), "host.jitter", || {
+            format!("{jitter} is out of range; 0s to 1ms: it is the time of about a packet")
+        })
+    }
+}
+
 impl Network {
     pub(crate) fn new(setup: Setup) -> Result<Self, SetupError> {
         let Setup { fabric, flows, controls, transports, carriers, tenancy, params } = setup;
@@ -39,7 +56,7 @@ impl Network {
         check_limits(&fabric, &flows, &params, needs_int)?;
         check_transports(&transports, &fabric, &flows, &params)?;
         check_hypervisor(&transports, &carriers, &flows, &params)?;
-        check_jitter(&params)?;
+        params.check_host()?;
         let ports = fabric.ports().len();
         let rates = rate_table(&fabric)?;
         let resolved = params.network.resolve(&fabric, params.seed)?;
@@ -371,20 +388,6 @@ fn check_hypervisor(
     hypervisor.check().map_err(|bad| SetupError {
         field: format!("hypervisor.{}.{}", hypervisor.name(), bad.field),
         message: format!("{} is out of range; {}", bad.value, bad.allowed),
-    })
-}
-
-/// Random times are of whole packets, and the reference has none.
-fn check_jitter(params: &Params) -> Result<(), SetupError> {
-    if params.host.jitter == Time::ZERO {
-        return Ok(());
-    }
-    let whole = params.switch.forwarding == Forwarding::StoreAndForward;
-    check(whole, "host.jitter", || "jitter and cut-through do not go together".into())?;
-    let exact = params.arithmetic == Arithmetic::Exact;
-    check(exact, "host.jitter", || "jitter and the reference's arithmetic do not go together".into())?;
-    check(params.host.jitter <= Time::ms(1), "host.jitter", || {
-        format!("{} is out of range; 0s to 1ms: it is the time of about a packet", params.host.jitter)
     })
 }
 

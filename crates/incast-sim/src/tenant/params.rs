@@ -215,12 +215,12 @@ impl Default for SeawallParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct EdgeOnlyParams {
-    /// Least time between two looks at what a VM receives. Default 200us (NSDI 2013, section 4).
+    /// Least time between two looks at what a VM receives. Default 200us (EyeQ, NSDI 2013).
     pub period: Time,
     /// Share of a server's link that is given to nobody, 0 or more and less than 1: with all of it given the queue before it stays
     /// full, and a VM that has nothing cannot show that it wants something. Default 0.1 (our choice).
     pub headroom: f64,
-    /// How strongly the rate told to senders follows what is received, 0 to 1. Default 0.5 (NSDI 2013, section 4: alpha).
+    /// How strongly the rate told to senders follows what is received, 0 to 1. Default 0.5 (EyeQ, NSDI 2013: alpha).
     pub gain: f64,
     /// What counts as the guarantee of a VM that has none. Default 1Mbps (our choice).
     pub without_guarantee: Rate,
