@@ -262,8 +262,8 @@ def hypervisors(program: Program, book: Book) -> Iterator[str]:
         "# Hypervisors",
         "",
         "A scheme has one where hosts are VMs ([`vms`](scenario.md#vms)) of tenants ([`tenant`](scenario.md#tenant)), "
-        'as `hypervisor = "NAME"`, or with parameters as `hypervisor.NAME = { … }`. Without one, what a VM sends goes to '
-        "its server's NIC as it comes. What they do, and what of it is not in the papers: "
+        'as `hypervisor = "NAME"`, or with parameters as `hypervisor.NAME = { … }`. Without one, what a VM sends goes '
+        "to its server's NIC as it comes. What they do, and what of it is not in the papers: "
         "[tenants](../design/tenants.md#hypervisors).",
         "",
     ]
