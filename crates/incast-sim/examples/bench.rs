@@ -196,15 +196,15 @@ fn tenants(scale: f64) -> Result<Setup, Box<dyn Error>> {
         ..FlowSet::default()
     };
     let tcp = Transport::named("tcp", "linux").ok_or("TCP")?;
-    let mut params = Params::default();
-    params.switch = tcp.switch();
-    params.switch.queues = QueueParams::DropTail { limit: Bytes(256_000) };
-    params.server_queue = Bytes(1_500_000);
-    params.packets.gap = Bytes(38);
-    params.host.jitter = Time::us(1);
-    params.hypervisor = Hypervisor::named("elasticswitch");
+    let mut params = Params {
+        switch: SwitchParams { queues: QueueParams::DropTail { limit: Bytes(256_000) }, ..tcp.switch() },
+        server_queue: Bytes(1_500_000),
+        hypervisor: Hypervisor::named("elasticswitch"),
+        horizon: Some(end),
+        ..Params::default()
+    };
+    (params.packets.gap, params.host.jitter) = (Bytes(38), Time::us(1));
     params.ecn.enabled = false;
-    params.horizon = Some(end);
     Ok(Setup {
         params,
         fabric: Arc::new(fabric),

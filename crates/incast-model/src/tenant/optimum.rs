@@ -41,8 +41,11 @@ pub struct Optimum<'a> {
     fabric: &'a Fabric,
     routes: &'a Routes,
     capacities: Vec<f64>,
-    ways: RefCell<HashMap<(HostId, HostId), Vec<(usize, f64)>>>,
+    ways: RefCell<HashMap<(HostId, HostId), Way>>,
 }
+
+/// The ports that send what a pair sends, each with its share of it.
+type Way = Vec<(usize, f64)>;
 
 impl<'a> Optimum<'a> {
     /// On these routes.
@@ -76,7 +79,7 @@ pub fn static_split(tenancy: &Tenancy, pairs: &[Pair]) -> Vec<f64> {
 }
 
 /// The ports that send what a pair sends, each with its share of it.
-pub(super) fn over_links(fabric: &Fabric, routes: &Routes, pair: &Pair) -> Vec<(usize, f64)> {
+pub(super) fn over_links(fabric: &Fabric, routes: &Routes, pair: &Pair) -> Way {
     let [src, dst] = [pair.src, pair.dst].map(|host| fabric.hosts()[host.index()]);
     let mut ports = Vec::new();
     // Nodes that are as far from the receiver, with what comes to each.
