@@ -526,8 +526,8 @@ class Vms(Tree):
     """
 
     admission: AdmissionMode | None = None
-    """What becomes of tenants whose guarantees some link cannot carry: an error (`enforce`, default), or a line of
-    `incast show` (`report`).
+    """What becomes of tenants whose guarantees some link cannot carry: an error (`enforce`), or a line of `incast
+    show` (`report`). Default enforce (our choice).
     """
 
 
@@ -612,7 +612,8 @@ class TenantSpec(Tree):
 
     fill: float | None = None
     """Instead of `count`: as many tenants alike as fit into this share of the VM slots that are free before, more than
-    0 and at most 1. A number of VMs that has no room any more is drawn again among those that have.
+    0 and at most 1. A number of VMs that has no room any more is drawn again among those that have. Default:
+    `count` says how many.
     """
 
     mappers: float | None = None
@@ -2313,7 +2314,7 @@ class EdgeOnlyParams(Tree):
 
     _tag: ClassVar[str | None] = "edge_only"
     period: Time | None = None
-    """Least time between two looks at what a VM receives. Default 200us (NSDI 2013, section 4)."""
+    """Least time between two looks at what a VM receives. Default 200us (EyeQ, NSDI 2013)."""
 
     headroom: float | None = None
     """Share of a server's link that is given to nobody, 0 or more and less than 1: with all of it given the queue
@@ -2321,9 +2322,7 @@ class EdgeOnlyParams(Tree):
     """
 
     gain: float | None = None
-    """How strongly the rate told to senders follows what is received, 0 to 1. Default 0.5 (NSDI 2013, section 4:
-    alpha).
-    """
+    """How strongly the rate told to senders follows what is received, 0 to 1. Default 0.5 (EyeQ, NSDI 2013: alpha)."""
 
     without_guarantee: Rate | None = None
     """What counts as the guarantee of a VM that has none. Default 1Mbps (our choice)."""

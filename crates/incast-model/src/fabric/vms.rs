@@ -33,8 +33,8 @@ pub struct Vms {
     /// (ElasticSwitch, SIGCOMM 2013).
     #[serde(default = "tenth")]
     pub headroom: f64,
-    /// What becomes of tenants whose guarantees some link cannot carry: an error (`enforce`, default), or a line of
-    /// `incast show` (`report`).
+    /// What becomes of tenants whose guarantees some link cannot carry: an error (`enforce`), or a line of `incast show` (`report`).
+    /// Default enforce (our choice).
     #[serde(default)]
     pub admission: AdmissionMode,
 }

@@ -27,7 +27,7 @@ pub struct TenantSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
     /// Instead of `count`: as many tenants alike as fit into this share of the VM slots that are free before, more than 0 and
-    /// at most 1. A number of VMs that has no room any more is drawn again among those that have.
+    /// at most 1. A number of VMs that has no room any more is drawn again among those that have. Default: `count` says how many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill: Option<f64>,
     /// Share of its VMs that are mappers, more than 0 and less than 1: the first ones. Rounded up, but one VM at least is none.
