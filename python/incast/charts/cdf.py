@@ -42,8 +42,8 @@ def cdf(source: Source, of: Measure = "fct", *, tag: str | None = None, points: 
             ranks = chosen(number, points)
             values = source.rows(
                 f"select rank, {column} from (select {column}, row_number() over (order by {column}) as rank "
-                "from flows where scheme = $scheme and slowdown_reference is not null and ($tag is null or tag = $tag)) "
-                "where list_contains($ranks, rank) order by rank",
+                "from flows where scheme = $scheme and slowdown_reference is not null "
+                "and ($tag is null or tag = $tag)) where list_contains($ranks, rank) order by rank",
                 {"scheme": scheme, "tag": tag, "ranks": ranks},
             )
             rows += [(scheme, rank / number, value) for rank, value in values]

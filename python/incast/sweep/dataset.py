@@ -257,7 +257,8 @@ def _of_hypervisors(counts: dict[str, int]) -> list[int | None]:
 
 
 def _no_table(name: str) -> ResultsError:
-    return ResultsError(f"a sweep has no table `{name}`; it has {', '.join(TABLES)}, runs; with tenants {', '.join(OF_TENANTS)}")
+    of_tenants = f"with tenants {', '.join(OF_TENANTS)}"
+    return ResultsError(f"a sweep has no table `{name}`; it has {', '.join(TABLES)}, runs; {of_tenants}")
 
 
 def _first_line(error: Exception) -> str:
