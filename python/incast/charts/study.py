@@ -38,12 +38,13 @@ def of_study(number: int, drawn: DrawnChart) -> Chart:
     return Chart(
         name=f"study-{number + 1}",
         title=drawn.title,
-        about=f"{about} Bars are means over seeds, lines their 95 % confidence intervals, which may be cut off.",
+        about=f"{about} {'Points' if drawn.log else 'Bars'} are means over seeds, lines their 95 % confidence "
+        "intervals, which may be cut off.",
         fields=fields,
         rows=rows,
         spec=_spec(drawn, columns, series),
         palette=tuple(map(str, series)),
-        left_out=_lacking(drawn.missing),
+        left_out=(*_lacking(drawn.missing), *_off_scale(drawn)),
         why_empty=None if rows else "No run is done that it would be measured on.",
     )
 
@@ -62,12 +63,14 @@ def _spec(drawn: DrawnChart, columns: Sequence[str], series: Sequence[object]) -
     y: Spec = {
         "type": "quantitative",
         "title": title if len(title) <= TITLE else drawn.unit or None,
-        "scale": {"domain": _domain(drawn)},
+        "scale": {"type": "log", "domain": _decades(drawn)} if drawn.log else {"domain": _domain(drawn)},
+        "axis": {"format": "~s", "tickCount": 6} if drawn.log else {},
     }
     tooltip = [{"field": name} for name in columns]
     tooltip += [{"field": name, "type": "quantitative", "format": ".4~g"} for name in ("value", "low", "high")]
-    bars = {
-        "mark": {"type": "bar", "clip": True},
+    bars: Spec = {
+        **({"transform": [{"filter": "datum.value > 0"}]} if drawn.log else {}),
+        "mark": {"type": "point", "filled": True, "size": 55} if drawn.log else {"type": "bar", "clip": True},
         "encoding": {
             "x": x,
             "xOffset": offset,
@@ -78,7 +81,7 @@ def _spec(drawn: DrawnChart, columns: Sequence[str], series: Sequence[object]) -
         },
     }
     intervals = {
-        "transform": [{"filter": "isValid(datum.low)"}],
+        "transform": [{"filter": "isValid(datum.low) && datum.low > 0" if drawn.log else "isValid(datum.low)"}],
         "mark": {"type": "rule", "strokeWidth": 1.2, "color": "#7d8790", "clip": True},
         "encoding": {"x": x, "xOffset": offset, "y": {"field": "low", **y}, "y2": {"field": "high"}},
     }
@@ -111,6 +114,18 @@ def _lacking(missing: Sequence[str]) -> tuple[str, ...]:
     if len(missing) <= FEW:
         return tuple(f"Not measured: {text}." for text in missing)
     return (f"{len(missing)} figures were not measured, such as: {missing[0]}.",)
+
+
+def _off_scale(drawn: DrawnChart) -> tuple[str, ...]:
+    """What a logarithmic scale has no place for."""
+    count = sum(bar.value <= 0 for bar in drawn.bars) if drawn.log else 0
+    return (f"{count} of {len(drawn.bars)} figures are 0 or less, which this scale does not have.",) if count else ()
+
+
+def _decades(drawn: DrawnChart) -> list[float]:
+    """From below the lowest point to above the highest; intervals may be cut off."""
+    values = [bar.value for bar in drawn.bars if bar.value > 0]
+    return [min(values, default=1.0) / WIDEST, max(values, default=1.0) * WIDEST]
 
 
 def _domain(drawn: DrawnChart) -> list[float]:

@@ -138,6 +138,9 @@ class StudyChart:
     """The column whose values have a colour each. Default `scheme`."""
     panels: str | None = None
     """The column whose values have a panel each. Default: one panel."""
+    log: bool = False
+    """Whether the scale is logarithmic, for figures above 0 that differ by orders of magnitude: points in place of
+    bars. Default false."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

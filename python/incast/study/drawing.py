@@ -43,6 +43,8 @@ class DrawnChart:
     """In the order of what was run."""
     missing: tuple[str, ...]
     """Figures that were not measured, and why."""
+    log: bool = False
+    """Whether the scale is logarithmic."""
 
     def to_tree(self) -> dict[str, Any]:
         """As in claims.json."""
@@ -91,6 +93,7 @@ def draw(chart: StudyChart, metric: Metric, measured: Measured) -> DrawnChart:
         panels=chart.panels,
         bars=tuple(bars),
         missing=tuple(dict.fromkeys(missing)),
+        log=chart.log,
     )
 
 
