@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -20,6 +21,8 @@ from incast.charts.cdf import Measure
 from incast.charts.look import log_ticks
 from incast.charts.over import over
 from incast.charts.series import with_empty
+from incast.charts.study import of_study
+from incast.study.drawing import Bar, DrawnChart
 
 SAMPLED = SMALL.replace('"hpcc"', '"unlimited"') + '[switch]\nbuffer = "600kB"\n[measure]\nsample_every = "1us"\n'
 
@@ -221,3 +224,26 @@ def test_links_that_carried_nothing_are_said_to_be_left_out(tmp_path: Path) -> N
     chart = charts.fabric(charts.Source([results]))
     assert {row["node_name"] for row in chart.dicts()} == {"h1", "h3", "s0"}
     assert chart.left_out == ("Carried nothing under any scheme, and not drawn: 6 hosts, 12 ports.",)
+
+
+def test_studies_draw_orders_of_magnitude_as_points() -> None:
+    bars = tuple(
+        Bar(x="a", series=name, panel=None, value=value, low=value / 2, high=2 * value, seeds=3)
+        for name, value in (("A", 3.0), ("B", 3e5), ("C", 0.0))
+    )
+    drawn = DrawnChart(
+        title="Times", about="time", unit="s", x="x", series="scheme", panels=None, bars=bars, missing=(), log=True
+    )
+    chart = of_study(0, drawn)
+    assert chart.spec is not None
+    points, intervals = chart.spec["layer"]
+    assert points["mark"]["type"] == "point"
+    assert points["encoding"]["y"]["scale"] == {"type": "log", "domain": [2.0, 4.5e5]}
+    assert "datum.low > 0" in intervals["transform"][0]["filter"]
+    assert chart.left_out == ("1 of 3 figures are 0 or less, which this scale does not have.",)
+    assert chart.about.startswith("Time. Points are means over seeds")
+    assert DrawnChart.from_tree(drawn.to_tree()) == drawn
+    linear = of_study(0, replace(drawn, log=False))
+    assert linear.spec is not None
+    assert linear.spec["layer"][0]["mark"]["type"] == "bar"
+    assert linear.left_out == ()

@@ -49,7 +49,7 @@ def test_speed_and_remaining_time() -> None:
     speed.note(10.0, replace(HALF, packet_hops=0, bytes_acked=250))
     speed.note(11.0, HALF)
     assert speed.hops() == 2_000_000
-    assert speed.left(HALF) == 2.0
+    assert speed.left() == 2.0
     text = live.status(HALF, speed)
     assert text == "1.5 ms simulated, 1,000/2,000 flows, 2.0 M packet-hops/s, 0:02 left"
 
@@ -65,9 +65,9 @@ def test_standing_still() -> None:
     speed = live.Speed()
     speed.note(1.0, HALF)
     assert speed.hops() == 0.0
-    assert speed.left(HALF) is None
+    assert speed.left() is None
     speed.note(2.0, HALF)
-    assert speed.left(HALF) is None
+    assert speed.left() is None
 
 
 def test_lines_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

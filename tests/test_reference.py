@@ -39,10 +39,10 @@ def test_the_page_of_the_command_is_current() -> None:
 
 def test_everything_is_there(made: dict[str, str]) -> None:
     pages = {"sections": "scenario.md", "tables": "results.md"}
-    for kind in ("fabrics", "workloads", "controls", "sections", "tables"):
+    for kind in ("fabrics", "workloads", "controls", "transports", "sections", "tables"):
         for entry in CATALOGUE[kind]:
-            if kind == "controls":
-                part = made[f"controls/{entry['name']}.md"]
+            if kind in ("controls", "transports"):
+                part = made[f"{kind}/{entry['name']}.md"]
             else:
                 text = made[pages.get(kind, f"{kind}.md")]
                 part = text.partition(f"\n## {entry['name']}\n")[2].partition("\n## ")[0]
@@ -81,7 +81,7 @@ def test_the_page_of_all_controls_names_none(made: dict[str, str]) -> None:
 def test_every_default_has_a_source() -> None:
     """Sections and controls hold the numbers of a model: each says where it comes from, or that it is our choice."""
     without = []
-    for entry in [*CATALOGUE["sections"], *CATALOGUE["controls"]]:
+    for entry in [*CATALOGUE["sections"], *CATALOGUE["controls"], *CATALOGUE["transports"]]:
         for one in entry["parameters"]:
             given = not one["required"] and one["name"] != "profile"
             needed = r"[Dd]efault|absent" if one["default"] in (None, []) else r"[Dd]efault\s[^()]*\("

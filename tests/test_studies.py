@@ -53,6 +53,44 @@ def test_results(ran: incast.StudyResults) -> None:
     assert again.manifest == ran.manifest
 
 
+def test_charts_are_the_metrics(ran: incast.StudyResults) -> None:
+    (chart,) = ran.charts
+    assert incast.open_study(ran.path).charts == ran.charts
+    assert (chart.title, chart.x, chart.series, chart.panels, chart.missing) == ("Tails", "load", "scheme", None, ())
+    rows = {
+        (load, scheme): (mean, spread)
+        for load, scheme, mean, spread in ran.sweeps["load"]
+        .connect()
+        .sql("""
+        with each as (select load, scheme, seed, avg(p95) as p95 from slowdown group by all)
+        select load, scheme, avg(p95), stddev_samp(p95) from each group by all
+    """)
+        .fetchall()
+    }
+    found = {(bar.x, bar.series): bar for bar in chart.bars}
+    assert found.keys() == rows.keys()
+    # In the order in which they were run.
+    assert list(found) == [(load, scheme) for load in (0.2, 0.4) for scheme in ("HPCC", "DCQCN")]
+    for key, (mean, spread) in rows.items():
+        bar = found[key]
+        # Student's t with two degrees of freedom: 4.303.
+        half = 4.3027 * spread / 3**0.5
+        assert (bar.value, bar.low, bar.high) == pytest.approx((mean, mean - half, mean + half), rel=1e-4)
+        assert bar.seeds == 3
+
+
+def test_a_fitted_claim_is_no_evidence(ran: incast.StudyResults, command: Command) -> None:
+    assert [claim.id for claim in ran.claims if claim.fitted] == ["C4"]
+    shown = command("study", "show", ran.path)
+    assert "C4  holds, fitted: Schemes send" in shown.stdout
+    assert "no independent evidence: the flows, which are the same" in shown.stdout
+    assert "    holds: C2, C4 (fitted)\n" in shown.stdout
+    page = (ran.path / "claims.md").read_text(encoding="utf-8")
+    assert "| C4 | holds, fitted |" in page
+    assert "No independent evidence: the flows, which are the same." in page
+    assert "<td>holds, fitted</td>" in ran._repr_html_()
+
+
 def test_figures_are_those_of_the_tables(ran: incast.StudyResults) -> None:
     """The ratio of C1, by another way."""
     rows = (
@@ -289,6 +327,22 @@ STUDIES = {
         ("has chosen `scheme` already",),
     ),
     "a list of no values": Bad("claims.toml", "[0.2, 0.4]", "[]", "load = []", ("no value is chosen",)),
+    "a chart's metric": Bad(
+        "claims.toml", 'metric = "p95"\nx', 'metric = "p59"\nx', '"p59"', ("no metric `p59`", "did you mean `p95`")
+    ),
+    "a column to draw by": Bad(
+        "claims.toml", 'x = "load"', 'x = "laod"', '"laod"', ("no column `laod` to draw by", "did you mean `load`")
+    ),
+    "a column drawn twice": Bad(
+        "claims.toml", 'x = "load"', 'x = "load"\npanels = "load"', "panels", ("`load` is x already",)
+    ),
+    "a column that is not drawn": Bad(
+        "claims.toml",
+        "select load, scheme, seed, avg(p95) as value",
+        "select load, bin, scheme, seed, avg(p95) as value",
+        "[[chart]]",
+        ("has a column `bin` that the chart does not draw", "each column of the metric"),
+    ),
     "an id": Bad("claims.toml", 'id = "C2"', 'id = "C1"', 'id = "C1"', ("two claims `C1`",)),
     "a scale to judge from": Bad("claims.toml", 'from = "quick"', 'from = "paper"', '"paper"', ("no scale `paper`",)),
     "a scale that there is not": Bad(
@@ -395,6 +449,7 @@ def test_a_truncated_table_is_told(ran: incast.StudyResults, tmp_path: Path, com
 
 
 def test_metrics_that_cannot_tell_rows_apart(tiny: Path, tmp_path: Path) -> None:
+    change(tiny / "claims.toml", 'metric = "p95"\nx', 'metric = "packets"\nx')
     change(tiny / "claims.toml", "select load, scheme, seed, avg(p95)", "select scheme, seed, avg(p95)")
     change(tiny / "claims.toml", "group by all", "group by scheme, seed, load")
     change(tiny / "claims.toml", "at = { load = [0.2, 0.4] }\n", "")

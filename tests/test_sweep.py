@@ -70,7 +70,7 @@ def test_product(tmp_path: Path) -> None:
 def test_points_set_several_fields(tmp_path: Path) -> None:
     first, second = (json.loads(run.tree) for run in planned(tmp_path, POINTS).runs[::2])
     assert (second["switch"]["buffer"], second["ecn"]["kmin"]) == ("1MB", "20kB")
-    assert first["switch"]["buffer"] != "1MB"
+    assert "switch" not in first
 
 
 def test_without_axes_every_scheme_is_a_run(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ COMMANDS = [
     "report",
     "plot",
     "compare",
+    "application",
     "study list",
     "study show",
     "study run",

@@ -30,6 +30,7 @@ NS3 = (
     "NS3 is the simulator of the HPCC authors (github.com/alibaba-edu/High-Precision-Congestion-Control, commit "
     "9f4be2a); what follows it in brackets is the file, the option or the key there."
 )
+YAPS = "YAPS is the simulator of pHost's authors (github.com/NetSys/simulator, commit 8e9cf04)."
 SAMPLES: Json = {"whole number": 2, "rate": "100Gbps", "time": "1us", "size": "1kB", "number": 0.5}
 """A value of each kind, for what must be given."""
 EXTREMES: dict[str, list[Any]] = {
@@ -45,6 +46,8 @@ BASE: Json = {
     "workload": [{"list": [{"src": 0, "dst": 1, "size": "1kB"}]}],
     "scheme": {"A": {"control": "hpcc"}},
 }
+OPTIONAL: Json = {"vms": {"slots": 2}, "tenant": [{"name": "x", "vms": 2}]}
+"""Sections of which something must be given where there are any."""
 
 
 def pages() -> dict[str, str]:
@@ -58,6 +61,8 @@ def pages() -> dict[str, str]:
             "workloads.md": workloads(program, book),
             "sizes.md": sizes(program),
             "controls.md": controls(),
+            "transports.md": transports(program),
+            "hypervisors.md": hypervisors(program, book),
             "results.md": results(program),
             "sweeps.md": sweeps.page(),
             "studies.md": studies.page(),
@@ -66,6 +71,8 @@ def pages() -> dict[str, str]:
         for entry in program.catalogue["controls"]:
             name = f"controls/{entry['name']}.md"
             texts[name] = SHARED_NOTE + joined(control(program, entry)) + "\n" + runs(FOLDER / name)
+        for entry in program.catalogue["transports"]:
+            texts[f"transports/{entry['name']}.md"] = NOTE + joined(transport(program, entry))
         return texts
 
 
@@ -84,7 +91,9 @@ def index() -> Iterator[str]:
         "- [The scenario file](scenario.md): every section and parameter.",
         "- [Fabrics](fabrics.md)",
         "- [Workloads](workloads.md) and [size distributions](sizes.md)",
-        "- [Congestion controls](controls.md), with their profiles",
+        "- [Congestion controls](controls.md) of RDMA, with their profiles",
+        "- [Transports](transports.md) other than RDMA, with theirs",
+        "- [Hypervisors](hypervisors.md) between VMs and the network",
         "- [Results](results.md): tables, columns, units",
         "- [Sweeps](sweeps.md): the sweep file, its folder",
         "- [Studies](studies.md): study.toml, claims.toml",
@@ -102,7 +111,7 @@ def index() -> Iterator[str]:
         "| number, whole number | `0.3`, `16` | |",
         '| absent | `"none"` | where a parameter may be without a value |',
         "",
-        "Defaults carry their source in brackets. " + NS3,
+        f"Defaults carry their source in brackets. {NS3} {YAPS}",
     ]
 
 
@@ -114,7 +123,8 @@ def scenario(program: Program, book: Book) -> Iterator[str]:
     yield from ["| key | takes | default | meaning |", "|---|---|---|---|"]
     for name, field in book.schema["properties"].items():
         if name in sections:
-            kind, default = f"table, [below](#{name})", ""
+            listed = "list of tables" if field.get("type") == "array" else "table"
+            kind, default = f"{listed}, [below](#{name})", ""
         elif name in links:
             kind, default = f"[table]({links[name]})", "required" if name in book.schema["required"] else ""
         else:
@@ -126,6 +136,7 @@ def scenario(program: Program, book: Book) -> Iterator[str]:
     for name, field in scheme["properties"].items():
         kind = "a table as the scenario's" if name in sections else words(book.kind(field))
         kind = "[a control](controls.md)" if name.startswith("control") else kind
+        kind = "[a transport](transports.md)" if name.startswith("transport") else kind
         yield row(f"`{name}`", kind + (", by tag" if name.endswith("_by_tag") else ""), field.get("description", ""))
     yield ""
     yield from variants(book, "window", scheme["properties"]["window"])
@@ -134,7 +145,9 @@ def scenario(program: Program, book: Book) -> Iterator[str]:
         yield from [f"## {name}", "", words(section["description"]), ""]
         fields = book.properties(book.schema["properties"][name])
         parameters = [one for one in section["parameters"] if one["name"] != "profile"]
-        yield from table(parameters, probes(program, BASE, [name], parameters))
+        base = {**BASE, **OPTIONAL} if name in OPTIONAL else BASE
+        path = [name, 0] if isinstance(base.get(name), list) else [name]
+        yield from table(parameters, probes(program, base, path, parameters))
         for parameter in parameters:
             yield from variants(book, parameter["name"], fields[parameter["name"]])
         profiles = program.catalogue["packet_profiles"] if name == "packets" else []
@@ -218,21 +231,109 @@ def controls() -> Iterator[str]:
     ]
 
 
+def transports(program: Program) -> Iterator[str]:
+    """What is common to transports. It names none: each has a page of its own."""
+    yield from [
+        "# Transports other than RDMA",
+        "",
+        'A scheme has one in place of a control, as `transport = "NAME"`, or with parameters as '
+        '`transport.NAME = { profile = "…", … }`. The first profile is the default; parameters beside a profile win '
+        "over it. What the scheme and the scenario leave open of `switch` and `ecn` is as the transport wants it.",
+        "",
+        "`incast list transports` names them. Each has a page in the folder [transports](transports/). What all have "
+        "in common: [`packets`](scenario.md#packets) and [`host`](scenario.md#host).",
+        "",
+        "## How TCP's windows grow and shrink",
+        "",
+        'As `control = "NAME"` of TCP, or with parameters as `control.NAME = { … }`.',
+        "",
+    ]
+    for entry in program.catalogue["tcp_controls"]:
+        yield from [f"### {entry['name']}", "", f"{words(entry['description'])}.", ""]
+        base = {**BASE, "scheme": {"A": {"transport": {"tcp": {"control": {entry["name"]: {}}}}}}}
+        path = ["scheme", "A", "transport", "tcp", "control", entry["name"]]
+        yield from table(entry["parameters"], probes(program, base, path, entry["parameters"]))
+    yield YAPS
+
+
+def hypervisors(program: Program, book: Book) -> Iterator[str]:
+    """What can stand between VMs and the network."""
+    yield from [
+        "# Hypervisors",
+        "",
+        "A scheme has one where hosts are VMs ([`vms`](scenario.md#vms)) of tenants ([`tenant`](scenario.md#tenant)), "
+        'as `hypervisor = "NAME"`, or with parameters as `hypervisor.NAME = { … }`. Without one, what a VM sends goes '
+        "to its server's NIC as it comes. What they do, and what of it is not in the papers: "
+        "[tenants](../design/tenants.md#hypervisors).",
+        "",
+    ]
+
+    def based(name: str) -> Json:
+        return {**BASE, **OPTIONAL, "scheme": {"A": {"transport": "tcp", "hypervisor": {name: {}}}}}
+
+    for entry in program.catalogue["hypervisors"]:
+        name = entry["name"]
+        yield from [f"## {name}", "", f"{words(entry['description'])}.", ""]
+        path = ["scheme", "A", "hypervisor", name]
+        allowed = probes(program, based(name), path, entry["parameters"])
+        yield from table([_below(one) for one in entry["parameters"]], allowed)
+    for section, owner in (("rate", "RateParams"), ("shaper", "ShaperParams")):
+        described = book.definition(owner)
+        parameters = [book.parameter(name, described) for name in described["properties"]]
+        base = based("elasticswitch")
+        base["scheme"]["A"]["hypervisor"]["elasticswitch"][section] = {}
+        path = ["scheme", "A", "hypervisor", "elasticswitch", section]
+        yield from [f"## {section}", "", words(described["description"]), ""]
+        yield from table(parameters, probes(program, base, path, parameters))
+        for parameter in parameters:
+            yield from variants(book, parameter["name"], described["properties"][parameter["name"]])
+
+
+def _below(parameter: Json) -> Json:
+    """A table of its own is described below, with its defaults."""
+    name = parameter["name"]
+    if name not in ("rate", "shaper"):
+        return parameter
+    return {**parameter, "default": None, "description": f"{parameter['description']} [Below](#{name})."}
+
+
+def transport(program: Program, entry: Json) -> Iterator[str]:
+    """A transport other than RDMA."""
+    name = entry["name"]
+    yield from [f"# {name}", "", f"{words(entry['description'])}.", ""]
+    if entry["switch"]:
+        switch = "; ".join(f"`{key} = {json.dumps(value)}`" for key, value in entry["switch"].items())
+        yield from [f"Switches where nothing else is said: {switch}.", ""]
+    if "marking" in entry:
+        yield from [f"Marks where nothing else is said: {entry['marking']}.", ""]
+    given = {"arbiter": "h3"} if any(one["name"] == "arbiter" for one in entry["parameters"]) else {}
+    base = {**BASE, "scheme": {"A": {"transport": {name: given}}}}
+    yield from profiled(program, entry, base, ["scheme", "A", "transport", name])
+    yield "How a scheme takes it, and what YAPS stands for: [transports](../transports.md)."
+
+
 def control(program: Program, entry: Json) -> Iterator[str]:
     """A congestion control."""
-    name, parameters = entry["name"], entry["parameters"]
+    name = entry["name"]
     yield from [f"# {name}", "", f"{words(entry['description'])}. Window if not given: `{entry['window']}`.", ""]
+    base = {**BASE, "scheme": {"A": {"control": {name: {}}}}}
+    yield from profiled(program, entry, base, ["scheme", "A", "control", name])
+    yield "How a scheme takes it, and what NS3 stands for: [congestion controls](../controls.md)."
+
+
+def profiled(program: Program, entry: Json, base: Json, path: list[Any]) -> Iterator[str]:
+    """Profiles, and parameters with their values in each."""
+    parameters = entry["parameters"]
     for profile in entry["profiles"]:
         yield f"- profile `{profile['name']}`: {words(profile['source'])}"
     yield ""
     if parameters:
-        base = {**BASE, "scheme": {"A": {"control": {name: {}}}}}
-        allowed = probes(program, base, ["scheme", "A", "control", name], parameters)
+        allowed = probes(program, base, path, parameters)
         names = [profile["name"] for profile in entry["profiles"]]
         yield row("parameter", "takes", *(f"`{one}`" for one in names), "allowed", "meaning")
         yield row(*["---"] * (4 + len(names)))
         for parameter in parameters:
-            values = (code(profile["values"][parameter["name"]]) for profile in entry["profiles"])
+            values = (code(profile["values"].get(parameter["name"], "none")) for profile in entry["profiles"])
             yield row(
                 f"`{parameter['name']}`",
                 words(parameter["kind"]),
@@ -241,7 +342,6 @@ def control(program: Program, entry: Json) -> Iterator[str]:
                 parameter["description"],
             )
         yield ""
-    yield "How a scheme takes it, and what NS3 stands for: [congestion controls](../controls.md)."
 
 
 def runs(page: Path) -> str:
@@ -354,7 +454,8 @@ def refused(program: Program, base: Json, path: list[Any], name: str, value: Any
     for one in program.faults(tree):
         allowed = one["allowed"] or ""
         # What follows from the values that were tried says nothing in general.
-        if one["field"].endswith(f".{name}") and allowed and "this asks" not in allowed:
+        general = not any(said in allowed for said in ("this asks", "finds free", "of it headroom"))
+        if one["field"].endswith(f".{name}") and allowed and general:
             yield re.sub(r", (\d+ to \d+|[\d.]+[A-Za-z]+)$", "", re.sub(r"^1 to \d+, ", "1 to the number of ", allowed))
 
 

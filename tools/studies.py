@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fields import table
-from incast.study.description import Check, Claim, ClaimsFile, Metric, Scales, ScaleText, StudyFile
+from incast.study.description import Check, Claim, ClaimsFile, Metric, Scales, ScaleText, StudyChart, StudyFile
 
 
 def page() -> Iterator[str]:
@@ -24,6 +24,7 @@ def page() -> Iterator[str]:
         ("study.toml: scale.NAME", ScaleText),
         ("claims.toml", ClaimsFile),
         ("claims.toml: metric.NAME", Metric),
+        ("claims.toml: chart", StudyChart),
         ("claims.toml: claim", Claim),
         ("claims.toml: claim.check", Check),
     ):
@@ -41,6 +42,7 @@ def page() -> Iterator[str]:
         "| `study.json` | study, scale, version, sweeps; `wall_s`: seconds spent by all runs of the command together; "
         "`cpu_s`: seconds of simulation |",
         "| `NAME/` | the dataset of sweep NAME |",
-        "| `claims.json` | every claim with its outcome; every figure with its interval, and its value for each seed |",
+        "| `claims.json` | every claim with its outcome; every figure with its interval, and its value for each seed; "
+        "the bars of every chart |",
         "| `claims.md` | the same for people |",
     ]

@@ -11,6 +11,7 @@ from incast import schema
 from incast._core import __version__
 from incast.comparison import Comparison, compare
 from incast.errors import (
+    ApplicationError,
     ComparisonError,
     Diagnostic,
     EnvironmentFailure,
@@ -20,6 +21,7 @@ from incast.errors import (
     ResultsExistError,
     ScenarioError,
 )
+from incast.fairness import jain
 from incast.progress import Progress, SchemeProgress
 from incast.results import Results
 from incast.results import open_results as open  # noqa: A004 - incast.open reads like open()
@@ -29,6 +31,7 @@ from incast.sweep import Sweep, open_sweep
 from incast.table import Column, Table
 
 __all__ = [
+    "ApplicationError",
     "Column",
     "Comparison",
     "ComparisonError",
@@ -49,6 +52,7 @@ __all__ = [
     "Table",
     "__version__",
     "compare",
+    "jain",
     "load",
     "load_study",
     "open",

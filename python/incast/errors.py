@@ -71,6 +71,10 @@ class ComparisonError(IncastError):
     """Results cannot be compared with a file: it is not what it should be, or they have nothing in common."""
 
 
+class ApplicationError(IncastError):
+    """What an application loses cannot be said: a parameter, a trace of page faults or the flows are not as needed."""
+
+
 class ResultsExistError(IncastError):
     """The results folder is there already and was not to be overwritten."""
 

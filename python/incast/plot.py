@@ -175,6 +175,42 @@ def _pauses(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any
     _times(figure)
 
 
+def _vms(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]]) -> None:
+    """A panel for each VM, with its guarantee."""
+    panels = [*by(rows, "who")]
+    for axes, (who, of_vm) in zip(_column(figure, len(panels)), panels, strict=True):
+        for scheme, mine in by(of_vm, "scheme"):
+            style = {name: value for name, value in styles[scheme].items() if name != "marker"}
+            axes.plot([row["time_ps"] for row in mine], [row["wire_bps"] for row in mine], label=scheme, linewidth=1,
+                      **style)  # fmt: skip
+        if of_vm[0]["guarantee_bps"]:
+            axes.axhline(of_vm[0]["guarantee_bps"], color="#888888", linestyle="--", linewidth=0.8)
+        axes.set_title(who, loc="left", fontsize="medium")
+        axes.yaxis.set_major_formatter(lambda value, _: look.rate(value))
+        axes.set_ylabel("received")
+        axes.set_ylim(bottom=0)
+    _times(figure)
+
+
+def _guarantees(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]]) -> None:
+    """A step for each scheme, and a line where guarantees are kept."""
+    axes = figure.subplots()
+    for scheme, mine in by(rows, "scheme"):
+        style = {name: value for name, value in styles[scheme].items() if name != "marker"}
+        axes.step(
+            [row["share"] for row in mine], [row["satisfaction"] for row in mine], where="pre", label=scheme, **style
+        )
+    axes.axhline(1, color="#888888", linestyle="--", linewidth=0.8)
+    axes.set_yscale("symlog", linthresh=0.1)
+    ticks = [0, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]
+    most = max(row["satisfaction"] for row in rows)
+    axes.set_yticks([tick for tick in ticks if tick <= max(1, 2 * most)], minor=False)
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    axes.set(xlim=(0, 1), ylabel="received / entitled to", xlabel="share of VMs")
+    axes.grid(which="major", linewidth=0.4, alpha=0.5)
+
+
 def _over(
     figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]], x: str = "", of: str = "slowdown_p99"
 ) -> None:
@@ -231,6 +267,8 @@ DRAWN: dict[str, tuple[Callable[..., None], tuple[float, Callable[[Sequence[Row]
     "queues": (_queues, (8, _panels("link", 1.9))),
     "rates": (_rates, (8, _panels("scheme", 1.9))),
     "pauses": (_pauses, (8, _bars)),
+    "vms": (_vms, (8, _panels("who", 1.9))),
+    "guarantees": (_guarantees, (6, lambda _: 4)),
     "over": (_over, (6, lambda _: 4)),
 }  # fmt: skip
 """How each chart is drawn, its width and its height in inches."""

@@ -30,12 +30,16 @@ class SchemeProgress:
     """Payload acknowledged, in bytes."""
     bytes: int
     """Payload of these flows, in bytes."""
+    end_ps: int | None = None
+    """Simulated time at which it ends at the latest, where flows go on until then, in picoseconds."""
 
     @property
     def fraction(self) -> float:
-        """The part of the payload that has been acknowledged, 0 to 1; 1 when done."""
+        """The part of the payload that has been acknowledged, or of the simulated time; 0 to 1, 1 when done."""
         if self.state == "done":
             return 1.0
+        if self.end_ps:
+            return self.now_ps / self.end_ps
         return self.bytes_acked / self.bytes if self.bytes else 0.0
 
 

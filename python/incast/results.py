@@ -80,6 +80,26 @@ class Results:
         with translated():
             return self._folder.slowdown_text(json.dumps({"bins": bins}))
 
+    def throughput(
+        self, by: Literal["vm", "pair", "tenant"] = "vm", direction: Literal["receive", "send"] = "receive"
+    ) -> Table:
+        """Throughput over time by VM, pair or tenant, beside guarantees and optimum (`incast.tenants.throughput`)."""
+        from incast import tenants
+
+        return tenants.throughput(self, by, direction)
+
+    def guarantees(self, *, skip: float = 0.25) -> Table:
+        """Whether each VM got what it was promised (`incast.tenants.guarantees`)."""
+        from incast import tenants
+
+        return tenants.guarantees(self, skip=skip)
+
+    def sharing(self, *, skip: float = 0.25) -> Table:
+        """Guarantees, utilisation and fairness, a row for each scheme (`incast.tenants.sharing`)."""
+        from incast import tenants
+
+        return tenants.sharing(self, skip=skip)
+
     @property
     def flows(self) -> Table:
         """One row per scheme and flow."""

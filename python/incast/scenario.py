@@ -49,6 +49,13 @@ class Scenario(schema.Scenario):
         with translated():
             return core.warnings()
 
+    def synthetic(self) -> list[str]:
+        """What of its traffic stands for measurements that are not public, and is made up."""
+        core = self._core()
+        with translated():
+            told: list[str] = json.loads(core.summary("json"))["synthetic"]
+        return told
+
     def summary(self) -> str:
         """What the scenario amounts to, for people: fabric, flows, schemes, size of the run, warnings."""
         core = self._core()

@@ -88,6 +88,9 @@ class LeafSpine(Tree):
     delay: Time | None = None
     """One-way propagation delay of every link, up to 1s; default 1us (our choice)."""
 
+    uplink_delay: Time | None = None
+    """One-way propagation delay of links between leaves and spines, up to 1s. Default: that of all links."""
+
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class FatTree(Tree):
@@ -478,9 +481,172 @@ FabricSpec: TypeAlias = (
 """The fabric of a scenario: exactly one generator, by name."""
 
 
+Bytes: TypeAlias = str | int
+"""A size, written for example "32MB"
+"""
+
+
+AdmissionMode: TypeAlias = Literal["enforce", "report"]
+"""What becomes of guarantees that some link cannot carry.
+
+`enforce`: The scenario is refused.
+
+`report`: They are shown.
+"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class Vms(Tree):
+    """Virtual machines on every host of the fabric, which becomes a server: a switch of the host's name with VMs below
+    it.
+
+    VMs are the hosts of the fabric then. Those of server `h0` are `h0.0`, `h0.1`, and so on, and they are numbered
+    server by server. What leaves a server goes over the links that the host had: its NIC.
+    """
+
+    slots: int
+    """VM slots of each server, 1 to 64. Each is a host, whether or not a tenant has it."""
+
+    rate: Rate | None = None
+    """Rate of the virtual link between a VM and the switch in its server, more than 0bps. Default 10Gbps (our choice:
+    more than the NICs of clouds with guarantees).
+    """
+
+    delay: Time | None = None
+    """One-way delay of that link, up to 1s. Default 0ns (our choice)."""
+
+    queue: Bytes | None = None
+    """What the server's switch keeps for its NIC, at least 1B; what finds no room is dropped. Default 1.5MB (1000
+    packets of 1500 B, Linux's `txqueuelen`).
+    """
+
+    headroom: float | None = None
+    """Share of the capacity of every link that is left out of guarantees, 0 or more and less than 1. Default 0.1
+    (ElasticSwitch, SIGCOMM 2013).
+    """
+
+    admission: AdmissionMode | None = None
+    """What becomes of tenants whose guarantees some link cannot carry: an error (`enforce`), or a line of `incast
+    show` (`report`). Default enforce (our choice).
+    """
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class VmRange(Tree):
+    """A range of numbers of VMs, both ends included."""
+
+    _names: ClassVar[Mapping[str, str]] = {"from_": "from"}
+    from_: int
+    """Fewest VMs, at least 2."""
+
+    to: int
+    """Most VMs, at least `from`."""
+
+
+VmCount: TypeAlias = int | VmRange
+"""How many VMs: a number, or a range to draw from"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class Hose(Tree):
+    """A guarantee with its two directions written out."""
+
+    send: Rate
+    """What each VM may send."""
+
+    receive: Rate
+    """What each VM may receive."""
+
+
+Guarantee: TypeAlias = Rate | Hose
+"""What each VM may send and receive: one rate both ways, or both"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class PlacementSlots(Tree):
+    """These, by name, such as `["h0.0", "h5.1"]`: one for each VM, in order. For a single tenant."""
+
+    slots: list[str]
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class PlacementFile(Tree):
+    """Those in a CSV file with the columns `tenant`, `vm` (from 0) and `slot`, such as `x1,0,h3.1`; rows of other
+    tenants are passed over. A relative path starts at the scenario's folder.
+    """
+
+    file: str
+
+
+Placement: TypeAlias = Literal["random", "unbalanced", "packed"] | PlacementSlots | PlacementFile
+"""Which free VM slots the VMs of a tenant get. Tenants are placed one after the other, in the scenario's order.
+
+`random`: Any, all equally likely.
+
+`unbalanced`: Mappers the first, beginning with server 0; all others the last, beginning with the last server. So
+mappers and reducers are far apart (ElasticSwitch, SIGCOMM 2013).
+
+`packed`: Close together, as Oktopus's greedy allocation (SIGCOMM 2011, section 4): in the lowest subtree that has
+room for all and whose links carry the guarantees beside those of the tenants before. Needs a fabric whose links
+lead from tier to tier.
+"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class TenantSpec(Tree):
+    """A tenant, or several alike: VMs in slots of the servers, with a guarantee for each."""
+
+    name: str
+    """Its name, which no other has. Several alike are named after it: `x1`, `x2`, and so on."""
+
+    vms: VmCount
+    """Its VMs, at least 2: a number, or `{ from = 2, to = 30 }`, uniform between both and drawn for each tenant."""
+
+    guarantee: Guarantee | None = None
+    """What each VM is guaranteed by the hose model: a rate both ways, or `{ send = "450Mbps", receive = "100Mbps" }`.
+    At most what its virtual link and its server's NIC carry, less the headroom. Default: nothing.
+    """
+
+    count: int | None = None
+    """So many tenants alike, at least 1. Default: one, with the very name."""
+
+    fill: float | None = None
+    """Instead of `count`: as many tenants alike as fit into this share of the VM slots that are free before, more than
+    0 and at most 1. A number of VMs that has no room any more is drawn again among those that have. Default:
+    `count` says how many.
+    """
+
+    mappers: float | None = None
+    """Share of its VMs that are mappers, more than 0 and less than 1: the first ones. Rounded up, but one VM at least
+    is none. Default: it has no mappers.
+    """
+
+    placement: Placement | None = None
+    """Which free VM slots its VMs get. Default `random` (ElasticSwitch, SIGCOMM 2013)."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class Service(Tree):
+    """A host added to the fabric for a service. Patterns of a workload leave it out; it has the numbers after all
+    other hosts.
+    """
+
+    name: str
+    """Its name, which no other node has."""
+
+    at: str
+    """The switch that it is plugged into, by name."""
+
+    rate: Rate | None = None
+    """Rate of its link. Default: that of the first host on that switch."""
+
+    delay: Time | None = None
+    """One-way propagation delay of its link, up to 1s. Default: that of the first host on that switch."""
+
+
 @dataclass(kw_only=True, repr=False, slots=True)
 class LoadAtTier(Tree):
-    """The links that lead up from this tier; hosts are tier 0, their switches tier 1."""
+    """The links that lead up from this tier; hosts are tier 0, their switches tier 1. With VMs, servers are tier 1."""
 
     tier: int
 
@@ -490,7 +656,8 @@ LoadAt: TypeAlias = Literal["host", "tor_uplink", "core"] | LoadAtTier
 
 `host`: The links of the sending hosts, as in most evaluations.
 
-`tor_uplink`: The links up from the switches next to the sending hosts: as `tier = 1`.
+`tor_uplink`: The links up from the switches next to the sending hosts, or to the servers of VMs: as `tier = 1`,
+with VMs `tier = 2`.
 
 `core`: The links into the highest tier of switches.
 """
@@ -520,11 +687,6 @@ ArrivalLaw: TypeAlias = Literal["poisson"] | LognormalArrivals
 """How the gaps between the flows of a host are distributed; their mean follows from the load.
 
 `poisson`: Exponential gaps.
-"""
-
-
-Bytes: TypeAlias = str | int
-"""A size, written for example "32MB"
 """
 
 
@@ -638,6 +800,7 @@ SizeSpec: TypeAlias = (
         "websearch_conweave",
         "websearch_pfabric",
         "websearch_yaps",
+        "backlogged",
     ]
     | Bytes
     | CustomSizes
@@ -650,7 +813,8 @@ class Locality(Tree):
     """Shares of the flows that stay near their sender; what is left goes farther. Destinations are uniform within a
     share.
 
-    A rack is the hosts under one switch; a pod is what switches of tiers 1 and 2 join.
+    A rack is the hosts under one switch; a pod is what switches of tiers 1 and 2 join. With VMs, racks and pods are
+    those of their servers.
     """
 
     rack: float | None = None
@@ -725,7 +889,7 @@ class Incast(Tree):
     """Senders of an event, at least 1; fewer than the hosts there are."""
 
     size: SizeSpec
-    """Size of each sender's flow; drawn for each flow where it is a distribution."""
+    """Size of each sender's flow; drawn for each flow where it is a distribution. `backlogged` with a single event."""
 
     receiver: int | None = None
     """The host that receives every event. Default: a random one for each event."""
@@ -757,7 +921,7 @@ class Permutation(Tree):
     """
 
     size: SizeSpec
-    """Size of each flow; drawn for each flow where it is a distribution."""
+    """Size of each flow; drawn for each flow where it is a distribution. `backlogged` without a load."""
 
     load: float | None = None
     """Repeats flows as a Poisson process that offers this fraction of the sending host's link rate, payload only; more
@@ -772,6 +936,10 @@ class Permutation(Tree):
 
     hosts: HostSet | None = None
     """Hosts that take part, at least 2. Default: all."""
+
+
+MessageSize: TypeAlias = Literal["backlogged"] | Bytes
+"""The size of a message, or "backlogged": as much as can be sent until the entry's end"""
 
 
 RankOrder: TypeAlias = Literal["host", "random"]
@@ -812,8 +980,8 @@ class AllToAll(Tree):
     message.
     """
 
-    size: Bytes
-    """Size of each message, at least 1 B."""
+    size: MessageSize
+    """Size of each message, at least 1 B; or `backlogged`, without a window and once."""
 
     window: int | None = None
     """Messages of a rank that are under way at a time, at least 1: the next starts when the rank has the last ACK of
@@ -839,13 +1007,13 @@ class Shuffle(Tree):
     """
 
     size: SizeSpec
-    """Size of each flow; drawn for each where it is a distribution."""
+    """Size of each flow; drawn for each where it is a distribution. May be `backlogged`."""
 
     mappers: Ranks | None = None
-    """Hosts that send. Default: all."""
+    """Hosts that send. Default: the mappers of a tenant that has some; else all."""
 
     reducers: Ranks | None = None
-    """Hosts that receive. Default: all."""
+    """Hosts that receive. Default: the VMs of a tenant that are no mappers, if it has mappers; else all."""
 
 
 RingPart: TypeAlias = Literal["both", "reduce_scatter", "all_gather"]
@@ -1049,6 +1217,90 @@ class RequestResponse(Tree):
     """Hosts that answer; a client that is one too does not ask itself. Default: all."""
 
 
+Application: TypeAlias = Literal["wordcount", "terasort", "graphlab", "memcached", "bdb", "herd"]
+"""A synthetic application, named after the one whose traffic it is shaped after.
+
+`wordcount`: Hadoop word count: 60 % of flows memory, 25 % disk (64 kB to 1 MB), 15 % network (Facebook Hadoop);
+very bursty.
+
+`terasort`: Hadoop sort: 80 %, 12 % (64 kB to 1 MB), 8 % (Facebook Hadoop); very bursty.
+
+`graphlab`: GraphLab collaborative filtering: 94 %, 1 % (16 to 256 kB), 5 % (web search, a tenth as large); bursty.
+
+`memcached`: memcached under YCSB: 97 %, none, 3 % (Facebook ETC); Poisson.
+
+`bdb`: Spark SQL, Big Data Benchmark: 85 %, 10 % (64 kB to 1 MB), 5 % (Facebook Hadoop); very bursty.
+
+`herd`: HERD under YCSB: 98 %, none, 2 % of 64 B; Poisson.
+"""
+
+
+BladeScale: TypeAlias = Literal["datacenter", "rack"]
+"""Where the blades of one small system are.
+
+`datacenter`: On hosts drawn at random from all: every host is in one system, or in none if they do not come out
+even.
+
+`rack`: In one rack each.
+"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class Disaggregated(Tree):
+    """Flows between the CPU, memory and disk blades of small systems that fill the fabric, drawn for each pair of
+    blades from its distributions of gaps and sizes.
+
+    A system has 5 CPU, 5 memory and 3 disk blades (the study's 5 servers taken apart). Each of a CPU's pages goes
+    to or comes from a memory blade, disk blocks go to or come from a disk blade, and CPUs talk to each other: 50,
+    30 and 20 ordered pairs, of which the study names only the number, 70. A host stands for three units of its
+    resource, so each pair is drawn three times over. Flows have the tags `memory`, `disk` and `network`, or the
+    entry's tag before them.
+
+    The study's traces are not public: its applications here are synthetic.
+    """
+
+    application: Application | None = None
+    """A synthetic application. Either this or `trace`."""
+
+    trace: str | None = None
+    """A CSV or Parquet file of flows measured between the blades of one small system: `time_s` (or `time_us`,
+    `time_ns`, `time_ps`), in order; `src` and `dst`, such as `cpu0`, `memory4`, `disk2`; `size_bytes`, or the
+    `address` of a page; if wanted `kind`, `memory`, `disk` or `network`. Gaps and sizes of each pair are drawn from
+    those measured. Either this or `application`.
+    """
+
+    scale: BladeScale | None = None
+    """Where the blades of a system are. Default datacenter."""
+
+    load: float | None = None
+    """Of a synthetic application: what the busiest link of a blade carries in its busier direction before `samples`,
+    as a fraction of its rate, in payload. Default 0.2 (our choice).
+    """
+
+    samples: int | None = None
+    """Units of its resource that a host stands for: how often each pair is drawn. Default 3 (OSDI 2016: a server's
+    CPU, memory and disk become three blades, each with three units for equal computing).
+    """
+
+    cpus: int | None = None
+    """CPU blades of a system. Default 5 (OSDI 2016)."""
+
+    memories: int | None = None
+    """Memory blades of a system. Default 5 (OSDI 2016)."""
+
+    disks: int | None = None
+    """Disk blades of a system; with 0 there are no flows to and from disks. Default 3 (OSDI 2016)."""
+
+    page: Bytes | None = None
+    """Size of a page. Default 4096B (OSDI 2016)."""
+
+    duration: Time | None = None
+    """Flows start within this time of the entry's start. Default: until the entry's `end`."""
+
+    hosts: HostSet | None = None
+    """Hosts that may be blades, such as `"0-15"`. Default: all."""
+
+
 @dataclass(kw_only=True, repr=False, slots=True)
 class ListedFlow(Tree):
     """One flow of a list."""
@@ -1059,8 +1311,10 @@ class ListedFlow(Tree):
     dst: int
     """Number of the receiving host, from 0; not the sender."""
 
-    size: Bytes
-    """Payload, at least 1 B."""
+    size: MessageSize
+    """Payload, at least 1 B; or `backlogged`: as much as can be sent until the entry's `end`, or the end of the
+    simulation.
+    """
 
     start: Time | None = None
     """Start, counted from the entry's start. Default 0."""
@@ -1089,7 +1343,7 @@ class ListedFlow(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class Trace(Tree):
-    """Replays the flows of a CSV file.
+    """Replays the flows of a CSV or Parquet file.
 
     The first line names the columns, in any order: `src`, `dst` (host numbers from 0), `size_bytes` and one of
     `start_ps`, `start_ns`, `start_us` and `start_s`; if wanted `priority`, `tag`, `sport` and `dport`. An empty
@@ -1103,7 +1357,7 @@ class Trace(Tree):
     """
 
     file: str
-    """The CSV file. A relative path starts at the scenario's folder."""
+    """The file: CSV, or Parquet with the same columns. A relative path starts at the scenario's folder."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -1154,13 +1408,20 @@ class WorkloadSpec(Tree):
     tag: str | None = None
     """Name of its flows in results. Default: the pattern's name. Entries may share one."""
 
+    tenant: str | None = None
+    """The tenants whose VMs it is among: the name of a `[[tenant]]`, or one of several that it makes, such as `x3`.
+    The pattern is made once for each of them, and sees its VMs as hosts 0, 1, and so on. Default: it is among all
+    hosts.
+    """
+
     start: Time | None = None
     """When the pattern begins. Default 0."""
 
     end: Time | None = None
     """No flow of the pattern starts at or after this time. Default none. Where flows wait for others, no request and
     no iteration (of mixture of experts: of all layers) begins then; what has begun is carried through. So it is
-    with each flow of a list, trace or connection matrix that waits, once what it waits for has ended.
+    with each flow of a list, trace or connection matrix that waits, once what it waits for has ended. Backlogged
+    flows send until then.
     """
 
     priority: int | None = None
@@ -1200,6 +1461,9 @@ class WorkloadSpec(Tree):
 
     request_response: RequestResponse | None = None
     """Closed-loop requests and responses; partition-aggregate."""
+
+    disaggregated: Disaggregated | None = None
+    """Flows between CPU, memory and disk blades."""
 
     list_: list[ListedFlow] | None = None
     """Flows as listed."""
@@ -1511,6 +1775,570 @@ class UnlimitedParams(Tree):
     _tag: ClassVar[str | None] = "unlimited"
 
 
+@dataclass(kw_only=True, repr=False, slots=True)
+class RenoParams(Tree):
+    """Reno has no parameters."""
+
+    _tag: ClassVar[str | None] = "reno"
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class CubicParams(Tree):
+    """Parameters of CUBIC."""
+
+    _tag: ClassVar[str | None] = "cubic"
+    c: float | None = None
+    """How fast the window grows, in segments per cubic second. Default 0.4 (RFC 9438, section 5)."""
+
+    beta: float | None = None
+    """What a loss leaves of the window. Default 0.7 (RFC 9438, section 4.6)."""
+
+    fast_convergence: bool | None = None
+    """A flow that loses below its last peak aims lower, to make room (RFC 9438, section 4.7). Default true."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class TcpDctcpParams(Tree):
+    """Parameters of DCTCP's senders."""
+
+    _tag: ClassVar[str | None] = "dctcp"
+    g: float | None = None
+    """Gain g of the filter of the marked share. Default 1/16 (RFC 8257, section 4.2)."""
+
+    alpha: float | None = None
+    """The filtered share at the start. Default 1 (RFC 8257, section 3.3)."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class SlowStartParams(Tree):
+    """There are no parameters."""
+
+    _tag: ClassVar[str | None] = "slow-start"
+
+
+TcpControl: TypeAlias = (
+    Literal["reno", "cubic", "dctcp", "slow-start"] | RenoParams | CubicParams | TcpDctcpParams | SlowStartParams
+)
+"""How a TCP window grows and shrinks: a control's name, or its name with parameters"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class TcpParams(Tree):
+    """Parameters of TCP. Where `switch` says nothing, no priority is lossless; where `ecn` says nothing, switches mark
+    for senders that listen to marks and no others: a step at 65 packets of 1500 B at 10 Gb/s (DCTCP, SIGCOMM 2010,
+    section 3.4).
+    """
+
+    _tag: ClassVar[str | None] = "tcp"
+    control: TcpControl | None = None
+    """How the window grows and shrinks: a control's name, or its name with parameters. Default cubic (RFC 9438;
+    Linux).
+    """
+
+    handshake: bool | None = None
+    """A round trip before the first data. Default true (RFC 9293, section 3.5)."""
+
+    init_cwnd: int | None = None
+    """Segments that a flow sends at once. Default 10 (RFC 6928; Linux)."""
+
+    max_cwnd: int | None = None
+    """Most segments in flight; absent: any number. Default none."""
+
+    abc_limit: int | None = None
+    """In slow start an acknowledgement adds what it acknowledges, at most so many segments. Default 2 (RFC 3465)."""
+
+    rto: Time | None = None
+    """A retransmission timeout that is always the same; absent: by the measured round trips (RFC 6298). Default none."""
+
+    rto_min: Time | None = None
+    """Least measured timeout. Default 200ms (Linux; RFC 6298 has 1s)."""
+
+    rto_max: Time | None = None
+    """Largest timeout. Default 60s (RFC 6298)."""
+
+    rto_init: Time | None = None
+    """Timeout before the first measurement, that of the handshake too. Default 1s (RFC 6298)."""
+
+    backoff: bool | None = None
+    """Timeouts in a row double. Default true (RFC 6298, section 5.5)."""
+
+    dupacks: int | None = None
+    """Acknowledgements of the same byte (or with SACK segments beyond a gap) that tell of a loss; absent: only
+    timeouts do. Default 3 (RFC 5681; RFC 6675).
+    """
+
+    sack: bool | None = None
+    """Selective acknowledgements (RFC 2018, RFC 6675). Default true (Linux)."""
+
+    sack_blocks: int | None = None
+    """Most stretches that an acknowledgement tells of; absent: all. Default 3 (RFC 2018, with time stamps)."""
+
+    delayed_ack: Time | None = None
+    """How long a receiver waits for a second segment before it acknowledges one; absent: it does not wait. Default
+    40ms (Linux).
+    """
+
+    ack_every: int | None = None
+    """Segments after which a receiver that waits acknowledges at once. Default 2 (RFC 5681)."""
+
+    ecn: bool | None = None
+    """A sender reduces its window when marks come back (RFC 3168); DCTCP always does. Default false (Linux)."""
+
+    profile: Literal["linux", "datacenter", "newreno", "dctcp", "disaggregation", "yaps"] | None = None
+    """Parameters not given here are those of this profile. `linux`: CUBIC, SACK, 10 segments at once, delayed ACKs,
+    timeouts from 200 ms (Linux); `datacenter`: the same with timeouts from 1 ms and every segment acknowledged
+    (Vasudevan et al., SIGCOMM 2009); `newreno`: NewReno without SACK (RFC 5681, RFC 6582), timeouts from 1 ms,
+    every segment acknowledged; `dctcp`: DCTCP (RFC 8257), timeouts from 1 ms, every segment acknowledged;
+    `disaggregation`: the resource disaggregation study: slow start and congestion avoidance, a fixed timeout of 45
+    us; 1 segment at first and losses by timeouts alone (our choice); `yaps`: YAPS: slow start for ever, 1 segment
+    at first, at most 12, a fixed timeout of 45 us (coresim/flow.cpp).
+    """
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class PfabricParams(Tree):
+    """Parameters of pFabric. Where `switch` says nothing, every port has a pFabric queue of 36864 B (two bandwidth-
+    delay products of 18 kB at 10 Gb/s: SIGCOMM 2013, section 5; YAPS).
+    """
+
+    _tag: ClassVar[str | None] = "pfabric"
+    init_cwnd: int | None = None
+    """Packets that a flow sends at once. Default 12 (SIGCOMM 2013, section 5: the bandwidth-delay product at 10 Gb/s)."""
+
+    max_cwnd: int | None = None
+    """Most packets in flight; absent: any number. Default 24 (our choice: twice the bandwidth-delay product, what a
+    port holds. SIGCOMM 2013 names no bound; but a window that grows for ever waits in the queue of its own host
+    until it times out).
+    """
+
+    rto: Time | None = None
+    """Retransmission timeout, always the same. Default 45us (SIGCOMM 2013, section 5: about three round trips)."""
+
+    probe_after: int | None = None
+    """After so many timeouts in a row a flow sends probes, one per timeout, until one is answered; absent: it goes on
+    sending data. Default 5 (SIGCOMM 2013, section 4.2).
+    """
+
+    profile: Literal["paper", "disaggregation", "yaps", "yaps-10g", "yaps-10g-small"] | None = None
+    """Parameters not given here are those of this profile. `paper`: 12 packets at once, 45 us, probes after 5 timeouts
+    (SIGCOMM 2013, section 5, for 10 Gb/s); at most 24 (our choice); `disaggregation`: the resource disaggregation
+    study: 2 packets at once, 45 us; at most 15 and no probes (our choice); `yaps`: YAPS at 40 Gb/s: 12 packets at
+    once, at most 15, 45 us, no probes (py/run_experiments.py); `yaps-10g`: YAPS at 10 Gb/s: 11 packets at once, at
+    most 14, 45.2 us, no probes (py/experiment.py); `yaps-10g-small`: the same for ports of 6200 B (give
+    switch.queues that limit): 3 packets at once, at most 6, 9.5 us.
+    """
+
+
+PhostOrder: TypeAlias = Literal["srpt", "fifo", "tag-fair"]
+"""In which order a host serves flows, as a source those with tokens, as a receiver those that want some.
+
+`srpt`: The flow with fewest packets left first (CoNEXT 2015, section 3; YAPS).
+
+`fifo`: The flow that started first.
+
+`tag-fair`: Tags in turn, within a tag the flow with fewest packets left (CoNEXT 2015, section 3: tenants).
+"""
+
+
+PhostHold: TypeAlias = Literal["all", "last"]
+"""What a receiver that hears of new flows keeps its pacer from giving out tokens for.
+
+`all`: The free tokens of all of them (our choice: so much data is on its way).
+
+`last`: Those of the last one, even if it has none (YAPS).
+"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class PhostParams(Tree):
+    """Parameters of pHost; the same for all its flows. Where `switch` says nothing, every port has a buffer of 36864 B
+    (YAPS: 36 kB) with strict priorities, and drops what does not fit.
+    """
+
+    _tag: ClassVar[str | None] = "phost"
+    free_tokens: int | None = None
+    """Packets that a flow may send without being asked. Default 8 (YAPS `capability_initial`)."""
+
+    free_tokens_long: bool | None = None
+    """Flows of more packets have free tokens too, not only those of as many or fewer. Default false (YAPS); the text
+    of CoNEXT 2015, section 3, gives them to all flows.
+    """
+
+    token_life: float | None = None
+    """How long a token may be used after it has come, in packet times. Default 1.5 (YAPS `capability_timeout`)."""
+
+    reissue_after: float | None = None
+    """How long a receiver waits for the data of all tokens before it gives out others for what is missing, in packet
+    times. Default 9 (YAPS `capability_resend_timeout`).
+    """
+
+    window: int | None = None
+    """Tokens without data after which a receiver passes a source over. Default 8 (YAPS `capability_window`)."""
+
+    pass_over_for: float | None = None
+    """For how long, in packet times. Default 25 (YAPS `capability_window_timeout`; 15 at 10 Gb/s)."""
+
+    retry: Time | None = None
+    """A source that hears nothing announces its flow again after this time, then after twice as long, and so on.
+    Default 9.5us (`retx_timeout` of YAPS, which nothing reads there; what it is for is our choice).
+    """
+
+    order: PhostOrder | None = None
+    """In which order flows are served. Default srpt (YAPS)."""
+
+    hold: PhostHold | None = None
+    """What free tokens keep a receiver from giving out others for. Default all (our choice)."""
+
+    control_priority: int | None = None
+    """Priority of announcements, tokens and acknowledgements, 1 to 7. Default 7 (our choice: the first to be served)."""
+
+    short_priority: int | None = None
+    """Priority of the data of short flows, 1 to 7; absent: that of their flow, as long flows have. Default 6 (our
+    choice: above long ones; CoNEXT 2015, section 3).
+    """
+
+    short_packets: int | None = None
+    """Flows of at most so many packets are short. Default 8 (our choice: those that have free tokens for all they
+    send).
+    """
+
+    profile: Literal["disaggregation", "yaps", "yaps-10g", "paper"] | None = None
+    """Parameters not given here are those of this profile. `disaggregation`: 8 free tokens for flows of at most 8
+    packets (the resource disaggregation study; YAPS at 40 Gb/s); `yaps`: YAPS at 40 Gb/s: the same, all data in one
+    priority, its rule for holding back; `yaps-10g`: YAPS at 10 Gb/s: the same, sources are passed over for 15
+    packet times; `paper`: free tokens for every flow (CoNEXT 2015, section 3).
+    """
+
+
+FastpassAlign: TypeAlias = Literal["epoch", "asap"]
+"""When the slots of a schedule begin.
+
+`epoch`: With the epoch that they are of, on all hosts at once, by synchronised clocks (SIGCOMM 2014, section 5).
+
+`asap`: When the schedule has come, if that is earlier (YAPS): hosts near the arbiter begin before others.
+"""
+
+
+FastpassOrder: TypeAlias = Literal["srpt", "least-recent"]
+"""Whose packets the arbiter places first.
+
+`srpt`: Those of the flow with fewest packets left (YAPS).
+
+`least-recent`: Those of the flow that was last given a slot longest ago (SIGCOMM 2014, section 3: max-min
+fairness).
+"""
+
+
+FastpassPaths: TypeAlias = Literal["balanced", "allocated"]
+"""Which of several equal ways packets take.
+
+`balanced`: As `network.balance` says (YAPS, which sprays).
+
+`allocated`: As the arbiter says, so that no link has more packets of a slot than it carries in that time (SIGCOMM
+2014, section 4). Needs two tiers of switches: every one with hosts joined to all others by the same switches, once
+each.
+"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class FastpassParams(Tree):
+    """Parameters of Fastpass; the same for all its flows. Where `switch` says nothing, every port has a buffer of
+    36864 B (YAPS: 36 kB) with strict priorities, and drops what does not fit.
+    """
+
+    _tag: ClassVar[str | None] = "fastpass"
+    arbiter: str | None = None
+    """The host that the arbiter runs on, by name; it sends and receives nothing else. Default none (it has to be
+    given; a scenario's `service` can add one to any fabric).
+    """
+
+    epoch_packets: int | None = None
+    """Packets that a host can send in an epoch. Default 8 (YAPS); the public code of the arbiter has 16."""
+
+    epoch_slack: float | None = None
+    """How much longer an epoch is than its packets, in packet times. Default 0.5 (YAPS)."""
+
+    align: FastpassAlign | None = None
+    """When slots begin. Default epoch (SIGCOMM 2014)."""
+
+    retry: Time | None = None
+    """How long after the last packet of a request a host waits before it asks for what is not acknowledged; absent: an
+    epoch (YAPS). Default none.
+    """
+
+    patience: int | None = None
+    """A host that has asked, and got no slot for so many epochs, asks again, then after twice as long, and so on.
+    Default 4 (our choice; in YAPS a lost request or schedule is lost for ever).
+    """
+
+    order: FastpassOrder | None = None
+    """Whose packets come first. Default srpt (YAPS)."""
+
+    paths: FastpassPaths | None = None
+    """Which of several equal ways packets take. Default balanced (YAPS)."""
+
+    processing: Time | None = None
+    """Time that the arbiter takes for an epoch. Default 0s (YAPS: it computes in no time)."""
+
+    processing_per_request: Time | None = None
+    """Time that it takes on top for every request of that epoch. Default 0s (YAPS). The public code serves 2.2 Tb/s on
+    8 cores.
+    """
+
+    pad_last: bool | None = None
+    """The last packet of a flow is as long as any. Default false (our choice; YAPS does so)."""
+
+    control_priority: int | None = None
+    """Priority of requests, schedules and acknowledgements, 1 to 7. Default 7 (YAPS: above data)."""
+
+    profile: Literal["optimistic", "yaps", "limited"] | None = None
+    """Parameters not given here are those of this profile. `optimistic`: epochs of 8 packets that begin everywhere at
+    once; the arbiter computes in no time (after YAPS); `yaps`: the same, hosts begin when they hear of it and pad
+    last packets (YAPS, ext/fastpasshost.cpp); `limited`: an arbiter that allocates paths, least recently served
+    first (SIGCOMM 2014, sections 3 and 4), and takes 1 us for an epoch and 10 ns for a request (our choice).
+    """
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class IdealParams(Tree):
+    """Parameters of the ideal scheduler; the same for all its flows. Where `switch` says nothing, every port has a
+    buffer of 36864 B with strict priorities (YAPS: 36 kB).
+    """
+
+    _tag: ClassVar[str | None] = "ideal"
+    rto: Time | None = None
+    """How long after its last packet a flow waits before what is not acknowledged is sent again. Default 45us (YAPS)."""
+
+    control_priority: int | None = None
+    """Priority of acknowledgements, 1 to 7. Default 7 (YAPS: above data)."""
+
+    slack: float | None = None
+    """Time between two packets of a host in which it sends no data, as a share of the time of a full one, 0 to 1.
+    Default 0.03125 (our choice: an acknowledgement takes 0.027 of it). YAPS has 0: a link that carries data without
+    a gap, and acknowledgements of what comes the other way, has more to carry than it can.
+    """
+
+    profile: Literal["paced", "yaps"] | None = None
+    """Parameters not given here are those of this profile. `paced`: hosts leave 3 % of the time to acknowledgements;
+    `yaps`: as in YAPS: hosts send without a gap.
+    """
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class UdpParams(Tree):
+    """Parameters of UDP."""
+
+    _tag: ClassVar[str | None] = "udp"
+    rate: Rate | None = None
+    """Rate of a flow on the wire. Default none: that of its sender's link, or of its server's link if the sender is a
+    VM.
+    """
+
+    profile: Literal["blast"] | None = None
+    """Parameters not given here are those of this profile. `blast`: at the rate of the sender's link."""
+
+
+WeightMode: TypeAlias = Literal["proportional", "literal"]
+"""How the weight of a pair follows from its guarantee.
+
+`proportional`: Its guarantee over `weight_of`: pairs compete in proportion to their guarantees.
+
+`literal`: `weight_of` over its guarantee, as the text prints it: the less a pair is guaranteed the harder it
+competes.
+"""
+
+
+Detection: TypeAlias = Literal["losses", "ecn"]
+"""How the receiving hypervisor learns of congestion.
+
+`losses`: By the numbers that packets of a pair have: what is missing was lost.
+
+`ecn`: By ECN marks too. The hypervisors make every packet markable, and take marks off before the VM sees them.
+"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class RateParams(Tree):
+    """How rate limits above the guarantees are found: Seawall's law (NSDI 2011, section 3.1) as ElasticSwitch has it."""
+
+    period: Time | None = None
+    """Time between two changes of the limits. Default 15ms (SIGCOMM 2013, section 7)."""
+
+    decrease: float | None = None
+    """Share of the limit that a congestion event takes off, 0 to 1. Default 0.4 (SIGCOMM 2013, section 7: alpha)."""
+
+    recovery: float | None = None
+    """How fast a limit goes back to where congestion found it, 0 to 1. Default 0.75 (SIGCOMM 2013, section 7: delta)."""
+
+    step: Rate | None = None
+    """Least increase in a period of a pair of weight 1. Default 500kbps (SIGCOMM 2013, section 7: A)."""
+
+    time_scale: float | None = None
+    """What the time since the last congestion is divided by, in seconds. Default 1.5 (SIGCOMM 2013, section 7: TS)."""
+
+    longest: float | None = None
+    """The time since the last congestion counts as this at most, after scaling. Default 2 (our choice: pairs that
+    slept for 20 s grow by gigabits a period without it).
+    """
+
+    hold_increase: bool | None = None
+    """Whether a pair waits after losses before its limit grows, the longer the smaller its guarantee (Hold-Increase).
+    Default true (SIGCOMM 2013, section 5).
+    """
+
+    forget: float | None = None
+    """What is left of a loss after a period, for a pair of weight 1; for weight w this to the power of w. Default 0.75
+    (SIGCOMM 2013, section 7: gamma).
+    """
+
+    hold_above: float | None = None
+    """Losses remembered above which a pair waits. Default 1 (our choice)."""
+
+    rate_caution: bool | None = None
+    """Whether a limit grows the slower the more it is above the guarantee (Rate-Caution). Default true (SIGCOMM 2013,
+    section 5).
+    """
+
+    caution: float | None = None
+    """How much slower: growth is taken times 1 - this, where the limit is twice the guarantee. Default 0.5 (SIGCOMM
+    2013, section 7: C).
+    """
+
+    least_growth: float | None = None
+    """But no less than this much of it. Default 0.3 (SIGCOMM 2013, section 7: Cmin)."""
+
+    detection: Detection | None = None
+    """How congestion is noticed. Default losses (SIGCOMM 2013)."""
+
+    reordering: int | None = None
+    """Packets that come after a gap before what is missing counts as lost. Default 3 (our choice)."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class ShaperParams(Tree):
+    """The rate limiter of a VM pair."""
+
+    packets: int | None = None
+    """Packets that wait at most; what comes then is dropped. Default 1000 (Linux: `txqueuelen`)."""
+
+    delay: Time | None = None
+    """They also wait for no longer than this at the present limit, but for four of them. Default 200ms (our choice:
+    1000 packets at 1.5 Mb/s would be 8 s).
+    """
+
+    burst: Time | None = None
+    """What the bucket holds, in time at the limit; two full packets at least. Default 1ms (our choice)."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class ElasticSwitchParams(Tree):
+    """ElasticSwitch (Popa et al., SIGCOMM 2013): guarantees of VMs become guarantees of pairs, and pairs share what is
+    left over.
+    """
+
+    _tag: ClassVar[str | None] = "elasticswitch"
+    partition_period: Time | None = None
+    """Time between two divisions of a VM's guarantee among its pairs. Default 60ms (SIGCOMM 2013, section 7)."""
+
+    new_pair_delay: Time | None = None
+    """A new pair is given its part after this time, with all that are new by then. Default 1ms (our choice)."""
+
+    slack: float | None = None
+    """How much more than it sent a pair without a backlog may want, as a share. Default 0.1 (our choice)."""
+
+    floor: float | None = None
+    """Share of an equal part of the guarantee that a pair has in any case, 0 to 1, so that it can show what it wants.
+    Default 0.25 (our choice).
+    """
+
+    idle_timeout: Time | None = None
+    """A pair without a packet for so long has no part in the guarantee. Default 1s (our choice)."""
+
+    weight: WeightMode | None = None
+    """How a pair's weight follows from its guarantee. Default proportional (our reading: the text prints the inverse,
+    with which small guarantees would be the most aggressive).
+    """
+
+    weight_of: Rate | None = None
+    """The guarantee that has weight 1. Default 450Mbps (SIGCOMM 2013, section 7)."""
+
+    without_guarantee: Rate | None = None
+    """What counts as the guarantee of a VM that has none. Default 1Mbps (our choice)."""
+
+    rate: RateParams | None = None
+    """How limits above the guarantees are found."""
+
+    shaper: ShaperParams | None = None
+    """The limiters."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class ReservationParams(Tree):
+    """Fixed limits, the best for the pairs of the workload: max-min on the hoses alone, as an ideal Oktopus (Ballani
+    et al., SIGCOMM 2011) would have them. What a pair does not use nobody else can.
+    """
+
+    _tag: ClassVar[str | None] = "reservation"
+    shaper: ShaperParams | None = None
+    """The limiters."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class SeawallParams(Tree):
+    """Seawall (Shieh et al., NSDI 2011): what VMs send shares links by weights, without guarantees."""
+
+    _tag: ClassVar[str | None] = "seawall"
+    weight: float | None = None
+    """Weight of every VM, divided equally among those that it sends to. Default 1 (NSDI 2011, section 3.2: equal
+    weights).
+    """
+
+    least: Rate | None = None
+    """No limit is below this. Default 1Mbps (our choice)."""
+
+    idle_timeout: Time | None = None
+    """A pair without a packet for so long has no part in the weight. Default 1s (our choice)."""
+
+    rate: RateParams | None = None
+    """How limits are found; Hold-Increase and Rate-Caution are ElasticSwitch's and off by default."""
+
+    shaper: ShaperParams | None = None
+    """The limiters."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class EdgeOnlyParams(Tree):
+    """Guarantees enforced at receivers alone, as in EyeQ (Jeyakumar et al., NSDI 2013): a VM that receives more than
+    its part of its server's link tells its senders to slow down.
+    """
+
+    _tag: ClassVar[str | None] = "edge_only"
+    period: Time | None = None
+    """Least time between two looks at what a VM receives. Default 200us (EyeQ, NSDI 2013)."""
+
+    headroom: float | None = None
+    """Share of a server's link that is given to nobody, 0 or more and less than 1: with all of it given the queue
+    before it stays full, and a VM that has nothing cannot show that it wants something. Default 0.1 (our choice).
+    """
+
+    gain: float | None = None
+    """How strongly the rate told to senders follows what is received, 0 to 1. Default 0.5 (EyeQ, NSDI 2013: alpha)."""
+
+    without_guarantee: Rate | None = None
+    """What counts as the guarantee of a VM that has none. Default 1Mbps (our choice)."""
+
+    told_every: Bytes | None = None
+    """All senders are told the rate at every look, and looks are so far apart that there is one message for so many
+    bytes at most. Default 10kB (our choice).
+    """
+
+    idle_timeout: Time | None = None
+    """A VM, and a sender, that has been silent for so long does not count. Default 10ms (our choice)."""
+
+    shaper: ShaperParams | None = None
+    """The limiters."""
+
+
 WindowMode: TypeAlias = Literal["off", "fixed", "rate"]
 """How bytes in flight are limited.
 
@@ -1687,6 +2515,48 @@ class NetworkParams(Tree):
     """
 
 
+Forwarding: TypeAlias = Literal["store-and-forward", "cut-through", "cut-through-underrun"]
+"""When a switch sends on a packet that has come.
+
+`store-and-forward`: When its last bit is there.
+
+`cut-through`: When its header is there. Towards a link faster than the one it comes by, when its last bit is there:
+else that link would run out of bits in the middle of the packet.
+
+`cut-through-underrun`: When its header is there, towards whatever link, as if its bits came at the speed they leave
+at (YAPS). For comparing with that simulator only.
+"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class QueueParamsDropTail(Tree):
+    """In a buffer of each egress port, whatever the priority; a packet that does not fit is dropped. No PFC."""
+
+    _tag: ClassVar[str | None] = "drop-tail"
+    limit: Bytes
+    """The buffer, without the packet being sent."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class QueueParamsPfabric(Tree):
+    """In a buffer of each egress port, in order of what is left of their flows (pFabric, SIGCOMM 2013, section 4.1):
+    while the buffer is too full the packet of the flow with most left is dropped; next goes the first packet of the
+    flow with least left. Data of transports other than pFabric ranks by its priority, before all of pFabric's;
+    everything that is not data goes first. No PFC, no scheduler.
+    """
+
+    _tag: ClassVar[str | None] = "pfabric"
+    limit: Bytes
+    """The buffer, without the packet being sent."""
+
+
+QueueParams: TypeAlias = Literal["shared"] | QueueParamsDropTail | QueueParamsPfabric
+"""Where packets wait at a switch, and which of them is dropped when there is no room.
+
+`shared`: In a buffer that all ports share, with PFC for lossless priorities.
+"""
+
+
 @dataclass(kw_only=True, repr=False, slots=True)
 class AlphaValue(Tree):
     """The same for every port."""
@@ -1763,7 +2633,20 @@ never paused, under each of these.
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class SwitchParams(Tree):
-    """Buffer, PFC and scheduling of every switch."""
+    """Forwarding, buffer, PFC and scheduling of every switch."""
+
+    forwarding: Forwarding | None = None
+    """When a packet that has come is sent on. Default store-and-forward (NS3)."""
+
+    cut_through_header: Bytes | None = None
+    """With cut-through: the bytes at the head of a packet that a switch must have before it sends the packet on.
+    Default 40B (YAPS: its IP and TCP headers).
+    """
+
+    queues: QueueParams | None = None
+    """Where packets wait, and what happens to those that find no room. Default shared: in one buffer, as everything
+    below says (NS3).
+    """
 
     buffer: Bytes | None = None
     """Packet buffer of a switch, shared by its ports. Default 33554432B = 32 MiB (NS3 `run.py`: 16·bandwidth/50 MiB at
@@ -1860,7 +2743,7 @@ class EcnParams(Tree):
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
-class Packets(Tree):
+class SchemePackets(Tree):
     """Packet sizes that differ from the scenario's."""
 
     payload: Bytes | None = None
@@ -1896,6 +2779,17 @@ class Packets(Tree):
     int_records: int | None = None
     """Records that every INT header has room for, whatever the path. Default 5 (NS3 `int-header.h`)."""
 
+    mss: Bytes | None = None
+    """Payload of a full segment of a transport other than RDMA. Default 1460B (TCP on Ethernet; YAPS)."""
+
+    segment_header: Bytes | None = None
+    """Headers of a segment. Default 40B: IPv4 20, TCP 20 (YAPS)."""
+
+    control: Bytes | None = None
+    """What else such transports send: acknowledgements, handshakes, announcements, tokens, requests, schedules.
+    Default 40B (YAPS).
+    """
+
     gap: Bytes | None = None
     """Preamble and gap between frames: keeps the port busy after a packet, is in no counter. Default 0B (NS3);
     Ethernet has 20B.
@@ -1905,6 +2799,34 @@ class Packets(Tree):
     """Parameters not given here are those of this profile. `hpcc`: the HPCC evaluation's packets: 1000 B payload, 48 B
     headers, no gap between frames (the default); `rocev2`: RoCEv2 on Ethernet: 1024 B payload, 62 B headers with
     ICRC and FCS, 20 B preamble and gap.
+    """
+
+
+NicQueue: TypeAlias = Literal["unlimited", "port"]
+"""Where a host keeps packets of transports other than RDMA before they leave.
+
+`unlimited`: In a queue in the order of those of switch ports, without a limit: what the host itself sends is not
+dropped there.
+
+`port`: In a queue like those of switch ports, limit and all, where these have one (YAPS): a burst can be lost at
+its own host.
+"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class HostParams(Tree):
+    """What all transports of a host share."""
+
+    nic_queue: NicQueue | None = None
+    """Where packets of transports other than RDMA wait for the host's port. (RDMA's data waits in queue pairs.)
+    Default unlimited (our choice: hosts hold their own packets back).
+    """
+
+    jitter: Time | None = None
+    """Up to so much later than it would a packet comes from a host, and again from the server of a VM, to the next
+    node: a random time for each, uniform; packets keep their order. At most 1ms. Default 0 (NS3, YAPS). With links
+    of one rate, packets of one size and drop-tail queues, one flow can lock others out as none would between real
+    hosts; the time of a packet on the slowest link avoids it (Floyd and Jacobson, CCR 1991).
     """
 
 
@@ -1997,7 +2919,9 @@ class RdmaParams(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class Scheme(Tree):
-    """One of the things compared: a congestion control, and parameters that differ from the scenario's under it."""
+    """One of the things compared: a congestion control of RDMA or another transport, one of the two, and parameters
+    that differ from the scenario's under it.
+    """
 
     control: (
         Literal["dcqcn", "dctcp", "hpcc", "hpcc_pint", "swift", "timely", "timely_patched", "unlimited"]
@@ -2009,11 +2933,36 @@ class Scheme(Tree):
         | TimelyParams
         | TimelyPatchedParams
         | UnlimitedParams
-    )
-    """The congestion control: its name, or its name with parameters."""
+        | None
+    ) = None
+    """The congestion control of RDMA: its name, or its name with parameters."""
+
+    transport: (
+        Literal["tcp", "pfabric", "phost", "fastpass", "ideal", "udp"]
+        | TcpParams
+        | PfabricParams
+        | PhostParams
+        | FastpassParams
+        | IdealParams
+        | UdpParams
+        | None
+    ) = None
+    """The transport, if it is not RDMA: its name, or its name with parameters."""
+
+    hypervisor: (
+        Literal["elasticswitch", "reservation", "seawall", "edge_only"]
+        | ElasticSwitchParams
+        | ReservationParams
+        | SeawallParams
+        | EdgeOnlyParams
+        | None
+    ) = None
+    """What stands between VMs and the network: its name, or its name with parameters. Default none: VMs send as they
+    like.
+    """
 
     window: WindowMode | None = None
-    """How bytes in flight are limited. Default: what the control is meant to be used with."""
+    """How RDMA's bytes in flight are limited. Default: what the control is meant to be used with."""
 
     control_by_tag: (
         dict[
@@ -2030,7 +2979,22 @@ class Scheme(Tree):
         ]
         | None
     ) = None
-    """Controls of the flows with these tags, where they are not the scheme's."""
+    """Controls of the flows with these tags, which are RDMA's, where they are not the scheme's."""
+
+    transport_by_tag: (
+        dict[
+            str,
+            Literal["tcp", "pfabric", "phost", "fastpass", "ideal", "udp"]
+            | TcpParams
+            | PfabricParams
+            | PhostParams
+            | FastpassParams
+            | IdealParams
+            | UdpParams,
+        ]
+        | None
+    ) = None
+    """Transports of the flows with these tags, where they are not RDMA's or have another than the scheme's."""
 
     window_by_tag: dict[str, WindowMode] | None = None
     """Windows of the flows with these tags. Default: what their control is meant to be used with; where they have the
@@ -2041,16 +3005,81 @@ class Scheme(Tree):
     """Load balancing, routes and failures that differ from the scenario's."""
 
     switch: SwitchParams | None = None
-    """Parameters of the switch that differ from the scenario's."""
+    """Parameters of the switch that differ from the scenario's. Default: as the scheme's transport wants them."""
 
     ecn: EcnParams | None = None
-    """Parameters of ECN marking that differ from the scenario's. Default: as the scheme's control wants them."""
+    """Parameters of ECN marking that differ from the scenario's. Default: as the scheme's control or transport wants
+    them.
+    """
 
-    packets: Packets | None = None
+    packets: SchemePackets | None = None
     """Packet sizes that differ from the scenario's."""
 
+    host: HostParams | None = None
+    """Parameters of all transports' hosts that differ from the scenario's."""
+
     rdma: RdmaParams | None = None
-    """Parameters of the host that differ from the scenario's."""
+    """Parameters of RDMA's hosts that differ from the scenario's."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class ScenarioPackets(Tree):
+    """Header sizes and wire overheads."""
+
+    payload: Bytes | None = None
+    """Payload of a full data packet. Default 1000B (NS3 `PACKET_PAYLOAD_SIZE`)."""
+
+    data_header: Bytes | None = None
+    """Headers of a data packet without INT. Default 48B: Ethernet 14, IPv4 20, UDP 8, sequence and class 6 (NS3)."""
+
+    ack: Bytes | None = None
+    """An ACK or NACK without INT. Default 46B: Ethernet 14, IPv4 20, ports, flags, class and sequence 12 (NS3)."""
+
+    min_ack: Bytes | None = None
+    """ACKs are padded to this. Default 60B (NS3)."""
+
+    cnp: Bytes | None = None
+    """A congestion notification packet. Default 64B (our choice: the smallest Ethernet frame)."""
+
+    pfc: Bytes | None = None
+    """A PFC frame. Default 64B (IEEE 802.3 annex 31B); NS3 has 43B."""
+
+    timestamp: Bytes | None = None
+    """A time stamp, for controls that measure round trips. Default 8B (NS3 `int-header.h`)."""
+
+    pint: Bytes | None = None
+    """A PINT header. Default 2B (NS3 `int-header.h`: the size of its 16-bit field, whatever the base)."""
+
+    int_base: Bytes | None = None
+    """INT header without its records. Default 2B (HPCC, SIGCOMM 2019, section 4)."""
+
+    int_record: Bytes | None = None
+    """One INT record. Default 8B (HPCC, SIGCOMM 2019, section 4)."""
+
+    int_records: int | None = None
+    """Records that every INT header has room for, whatever the path. Default 5 (NS3 `int-header.h`)."""
+
+    mss: Bytes | None = None
+    """Payload of a full segment of a transport other than RDMA. Default 1460B (TCP on Ethernet; YAPS)."""
+
+    segment_header: Bytes | None = None
+    """Headers of a segment. Default 40B: IPv4 20, TCP 20 (YAPS)."""
+
+    control: Bytes | None = None
+    """What else such transports send: acknowledgements, handshakes, announcements, tokens, requests, schedules.
+    Default 40B (YAPS).
+    """
+
+    gap: Bytes | None = None
+    """Preamble and gap between frames: keeps the port busy after a packet, is in no counter. Default 0B (NS3);
+    Ethernet has 20B.
+    """
+
+    profile: Literal["hpcc", "rocev2"] | None = None
+    """Parameters not given here are those of this profile. `hpcc`: the HPCC evaluation's packets: 1000 B payload, 48 B
+    headers, no gap between frames (the default); `rocev2`: RoCEv2 on Ethernet: 1024 B payload, 62 B headers with
+    ICRC and FCS, 20 B preamble and gap.
+    """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -2122,25 +3151,43 @@ class Scenario(Tree):
     fabric: FabricSpec
     """Hosts, switches and links: exactly one generator or file."""
 
+    vms: Vms | None = None
+    """Virtual machines on every host of the fabric, which becomes a server. Default none: hosts are hosts."""
+
+    tenant: list[TenantSpec] | None = None
+    """Tenants that have VMs, with their guarantees. Default none. Tenants count all the time, whenever their workload
+    begins and ends.
+    """
+
+    service: list[Service] | None = None
+    """Hosts added to the fabric for services, such as Fastpass's arbiter; no part of the workload. Default none."""
+
     workload: list[WorkloadSpec]
     """What the hosts send: one entry per pattern."""
 
     scheme: dict[str, Scheme] | None = None
-    """What is compared: congestion controls with their parameters, by a name of your choice. Each is one simulation."""
+    """What is compared: congestion controls and transports with their parameters, by a name of your choice. Each is
+    one simulation.
+    """
 
     network: NetworkParams | None = None
     """How packets find their way: load balancing, given routes, links that fail."""
 
     switch: SwitchParams | None = None
-    """Switch buffers, PFC and schedulers."""
-
-    ecn: EcnParams | None = None
-    """ECN marking at switches, under every scheme. What is not given is as the scheme's control wants it, or by
-    default.
+    """Switch buffers, PFC and schedulers, under every scheme. What is not given is as the scheme's transport wants it,
+    or by default.
     """
 
-    packets: Packets | None = None
+    ecn: EcnParams | None = None
+    """ECN marking at switches, under every scheme. What is not given is as the scheme's control or transport wants it,
+    or by default.
+    """
+
+    packets: ScenarioPackets | None = None
     """Header sizes and wire overheads."""
+
+    host: HostParams | None = None
+    """What all transports of a host share."""
 
     rdma: RdmaParams | None = None
     """The RDMA host."""

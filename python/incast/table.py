@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from incast import _core
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+
+PARQUET = b"PAR1"
+"""What a Parquet file begins and ends with."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,20 @@ class Column:
     """What it says."""
 
 
+@dataclass(frozen=True)
+class Given:
+    """A column that is computed here."""
+
+    name: str
+    """Its name."""
+    kind: Literal["i64", "f64", "name"]
+    """What its values are: whole numbers, numbers, or names."""
+    unit: str | None
+    """Its unit, such as `ps`."""
+    description: str
+    """What it says."""
+
+
 class Table:
     """A table in memory that any library can take over by Arrow's C stream interface.
 
@@ -47,6 +64,16 @@ class Table:
         """Its name, such as `flows`."""
         self.columns: tuple[Column, ...] = tuple(Column(**column) for column in json.loads(core.columns()))
         """Its columns with their units and descriptions."""
+
+    @classmethod
+    def of_rows(cls, name: str, fields: Sequence[Given], rows: Sequence[Sequence[Any]]) -> Table:
+        """A table of rows that were computed; `None` is a missing value."""
+        columns = zip(*rows, strict=True) if rows else ((),) * len(fields)
+        given = [
+            (field.name, field.kind, field.unit, field.description, list(values))
+            for field, values in zip(fields, columns, strict=True)
+        ]
+        return cls(_core.Table.of_columns(given), name)
 
     def __len__(self) -> int:
         return len(self._core)
@@ -83,12 +110,12 @@ class Table:
 
     def to_polars(self) -> polars.DataFrame:
         """The table as a Polars frame (extra `incast[polars]`)."""
-        frame: polars.DataFrame = _extra("polars").DataFrame(self)
+        frame: polars.DataFrame = extra("polars").DataFrame(self)
         return frame
 
     def to_pandas(self) -> pandas.DataFrame:
         """The table as a pandas frame (extra `incast[pandas]`)."""
-        library = _extra("pandas")
+        library = extra("pandas")
         try:
             frame: pandas.DataFrame = importlib.import_module("pyarrow").table(self).to_pandas()
         except ImportError:
@@ -97,7 +124,7 @@ class Table:
 
     def to_pyarrow(self) -> pyarrow.Table:
         """The table as a pyarrow table (extra `incast[pyarrow]`)."""
-        return _extra("pyarrow").table(self)
+        return extra("pyarrow").table(self)
 
     def to_csv(self, path: str | PathLike[str] | None = None, limit: int | None = None) -> str | None:
         """The table as CSV text, or written to the file `path`."""
@@ -108,7 +135,7 @@ class Table:
         return self._core.to_json(path, limit)
 
 
-def _extra(name: str) -> ModuleType:
+def extra(name: str) -> ModuleType:
     """Import a library that incast can do without."""
     try:
         return importlib.import_module(name)

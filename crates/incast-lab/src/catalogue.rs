@@ -6,6 +6,9 @@ use incast_model::workload::{Described, DescribedKind, catalogue as workload_cat
 use incast_sim::balance::Balance;
 use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::host::PacketParams;
+use incast_sim::switch::SwitchParams;
+use incast_sim::tenant::Hypervisor;
+use incast_sim::transport::{TcpControl, Transport};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -24,6 +27,12 @@ pub struct Catalogue {
     pub sizes: Vec<SizeEntry>,
     /// Congestion controls.
     pub controls: Vec<ControlEntry>,
+    /// Transports other than RDMA.
+    pub transports: Vec<TransportEntry>,
+    /// What can stand between VMs and the network.
+    pub hypervisors: Vec<Entry>,
+    /// How TCP's windows grow and shrink.
+    pub tcp_controls: Vec<Entry>,
     /// Rules of load balancing.
     pub balancers: Vec<Entry>,
     /// Profiles of a whole scenario.
@@ -112,6 +121,24 @@ pub struct ControlEntry {
     pub parameters: Vec<Parameter>,
 }
 
+/// A transport other than RDMA.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TransportEntry {
+    /// What a scenario writes.
+    pub name: String,
+    /// What it is.
+    pub description: String,
+    /// The switches that it is meant for: what of them is not as by default.
+    pub switch: Value,
+    /// How switches mark for it where nothing else is said, in words; `None`: not at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub marking: Option<String>,
+    /// Its named parameter sets; the first is the default.
+    pub profiles: Vec<Profile>,
+    /// Its parameters, in order.
+    pub parameters: Vec<Parameter>,
+}
+
 /// A named parameter set.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Profile {
@@ -167,6 +194,31 @@ pub fn catalogue() -> Catalogue {
             .collect(),
         sizes: sizes(&described),
         controls: controls(),
+        transports: transports(),
+        hypervisors: Hypervisor::catalogue()
+            .into_iter()
+            .map(|info| {
+                let own = info.schema.to_value();
+                Entry {
+                    name: info.name.into(),
+                    description: info.summary.into(),
+                    source: None,
+                    parameters: Book(&own).parameters(&own),
+                }
+            })
+            .collect(),
+        tcp_controls: TcpControl::CATALOGUE
+            .iter()
+            .map(|(name, description)| {
+                let own = TcpControl::parameters(name).map(|schema| schema.to_value());
+                Entry {
+                    name: (*name).into(),
+                    description: (*description).into(),
+                    source: None,
+                    parameters: own.map(|own| Book(&own).parameters(&own)).unwrap_or_default(),
+                }
+            })
+            .collect(),
         balancers: Balance::CATALOGUE
             .iter()
             .map(|(name, description)| {
@@ -184,7 +236,7 @@ pub fn catalogue() -> Catalogue {
             .iter()
             .map(|one| profile(one, PacketParams::profile(one.0).map_or(Value::Null, to_value)))
             .collect(),
-        sections: ["network", "switch", "ecn", "packets", "rdma", "measure", "simulation"]
+        sections: ["vms", "tenant", "network", "switch", "ecn", "packets", "host", "rdma", "measure", "simulation"]
             .map(|name| schema.section(name))
             .into(),
         tables: TABLES
@@ -246,6 +298,30 @@ fn controls() -> Vec<ControlEntry> {
                 name: info.name.into(),
                 description: info.summary.into(),
                 window: info.window,
+                marking: info.ecn.as_ref().map(marking),
+                profiles: info.profiles.iter().map(|one| profile(one, values(one.0))).collect(),
+                parameters: Book(&schema).parameters(&schema),
+            }
+        })
+        .collect()
+}
+
+fn transports() -> Vec<TransportEntry> {
+    let usual = to_value(SwitchParams::default());
+    Transport::catalogue()
+        .into_iter()
+        .map(|info| {
+            let values = |profile: &str| Transport::named(info.name, profile).map(to_value);
+            let values = |name: &str| values(name).map_or(Value::Null, |mut value| value[info.name].take());
+            let schema = info.schema.to_value();
+            let mut switch = to_value(&info.switch);
+            if let Value::Object(switch) = &mut switch {
+                switch.retain(|name, value| *value != usual[name.as_str()]);
+            }
+            TransportEntry {
+                name: info.name.into(),
+                description: info.summary.into(),
+                switch,
                 marking: info.ecn.as_ref().map(marking),
                 profiles: info.profiles.iter().map(|one| profile(one, values(one.0))).collect(),
                 parameters: Book(&schema).parameters(&schema),

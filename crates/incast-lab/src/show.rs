@@ -2,19 +2,26 @@
 
 use std::fmt;
 
-use incast_model::fabric::{Fabric, HostId, NodeId, Summary};
+use incast_model::fabric::{Fabric, HostId, NodeId, PortId, Summary};
 use incast_model::flow::{Flow, FlowSet};
 use incast_model::gates::never_start;
 use incast_model::routing::Routes;
+use incast_model::tenant::{Pair, optimum};
 use incast_model::units::{Bytes, Time};
-use incast_model::workload::warnings as workload_warnings;
+use incast_model::workload::{WorkloadSpec, warnings as workload_warnings};
+use incast_sim::Setup;
 use incast_sim::balance::Balance;
 use incast_sim::network::NetworkParams;
 use incast_sim::switch::EcnParams;
+use incast_sim::tenant::Hypervisor;
 use serde::Serialize;
 
 use crate::scenario::{Patch, Prepared, Scenario};
 use crate::warnings;
+
+mod vms;
+
+pub use vms::{AdmissionShow, CutShow, TenantShow, VmsShow};
 
 /// What a scenario amounts to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -23,8 +30,13 @@ pub struct Show {
     pub scenario: String,
     /// The fabric in numbers.
     pub fabric: Summary,
+    /// Its VMs and tenants; `None` where hosts are no VMs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vms: Option<VmsShow>,
     /// The flows of each tag in numbers.
     pub tags: Vec<TagShow>,
+    /// Traffic that stands for measurements which are not public: what of it is made up.
+    pub synthetic: Vec<String>,
     /// The schemes to be simulated.
     pub schemes: Vec<SchemeShow>,
     /// How big the run will be.
@@ -40,8 +52,10 @@ pub struct TagShow {
     pub tag: String,
     /// Number of flows.
     pub flows: usize,
-    /// Their payload.
+    /// Payload of those that have a size.
     pub bytes: Bytes,
+    /// Of these, flows that have no size but an end: their senders always have something to send.
+    pub backlogged: usize,
     /// Start of the first.
     pub first: Time,
     /// Start of the last.
@@ -50,8 +64,8 @@ pub struct TagShow {
     pub waiting: usize,
     /// Of these, flows that do not start if the end of their entry comes first.
     pub may_be_called_off: usize,
-    /// Payload offered between first and last start, as a fraction of the rate of all hosts; `None` for a single start, and
-    /// where flows wait for others.
+    /// Payload offered between first and last start, as a fraction of the rate of all hosts, or servers; `None` for a single start, and
+    /// where flows wait for others or have no size.
     pub load: Option<f64>,
 }
 
@@ -62,6 +76,9 @@ pub struct SchemeShow {
     pub name: String,
     /// Its controls and their windows, such as `dcqcn, window rate`.
     pub controls: Vec<String>,
+    /// Its hypervisor, in a line; `None` without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hypervisor: Option<String>,
     /// How switches mark, and who says so.
     pub ecn: String,
     /// Load balancing, given routes and failures, such as `balance spray`, where there are any.
@@ -122,11 +139,17 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
     let (fabric, flows) = (&prepared.fabric, &prepared.flows);
     let routes = Routes::shortest(fabric, scenario.network.next_hop_order);
     let links = |flow: &Flow| links(fabric, flows, &routes, flow);
-    let mut found: Vec<Warning> =
-        workload_warnings(&scenario.workload, fabric, &prepared.base_dir, flows, scenario.simulation.horizon)
-            .into_iter()
-            .map(|warning| Warning::new(warning.field, warning.message))
-            .collect();
+    let mut found: Vec<Warning> = workload_warnings(
+        &scenario.workload,
+        fabric,
+        prepared.tenancy.as_deref(),
+        &prepared.base_dir,
+        flows,
+        scenario.simulation.horizon,
+    )
+    .into_iter()
+    .map(|warning| Warning::new(warning.field, warning.message))
+    .collect();
     for scheme in &prepared.schemes {
         found.extend(warnings::of_scheme(prepared, scheme, links));
     }
@@ -138,25 +161,41 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
     Show {
         scenario: scenario.to_toml(),
         fabric: Summary::new(fabric, scenario.packets.payload),
+        vms: VmsShow::new(prepared),
         tags: tags(fabric, flows),
+        synthetic: synthetic(&scenario.workload),
         schemes: prepared
             .schemes
             .iter()
             .map(|scheme| SchemeShow {
                 name: scheme.name.clone(),
-                controls: scheme
-                    .setup
-                    .controls
-                    .iter()
-                    .map(|one| format!("{}, window {}", one.control.name(), window_name(one.window)))
-                    .collect(),
+                controls: carriers(&scheme.setup),
+                hypervisor: scheme.setup.params.hypervisor.as_ref().map(behind),
                 ecn: format!("{} ({})", marking(&scheme.setup.params.ecn), marking_source(scenario, &scheme.name)),
                 network: network(&scheme.setup.params.network),
             })
             .collect(),
-        estimate: estimate(prepared, links, packet_hops_per_s),
+        estimate: estimate(prepared, &routes, links, packet_hops_per_s),
         warnings: found,
     }
+}
+
+/// What is made up of the traffic, entry by entry.
+fn synthetic(workload: &[WorkloadSpec]) -> Vec<String> {
+    let application = |entry: &WorkloadSpec| entry.disaggregated.as_ref().and_then(|one| one.application);
+    let told = |(index, entry)| {
+        let name = serde_json::to_value(application(entry)?).ok()?;
+        let name = name.as_str()?.to_owned();
+        Some(format!("workload[{index}]: {name}'s shares, sizes and gaps of flows are shaped after it, not measured"))
+    };
+    workload.iter().enumerate().filter_map(told).collect()
+}
+
+/// What carries the flows of a scheme, in a few words.
+fn carriers(setup: &Setup) -> Vec<String> {
+    let controls =
+        setup.controls.iter().map(|one| format!("{}, window {}", one.control.name(), window_name(one.window)));
+    controls.chain(setup.transports.iter().map(|one| one.name().to_owned())).collect()
 }
 
 /// How switches mark, in a few words.
@@ -184,12 +223,26 @@ fn marking_source(scenario: &Scenario, name: &str) -> String {
     if !scenario.ecn.is_empty() {
         parts.push(format!("{} of [ecn]", keys(&scenario.ecn)));
     }
-    let rest = match scheme.control.ecn() {
-        Some(_) => format!("as {} wants it", scheme.control.name()),
+    let rest = match scheme.wanted_ecn() {
+        Some(_) => match scheme.hypervisor.as_ref().filter(|one| one.ecn().is_some()) {
+            Some(hypervisor) => format!("as {} wants it", hypervisor.name()),
+            None => format!("as {} wants it", scheme.carrier()),
+        },
         None => "by default".into(),
     };
     parts.push(if parts.is_empty() { rest } else { format!("the rest {rest}") });
     parts.join("; ")
+}
+
+/// A hypervisor in a line.
+fn behind(hypervisor: &Hypervisor) -> String {
+    let periods = hypervisor.periods().into_iter().map(|(path, time)| {
+        let field = path.rsplit('.').next().unwrap_or_default().replace('_', " ");
+        format!("{} {time}", if field == "period" { "rates every".to_owned() } else { field })
+    });
+    let marks = hypervisor.ecn().map(|_| "congestion by ECN marks".to_owned());
+    let name = hypervisor.name().to_owned();
+    std::iter::once(name).chain(periods).chain(marks).collect::<Vec<_>>().join(", ")
 }
 
 /// What of the network is not as by default.
@@ -230,11 +283,13 @@ fn links(fabric: &Fabric, flows: &FlowSet, routes: &Routes, flow: &Flow) -> u64 
         - 1
 }
 
-fn estimate(prepared: &Prepared, links: impl Fn(&Flow) -> u64, rate: f64) -> Estimate {
+fn estimate(prepared: &Prepared, routes: &Routes, links: impl Fn(&Flow) -> u64, rate: f64) -> Estimate {
     let (mut packets, mut hops) = (0u64, 0u64);
     let (payload, ack_every) = (prepared.scenario.packets.payload.0, u64::from(prepared.scenario.rdma.ack_every));
+    let mut backlogged_bytes = backlogged(prepared, routes).into_iter();
     for flow in &prepared.flows.flows {
-        let data = flow.size.0.div_ceil(payload);
+        let bytes = if flow.until.is_some() { backlogged_bytes.next().unwrap_or_default() } else { flow.size.0 };
+        let data = bytes.div_ceil(payload);
         packets += data;
         hops = hops.saturating_add(links(flow) * (data + data.div_ceil(ack_every)));
     }
@@ -251,25 +306,42 @@ fn estimate(prepared: &Prepared, links: impl Fn(&Flow) -> u64, rate: f64) -> Est
     }
 }
 
+/// What each backlogged flow could send, in bytes, if all of them shared the links from their start to their end.
+fn backlogged(prepared: &Prepared, routes: &Routes) -> Vec<u64> {
+    let flows = || prepared.flows.flows.iter().filter_map(|flow| Some((flow, flow.until?)));
+    let pairs: Vec<Pair> = flows().map(|(flow, _)| Pair::backlogged(flow.src, flow.dst)).collect();
+    let rates = optimum(&prepared.fabric, routes, &pairs);
+    let sent = |((flow, until), rate): ((&Flow, Time), f64)| rate * until.saturating_sub(flow.start).seconds() / 8.0;
+    flows().zip(rates).map(|one| sent(one) as u64).collect()
+}
+
 fn tags(fabric: &Fabric, flows: &FlowSet) -> Vec<TagShow> {
-    let capacity: f64 =
-        fabric.hosts().iter().flat_map(|&host| fabric.ports_of(host)).map(|port| fabric.rate(port).0 as f64).sum();
+    // VMs of a server share its NIC.
+    let capacity: f64 = match fabric.servers() {
+        [] => fabric.endpoints().iter().flat_map(|&host| fabric.ports_of(host)).map(|port| rate(fabric, port)).sum(),
+        servers => servers.iter().flat_map(|&server| fabric.nic_ports(server)).map(|port| rate(fabric, port)).sum(),
+    };
     let none = || vec![false; flows.flows.len()];
     let waits = never_start(&flows.gates, |_| true, none());
     let may_not = never_start(&flows.gates, |gate| gate.round.is_some(), none());
     let of_tag = |(index, tag): (usize, &String)| {
         let mine = || flows.flows.iter().filter(move |flow| usize::from(flow.tag) == index);
         let (first, last) = (mine().map(|flow| flow.start).min()?, mine().map(|flow| flow.start).max()?);
-        let bytes: Bytes = mine().map(|flow| flow.size).sum();
+        let backlogged = mine().filter(|flow| flow.until.is_some()).count();
+        let bytes: Bytes = mine().filter(|flow| flow.until.is_none()).map(|flow| flow.size).sum();
         let span = last.saturating_sub(first).seconds();
         let here = |(flow, wanted): &(&Flow, &bool)| usize::from(flow.tag) == index && **wanted;
         let count = |wanted: &[bool]| flows.flows.iter().zip(wanted).filter(here).count();
         let (waiting, may_be_called_off) = (count(&waits), count(&may_not));
-        let load = (span > 0.0 && waiting == 0).then(|| bytes.0 as f64 * 8.0 / span / capacity);
+        let load = (span > 0.0 && waiting == 0 && backlogged == 0).then(|| bytes.0 as f64 * 8.0 / span / capacity);
         let (tag, flows) = (tag.clone(), mine().count());
-        Some(TagShow { tag, flows, bytes, first, last, waiting, may_be_called_off, load })
+        Some(TagShow { tag, flows, bytes, backlogged, first, last, waiting, may_be_called_off, load })
     };
     flows.tags.iter().enumerate().filter_map(of_tag).collect()
+}
+
+fn rate(fabric: &Fabric, port: PortId) -> f64 {
+    fabric.rate(port).0 as f64
 }
 
 impl fmt::Display for Show {
@@ -277,7 +349,13 @@ impl fmt::Display for Show {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fabric = &self.fabric;
         let switches = counted(fabric.switches() as u64, "switch", "switches");
-        write!(f, "fabric     {} hosts, {switches}", fabric.hosts)?;
+        match &self.vms {
+            None => write!(f, "fabric     {} hosts, {switches}", fabric.hosts)?,
+            Some(vms) => {
+                let switches = counted((fabric.switches() - vms.servers) as u64, "switch", "switches");
+                write!(f, "fabric     {}, {switches}", counted(vms.servers as u64, "server", "servers"))?;
+            }
+        }
         for kind in &fabric.links {
             write!(f, ", {} of {} and {}", counted(kind.links as u64, "link", "links"), kind.rate, kind.delay)?;
         }
@@ -294,6 +372,9 @@ impl fmt::Display for Show {
                 write!(f, "\n           tier {}: oversubscribed {ratio:.2} to 1", tier.tier)?;
             }
         }
+        if let Some(vms) = &self.vms {
+            write!(f, "{vms}")?;
+        }
         for tag in &self.tags {
             write!(
                 f,
@@ -302,10 +383,18 @@ impl fmt::Display for Show {
                 counted(tag.flows as u64, "flow", "flows"),
                 tag.bytes.0 as f64 / 1e6
             )?;
+            if tag.backlogged > 0 {
+                write!(f, ", {} of them backlogged", tag.backlogged)?;
+            }
             match tag.load {
                 Some(load) => {
                     let (from, to) = (tag.first.seconds() * 1e3, tag.last.seconds() * 1e3);
-                    write!(f, ", started from {from:.3} to {to:.3} ms, {:.1} % of all hosts' rate", load * 100.0)?;
+                    write!(
+                        f,
+                        ", started from {from:.3} to {to:.3} ms, {:.1} % of all {}' rate",
+                        load * 100.0,
+                        if self.vms.is_some() { "servers" } else { "hosts" }
+                    )?;
                 }
                 None if tag.waiting > 0 => {
                     write!(f, ", {} of them when others have ended", tag.waiting)?;
@@ -316,8 +405,14 @@ impl fmt::Display for Show {
                 None => write!(f, ", all started at {}", tag.first)?,
             }
         }
+        for told in &self.synthetic {
+            write!(f, "\nsynthetic  {told}")?;
+        }
         for scheme in &self.schemes {
             write!(f, "\nscheme     {}: {}", scheme.name, scheme.controls.join("; "))?;
+            if let Some(hypervisor) = &scheme.hypervisor {
+                write!(f, "\n           hypervisors: {hypervisor}")?;
+            }
             write!(f, "\n           switches: {}", scheme.ecn)?;
             if !scheme.network.is_empty() {
                 write!(f, "\n           {}", scheme.network.join("; "))?;

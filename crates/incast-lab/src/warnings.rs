@@ -5,8 +5,10 @@ use incast_model::flow::Flow;
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::congestion::{Control, Input, Telemetry};
 use incast_sim::host::Recovery;
-use incast_sim::switch::{BufferPlan, EcnParams};
-use incast_sim::{ControlSetup, Setup};
+use incast_sim::switch::{BufferPlan, EcnParams, QueueParams};
+use incast_sim::tenant::Hypervisor;
+use incast_sim::transport::Transport;
+use incast_sim::{Carrier, Setup};
 
 use crate::scenario::{Prepared, PreparedScheme};
 use crate::show::{Warning, marking};
@@ -52,7 +54,8 @@ pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: imp
         );
         warn("control.swift.base_target", message);
     }
-    if params.network.balance.reorders() && params.rdma.recovery == Recovery::GoBackN {
+    let rdma_flows = !setup.controls.is_empty();
+    if rdma_flows && params.network.balance.reorders() && params.rdma.recovery == Recovery::GoBackN {
         let message = format!(
             "`{}` lets packets of a flow overtake each other; go-back-N takes them for lost and sends them again",
             params.network.balance.name()
@@ -67,7 +70,7 @@ pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: imp
         );
         warn("network.balance", message);
     }
-    if !params.network.failure.is_empty() && params.rdma.rto.is_none() {
+    if rdma_flows && !params.network.failure.is_empty() && params.rdma.rto.is_none() {
         let message = "without a timeout a flow whose last packets a failure loses never completes";
         warn("rdma.rto", message.into());
     }
@@ -83,6 +86,24 @@ pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: imp
         );
         warn("rdma.rto_low", message);
     }
+    for (field, timeout, longest) in timeouts(setup, fabric) {
+        let message = format!(
+            "{timeout} is over before an acknowledgement can be back, which takes up to {longest} in an idle fabric: packets are \
+             sent again that are not lost"
+        );
+        warn(&field, message);
+    }
+    for (field, period, longest) in periods(setup, fabric) {
+        let message = format!(
+            "{period} is over before an answer can be back, which takes up to {longest} in an idle fabric: hypervisors act on what they \
+             have not heard of yet"
+        );
+        warn(&field, message);
+    }
+    if let Some((name, other)) = foreign_queues(setup) {
+        let message = format!("{name} is meant for {}, not for {}", queues(&other), queues(&params.switch.queues));
+        warn("switch.queues", message);
+    }
     if params.packets.payload.0 < 64 {
         warn("packets.payload", format!("packets of {} are far smaller than any network's", params.packets.payload));
     }
@@ -91,7 +112,11 @@ pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: imp
 
 /// The flows whose control is of a kind.
 fn flows_of(setup: &Setup, is: impl Fn(&Control) -> bool) -> impl Iterator<Item = &Flow> {
-    let wanted: Vec<bool> = setup.control_of_tag.iter().map(|&index| is(&setup.controls[index].control)).collect();
+    let carrier = |carrier: &Carrier| match *carrier {
+        Carrier::Rdma(index) => is(&setup.controls[index].control),
+        Carrier::Transport(_) => false,
+    };
+    let wanted: Vec<bool> = setup.carriers.iter().map(carrier).collect();
     setup.flows.flows.iter().filter(move |flow| wanted[usize::from(flow.tag)])
 }
 
@@ -101,8 +126,9 @@ fn other_marking(prepared: &Prepared, scheme: &PreparedScheme) -> Option<(&'stat
     if !said.ecn.is_empty() || !prepared.scenario.ecn.is_empty() {
         return None;
     }
-    let wants = |setup: &ControlSetup| Some((setup.control.name(), setup.control.ecn()?));
-    scheme.setup.controls.iter().filter_map(wants).find(|(_, wanted)| *wanted != scheme.setup.params.ecn)
+    let controls = scheme.setup.controls.iter().filter_map(|one| Some((one.control.name(), one.control.ecn()?)));
+    let transports = scheme.setup.transports.iter().filter_map(|one| Some((one.name(), one.ecn()?)));
+    controls.chain(transports).find(|(_, wanted)| *wanted != scheme.setup.params.ecn)
 }
 
 /// Swift's target without flow scaling on the longest path of its flows, and the largest base RTT, where that is no less.
@@ -140,5 +166,52 @@ fn kmin(ecn: &EcnParams, rate: Rate) -> u64 {
     match ecn.by_rate.iter().find(|one| one.rate == rate) {
         Some(one) => one.kmin.0,
         None => (u128::from(ecn.kmin.0) * u128::from(rate.0) / u128::from(ecn.per_rate.0.max(1))) as u64,
+    }
+}
+
+/// Timeouts of transports that are no longer than a round trip of a full segment on the longest path: the parameter, the timeout,
+/// and the round trip.
+fn timeouts(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
+    let packets = &setup.params.packets;
+    let longest = BaseRtts::new(fabric, Bytes(packets.mss.0 + packets.segment_header.0)).max().0;
+    let of_transport = |transport: &Transport| {
+        let (field, timeout) = match transport {
+            Transport::Tcp(tcp) => match tcp.rto {
+                Some(rto) => ("rto", rto),
+                None => ("rto_min", tcp.rto_min),
+            },
+            Transport::Pfabric(pfabric) => ("rto", pfabric.rto),
+            Transport::Phost(phost) => ("retry", phost.retry),
+            Transport::Fastpass(fastpass) => ("retry", fastpass.retry?),
+            Transport::Ideal(ideal) => ("rto", ideal.rto),
+            Transport::Udp(_) => return None,
+        };
+        (timeout <= longest).then(|| (format!("transport.{}.{field}", transport.name()), timeout, longest))
+    };
+    setup.transports.iter().filter_map(of_transport).collect()
+}
+
+/// Periods of hypervisors that are no longer than a round trip: the parameter, the period, and the round trip.
+fn periods(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
+    let packets = &setup.params.packets;
+    let longest = BaseRtts::new(fabric, Bytes(packets.mss.0 + packets.segment_header.0)).max().0;
+    let periods = setup.params.hypervisor.iter().flat_map(Hypervisor::periods);
+    periods.filter(|(_, period)| *period <= longest).map(|(field, period)| (field, period, longest)).collect()
+}
+
+/// A transport that is meant for queues of another kind than there are.
+fn foreign_queues(setup: &Setup) -> Option<(&'static str, QueueParams)> {
+    let ranked = |queues: &QueueParams| matches!(queues, QueueParams::Pfabric { .. });
+    let wants = setup.transports.iter().map(|one| (one.name(), one.switch().queues));
+    let mut wants = wants.filter(|(name, _)| *name == "pfabric");
+    wants.find(|(_, wanted)| ranked(wanted) != ranked(&setup.params.switch.queues))
+}
+
+/// Queues in a few words.
+fn queues(queues: &QueueParams) -> String {
+    match queues {
+        QueueParams::Shared => "a buffer that ports share".into(),
+        QueueParams::DropTail { limit } => format!("{limit} for each port, drop-tail"),
+        QueueParams::Pfabric { limit } => format!("{limit} for each port in pFabric's order"),
     }
 }

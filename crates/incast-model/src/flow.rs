@@ -26,6 +26,9 @@ pub struct Flow {
     pub dport: u16,
     /// Index into [`FlowSet::paths`] for a flow whose path is given; its ACKs come back the same way.
     pub path: Option<u32>,
+    /// A flow without a size of its own: its sender has something to send until then. Its `size` is a bound that it cannot
+    /// reach.
+    pub until: Option<Time>,
 }
 
 /// Flows that start when others have ended, as in closed loops and collectives.
@@ -66,9 +69,9 @@ pub struct FlowSet {
 }
 
 impl FlowSet {
-    /// Total payload.
+    /// Total payload of the flows that have a size of their own.
     pub fn bytes(&self) -> Bytes {
-        self.flows.iter().map(|flow| flow.size).sum()
+        self.flows.iter().filter(|flow| flow.until.is_none()).map(|flow| flow.size).sum()
     }
 
     /// The flows of each message, in order.

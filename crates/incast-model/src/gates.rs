@@ -220,6 +220,7 @@ mod tests {
             sport: 1,
             dport: 1,
             path: None,
+            until: None,
         };
         let gate = |&(waits_for, starts): &(&[u32], &[u32])| Gate {
             waits_for: waits_for.to_vec(),

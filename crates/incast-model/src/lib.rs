@@ -6,9 +6,11 @@
 pub mod fabric;
 pub mod flow;
 pub mod gates;
+pub mod maxmin;
 pub mod nearest;
 pub mod ns3;
 pub mod rng;
 pub mod routing;
+pub mod tenant;
 pub mod units;
 pub mod workload;

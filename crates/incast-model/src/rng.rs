@@ -29,6 +29,11 @@ pub fn unit(rng: &mut impl rand::Rng) -> f64 {
     (rng.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 
+/// A uniform index below `n`.
+pub fn pick(rng: &mut Stream, n: usize) -> usize {
+    (unit(rng) * n as f64) as usize
+}
+
 #[cfg(test)]
 mod tests {
     use rand::Rng;

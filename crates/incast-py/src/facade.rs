@@ -118,6 +118,7 @@ struct SchemeProgress<'a> {
     flows: u64,
     bytes_acked: u64,
     bytes: u64,
+    end_ps: Option<u64>,
 }
 
 /// Progress of a run as JSON text, one object for each scheme.
@@ -137,6 +138,7 @@ pub(crate) fn progress_json(run: &RunProgress) -> String {
             flows: scheme.progress.flows,
             bytes_acked: scheme.progress.bytes_acked,
             bytes: scheme.progress.bytes,
+            end_ps: scheme.progress.end.map(|end| end.0),
         })
         .collect();
     json(&schemes)

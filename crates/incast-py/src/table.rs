@@ -1,13 +1,15 @@
 //! Tables: Arrow record batches that frame libraries take over by the Arrow C stream, and their plain forms.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{RecordBatch, RecordBatchIterator};
-use arrow_schema::Schema;
-use pyo3::exceptions::PyKeyError;
+use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray};
+use arrow_schema::{Field, Schema};
+use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
 use serde_json::{Value, json};
@@ -25,6 +27,9 @@ impl From<Batches> for Table {
         Self(batches)
     }
 }
+
+/// A column as Python gives it: name, kind, unit, description, values.
+type Given<'py> = (String, String, Option<String>, String, Bound<'py, PyAny>);
 
 /// Writes rows as text.
 type Writer = fn(&mut dyn Write, &Schema, &[RecordBatch]) -> io::Result<()>;
@@ -72,6 +77,30 @@ impl Table {
 
 #[pymethods]
 impl Table {
+    /// Makes a table of columns: name, unit, description and values of each. Values are whole numbers, numbers or names, all of one
+    /// kind, which `kind` says (`i64`, `f64`, `name`); `None` where one is missing.
+    #[staticmethod]
+    fn of_columns(columns: Vec<Given<'_>>) -> PyResult<Self> {
+        let mut fields = Vec::new();
+        let mut arrays = Vec::new();
+        for (name, kind, unit, description, values) in columns {
+            let array: ArrayRef = match kind.as_str() {
+                "i64" => Arc::new(values.extract::<Vec<Option<i64>>>()?.into_iter().collect::<Int64Array>()),
+                "f64" => Arc::new(values.extract::<Vec<Option<f64>>>()?.into_iter().collect::<Float64Array>()),
+                _ => Arc::new(values.extract::<Vec<Option<String>>>()?.into_iter().collect::<StringArray>()),
+            };
+            let mut metadata = HashMap::from([("description".to_owned(), description)]);
+            metadata.extend(unit.map(|unit| ("unit".to_owned(), unit)));
+            let field = Field::new(name, array.data_type().clone(), array.null_count() > 0);
+            fields.push(field.with_metadata(metadata));
+            arrays.push(array);
+        }
+        let schema = Arc::new(Schema::new(fields));
+        let batch = RecordBatch::try_new(schema.clone(), arrays);
+        let batch = batch.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(Self(Batches { schema, batches: vec![batch] }))
+    }
+
     fn __len__(&self) -> usize {
         self.0.batches.iter().map(RecordBatch::num_rows).sum()
     }

@@ -3,17 +3,24 @@
 //! `make bench` runs each of them in a process of its own (benches/run.py), to account for CPU time and peak memory.
 
 use std::collections::BTreeSet;
+use std::error::Error;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use incast_model::fabric::generators::{FatTree, HpccFatTree, LeafSpine, Star};
-use incast_model::fabric::{Fabric, FabricSpec};
-use incast_model::units::Time;
+use incast_model::fabric::{Fabric, FabricSpec, HostId, Service, Vms};
+use incast_model::flow::{Flow, FlowSet};
+use incast_model::tenant::{Tenancy, Tenant, Vm};
+use incast_model::units::{Bytes, Rate, Time};
 use incast_model::workload::{ArrivalLaw, Incast, LoadAt, LoadOf, Poisson, SizeSpec, WorkloadSpec, generate};
+use incast_sim::balance::{Balance, SprayOrder, SprayParams};
 use incast_sim::congestion::{Control, WindowMode};
-use incast_sim::{ControlSetup, Params, Setup, Simulation};
+use incast_sim::switch::{Forwarding, QueueParams, SwitchParams};
+use incast_sim::tenant::Hypervisor;
+use incast_sim::transport::{FastpassParams, Transport, TransportParams};
+use incast_sim::{Carrier, ControlSetup, Params, Setup, Simulation};
 
 /// Name (fabric-control, or fabric-workload) and what it is.
 const BENCHES: &[(&str, &str)] = &[
@@ -31,7 +38,11 @@ const BENCHES: &[(&str, &str)] = &[
     ("hpcc320-hadoop", "the HPCC evaluation's 320 hosts, FB Hadoop 50 %, DCQCN+w: many short flows"),
     ("fattree1024-dcqcn+w", "1,024 hosts (k = 16), web search 30 %, DCQCN+w"),
     ("fattree1024-hpcc", "1,024 hosts (k = 16), web search 30 %, HPCC"),
+    (TENANTS, "300 VMs to one beside 1 to one, TCP behind ElasticSwitch, 30 s on a link of 1 Gb/s"),
 ];
+
+/// Name of the one with hypervisors.
+const TENANTS: &str = "tenants300-elasticswitch";
 
 fn poisson(load: f64, sizes: &str, duration: Time) -> WorkloadSpec {
     let sizes: SizeSpec = sizes.parse().expect("a named distribution");
@@ -85,6 +96,11 @@ fn scenario(name: &str, scale: f64) -> Option<(FabricSpec, Vec<WorkloadSpec>)> {
             (FabricSpec::HpccFatTree(HpccFatTree::default()), vec![poisson(0.5, "fb_hadoop", ms(1.5))])
         }
         ("hpcc320", _) => (FabricSpec::HpccFatTree(HpccFatTree::default()), vec![poisson(0.3, "websearch", ms(2.0))]),
+        ("clos144", _) => {
+            let mut clos = LeafSpine::new(9, 4, 16);
+            (clos.host_rate, clos.uplink_rate, clos.delay) = (Rate::gbps(40), Rate::gbps(160), Time::ns(200));
+            (FabricSpec::LeafSpine(clos), vec![poisson(0.6, "websearch_yaps", ms(6.0))])
+        }
         ("fattree1024", _) => (FabricSpec::FatTree(FatTree::new(16)), vec![poisson(0.3, "websearch", ms(1.0))]),
         _ => return None,
     })
@@ -102,19 +118,105 @@ fn control(name: &str) -> Option<ControlSetup> {
     Some(ControlSetup { control, window: window.unwrap_or(info.window) })
 }
 
-/// Every bench with what it is: those listed above, and one of each control.
+/// The transport that a bench is named after, as YAPS has it (the simulator of pHost's authors).
+fn transport(name: &str) -> Option<Transport> {
+    match name.strip_prefix("clos144-")? {
+        "fastpass" => {
+            let params = FastpassParams::profile("yaps")?;
+            Some(Transport::Fastpass(FastpassParams { arbiter: ARBITER.into(), ..params }))
+        }
+        other => Transport::named(other, "yaps"),
+    }
+}
+
+/// Name of Fastpass's arbiter.
+const ARBITER: &str = "arbiter";
+
+/// Parameters of the network: a transport's switches, with packets sprayed and cut-through; otherwise the control's marking.
+fn params(control: Option<&ControlSetup>, transport: Option<&Transport>) -> Params {
+    let mut params = Params::default();
+    if let Some(transport) = transport {
+        params.switch = SwitchParams { forwarding: Forwarding::CutThrough, ..transport.switch() };
+        params.ecn = transport.ecn().unwrap_or(params.ecn);
+        params.network.balance = Balance::Spray(SprayParams { order: SprayOrder::RoundRobin, acks: true });
+    } else {
+        params.ecn = control.and_then(|setup| setup.control.ecn()).unwrap_or_default();
+    }
+    params
+}
+
+/// Every bench with what it is: those listed above, one of each control, and one of each other transport.
 fn benches() -> Vec<(String, String)> {
     let listed = BENCHES.iter().map(|(name, what)| ((*name).to_owned(), (*what).to_owned()));
     let of_control = |name: &&str| {
         (format!("hpcc320-{name}"), format!("the HPCC evaluation's 320 hosts, web search 30 %, control {name}"))
     };
-    let mut all: Vec<_> = listed.chain(Control::NAMES.iter().map(of_control)).collect();
+    let of_transport = |name: &&str| {
+        (format!("clos144-{name}"), format!("pFabric's 144 hosts at 40 Gb/s, web search 60 %, transport {name}"))
+    };
+    let of_yaps = Transport::NAMES.iter().filter(|name| transport(&format!("clos144-{name}")).is_some());
+    let named = Control::NAMES.iter().map(of_control).chain(of_yaps.map(of_transport));
+    let mut all: Vec<_> = listed.chain(named).collect();
     let mut seen = BTreeSet::new();
     all.retain(|(name, _)| seen.insert(name.clone()));
     all
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// X and Y, VMs of two tenants with 450 Mb/s each, share a link of 1 Gb/s: one VM sends to X, 300 to Y, all by TCP (ElasticSwitch,
+/// SIGCOMM 2013, figure 5).
+fn tenants(scale: f64) -> Result<Setup, Box<dyn Error>> {
+    let (gigabit, end) = (Rate::gbps(1), Time((30e12 * scale) as u64));
+    let tree = LeafSpine { host_rate: gigabit, uplink_rate: gigabit, delay: Time::us(5), ..LeafSpine::new(26, 1, 4) };
+    let fabric = tree.build()?.with_vms(&Vms { rate: gigabit, ..Vms::new(4) })?;
+    let tenant = |name: &str, hosts: &[u32]| Tenant {
+        name: name.into(),
+        group: name.into(),
+        vms: hosts.iter().map(|&host| Vm { host: HostId(host), mapper: false }).collect(),
+        send: Rate(450_000_000),
+        receive: Rate(450_000_000),
+    };
+    // The 16 slots of the first rack are X's and Y's.
+    let senders: Vec<u32> = (16..317).collect();
+    let tenancy = Tenancy::new(vec![tenant("x", &[0, senders[0]]), tenant("y", &[&[4][..], &senders[1..]].concat())]);
+    let flow = |src: u32| Flow {
+        src: HostId(src),
+        dst: HostId(if src == senders[0] { 0 } else { 4 }),
+        size: Bytes(1 << 40),
+        start: Time::ZERO,
+        priority: 3,
+        tag: 0,
+        sport: src as u16,
+        dport: 100,
+        path: None,
+        until: Some(end),
+    };
+    let flows = FlowSet {
+        flows: senders.iter().map(|&src| flow(src)).collect(),
+        tags: vec!["all".into()],
+        ..FlowSet::default()
+    };
+    let tcp = Transport::named("tcp", "linux").ok_or("TCP")?;
+    let mut params = Params {
+        switch: SwitchParams { queues: QueueParams::DropTail { limit: Bytes(256_000) }, ..tcp.switch() },
+        server_queue: Bytes(1_500_000),
+        hypervisor: Hypervisor::named("elasticswitch"),
+        horizon: Some(end),
+        ..Params::default()
+    };
+    (params.packets.gap, params.host.jitter) = (Bytes(38), Time::us(1));
+    params.ecn.enabled = false;
+    Ok(Setup {
+        params,
+        fabric: Arc::new(fabric),
+        carriers: vec![Carrier::Transport(0)],
+        tenancy: Some(Arc::new(tenancy)),
+        flows: Arc::new(flows),
+        controls: Vec::new(),
+        transports: vec![tcp],
+    })
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
     let usage = "usage: bench --list | bench NAME [SCALE]";
     let name = args.next().ok_or(usage)?;
@@ -125,22 +227,45 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Ok(());
     }
     let scale: f64 = args.next().map_or(Ok(1.0), |text| text.parse())?;
-    let known = benches().iter().any(|(known, _)| *known == name);
-    let unknown = || format!("no bench `{name}`; {usage}");
-    let (fabric, workload) = scenario(&name, scale).filter(|_| known).ok_or_else(unknown)?;
-    let control = control(&name).ok_or_else(unknown)?;
-    let ecn = control.control.ecn().unwrap_or_default();
-    let fabric: Arc<Fabric> = Arc::new(fabric.build(Path::new("."))?);
-    let flows = Arc::new(generate(&workload, &fabric, Path::new("."), 1, None)?);
-    let hosts = fabric.hosts().len();
-    let setup = Setup {
-        fabric,
-        control_of_tag: vec![0; flows.tags.len()],
-        flows: flows.clone(),
-        controls: vec![control],
-        params: Params { ecn, ..Params::default() },
-    };
+    if !benches().iter().any(|(known, _)| *known == name) {
+        return Err(format!("no bench `{name}`; {usage}").into());
+    }
+    let setup = if name == TENANTS { tenants(scale)? } else { usual(&name, scale)? };
+    let (flows, hosts) = (setup.flows.clone(), setup.fabric.hosts().len());
     let simulation = Simulation::new(setup)?;
+    report(&name, &flows, hosts, simulation);
+    Ok(())
+}
+
+/// A bench of hosts that have no VMs.
+fn usual(name: &str, scale: f64) -> Result<Setup, Box<dyn Error>> {
+    let unknown = || format!("no bench `{name}`");
+    let (fabric, workload) = scenario(name, scale).ok_or_else(unknown)?;
+    let (control, transport) = (control(name), transport(name));
+    if control.is_none() && transport.is_none() {
+        return Err(unknown().into());
+    }
+    let mut fabric = fabric.build(Path::new("."))?;
+    if matches!(transport, Some(Transport::Fastpass(_))) {
+        let arbiter = Service { name: ARBITER.into(), at: "leaf0".into(), rate: None, delay: None };
+        fabric = fabric.with_services(&[arbiter]).map_err(|(_, error)| error)?;
+    }
+    let fabric: Arc<Fabric> = Arc::new(fabric);
+    let flows = Arc::new(generate(&workload, &fabric, Path::new("."), 1, None)?);
+    let carrier = if transport.is_some() { Carrier::Transport(0) } else { Carrier::Rdma(0) };
+    Ok(Setup {
+        params: params(control.as_ref(), transport.as_ref()),
+        fabric,
+        carriers: vec![carrier; flows.tags.len()],
+        tenancy: None,
+        flows: flows.clone(),
+        controls: control.into_iter().filter(|_| transport.is_none()).collect(),
+        transports: transport.into_iter().collect(),
+    })
+}
+
+/// Runs it and prints what it did.
+fn report(name: &str, flows: &FlowSet, hosts: usize, simulation: Simulation) {
     let start = Instant::now();
     let outcome = simulation.run(&mut |_| ControlFlow::Continue(()));
     println!(
@@ -158,5 +283,4 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         outcome.end.seconds() * 1e6,
         outcome.stop == incast_sim::outcome::Stop::Finished,
     );
-    Ok(())
 }

@@ -1,4 +1,5 @@
-//! What happens: an event-driven, packet-by-packet simulation of a fabric of shared-buffer switches and RDMA hosts.
+//! What happens: an event-driven, packet-by-packet simulation of a fabric of switches, and of hosts with RDMA and other
+//! transports.
 //!
 //! Build a [`Setup`] from a fabric, flows and parameters, hand it to [`Simulation::new`], and [`Simulation::run`] it
 //! to an [`Outcome`]: a record per flow, counters per port and priority, pause intervals, drops, samples, and the
@@ -14,7 +15,7 @@
 //! use incast_model::workload::{Incast, WorkloadSpec, generate};
 //! use incast_sim::congestion::{Control, WindowMode};
 //! use incast_sim::outcome::Stop;
-//! use incast_sim::{ControlSetup, Params, Setup, Simulation};
+//! use incast_sim::{Carrier, ControlSetup, Params, Setup, Simulation};
 //!
 //! // 16 hosts send 500 kB each to one, all at once, through one switch, under HPCC.
 //! let fabric = Arc::new(Star::new(17).build()?);
@@ -32,7 +33,9 @@
 //! let flows = Arc::new(generate(&workload, &fabric, Path::new("."), 1, None)?);
 //! let hpcc = Control::named("hpcc", "reference").expect("a control and a profile of it");
 //! let setup = Setup {
-//!     control_of_tag: vec![0; flows.tags.len()],
+//!     transports: Vec::new(),
+//!     carriers: vec![Carrier::Rdma(0); flows.tags.len()],
+//!     tenancy: None,
 //!     controls: vec![ControlSetup { control: hpcc, window: WindowMode::Rate }],
 //!     fabric,
 //!     flows,
@@ -60,7 +63,9 @@ pub mod setup;
 pub mod simulation;
 mod stop;
 pub mod switch;
+pub mod tenant;
+pub mod transport;
 
 pub use outcome::Outcome;
-pub use setup::{Arithmetic, ControlSetup, Params, Setup};
+pub use setup::{Arithmetic, Carrier, ControlSetup, Params, Setup};
 pub use simulation::{Progress, SetupError, Simulation};

@@ -5,6 +5,7 @@ use incast_model::units::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::{Fingerprint, QueueHistogram, QueueSample, RateSample};
+use crate::tenant::{HypervisorCounts, PairRecord, PairSample};
 
 /// Everything measured in one run.
 #[derive(Debug, Clone)]
@@ -33,6 +34,12 @@ pub struct Outcome {
     pub queues: Vec<QueueSample>,
     /// Flow rates over time, if asked for.
     pub rates: Vec<RateSample>,
+    /// Pairs of VMs, in runs with a layer between VMs and the network.
+    pub pairs: Vec<PairRecord>,
+    /// The same over time, if asked for.
+    pub pair_samples: Vec<PairSample>,
+    /// What that layer did.
+    pub hypervisors: HypervisorCounts,
     /// Time-weighted queue lengths of switch ports, if asked for.
     pub histograms: Vec<QueueHistogram>,
     /// Digests of the run, if asked for.

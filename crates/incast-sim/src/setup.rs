@@ -4,15 +4,18 @@ use std::sync::Arc;
 
 use incast_model::fabric::Fabric;
 use incast_model::flow::FlowSet;
-use incast_model::units::Time;
+use incast_model::tenant::Tenancy;
+use incast_model::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::congestion::{Control, WindowMode};
-use crate::host::{PacketParams, RdmaParams};
+use crate::host::{HostParams, PacketParams, RdmaParams};
 use crate::measure::MeasureParams;
 use crate::network::NetworkParams;
 use crate::switch::{EcnParams, SwitchParams};
+use crate::tenant::Hypervisor;
+use crate::transport::Transport;
 
 /// How time is counted and ties are broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -41,8 +44,14 @@ pub struct Params {
     pub ecn: EcnParams,
     /// Header sizes and wire overheads.
     pub packets: PacketParams,
+    /// What all transports of a host share.
+    pub host: HostParams,
     /// The RDMA host.
     pub rdma: RdmaParams,
+    /// What stands between VMs and the network; `None`: nothing.
+    pub hypervisor: Option<Hypervisor>,
+    /// What a port of a server of VMs keeps, where hosts are VMs.
+    pub server_queue: Bytes,
     /// What is recorded beside flows and counters.
     pub measure: MeasureParams,
     /// Simulated time at which the run stops whatever is left; `None` runs until all flows end.
@@ -60,6 +69,15 @@ pub struct ControlSetup {
     pub window: WindowMode,
 }
 
+/// What carries a group of flows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carrier {
+    /// RDMA under a congestion control, an index into [`Setup::controls`].
+    Rdma(usize),
+    /// Another transport, an index into [`Setup::transports`].
+    Transport(usize),
+}
+
 /// What a simulation is built from.
 #[derive(Debug, Clone)]
 pub struct Setup {
@@ -69,8 +87,12 @@ pub struct Setup {
     pub flows: Arc<FlowSet>,
     /// The congestion controls in use.
     pub controls: Vec<ControlSetup>,
-    /// For each tag of the flows, the index of its control in `controls`.
-    pub control_of_tag: Vec<usize>,
+    /// The transports other than RDMA in use.
+    pub transports: Vec<Transport>,
+    /// For each tag of the flows, what carries them.
+    pub carriers: Vec<Carrier>,
+    /// Who has which VM, where hosts are VMs.
+    pub tenancy: Option<Arc<Tenancy>>,
     /// The rest.
     pub params: Params,
 }

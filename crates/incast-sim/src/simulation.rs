@@ -5,10 +5,13 @@ use std::ops::ControlFlow;
 use incast_model::fabric::PortId;
 use incast_model::units::Time;
 
-use crate::kernel::{Kind, NONE};
+use crate::kernel::{Kind, NONE, Packet};
 use crate::network::{Limits, Network};
 use crate::outcome::{Ledger, Outcome, PortRecord};
 use crate::setup::Setup;
+use crate::switch::{RankedQueue, Storage};
+use crate::tenant::HypervisorCounts;
+use crate::transport::Transport;
 
 /// How far a run has come; handed to the caller every few thousand events.
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,6 +30,8 @@ pub struct Progress {
     pub bytes_acked: u64,
     /// Payload of these flows, in bytes.
     pub bytes: u64,
+    /// When the run ends at the latest, where flows go on until then.
+    pub end: Option<Time>,
 }
 
 /// A setup that cannot be simulated: which parameter, its value, and what is allowed.
@@ -58,7 +63,12 @@ impl Simulation {
         let limits = Limits {
             horizon: params.horizon.map_or(u64::MAX, |time| time.0),
             events: params.max_events.unwrap_or(u64::MAX),
-            stall: STALL.max(params.rdma.rto.unwrap_or_default() * 4).0,
+            stall: setup
+                .transports
+                .iter()
+                .map(Transport::patience)
+                .fold(STALL.max(params.rdma.rto.unwrap_or_default() * 4), Time::max)
+                .0,
         };
         Ok(Self { network: Network::new(setup)?, limits })
     }
@@ -88,6 +98,9 @@ impl Simulation {
             cut_off,
             queues: std::mem::take(&mut network.recorder.queues),
             rates: std::mem::take(&mut network.recorder.rates),
+            pairs: network.hypervisors.as_ref().map_or_else(Vec::new, |all| all.records()),
+            pair_samples: std::mem::take(&mut network.recorder.pairs),
+            hypervisors: network.hypervisors.as_ref().map_or_else(HypervisorCounts::default, |all| all.counts),
             histograms: network.recorder.take_histograms(|port| at_host[port]),
             fingerprint: network.recorder.params.fingerprint.then_some(network.recorder.fingerprint),
             flows: network.flow_records,
@@ -99,23 +112,30 @@ impl Network {
     /// The ledger with what is queued and on wires.
     fn close_ledger(&self) -> Ledger {
         let mut ledger = self.ledger;
+        let mut add = |packet: &Packet| {
+            if packet.kind != Kind::Lost {
+                ledger.in_flight[usize::from(packet.prio)] += u64::from(packet.size);
+            }
+        };
         let lists = self.queues.iter().map(|queue| queue.head).chain(self.ports.iter().map(|port| port.flight_head));
         for mut id in lists {
             while id != NONE {
                 let packet = &self.pool[id];
-                if packet.kind != Kind::Lost {
-                    ledger.in_flight[usize::from(packet.prio)] += u64::from(packet.size);
-                }
+                add(packet);
                 id = packet.next;
             }
         }
+        self.ranked.iter().flat_map(RankedQueue::packets).for_each(|id| add(&self.pool[id]));
         ledger
     }
 
     /// Whether every ingress queue holds exactly the bytes of its packets that are queued at its switch.
     fn buffers_balance(&self) -> bool {
+        if self.config.storage != Storage::Shared {
+            return true;
+        }
         let mut held = vec![0u64; self.ingress.len()];
-        for port in (0..self.ports.len() as u32).filter(|&port| !self.ports[port as usize].at_host) {
+        for port in (0..self.ports.len() as u32).filter(|&port| self.shares_buffer(port)) {
             for priority in 1..8 {
                 let mut id = self.queues[self.at(port, priority)].head;
                 while id != NONE {
@@ -126,6 +146,12 @@ impl Network {
             }
         }
         self.ingress.iter().zip(held).all(|(ingress, held)| u64::from(ingress.bytes + ingress.headroom) == held)
+    }
+
+    /// Whether a port's packets are in the buffer that its switch's ports share.
+    fn shares_buffer(&self, port: u32) -> bool {
+        let port = &self.ports[port as usize];
+        !port.at_host && !port.at_server
     }
 
     /// Counters of every port and priority that saw traffic.

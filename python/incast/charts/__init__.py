@@ -8,5 +8,19 @@ from incast.charts.pauses import pauses
 from incast.charts.series import queues, rates
 from incast.charts.slowdown import slowdown
 from incast.charts.source import Source
+from incast.charts.vms import guarantees, vms
 
-__all__ = ["Chart", "Field", "Source", "cdf", "counters", "fabric", "pauses", "queues", "rates", "slowdown"]
+__all__ = [
+    "Chart",
+    "Field",
+    "Source",
+    "cdf",
+    "counters",
+    "fabric",
+    "guarantees",
+    "pauses",
+    "queues",
+    "rates",
+    "slowdown",
+    "vms",
+]

@@ -25,9 +25,12 @@ ABOUT = {
 
 
 def cdf(source: Source, of: Measure = "fct", *, tag: str | None = None, points: int = POINTS) -> Chart:
-    """How completion times or slowdowns are distributed, of all flows or of one tag."""
+    """How completion times or slowdowns are distributed, of all flows or of one tag.
+
+    What ends by the clock (`backlogged`) has neither.
+    """
     column = COLUMN[of]
-    count = "count(*) filter (finish_ps is not null)"
+    count = "count(slowdown_reference)"
     totals = source.rows(
         f"select scheme, {count} from flows where $tag is null or tag = $tag group by scheme", {"tag": tag}
     )
@@ -39,8 +42,8 @@ def cdf(source: Source, of: Measure = "fct", *, tag: str | None = None, points: 
             ranks = chosen(number, points)
             values = source.rows(
                 f"select rank, {column} from (select {column}, row_number() over (order by {column}) as rank "
-                "from flows where scheme = $scheme and finish_ps is not null and ($tag is null or tag = $tag)) "
-                "where list_contains($ranks, rank) order by rank",
+                "from flows where scheme = $scheme and slowdown_reference is not null "
+                "and ($tag is null or tag = $tag)) where list_contains($ranks, rank) order by rank",
                 {"scheme": scheme, "tag": tag, "ranks": ranks},
             )
             rows += [(scheme, rank / number, value) for rank, value in values]

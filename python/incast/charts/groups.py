@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import incast
+from incast._nearest import hint
 from incast.charts.source import Source
 from incast.errors import ResultsError
+from incast.study.drawing import DrawnChart
 from incast.study.results import open_study
 from incast.sweep.dataset import Run, open_sweep
 
@@ -55,6 +56,8 @@ class Study:
     """`study.json`."""
     claims: list[dict[str, Any]]
     """The claims as they were judged."""
+    charts: tuple[DrawnChart, ...] = ()
+    """What it draws beside them."""
     without: tuple[str, ...] = ()
     """Sweeps of which no run is done, and why they are not shown."""
 
@@ -145,7 +148,7 @@ def read_study(folder: Path) -> tuple[Study, list[Group]]:
     if not groups:
         raise ResultsError(f"{folder}: no run of this study is done")
     claims = [claim.to_tree() for claim in found.claims]
-    return Study(found.manifest, claims, tuple(without)), groups
+    return Study(found.manifest, claims, found.charts, tuple(without)), groups
 
 
 def told_apart(groups: Sequence[Group]) -> Iterator[Group]:
@@ -163,10 +166,8 @@ def chosen(group: Group, where: Mapping[str, str]) -> Variation:
     names = [column["name"] for column in group.columns]
     for name, value in where.items():
         if name not in names:
-            near = difflib.get_close_matches(name, names, 1)
-            hint = f"; did you mean `{near[0]}`?" if near else ""
             there = f"it varies {', '.join(names)}" if names else "it is one run, and varies nothing"
-            raise ResultsError(f"{group.path}: no column `{name}`: {there}{hint}")
+            raise ResultsError(f"{group.path}: no column `{name}`: {there}{hint(name, names)}")
         values = [str(known) for known in group.columns[names.index(name)]["values"]]
         if value not in values:
             raise ResultsError(f"{group.path}: {name} = {value} was not run; there is {', '.join(values)}")

@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from incast.errors import ResultsError
+from incast.errors import EnvironmentFailure, ResultsError
 from incast.results import Results
 
 CONFIG: dict[str, str | bool | int | float | list[str]] = {
@@ -64,6 +64,8 @@ class Source:
             self._connection = self._connect()
         try:
             return self._connection.execute(query, values).fetchall()
+        except duckdb.OutOfMemoryException as error:
+            raise EnvironmentFailure(f"{self.results[0].path}: {error}") from None
         except duckdb.Error as error:
             raise self._blamed(error) from None
 

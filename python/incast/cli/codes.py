@@ -23,7 +23,7 @@ INTERRUPTED = 130
 
 def complain(text: str) -> None:
     """Write a message to stderr, headed `error:` unless it has its heading already."""
-    headed = text if text.startswith(("error", "warning")) else f"error: {text}"
+    headed = text if text.startswith(("error", "warning", "note")) else f"error: {text}"
     print(headed, file=sys.stderr, flush=True)
 
 

@@ -28,6 +28,7 @@ class Asked:
     percentiles: Sequence[str]
     ports: int | None
     flows: int | None
+    vms: int | None
     over: str | None
     figure: str | None
     width: float | None
@@ -41,6 +42,7 @@ class Asked:
             "--percentile": (bool(self.percentiles), ("slowdown",)),
             "--ports": (self.ports is not None, ("queues", "pauses")),
             "--flows": (self.flows is not None, ("rates",)),
+            "--vms": (self.vms is not None, ("vms",)),
             "--over": (self.over is not None, ("over",)),
             "--figure": (self.figure is not None, ("over",)),
         }
@@ -92,6 +94,10 @@ def made(group: Group, asked: Asked) -> tuple[charts.Chart, dict[str, Any]]:
         return charts.rates(source, **_given(flows=asked.flows)), {}
     if asked.chart == "pauses":
         return charts.pauses(source, **_given(ports=asked.ports)), {}
+    if asked.chart == "vms":
+        return charts.vms(source, **_given(vms=asked.vms)), {}
+    if asked.chart == "guarantees":
+        return charts.guarantees(source), {}
     return charts.cdf(source, "fct" if asked.chart == "cdf-fct" else "slowdown", tag=asked.tag), {}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import shutil
 import textwrap
@@ -12,9 +11,22 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from incast import _core
+from incast._nearest import hint
 from incast.cli import codes
 
-Kind = Literal["fabrics", "workloads", "sizes", "controls", "balancers", "profiles", "sections", "tables"]
+Kind = Literal[
+    "fabrics",
+    "workloads",
+    "sizes",
+    "controls",
+    "transports",
+    "tcp_controls",
+    "hypervisors",
+    "balancers",
+    "profiles",
+    "sections",
+    "tables",
+]
 Entry = dict[str, Any]
 
 EXAMPLES = """
@@ -27,7 +39,10 @@ WHAT = {
     "fabrics": "in [fabric.NAME]",
     "workloads": "in [[workload]], as NAME = { ... }",
     "sizes": 'as sizes = "NAME" of a workload',
-    "controls": 'in [scheme.X], as control = "NAME"',
+    "controls": 'of RDMA, in [scheme.X], as control = "NAME"',
+    "transports": 'other than RDMA, in [scheme.X], as transport = "NAME"',
+    "tcp_controls": 'in [scheme.X.transport.tcp], as control = "NAME"',
+    "hypervisors": 'between VMs and the network, in [scheme.X], as hypervisor = "NAME"',
     "balancers": 'in [network], as balance = "NAME"',
     "profiles": 'as profile = "NAME" of the scenario, or of its [packets]',
     "sections": "as [NAME]",
@@ -42,7 +57,7 @@ def list_(
     *,
     format: Annotated[Literal["text", "json"], Parameter(show_default=False)] = "text",  # noqa: A002
 ) -> int:
-    """List what a scenario can name: fabrics, workloads, flow sizes, controls, load balancing, profiles, sections.
+    """List what a scenario can name: fabrics, workloads, flow sizes, controls, transports, hypervisors, and more.
 
     Parameters
     ----------
@@ -65,9 +80,7 @@ def list_(
         found = next((entry for entry in catalogue[kind] if name in names_of(entry)), None)
         if found is None:
             names = [known for entry in catalogue[kind] for known in names_of(entry)]
-            near = difflib.get_close_matches(name, names, 1)
-            hint = f"; did you mean `{near[0]}`?" if near else ""
-            codes.complain(f"there is no `{name}` among the {kind}: {', '.join(names)}{hint}")
+            codes.complain(f"there is no `{name}` among the {kind}: {', '.join(names)}{hint(name, names)}")
             return codes.BAD_INPUT
         chosen = found
         lines = details(found)
@@ -136,6 +149,8 @@ def details(entry: Entry) -> Iterator[str]:
         yield f"    window if not given: {entry['window']}"
     if "marking" in entry:
         yield f"    switches, if [ecn] is not given: {entry['marking']}"
+    for name, value in entry.get("switch", {}).items():
+        yield f"    switches, if [switch] is not given: {name} = {json.dumps(value)}"
     for profile in entry.get("profiles", []):
         yield f"\nprofile {profile['name']}"
         yield from wrapped(profile["source"], 4)

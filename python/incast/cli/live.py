@@ -26,12 +26,12 @@ SMOOTHING = 3.0
 class Speed:
     """Speed and remaining time of one scheme, from what it did in the last seconds."""
 
-    seen: list[tuple[float, int, int]] = field(default_factory=list)
-    """Wall-clock time in seconds, packet-hops, bytes acknowledged."""
+    seen: list[tuple[float, int, float]] = field(default_factory=list)
+    """Wall-clock time in seconds, packet-hops, the part that is done."""
 
     def note(self, now: float, progress: SchemeProgress) -> None:
         """Remember where the scheme is at `now`."""
-        self.seen.append((now, progress.packet_hops, progress.bytes_acked))
+        self.seen.append((now, progress.packet_hops, progress.fraction))
         while len(self.seen) > 2 and self.seen[1][0] < now - SMOOTHING:
             del self.seen[0]
 
@@ -40,10 +40,10 @@ class Speed:
         (start, first, _), (end, last, _) = self.seen[0], self.seen[-1]
         return (last - first) / (end - start) if end > start else 0.0
 
-    def left(self, progress: SchemeProgress) -> float | None:
-        """Seconds until the payload will have been acknowledged, if it goes on like this."""
+    def left(self) -> float | None:
+        """Seconds until it is done, if it goes on like this."""
         (start, _, first), (end, _, last) = self.seen[0], self.seen[-1]
-        return (progress.bytes - last) * (end - start) / (last - first) if last > first else None
+        return (1.0 - last) * (end - start) / (last - first) if last > first else None
 
 
 class Live:
@@ -112,7 +112,7 @@ def done(scheme: SchemeProgress) -> str:
 
 def status(scheme: SchemeProgress, speed: Speed) -> str:
     """What a scheme has done, how fast it goes and when it will end."""
-    left = speed.left(scheme)
+    left = speed.left()
     rest = "" if left is None else f", {clock(left)} left"
     return f"{done(scheme)}, {speed.hops() / 1e6:.1f} M packet-hops/s{rest}"
 

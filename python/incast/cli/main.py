@@ -11,6 +11,7 @@ from cyclopts import App, CycloptsError
 
 from incast import _core
 from incast.cli import (
+    application,
     codes,
     compare,
     convert,
@@ -60,6 +61,7 @@ app.command(report.report, sort_key=4, help_epilogue=report.EXAMPLES)
 app.command(plot.plot, sort_key=4, help_epilogue=plot.EXAMPLES)
 app.command(study.app)
 app.command(compare.compare, sort_key=4.5, help_epilogue=compare.EXAMPLES)
+app.command(application.application, sort_key=4.7, help_epilogue=application.EXAMPLES)
 app.command(convert.app)
 app.command(export.app)
 app.command(trace.trace, sort_key=7, help_epilogue=trace.EXAMPLES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from incast._nearest import hint
 from incast.cli import codes
 from incast.cli.listing import wrapped
 
@@ -53,9 +53,7 @@ def new(
         codes.complain("a file to write is needed, such as: incast new mine.toml")
         return codes.BAD_INPUT
     if template not in known:
-        near = difflib.get_close_matches(template, known, 1)
-        hint = f"; did you mean `{near[0]}`?" if near else ""
-        codes.complain(f"there is no template `{template}`: {', '.join(known)}{hint}")
+        codes.complain(f"there is no template `{template}`: {', '.join(known)}{hint(template, known)}")
         return codes.BAD_INPUT
     if file.suffix != ".toml":
         codes.complain(f"{file}: the name of a scenario ends in .toml")

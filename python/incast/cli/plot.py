@@ -13,10 +13,11 @@ Examples:
   incast plot results/quickstart -o slowdown.pdf --tag background
   incast plot results/quickstart cdf-fct -o fct.svg
   incast plot results/mine queues -o queues.png --ports 2
+  incast plot results/tenants vms -o vms.svg --vms 4
   incast plot sweeps/load slowdown -o high.pdf --where load=0.7 --where seed=1 --percentile p99
   incast plot sweeps/load over -o load.pdf --over load --figure slowdown_p99
 """
-Name = Literal["slowdown", "cdf-fct", "cdf-slowdown", "queues", "rates", "pauses", "over"]
+Name = Literal["slowdown", "cdf-fct", "cdf-slowdown", "queues", "rates", "pauses", "vms", "guarantees", "over"]
 Percentile = Literal["p50", "p95", "p99"]
 Figure = Literal[
     "slowdown_p50",
@@ -48,6 +49,7 @@ def plot(
     percentile: Annotated[list[Percentile] | None, Repeated] = None,
     ports: Annotated[int | None, AtLeastOne] = None,
     flows: Annotated[int | None, AtLeastOne] = None,
+    vms: Annotated[int | None, AtLeastOne] = None,
     over: str | None = None,
     figure: Figure | None = None,
     width: Annotated[float | None, Inches] = None,
@@ -63,7 +65,8 @@ def plot(
         Results folder of a run, or folder of a sweep.
     chart
         What to draw: slowdown by flow size; cdf-fct and cdf-slowdown, distributions; queues and rates over time, for
-        which the scenario needs measure.sample_every; pauses, when ports were paused; over, a figure of every run of a
+        which the scenario needs measure.sample_every; pauses, when ports were paused; vms, what VMs of tenants received
+        over time, and guarantees, what all of them got of what they were promised; over, a figure of every run of a
         sweep.
     output
         File to write; its ending, .svg, .pdf or .png, says how. CHART.svg if not given.
@@ -81,6 +84,8 @@ def plot(
         How many ports are drawn: those with the longest queues (4 if not given), or paused longest (20).
     flows
         How many flows' rates are drawn: those with the most samples (6 if not given).
+    vms
+        How many VMs' throughput is drawn: those that got least of their guarantee (8 if not given).
     over
         Column along the horizontal axis, for over; the first that varies if not given.
     figure
@@ -93,5 +98,7 @@ def plot(
     """
     from incast.cli import drawing
 
-    asked = drawing.Asked(chart, where or [], tag, bins, percentile or [], ports, flows, over, figure, width, height)
+    asked = drawing.Asked(
+        chart, where or [], tag, bins, percentile or [], ports, flows, vms, over, figure, width, height
+    )
     print(f"wrote {drawing.write(folder, asked, output or Path(f'{chart}.svg'), overwrite=overwrite)}")

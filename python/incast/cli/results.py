@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -37,7 +38,8 @@ def results(
     folder
         Results folder, as written by `incast run`.
     table
-        Table to print: slowdown, or one that the folder holds, such as flows or ports.
+        Table to print: slowdown, or one that the folder holds, such as flows or ports; with tenants also sharing and
+        guarantees.
     format
         table to read, csv or json for programs.
     limit
@@ -48,13 +50,23 @@ def results(
     if table is None and format == "table":
         summary.show(found)
         return
-    chosen = found.slowdown() if table in (None, "slowdown") else found.table(table)
+    chosen = _chosen(found, table or "slowdown")
     if format == "csv":
         sys.stdout.write(chosen.to_csv(limit=limit) or "")
     elif format == "json":
         sys.stdout.write(chosen.to_json(limit=limit) or "")
     else:
         _print(chosen, ROWS if limit is None else limit)
+
+
+def _chosen(found: incast.Results, table: str) -> incast.Table:
+    """A table that is computed, or one of the folder."""
+    computed: dict[str, Callable[[], incast.Table]] = {
+        "slowdown": found.slowdown,
+        "sharing": found.sharing,
+        "guarantees": found.guarantees,
+    }
+    return computed[table]() if table in computed else found.table(table)
 
 
 def _print(table: incast.Table, limit: int) -> None:

@@ -69,6 +69,9 @@ def run(
     scenario = incast.load(file, overrides)
     for warning in scenario.warnings():
         codes.complain(f"warning: {warning}")
+    if not quiet:
+        for told in scenario.synthetic():
+            codes.complain(f"note: synthetic traffic: {told}")
     with Live(Console(stderr=True), quiet=quiet) as live:
         results = scenario.run(output, overwrite=overwrite, threads=threads, progress=live.update)
     if not quiet:

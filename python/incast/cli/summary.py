@@ -1,4 +1,4 @@
-"""What a run found, for people: slowdowns by flow size, how each scheme ended, where the results lie."""
+"""What a run found, for people: slowdowns, what tenants got, how each scheme ended, where the results lie."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ from typing import Any
 from incast.cli import codes
 from incast.cli.live import simulated
 from incast.results import Results
+from incast.tenants.text import text as of_tenants
 
 BINS = 10
 """Bins of the table in the terminal."""
+SLOWDOWN = "slowdown: completion time over the ideal of the HPCC evaluation, at least 1; sizes in bins of equal count"
 BAD = ("deadlock", "starved")
 """Reasons to stop that are failures."""
 
 
 def show(results: Results) -> None:
     """Print the summary of a results folder."""
-    print(results.slowdown_text(bins=BINS))
-    print("slowdown: completion time over the ideal of the HPCC evaluation, at least 1; sizes in bins of equal count\n")
+    if len(results.slowdown(bins=1)):
+        print(results.slowdown_text(bins=BINS))
+        print(SLOWDOWN + "\n")
+    if "throughput" in results.tables:
+        print(of_tenants(results) + "\n")
     schemes = results.manifest["schemes"]
     width = max(map(len, schemes), default=0)
     for name, scheme in schemes.items():

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incast._nearest import hint
 from incast.errors import ComparisonError, EnvironmentFailure, ResultsError
 from incast.results import Results
 
@@ -24,9 +24,7 @@ def chosen(results: Results, scheme: str | None) -> str:
             return str(names[0])
         raise ComparisonError(f"{results.path} holds {len(names)} schemes; name one with --scheme: {', '.join(names)}")
     if scheme not in names:
-        near = difflib.get_close_matches(scheme, names, 1)
-        hint = f"; did you mean `{near[0]}`?" if near else ""
-        raise ComparisonError(f"{results.path} holds no scheme `{scheme}`: {', '.join(names)}{hint}")
+        raise ComparisonError(f"{results.path} holds no scheme `{scheme}`: {', '.join(names)}{hint(scheme, names)}")
     return scheme
 
 

@@ -43,6 +43,8 @@ def article(claim: dict[str, Any]) -> str:
         f'<h3 id="claim-{name}-title"><span class="id">{name}</span> {escape(claim["statement"])}</h3>',
         f"<p>{badge(claim['outcome'])} {element('span', claim.get('source') or '', 'source')}</p>",
     ]
+    if claim.get("fitted"):
+        parts.append(element("p", f"No independent evidence: {claim['fitted']}.", "fitted"))
     if claim.get("reason"):
         parts.append(element("p", claim["reason"], "reason"))
     if claim["checks"]:
@@ -59,7 +61,8 @@ def chip(claim: dict[str, Any]) -> str:
     """A claim as its id and its outcome, in little room."""
     outcome = claim["outcome"]
     sign = f'<span aria-hidden="true">{OUTCOMES.get(outcome, "?")}</span>'
-    return f'<span class="badge {slug(outcome)}">{sign} {escape(claim["id"])} {escape(outcome)}</span>'
+    fitted = ", fitted" if claim.get("fitted") else ""
+    return f'<span class="badge {slug(outcome)}">{sign} {escape(claim["id"])} {escape(outcome)}{fitted}</span>'
 
 
 def badge(outcome: str) -> str:

@@ -19,10 +19,19 @@ TAGS = 8
 """Groups of flows that can be chosen (our choice)."""
 MANY = 12
 """Scenarios of a page beyond which time series and pauses are left out, and lines have half the points (our choice)."""
+FEW_VMS = 4
+"""VMs drawn over time, of each of many scenarios (our choice)."""
+FEW_POINTS = 40
+"""Points of such a line (our choice)."""
 LINKS = 400_000
 """Figures of links on a page, over all scenarios (our choice: about 3 MB)."""
 
 Json = dict[str, Any]
+
+
+def few_vms(source: Source) -> Chart:
+    """VMs over time, for one of many scenarios."""
+    return charts.vms(source, vms=FEW_VMS, points=FEW_POINTS)
 
 
 @dataclass
@@ -85,18 +94,19 @@ class Packer:
             for of in ("fct", "slowdown"):
                 chart = charts.cdf(source, of, tag=tag, points=points)
                 packed["charts"].setdefault(chart.name, {})[key] = self.chart(chart)
-        if self.many:
-            if any(source.count(table) for table in ("queues", "rates", "pauses")):
-                self.note(
-                    f"Queues, rates and pauses over time are left out, as the page has more than {MANY} scenarios; "
-                    "`incast plot` and `incast report` of one run's folder have them."
-                )
-        else:
-            for make in (charts.queues, charts.rates, charts.pauses):
-                chart = make(source)
-                packed["charts"][chart.name] = {"": self.chart(chart)}
-        counters = charts.counters(source)
-        packed["charts"][counters.name] = {"": self.chart(counters)}
+        if self.many and any(source.count(table) for table in ("queues", "rates", "pauses")):
+            self.note(
+                f"Queues, rates and pauses over time are left out, as the page has more than {MANY} scenarios; "
+                "`incast plot` and `incast report` of one run's folder have them."
+            )
+        makes: list[Callable[[Source], Chart]] = [charts.counters]
+        if not self.many:
+            makes += [charts.queues, charts.rates, charts.pauses]
+        if source.count("throughput"):
+            makes += [few_vms if self.many else charts.vms, charts.guarantees]
+        for make in makes:
+            chart = make(source)
+            packed["charts"][chart.name] = {"": self.chart(chart)}
         packed["fabric"] = self.fabric(source)
         packed["ends"] = {name: manifest["end_ps"] for name, manifest in source.manifests.items()}
         return packed

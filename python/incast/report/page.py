@@ -12,15 +12,18 @@ from incast.charts import look
 from incast.charts.groups import Material
 from incast.charts.over import FIGURES, spec
 from incast.charts.slowdown import over_seeds
+from incast.charts.study import of_study
 from incast.report import claims, scenario
 from incast.report.data import DIGITS, Packer
 from incast.report.html import element, escape, script
+from incast.study.drawing import DrawnChart
 
 DRAWN = 2000
 """Lines of a fabric that are drawn (our choice): more are a blot."""
 LIBRARIES = ("vega.min.js", "vega-lite.min.js")
 SCRIPTS = ("charts.js", "fabric.js", "page.js")
 SECTIONS = {
+    "tenants": ("Tenants", "What VMs got"),
     "slowdown": ("Slowdown", "Slowdown by flow size"),
     "distributions": ("Distributions", "Distributions"),
     "fabric": ("Fabric", "Fabric"),
@@ -48,6 +51,7 @@ def page(material: Material, told: Callable[[int, int], object] | None = None) -
     data = {
         "title": material.title,
         "groups": groups,
+        "study": [packer.chart(of_study(place, chart)) for place, chart in enumerate(charts_of(material))],
         "specs": packer.specs,
         "seedSpecs": {place: over_seeds(one) for place, one in enumerate(packer.specs) if "fold" in str(one)},
         "fabrics": packer.fabrics,
@@ -78,14 +82,28 @@ def titled(material: Material) -> Iterator[tuple[str, tuple[str, str, str]]]:
     """The sections of the page: the words that lead to them, their titles, and what stands in them."""
     if material.studies:
         yield "claims", ("Claims", "Claims", "\n".join(claims.section(study) for study in material.studies))
+    if charts_of(material):
+        yield "study", ("Measured", "What was measured", '<div data-charts="study"></div>')
     yield "scenario", ("Scenario", "Scenario", "\n".join(
         f'<div data-group="{place}"{" hidden" if place else ""}>{scenario.section(group)}</div>'
         for place, group in enumerate(material.groups)))  # fmt: skip
     if any(group.columns for group in material.groups):
         yield "over", ("Sweep", "The sweep as a whole", '<div class="titled" data-charts="over"></div>')
     for name, (word, title) in SECTIONS.items():
+        if name == "tenants" and not has_tenants(material):
+            continue
         kind = f' class="{"pair" if name == "distributions" else "single"}"'
         yield name, (word, title, f'<div{kind} data-charts="{name}"></div>')
+
+
+def has_tenants(material: Material) -> bool:
+    """Whether any scenario has VMs of tenants."""
+    return any(one.source.count("throughput") for group in material.groups for one in group.variations)
+
+
+def charts_of(material: Material) -> list[DrawnChart]:
+    """What studies draw beside their claims."""
+    return [chart for study in material.studies for chart in study.charts]
 
 
 def footer(packer: Packer, material: Material) -> str:

@@ -35,6 +35,10 @@ def section(group: Group) -> str:
         header = ["tag", "flows", "payload", "first starts", "last starts", "of hosts' rate"]
         of_flows = table(header, flows(summaries[0]), "The flows", numbers=(1, 2, 3, 4, 5))
         parts.append(f'<div class="facts">{table(["", ""], fabric(summaries[0]), "The fabric")}{of_flows}</div>')
+        if summaries[0].get("vms"):
+            parts.append(table(["tenant", "VMs", "guaranteed", "placement"], tenants(summaries[0]), "The tenants"))
+            parts += (element("p", told, "note") for told in admission(summaries[0]))
+        parts += (element("p", f"Synthetic traffic: {told}.", "note") for told in summaries[0]["synthetic"])
     header = ["scheme", "control", "how it ended", "simulated", "CPU time", "packet-hops", "switches"]
     parts.append(table(header, schemes(source, summaries), "The schemes", numbers=(3, 4, 5)))
     parts.append(element("p", made(source), "note"))
@@ -69,15 +73,42 @@ def fabric(summary: dict[str, Any]) -> Iterator[list[str]]:
     """The fabric in figures."""
     found = summary["fabric"]
     kind = next(iter(summary["scenario"]["fabric"]))
-    switches = sum(tier["switches"] for tier in found["tiers"])
+    vms = summary.get("vms")
+    # A server with VMs is a switch of its own.
+    switches = sum(tier["switches"] for tier in found["tiers"]) - (vms["servers"] if vms else 0)
+    hosts = f"{vms['servers']:,} servers with {vms['slots']} VM slots each" if vms else f"{found['hosts']:,} hosts"
     yield ["kind", kind]
-    yield ["nodes", f"{found['hosts']:,} hosts, {switches:,} {'switch' if switches == 1 else 'switches'}"]
+    yield ["nodes", f"{hosts}, {switches:,} {'switch' if switches == 1 else 'switches'}"]
     for tier in found["tiers"]:
         yield [f"tier {tier['tier']}", tier_text(tier)]
     yield ["links", ", ".join(f"{link['links']:,} of {link['rate']} and {link['delay']}" for link in found["links"])]
     yield ["longest base RTT", f"{found['max_base_rtt']}; largest bandwidth-delay product {found['max_bdp']}"]
     if found["bisection"]:
         yield ["bisection", f"{found['bisection']} each way"]
+
+
+def tenants(summary: dict[str, Any]) -> Iterator[list[str]]:
+    """Who has VMs, and what the links carry of what they were promised."""
+    for one in summary["vms"]["tenants"]:
+        total, fewest, most = one["vms"]
+        vms = (
+            f"{total:,} VMs"
+            if one["tenants"] == 1
+            else f"{total:,} VMs of {one['tenants']:,} tenants, {fewest} to {most} each"
+        )
+        yield [one["name"], vms, one.get("guarantee", "none"), one["placement"]]
+
+
+def admission(summary: dict[str, Any]) -> Iterator[str]:
+    """Whether the links carry the guarantees."""
+    found = summary["vms"].get("admission")
+    if found:
+        cuts = ", ".join(
+            f"{cut['direction']} {cut['name']} {cut['reserved']} of {cut['room']}" for cut in found["tightest"]
+        )
+        told = {True: "The links carry all guarantees", None: "Nobody can say whether the links carry the guarantees"}
+        said = told.get(found["admitted"], "The links do not carry all guarantees")
+        yield f"{said}{': ' + found['problem'] if found.get('problem') else ''}. Tightest: {cuts or 'nothing'}."
 
 
 def tier_text(tier: dict[str, Any]) -> str:
@@ -94,7 +125,11 @@ def flows(summary: dict[str, Any]) -> Iterator[list[str]]:
     for tag in summary["tags"]:
         load = "" if tag["load"] is None else f"{tag['load']:.1%}"
         starts = [look.time(picoseconds(str(tag[which])) or 0) for which in ("first", "last")]
-        yield [tag["tag"], f"{tag['flows']:,}", look.size(size_bytes(str(tag["bytes"]))), *starts, load]
+        endless, sized = tag["backlogged"], look.size(size_bytes(str(tag["bytes"])))
+        payload = (
+            sized if not endless else "backlogged" if endless == tag["flows"] else f"{sized}, {endless:,} backlogged"
+        )
+        yield [tag["tag"], f"{tag['flows']:,}", payload, *starts, load]
 
 
 def schemes(source: Source, summaries: Sequence[dict[str, Any]]) -> Iterator[list[str]]:
@@ -107,7 +142,8 @@ def schemes(source: Source, summaries: Sequence[dict[str, Any]]) -> Iterator[lis
         end, cpu = look.time(scheme["end_ps"]), f"{scheme['cpu_s']:.2f} s"
         # What was set where is in the file below, where every default is written out.
         marking = re.sub(r" \([^()]*\)$", "", mine.get("ecn", ""))
-        yield [name, ", ".join(controls), scheme["stop"]["text"], end, cpu, f"{hops:,}", marking]
+        behind = [f"behind {mine['hypervisor']}"] if "hypervisor" in mine else []
+        yield [name, ", ".join([*controls, *behind]), scheme["stop"]["text"], end, cpu, f"{hops:,}", marking]
 
 
 def counted(source: Source) -> Iterator[list[str]]:

@@ -11,7 +11,7 @@ from typing import Any
 from incast import sweep
 from incast._document import join
 from incast.study import queries
-from incast.study.description import SCALES, Check, Scale, Selection
+from incast.study.description import SCALES, Check, Scale, Selection, StudyChart
 from incast.study.expectation import KINDS, tolerance
 from incast.study.figures import SEED, VALUE, same
 from incast.study.folder import CLAIMS, STUDY, Description
@@ -90,6 +90,8 @@ class _Claims:
                 raise document.wrong(f"{field}.check", f"claim `{claim.id}` checks nothing: it needs a [[claim.check]]")
             for at, each in enumerate(claim.check):
                 self._check(f"{field}.check[{at}]", each, columns)
+        for number, chart in enumerate(self.told.claims.chart):
+            self._chart(f"chart[{number}]", chart, columns)
         return columns
 
     def _metrics(self) -> dict[str, tuple[str, ...]]:
@@ -123,6 +125,27 @@ class _Claims:
                 f"{field}.against", message, allowed=", ".join(check.of) or "nothing: there is no `of`"
             )
         self._expectation(field, check)
+
+    def _chart(self, field: str, chart: StudyChart, columns: Mapping[str, tuple[str, ...]]) -> None:
+        document = self.told.claims_document
+        if chart.metric not in columns:
+            message = f"there is no metric `{chart.metric}`"
+            raise document.wrong(f"{field}.metric", message, wrong=chart.metric, names=list(columns))
+        drawable = [name for name in columns[chart.metric] if name not in (VALUE, SEED)]
+        axes: dict[str, str] = {}
+        for axis, name in (("x", chart.x), ("series", chart.series), ("panels", chart.panels)):
+            if name is None:
+                continue
+            if name not in drawable:
+                message = f"metric `{chart.metric}` has no column `{name}` to draw by"
+                raise document.wrong(f"{field}.{axis}", message, wrong=name, names=drawable)
+            if name in axes:
+                raise document.wrong(f"{field}.{axis}", f"`{name}` is {axes[name]} already")
+            axes[name] = axis
+        for name in drawable:
+            if name not in axes:
+                message = f"metric `{chart.metric}` has a column `{name}` that the chart does not draw"
+                raise document.wrong(field, message, allowed="each column of the metric as x, series or panels")
 
     def _selection(self, field: str, selection: Selection, metric: str, columns: tuple[str, ...]) -> None:
         document = self.told.claims_document

@@ -66,8 +66,9 @@ class Metric:
     sweep: str
     """The sweep whose tables it is computed from."""
     sql: str
-    """One query, in DuckDB's SQL, over the tables of a results folder, `slowdown` and `runs`. Its column `value` is the
-    figure, `seed` the seed; every other column tells figures apart.
+    """One query, in DuckDB's SQL, over the tables of a results folder, `slowdown`, `runs` and `calibrations` (how often
+    applications wait for remote memory). Its column `value` is the figure, `seed` the seed; every other column tells
+    figures apart.
     """
     unit: str = ""
     """Unit of `value`; empty (the default) for a plain number."""
@@ -117,6 +118,29 @@ class Claim:
     """Whether every single value has to be as expected, rather than the mean over seeds: for what has no noise. Default
     false.
     """
+    fitted: str | None = None
+    """What was fitted to the statement itself, a line. The claim is judged like any other, but wherever it is shown it
+    is said to be no independent evidence, and why. Default: nothing was.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StudyChart:
+    """A `[[chart]]` of claims.toml: a metric as a picture on the page; bars with their intervals over seeds."""
+
+    title: str
+    """Its heading."""
+    metric: str
+    """The metric that is drawn. Its columns are `value`, `seed`, and those that `x`, `series` and `panels` name."""
+    x: str
+    """The column whose values are beside each other."""
+    series: str = "scheme"
+    """The column whose values have a colour each. Default `scheme`."""
+    panels: str | None = None
+    """The column whose values have a panel each. Default: one panel."""
+    log: bool = False
+    """Whether the scale is logarithmic, for figures above 0 that differ by orders of magnitude: points in place of
+    bars. Default false."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,3 +151,5 @@ class ClaimsFile:
     """The claims, in the order in which they are shown."""
     metric: dict[str, Metric]
     """The metrics by name."""
+    chart: list[StudyChart] = field(default_factory=list)
+    """What the page draws beside the claims, in this order."""

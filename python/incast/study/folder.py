@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 from importlib.resources import as_file, files
@@ -10,6 +9,8 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from incast._document import Document
+from incast._located import located
+from incast._nearest import nearest
 from incast.errors import Diagnostic, ScenarioError
 from incast.study.description import ClaimsFile, StudyFile
 
@@ -59,10 +60,10 @@ def find(name_or_path: str | PathLike[str]) -> Path:
     if path.is_dir():
         return path
     names = ", ".join([*known, "the path of a study's folder"])
-    near = difflib.get_close_matches(text.lower(), known, 1)
+    near = nearest(text, known)
     message = f"there is no study `{text}`, nor a folder"
-    hint = f"\n = did you mean `{near[0]}`?" if near else ""
-    told = Diagnostic(message, file=text, allowed=names, nearest=near[0] if near else None)
+    hint = f"\n = did you mean `{near}`?" if near else ""
+    told = Diagnostic(message, file=text, allowed=names, nearest=near)
     raise ScenarioError(f"error: {message}\n = allowed: {names}{hint}", (told,))
 
 
@@ -121,12 +122,6 @@ def _misplaced(
     file: Path, number: int, line: str, message: str, names: list[str] | None = None, wrong: str = ""
 ) -> ScenarioError:
     """An error at a heading."""
-    near = difflib.get_close_matches(wrong, names or [], 1)
-    margin = " " * (len(str(number)) + 1)
-    text = f"error: {message}\n{margin}--> {file}:{number}:4\n{margin}|\n{number} | {line}"
-    text += f"\n{margin}|    {'^' * max(1, len(line) - 3)}"
     allowed = ", ".join(names) if names else None
-    text += f"\n{margin}= allowed: {allowed}" if allowed else ""
-    text += f"\n{margin}= did you mean `{near[0]}`?" if near else ""
-    told = Diagnostic(message, None, str(file), number, 4, allowed, near[0] if near else None)
+    text, told = located(str(file), number, 4, line, len(line) - 3, message, allowed, nearest(wrong, names or []))
     return ScenarioError(text, (told,))

@@ -59,6 +59,7 @@ def claim_outcome(
         outcome=outcome,
         reason=small or reason,
         explanation=explanation,
+        fitted=claim.fitted,
         checks=tuple(checks),
     )
 

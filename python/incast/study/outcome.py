@@ -57,6 +57,8 @@ class ClaimOutcome:
     """What the study's authors say about it, in Markdown."""
     checks: tuple[CheckOutcome, ...]
     """Every figure that was looked at."""
+    fitted: str | None = None
+    """What was fitted to the statement itself, so that its outcome is no independent evidence; `None`: nothing."""
 
     def counted(self, outcome: Outcome) -> str:
         """How many figures have an outcome: `2 of 6 figures`."""

@@ -12,6 +12,7 @@ from typing import Any, overload
 
 from incast import sweep
 from incast.errors import EnvironmentFailure, ResultsError
+from incast.study.drawing import DrawnChart
 from incast.study.outcome import OUTCOMES, ClaimOutcome, Outcome
 
 MANIFEST = "study.json"
@@ -70,7 +71,8 @@ class Claims(Sequence[ClaimOutcome]):
     def _repr_html_(self) -> str:
         rows = []
         for claim in self._claims:
-            cells = (claim.id, claim.outcome, claim.statement, claim.reason or "")
+            outcome = f"{claim.outcome}, fitted" if claim.fitted else claim.outcome
+            cells = (claim.id, outcome, claim.statement, claim.reason or "")
             rows.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>")
         heads = "".join(f"<th>{name}</th>" for name in ("claim", "outcome", "statement", "why not measured"))
         return f"<table><caption>{self.counted()}</caption><tr>{heads}</tr>{''.join(rows)}</table>"
@@ -79,7 +81,7 @@ class Claims(Sequence[ClaimOutcome]):
 class StudyResults:
     """The results of a study: its claims, and the sweeps they were measured on."""
 
-    def __init__(self, path: Path, manifest: dict[str, Any], claims: Claims) -> None:
+    def __init__(self, path: Path, manifest: dict[str, Any], claims: Claims, charts: Sequence[DrawnChart] = ()) -> None:
         """Wrap a folder that was read."""
         self.path = path
         """The folder."""
@@ -87,6 +89,8 @@ class StudyResults:
         """What was run at which scale, with which version, and how long it took: study.json."""
         self.claims = claims
         """What became of each claim."""
+        self.charts = tuple(charts)
+        """The figures that the study's page draws beside the claims."""
 
     @property
     def study(self) -> str:
@@ -127,12 +131,13 @@ def open_study(path: str | PathLike[str], study: str | None = None) -> StudyResu
     try:
         claims = json.loads((folder / CLAIMS).read_text(encoding="utf-8"))
         outcomes = Claims([ClaimOutcome.from_tree(tree) for tree in claims["claims"]])
+        charts = [DrawnChart.from_tree(tree) for tree in claims.get("charts", ())]
     except FileNotFoundError:
         message = f"the study has not been run to its end; {MANIFEST} is there, {CLAIMS} is not"
         raise ResultsError(f"{folder}: {message}") from None
     except (ValueError, KeyError, TypeError) as error:
         raise ResultsError(f"{folder / CLAIMS}: not as incast writes it: {error}") from None
-    return StudyResults(folder, manifest, outcomes)
+    return StudyResults(folder, manifest, outcomes, charts)
 
 
 def of_study(folder: Path, study: str | None) -> dict[str, Any]:

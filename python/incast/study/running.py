@@ -14,6 +14,8 @@ from incast.errors import ResultsError
 from incast.study import output, results, writing
 from incast.study.checking import Checked
 from incast.study.description import Scale
+from incast.study.drawing import DrawnChart, draw
+from incast.study.figures import Measured, NotUniqueError
 from incast.study.folder import Description
 from incast.study.judging import AmbiguousError, claim_outcome
 from incast.study.measuring import measure
@@ -75,9 +77,15 @@ def _judged(
             metric = claim.check[error.check].metric
             message = f"metric `{metric}` has several rows{error.row}: a column that tells them apart is missing"
             raise told.claims_document.wrong(f"claim[{number}].check[{error.check}].metric", message) from None
-    found = StudyResults(out, manifest, Claims(outcomes))
+    charts = _drawn(told, measured)
+    found = StudyResults(out, manifest, Claims(outcomes), charts)
     output.keep(out, manifest)
-    tree = {"study": told.name, "scale": manifest["scale"], "claims": [claim.to_tree() for claim in outcomes]}
+    tree = {
+        "study": told.name,
+        "scale": manifest["scale"],
+        "claims": [claim.to_tree() for claim in outcomes],
+        "charts": [chart.to_tree() for chart in charts],
+    }
     results.write(out / results.CLAIMS, json.dumps(tree, indent=2, allow_nan=False) + "\n")
     results.write(out / results.TABLE, writing.markdown(found))
     if any(each.done for each in sweeps.values()):
@@ -86,3 +94,15 @@ def _judged(
 
         report.write(out, out / results.PAGE, overwrite=True)
     return found
+
+
+def _drawn(told: Description, measured: Mapping[str, Measured]) -> tuple[DrawnChart, ...]:
+    """The charts that the study asks for."""
+    drawn = []
+    for number, chart in enumerate(told.claims.chart):
+        try:
+            drawn.append(draw(chart, told.claims.metric[chart.metric], measured[chart.metric]))
+        except NotUniqueError as error:
+            message = f"metric `{chart.metric}` has several rows{error}: a column that tells them apart is missing"
+            raise told.claims_document.wrong(f"chart[{number}].metric", message) from None
+    return tuple(drawn)

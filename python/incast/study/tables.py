@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import duckdb
 
+from incast.application.table import register
 from incast.scenario import Scenario
 from incast.study.description import Value
 from incast.sweep.dataset import OF_RUNS, SQL_TYPES
@@ -13,6 +14,8 @@ from incast.sweep.text import quoted
 
 SMALLEST = {
     "fabric": {"star": {"hosts": 2}},
+    "vms": {"slots": 1},
+    "tenant": [{"name": "t", "vms": 2}],
     "workload": [{"list": [{"src": 0, "dst": 1, "size": "1kB"}]}],
     "scheme": {"A": {"control": "unlimited"}},
 }
@@ -42,4 +45,5 @@ class EmptyTables:
         for name in (*self._results.tables, "slowdown", "runs"):
             for column, kind in extra.items():
                 connection.execute(f"alter table {name} add column {column} {kind}")
+        register(connection)
         return connection

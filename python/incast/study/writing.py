@@ -13,6 +13,8 @@ from incast.study.student import CONFIDENCE
 
 NOT_EXPLAINED = "no explanation yet"
 """What stands beside a claim that fails and that nobody has explained."""
+NO_EVIDENCE = "no independent evidence"
+"""What is said of a claim that something was fitted to."""
 PERCENT = f"{100 * CONFIDENCE:g} %"
 LEGEND = f"in brackets: {PERCENT} confidence interval over seeds, for each figure by itself"
 FEW = 4
@@ -26,7 +28,10 @@ def terminal(claims: Sequence[ClaimOutcome], *, figures: bool = False) -> Iterat
     """Every claim with what was measured; `figures` gives each figure a line of its own."""
     for claim in claims:
         part = f" ({claim.counted('fails')})" if claim.outcome == "fails" else ""
-        yield from _wrapped(f"{claim.id}  {claim.outcome}{part}: {claim.statement}", MARGIN)
+        fitted = ", fitted" if claim.fitted else ""
+        yield from _wrapped(f"{claim.id}  {claim.outcome}{part}{fitted}: {claim.statement}", MARGIN)
+        if claim.fitted:
+            yield from _wrapped(f"{MARGIN}{NO_EVIDENCE}: {claim.fitted}", MARGIN * 2)
         if claim.outcome == "not measured":
             yield from _wrapped(f"{MARGIN}why: {claim.reason}", MARGIN * 2)
         for _, group in itertools.groupby(claim.checks, lambda check: check.check):
@@ -43,7 +48,9 @@ def summary(results: StudyResults) -> Iterator[str]:
     """How many claims have which outcome, and which these are."""
     yield f"{results.study} at scale {results.scale}: of {len(results.claims)} claims, {results.claims.counted()}"
     for outcome in OUTCOMES:
-        ids = [claim.id for claim in results.claims if claim.outcome == outcome]
+        ids = [
+            f"{claim.id} (fitted)" if claim.fitted else claim.id for claim in results.claims if claim.outcome == outcome
+        ]
         if ids:
             yield from _wrapped(f"{MARGIN}{outcome}: {', '.join(ids)}", MARGIN * 2)
 
@@ -122,7 +129,14 @@ def markdown(results: StudyResults) -> str:
         "|---|---|---|---|---|",
     ]
     lines += (
-        _row(claim.id, claim.outcome, claim.counted("holds"), claim.statement, claim.source) for claim in results.claims
+        _row(
+            claim.id,
+            f"{claim.outcome}, fitted" if claim.fitted else claim.outcome,
+            claim.counted("holds"),
+            claim.statement,
+            claim.source,
+        )
+        for claim in results.claims
     )
     for claim in results.claims:
         lines += ["", *_section(claim)]
@@ -132,6 +146,8 @@ def markdown(results: StudyResults) -> str:
 def _section(claim: ClaimOutcome) -> Iterable[str]:
     """A claim with all its figures."""
     yield from [f"## {claim.id}: {claim.outcome}", "", claim.statement, ""]
+    if claim.fitted:
+        yield from [f"{NO_EVIDENCE.capitalize()}: {claim.fitted}.", ""]
     if claim.outcome == "not measured":
         yield from [f"Not measured: {claim.reason}.", ""]
     if claim.explanation or claim.outcome == "fails":

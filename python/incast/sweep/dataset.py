@@ -9,17 +9,21 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incast.application.table import register
 from incast.errors import EnvironmentFailure, ResultsError
 from incast.results import Results, open_results
 from incast.sweep.file import Value
 from incast.sweep.folder import INDEX, RUNS, read_index
 from incast.sweep.text import label, literal, quoted
+from incast.table import PARQUET
 
 if TYPE_CHECKING:
     import duckdb
 
 TABLES = ("flows", "messages", "ports", "pauses", "drops", "links", "queues", "rates", "histograms", "slowdown")
 """Tables of every run; each has the varied parameters as columns at its end."""
+OF_TENANTS = ("vms", "pairs", "limits", "throughput")
+"""Tables of runs with tenants."""
 OF_RUNS = {
     "wall_s": "double",
     "cpu_s": "double",
@@ -29,6 +33,9 @@ OF_RUNS = {
     "end_ps": "bigint",
     "stop": "varchar",
     "lossless_drops": "bigint",
+    "hypervisor_messages": "bigint",
+    "hypervisor_message_bytes": "bigint",
+    "hypervisor_events": "bigint",
 }
 """What `runs` says of each finished run, from its manifest, as DuckDB types."""
 HEAD = ("run", "scheme", "state", "error")
@@ -114,18 +121,21 @@ class Sweep:
 
     def files(self, table: str) -> list[Path]:
         """The Parquet files of a table, one for each finished run."""
-        if table not in TABLES:
+        if table not in (*TABLES, *OF_TENANTS):
             raise _no_table(table)
-        return [self.path / RUNS / run.key / f"{table}.parquet" for run in self.done]
+        having = self.done if table in TABLES else [run for run in self.done if table in self._manifest(run)["tables"]]
+        return [self.path / RUNS / run.key / f"{table}.parquet" for run in having]
 
     def table(self, name: str) -> duckdb.DuckDBPyRelation:
         """A table of all runs, as a DuckDB relation: `.pl()`, `.df()`, `.arrow()`, `.fetchall()`."""
-        if name not in (*TABLES, "runs"):
+        if name not in (*TABLES, "runs") and not (name in OF_TENANTS and self.files(name)):
             raise _no_table(name)
         return self.connect().sql(f"from {name}")
 
     def connect(self) -> duckdb.DuckDBPyConnection:
         """A DuckDB connection in which every table of the dataset is a view, and `runs` a table.
+
+        So is `calibrations`: how often applications wait for remote memory (`incast.application.table`).
 
         Raises:
             ResultsError: No run is finished, or a file is damaged.
@@ -136,7 +146,8 @@ class Sweep:
         if not self.done:
             raise ResultsError(f"{self.path}: no run of this sweep is finished yet")
         connection = duckdb.connect()
-        for table in TABLES:
+        with_tenants = [table for table in OF_TENANTS if self.files(table)]
+        for table in (*TABLES, *with_tenants):
             files = self.files(table)
             for file in files:
                 _check(file)
@@ -146,6 +157,7 @@ class Sweep:
             except duckdb.Error as error:
                 raise ResultsError(f"{self.path}: table {table} cannot be read: {_first_line(error)}") from None
         self._add_runs(connection)
+        register(connection)
         return connection
 
     def cost(self) -> tuple[float, int]:
@@ -201,6 +213,7 @@ class Sweep:
             scheme["end_ps"],
             scheme["stop"]["reason"],
             scheme["lossless_drops"],
+            *_of_hypervisors(scheme.get("hypervisors") or {}),
         ]
 
 
@@ -225,10 +238,6 @@ def write_runs(path: Path) -> None:
         raise EnvironmentFailure(f"cannot write {path / 'runs.parquet'}: {_first_line(error)}") from None
 
 
-PARQUET = b"PAR1"
-"""What a Parquet file begins and ends with."""
-
-
 def _check(file: Path) -> None:
     """Refuse a file that is not there or was cut off; a query would fail over it, without a name, and late."""
     try:
@@ -240,8 +249,16 @@ def _check(file: Path) -> None:
         raise ResultsError(f"{file} cannot be read: {error.strerror}") from None
 
 
+def _of_hypervisors(counts: dict[str, int]) -> list[int | None]:
+    """What hypervisors did; nothing without them."""
+    if not counts:
+        return [None, None, None]
+    return [counts["messages"], counts["message_bytes"], counts["allocations"] + counts["partitions"]]
+
+
 def _no_table(name: str) -> ResultsError:
-    return ResultsError(f"a sweep has no table `{name}`; it has {', '.join(TABLES)}, runs")
+    of_tenants = f"with tenants {', '.join(OF_TENANTS)}"
+    return ResultsError(f"a sweep has no table `{name}`; it has {', '.join(TABLES)}, runs; {of_tenants}")
 
 
 def _first_line(error: Exception) -> str:

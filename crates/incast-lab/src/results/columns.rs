@@ -83,6 +83,11 @@ impl TableSpec {
         Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), metadata))
     }
 
+    /// Whether only runs with tenants have it.
+    pub fn is_of_vms(&self) -> bool {
+        [VMS.name, PAIRS.name, LIMITS.name, THROUGHPUT.name].contains(&self.name)
+    }
+
     /// Name of its file.
     pub fn file(&self) -> String {
         format!("{}.parquet", self.name)
@@ -137,7 +142,7 @@ pub const FLOWS: TableSpec = TableSpec {
         column("ideal_exact_ps", I64, "ps", "time of the flow alone on its path in its real packets; no run is faster"),
         maybe("slowdown_reference", F64, "", "fct_ps / ideal_reference_ps, not clamped at 1"),
         maybe("slowdown_exact", F64, "", "fct_ps / ideal_exact_ps"),
-        column("acked_bytes", I64, "B", "payload acknowledged"),
+        column("acked_bytes", I64, "B", "payload acknowledged, that beyond gaps too where acknowledgements tell of it"),
         column("packets", I64, "", "data packets sent, retransmissions included"),
         column("retransmitted", I64, "", "data packets sent again"),
         column(
@@ -151,6 +156,12 @@ pub const FLOWS: TableSpec = TableSpec {
         column("marks", I64, "", "ACKs that echoed an ECN mark, or CNPs received"),
         column("hops", U8, "", "links on its path"),
         column("called_off", Flag, "", "whether it was not to start, because the `end` of its workload entry had come"),
+        column(
+            "backlogged",
+            Flag,
+            "",
+            "whether it had no size, but something to send until an end: its size is what was acknowledged",
+        ),
     ],
 };
 
@@ -298,7 +309,12 @@ pub const RATES: TableSpec = TableSpec {
         column("flow", U32, "", "the flow"),
         column("rate_bps", I64, "bit/s", "sending rate allowed by its control"),
         maybe("window_bytes", I64, "B", "window allowed by its control; missing if it has none"),
-        column("acked_bytes", I64, "B", "payload acknowledged so far"),
+        column(
+            "acked_bytes",
+            I64,
+            "B",
+            "payload acknowledged so far, that beyond gaps too where acknowledgements tell of it",
+        ),
     ],
 };
 
@@ -318,5 +334,92 @@ pub const HISTOGRAMS: TableSpec = TableSpec {
     ],
 };
 
+/// VMs of tenants, where hosts are VMs.
+pub const VMS: TableSpec = TableSpec {
+    name: "vms",
+    description: "one row per VM of a tenant and scheme, by tenant; only in runs with tenants",
+    columns: &[
+        SCHEME,
+        column("host", U32, "", "number of the host that it is, as in flows"),
+        column("name", Name, "", "name of that host"),
+        column("server", Name, "", "name of its server"),
+        column("tenant", Name, "", "its tenant"),
+        column("tenant_group", Name, "", "the `[[tenant]]` that made the tenant"),
+        column("vm", U32, "", "its number within the tenant, from 0"),
+        column("mapper", Flag, "", "whether it is one of the tenant's mappers"),
+        column("send_bps", I64, "bit/s", "what it may send, guaranteed; 0 for nothing"),
+        column("receive_bps", I64, "bit/s", "what it may receive, guaranteed; 0 for nothing"),
+    ],
+};
+
+const PAIR: Column = column("pair", U32, "", "number of the pair, in order of its first flow");
+
+/// Pairs of VMs behind hypervisors.
+pub const PAIRS: TableSpec = TableSpec {
+    name: "pairs",
+    description: "one row per pair of VMs, sending and receiving, and scheme; none under schemes without a hypervisor; only in runs with tenants",
+    columns: &[
+        SCHEME,
+        PAIR,
+        column("src", U32, "", "number of the sending VM's host"),
+        column("dst", U32, "", "number of the receiving VM's host"),
+        column("src_name", Name, "", "name of the sending VM's host"),
+        column("dst_name", Name, "", "name of the receiving VM's host"),
+        column("sent_bytes", I64, "B", "wire bytes let through by its limiter, answers included"),
+        column("received_bytes", I64, "B", "wire bytes that came to the other end"),
+        column("lost_packets", I64, "", "packets lost on the way, as the other end knows"),
+        column("marked_packets", I64, "", "packets that came with an ECN mark"),
+        column("refused_packets", I64, "", "packets dropped before its limiter, whose queue was full"),
+    ],
+};
+
+/// Guarantees and limits of pairs over time.
+pub const LIMITS: TableSpec = TableSpec {
+    name: "limits",
+    description: "one row per sample of an active pair of VMs (`measure.sample_every`), none under schemes without a hypervisor; only in runs with tenants",
+    columns: &[
+        SCHEME,
+        column("time_ps", I64, "ps", "when"),
+        PAIR,
+        column("guarantee_bps", I64, "bit/s", "its guarantee"),
+        maybe("limit_bps", I64, "bit/s", "its limit; missing if it has none"),
+        column("sent_bytes", I64, "B", "wire bytes let through by its limiter so far"),
+        column("received_bytes", I64, "B", "wire bytes that came to the other end so far"),
+        column("waiting_packets", U32, "", "packets that wait for its limiter"),
+    ],
+};
+
+/// What pairs of VMs carried over time.
+pub const THROUGHPUT: TableSpec = TableSpec {
+    name: "throughput",
+    description: "one row per pair of VMs with a flow under way and interval between samples (`measure.sample_every`; without it the \
+                  whole run is one), whatever the scheme; only in runs with tenants",
+    columns: &[
+        SCHEME,
+        column("from_ps", I64, "ps", "when the interval began"),
+        column("time_ps", I64, "ps", "when it ended"),
+        column("src", U32, "", "number of the sending VM's host"),
+        column("dst", U32, "", "number of the receiving VM's host"),
+        column("src_name", Name, "", "name of the sending VM's host"),
+        column("dst_name", Name, "", "name of the receiving VM's host"),
+        column("flows", U32, "", "its flows that were under way"),
+        column("payload_bytes", I64, "B", "payload acknowledged in the interval; of UDP, received"),
+        column("wire_bytes", I64, "B", "the same with headers and the gaps between packets"),
+        column(
+            "guaranteed_bytes",
+            I64,
+            "B",
+            "the least that its VMs' hoses guarantee it, in wire bytes: its max-min part of them among all pairs with what they had to send",
+        ),
+        column(
+            "optimum_bytes",
+            I64,
+            "B",
+            "the work-conserving optimum, in wire bytes: its max-min part of the links among all pairs with what they had to send",
+        ),
+    ],
+};
+
 /// All tables of a results folder.
-pub const TABLES: [TableSpec; 9] = [FLOWS, MESSAGES, PORTS, PAUSES, DROPS, LINKS, QUEUES, RATES, HISTOGRAMS];
+pub const TABLES: [TableSpec; 13] =
+    [FLOWS, MESSAGES, PORTS, PAUSES, DROPS, LINKS, QUEUES, RATES, HISTOGRAMS, VMS, PAIRS, LIMITS, THROUGHPUT];

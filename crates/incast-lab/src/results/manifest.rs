@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use incast_model::fabric::Fabric;
+use incast_sim::Outcome;
 use incast_sim::measure::Fingerprint;
 use incast_sim::outcome::{CutOff, Obstacle, QueueRef, Stop};
 use indexmap::IndexMap;
@@ -96,6 +97,9 @@ pub struct SchemeManifest {
     pub lossless_drops: u64,
     /// Work done, by kind (see the simulator's `Counts`).
     pub counts: Map<String, Value>,
+    /// What hypervisors did: messages between them and their bytes, limits found, guarantees divided. Only where there are any.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub hypervisors: Map<String, Value>,
     /// Wire bytes by fate, for priorities 0 to 7; always balanced.
     pub ledger: Map<String, Value>,
     /// Digests of the run, where `measure.fingerprint` asks for them: equal where two runs are equal.
@@ -222,6 +226,15 @@ impl Machine {
     }
 }
 
+/// How many flows are incomplete, in words.
+fn left(unfinished: u32) -> String {
+    match unfinished {
+        0 => "no flow is incomplete".to_owned(),
+        1 => "1 flow is incomplete".to_owned(),
+        many => format!("{many} flows are incomplete"),
+    }
+}
+
 impl StopManifest {
     /// Of a run on a fabric.
     pub fn of(stop: &Stop, fabric: &Fabric) -> Self {
@@ -238,11 +251,6 @@ impl StopManifest {
             starved: Vec::new(),
             cut_off: Vec::new(),
             text,
-        };
-        let left = |unfinished: u32| match unfinished {
-            0 => "no flow is incomplete".to_owned(),
-            1 => "1 flow is incomplete".to_owned(),
-            many => format!("{many} flows are incomplete"),
         };
         match stop {
             Stop::Finished => plain("finished", 0, "every flow completed".into()),
@@ -289,6 +297,23 @@ impl StopManifest {
         self
     }
 
+    /// With the flows without a size that went on until the horizon: nothing of them is incomplete.
+    #[must_use]
+    pub(super) fn going_on(mut self, flows: u32) -> Self {
+        if self.reason == "horizon" && flows > 0 {
+            self.unfinished = self.unfinished.saturating_sub(flows);
+            let went = match flows {
+                1 => "1 flow went on until then".to_owned(),
+                many => format!("{many} flows went on until then"),
+            };
+            self.text = match self.unfinished {
+                0 => format!("the horizon came; {went}"),
+                unfinished => format!("the horizon came first; {}; {went}", left(unfinished)),
+            };
+        }
+        self
+    }
+
     /// With the flows that failures kept from completing.
     #[must_use]
     pub(super) fn cut_off(mut self, flows: &[CutOff], fabric: &Fabric) -> Self {
@@ -304,6 +329,13 @@ impl StopManifest {
     }
 }
 
+/// Flows without a size that had not ended when a run stopped.
+fn going_on(prepared: &Prepared, outcome: &Outcome) -> u32 {
+    let flows = prepared.flows.flows.iter().zip(&outcome.flows);
+    flows.filter(|(flow, record)| flow.until.is_some() && record.start.is_some() && record.finish.is_none()).count()
+        as u32
+}
+
 impl SchemeManifest {
     pub(super) fn of(run: &SchemeRun, prepared: &Prepared) -> Self {
         let outcome = &run.outcome;
@@ -312,16 +344,25 @@ impl SchemeManifest {
             _ => Map::new(),
         };
         let setup = prepared.schemes.iter().find(|scheme| scheme.name == run.name).map(|scheme| &scheme.setup);
-        let controls = setup.map(|setup| setup.controls.iter().map(|one| one.control.name().to_owned()).collect());
+        let controls = setup.map(|setup| {
+            let controls = setup.controls.iter().map(|one| one.control.name().to_owned());
+            controls.chain(setup.transports.iter().map(|one| one.name().to_owned())).collect()
+        });
         Self {
             controls: controls.unwrap_or_default(),
             stop: StopManifest::of(&outcome.stop, &prepared.fabric)
+                .going_on(going_on(prepared, outcome))
                 .called_off(outcome.called_off() as u32)
                 .cut_off(&outcome.cut_off, &prepared.fabric),
             end_ps: outcome.end.0,
             completed: outcome.flows.iter().filter(|flow| flow.finish.is_some()).count() as u64,
             lossless_drops: outcome.counts.lossless_drops,
             counts: table(serde_json::to_value(outcome.counts)),
+            hypervisors: if setup.is_some_and(|setup| setup.params.hypervisor.is_some()) {
+                table(serde_json::to_value(outcome.hypervisors))
+            } else {
+                Map::new()
+            },
             ledger: table(serde_json::to_value(outcome.ledger)),
             fingerprint: outcome.fingerprint.map(FingerprintManifest::from),
             wall_s: seconds(run.wall),

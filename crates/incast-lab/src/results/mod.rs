@@ -11,10 +11,12 @@ mod staging;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod throughput;
 mod write;
 
 pub use columns::{
-    Column, DROPS, FLOWS, HISTOGRAMS, Kind, LINKS, MESSAGES, PAUSES, PORTS, QUEUES, RATES, TABLES, TableSpec,
+    Column, DROPS, FLOWS, HISTOGRAMS, Kind, LIMITS, LINKS, MESSAGES, PAIRS, PAUSES, PORTS, QUEUES, RATES, TABLES,
+    THROUGHPUT, TableSpec, VMS,
 };
 pub use error::ResultsError;
 pub use labels::{Label, Labels};

@@ -114,7 +114,8 @@ impl Finished {
         let mut all = Self { tags: flows.tags.clone(), ..Self::default() };
         for (scheme, run) in runs.iter().enumerate() {
             all.schemes.push(run.name.clone());
-            for (flow, record) in flows.flows.iter().zip(&run.outcome.flows).filter(|(_, record)| !record.called_off) {
+            let sized = flows.flows.iter().zip(&run.outcome.flows).filter(|(flow, _)| flow.until.is_none());
+            for (flow, record) in sized.filter(|(_, record)| !record.called_off) {
                 let ideal = match ideal {
                     Ideal::Reference => record.ideal_reference,
                     Ideal::Exact => record.ideal_exact,

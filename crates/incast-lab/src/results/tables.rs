@@ -8,25 +8,32 @@ use arrow_array::{
     UInt8Array, UInt16Array, UInt32Array,
 };
 use arrow_schema::ArrowError;
-use incast_model::fabric::{Fabric, NodeId, PortId};
+use incast_model::fabric::{Fabric, HostId, NodeId, PortId};
 use incast_model::flow::FlowSet;
+use incast_model::tenant::{Tenancy, Tenant, Vm};
 use incast_model::units::{Bytes, Time};
 use incast_sim::Outcome;
 use incast_sim::outcome::{DropReason, FlowRecord, LinkChange, LinkRecord};
 
-use super::columns::{DROPS, FLOWS, HISTOGRAMS, LINKS, MESSAGES, PAUSES, PORTS, QUEUES, RATES, TableSpec};
+use super::columns::{
+    DROPS, FLOWS, HISTOGRAMS, LIMITS, LINKS, MESSAGES, PAIRS, PAUSES, PORTS, QUEUES, RATES, THROUGHPUT, TableSpec, VMS,
+};
+use super::throughput::Row;
 
 /// What the records of one scheme refer to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Records<'a> {
     pub(super) fabric: &'a Fabric,
     pub(super) flows: &'a FlowSet,
+    pub(super) tenancy: Option<&'a Tenancy>,
     /// Names of all schemes, so that every part of a table has the same dictionary.
     pub(super) schemes: &'a [String],
     /// Which of them this is.
     pub(super) scheme: usize,
     pub(super) histogram_bin: Bytes,
     pub(super) outcome: &'a Outcome,
+    /// What pairs of VMs carried.
+    pub(super) throughput: &'a [Row],
 }
 
 /// Signed, as tables have times and bytes; everything real is far below the limit.
@@ -79,6 +86,10 @@ impl Records<'_> {
             "links" => self.links()?,
             "queues" => self.queues()?,
             "rates" => self.rates()?,
+            "vms" => self.vms()?,
+            "pairs" => self.pairs()?,
+            "limits" => self.limits()?,
+            "throughput" => self.throughput()?,
             _ => self.histograms()?,
         };
         RecordBatch::try_new(table.schema(), columns)
@@ -106,15 +117,18 @@ impl Records<'_> {
         let flows = || self.flows.flows.iter().take(self.outcome.flows.len());
         let fct = || records().map(FlowRecord::fct);
         let slowdown = |ideal: fn(&FlowRecord) -> Time| -> ArrayRef {
-            let ratios = records().zip(fct()).map(|(r, fct)| fct.map(|fct| fct.0 as f64 / ideal(r).0.max(1) as f64));
+            // What ends when its time is over is neither fast nor slow.
+            let sized = flows().zip(fct()).map(|(flow, fct)| fct.filter(|_| flow.until.is_none()));
+            let ratios = records().zip(sized).map(|(r, fct)| fct.map(|fct| fct.0 as f64 / ideal(r).0.max(1) as f64));
             Arc::new(ratios.collect::<Float64Array>())
         };
         let mut gates = vec![None; records().len()];
         for (gate, spec) in (0u32..).zip(&self.flows.gates) {
             spec.starts.iter().for_each(|&flow| gates[flow as usize] = Some(gate));
         }
-        let host = |host: incast_model::fabric::HostId| self.fabric.hosts()[host.index()];
-        debug_assert_eq!(FLOWS.columns.len(), 30);
+        let host = |host: HostId| self.fabric.hosts()[host.index()];
+        let backlogged = || flows().map(|flow| flow.until.is_some());
+        debug_assert_eq!(FLOWS.columns.len(), 31);
         Ok(vec![
             self.scheme(records().len())?,
             u32s(0..records().len() as u32),
@@ -124,7 +138,7 @@ impl Records<'_> {
             u32s(flows().map(|f| f.dst.0)),
             self.node_names(flows().map(|f| host(f.src)))?,
             self.node_names(flows().map(|f| host(f.dst)))?,
-            i64s(flows().map(|f| f.size.0)),
+            i64s(flows().zip(records()).map(|(f, r)| if f.until.is_some() { r.acked } else { f.size.0 })),
             u8s(flows().map(|f| f.priority)),
             u16s(flows().map(|f| f.sport)),
             u16s(flows().map(|f| f.dport)),
@@ -146,6 +160,7 @@ impl Records<'_> {
             i64s(records().map(|r| r.marks)),
             u8s(records().map(|r| r.hops)),
             Arc::new(records().map(|r| Some(r.called_off)).collect::<BooleanArray>()),
+            Arc::new(backlogged().map(Some).collect::<BooleanArray>()),
         ])
     }
 
@@ -290,6 +305,89 @@ impl Records<'_> {
             i64s(all().map(|r| r.rate)),
             maybe_i64s(all().map(|r| Some(r.window).filter(|&window| window != u64::MAX))),
             i64s(all().map(|r| r.acked)),
+        ])
+    }
+
+    fn vms(&self) -> Result<Vec<ArrayRef>, ArrowError> {
+        let tenants = self.tenancy.map_or(&[][..], Tenancy::tenants);
+        let all: Vec<(usize, &Tenant, u32, Vm)> = (0..)
+            .zip(tenants)
+            .flat_map(|(number, one)| (0u32..).zip(&one.vms).map(move |(vm, place)| (number, one, vm, *place)))
+            .collect();
+        let mut groups: Vec<&str> = tenants.iter().map(|one| one.group.as_str()).collect();
+        groups.dedup();
+        let node = |vm: &Vm| self.fabric.hosts()[vm.host.index()];
+        let server =
+            |vm: &Vm| self.fabric.ports_of(node(vm)).next().map_or(node(vm), |port| self.fabric.neighbour(port));
+        debug_assert_eq!(VMS.columns.len(), 10);
+        Ok(vec![
+            self.scheme(all.len())?,
+            u32s(all.iter().map(|row| row.3.host.0)),
+            self.node_names(all.iter().map(|row| node(&row.3)))?,
+            self.node_names(all.iter().map(|row| server(&row.3)))?,
+            names(tenants.iter().map(|one| one.name.as_str()), all.iter().map(|row| row.0))?,
+            names(
+                groups.iter().copied(),
+                all.iter().map(|row| groups.iter().position(|one| *one == row.1.group).unwrap_or(0)),
+            )?,
+            u32s(all.iter().map(|row| row.2)),
+            Arc::new(all.iter().map(|row| Some(row.3.mapper)).collect::<BooleanArray>()),
+            i64s(all.iter().map(|row| row.1.send.0)),
+            i64s(all.iter().map(|row| row.1.receive.0)),
+        ])
+    }
+
+    fn pairs(&self) -> Result<Vec<ArrayRef>, ArrowError> {
+        let all = || self.outcome.pairs.iter();
+        let node = |host: u32| self.fabric.hosts()[host as usize];
+        debug_assert_eq!(PAIRS.columns.len(), 11);
+        Ok(vec![
+            self.scheme(all().len())?,
+            u32s(0..all().len() as u32),
+            u32s(all().map(|r| r.src)),
+            u32s(all().map(|r| r.dst)),
+            self.node_names(all().map(|r| node(r.src)))?,
+            self.node_names(all().map(|r| node(r.dst)))?,
+            i64s(all().map(|r| r.count.sent)),
+            i64s(all().map(|r| r.count.received)),
+            i64s(all().map(|r| r.count.lost)),
+            i64s(all().map(|r| r.count.marked)),
+            i64s(all().map(|r| r.count.refused)),
+        ])
+    }
+
+    fn limits(&self) -> Result<Vec<ArrayRef>, ArrowError> {
+        let all = || self.outcome.pair_samples.iter();
+        debug_assert_eq!(LIMITS.columns.len(), 8);
+        Ok(vec![
+            self.scheme(all().len())?,
+            i64s(all().map(|r| r.time.0)),
+            u32s(all().map(|r| r.pair)),
+            i64s(all().map(|r| r.guarantee)),
+            maybe_i64s(all().map(|r| r.limit)),
+            i64s(all().map(|r| r.sent)),
+            i64s(all().map(|r| r.received)),
+            u32s(all().map(|r| r.waiting)),
+        ])
+    }
+
+    fn throughput(&self) -> Result<Vec<ArrayRef>, ArrowError> {
+        let all = || self.throughput.iter();
+        let node = |host: HostId| self.fabric.hosts()[host.index()];
+        debug_assert_eq!(THROUGHPUT.columns.len(), 12);
+        Ok(vec![
+            self.scheme(all().len())?,
+            i64s(all().map(|r| r.from)),
+            i64s(all().map(|r| r.to)),
+            u32s(all().map(|r| r.src.0)),
+            u32s(all().map(|r| r.dst.0)),
+            self.node_names(all().map(|r| node(r.src)))?,
+            self.node_names(all().map(|r| node(r.dst)))?,
+            u32s(all().map(|r| r.flows)),
+            i64s(all().map(|r| r.payload)),
+            i64s(all().map(|r| r.wire)),
+            i64s(all().map(|r| r.guaranteed)),
+            i64s(all().map(|r| r.optimum)),
         ])
     }
 

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use incast_model::routing::{NextHopOrder, Routes};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
@@ -20,6 +21,7 @@ use super::simulate::Engine;
 use super::simulate::{RunProgress, SchemeRun, simulate};
 use super::staging::Staging;
 use super::tables::Records;
+use super::throughput::{self, Row};
 use crate::scenario::Prepared;
 
 /// How a scenario is run.
@@ -98,9 +100,10 @@ fn finish(
     let scenario = prepared.scenario.to_toml();
     let mut manifest = Manifest { labels, ..Manifest::of(prepared, &runs, &scenario, wall) };
     staging.write("scenario.toml", scenario.as_bytes())?;
-    for table in &TABLES {
+    let throughput = throughput_of(prepared, &runs);
+    for table in TABLES.iter().filter(|table| !table.is_of_vms() || prepared.tenancy.is_some()) {
         let fail = |why: String| ResultsError::write(&staging.shown(&table.file()), why);
-        let written = write_table(&staging, table, prepared, &runs, &manifest.labels).map_err(fail)?;
+        let written = write_table(&staging, table, prepared, &runs, &throughput, &manifest.labels).map_err(fail)?;
         manifest.tables.insert(table.name.into(), written);
     }
     let text = serde_json::to_string_pretty(&manifest)
@@ -108,6 +111,15 @@ fn finish(
     staging.write("manifest.json", (text + "\n").as_bytes())?;
     staging.commit()?;
     Ok(RunReport { manifest, runs })
+}
+
+/// By scheme: what pairs of VMs carried.
+fn throughput_of(prepared: &Prepared, runs: &[SchemeRun]) -> Vec<Vec<Row>> {
+    if prepared.tenancy.is_none() {
+        return vec![Vec::new(); runs.len()];
+    }
+    let routes = Routes::shortest(&prepared.fabric, NextHopOrder::Port);
+    (runs.iter().enumerate()).map(|(scheme, run)| throughput::rows(prepared, scheme, &routes, &run.outcome)).collect()
 }
 
 /// The reason as the operating system gives it, where there is one.
@@ -123,6 +135,7 @@ fn write_table(
     table: &TableSpec,
     prepared: &Prepared,
     runs: &[SchemeRun],
+    throughput: &[Vec<Row>],
     labels: &Labels,
 ) -> Result<TableManifest, String> {
     let file = staging.create(&table.file()).map_err(|error| error.to_string())?;
@@ -140,10 +153,12 @@ fn write_table(
         let records = Records {
             fabric: &prepared.fabric,
             flows: &prepared.flows,
+            tenancy: prepared.tenancy.as_deref(),
             schemes: &schemes,
             scheme,
             histogram_bin: prepared.scenario.measure.histogram_bin,
             outcome: &run.outcome,
+            throughput: &throughput[scheme],
         };
         let batch = records.batch(table).and_then(|batch| labels.added(table, &batch));
         let batch = batch.map_err(|error| error.to_string())?;

@@ -7,7 +7,9 @@ use incast_sim::congestion::{Control, MAX_INT_RECORDS};
 use incast_sim::host::{PacketParams, RdmaParams};
 use incast_sim::measure::MeasureParams;
 use incast_sim::network::NetworkParams;
-use incast_sim::switch::{Alpha, EcnParams, PfcMode, SchedulerParams, SwitchParams};
+use incast_sim::switch::{Alpha, EcnParams, Forwarding, PfcMode, QueueParams, SchedulerParams, SwitchParams};
+use incast_sim::tenant::Hypervisor;
+use incast_sim::transport::Transport;
 
 use super::{Scenario, Scheme};
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -43,7 +45,7 @@ impl Scenario {
             found.push(Diagnostic::new("workload", "the workload is empty: nothing would be sent"));
         }
         found.extend(network(&self.network, self.simulation.arithmetic, "network"));
-        found.extend(switch(&self.switch, "switch"));
+        found.extend(self.switch.over(&SwitchParams::default(), "switch").err());
         found.extend(self.ecn.over(&EcnParams::default(), "ecn").err());
         found.extend(packets(&self.packets, "packets"));
         found.extend(rdma(&self.rdma, "rdma"));
@@ -55,7 +57,11 @@ impl Scenario {
         section.unless(most.is_none_or(|most| most <= i64::MAX as u64), "max_events", most.unwrap_or(0), "below 2^63");
         let mut found = section.found;
         if self.scheme.is_empty() {
-            let known = format!("a table such as [scheme.HPCC] with control = one of {}", Control::NAMES.join(", "));
+            let known = format!(
+                "a table such as [scheme.HPCC] with control = one of {}, or transport = one of {}",
+                Control::NAMES.join(", "),
+                Transport::NAMES.join(", ")
+            );
             found.push(Diagnostic::new("scheme", "the scenario has no scheme: nothing to simulate").allowed(known));
         }
         for (name, scheme) in &self.scheme {
@@ -75,9 +81,21 @@ impl Scenario {
 
     fn check_scheme(&self, scheme: &Scheme, path: &str) -> Vec<Diagnostic> {
         let at = |field: &str| path::join(path, field);
-        let mut found = control(&scheme.control, &at("control"));
+        let mut found = carrier(scheme, path);
+        if let Some(one) = &scheme.control {
+            found.extend(control(one, &at("control")));
+        }
         for (tag, one) in &scheme.control_by_tag {
             found.extend(control(one, &path::join(&at("control_by_tag"), tag)));
+        }
+        if let Some(one) = &scheme.transport {
+            found.extend(transport(one, &at("transport")));
+        }
+        for (tag, one) in &scheme.transport_by_tag {
+            found.extend(transport(one, &path::join(&at("transport_by_tag"), tag)));
+        }
+        if let Some(one) = &scheme.hypervisor {
+            found.extend(hypervisor(one, self.tenant.is_empty(), &at("hypervisor")));
         }
         // Patched parameters are checked as patched; what is wrong in the base alone has been said already.
         match scheme.network.over(&self.network, &at("network")) {
@@ -87,9 +105,12 @@ impl Scenario {
             Ok(_) => {}
             Err(error) => found.push(error),
         }
-        match scheme.switch.over(&self.switch, &at("switch")) {
-            Ok(params) if !scheme.switch.is_empty() => found.extend(switch(&params, &at("switch"))),
-            Ok(_) => {}
+        let own = at("switch");
+        match self.switch(scheme, path) {
+            Ok(params) => {
+                let at = if scheme.switch.is_empty() { "switch" } else { &own };
+                found.extend(switch(&params, self.simulation.arithmetic, at));
+            }
             Err(error) => found.push(error),
         }
         found.extend(self.check_ecn(scheme, path));
@@ -113,12 +134,60 @@ impl Scenario {
         let own = path::join(path, "ecn");
         let at = if scheme.ecn.is_empty() { "ecn" } else { &own };
         let given = |key: &str| scheme.ecn.given().contains_key(key) || self.ecn.given().contains_key(key);
-        let whose = match scheme.control.ecn() {
-            Some(_) if !given("kmax") => format!(", as {} wants it", scheme.control.name()),
+        let whose = match scheme.wanted_ecn() {
+            Some(_) if !given("kmax") => format!(", as {} wants it", scheme.carrier()),
             _ => String::new(),
         };
         self.ecn(scheme, path).map_or_else(|error| vec![error], |params| ecn(&params, at, &whose))
     }
+}
+
+/// A hypervisor in its bounds, and VMs of tenants for it.
+fn hypervisor(one: &Hypervisor, no_tenants: bool, path: &str) -> Vec<Diagnostic> {
+    let none = no_tenants.then(|| {
+        let allowed = "[vms] and at least one [[tenant]] beside it, whose guarantees it is for";
+        Diagnostic::new(path, "there are no tenants").allowed(allowed)
+    });
+    let bad = one.check().err().map(|bad| {
+        let at = format!("{path}.{}.{}", one.name(), bad.field);
+        Diagnostic::new(at, format!("`{}` is out of range", bad.value)).allowed(bad.allowed)
+    });
+    none.into_iter().chain(bad).collect()
+}
+
+/// A scheme has a control of RDMA or another transport, and so has every tag.
+fn carrier(scheme: &Scheme, path: &str) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let one = "either `control`, for RDMA, or `transport`";
+    match (&scheme.control, &scheme.transport) {
+        (Some(_), Some(_)) => {
+            let message = "the scheme has both a `control` and a `transport`";
+            found.push(Diagnostic::new(path::join(path, "transport"), message).allowed(one));
+        }
+        (None, Some(_)) if scheme.window.is_some() => {
+            let message = "a transport other than RDMA has its own window";
+            found.push(Diagnostic::new(path::join(path, "window"), message).allowed("none"));
+        }
+        _ => {}
+    }
+    for tag in scheme.transport_by_tag.keys() {
+        let at = |field: &str| path::join(&path::join(path, field), tag);
+        if scheme.control_by_tag.contains_key(tag) {
+            let message = format!("flows with the tag `{tag}` have both a control and a transport");
+            found.push(Diagnostic::new(at("transport_by_tag"), message).allowed(one));
+        }
+        if scheme.window_by_tag.contains_key(tag) {
+            let message = "a transport other than RDMA has its own window";
+            found.push(Diagnostic::new(at("window_by_tag"), message).allowed("none"));
+        }
+    }
+    found
+}
+
+fn transport(transport: &Transport, path: &str) -> Vec<Diagnostic> {
+    let Err(bad) = transport.check() else { return Vec::new() };
+    let path = format!("{path}.{}.{}", transport.name(), bad.field);
+    vec![Diagnostic::new(path, format!("`{}` is out of range", bad.value)).allowed(bad.allowed)]
 }
 
 fn control(control: &Control, path: &str) -> Vec<Diagnostic> {
@@ -148,9 +217,23 @@ fn network(params: &NetworkParams, arithmetic: Arithmetic, path: &str) -> Vec<Di
     found
 }
 
-fn switch(params: &SwitchParams, path: &str) -> Vec<Diagnostic> {
+fn switch(params: &SwitchParams, arithmetic: Arithmetic, path: &str) -> Vec<Diagnostic> {
     let mut section = Section { path, found: Vec::new() };
     let most = Bytes(1 << 31);
+    let exact = arithmetic == Arithmetic::Exact;
+    let stored = exact || params.forwarding == Forwarding::StoreAndForward;
+    section.unless(stored, "forwarding", "cut-through", "store-and-forward, or exact arithmetic");
+    let shared = exact || params.queues == QueueParams::Shared;
+    section.unless(shared, "queues", "a buffer for each port", "shared, or exact arithmetic");
+    let header = (Bytes(1)..=Bytes(4096)).contains(&params.cut_through_header);
+    section.unless(header, "cut_through_header", params.cut_through_header, "1B to 4096B");
+    let field = match params.queues {
+        QueueParams::Shared => "queues",
+        QueueParams::DropTail { .. } => "queues.drop-tail.limit",
+        QueueParams::Pfabric { .. } => "queues.pfabric.limit",
+    };
+    let limit = params.queues.limit().unwrap_or(Bytes(1));
+    section.unless((Bytes(1)..=most).contains(&limit), field, limit, "more than 0B, at most 2GiB");
     section.unless((Bytes(1)..=most).contains(&params.buffer), "buffer", params.buffer, "more than 0B, at most 2GiB");
     section.unless(params.reserve <= Bytes(1 << 24), "reserve", params.reserve, "at most 16MiB");
     for (index, &priority) in params.lossless.iter().enumerate() {
@@ -208,6 +291,7 @@ fn packets(params: &PacketParams, path: &str) -> Vec<Diagnostic> {
     // Counted in 16 bits on the wire; a jumbo frame has 9000 B.
     let most = Bytes(65_535);
     section.unless((Bytes(1)..=most).contains(&params.payload), "payload", params.payload, "1B to 65535B");
+    section.unless((Bytes(1)..=most).contains(&params.mss), "mss", params.mss, "1B to 65535B");
     for (field, size) in [
         ("ack", params.ack),
         ("min_ack", params.min_ack),
@@ -219,7 +303,13 @@ fn packets(params: &PacketParams, path: &str) -> Vec<Diagnostic> {
     ] {
         section.unless(size <= most, field, size, "at most 65535B");
     }
-    for (field, size) in [("data_header", params.data_header), ("cnp", params.cnp), ("pfc", params.pfc)] {
+    for (field, size) in [
+        ("data_header", params.data_header),
+        ("cnp", params.cnp),
+        ("pfc", params.pfc),
+        ("segment_header", params.segment_header),
+        ("control", params.control),
+    ] {
         section.unless((Bytes(1)..=Bytes(4096)).contains(&size), field, size, "1B to 4096B");
     }
     section.unless(params.ack.0 + params.min_ack.0 > 0, "ack", params.ack, "more than 0B");

@@ -6,12 +6,15 @@
 use std::cell::OnceCell;
 
 use incast_model::routing::{EcmpHash, Routes};
-use incast_model::units::Rate;
+use incast_model::tenant::{Placement, TenantSpec, VmCount};
+use incast_model::units::{Rate, Time};
 use incast_sim::balance::Balance;
 use incast_sim::congestion::{Control, Input, Telemetry, WindowMode};
 use incast_sim::host::{CnpMode, Recovery};
-use incast_sim::switch::Headroom;
-use incast_sim::{Arithmetic, ControlSetup, Params, Setup};
+use incast_sim::switch::{Forwarding, Headroom, QueueParams};
+use incast_sim::tenant::{Hypervisor, RateParams};
+use incast_sim::transport::{TcpParams, Transport};
+use incast_sim::{Arithmetic, Carrier, ControlSetup, Params, Setup};
 
 use super::Prepared;
 
@@ -34,14 +37,30 @@ use When::{Always, If};
 pub(super) const RULES: &[(&str, When)] = &[
     ("seed", If(|facts| facts.random())),
     ("workload.priority", If(|facts| facts.own_priority())),
+    ("vms.slots", Always),
+    ("vms.rate", Always),
+    ("vms.delay", Always),
+    ("vms.queue", Always),
+    ("vms.headroom", If(|facts| facts.guarantees())),
+    ("vms.admission", If(|facts| facts.guarantees())),
+    ("tenant.name", Always),
+    ("tenant.vms", Always),
+    ("tenant.guarantee", Always),
+    ("tenant.count", Always),
+    ("tenant.fill", Always),
+    ("tenant.mappers", If(|facts| facts.mappers())),
+    ("tenant.placement", Always),
     ("network.hash", If(|facts| facts.several_paths())),
     ("network.next_hop_order", If(|facts| facts.several_paths())),
     ("network.balance", If(|facts| facts.several_paths())),
     ("network.route", Always),
     ("network.failure", Always),
     ("network.reroute_after", If(|facts| facts.failures())),
-    ("switch.buffer", If(|facts| facts.switches())),
-    ("switch.reserve", If(|facts| facts.switches())),
+    ("switch.forwarding", If(|facts| facts.switches())),
+    ("switch.cut_through_header", If(|facts| facts.cuts_through())),
+    ("switch.queues", If(|facts| facts.switches())),
+    ("switch.buffer", If(|facts| facts.shares_buffers())),
+    ("switch.reserve", If(|facts| facts.shares_buffers())),
     ("switch.lossless", If(|facts| facts.pfc_is_on())),
     ("switch.pfc", If(|facts| facts.lossless())),
     ("switch.pfc_mode", If(|facts| facts.pauses())),
@@ -56,8 +75,8 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("ecn.per_rate", If(|facts| facts.scaled_thresholds())),
     ("ecn.by_rate", If(|facts| facts.thresholds_by_rate())),
     ("ecn.mark_at", If(|facts| facts.marks())),
-    ("packets.payload", Always),
-    ("packets.data_header", Always),
+    ("packets.payload", If(|facts| facts.rdma())),
+    ("packets.data_header", If(|facts| facts.rdma())),
     ("packets.ack", If(|facts| facts.acks_unpadded())),
     ("packets.min_ack", If(|facts| facts.acks_padded())),
     ("packets.cnp", If(|facts| facts.cnps())),
@@ -67,13 +86,18 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("packets.int_base", If(|facts| facts.int())),
     ("packets.int_record", If(|facts| facts.int())),
     ("packets.int_records", If(|facts| facts.int())),
+    ("packets.mss", If(|facts| facts.other_transports())),
+    ("packets.segment_header", If(|facts| facts.other_transports())),
+    ("packets.control", If(|facts| facts.other_transports())),
     ("packets.gap", Always),
-    ("rdma.ack_every", Always),
-    ("rdma.ack_priority", Always),
+    ("host.jitter", Always),
+    ("host.nic_queue", If(|facts| facts.other_transports())),
+    ("rdma.ack_every", If(|facts| facts.rdma())),
+    ("rdma.ack_priority", If(|facts| facts.rdma())),
     ("rdma.acks_ignore_pause", If(|facts| facts.acks_are_paused())),
-    ("rdma.recovery", Always),
+    ("rdma.recovery", If(|facts| facts.rdma())),
     ("rdma.nack_interval", If(|facts| facts.recovers(Recovery::GoBackN, "selective-repeat does not wait with NACKs"))),
-    ("rdma.rto", Always),
+    ("rdma.rto", If(|facts| facts.rdma())),
     ("rdma.rto_low", If(|facts| facts.low_timeout())),
     ("rdma.rto_low_packets", If(|facts| facts.low_timeout())),
     ("rdma.bdp_bound", If(|facts| facts.selective())),
@@ -99,6 +123,15 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("control.dcqcn.byte_counter", If(|facts| facts.dcqcn(true, "the vendor variant has no byte counter"))),
     ("control.dcqcn.clamp_target", If(|facts| facts.dcqcn(false, "only the vendor variant clamps its target"))),
     ("control.dctcp.*", If(|facts| facts.marked())),
+    ("transport.tcp.rto_min", If(|facts| facts.measures_timeouts())),
+    ("transport.tcp.rto_init", If(|facts| facts.measures_timeouts())),
+    ("transport.tcp.sack_blocks", If(|facts| facts.tcp(|tcp| tcp.sack, "sack is false"))),
+    ("transport.tcp.ack_every", If(|facts| facts.tcp(|tcp| tcp.delayed_ack.is_some(), "delayed_ack is \"none\""))),
+    ("transport.tcp.ecn", If(|facts| facts.marked())),
+    ("hypervisor.rate.forget", If(|facts| facts.rates_found(|rate| rate.hold_increase, "hold_increase is false"))),
+    ("hypervisor.rate.hold_above", If(|facts| facts.rates_found(|rate| rate.hold_increase, "hold_increase is false"))),
+    ("hypervisor.rate.caution", If(|facts| facts.rates_found(|rate| rate.rate_caution, "rate_caution is false"))),
+    ("hypervisor.rate.least_growth", If(|facts| facts.rates_found(|rate| rate.rate_caution, "rate_caution is false"))),
 ];
 
 /// What decides under one scheme.
@@ -112,8 +145,12 @@ pub(super) struct Facts<'a> {
     own_window: bool,
     /// The control whose parameter it is.
     pub(super) control: Option<&'a Control>,
+    /// The transport whose parameter it is.
+    pub(super) transport: Option<&'a Transport>,
     /// The entry of the workload whose parameter it is.
     pub(super) entry: Option<usize>,
+    /// The `[[tenant]]` whose parameter it is.
+    pub(super) tenant: Option<usize>,
     several_paths: OnceCell<bool>,
 }
 
@@ -124,10 +161,23 @@ impl<'a> Facts<'a> {
         let mut has_flows = vec![false; flows.tags.len()];
         flows.flows.iter().for_each(|flow| has_flows[usize::from(flow.tag)] = true);
         let scheme = &prepared.scenario.scheme[index];
-        let own = |tag: &String| !scheme.control_by_tag.contains_key(tag) && !scheme.window_by_tag.contains_key(tag);
+        let own = |tag: &String| {
+            let others = scheme.control_by_tag.contains_key(tag) || scheme.transport_by_tag.contains_key(tag);
+            !others && !scheme.window_by_tag.contains_key(tag)
+        };
         let own_window = flows.tags.iter().zip(&has_flows).any(|(tag, has)| *has && own(tag));
         let setup = &prepared.schemes[index].setup;
-        Self { prepared, setup, has_flows, own_window, control: None, entry: None, several_paths: OnceCell::new() }
+        Self {
+            prepared,
+            setup,
+            has_flows,
+            own_window,
+            control: None,
+            transport: None,
+            entry: None,
+            tenant: None,
+            several_paths: OnceCell::new(),
+        }
     }
 
     /// The verdict on one parameter, by its name in [`RULES`].
@@ -143,10 +193,66 @@ impl<'a> Facts<'a> {
         &self.setup.params
     }
 
+    /// What carries flows.
+    fn carriers(&self) -> impl Iterator<Item = Carrier> {
+        let of_tag = self.setup.carriers.iter().zip(&self.has_flows);
+        of_tag.filter(|(_, has)| **has).map(|(&carrier, _)| carrier)
+    }
+
     /// The controls that flows have.
     fn controls(&self) -> impl Iterator<Item = &ControlSetup> {
-        let of_tag = self.setup.control_of_tag.iter().zip(&self.has_flows);
-        of_tag.filter(|(_, has)| **has).map(|(&index, _)| &self.setup.controls[index])
+        self.carriers().filter_map(|carrier| match carrier {
+            Carrier::Rdma(index) => Some(&self.setup.controls[index]),
+            Carrier::Transport(_) => None,
+        })
+    }
+
+    /// The other transports that flows have.
+    fn transports(&self) -> impl Iterator<Item = &Transport> {
+        self.carriers().filter_map(|carrier| match carrier {
+            Carrier::Rdma(_) => None,
+            Carrier::Transport(index) => Some(&self.setup.transports[index]),
+        })
+    }
+
+    /// Whether a flow has this transport.
+    pub(super) fn uses_transport(&self, transport: &Transport) -> Verdict {
+        unless(self.transports().any(|one| one == transport), "no flow of this scheme has this transport")
+    }
+
+    fn rdma(&self) -> Verdict {
+        unless(self.controls().next().is_some(), "no flow here is RDMA's")
+    }
+
+    fn other_transports(&self) -> Verdict {
+        unless(self.transports().next().is_some(), "all flows here are RDMA's")
+    }
+
+    fn shares_buffers(&self) -> Verdict {
+        self.switches()?;
+        let shared = self.params().switch.queues == QueueParams::Shared;
+        unless(shared, "switch.queues gives every port a buffer of its own")
+    }
+
+    fn cuts_through(&self) -> Verdict {
+        self.switches()?;
+        let cuts = self.params().switch.forwarding != Forwarding::StoreAndForward;
+        unless(cuts, "switch.forwarding is \"store-and-forward\"")
+    }
+
+    fn tcp(&self, holds: fn(&TcpParams) -> bool, otherwise: &'static str) -> Verdict {
+        let other = matches!(self.transport, Some(Transport::Tcp(params)) if !holds(params));
+        unless(!other, otherwise)
+    }
+
+    /// How the hypervisor finds limits.
+    fn rates_found(&self, holds: fn(&RateParams) -> bool, otherwise: &'static str) -> Verdict {
+        let rate = self.params().hypervisor.as_ref().and_then(Hypervisor::rate);
+        unless(rate.is_none_or(holds), otherwise)
+    }
+
+    fn measures_timeouts(&self) -> Verdict {
+        self.tcp(|tcp| tcp.rto.is_none(), "rto is given: it is always the same")
     }
 
     /// Whether a flow has the control of the scheme itself.
@@ -159,12 +265,12 @@ impl<'a> Facts<'a> {
     }
 
     fn pfc_is_on(&self) -> Verdict {
-        self.switches()?;
+        self.shares_buffers()?;
         unless(self.params().switch.pfc, "switch.pfc is false: every priority is lossy")
     }
 
     fn lossless(&self) -> Verdict {
-        self.switches()?;
+        self.shares_buffers()?;
         unless(!self.params().switch.lossless.is_empty(), "switch.lossless is empty: every priority is lossy")
     }
 
@@ -175,7 +281,7 @@ impl<'a> Facts<'a> {
 
     fn headroom(&self) -> Verdict {
         // That rule takes its share of the buffer with or without PFC, as in the reference.
-        if self.params().switch.headroom == Headroom::ThreeDelays { self.switches() } else { self.pauses() }
+        if self.params().switch.headroom == Headroom::ThreeDelays { self.shares_buffers() } else { self.pauses() }
     }
 
     /// The priorities of data, ACKs and CNPs.
@@ -184,22 +290,58 @@ impl<'a> Facts<'a> {
         let data = self.prepared.flows.flows.iter().fold(0, |mask, flow| mask | 1u8 << flow.priority);
         let acks = rdma.ack_priority.map_or(data, |priority| 1 << priority);
         let cnps = if self.cnps().is_ok() { 1 << rdma.cnp_priority } else { 0 };
-        data | acks | cnps
+        let own = self.transports().fold(0, |mask, one| mask | one.priorities());
+        data | acks | cnps | own
     }
 
     fn lossy_traffic(&self) -> Verdict {
-        self.switches()?;
+        self.shares_buffers()?;
         let lossy = self.priorities() & !self.params().switch.paused_priorities();
         unless(lossy != 0, "all packets have lossless priorities")
     }
 
     fn several_priorities(&self) -> Verdict {
+        let ranked = matches!(self.params().switch.queues, QueueParams::Pfabric { .. });
+        unless(!ranked, "pFabric queues have an order of their own")?;
         unless(self.priorities().count_ones() > 1, "all packets have one priority")
     }
 
     fn own_priority(&self) -> Verdict {
         let entry = self.entry.map(|index| &self.prepared.scenario.workload[index]);
         unless(entry.is_none_or(|entry| entry.ns3.is_none()), "the flow file has a priority for every flow")
+    }
+
+    /// Whether a number of VMs or a slot is drawn.
+    fn drawn_tenants(&self) -> bool {
+        let drawn = |tenant: &TenantSpec| {
+            let file = matches!(tenant.placement, Placement::File(_));
+            tenant.placement == Placement::Random || (matches!(tenant.vms, VmCount::Uniform(_)) && !file)
+        };
+        self.prepared.scenario.tenant.iter().any(drawn)
+    }
+
+    fn guarantees(&self) -> Verdict {
+        let some = self.prepared.tenancy.as_ref().is_some_and(|tenancy| tenancy.guarantees());
+        unless(some, "no tenant has a guarantee")
+    }
+
+    /// Whether it matters which VMs of a tenant are mappers.
+    fn mappers(&self) -> Verdict {
+        let scenario = &self.prepared.scenario;
+        let Some(tenant) = self.tenant.and_then(|index| scenario.tenant.get(index)) else { return Ok(()) };
+        let tenants = self.prepared.tenancy.as_ref().map_or(&[][..], |tenancy| tenancy.tenants());
+        let its = |name: &String| {
+            tenants.iter().any(|one| one.group == tenant.name && (one.name == *name || one.group == *name))
+        };
+        let shuffles = scenario.workload.iter().any(|entry| {
+            let open = entry.shuffle.as_ref().is_some_and(|one| one.mappers.is_none() || one.reducers.is_none());
+            open && entry.tenant.as_ref().is_some_and(its)
+        });
+        let placed = tenant.placement == Placement::Unbalanced;
+        unless(
+            shuffles || placed,
+            "its placement is not unbalanced, and no shuffle of this tenant leaves its hosts open",
+        )
     }
 
     fn several_paths(&self) -> Verdict {
@@ -223,7 +365,9 @@ impl<'a> Facts<'a> {
     fn marks_are_read(&self) -> Verdict {
         self.switches()?;
         // CNPs are packets: they are sent, and take their place, whoever reads them.
-        let reads = self.controls().any(|one| !one.control.ignores(Input::Marks));
+        let reads = self.controls().any(|one| !one.control.ignores(Input::Marks))
+            || self.transports().any(|one| one.ecn().is_some())
+            || self.params().hypervisor.as_ref().is_some_and(|one| one.ecn().is_some());
         unless(
             reads || self.params().rdma.cnp == CnpMode::Packet,
             "no control here reads ECN marks; they are only counted",
@@ -354,14 +498,19 @@ impl<'a> Facts<'a> {
             entry.list.is_some() || entry.trace.is_some() || entry.ns3.is_some()
         };
         let params = self.params();
-        let flows = !self.prepared.scenario.workload.iter().all(written_out);
+        let flows = !self.prepared.scenario.workload.iter().all(written_out) || self.drawn_tenants();
         let by_hash = params.network.balance == Balance::Ecmp && params.network.hash == EcmpHash::Murmur3;
         let paths = !by_hash && self.several_paths().is_ok();
         let exact = params.ecn.by_rate.iter().any(|one| one.kmin < one.kmax);
         let drawn = self.slope().is_ok() || (exact && self.thresholds_by_rate().is_ok());
         // The reference's marks have a sequence of their own, the same in every run.
         let marks = drawn && params.arithmetic != Arithmetic::Ns3;
-        unless(flows || paths || marks || self.failures().is_ok(), "nothing in this scenario is drawn at random")
+        // Clocks of hypervisors are out of step by a phase that each draws.
+        let clocks = params.hypervisor.as_ref().is_some_and(|one| !one.periods().is_empty());
+        unless(
+            flows || paths || marks || clocks || params.host.jitter > Time::ZERO || self.failures().is_ok(),
+            "nothing in this scenario is drawn at random",
+        )
     }
 }
 

@@ -1,15 +1,18 @@
 //! What was written in a scenario, as against what it has by default; and which of it has no effect.
 
+use incast_model::fabric::Vms;
 use incast_sim::congestion::Control;
-use incast_sim::host::{PacketParams, RdmaParams};
+use incast_sim::host::{HostParams, PacketParams, RdmaParams};
 use incast_sim::measure::MeasureParams;
 use incast_sim::network::NetworkParams;
 use incast_sim::switch::{EcnParams, SwitchParams};
+use incast_sim::tenant::Hypervisor;
+use incast_sim::transport::Transport;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::effects::{Facts, Verdict};
-use super::{Prepared, SimulationParams};
+use super::{Prepared, Scenario, SimulationParams};
 use crate::show::Warning;
 use crate::tree::{Tree, path};
 
@@ -21,7 +24,7 @@ pub(crate) struct Given {
 }
 
 /// Sections that a scheme can have parameters of its own in.
-const OF_SCHEMES: [&str; 5] = ["network", "switch", "ecn", "packets", "rdma"];
+const OF_SCHEMES: [&str; 6] = ["network", "switch", "ecn", "packets", "host", "rdma"];
 
 /// A parameter that was written, and why it has no effect.
 struct Idle {
@@ -83,7 +86,8 @@ impl<'a> Search<'a> {
             self.of_all("", "seed", "seed", |_| true);
         }
         self.workload();
-        for (section, default) in defaults() {
+        self.tenants();
+        for (section, default) in defaults(&self.prepared.scenario) {
             for name in names(self.given.get(section)) {
                 if self.differs(section, &name, &default) {
                     // A scheme with a value of its own has nothing to do with the scenario's.
@@ -94,6 +98,7 @@ impl<'a> Search<'a> {
                             "switch" => scheme.switch.given(),
                             "ecn" => scheme.ecn.given(),
                             "packets" => scheme.packets.given(),
+                            "host" => scheme.host.given(),
                             "rdma" => scheme.rdma.given(),
                             _ => return false,
                         };
@@ -112,15 +117,19 @@ impl<'a> Search<'a> {
 
     /// Whether a parameter of a section is another than it would be if it were not written, under any scheme.
     fn differs(&self, section: &str, name: &str, default: &Value) -> bool {
-        if section != "ecn" {
-            return self.whole[section][name] != default[name];
-        }
-        // Where nothing is written, a scheme marks as its control wants it.
+        // Where nothing is written, a scheme has switches and marks as its control or transport wants them.
         let scenario = &self.prepared.scenario;
-        scenario.scheme.values().any(|scheme| {
-            let wanted = scheme.control.ecn().unwrap_or_default();
-            scenario.ecn.over(&wanted, "ecn").is_ok_and(|given| value(given)[name] != value(&wanted)[name])
-        })
+        match section {
+            "ecn" => scenario.scheme.values().any(|scheme| {
+                let wanted = scheme.wanted_ecn().unwrap_or_default();
+                scenario.ecn.over(&wanted, "ecn").is_ok_and(|given| value(given)[name] != value(&wanted)[name])
+            }),
+            "switch" => scenario.scheme.values().any(|scheme| {
+                let wanted = scheme.wanted_switch();
+                scenario.switch.over(&wanted, "switch").is_ok_and(|given| value(given)[name] != value(&wanted)[name])
+            }),
+            _ => self.whole[section][name] != default[name],
+        }
     }
 
     /// Judges a parameter of the scenario under the schemes that it is for: without effect is what has none under any.
@@ -154,36 +163,98 @@ impl<'a> Search<'a> {
         }
     }
 
+    fn tenants(&mut self) {
+        let entries = self.given.get("tenant").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        for (index, entry) in entries.iter().enumerate() {
+            for name in names(Some(entry)) {
+                self.schemes.iter_mut().for_each(|facts| facts.tenant = Some(index));
+                self.of_all(&path::index("tenant", index), &name, &format!("tenant.{name}"), |_| true);
+            }
+        }
+    }
+
     fn scheme(&mut self, index: usize) {
         let Some((name, scheme)) = self.prepared.scenario.scheme.get_index(index) else { return };
         let Some(given) = self.given.get("scheme").and_then(|all| all.get(name)) else { return };
         let at = path::join("scheme", name);
-        if given.get("window").is_some() && scheme.window() != scheme.control.default_window() {
+        let usual = scheme.control.as_ref().map(Control::default_window);
+        if given.get("window").is_some() && scheme.window() != usual {
             self.judge(index, &at, "window", "scheme.window");
         }
         let params = &self.prepared.schemes[index].setup.params;
-        let wanted = scheme.control.ecn().unwrap_or_default();
-        let marks = self.prepared.scenario.ecn.over(&wanted, "ecn").map(value).unwrap_or_default();
+        let scenario = &self.prepared.scenario;
+        let marks = scenario.ecn.over(&scheme.wanted_ecn().unwrap_or_default(), "ecn").map(value).unwrap_or_default();
+        let switch = scenario.switch.over(&scheme.wanted_switch(), "switch").map(value).unwrap_or_default();
         let mine = [
             value(&params.network),
             value(&params.switch),
             value(&params.ecn),
             value(params.packets),
+            value(params.host),
             value(&params.rdma),
         ];
         for (section, mine) in OF_SCHEMES.into_iter().zip(mine) {
             for name in names(given.get(section)) {
-                let usual = if section == "ecn" { &marks } else { &self.whole[section] };
+                let usual = match section {
+                    "ecn" => &marks,
+                    "switch" => &switch,
+                    _ => &self.whole[section],
+                };
                 if mine[&name] != usual[&name] {
                     self.judge(index, &path::join(&at, section), &name, &format!("{section}.{name}"));
                 }
             }
         }
-        self.control(index, given.get("control"), &scheme.control, &path::join(&at, "control"));
+        if let Some(control) = &scheme.control {
+            self.control(index, given.get("control"), control, &path::join(&at, "control"));
+        }
         for (tag, control) in &scheme.control_by_tag {
             let given = given.get("control_by_tag").and_then(|all| all.get(tag));
             self.control(index, given, control, &path::join(&path::join(&at, "control_by_tag"), tag));
         }
+        if let Some(transport) = &scheme.transport {
+            self.transport(index, given.get("transport"), transport, &path::join(&at, "transport"));
+        }
+        if let Some(hypervisor) = &scheme.hypervisor {
+            self.hypervisor(index, given.get("hypervisor"), hypervisor, &path::join(&at, "hypervisor"));
+        }
+        for (tag, transport) in &scheme.transport_by_tag {
+            let given = given.get("transport_by_tag").and_then(|all| all.get(tag));
+            self.transport(index, given, transport, &path::join(&path::join(&at, "transport_by_tag"), tag));
+        }
+    }
+
+    /// How the hypervisor of a scheme finds limits.
+    fn hypervisor(&mut self, index: usize, given: Option<&Value>, hypervisor: &Hypervisor, at: &str) {
+        let name = hypervisor.name();
+        let rate = given.and_then(|given| given.get(name)).and_then(|given| given.get("rate"));
+        let usual = value(Hypervisor::named(name));
+        let now = value(hypervisor);
+        for parameter in names(rate) {
+            if now[name]["rate"][&parameter] != usual[name]["rate"][&parameter] {
+                let at = path::join(&path::join(at, name), "rate");
+                self.judge(index, &at, &parameter, &format!("hypervisor.rate.{parameter}"));
+            }
+        }
+    }
+
+    /// The parameters of one transport of a scheme.
+    fn transport(&mut self, index: usize, given: Option<&Value>, transport: &'a Transport, at: &str) {
+        let name = transport.name();
+        let at = path::join(at, name);
+        let now = value(transport);
+        let usual = Transport::catalogue().into_iter().find(|info| info.name == name);
+        let usual = value(usual.and_then(|info| Transport::named(name, info.profiles[0].0)));
+        self.schemes[index].transport = Some(transport);
+        for parameter in names(given.and_then(|given| given.get(name))) {
+            if parameter != "profile" && now[name][&parameter] != usual[name][&parameter] {
+                match self.schemes[index].uses_transport(transport) {
+                    Ok(()) => self.judge(index, &at, &parameter, &format!("transport.{name}.{parameter}")),
+                    Err(reason) => self.note(&at, &parameter, reason),
+                }
+            }
+        }
+        self.schemes[index].transport = None;
     }
 
     /// The parameters of one control of a scheme.
@@ -213,12 +284,14 @@ impl<'a> Search<'a> {
 }
 
 /// The sections as they are by default.
-fn defaults() -> [(&'static str, Value); 7] {
+fn defaults(scenario: &Scenario) -> [(&'static str, Value); 9] {
     [
+        ("vms", scenario.vms.as_ref().map_or(Value::Null, |vms| value(Vms::new(vms.slots)))),
         ("network", value(NetworkParams::default())),
         ("switch", value(SwitchParams::default())),
         ("ecn", value(EcnParams::default())),
         ("packets", value(PacketParams::default())),
+        ("host", value(HostParams::default())),
         ("rdma", value(RdmaParams::default())),
         ("measure", value(MeasureParams::default())),
         ("simulation", value(SimulationParams::default())),

@@ -1,5 +1,6 @@
 //! Every condition of the rules, with a scenario in which the parameter has no effect and one in which it has.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use super::effects::{RULES, When};
@@ -7,6 +8,7 @@ use super::*;
 use crate::catalogue;
 
 const HPCC: &str = "[scheme.A]\ncontrol = \"hpcc\"\n";
+const TCP: &str = "[scheme.A]\ntransport = \"tcp\"\n";
 const DCQCN: &str = "[scheme.A]\ncontrol = \"dcqcn\"\n";
 const CNPS: &str = "[rdma]\ncnp = \"packet\"\n";
 const LOSSY: &str = "[switch]\npfc = false\n";
@@ -14,6 +16,10 @@ const SPINES: &str = "[fabric.leaf_spine]\nleaves = 2\nspines = 2\nhosts_per_lea
 const DIRECT: &str = "[fabric.custom]\nhosts = 2\nlinks = [{ a = \"h0\", b = \"h1\" }]\n";
 const STAR: &str = "[fabric.star]\nhosts = 4\n";
 const FLOW: &str = "[[workload]]\nlist = [{ src = 0, dst = 1, size = \"10kB\" }]\n";
+const VMS: &str = "[vms]\nslots = 2\n";
+const TENANT: &str = "[[tenant]]\nname = \"x\"\nvms = 4\nmappers = 0.5\n";
+const SHUFFLE: &str = "[[workload]]\n";
+const FIXED: &str = "[[tenant]]\nname = \"x\"\nvms = 2\nplacement.slots = [\"h0.0\", \"h1.0\"]\n";
 const FILE: &str = "[[workload]]\nns3.flows = \"flows.txt\"\npriority = 2\n";
 
 /// A rule, the parameter that is warned about, what is written where it has no effect, and where it has one.
@@ -70,6 +76,26 @@ const CASES: &[Case] = &[
         &[HPCC, DIRECT, "[switch]\nreserve = \"0B\"\n"],
         &[HPCC, "[switch]\nreserve = \"0B\"\n"],
     ),
+    (
+        "vms.headroom",
+        "vms.headroom",
+        &[HPCC, VMS, "headroom = 0.2\n", TENANT],
+        &[HPCC, VMS, "headroom = 0.2\n", TENANT, "guarantee = \"1Gbps\"\n"],
+    ),
+    (
+        "vms.admission",
+        "vms.admission",
+        &[HPCC, VMS, "admission = \"report\"\n", TENANT],
+        &[HPCC, VMS, "admission = \"report\"\n", TENANT, "guarantee = \"1Gbps\"\n"],
+    ),
+    ("tenant.mappers", "tenant[0].mappers", &[HPCC, VMS, TENANT], &[HPCC, VMS, TENANT, "placement = \"unbalanced\"\n"]),
+    (
+        "tenant.mappers",
+        "tenant[0].mappers",
+        &[HPCC, VMS, TENANT, SHUFFLE, "tenant = \"x\"\nshuffle = { size = 1, mappers = {}, reducers = {} }\n"],
+        &[HPCC, VMS, TENANT, SHUFFLE, "tenant = \"x\"\nshuffle = { size = 1 }\n"],
+    ),
+    ("seed", "seed", &["seed = 7\n", HPCC, VMS, FIXED], &["seed = 7\n", HPCC, VMS, TENANT]),
     ("switch.lossless", "switch.lossless", &[HPCC, LOSSY, "lossless = [2]\n"], &[HPCC, "[switch]\nlossless = [2]\n"]),
     ("switch.pfc", "switch.pfc", &[HPCC, LOSSY, "lossless = []\n"], &[HPCC, LOSSY]),
     (
@@ -303,6 +329,135 @@ const CASES: &[Case] = &[
         &["[scheme.A]\ncontrol.dctcp.g = 0.5\n[ecn]\nenabled = false\n"],
         &["[scheme.A]\ncontrol.dctcp.g = 0.5\n"],
     ),
+    (
+        "switch.forwarding",
+        "switch.forwarding",
+        &[HPCC, DIRECT, "[switch]\nforwarding = \"cut-through\"\n"],
+        &[HPCC, "[switch]\nforwarding = \"cut-through\"\n"],
+    ),
+    (
+        "switch.queues",
+        "switch.queues",
+        &[HPCC, DIRECT, "[switch]\nqueues.drop-tail.limit = \"36kB\"\n"],
+        &[HPCC, "[switch]\nqueues.drop-tail.limit = \"36kB\"\n"],
+    ),
+    (
+        "switch.cut_through_header",
+        "switch.cut_through_header",
+        &[HPCC, "[switch]\ncut_through_header = \"64B\"\n"],
+        &[HPCC, "[switch]\nforwarding = \"cut-through\"\ncut_through_header = \"64B\"\n"],
+    ),
+    (
+        "switch.buffer",
+        "switch.buffer",
+        &[HPCC, "[switch]\nqueues.drop-tail.limit = \"36kB\"\nbuffer = \"1MB\"\n"],
+        &[TCP, "[switch]\nbuffer = \"1MB\"\n"],
+    ),
+    (
+        "switch.scheduler",
+        "switch.scheduler",
+        &["[scheme.A]\ntransport = \"pfabric\"\n", "[switch]\nscheduler = \"strict-priority\"\n"],
+        &[DCQCN, CNPS, "[switch]\nscheduler = \"strict-priority\"\n"],
+    ),
+    (
+        "packets.payload",
+        "packets.payload",
+        &[TCP, "[packets]\npayload = \"500B\"\n"],
+        &[HPCC, "[packets]\npayload = \"500B\"\n"],
+    ),
+    (
+        "packets.data_header",
+        "packets.data_header",
+        &[TCP, "[packets]\ndata_header = \"60B\"\n"],
+        &[HPCC, "[packets]\ndata_header = \"60B\"\n"],
+    ),
+    ("packets.mss", "packets.mss", &[HPCC, "[packets]\nmss = \"500B\"\n"], &[TCP, "[packets]\nmss = \"500B\"\n"]),
+    (
+        "packets.segment_header",
+        "packets.segment_header",
+        &[HPCC, "[packets]\nsegment_header = \"60B\"\n"],
+        &[TCP, "[packets]\nsegment_header = \"60B\"\n"],
+    ),
+    (
+        "packets.control",
+        "packets.control",
+        &[HPCC, "[packets]\ncontrol = \"84B\"\n"],
+        &[TCP, "[packets]\ncontrol = \"84B\"\n"],
+    ),
+    (
+        "host.nic_queue",
+        "host.nic_queue",
+        &[HPCC, "[host]\nnic_queue = \"port\"\n"],
+        &[TCP, "[host]\nnic_queue = \"port\"\n"],
+    ),
+    ("rdma.ack_every", "rdma.ack_every", &[TCP, "[rdma]\nack_every = 2\n"], &[HPCC, "[rdma]\nack_every = 2\n"]),
+    (
+        "rdma.ack_priority",
+        "rdma.ack_priority",
+        &[TCP, "[rdma]\nack_priority = 1\n"],
+        &[HPCC, "[rdma]\nack_priority = 1\n"],
+    ),
+    (
+        "rdma.recovery",
+        "rdma.recovery",
+        &[TCP, "[rdma]\nrecovery = \"selective-repeat\"\n"],
+        &[HPCC, "[rdma]\nrecovery = \"selective-repeat\"\n"],
+    ),
+    ("rdma.rto", "rdma.rto", &[TCP, "[rdma]\nrto = \"1ms\"\n"], &[HPCC, "[rdma]\nrto = \"1ms\"\n"]),
+    (
+        "transport.tcp.rto_min",
+        "scheme.A.transport.tcp.rto_min",
+        &["[scheme.A]\ntransport.tcp = { rto = \"1ms\", rto_min = \"5ms\" }\n"],
+        &["[scheme.A]\ntransport.tcp.rto_min = \"5ms\"\n"],
+    ),
+    (
+        "transport.tcp.rto_init",
+        "scheme.A.transport.tcp.rto_init",
+        &["[scheme.A]\ntransport.tcp = { rto = \"1ms\", rto_init = \"5ms\" }\n"],
+        &["[scheme.A]\ntransport.tcp.rto_init = \"5ms\"\n"],
+    ),
+    (
+        "transport.tcp.sack_blocks",
+        "scheme.A.transport.tcp.sack_blocks",
+        &["[scheme.A]\ntransport.tcp = { sack = false, sack_blocks = 2 }\n"],
+        &["[scheme.A]\ntransport.tcp.sack_blocks = 2\n"],
+    ),
+    (
+        "transport.tcp.ack_every",
+        "scheme.A.transport.tcp.ack_every",
+        &["[scheme.A]\ntransport.tcp = { delayed_ack = \"none\", ack_every = 3 }\n"],
+        &["[scheme.A]\ntransport.tcp.ack_every = 3\n"],
+    ),
+    (
+        "transport.tcp.ecn",
+        "scheme.A.transport.tcp.ecn",
+        &["[scheme.A]\ntransport.tcp.ecn = true\n[ecn]\nenabled = false\n"],
+        &["[scheme.A]\ntransport.tcp.ecn = true\n"],
+    ),
+    (
+        "hypervisor.rate.forget",
+        "scheme.A.hypervisor.elasticswitch.rate.forget",
+        &[FIXED, VMS, TCP, "hypervisor.elasticswitch.rate = { hold_increase = false, forget = 0.45 }\n"],
+        &[FIXED, VMS, TCP, "hypervisor.elasticswitch.rate = { forget = 0.45 }\n"],
+    ),
+    (
+        "hypervisor.rate.hold_above",
+        "scheme.A.hypervisor.elasticswitch.rate.hold_above",
+        &[FIXED, VMS, TCP, "hypervisor.elasticswitch.rate = { hold_increase = false, hold_above = 0.45 }\n"],
+        &[FIXED, VMS, TCP, "hypervisor.elasticswitch.rate = { hold_above = 0.45 }\n"],
+    ),
+    (
+        "hypervisor.rate.caution",
+        "scheme.A.hypervisor.elasticswitch.rate.caution",
+        &[FIXED, VMS, TCP, "hypervisor.elasticswitch.rate = { rate_caution = false, caution = 0.45 }\n"],
+        &[FIXED, VMS, TCP, "hypervisor.elasticswitch.rate = { caution = 0.45 }\n"],
+    ),
+    (
+        "hypervisor.rate.least_growth",
+        "scheme.A.hypervisor.elasticswitch.rate.least_growth",
+        &[FIXED, VMS, TCP, "hypervisor.elasticswitch.rate = { rate_caution = false, least_growth = 0.45 }\n"],
+        &[FIXED, VMS, TCP, "hypervisor.elasticswitch.rate = { least_growth = 0.45 }\n"],
+    ),
 ];
 
 /// What is said to have no effect, as `path: reason`.
@@ -355,14 +510,20 @@ fn no_parameter_is_forgotten() {
     for parameter in parameters {
         assert_eq!(RULES.iter().filter(|(rule, _)| *rule == parameter).count(), 1, "{parameter} in effects.rs");
     }
+    let controls: HashMap<_, _> = all.controls.iter().map(|one| (&*one.name, &one.parameters[..])).collect();
+    let transports: HashMap<_, _> = all.transports.iter().map(|one| (&*one.name, &one.parameters[..])).collect();
+    let rate = serde_json::to_value(incast_sim::tenant::RateParams::default()).unwrap();
     for (rule, _) in RULES {
+        if let Some(name) = rule.strip_prefix("hypervisor.rate.") {
+            assert!(rate.get(name).is_some(), "{rule} is no parameter");
+            continue;
+        }
         let (place, name) = rule.rsplit_once('.').unwrap_or(("", rule));
-        let control = place.strip_prefix("control.");
-        let known = match control {
-            Some(control) => {
-                let control = all.controls.iter().find(|one| one.name == control).unwrap();
-                name == "*" || control.parameters.iter().any(|one| one.name == name)
-            }
+        let owner = [("control.", &controls), ("transport.", &transports)]
+            .into_iter()
+            .find_map(|(prefix, all)| place.strip_prefix(prefix).map(|name| (all, name)));
+        let known = match owner {
+            Some((all, owner)) => name == "*" || all[owner].iter().any(|one| one.name == name),
             None => match all.sections.iter().find(|section| section.name == place) {
                 Some(section) => section.parameters.iter().any(|one| one.name == name),
                 None => ["seed", "workload.priority", "scheme.window"].contains(rule),

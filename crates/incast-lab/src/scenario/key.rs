@@ -8,8 +8,8 @@ use sha2::{Digest, Sha256};
 use super::Loaded;
 use crate::diagnostic::Diagnostic;
 
-/// Fields of a fabric or a workload that name a file, if they hold text.
-const FILES: [&str; 3] = ["file", "flows", "topology"];
+/// Fields of a fabric, a tenant or a workload that name a file, if they hold text.
+const FILES: [&str; 4] = ["file", "flows", "topology", "trace"];
 
 impl Loaded {
     /// SHA-256 of the whole scenario, of every file that it names, and of the build: equal keys have equal results.
@@ -29,11 +29,11 @@ impl Loaded {
         Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// The files that the fabric and the workload name, in the scenario's order.
+    /// The files that the fabric, the tenants and the workload name, in the scenario's order.
     pub fn files(&self) -> Vec<PathBuf> {
         let tree = serde_json::to_value(self.scenario()).expect("a scenario has no key that JSON lacks");
         let mut found = Vec::new();
-        for section in ["fabric", "workload"] {
+        for section in ["fabric", "tenant", "workload"] {
             collect(&tree[section], self.base_dir(), &mut found);
         }
         found

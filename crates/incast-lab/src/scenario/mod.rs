@@ -14,15 +14,17 @@ mod prepare;
 mod profiles;
 mod read;
 mod scheme;
+mod tenants;
 #[cfg(test)]
 mod tests;
 mod write;
 
-use incast_model::fabric::FabricSpec;
+use incast_model::fabric::{FabricSpec, Service, Vms};
+use incast_model::tenant::TenantSpec;
 use incast_model::units::Time;
 use incast_model::workload::WorkloadSpec;
 use incast_sim::Arithmetic;
-use incast_sim::host::{PacketParams, RdmaParams};
+use incast_sim::host::{HostParams, PacketParams, RdmaParams};
 use incast_sim::measure::MeasureParams;
 use incast_sim::network::NetworkParams;
 use incast_sim::switch::{EcnParams, SwitchParams};
@@ -52,24 +54,40 @@ pub struct Scenario {
     pub seed: u64,
     /// Hosts, switches and links: exactly one generator or file.
     pub fabric: FabricSpec,
+    /// Virtual machines on every host of the fabric, which becomes a server. Default none: hosts are hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vms: Option<Vms>,
+    /// Tenants that have VMs, with their guarantees. Default none. Tenants count all the time, whenever their workload begins and
+    /// ends.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tenant: Vec<TenantSpec>,
+    /// Hosts added to the fabric for services, such as Fastpass's arbiter; no part of the workload. Default none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub service: Vec<Service>,
     /// What the hosts send: one entry per pattern.
     pub workload: Vec<WorkloadSpec>,
-    /// What is compared: congestion controls with their parameters, by a name of your choice. Each is one simulation.
+    /// What is compared: congestion controls and transports with their parameters, by a name of your choice. Each is one
+    /// simulation.
     #[serde(default)]
     pub scheme: IndexMap<String, Scheme>,
     /// How packets find their way: load balancing, given routes, links that fail.
     #[serde(default)]
     pub network: NetworkParams,
-    /// Switch buffers, PFC and schedulers.
-    #[serde(default)]
-    pub switch: SwitchParams,
-    /// ECN marking at switches, under every scheme. What is not given is as the scheme's control wants it, or by default.
+    /// Switch buffers, PFC and schedulers, under every scheme. What is not given is as the scheme's transport wants it, or by
+    /// default.
+    #[serde(default, skip_serializing_if = "Patch::is_empty")]
+    pub switch: Patch<SwitchParams>,
+    /// ECN marking at switches, under every scheme. What is not given is as the scheme's control or transport wants it, or by
+    /// default.
     #[serde(default, skip_serializing_if = "Patch::is_empty")]
     pub ecn: Patch<EcnParams>,
     /// Header sizes and wire overheads.
     #[serde(default)]
     #[schemars(schema_with = "profiles::packets_schema")]
     pub packets: PacketParams,
+    /// What all transports of a host share.
+    #[serde(default)]
+    pub host: HostParams,
     /// The RDMA host.
     #[serde(default)]
     pub rdma: RdmaParams,

@@ -3,18 +3,19 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use incast_model::fabric::{Fabric, GeneratorError};
+use incast_model::fabric::{Fabric, GeneratorError, ServiceError};
 use incast_model::flow::FlowSet;
 use incast_model::ns3::Ns3Error;
-use incast_model::workload::{WorkloadError, generate};
-use incast_sim::congestion::WindowMode;
+use incast_model::tenant::Tenancy;
+use incast_model::workload::{WorkloadError, generate_with};
 use incast_sim::network::BadNetwork;
-use incast_sim::switch::{BufferPlan, EcnParams};
-use incast_sim::{ControlSetup, Params, Setup, SetupError};
+use incast_sim::switch::{BufferPlan, EcnParams, SwitchParams};
+use incast_sim::transport::Transport;
+use incast_sim::{Carrier, ControlSetup, Params, Setup, SetupError};
 
+use super::tenants::vms_error;
 use super::{Given, Scenario, Scheme};
 use crate::diagnostic::{Diagnostic, Diagnostics, Place};
-use crate::trace::ParquetTraces;
 use crate::tree::path;
 
 /// A scenario ready to run.
@@ -26,6 +27,8 @@ pub struct Prepared {
     pub base_dir: PathBuf,
     /// The fabric of all schemes.
     pub fabric: Arc<Fabric>,
+    /// Who has which VM; none without `[[tenant]]`.
+    pub tenancy: Option<Arc<Tenancy>>,
     /// The flows of all schemes.
     pub flows: Arc<FlowSet>,
     /// One simulation for each scheme, in the scenario's order.
@@ -48,39 +51,49 @@ impl Scenario {
     pub fn setups(&self, base_dir: &Path) -> Result<Prepared, Diagnostics> {
         self.check()?;
         let fabric = Arc::new(self.build_fabric(base_dir)?);
-        let flows = Arc::new(self.flows(&fabric, base_dir)?);
+        let tenancy = self.tenancy(&fabric, base_dir)?.map(Arc::new);
+        let flows = Arc::new(self.flows(&fabric, tenancy.as_deref(), base_dir)?);
         let mut schemes = Vec::new();
         for (name, scheme) in &self.scheme {
             let path = path::join("scheme", name);
-            let (controls, control_of_tag) = controls(scheme, &path, &flows)?;
+            let Carried { controls, transports, carriers } = carried(scheme, &path, &flows)?;
+            Transport::check_together(&transports, &fabric, &flows)
+                .map_err(|(index, bad)| transport_error(bad, scheme, &transports[index], &path))?;
             let params = self.params(scheme, &path)?;
+            params.check_host().map_err(|error| setup_error(self, name, &error))?;
             params.network.check(&fabric, self.seed).map_err(|bad| network_error(bad, scheme, &path))?;
             for switch in fabric.switches() {
                 BufferPlan::new(&fabric, &params, switch).map_err(|error| setup_error(self, name, &error))?;
             }
-            let setup = Setup { fabric: fabric.clone(), flows: flows.clone(), controls, control_of_tag, params };
+            let (fabric, flows) = (fabric.clone(), flows.clone());
+            let setup = Setup { fabric, flows, controls, transports, carriers, tenancy: tenancy.clone(), params };
             schemes.push(PreparedScheme { name: name.clone(), setup });
         }
         Ok(Prepared {
             scenario: self.clone(),
             base_dir: base_dir.to_owned(),
             fabric,
+            tenancy,
             flows,
             schemes,
             given: Given::default(),
         })
     }
 
-    /// The fabric alone.
+    /// The fabric alone, with VMs and services.
     pub fn build_fabric(&self, base_dir: &Path) -> Result<Fabric, Diagnostics> {
-        Ok(self.fabric.build(base_dir).map_err(fabric_error)?)
+        let fabric = self.fabric.build(base_dir).map_err(fabric_error)?;
+        let fabric = match &self.vms {
+            Some(vms) => fabric.with_vms(vms).map_err(vms_error)?,
+            None => fabric,
+        };
+        Ok(fabric.with_services(&self.service).map_err(service_error)?)
     }
 
     /// All flows of the workload on a fabric.
-    pub fn flows(&self, fabric: &Fabric, base_dir: &Path) -> Result<FlowSet, Diagnostics> {
-        let traces = ParquetTraces::convert(&self.workload, base_dir)?;
-        let flows = generate(traces.workload(), fabric, base_dir, self.seed, self.simulation.horizon)
-            .map_err(|error| traces.restore(workload_error(error)))?;
+    pub fn flows(&self, fabric: &Fabric, tenancy: Option<&Tenancy>, base_dir: &Path) -> Result<FlowSet, Diagnostics> {
+        let flows = generate_with(&self.workload, fabric, tenancy, base_dir, self.seed, self.simulation.horizon)
+            .map_err(workload_error)?;
         if flows.flows.is_empty() {
             let hint = "a longer duration or a higher load makes some";
             return Err(Diagnostic::new("workload", "the workload has no flow").allowed(hint).into());
@@ -94,10 +107,13 @@ impl Scenario {
             arithmetic: self.simulation.arithmetic,
             network: scheme.network.over(&self.network, &path::join(path, "network"))?,
             seed: self.seed,
-            switch: scheme.switch.over(&self.switch, &path::join(path, "switch"))?,
+            switch: self.switch(scheme, path)?,
             ecn: self.ecn(scheme, path)?,
             packets: scheme.packets.over(&self.packets, &path::join(path, "packets"))?,
+            host: scheme.host.over(&self.host, &path::join(path, "host"))?,
             rdma: scheme.rdma.over(&self.rdma, &path::join(path, "rdma"))?,
+            hypervisor: scheme.hypervisor.clone(),
+            server_queue: self.vms.as_ref().map_or_else(Default::default, |vms| vms.queue),
             measure: self.measure.clone(),
             horizon: self.simulation.horizon,
             max_events: self.simulation.max_events,
@@ -106,20 +122,44 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// ECN marking under a scheme: what the scheme gives, else what the scenario gives, else what its control wants, else
-    /// the defaults. `path` is the scheme's, for errors.
+    /// Switches under a scheme: what the scheme gives, else what the scenario gives, else what its transport wants, else the
+    /// defaults. `path` is the scheme's, for errors.
+    pub(crate) fn switch(&self, scheme: &Scheme, path: &str) -> Result<SwitchParams, Diagnostic> {
+        let wanted = scheme.wanted_switch();
+        scheme.switch.over(&self.switch.over(&wanted, "switch")?, &path::join(path, "switch"))
+    }
+
+    /// ECN marking under a scheme: what the scheme gives, else what the scenario gives, else what its control or transport
+    /// wants, else the defaults. `path` is the scheme's, for errors.
     pub(crate) fn ecn(&self, scheme: &Scheme, path: &str) -> Result<EcnParams, Diagnostic> {
-        let wanted = scheme.control.ecn().unwrap_or_default();
+        let wanted = scheme.wanted_ecn().unwrap_or_default();
         scheme.ecn.over(&self.ecn.over(&wanted, "ecn")?, &path::join(path, "ecn"))
     }
 }
 
-/// The controls of a scheme, and which of them each tag has.
-fn controls(scheme: &Scheme, path: &str, flows: &FlowSet) -> Result<(Vec<ControlSetup>, Vec<usize>), Diagnostics> {
+/// What carries the flows of a scheme.
+struct Carried {
+    controls: Vec<ControlSetup>,
+    transports: Vec<Transport>,
+    /// By tag.
+    carriers: Vec<Carrier>,
+}
+
+/// The place of a value in a list, which it is added to if it is not there.
+fn place_of<T: PartialEq>(list: &mut Vec<T>, value: T) -> usize {
+    list.iter().position(|known| *known == value).unwrap_or_else(|| {
+        list.push(value);
+        list.len() - 1
+    })
+}
+
+/// What carries the flows of a scheme, and which of it those of each tag.
+fn carried(scheme: &Scheme, path: &str, flows: &FlowSet) -> Result<Carried, Diagnostics> {
     let mut found = Vec::new();
     let controls = scheme.control_by_tag.keys().map(|tag| ("control_by_tag", tag));
+    let transports = scheme.transport_by_tag.keys().map(|tag| ("transport_by_tag", tag));
     let windows = scheme.window_by_tag.keys().map(|tag| ("window_by_tag", tag));
-    for (field, tag) in controls.chain(windows) {
+    for (field, tag) in controls.chain(transports).chain(windows) {
         if !flows.tags.contains(tag) {
             let at = path::join(&path::join(path, field), tag);
             let names = flows.tags.iter().map(String::as_str);
@@ -127,20 +167,27 @@ fn controls(scheme: &Scheme, path: &str, flows: &FlowSet) -> Result<(Vec<Control
         }
     }
     Diagnostics::check(found)?;
-    let mut setups = vec![ControlSetup { control: scheme.control.clone(), window: scheme.window() }];
-    let of_tag = flows.tags.iter().map(|tag| {
-        let own = scheme.control_by_tag.get(tag);
-        let control = own.unwrap_or(&scheme.control);
-        let usual: WindowMode = if own.is_some() { control.default_window() } else { scheme.window() };
-        let window = scheme.window_by_tag.get(tag).copied().unwrap_or(usual);
-        let setup = ControlSetup { control: control.clone(), window };
-        setups.iter().position(|known| *known == setup).unwrap_or_else(|| {
-            setups.push(setup);
-            setups.len() - 1
-        })
-    });
-    let of_tag = of_tag.collect();
-    Ok((setups, of_tag))
+    let mut carried = Carried { controls: Vec::new(), transports: Vec::new(), carriers: Vec::new() };
+    if let (Some(control), Some(window)) = (&scheme.control, scheme.window()) {
+        carried.controls.push(ControlSetup { control: control.clone(), window });
+    }
+    carried.transports.extend(scheme.transport.clone());
+    for tag in &flows.tags {
+        let own = (scheme.control_by_tag.get(tag), scheme.transport_by_tag.get(tag));
+        let carrier = match (own, &scheme.control, &scheme.transport) {
+            ((_, Some(own)), ..) => Carrier::Transport(place_of(&mut carried.transports, own.clone())),
+            ((None, None), None, Some(_)) => Carrier::Transport(0),
+            ((own, None), usual, _) => {
+                // Checked: a scheme has a control or a transport.
+                let Some(control) = own.or(usual.as_ref()) else { continue };
+                let as_usual = if own.is_some() { None } else { scheme.window() };
+                let window = scheme.window_by_tag.get(tag).copied().or(as_usual).unwrap_or(control.default_window());
+                Carrier::Rdma(place_of(&mut carried.controls, ControlSetup { control: control.clone(), window }))
+            }
+        };
+        carried.carriers.push(carrier);
+    }
+    Ok(carried)
 }
 
 /// What the simulator says of a parameter, said of where the scenario sets it: in the scheme, or for all.
@@ -152,11 +199,12 @@ pub(crate) fn setup_error(scenario: &Scenario, scheme: &str, error: &SetupError)
         };
         let (section, field) = (key(&mut steps), key(&mut steps));
         match section.as_str() {
-            "control" | "window" => true,
+            "control" | "transport" | "window" | "hypervisor" => true,
             "network" => scheme.network.given().contains_key(&field),
             "switch" => scheme.switch.given().contains_key(&field),
             "ecn" => scheme.ecn.given().contains_key(&field),
             "packets" => scheme.packets.given().contains_key(&field),
+            "host" => scheme.host.given().contains_key(&field),
             "rdma" => scheme.rdma.given().contains_key(&field),
             _ => false,
         }
@@ -165,11 +213,37 @@ pub(crate) fn setup_error(scenario: &Scenario, scheme: &str, error: &SetupError)
     Diagnostic::new(at, error.message.clone())
 }
 
+/// What does not fit the fabric, the flows or another transport, said of where the scheme has it.
+fn transport_error(bad: BadNetwork, scheme: &Scheme, transport: &Transport, path: &str) -> Diagnostic {
+    let by_tag = scheme.transport_by_tag.iter().find(|(_, one)| *one == transport);
+    let at = match (&scheme.transport, by_tag) {
+        (Some(own), _) if own == transport => path::join(path, "transport"),
+        (_, Some((tag, _))) => path::join(&path::join(path, "transport_by_tag"), tag),
+        _ => path.to_owned(),
+    };
+    let at = path::join(&at, transport.name());
+    let at = if bad.field.is_empty() { at } else { path::join(&at, &bad.field) };
+    Diagnostic { allowed: bad.allowed, nearest: bad.nearest, ..Diagnostic::new(at, bad.message) }
+}
+
 /// What does not fit the fabric, said of where it is set: in the scheme, or for all.
 fn network_error(bad: BadNetwork, scheme: &Scheme, path: &str) -> Diagnostic {
     let parameter = bad.field.split(['.', '[']).nth(1).unwrap_or_default();
     let at = if scheme.network.given().contains_key(parameter) { format!("{path}.{}", bad.field) } else { bad.field };
     Diagnostic { allowed: bad.allowed, nearest: bad.nearest, ..Diagnostic::new(at, bad.message) }
+}
+
+fn service_error((index, error): (usize, ServiceError)) -> Diagnostic {
+    let entry = path::index("service", index);
+    let at = |field: &str| path::join(&entry, field);
+    let message = error.to_string();
+    match error {
+        ServiceError::Taken { .. } => Diagnostic::new(at("name"), message),
+        ServiceError::NoSwitch { nearest, .. } => Diagnostic { nearest, ..Diagnostic::new(at("at"), message) },
+        ServiceError::NoDefault { field, .. } => Diagnostic::new(at(field), message),
+        ServiceError::Value { field, allowed, .. } => Diagnostic::new(at(field), message).allowed(allowed),
+        ServiceError::Fabric(_) => Diagnostic::new(entry, message),
+    }
 }
 
 fn fabric_error(error: GeneratorError) -> Diagnostic {
@@ -214,6 +288,15 @@ pub(crate) fn file_error(path: &str, error: &Ns3Error) -> Diagnostic {
     found
 }
 
+/// A value in a file that is wrong; line and column from 1.
+pub(super) fn in_file(file: &Path, (line, column): (usize, usize), value: &str) -> Diagnostic {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let text = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().to_owned();
+    let width = value.chars().count().max(1);
+    let place = Place { file: file.display().to_string(), line, column, text, width };
+    Diagnostic { place: Some(Box::new(place)), ..Diagnostic::new("", format!("`{value}` is not possible here")) }
+}
+
 fn workload_error(error: WorkloadError) -> Diagnostic {
     match error {
         WorkloadError::Field { field, value, allowed, nearest } => {
@@ -222,11 +305,10 @@ fn workload_error(error: WorkloadError) -> Diagnostic {
             found
         }
         WorkloadError::File { file, line, column, value, allowed, nearest } => {
-            let text = std::fs::read_to_string(&file).unwrap_or_default();
-            let text = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().to_owned();
-            let width = value.chars().count().max(1);
-            let mut found = Diagnostic::new("", format!("`{value}` is not possible here")).allowed(allowed);
-            found.place = Some(Box::new(Place { file: file.display().to_string(), line, column, text, width }));
+            Diagnostic { nearest, ..in_file(&file, (line, column), &value).allowed(allowed) }
+        }
+        WorkloadError::Row { field, place, value, allowed, nearest } => {
+            let mut found = Diagnostic::new(field, format!("`{value}` is not possible in {place}")).allowed(allowed);
             found.nearest = nearest;
             found
         }

@@ -3,6 +3,8 @@
 use incast_sim::balance::Balance;
 use incast_sim::congestion::{Control, ControlInfo};
 use incast_sim::host::PacketParams;
+use incast_sim::tenant::{Hypervisor, HypervisorInfo};
+use incast_sim::transport::{TcpControl, Transport, TransportInfo};
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
@@ -17,7 +19,7 @@ pub const SCENARIO_PROFILES: &[(&str, &str)] = &[(
 )];
 
 /// Sections in which the text "none" stands for an absent value.
-const OPTIONAL_SECTIONS: [&str; 7] = ["network", "switch", "ecn", "packets", "rdma", "measure", "simulation"];
+const OPTIONAL_SECTIONS: [&str; 8] = ["network", "switch", "ecn", "packets", "host", "rdma", "measure", "simulation"];
 
 /// What a scenario gets from a profile of its own, by section.
 fn scenario_profile(name: &str) -> Option<Value> {
@@ -64,18 +66,23 @@ pub(super) fn resolve(root: &mut Map<String, Value>) -> Vec<Diagnostic> {
 }
 
 fn resolve_scheme(scheme: &mut Map<String, Value>, path: &str, found: &mut Vec<Diagnostic>) {
-    match scheme.get_mut("control") {
-        Some(control) => control_shorthand(control, &path::join(path, "control"), found),
-        None => {
-            let diagnostic = Diagnostic::new(path, "the scheme has no `control`");
-            found.push(diagnostic.allowed(format!("one of {}", Control::NAMES.join(", "))));
+    if !scheme.contains_key("control") && !scheme.contains_key("transport") {
+        let diagnostic = Diagnostic::new(path, "the scheme has no `control` and no `transport`");
+        let (controls, transports) = (Control::NAMES.join(", "), Transport::NAMES.join(", "));
+        found.push(diagnostic.allowed(format!("control = one of {controls}; or transport = one of {transports}")));
+    }
+    for (field, kind) in [("control", Kind::Control), ("transport", Kind::Transport)] {
+        if let Some(value) = scheme.get_mut(field) {
+            shorthand(kind, value, &path::join(path, field), found);
+        }
+        let by_tag = format!("{field}_by_tag");
+        if let Some(Value::Object(values)) = scheme.get_mut(&by_tag) {
+            for (tag, value) in values {
+                shorthand(kind, value, &path::join(&path::join(path, &by_tag), tag), found);
+            }
         }
     }
-    if let Some(Value::Object(controls)) = scheme.get_mut("control_by_tag") {
-        for (tag, control) in controls {
-            control_shorthand(control, &path::join(&path::join(path, "control_by_tag"), tag), found);
-        }
-    }
+    hypervisor_shorthand(scheme.get_mut("hypervisor"), &path::join(path, "hypervisor"), found);
     balance_shorthand(scheme.get_mut("network"));
     if let Some(Value::Object(packets)) = scheme.get_mut("packets") {
         packet_profile(packets, &path::join(path, "packets"), found);
@@ -85,39 +92,114 @@ fn resolve_scheme(scheme: &mut Map<String, Value>, path: &str, found: &mut Vec<D
     }
 }
 
-/// `"hpcc"` becomes `{ hpcc = {} }`; a profile inside becomes its values.
-fn control_shorthand(control: &mut Value, path: &str, found: &mut Vec<Diagnostic>) {
-    if let Value::String(name) = control {
-        let name = std::mem::take(name);
-        if !Control::NAMES.contains(&name.as_str()) {
-            found.push(
-                Diagnostic::new(path, format!("unknown control `{name}`")).names(&name, Control::NAMES.iter().copied()),
-            );
+/// What can be named alone, with parameters, or with a profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Control,
+    Transport,
+}
+
+impl Kind {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Control => "control",
+            Self::Transport => "transport",
         }
-        *control = Value::Object(Map::from_iter([(name, Value::Object(Map::new()))]));
     }
-    let Value::Object(table) = control else { return };
+
+    const fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Control => Control::NAMES,
+            Self::Transport => Transport::NAMES,
+        }
+    }
+
+    /// The profiles of one by name; `None` if there is no such one.
+    fn profiles(self, name: &str) -> Option<&'static [(&'static str, &'static str)]> {
+        match self {
+            Self::Control => Control::catalogue().into_iter().find(|info| info.name == name).map(|info| info.profiles),
+            Self::Transport => {
+                Transport::catalogue().into_iter().find(|info| info.name == name).map(|info| info.profiles)
+            }
+        }
+    }
+
+    /// The values of a profile, in a table named after it.
+    fn values(self, name: &str, profile: &str) -> Option<Value> {
+        match self {
+            Self::Control => Control::named(name, profile).and_then(|one| serde_json::to_value(one).ok()),
+            Self::Transport => Transport::named(name, profile).and_then(|one| serde_json::to_value(one).ok()),
+        }
+    }
+}
+
+/// `"hpcc"` becomes `{ hpcc = {} }`; a profile inside becomes its values.
+fn shorthand(kind: Kind, value: &mut Value, path: &str, found: &mut Vec<Diagnostic>) {
+    if let Value::String(name) = value {
+        let name = std::mem::take(name);
+        if !kind.names().contains(&name.as_str()) {
+            let message = format!("unknown {} `{name}`", kind.word());
+            found.push(Diagnostic::new(path, message).names(&name, kind.names().iter().copied()));
+        }
+        *value = Value::Object(Map::from_iter([(name, Value::Object(Map::new()))]));
+    }
+    let Value::Object(table) = value else { return };
     if table.len() != 1 {
-        let message = format!("a scheme has exactly one control, here are {}", table.len());
-        found.push(Diagnostic::new(path, message).allowed(format!("one of {}", Control::NAMES.join(", "))));
+        let message = format!("a scheme has exactly one {}, here are {}", kind.word(), table.len());
+        found.push(Diagnostic::new(path, message).allowed(format!("one of {}", kind.names().join(", "))));
         return;
     }
     for (name, params) in table {
         absent(Some(params));
         let Value::Object(params) = params else { continue };
-        let (Some(profile), Some(info)) = (params.remove("profile"), control_info(name)) else { continue };
-        match profile.as_str().and_then(|profile| Control::named(name, profile)).map(serde_json::to_value) {
-            Some(Ok(Value::Object(mut values))) => {
+        if kind == Kind::Transport {
+            window_shorthand(params);
+        }
+        let (Some(profile), Some(profiles)) = (params.remove("profile"), kind.profiles(name)) else { continue };
+        match profile.as_str().and_then(|profile| kind.values(name, profile)) {
+            Some(Value::Object(mut values)) => {
                 if let Some(Value::Object(values)) = values.remove(name.as_str()) {
-                    tree::fill(params, &values);
+                    // Of two ways to grow a window one is chosen, not parameters of both.
+                    let own = params.contains_key("control");
+                    let values = values.into_iter().filter(|(key, _)| !(own && key == "control"));
+                    tree::fill(params, &values.collect());
                 }
             }
             _ => {
                 let path = path::join(&path::join(path, name), "profile");
-                found.push(unknown_profile(&path, &profile, info.profiles));
+                found.push(unknown_profile(&path, &profile, profiles));
             }
         }
     }
+}
+
+/// TCP's `control = "reno"` becomes `{ reno = {} }`.
+fn window_shorthand(params: &mut Map<String, Value>) {
+    if let Some(control) = params.get_mut("control")
+        && let Value::String(name) = control
+        && TcpControl::named(name).is_some()
+    {
+        let name = std::mem::take(name);
+        *control = Value::Object(Map::from_iter([(name, Value::Object(Map::new()))]));
+    }
+}
+
+/// `hypervisor = "elasticswitch"` becomes `{ elasticswitch = {} }`.
+fn hypervisor_shorthand(value: Option<&mut Value>, path: &str, found: &mut Vec<Diagnostic>) {
+    let Some(value) = value else { return };
+    // Hold-Increase and Rate-Caution are ElasticSwitch's: with Seawall they are off whatever else of its law is given.
+    if let Some(Value::Object(rate)) = value.get_mut("seawall").and_then(|seawall| seawall.get_mut("rate")) {
+        for of_elasticswitch in ["hold_increase", "rate_caution"] {
+            rate.entry(of_elasticswitch).or_insert(false.into());
+        }
+    }
+    let Value::String(name) = value else { return };
+    let name = std::mem::take(name);
+    if !Hypervisor::NAMES.contains(&name.as_str()) {
+        let message = format!("unknown hypervisor `{name}`");
+        found.push(Diagnostic::new(path, message).names(&name, Hypervisor::NAMES.iter().copied()));
+    }
+    *value = Value::Object(Map::from_iter([(name, Value::Object(Map::new()))]));
 }
 
 /// `balance = "spray"` becomes `{ spray = {} }`; ECMP has no parameters.
@@ -129,10 +211,6 @@ fn balance_shorthand(network: Option<&mut Value>) {
         let name = std::mem::take(name);
         *balance = Value::Object(Map::from_iter([(name, Value::Object(Map::new()))]));
     }
-}
-
-fn control_info(name: &str) -> Option<ControlInfo> {
-    Control::catalogue().into_iter().find(|info| info.name == name)
 }
 
 fn packet_profile(packets: &mut Map<String, Value>, path: &str, found: &mut Vec<Diagnostic>) {
@@ -205,36 +283,87 @@ pub(super) fn packets_schema(generator: &mut SchemaGenerator) -> Schema {
     schema
 }
 
-/// The schema of a control: its name, or its name with parameters and `profile`.
-pub(super) fn control_schema(generator: &mut SchemaGenerator) -> Schema {
-    let mut alternatives =
-        vec![json!({ "type": "string", "enum": Control::NAMES, "description": "with all defaults" })];
-    for info in Control::catalogue() {
-        let mut schema = info.schema;
-        add_profile(&mut schema, info.profiles);
+/// Something with a name and parameters, for a schema.
+struct Named {
+    name: &'static str,
+    summary: &'static str,
+    profiles: &'static [(&'static str, &'static str)],
+    schema: Schema,
+}
+
+/// The schema of something that is named alone, or with parameters and `profile`.
+fn named_schema(generator: &mut SchemaGenerator, description: &str, all: Vec<Named>) -> Schema {
+    let names: Vec<&str> = all.iter().map(|one| one.name).collect();
+    let mut alternatives = vec![json!({ "type": "string", "enum": names, "description": "with all defaults" })];
+    for one in all {
+        let mut schema = one.schema;
+        if !one.profiles.is_empty() {
+            add_profile(&mut schema, one.profiles);
+        }
         schema.remove("$schema");
         if let Some(Value::Object(definitions)) = schema.remove("$defs") {
             generator.definitions_mut().extend(definitions);
         }
         alternatives.push(json!({
-            "description": info.summary,
+            "description": one.summary,
             "type": "object",
-            "properties": { info.name: schema },
-            "required": [info.name],
+            "properties": { one.name: schema },
+            "required": [one.name],
             "additionalProperties": false,
         }));
     }
-    let description = "A congestion control: its name, or its name with parameters";
     json_schema(json!({ "description": description, "anyOf": alternatives }))
+}
+
+/// The schema of a control: its name, or its name with parameters and `profile`.
+pub(super) fn control_schema(generator: &mut SchemaGenerator) -> Schema {
+    let named = |info: ControlInfo| Named {
+        name: info.name,
+        summary: info.summary,
+        profiles: info.profiles,
+        schema: info.schema,
+    };
+    let description = "A congestion control: its name, or its name with parameters";
+    named_schema(generator, description, Control::catalogue().into_iter().map(named).collect())
+}
+
+/// The schema of a transport: its name, or its name with parameters and `profile`.
+pub(super) fn transport_schema(generator: &mut SchemaGenerator) -> Schema {
+    let named = |info: TransportInfo| Named {
+        name: info.name,
+        summary: info.summary,
+        profiles: info.profiles,
+        schema: info.schema,
+    };
+    let description = "A transport other than RDMA: its name, or its name with parameters";
+    named_schema(generator, description, Transport::catalogue().into_iter().map(named).collect())
+}
+
+/// The schema of a hypervisor: its name, or its name with parameters.
+pub(super) fn hypervisor_schema(generator: &mut SchemaGenerator) -> Schema {
+    let named =
+        |info: HypervisorInfo| Named { name: info.name, summary: info.summary, profiles: &[], schema: info.schema };
+    let description = "What stands between VMs and the network: its name, or its name with parameters";
+    named_schema(generator, description, Hypervisor::catalogue().into_iter().map(named).collect())
 }
 
 /// The schema of a table of controls by tag.
 pub(super) fn controls_schema(generator: &mut SchemaGenerator) -> Schema {
     let control = control_schema(generator);
     json_schema(json!({
-        "description": "Controls of the flows with these tags, where they are not the scheme's",
+        "description": "Controls of the flows with these tags, which are RDMA's, where they are not the scheme's",
         "type": "object",
         "additionalProperties": control,
+    }))
+}
+
+/// The schema of a table of transports by tag.
+pub(super) fn transports_schema(generator: &mut SchemaGenerator) -> Schema {
+    let transport = transport_schema(generator);
+    json_schema(json!({
+        "description": "Transports of the flows with these tags, where they are not RDMA's or have another than the scheme's",
+        "type": "object",
+        "additionalProperties": transport,
     }))
 }
 

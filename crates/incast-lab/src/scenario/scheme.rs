@@ -1,29 +1,45 @@
-//! What is compared: a congestion control and what goes with it.
+//! What is compared: a congestion control of RDMA, or another transport, and what goes with it.
 
 use incast_sim::congestion::{Control, WindowMode};
-use incast_sim::host::{PacketParams, RdmaParams};
+use incast_sim::host::{HostParams, PacketParams, RdmaParams};
 use incast_sim::network::NetworkParams;
 use incast_sim::switch::{EcnParams, SwitchParams};
+use incast_sim::tenant::Hypervisor;
+use incast_sim::transport::Transport;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Patch, profiles};
 
-/// One of the things compared: a congestion control, and parameters that differ from the scenario's under it.
+/// One of the things compared: a congestion control of RDMA or another transport, one of the two, and parameters that differ from
+/// the scenario's under it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scheme {
-    /// The congestion control: its name, or its name with parameters.
+    /// The congestion control of RDMA: its name, or its name with parameters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "profiles::control_schema")]
-    pub control: Control,
-    /// How bytes in flight are limited. Default: what the control is meant to be used with.
+    pub control: Option<Control>,
+    /// The transport, if it is not RDMA: its name, or its name with parameters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "profiles::transport_schema")]
+    pub transport: Option<Transport>,
+    /// What stands between VMs and the network: its name, or its name with parameters. Default none: VMs send as they like.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "profiles::hypervisor_schema")]
+    pub hypervisor: Option<Hypervisor>,
+    /// How RDMA's bytes in flight are limited. Default: what the control is meant to be used with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<WindowMode>,
-    /// Controls of the flows with these tags, where they are not the scheme's.
+    /// Controls of the flows with these tags, which are RDMA's, where they are not the scheme's.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     #[schemars(schema_with = "profiles::controls_schema")]
     pub control_by_tag: IndexMap<String, Control>,
+    /// Transports of the flows with these tags, where they are not RDMA's or have another than the scheme's.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    #[schemars(schema_with = "profiles::transports_schema")]
+    pub transport_by_tag: IndexMap<String, Transport>,
     /// Windows of the flows with these tags. Default: what their control is meant to be used with; where they have the
     /// scheme's control, the scheme's window.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
@@ -31,17 +47,20 @@ pub struct Scheme {
     /// Load balancing, routes and failures that differ from the scenario's.
     #[serde(default, skip_serializing_if = "Patch::is_empty")]
     pub network: Patch<NetworkParams>,
-    /// Parameters of the switch that differ from the scenario's.
+    /// Parameters of the switch that differ from the scenario's. Default: as the scheme's transport wants them.
     #[serde(default, skip_serializing_if = "Patch::is_empty")]
     pub switch: Patch<SwitchParams>,
-    /// Parameters of ECN marking that differ from the scenario's. Default: as the scheme's control wants them.
+    /// Parameters of ECN marking that differ from the scenario's. Default: as the scheme's control or transport wants them.
     #[serde(default, skip_serializing_if = "Patch::is_empty")]
     pub ecn: Patch<EcnParams>,
     /// Packet sizes that differ from the scenario's.
     #[serde(default, skip_serializing_if = "Patch::is_empty")]
     #[schemars(schema_with = "profiles::packets_schema")]
     pub packets: Patch<PacketParams>,
-    /// Parameters of the host that differ from the scenario's.
+    /// Parameters of all transports' hosts that differ from the scenario's.
+    #[serde(default, skip_serializing_if = "Patch::is_empty")]
+    pub host: Patch<HostParams>,
+    /// Parameters of RDMA's hosts that differ from the scenario's.
     #[serde(default, skip_serializing_if = "Patch::is_empty")]
     pub rdma: Patch<RdmaParams>,
 }
@@ -49,21 +68,64 @@ pub struct Scheme {
 impl Scheme {
     /// A scheme of a control alone.
     pub fn new(control: Control) -> Self {
+        Self { control: Some(control), ..Self::empty() }
+    }
+
+    /// A scheme of a transport alone.
+    pub fn of_transport(transport: Transport) -> Self {
+        Self { transport: Some(transport), ..Self::empty() }
+    }
+
+    fn empty() -> Self {
         Self {
+            control: None,
+            transport: None,
+            hypervisor: None,
             window: None,
             control_by_tag: IndexMap::new(),
+            transport_by_tag: IndexMap::new(),
             window_by_tag: IndexMap::new(),
             network: Patch::default(),
             switch: Patch::default(),
             ecn: Patch::default(),
             packets: Patch::default(),
+            host: Patch::default(),
             rdma: Patch::default(),
-            control,
         }
     }
 
-    /// The window in use by flows without one of their own.
-    pub fn window(&self) -> WindowMode {
-        self.window.unwrap_or(self.control.default_window())
+    /// The window in use by RDMA's flows without one of their own; `None` where the scheme has another transport.
+    pub fn window(&self) -> Option<WindowMode> {
+        let control = self.control.as_ref()?;
+        Some(self.window.unwrap_or(control.default_window()))
+    }
+
+    /// The name of its control or transport.
+    pub fn carrier(&self) -> &'static str {
+        let control = self.control.as_ref().map(Control::name);
+        control.or(self.transport.as_ref().map(Transport::name)).unwrap_or("nothing")
+    }
+
+    /// How switches mark for it where nobody says otherwise; `None`: by the defaults.
+    pub(crate) fn wanted_ecn(&self) -> Option<EcnParams> {
+        if let Some(wanted) = self.hypervisor.as_ref().and_then(Hypervisor::ecn) {
+            return Some(wanted);
+        }
+        match (&self.control, &self.transport) {
+            (Some(control), _) => control.ecn(),
+            // A transport that does not listen to marks gets none.
+            (None, Some(transport)) => {
+                Some(transport.ecn().unwrap_or(EcnParams { enabled: false, ..EcnParams::default() }))
+            }
+            (None, None) => None,
+        }
+    }
+
+    /// The switches that it is meant for where nobody says otherwise.
+    pub(crate) fn wanted_switch(&self) -> SwitchParams {
+        match (&self.control, &self.transport) {
+            (None, Some(transport)) => transport.switch(),
+            _ => SwitchParams::default(),
+        }
     }
 }

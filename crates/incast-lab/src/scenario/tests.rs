@@ -2,10 +2,12 @@ use std::path::Path;
 
 use incast_model::routing::{EcmpHash, NextHopOrder};
 use incast_model::units::{Bytes, Time};
+use incast_sim::Carrier;
 use incast_sim::balance::{Balance, SprayOrder};
 use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::host::RdmaParams;
 use incast_sim::switch::Headroom;
+use incast_sim::transport::Transport;
 use proptest::prelude::*;
 
 use super::*;
@@ -51,16 +53,16 @@ fn refused(text: &str) -> String {
 
 /// A message without the list of all controls, which grows.
 fn without_names(message: &str) -> String {
-    message.replace(&Control::NAMES.join(", "), "<controls>")
+    message.replace(&Control::NAMES.join(", "), "<controls>").replace(&Transport::NAMES.join(", "), "<transports>")
 }
 
 #[test]
 fn profiles_lie_under_what_is_written() {
     let scenario = scenario(SMALL);
-    let Control::Hpcc(hpcc) = &scenario.scheme["HPCC"].control else { panic!() };
+    let Some(Control::Hpcc(hpcc)) = &scenario.scheme["HPCC"].control else { panic!() };
     assert_eq!((hpcc.eta, hpcc.ai.0), (0.99, 40_000_000));
     assert_eq!(scenario.scheme.keys().collect::<Vec<_>>(), ["HPCC", "DCQCN+w"]);
-    assert_eq!(scenario.scheme["HPCC"].window(), WindowMode::Rate);
+    assert_eq!(scenario.scheme["HPCC"].window(), Some(WindowMode::Rate));
     assert_eq!(scenario.seed, 1);
 }
 
@@ -71,7 +73,7 @@ fn the_ns3_profile_sets_what_is_not_set() {
     assert_eq!(read.simulation.arithmetic, Arithmetic::Ns3);
     assert_eq!(read.network.hash, EcmpHash::Murmur3);
     assert_eq!(read.network.next_hop_order, NextHopOrder::NeighbourDescending);
-    assert_eq!(read.switch.headroom, Headroom::ThreeDelays);
+    assert_eq!(read.switch(&read.scheme["HPCC"], "").unwrap().headroom, Headroom::ThreeDelays);
     assert_eq!(read.packets.pfc, Bytes(50));
     assert_eq!((read.rdma.rto, read.rdma.ack_every), (None, 2));
     let text = format!("profile = \"ns3\"\n{SMALL}\n[packets]\nprofile = \"rocev2\"\n");
@@ -98,9 +100,10 @@ fn merged_scenarios_read_back_equal() {
         assert!(merged.contains("max_stage = 0") && merged.contains("kmin = \"400kB\""), "{merged}");
         for (name, scheme) in &mut second.scheme {
             let was = &first.scheme[name];
-            assert_eq!(scheme.window, Some(was.window()));
+            assert_eq!(scheme.window, was.window());
             assert_eq!(scheme.ecn, Patch::whole(&first.ecn(was, "").unwrap()));
-            (scheme.window, scheme.ecn) = (was.window, was.ecn.clone());
+            assert_eq!(scheme.switch, Patch::whole(&first.switch(was, "").unwrap()));
+            (scheme.window, scheme.ecn, scheme.switch) = (was.window, was.ecn.clone(), was.switch.clone());
         }
         assert_eq!(second, first, "{merged}");
         assert_eq!(scenario(&merged).to_toml(), merged);
@@ -116,16 +119,18 @@ proptest! {
         let mut first = scenario(SMALL);
         first.seed = seed;
         first.rdma = RdmaParams { rto: rto.map(Time), ..first.rdma };
-        first.switch.buffer = Bytes(buffer);
+        first.switch = serde_json::from_value(serde_json::json!({ "buffer": Bytes(buffer) })).unwrap();
         first.ecn = serde_json::from_value(serde_json::json!({ "pmax": pmax })).unwrap();
         first.simulation.horizon = horizon.map(Time);
-        if let Control::Hpcc(hpcc) = &mut first.scheme["HPCC"].control {
+        if let Some(Control::Hpcc(hpcc)) = &mut first.scheme["HPCC"].control {
             hpcc.eta = eta;
         }
         let marking = EcnParams { pmax, ..EcnParams::default() };
+        let switch = SwitchParams { buffer: Bytes(buffer), ..SwitchParams::default() };
         for scheme in first.scheme.values_mut() {
-            scheme.window = Some(scheme.window());
+            scheme.window = scheme.window();
             scheme.ecn = Patch::whole(&marking);
+            scheme.switch = Patch::whole(&switch);
         }
         prop_assert_eq!(scenario(&first.to_toml()), first);
     }
@@ -167,7 +172,7 @@ fn setups_share_fabric_and_flows() {
     assert!(std::sync::Arc::ptr_eq(&hpcc.setup.flows, &dcqcn.setup.flows));
     assert_eq!((hpcc.setup.params.ecn.kmin, dcqcn.setup.params.ecn.kmin), (Bytes(400_000), Bytes(1000)));
     assert_eq!(dcqcn.setup.params.ecn.kmax, Bytes(1_600_000));
-    assert_eq!((hpcc.setup.controls.len(), &hpcc.setup.control_of_tag[..]), (1, &[0][..]));
+    assert_eq!((hpcc.setup.controls.len(), &hpcc.setup.carriers[..]), (1, &[Carrier::Rdma(0)][..]));
 }
 
 #[test]
@@ -215,7 +220,7 @@ fn tags_may_have_controls_of_their_own() {
     let text = format!("{SMALL}control_by_tag.burst = \"hpcc\"\n");
     let prepared = load(&text).unwrap().prepare().unwrap();
     let setup = &prepared.schemes[1].setup;
-    assert_eq!(setup.control_of_tag, [1]);
+    assert_eq!(setup.carriers, [Carrier::Rdma(1)]);
     assert_eq!((setup.controls[1].control.name(), setup.controls[1].window), ("hpcc", WindowMode::Rate));
     let text = format!("{SMALL}window_by_tag.burst = \"off\"\n");
     let prepared = load(&text).unwrap().prepare().unwrap();
@@ -267,7 +272,7 @@ fn mistakes_of_the_keyboard_are_located() {
         ),
         (
             with("control = \"dcqcn\"\n", ""),
-            "s.toml:10:1: scheme.DCQCN+w: the scheme has no `control` (allowed: one of <controls>)",
+            "s.toml:10:1: scheme.DCQCN+w: the scheme has no `control` and no `transport` (allowed: control = one of <controls>; or transport = one of <transports>)",
         ),
         (with("title = \"four to one\"", "title = 4"), "s.toml:2:9: title: `4` where text is expected"),
         (with("title", "seed = \"x\"\ntitle"), "s.toml:2:8: seed: \"x\" where a whole number of 0 or more is expected"),
@@ -414,7 +419,7 @@ fn what_the_fabric_does_not_have_is_located() {
 fn nothing_to_simulate_is_said() {
     let end = SMALL.find("[scheme.HPCC]").unwrap();
     let found = refused(&SMALL[..end]);
-    assert!(found.contains("scheme: the scenario has no scheme: nothing to simulate (allowed: a table such as [scheme.HPCC] with control = one of <controls>)"), "{found}");
+    assert!(found.contains("scheme: the scenario has no scheme: nothing to simulate (allowed: a table such as [scheme.HPCC] with control = one of <controls>, or transport = one of <transports>)"), "{found}");
     let text = "workload = []\n".to_owned()
         + &SMALL.replacen(
             "[[workload]]\ntag = \"burst\"\nincast = { fan_in = 4, size = \"10kB\", receiver = 0 }\n",
@@ -589,4 +594,22 @@ fn what_is_wrong_with_the_network_is_located() {
         let found = said(network);
         assert!(found.contains(message) && found.starts_with("s.toml:"), "{found}\n{message}");
     }
+}
+
+#[test]
+fn seawall_has_none_of_what_elasticswitch_adds() {
+    let with = |hypervisor: &str| {
+        let text = format!(
+            "[fabric.star]\nhosts = 2\n[vms]\nslots = 1\n[[tenant]]\nname = \"x\"\nvms = 2\n[[workload]]\ntenant = \"x\"\n\
+             list = [{{ src = 0, dst = 1, size = 1 }}]\n[scheme.A]\ntransport = \"tcp\"\n{hypervisor}\n"
+        );
+        let loaded = Loaded::from_text("s.toml", &text, Path::new("."), &[]).unwrap_or_else(|found| panic!("{found}"));
+        let rate = loaded.scenario().scheme[0].hypervisor.as_ref().and_then(|one| one.rate().cloned()).unwrap();
+        (rate.period, rate.hold_increase, rate.rate_caution)
+    };
+    let ms = incast_model::units::Time::ms;
+    assert_eq!(with("hypervisor = \"seawall\""), (ms(15), false, false));
+    assert_eq!(with("hypervisor.seawall.rate.period = \"5ms\""), (ms(5), false, false));
+    assert_eq!(with("hypervisor.seawall.rate.rate_caution = true"), (ms(15), false, true));
+    assert_eq!(with("hypervisor.elasticswitch.rate.period = \"5ms\""), (ms(5), true, true));
 }

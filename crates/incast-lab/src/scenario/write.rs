@@ -22,17 +22,26 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// What a control is meant to be used with is a default like any other: its window, and how switches mark for it.
+    /// What a control or a transport is meant to be used with is a default like any other: its window, switches, and how they mark
+    /// for it.
     fn fill(&self, scheme: &Scheme, written: &mut Map<String, Value>) {
-        let at = usize::from(written.contains_key("control"));
-        if !written.contains_key("window") {
-            written.shift_insert(at, "window".into(), serde_json::to_value(scheme.window()).unwrap_or_default());
+        if !written.contains_key("window")
+            && let Some(window) = scheme.window()
+        {
+            let at = usize::from(written.contains_key("control"));
+            written.shift_insert(at, "window".into(), serde_json::to_value(window).unwrap_or_default());
+        }
+        let mut fill = |section: &str, before: &[&str], whole: Value| {
+            // Where it stands once it is given: the order of a file does not change by reading it back.
+            written.shift_remove(section);
+            let at = written.keys().position(|key| before.contains(&key.as_str())).unwrap_or(written.len());
+            written.shift_insert(at, section.into(), whole);
+        };
+        if let Ok(Ok(switch)) = self.switch(scheme, "").map(serde_json::to_value) {
+            fill("switch", &["ecn", "packets", "host", "rdma"], switch);
         }
         if let Ok(Ok(ecn)) = self.ecn(scheme, "").map(serde_json::to_value) {
-            // Where it stands once it is given: the order of a file does not change by reading it back.
-            written.shift_remove("ecn");
-            let at = written.keys().position(|key| key == "packets" || key == "rdma").unwrap_or(written.len());
-            written.shift_insert(at, "ecn".into(), ecn);
+            fill("ecn", &["packets", "host", "rdma"], ecn);
         }
     }
 }

@@ -148,6 +148,12 @@ pub struct Fabric {
     first_port: Vec<u32>,
     hosts: Vec<NodeId>,
     host_of_node: Vec<Option<HostId>>,
+    /// How many of the last hosts are services'.
+    services: usize,
+    /// The switches within servers, in order of their VMs; empty where hosts are no VMs.
+    servers: Vec<NodeId>,
+    /// VMs of each server.
+    slots: u32,
 }
 
 impl Fabric {
@@ -182,6 +188,25 @@ impl Fabric {
     /// Hosts by [`HostId`].
     pub fn hosts(&self) -> &[NodeId] {
         &self.hosts
+    }
+    /// How many of the hosts, the last ones, are services'.
+    pub const fn services(&self) -> usize {
+        self.services
+    }
+    pub(super) fn serving(self, services: usize) -> Self {
+        Self { services, ..self }
+    }
+    pub(super) fn serving_vms(self, servers: Vec<NodeId>, slots: u32) -> Self {
+        Self { servers, slots, ..self }
+    }
+    /// The switches that are servers, lowest first; none where hosts are no VMs. The VMs of server i of this list are the
+    /// hosts from i times [`Fabric::slots`] on.
+    pub fn servers(&self) -> &[NodeId] {
+        &self.servers
+    }
+    /// VM slots of each server; 0 where hosts are no VMs.
+    pub const fn slots(&self) -> u32 {
+        self.slots
     }
     /// The host number of a node, or `None` for a switch.
     pub fn host_of(&self, node: NodeId) -> Option<HostId> {
@@ -296,7 +321,17 @@ impl FabricBuilder {
         for (host, node) in hosts.iter().enumerate() {
             host_of_node[node.index()] = Some(HostId(host as u32));
         }
-        Fabric { nodes: self.nodes, links, ports, first_port, hosts, host_of_node }
+        Fabric {
+            nodes: self.nodes,
+            links,
+            ports,
+            first_port,
+            hosts,
+            host_of_node,
+            services: 0,
+            servers: Vec::new(),
+            slots: 0,
+        }
     }
 }
 

@@ -5,13 +5,17 @@ pub mod generators;
 mod graph;
 mod groups;
 mod rtt;
+mod service;
 mod summary;
 mod tiers;
+mod vms;
 
 pub use dot::write_dot;
 pub use generators::{FabricSpec, GENERATORS, GeneratorError};
 pub use graph::{Fabric, FabricBuilder, FabricError, HostId, Link, LinkId, Node, NodeId, NodeKind, Port, PortId};
 pub(crate) use groups::{Groups, tiers_with_uplinks};
 pub use rtt::{BaseRtts, PairRtt, pair_base_rtt};
+pub use service::{Service, ServiceError};
 pub use summary::{LinkSummary, Summary, TierSummary};
 pub(crate) use tiers::tiers;
+pub use vms::{AdmissionMode, Vms, VmsError};

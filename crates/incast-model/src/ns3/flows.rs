@@ -88,7 +88,10 @@ impl Reader<'_> {
         };
         *sport += 1;
         let size = Bytes(size.into());
-        Ok((Flow { src, dst, size, start, priority, tag: self.tag(dport), sport: this, dport, path: None }, token))
+        Ok((
+            Flow { src, dst, size, start, priority, tag: self.tag(dport), sport: this, dport, path: None, until: None },
+            token,
+        ))
     }
 
     fn host<'t>(&self, tokens: &mut Tokens<'t>, field: &str, counted: &str) -> Result<(HostId, Token<'t>), Ns3Error> {
@@ -266,7 +269,8 @@ mod tests {
             for (src, hop, priority, dport, size, start) in rows {
                 let (src, dst) = (HostId(src), HostId((src + hop) % 3));
                 set.flows.push(Flow {
-                    src, dst, size: Bytes(size), start: Time(start), priority, tag: 0, sport: 0, dport, path: None
+                    src, dst, size: Bytes(size), start: Time(start), priority, tag: 0, sport: 0, dport, path: None,
+                    until: None,
                 });
             }
             set.flows.sort_by_key(|flow| flow.start);

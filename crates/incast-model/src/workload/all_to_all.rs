@@ -3,11 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::backlog::{Amounts, MessageSize};
 use super::collective::{Begin, send};
 use super::entry::{Collector, Entry, Pattern};
 use super::error::WorkloadError;
 use super::ranks::Ranks;
 use super::ring::one;
+use crate::fabric::HostId;
 use crate::units::{Bytes, Time};
 
 /// Every rank sends `size` to every other. Rank i sends to i + 1 first, then to i + 2, and so on (linear shift), so that
@@ -17,8 +19,8 @@ use crate::units::{Bytes, Time};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AllToAll {
-    /// Size of each message, at least 1 B.
-    pub size: Bytes,
+    /// Size of each message, at least 1 B; or `backlogged`, without a window and once.
+    pub size: MessageSize,
     /// Messages of a rank that are under way at a time, at least 1: the next starts when the rank has the last ACK of one.
     /// Default: all of them, at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -37,15 +39,17 @@ pub struct AllToAll {
 impl Pattern for AllToAll {
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
         let ranks = Ranks::place(self.ranks.as_ref(), "ranks", 2, entry)?;
-        if self.size == Bytes::ZERO {
-            return Err(entry.refuse("size", self.size, "a size of at least 1B"));
-        }
         if self.window == Some(0) {
             return Err(entry.refuse("window", 0, "at least 1"));
         }
         if self.iterations == 0 {
             return Err(entry.refuse("iterations", 0, "at least 1"));
         }
+        let size = match self.size {
+            MessageSize::Fixed(Bytes(0)) => return Err(entry.refuse("size", self.size, "a size of at least 1B")),
+            MessageSize::Fixed(Bytes(size)) => size,
+            MessageSize::Backlogged => return self.backlogged(&ranks, entry, out),
+        };
         let n = ranks.len();
         let window = self.window.map_or(n - 1, |window| (window as usize).min(n - 1));
         entry.expect("iterations", self.iterations, f64::from(self.iterations) * (n * (n - 1)) as f64)?;
@@ -55,7 +59,7 @@ impl Pattern for AllToAll {
             let round = out.round(entry);
             for rank in 0..n {
                 let to = |shift: usize| (rank + shift) % n;
-                let message = |shift| (ranks[to(shift)], self.size.0);
+                let message = |shift| (ranks[to(shift)], size);
                 let delay = if before[rank].is_empty() { Time::ZERO } else { self.compute };
                 let begin = Begin { waits: &before[rank], delay, round };
                 let first = send(entry, out, ranks[rank], (1..=window).map(message), &begin)?;
@@ -71,6 +75,21 @@ impl Pattern for AllToAll {
                 }
             }
             before = ended;
+        }
+        Ok(())
+    }
+}
+
+impl AllToAll {
+    /// Flows that never end, from every rank to every other.
+    fn backlogged(&self, ranks: &[HostId], entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+        if self.window.is_some() || self.iterations > 1 {
+            return Err(entry.refuse("size", self.size, "a size, where messages wait for others (window, iterations)"));
+        }
+        let amounts = Amounts::backlogged(entry, &entry.field("size"))?;
+        let n = ranks.len();
+        for (rank, shift) in (0..n).flat_map(|rank| (1..n).map(move |shift| (rank, shift))) {
+            out.push(amounts.flow(entry, ranks[rank], ranks[(rank + shift) % n], 0.0, entry.start))?;
         }
         Ok(())
     }

@@ -88,6 +88,11 @@ const PATTERNS: &[(&str, &str, Option<&str>)] = &[
         "closed-loop clients with requests outstanding to random servers; with fan_out partition-aggregate",
         Some("Alizadeh et al. (DCTCP), SIGCOMM 2010, sec. 2.1"),
     ),
+    (
+        "disaggregated",
+        "flows between CPU, memory and disk blades, of synthetic applications or drawn from measured ones",
+        Some("Gao et al., OSDI 2016; the applications are synthetic"),
+    ),
     ("list", "flows written out in the scenario, with explicit paths, and flows they wait for, if wanted", None),
     ("trace", "flows of a CSV file, which may wait for each other", None),
     (

@@ -8,7 +8,8 @@ use std::path::Path;
 use super::arrivals::Window;
 use super::error::WorkloadError;
 use super::hosts::HostSet;
-use crate::fabric::{Fabric, HostId, NodeId};
+use super::members::Members;
+use crate::fabric::{HostId, NodeId};
 use crate::flow::{Flow, FlowSet, Gate};
 use crate::gates::never_start;
 use crate::rng::{Stream, stream};
@@ -26,7 +27,7 @@ pub(super) trait Pattern {
     }
 
     /// The largest load that the pattern puts on a link by itself, with the field that sets it.
-    fn load(&self, _fabric: &Fabric) -> Option<(&'static str, f64)> {
+    fn load(&self, _members: Members<'_>) -> Option<(&'static str, f64)> {
         None
     }
 }
@@ -35,8 +36,8 @@ pub(super) trait Pattern {
 pub(super) struct Entry<'a> {
     /// Path of the pattern, such as `workload[1].poisson`.
     pub(super) path: String,
-    /// Hosts and links.
-    pub(super) fabric: &'a Fabric,
+    /// The hosts that the pattern sees, by numbers from 0.
+    pub(super) members: Members<'a>,
     /// Folder that relative paths start at.
     pub(super) base_dir: &'a Path,
     /// End of the simulation, if set.
@@ -80,14 +81,14 @@ impl Entry<'_> {
         stream(self.seed, &format!("workload/{}/{purpose}", self.stream), actor)
     }
 
-    /// Number of hosts of the fabric.
+    /// Number of hosts that the pattern sees.
     pub(super) fn host_count(&self) -> u32 {
-        self.fabric.hosts().len() as u32
+        self.members.count()
     }
 
     /// The hosts of an optional set; all of them if it is not given.
     pub(super) fn hosts(&self, set: Option<&HostSet>) -> Result<Vec<HostId>, WorkloadError> {
-        members(self.fabric, set, &self.field("hosts"))
+        self.members.select(set, &self.field("hosts"))
     }
 
     /// The same, where fewer than two make no sense.
@@ -99,17 +100,17 @@ impl Entry<'_> {
         Ok(hosts)
     }
 
-    /// Whether a field names a host of the fabric.
+    /// Whether a field names a host that the pattern sees.
     pub(super) fn host(&self, name: &str, host: u32) -> Result<HostId, WorkloadError> {
         if host < self.host_count() {
             return Ok(HostId(host));
         }
-        Err(self.refuse(name, host, host_numbers(self.host_count())))
+        Err(self.refuse(name, host, self.members.numbers()))
     }
 
     /// Rate of all links of a host, in bit/s.
     pub(super) fn capacity(&self, host: HostId) -> f64 {
-        capacity(self.fabric, host)
+        self.members.capacity(host)
     }
 
     /// Refuses loads that are no load at all.
@@ -158,19 +159,9 @@ impl Entry<'_> {
             sport: UNASSIGNED,
             dport: DPORT,
             path: None,
+            until: None,
         }
     }
-}
-
-/// The hosts of an optional set, set in `field`; all of the fabric's if it is not given.
-pub(super) fn members(fabric: &Fabric, set: Option<&HostSet>, field: &str) -> Result<Vec<HostId>, WorkloadError> {
-    let count = fabric.hosts().len() as u32;
-    set.map_or_else(|| Ok((0..count).map(HostId).collect()), |set| set.hosts(field, count))
-}
-
-/// Rate of all links of a host, in bit/s.
-pub(super) fn capacity(fabric: &Fabric, host: HostId) -> f64 {
-    fabric.ports_of(fabric.hosts()[host.index()]).map(|port| fabric.rate(port).0 as f64).sum()
 }
 
 /// Source port of a flow that gets its own when all flows are known. Nobody can send from port 0 (RFC 6335, sec. 6).
@@ -186,11 +177,6 @@ fn parts(message: &Flow, qps: u16) -> u64 {
 
 /// Flows are numbered with 32 bits.
 const MAX_FLOWS: u32 = u32::MAX;
-
-/// Which host numbers there are, for messages.
-pub(super) fn host_numbers(count: u32) -> String {
-    format!("a host of this fabric, 0 to {}", count - 1)
-}
 
 /// Whether a name can be a tag: it must survive a CSV file without quotes.
 pub(super) fn is_tag(name: &str) -> bool {
@@ -277,6 +263,13 @@ impl Collector {
         self.set.flows.retain(|_| out.next() == Some(false));
     }
 
+    /// Puts flows from number `first` on, whose ends have the numbers that the pattern sees, on the fabric's hosts.
+    pub(super) fn place(&mut self, first: usize, members: Members<'_>) {
+        for flow in &mut self.set.flows[first..] {
+            (flow.src, flow.dst) = (members.host(flow.src), members.host(flow.dst));
+        }
+    }
+
     /// The number of a tag, new or not; `None` when there are too many.
     pub(super) fn tag(&mut self, name: &str) -> Option<u16> {
         if let Some(&tag) = self.tags.get(name) {
@@ -349,7 +342,8 @@ impl Collector {
             self.set.messages.push(flows.len() as u32);
             let (parts, size) = (parts(&message, qps), message.size.0);
             let part = |part| Bytes(size / parts + u64::from(part < size % parts));
-            flows.extend((0..parts).map(|at| Flow { size: part(at), ..message.clone() }));
+            let size = |at| if message.until.is_some() { message.size } else { part(at) };
+            flows.extend((0..parts).map(|at| Flow { size: size(at), ..message.clone() }));
         }
         self.set.flows = flows;
         let ranges: Vec<Range<u32>> = self.set.messages().collect();

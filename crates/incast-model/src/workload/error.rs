@@ -38,6 +38,20 @@ pub enum WorkloadError {
         /// The valid name that looks most like it, where names are meant.
         nearest: Option<String>,
     },
+    /// A row of a table in a file that has no lines.
+    #[error("{field}: {place}: `{value}`: must be {allowed}{}", hint(.nearest))]
+    Row {
+        /// Path of the field that names the file.
+        field: String,
+        /// The row, from 1, or the names of columns, and the file: `row 3 of pages.parquet`.
+        place: String,
+        /// What stands there.
+        value: String,
+        /// What may stand there.
+        allowed: String,
+        /// The valid name that looks most like it, where names are meant.
+        nearest: Option<String>,
+    },
     /// A file that cannot be read at all.
     #[error("{field}: cannot read {}: {why}", .file.display())]
     Unreadable {
@@ -74,6 +88,16 @@ impl WorkloadError {
             allowed: allowed.into(),
             nearest: None,
         }
+    }
+
+    /// The same error, said of one of several tenants whose workload it is.
+    pub(super) fn within(mut self, tenant: Option<&str>) -> Self {
+        if let (Self::Field { allowed, .. } | Self::File { allowed, .. }, Some(tenant)) = (&mut self, tenant)
+            && !allowed.contains("of tenant ")
+        {
+            *allowed += &format!(" (in tenant {tenant})");
+        }
+        self
     }
 
     /// The same error with the name among `names` that is nearest to the wrong one.

@@ -7,23 +7,39 @@ use std::path::Path;
 use super::entry::{Collector, Entry, TAG_RULE, UNASSIGNED, is_tag};
 use super::error::WorkloadError;
 use super::list::check_priority;
+use super::members::Members;
 use super::spec::WorkloadSpec;
 use crate::fabric::Fabric;
 use crate::flow::FlowSet;
+use crate::tenant::Tenancy;
 use crate::units::Time;
+
+/// All flows of a workload without tenants; see [`generate_with`].
+pub fn generate(
+    specs: &[WorkloadSpec],
+    fabric: &Fabric,
+    base_dir: &Path,
+    seed: u64,
+    horizon: Option<Time>,
+) -> Result<FlowSet, WorkloadError> {
+    generate_with(specs, fabric, None, base_dir, seed, horizon)
+}
 
 /// All flows of a workload, sorted by start; flows that start together keep the order of their entries.
 ///
 /// Relative paths start at `base_dir`; `horizon` is the end of the simulation, if it has one. Equal arguments give
 /// equal flows on every machine. Each entry draws from random streams named after its tag (and its number among the
-/// entries of that tag), one for each sending host: another entry changes none of its hosts, sizes and times.
+/// entries of that tag), one for each sending host: another entry changes none of its hosts, sizes and times. An entry of
+/// tenants makes its flows once for each of them, from streams of their names; another tenant, or another placement, changes
+/// none of a tenant's sizes and times.
 ///
 /// Messages of an entry with several queue pairs are split into as many flows, which follow each other. A flow without a
 /// source port gets 10000 plus the number of earlier flows, of any entry, between its two hosts (after
 /// 65535 comes 10000 again), as in the HPCC authors' simulator.
-pub fn generate(
+pub fn generate_with(
     specs: &[WorkloadSpec],
     fabric: &Fabric,
+    tenancy: Option<&Tenancy>,
     base_dir: &Path,
     seed: u64,
     horizon: Option<Time>,
@@ -35,44 +51,74 @@ pub fn generate(
         let (name, pattern) = spec.pattern(&path)?;
         let tag_name = spec.tag.as_deref().unwrap_or(name);
         let field = |name: &str| format!("{path}.{name}");
+        check_times(spec, horizon, &path)?;
         if !is_tag(tag_name) {
             return Err(WorkloadError::field(field("tag"), format!("\"{tag_name}\""), TAG_RULE));
-        }
-        if let Some(horizon) = horizon.filter(|&horizon| spec.start >= horizon) {
-            let allowed = format!("before the end of the simulation at {horizon}");
-            return Err(WorkloadError::field(field("start"), spec.start, allowed));
-        }
-        if let Some(end) = spec.end.filter(|&end| end <= spec.start) {
-            return Err(WorkloadError::field(field("end"), end, format!("after the entry's start at {}", spec.start)));
         }
         let too_many = || WorkloadError::field(field("tag"), tag_name, "one of at most 65536 tags");
         let tag = out.tag(tag_name).ok_or_else(too_many)?;
         let nth = same_tag.entry(tag_name).or_default();
-        let entry = Entry {
-            path: field(name),
-            fabric,
-            base_dir,
-            horizon,
-            start: spec.start,
-            end: spec.end,
-            priority: check_priority(&field("priority"), spec.priority)?,
-            qps: check_qps(&field("qps"), spec.qps)?,
-            tag,
-            tagged: spec.tag.is_some(),
-            seed,
-            stream: format!("{tag_name}/{nth}"),
-        };
+        let stream = format!("{tag_name}/{nth}");
         *nth += 1;
-        out.split(entry.qps);
-        let before = out.counts();
-        pattern.generate(&entry, &mut out)?;
-        if let Some(end) = spec.end {
-            out.cut(before, end);
+        for (members, tenant) in places(spec, fabric, tenancy, &path)? {
+            let entry = Entry {
+                path: field(name),
+                members,
+                base_dir,
+                horizon,
+                start: spec.start,
+                end: spec.end,
+                priority: check_priority(&field("priority"), spec.priority)?,
+                qps: check_qps(&field("qps"), spec.qps)?,
+                tag,
+                tagged: spec.tag.is_some(),
+                seed,
+                stream: tenant.map_or_else(|| stream.clone(), |tenant| format!("{stream}/{tenant}")),
+            };
+            out.split(entry.qps);
+            let before = out.counts();
+            pattern.generate(&entry, &mut out).map_err(|error| error.within(tenant))?;
+            out.place(before.0, members);
+            if let Some(end) = spec.end {
+                out.cut(before, end);
+            }
         }
     }
     let mut set = out.finish();
     number_ports(&mut set);
     Ok(set)
+}
+
+/// An entry begins before the simulation ends, and ends after it has begun.
+fn check_times(spec: &WorkloadSpec, horizon: Option<Time>, path: &str) -> Result<(), WorkloadError> {
+    let field = |name: &str| format!("{path}.{name}");
+    if let Some(horizon) = horizon.filter(|&horizon| spec.start >= horizon) {
+        let allowed = format!("before the end of the simulation at {horizon}");
+        return Err(WorkloadError::field(field("start"), spec.start, allowed));
+    }
+    match spec.end.filter(|&end| end <= spec.start) {
+        Some(end) => Err(WorkloadError::field(field("end"), end, format!("after the entry's start at {}", spec.start))),
+        None => Ok(()),
+    }
+}
+
+/// Whom an entry makes flows for, once for each: all hosts, or the VMs of one tenant, with its name.
+fn places<'a>(
+    spec: &WorkloadSpec,
+    fabric: &'a Fabric,
+    tenancy: Option<&'a Tenancy>,
+    path: &str,
+) -> Result<Vec<(Members<'a>, Option<&'a str>)>, WorkloadError> {
+    let Some(name) = &spec.tenant else { return Ok(vec![(Members::new(fabric, None), None)]) };
+    let all = tenancy.map_or(&[][..], Tenancy::tenants);
+    let of_name = all.iter().filter(|tenant| tenant.group == *name || tenant.name == *name);
+    let found: Vec<_> = of_name.map(|one| (Members::new(fabric, Some(one)), Some(one.name.as_str()))).collect();
+    if found.is_empty() {
+        let names = || all.iter().flat_map(|tenant| [tenant.group.as_str(), tenant.name.as_str()]);
+        let allowed = if all.is_empty() { "left out: there is no [[tenant]]" } else { "the name of a [[tenant]]" };
+        return Err(WorkloadError::field(format!("{path}.tenant"), name, allowed).near(names()));
+    }
+    Ok(found)
 }
 
 /// Most queue pairs that a message is split over, as in NCCL.
@@ -119,14 +165,17 @@ impl fmt::Display for WorkloadWarning {
 pub fn warnings(
     specs: &[WorkloadSpec],
     fabric: &Fabric,
+    tenancy: Option<&Tenancy>,
     base_dir: &Path,
     flows: &FlowSet,
     horizon: Option<Time>,
 ) -> Vec<WorkloadWarning> {
     let mut warnings = Vec::new();
     for (index, spec) in specs.iter().enumerate() {
+        let places = places(spec, fabric, tenancy, "").unwrap_or_default();
         for (name, pattern) in spec.patterns().into_iter().filter_map(|(name, pattern)| Some((name, pattern?))) {
-            if let Some((field, load)) = pattern.load(fabric).filter(|(_, load)| *load > 1.0) {
+            let loads = places.iter().filter_map(|(members, _)| pattern.load(*members));
+            if let Some((field, load)) = loads.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, load)| *load > 1.0) {
                 let message = format!("offers {load:.3} times what the links carry: flows pile up as long as it lasts");
                 warnings.push(WorkloadWarning { field: format!("workload[{index}].{name}.{field}"), message });
             }
@@ -328,7 +377,7 @@ mod tests {
         let json = r#"{"load": 0.5, "sizes": "datamining_vl2_hkust", "duration": "5ms"}"#;
         let mut specs = vec![pattern("poisson", json)];
         let flows = all(&specs, &fabric, 1).unwrap();
-        let found = |specs: &[WorkloadSpec]| warnings(specs, &fabric, Path::new("."), &flows, None);
+        let found = |specs: &[WorkloadSpec]| warnings(specs, &fabric, None, Path::new("."), &flows, None);
         let mean = flows.bytes().0 as f64 / flows.flows.len() as f64;
         let [warning] = &found(&specs)[..] else { panic!("{:?}", found(&specs)) };
         assert_eq!(
@@ -368,12 +417,14 @@ mod tests {
         let fabric = star(16, Rate::gbps(100));
         let mut specs = [background(), bursts(), permutation()];
         let flows = all(&specs, &fabric, 1).unwrap();
-        assert_eq!(warnings(&specs, &fabric, Path::new("."), &flows, Some(Time::ms(1))), []);
+        assert_eq!(warnings(&specs, &fabric, None, Path::new("."), &flows, Some(Time::ms(1))), []);
         specs[0].poisson.as_mut().unwrap().load = 1.2;
         specs[1].incast.as_mut().unwrap().receiver = Some(3);
         specs[1].incast.as_mut().unwrap().load = Some(0.1);
-        let messages: Vec<String> =
-            warnings(&specs, &fabric, Path::new("."), &flows, Some(Time(1))).iter().map(ToString::to_string).collect();
+        let messages: Vec<String> = warnings(&specs, &fabric, None, Path::new("."), &flows, Some(Time(1)))
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         assert_eq!(
             messages[..2],
             [

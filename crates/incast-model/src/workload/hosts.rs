@@ -32,10 +32,10 @@ pub struct HostRange {
 pub struct HostSetError(String);
 
 impl HostSet {
-    /// The hosts meant, in order, where `field` may name `count` hosts.
-    pub(super) fn hosts(&self, field: &str, count: u32) -> Result<Vec<HostId>, WorkloadError> {
+    /// The hosts meant, in order, where `field` may name `count` hosts; `all` says which these are.
+    pub(super) fn hosts(&self, field: &str, count: u32, all: &str) -> Result<Vec<HostId>, WorkloadError> {
         if let Some(range) = self.0.iter().find(|range| range.last >= count) {
-            let allowed = format!("hosts of this fabric, 0 to {}", count - 1);
+            let allowed = format!("{all}, 0 to {}", count - 1);
             return Err(WorkloadError::field(field, format!("\"{range}\""), allowed));
         }
         let mut hosts: Vec<HostId> = self.0.iter().flat_map(|range| (range.first..=range.last).map(HostId)).collect();
@@ -132,7 +132,7 @@ mod tests {
 
     fn hosts(json: &str) -> Vec<u32> {
         let set: HostSet = serde_json::from_str(json).unwrap();
-        set.hosts("hosts", 64).unwrap().into_iter().map(|host| host.0).collect()
+        set.hosts("hosts", 64, "hosts of this fabric").unwrap().into_iter().map(|host| host.0).collect()
     }
 
     #[test]
@@ -151,7 +151,11 @@ mod tests {
         assert!(refused("\"a\"").contains("`a` is not a range"));
         assert!(refused("-1").contains("`-1` is not a range"));
         assert!(refused("\"\"").contains("`` is not a range"));
-        let beyond = "0-64".parse::<HostSet>().unwrap().hosts("workload[0].poisson.hosts", 64).unwrap_err();
+        let beyond = "0-64"
+            .parse::<HostSet>()
+            .unwrap()
+            .hosts("workload[0].poisson.hosts", 64, "hosts of this fabric")
+            .unwrap_err();
         assert_eq!(beyond.to_string(), "workload[0].poisson.hosts = \"0-64\": must be hosts of this fabric, 0 to 63");
     }
 }

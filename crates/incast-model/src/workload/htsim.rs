@@ -7,8 +7,9 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::entry::{Collector, Entry, Pattern, host_numbers};
+use super::entry::{Collector, Entry, Pattern};
 use super::error::{Place, WorkloadError};
+use super::members::Members;
 use crate::fabric::HostId;
 use crate::flow::Gate;
 use crate::gates::cycle;
@@ -34,7 +35,7 @@ impl Pattern for Htsim {
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
         let file = entry.base_dir.join(&self.file);
         match std::fs::read_to_string(&file) {
-            Ok(text) => Matrix::parse(&text, &file, entry.host_count())?.add(entry, out),
+            Ok(text) => Matrix::parse(&text, &file, entry.members)?.add(entry, out),
             Err(error) => Err(WorkloadError::Unreadable { field: entry.field("file"), file, why: error.to_string() }),
         }
     }
@@ -103,7 +104,8 @@ const CONNECTION: [&str; 6] = ["id", "start", "size", "trigger", "send_done_trig
 const ID: &str = "a whole number, at least 1";
 
 impl<'a> Matrix<'a> {
-    fn parse(text: &'a str, file: &'a Path, hosts: u32) -> Result<Self, WorkloadError> {
+    fn parse(text: &'a str, file: &'a Path, members: Members<'_>) -> Result<Self, WorkloadError> {
+        let hosts = members.count();
         let mut matrix = Self::default();
         let mut ids = BTreeMap::new();
         for (index, line) in text.lines().enumerate() {
@@ -115,7 +117,7 @@ impl<'a> Matrix<'a> {
             } else if first.text == "trigger" {
                 matrix.trigger(&words)?;
             } else if first.text.contains("->") {
-                let (connection, id) = connection(&words, hosts)?;
+                let (connection, id) = connection(&words, members)?;
                 if let Some((id, word)) = id
                     && ids.insert(id, ()).is_some()
                 {
@@ -246,12 +248,15 @@ fn positive(word: &Word<'_>) -> Result<u32, WorkloadError> {
 }
 
 /// A connection line, with its id if it has one.
-fn connection<'a>(words: &[Word<'a>], hosts: u32) -> Result<(Connection<'a>, Option<(u32, Word<'a>)>), WorkloadError> {
+fn connection<'a>(
+    words: &[Word<'a>],
+    members: Members<'_>,
+) -> Result<(Connection<'a>, Option<(u32, Word<'a>)>), WorkloadError> {
     let first = words[0];
     let ends = first.text.split_once("->").and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
     let (src, dst): (u32, u32) = ends.ok_or_else(|| first.refuse("two host numbers, such as 0->1"))?;
-    if src.max(dst) >= hosts {
-        return Err(first.refuse(format!("from and to {}", host_numbers(hosts))));
+    if src.max(dst) >= members.count() {
+        return Err(first.refuse(format!("from and to {}", members.numbers())));
     }
     if src == dst {
         return Err(first.refuse("two different hosts"));

@@ -5,14 +5,15 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::arrivals::{Arrivals, Window, mean_gap, pick};
-use super::entry::{Collector, Entry, Pattern, capacity, members};
+use super::arrivals::{Arrivals, Window, mean_gap};
+use super::backlog::Amounts;
+use super::entry::{Collector, Entry, Pattern};
 use super::error::WorkloadError;
 use super::hosts::HostSet;
-use super::law::SizeLaw;
+use super::members::Members;
 use super::sizes::SizeSpec;
-use crate::fabric::{Fabric, HostId};
-use crate::rng::unit;
+use crate::fabric::HostId;
+use crate::rng::{pick, unit};
 use crate::units::Time;
 
 /// Events in each of which `fan_in` random distinct hosts start a flow to one receiver at the same instant.
@@ -25,7 +26,7 @@ use crate::units::Time;
 pub struct Incast {
     /// Senders of an event, at least 1; fewer than the hosts there are.
     pub fan_in: u32,
-    /// Size of each sender's flow; drawn for each flow where it is a distribution.
+    /// Size of each sender's flow; drawn for each flow where it is a distribution. `backlogged` with a single event.
     pub size: SizeSpec,
     /// The host that receives every event. Default: a random one for each event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,11 +51,11 @@ pub struct Incast {
 
 impl Pattern for Incast {
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
-        let sizes = self.size.law(&entry.field("size"), entry.base_dir)?;
+        let amounts = self.amounts(entry)?;
         let hosts = entry.hosts(self.hosts.as_ref())?;
         let receiver = self.receiver.map(|host| entry.host("receiver", host)).transpose()?;
         self.check_fan_in(entry, &hosts, receiver)?;
-        let times = self.times(entry, &hosts, &sizes)?;
+        let times = self.times(entry, &hosts, amounts.mean())?;
         // Who takes part and how much each sends have streams of their own: neither moves when the times do.
         let mut who = entry.stream("hosts", 0);
         let mut how_much = entry.stream("sizes", 0);
@@ -67,7 +68,7 @@ impl Pattern for Incast {
             for chosen in 0..self.fan_in as usize {
                 let other = chosen + pick(&mut who, senders.len() - chosen);
                 senders.swap(chosen, other);
-                out.push(entry.flow(senders[chosen], receiver, sizes.sample(unit(&mut how_much)), start))?;
+                out.push(amounts.flow(entry, senders[chosen], receiver, unit(&mut how_much), start))?;
             }
         }
         Ok(())
@@ -77,17 +78,26 @@ impl Pattern for Incast {
         self.load.and_then(|_| Some(self.size.law("size", base_dir).ok()?.mean()))
     }
 
-    fn load(&self, fabric: &Fabric) -> Option<(&'static str, f64)> {
+    fn load(&self, members: Members<'_>) -> Option<(&'static str, f64)> {
         let load = self.load?;
         // A fixed receiver gets by one link what is a fraction of the rate of all.
-        let receiver = self.receiver.map(HostId).filter(|host| host.index() < fabric.hosts().len());
-        let hosts = members(fabric, self.hosts.as_ref(), "hosts").ok()?;
-        let total: f64 = hosts.iter().map(|&host| capacity(fabric, host)).sum();
-        Some(("load", receiver.map_or(load, |receiver| load * total / capacity(fabric, receiver))))
+        let receiver = self.receiver.map(HostId).filter(|host| host.0 < members.count());
+        let hosts = members.select(self.hosts.as_ref(), "hosts").ok()?;
+        let total: f64 = hosts.iter().map(|&host| members.capacity(host)).sum();
+        Some(("load", receiver.map_or(load, |receiver| load * total / members.capacity(receiver))))
     }
 }
 
 impl Incast {
+    /// What each flow holds; events that are repeated need a size.
+    fn amounts(&self, entry: &Entry<'_>) -> Result<Amounts, WorkloadError> {
+        let field = entry.field("size");
+        match (self.every, self.load) {
+            (None, None) => Amounts::new(entry, &field, &self.size),
+            _ => Ok(Amounts::Drawn(self.size.law(&field, entry.base_dir)?)),
+        }
+    }
+
     fn check_fan_in(&self, entry: &Entry<'_>, hosts: &[HostId], receiver: Option<HostId>) -> Result<(), WorkloadError> {
         // A random receiver is one of the hosts; a fixed one need not be.
         let candidates = match receiver {
@@ -101,8 +111,8 @@ impl Incast {
         Ok(())
     }
 
-    /// When events happen.
-    fn times(&self, entry: &Entry<'_>, hosts: &[HostId], sizes: &SizeLaw) -> Result<Vec<Time>, WorkloadError> {
+    /// When events happen that consist of flows with `mean` bytes each.
+    fn times(&self, entry: &Entry<'_>, hosts: &[HostId], mean: f64) -> Result<Vec<Time>, WorkloadError> {
         let fan_in = f64::from(self.fan_in);
         match (self.at, self.every, self.load) {
             (at, None, None) => match self.duration {
@@ -120,7 +130,7 @@ impl Incast {
             (None, None, Some(load)) => {
                 let window = entry.window(self.duration)?;
                 let capacity: f64 = hosts.iter().map(|&host| entry.capacity(host)).sum();
-                let gap = mean_gap(sizes.mean() * fan_in, entry.load(load)?, capacity);
+                let gap = mean_gap(mean * fan_in, entry.load(load)?, capacity);
                 entry.expect("load", load, window.length() / gap * fan_in)?;
                 let mut rng = entry.stream("events", 0);
                 let mut arrivals = Arrivals::new(window, gap);

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::entry::{Collector, Entry, Pattern, host_numbers};
+use super::backlog::{Amounts, MessageSize};
+use super::entry::{Collector, Entry, Pattern};
 use super::error::WorkloadError;
 use super::waits::{Named, Spot, gates};
 use crate::fabric::{HostId, NodeId, NodeKind};
@@ -18,8 +19,8 @@ pub struct ListedFlow {
     pub src: u32,
     /// Number of the receiving host, from 0; not the sender.
     pub dst: u32,
-    /// Payload, at least 1 B.
-    pub size: Bytes,
+    /// Payload, at least 1 B; or `backlogged`: as much as can be sent until the entry's `end`, or the end of the simulation.
+    pub size: MessageSize,
     /// Start, counted from the entry's start. Default 0.
     #[serde(default)]
     pub start: Time,
@@ -67,13 +68,22 @@ fn waits(list: &[ListedFlow], entry: &Entry<'_>) -> Result<Vec<Gate>, WorkloadEr
         return Err(WorkloadError::field(at(index, "delay"), delay, "left out: there is no after"));
     }
     let named: Vec<Named<'_>> = list.iter().map(ListedFlow::named).collect();
-    gates(&named, |index, spot, value, allowed| {
+    let gates = gates(&named, |index, spot, value, allowed| {
         let field = match spot {
             Spot::Name => "name".to_owned(),
             Spot::After(nth) => format!("after[{nth}]"),
         };
         WorkloadError::field(at(index, &field), value, allowed)
-    })
+    })?;
+    for gate in &gates {
+        let endless = |flow: &u32| list[*flow as usize].size == MessageSize::Backlogged;
+        if let (Some(nth), Some(&waiting)) = (gate.waits_for.iter().position(endless), gate.starts.first()) {
+            let field = at(waiting as usize, &format!("after[{nth}]"));
+            let name = &list[waiting as usize].after[nth];
+            return Err(WorkloadError::field(field, name, "a flow with a size of its own: this one is backlogged"));
+        }
+    }
+    Ok(gates)
 }
 
 impl ListedFlow {
@@ -89,14 +99,11 @@ impl ListedFlow {
         let field = |name: &str| format!("{}[{index}].{name}", entry.path);
         for (name, host) in [("src", self.src), ("dst", self.dst)] {
             if host >= entry.host_count() {
-                return Err(WorkloadError::field(field(name), host, host_numbers(entry.host_count())));
+                return Err(WorkloadError::field(field(name), host, entry.members.numbers()));
             }
         }
         if self.src == self.dst {
             return Err(WorkloadError::field(field("dst"), self.dst, "another host than src"));
-        }
-        if self.size == Bytes::ZERO {
-            return Err(WorkloadError::field(field("size"), self.size, "at least 1B"));
         }
         let start = entry.start.0.checked_add(self.start.0).map(Time);
         let horizon = entry.horizon.unwrap_or(Time::MAX);
@@ -104,7 +111,12 @@ impl ListedFlow {
             let allowed = format!("before the end of the simulation at {horizon}, counted from {}", entry.start);
             return Err(WorkloadError::field(field("start"), self.start, allowed));
         };
-        let mut flow = entry.flow(HostId(self.src), HostId(self.dst), self.size.0, start);
+        let (src, dst) = (HostId(self.src), HostId(self.dst));
+        let mut flow = match self.size {
+            MessageSize::Fixed(Bytes(0)) => return Err(WorkloadError::field(field("size"), self.size, "at least 1B")),
+            MessageSize::Fixed(size) => entry.flow(src, dst, size.0, start),
+            MessageSize::Backlogged => Amounts::backlogged(entry, &field("size"))?.flow(entry, src, dst, 0.0, start),
+        };
         if let Some(priority) = self.priority {
             flow.priority = check_priority(&field("priority"), priority)?;
         }
@@ -117,7 +129,7 @@ impl ListedFlow {
 
     /// The nodes of an explicit path: known, joined by links, from `src` over switches to `dst`.
     fn nodes(&self, path: &[String], field: &str, entry: &Entry<'_>) -> Result<Vec<NodeId>, WorkloadError> {
-        let fabric = entry.fabric;
+        let fabric = entry.members.fabric;
         let at = |hop: usize| format!("{field}[{hop}]");
         let names = || fabric.nodes().iter().map(|node| node.name.as_str());
         let mut nodes: Vec<NodeId> = Vec::with_capacity(path.len());
@@ -137,7 +149,7 @@ impl ListedFlow {
             }
             nodes.push(node);
         }
-        let ends = [fabric.hosts()[self.src as usize], fabric.hosts()[self.dst as usize]];
+        let ends = [self.src, self.dst].map(|host| entry.members.node(HostId(host)));
         if nodes.first() != Some(&ends[0]) || nodes.last() != Some(&ends[1]) {
             let [src, dst] = ends.map(|host| &fabric.node(host).name);
             let allowed = format!("all nodes from the sender, {src}, to the receiver, {dst}");

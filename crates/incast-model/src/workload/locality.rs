@@ -6,15 +6,15 @@ use std::ops::Range;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::arrivals::pick;
-use super::entry::capacity;
 use super::error::WorkloadError;
-use crate::fabric::{Fabric, Groups, HostId, tiers_with_uplinks};
-use crate::rng::{Stream, unit};
+use super::members::Members;
+use crate::fabric::{Groups, HostId, tiers_with_uplinks};
+use crate::rng::{Stream, pick, unit};
 
 /// Shares of the flows that stay near their sender; what is left goes farther. Destinations are uniform within a share.
 ///
-/// A rack is the hosts under one switch; a pod is what switches of tiers 1 and 2 join.
+/// A rack is the hosts under one switch; a pod is what switches of tiers 1 and 2 join. With VMs, racks and pods are those of
+/// their servers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Locality {
@@ -34,17 +34,17 @@ pub enum LoadAt {
     /// The links of the sending hosts, as in most evaluations.
     #[default]
     Host,
-    /// The links up from the switches next to the sending hosts: as `tier = 1`.
+    /// The links up from the switches next to the sending hosts, or to the servers of VMs: as `tier = 1`, with VMs `tier = 2`.
     TorUplink,
     /// The links into the highest tier of switches.
     Core,
-    /// The links that lead up from this tier; hosts are tier 0, their switches tier 1.
+    /// The links that lead up from this tier; hosts are tier 0, their switches tier 1. With VMs, servers are tier 1.
     Tier(u8),
 }
 
 /// Destinations of the flows of each of some hosts.
 pub(super) struct Destinations<'a> {
-    fabric: &'a Fabric,
+    members: Members<'a>,
     hosts: &'a [HostId],
     /// Numbers of the hosts, those of one rack and one pod together.
     order: Vec<usize>,
@@ -62,7 +62,7 @@ const ALL: usize = 3;
 impl<'a> Destinations<'a> {
     /// Among `hosts`; `field` is the path of `locality`.
     pub(super) fn new(
-        fabric: &'a Fabric,
+        members: Members<'a>,
         hosts: &'a [HostId],
         locality: Option<Locality>,
         field: &str,
@@ -71,8 +71,8 @@ impl<'a> Destinations<'a> {
             None => vec![(1.0, SELF, ALL)],
             Some(locality) => locality.classes(field)?,
         };
-        let groups = [1, 2].map(|tier| Groups::new(fabric, tier));
-        let number = |group: usize, host: usize| groups[group].of(fabric.hosts()[hosts[host].index()]);
+        let groups = [members.racks(), Groups::new(members.fabric, members.rack_tier() + 1)];
+        let number = |group: usize, host: usize| groups[group].of(members.node(hosts[host]));
         let mut order: Vec<usize> = (0..hosts.len()).collect();
         order.sort_by_key(|&host| (number(1, host), number(0, host)));
         let mut spans = vec![[0..0, 0..0, 0..0, 0..hosts.len()]; hosts.len()];
@@ -86,7 +86,7 @@ impl<'a> Destinations<'a> {
                 begin += same.len();
             }
         }
-        let all = Self { fabric, hosts, order, spans, classes };
+        let all = Self { members, hosts, order, spans, classes };
         all.check(field)?;
         Ok(all)
     }
@@ -96,7 +96,7 @@ impl<'a> Destinations<'a> {
         for &(share, inner, outer) in self.classes.iter().filter(|class| class.0 > 0.0) {
             let alone = |&host: &usize| self.spans[host][inner].len() == self.spans[host][outer].len();
             let Some(host) = (0..self.hosts.len()).find(alone) else { continue };
-            let name = &self.fabric.node(self.fabric.hosts()[self.hosts[host].index()]).name;
+            let name = self.members.name(self.hosts[host]);
             return Err(match outer {
                 RACK => WorkloadError::field(format!("{field}.rack"), share, format!("0: {name} is alone in its rack")),
                 POD => WorkloadError::field(
@@ -143,10 +143,10 @@ impl<'a> Destinations<'a> {
 
     /// What a load on the links of `at` is as a load on the hosts' links; `field` is the path of `load_at`.
     pub(super) fn host_load(&self, load: f64, at: LoadAt, field: &str) -> Result<f64, WorkloadError> {
-        let above = tiers_with_uplinks(self.fabric);
+        let above = tiers_with_uplinks(self.members.fabric);
         let (tier, name) = match at {
             LoadAt::Host => return Ok(load),
-            LoadAt::TorUplink => (1, "tor_uplink".to_owned()),
+            LoadAt::TorUplink => (self.members.rack_tier(), "tor_uplink".to_owned()),
             LoadAt::Core => (above.last().copied().unwrap_or(0), "core".to_owned()),
             LoadAt::Tier(tier) => (tier, format!("tier {tier}")),
         };
@@ -155,15 +155,15 @@ impl<'a> Destinations<'a> {
             let allowed = format!("a tier of this fabric that links lead up from: {}", tiers.join(", "));
             return Err(WorkloadError::field(field, name, allowed));
         }
-        let groups = Groups::new(self.fabric, tier);
-        let group = |host: &HostId| groups.of(self.fabric.hosts()[host.index()]) as usize;
-        let mut members = vec![0usize; self.fabric.nodes().len()];
+        let groups = Groups::new(self.members.fabric, tier);
+        let group = |host: &HostId| groups.of(self.members.node(*host)) as usize;
+        let mut members = vec![0usize; self.members.fabric.nodes().len()];
         self.hosts.iter().for_each(|host| members[group(host)] += 1);
-        let up = groups.uplinks(self.fabric);
+        let up = groups.uplinks(self.members.fabric);
         let carried: f64 = up.iter().zip(&members).filter(|(_, members)| **members > 0).map(|(rate, _)| rate).sum();
         let crossing = |own: usize| {
             let near = members[group(&self.hosts[own])];
-            capacity(self.fabric, self.hosts[own]) * self.leaving(own, near)
+            self.members.capacity(self.hosts[own]) * self.leaving(own, near)
         };
         let offered: f64 = (0..self.hosts.len()).map(crossing).sum();
         if offered <= 0.0 {

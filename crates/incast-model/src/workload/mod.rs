@@ -6,10 +6,12 @@
 
 mod all_to_all;
 mod arrivals;
+mod backlog;
 mod cdf;
 mod cdf_file;
 mod collective;
 mod describe;
+mod disaggregated;
 mod entry;
 mod error;
 mod generate;
@@ -19,6 +21,7 @@ mod incast;
 mod law;
 mod list;
 mod locality;
+mod members;
 mod moe;
 mod normal;
 mod ns3;
@@ -30,6 +33,7 @@ mod ring;
 mod shuffle;
 mod sizes;
 mod spec;
+mod table_file;
 mod tables;
 #[cfg(test)]
 mod testing;
@@ -39,10 +43,12 @@ mod waits;
 
 pub use all_to_all::AllToAll;
 pub use arrivals::{ArrivalLaw, LoadOf, LognormalArrivals};
+pub use backlog::MessageSize;
 pub use cdf::SizeCdf;
 pub use describe::{Described, DescribedKind, DescribedSizes, catalogue};
+pub use disaggregated::{Application, BladeScale, Disaggregated};
 pub use error::WorkloadError;
-pub use generate::{WorkloadWarning, generate, warnings};
+pub use generate::{WorkloadWarning, generate, generate_with, warnings};
 pub use hosts::{HostRange, HostSet, HostSetError};
 pub use htsim::Htsim;
 pub use incast::Incast;
@@ -62,5 +68,5 @@ pub use sizes::{
 };
 pub use spec::WorkloadSpec;
 pub use tables::SizeTable;
-pub use trace::{GATED, Trace, write_trace};
+pub use trace::{Trace, check_trace, write_trace};
 pub use tree::{TreeAlgorithm, TreeAllReduce};

@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::arrivals::pick;
 use super::collective::{Collective, Message, Step, Waits, at_least_a_byte_each, split};
 use super::entry::{Collector, Entry, Pattern};
 use super::error::WorkloadError;
 use super::ranks::Ranks;
 use super::ring::one;
+use crate::rng::pick;
 use crate::units::{Bytes, Time};
 
 /// Expert parallelism: in each layer every rank sends its tokens to the ranks of their experts (dispatch), these compute,

@@ -29,9 +29,13 @@ impl Pattern for Ns3 {
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
         let file = entry.base_dir.join(&self.flows);
         let rounding = if self.reference_starts { StartRounding::Reference } else { StartRounding::Exact };
-        let set = read_flows(&file, entry.fabric, rounding)
+        let set = read_flows(&file, entry.members.fabric, rounding)
             .map_err(|source| WorkloadError::Ns3 { field: entry.field("flows"), source: Box::new(source) })?;
+        let hosts = entry.host_count();
         for read in set.flows {
+            if let Some(host) = [read.src, read.dst].into_iter().find(|host| host.0 >= hosts) {
+                return Err(entry.refuse("flows", format!("{} in a flow", host.0), entry.members.numbers()));
+            }
             let start = entry.after("flows", read.start)?;
             let mut flow = entry.flow(read.src, read.dst, read.size.0, start);
             (flow.priority, flow.dport) = (read.priority, read.dport);

@@ -5,13 +5,14 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::arrivals::{Arrivals, mean_gap, open_loop, pick};
+use super::arrivals::{Arrivals, mean_gap, open_loop};
+use super::backlog::Amounts;
 use super::entry::{Collector, Entry, Pattern};
 use super::error::WorkloadError;
 use super::hosts::HostSet;
+use super::members::Members;
 use super::sizes::SizeSpec;
-use crate::fabric::Fabric;
-use crate::rng::{Stream, unit};
+use crate::rng::{Stream, pick, unit};
 use crate::units::Time;
 
 /// A random permutation in which no host sends to itself, every such permutation equally likely; or, with `stride`, each
@@ -21,7 +22,7 @@ use crate::units::Time;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Permutation {
-    /// Size of each flow; drawn for each flow where it is a distribution.
+    /// Size of each flow; drawn for each flow where it is a distribution. `backlogged` without a load.
     pub size: SizeSpec,
     /// Repeats flows as a Poisson process that offers this fraction of the sending host's link rate, payload only; more
     /// than 0. Default: one flow a host.
@@ -40,7 +41,6 @@ pub struct Permutation {
 
 impl Pattern for Permutation {
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
-        let sizes = self.size.law(&entry.field("size"), entry.base_dir)?;
         let hosts = entry.pairs_of(self.hosts.as_ref())?;
         let n = hosts.len();
         let to = match self.stride.map(|stride| stride as usize % n) {
@@ -56,12 +56,14 @@ impl Pattern for Permutation {
             if let Some(duration) = self.duration {
                 return Err(entry.refuse("duration", duration, "left out: there is no load"));
             }
+            let amounts = Amounts::new(entry, &entry.field("size"), &self.size)?;
             for (&src, dst) in pairs {
-                let size = sizes.sample(unit(&mut entry.stream("arrivals", src.0.into())));
-                out.push(entry.flow(src, dst, size, entry.start))?;
+                let u = unit(&mut entry.stream("arrivals", src.0.into()));
+                out.push(amounts.flow(entry, src, dst, u, entry.start))?;
             }
             return Ok(());
         };
+        let sizes = self.size.law(&entry.field("size"), entry.base_dir)?;
         let load = entry.load(load)?;
         let window = entry.window(self.duration)?;
         let gap = |host| mean_gap(sizes.mean(), load, entry.capacity(host));
@@ -76,7 +78,7 @@ impl Pattern for Permutation {
         self.load.and_then(|_| Some(self.size.law("size", base_dir).ok()?.mean()))
     }
 
-    fn load(&self, _: &Fabric) -> Option<(&'static str, f64)> {
+    fn load(&self, _: Members<'_>) -> Option<(&'static str, f64)> {
         self.load.map(|load| ("load", load))
     }
 }

@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arrivals::{ArrivalLaw, Arrivals, LoadOf, LognormalArrivals, mean_gap, open_loop};
-use super::entry::{Collector, Entry, Pattern, members};
+use super::entry::{Collector, Entry, Pattern};
 use super::error::WorkloadError;
 use super::hosts::HostSet;
 use super::locality::{Destinations, LoadAt, Locality};
+use super::members::Members;
 use super::sizes::SizeSpec;
-use crate::fabric::Fabric;
 use crate::units::Time;
 
 /// Every host starts flows at random times, to random other hosts, whatever became of the earlier ones.
@@ -71,7 +71,7 @@ impl Pattern for Poisson {
         let arrivals = self.arrivals(entry)?;
         let window = entry.window(self.duration)?;
         let hosts = entry.pairs_of(self.hosts.as_ref())?;
-        let to = Destinations::new(entry.fabric, &hosts, self.locality, &entry.field("locality"))?;
+        let to = Destinations::new(entry.members, &hosts, self.locality, &entry.field("locality"))?;
         let load = to.host_load(load, self.load_at, &entry.field("load_at"))?;
         let gaps: Vec<f64> = hosts.iter().map(|&host| mean_gap(sizes.mean(), load, entry.capacity(host))).collect();
         let flows = gaps.iter().map(|gap| window.length() / gap).sum();
@@ -87,10 +87,10 @@ impl Pattern for Poisson {
         Some(self.sizes.law("sizes", base_dir).ok()?.mean())
     }
 
-    fn load(&self, fabric: &Fabric) -> Option<(&'static str, f64)> {
+    fn load(&self, members: Members<'_>) -> Option<(&'static str, f64)> {
         // A load on the fabric's links may be more than the hosts' carry.
-        let hosts = members(fabric, self.hosts.as_ref(), "hosts").ok()?;
-        let to = Destinations::new(fabric, &hosts, self.locality, "locality").ok()?;
+        let hosts = members.select(self.hosts.as_ref(), "hosts").ok()?;
+        let to = Destinations::new(members, &hosts, self.locality, "locality").ok()?;
         let at_hosts = to.host_load(self.load, self.load_at, "load_at").ok()?;
         Some(("load", self.load.max(at_hosts)))
     }

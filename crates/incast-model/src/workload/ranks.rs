@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::arrivals::pick;
-use super::entry::{Entry, host_numbers, members};
+use super::entry::Entry;
 use super::error::WorkloadError;
 use super::hosts::HostSet;
 use crate::fabric::HostId;
+use crate::rng::pick;
 
 /// The hosts of the ranks of a collective: rank 0 is the first. One rank is one host.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -60,7 +60,7 @@ impl Ranks {
     }
 
     fn chosen(&self, name: &str, entry: &Entry<'_>) -> Result<Vec<HostId>, WorkloadError> {
-        let mut hosts = members(entry.fabric, self.hosts.as_ref(), &entry.field(&format!("{name}.hosts")))?;
+        let mut hosts = entry.members.select(self.hosts.as_ref(), &entry.field(&format!("{name}.hosts")))?;
         let count = self.count.unwrap_or(hosts.len() as u32) as usize;
         if count == 0 || count > hosts.len() {
             let allowed = format!("1 to {}, the hosts to choose from", hosts.len());
@@ -84,7 +84,7 @@ impl Ranks {
         let mut taken = vec![false; entry.host_count() as usize];
         for (rank, &host) in list.iter().enumerate() {
             let refuse = |allowed| entry.refuse(&format!("{name}.list[{rank}]"), host, allowed);
-            let taken = taken.get_mut(host as usize).ok_or_else(|| refuse(host_numbers(entry.host_count())))?;
+            let taken = taken.get_mut(host as usize).ok_or_else(|| refuse(entry.members.numbers()))?;
             if std::mem::replace(taken, true) {
                 return Err(refuse("a host that is not in the list yet".into()));
             }

@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::arrivals::pick;
 use super::collective::{Begin, send};
 use super::entry::{Collector, Entry, Pattern, TAG_RULE};
 use super::error::WorkloadError;
@@ -13,7 +12,7 @@ use super::ring::one;
 use super::sizes::SizeSpec;
 use crate::fabric::HostId;
 use crate::flow::Gate;
-use crate::rng::{Stream, unit};
+use crate::rng::{Stream, pick, unit};
 use crate::units::Time;
 
 /// Clients that each keep requests to random servers outstanding: a server answers some time after a request has come,

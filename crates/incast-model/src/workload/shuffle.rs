@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::backlog::Amounts;
 use super::entry::{Collector, Entry, Pattern};
 use super::error::WorkloadError;
 use super::ranks::Ranks;
@@ -15,21 +16,25 @@ use crate::rng::unit;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Shuffle {
-    /// Size of each flow; drawn for each where it is a distribution.
+    /// Size of each flow; drawn for each where it is a distribution. May be `backlogged`.
     pub size: SizeSpec,
-    /// Hosts that send. Default: all.
+    /// Hosts that send. Default: the mappers of a tenant that has some; else all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mappers: Option<Ranks>,
-    /// Hosts that receive. Default: all.
+    /// Hosts that receive. Default: the VMs of a tenant that are no mappers, if it has mappers; else all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reducers: Option<Ranks>,
 }
 
 impl Pattern for Shuffle {
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
-        let sizes = self.size.law(&entry.field("size"), entry.base_dir)?;
-        let mappers = Ranks::place(self.mappers.as_ref(), "mappers", 1, entry)?;
-        let reducers = Ranks::place(self.reducers.as_ref(), "reducers", 1, entry)?;
+        let amounts = Amounts::new(entry, &entry.field("size"), &self.size)?;
+        let place = |ranks: &Option<Ranks>, name: &str, mappers: bool| match (ranks, entry.members.mappers(mappers)) {
+            (None, Some(own)) => Ok(own),
+            _ => Ranks::place(ranks.as_ref(), name, 1, entry),
+        };
+        let mappers = place(&self.mappers, "mappers", true)?;
+        let reducers = place(&self.reducers, "reducers", false)?;
         if mappers == reducers && mappers.len() == 1 {
             return Err(entry.refuse("reducers", reducers[0].0, "another host than the only mapper"));
         }
@@ -37,9 +42,9 @@ impl Pattern for Shuffle {
             // A stream for each mapper: more reducers, or other ones, leave the others' sizes alone.
             let mut rng = entry.stream("sizes", mapper.0.into());
             for &reducer in &reducers {
-                let size = sizes.sample(unit(&mut rng));
+                let u = unit(&mut rng);
                 if mapper != reducer {
-                    out.push(entry.flow(mapper, reducer, size, entry.start))?;
+                    out.push(amounts.flow(entry, mapper, reducer, u, entry.start))?;
                 }
             }
         }

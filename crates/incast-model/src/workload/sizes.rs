@@ -10,6 +10,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::backlog::BACKLOGGED;
 use super::cdf::{Part, SizeCdf};
 use super::cdf_file;
 use super::error::{WorkloadError, hint};
@@ -19,7 +20,8 @@ use crate::nearest::nearest;
 use crate::units::{Bytes, QuantityError};
 
 /// Sizes of flows: the name of a table (`"websearch"`), one size for all (`"500kB"`, or an integer in bytes), or a
-/// table with exactly one of `points`, `file`, `uniform`, `lognormal`, `pareto` and `generalized_pareto`.
+/// table with exactly one of `points`, `file`, `uniform`, `lognormal`, `pareto` and `generalized_pareto`. Where flows come
+/// once, also `"backlogged"`: as much as can be sent until the entry's `end`, or the end of the simulation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SizeSpec {
     /// A published distribution, by name.
@@ -28,6 +30,8 @@ pub enum SizeSpec {
     Fixed(Bytes),
     /// A distribution of the user's own.
     Custom(CustomSizes),
+    /// No size: as much as can be sent until the entry or the simulation ends.
+    Backlogged,
 }
 
 /// A size distribution that a scenario brings along.
@@ -109,6 +113,12 @@ impl SizeSpec {
             Self::Fixed(Bytes(0)) => Err(WorkloadError::field(field, Bytes(0), "a size of at least 1B")),
             Self::Fixed(size) => Ok(SizeCdf::fixed(size.0).into()),
             Self::Custom(custom) => custom.law(field, base),
+            Self::Backlogged => Err(WorkloadError::field(
+                field,
+                BACKLOGGED,
+                "a size or a distribution here; only flows of list, shuffle, incast, permutation and all_to_all that come once can \
+                 be backlogged",
+            )),
         }
     }
 }
@@ -192,6 +202,7 @@ impl fmt::Display for SizeSpec {
         match self {
             Self::Table(table) => f.write_str(table.name),
             Self::Fixed(size) => write!(f, "{size}"),
+            Self::Backlogged => f.write_str(BACKLOGGED),
             Self::Custom(CustomSizes::Points(points)) => write!(f, "{} points", points.len()),
             Self::Custom(CustomSizes::File(file)) => write!(f, "{}", file.display()),
             Self::Custom(CustomSizes::Uniform(UniformSizes { min, max })) => write!(f, "{min} to {max}"),
@@ -213,12 +224,15 @@ impl FromStr for SizeSpec {
         if text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) {
             return text.parse().map(Self::Fixed).map_err(|error: QuantityError| SizeSpecError(error.to_string()));
         }
+        if text == BACKLOGGED {
+            return Ok(Self::Backlogged);
+        }
         let names = || SizeTable::names();
         SizeTable::named(text).map(Self::Table).ok_or_else(|| {
             SizeSpecError(format!(
                 "`{text}` is neither a size such as \"500kB\" nor a size table ({}){}",
                 names().collect::<Vec<_>>().join(", "),
-                hint(&nearest(text, names()).map(str::to_owned)),
+                hint(&nearest(text, names().chain([BACKLOGGED])).map(str::to_owned)),
             ))
         })
     }
@@ -229,6 +243,7 @@ impl Serialize for SizeSpec {
         match self {
             Self::Table(table) => serializer.serialize_str(table.name),
             Self::Fixed(size) => size.serialize(serializer),
+            Self::Backlogged => serializer.serialize_str(BACKLOGGED),
             Self::Custom(custom) => custom.serialize(serializer),
         }
     }
@@ -274,6 +289,7 @@ impl JsonSchema for SizeSpec {
                 { "type": "string", "enum": names, "description": "a published distribution" },
                 generator.subschema_for::<Bytes>(),
                 generator.subschema_for::<CustomSizes>(),
+                { "type": "string", "enum": [BACKLOGGED], "description": "as much as can be sent until the entry's end" },
             ],
         })
     }

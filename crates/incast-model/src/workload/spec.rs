@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::all_to_all::AllToAll;
+use super::disaggregated::Disaggregated;
 use super::entry::Pattern;
 use super::error::WorkloadError;
 use super::htsim::Htsim;
@@ -29,12 +30,16 @@ pub struct WorkloadSpec {
     /// Name of its flows in results. Default: the pattern's name. Entries may share one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
+    /// The tenants whose VMs it is among: the name of a `[[tenant]]`, or one of several that it makes, such as `x3`. The pattern
+    /// is made once for each of them, and sees its VMs as hosts 0, 1, and so on. Default: it is among all hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
     /// When the pattern begins. Default 0.
     #[serde(default)]
     pub start: Time,
     /// No flow of the pattern starts at or after this time. Default none. Where flows wait for others, no request and no
     /// iteration (of mixture of experts: of all layers) begins then; what has begun is carried through. So it is with each
-    /// flow of a list, trace or connection matrix that waits, once what it waits for has ended.
+    /// flow of a list, trace or connection matrix that waits, once what it waits for has ended. Backlogged flows send until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<Time>,
     /// Traffic class of its data packets, 1 to 7 (0 carries PFC frames). Default 3, the lossless class of the HPCC evaluation.
@@ -72,6 +77,9 @@ pub struct WorkloadSpec {
     /// Closed-loop requests and responses; partition-aggregate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_response: Option<RequestResponse>,
+    /// Flows between CPU, memory and disk blades.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disaggregated: Option<Disaggregated>,
     /// Flows as listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<Vec<ListedFlow>>,
@@ -99,6 +107,7 @@ impl Default for WorkloadSpec {
     fn default() -> Self {
         Self {
             tag: None,
+            tenant: None,
             start: Time::ZERO,
             end: None,
             priority: default_priority(),
@@ -112,6 +121,7 @@ impl Default for WorkloadSpec {
             tree_all_reduce: None,
             moe_all_to_all: None,
             request_response: None,
+            disaggregated: None,
             list: None,
             trace: None,
             ns3: None,
@@ -142,6 +152,7 @@ patterns!(
     tree_all_reduce,
     moe_all_to_all,
     request_response,
+    disaggregated,
     list,
     trace,
     ns3,
@@ -195,7 +206,7 @@ mod tests {
         let fabric = star(4, Rate::gbps(100));
         assert_eq!(
             refused(&fabric, &WorkloadSpec::default()),
-            "workload[0] = no pattern: must be exactly one of poisson, incast, permutation, all_to_all, shuffle, ring_all_reduce, tree_all_reduce, moe_all_to_all, request_response, list, trace, ns3, htsim"
+            "workload[0] = no pattern: must be exactly one of poisson, incast, permutation, all_to_all, shuffle, ring_all_reduce, tree_all_reduce, moe_all_to_all, request_response, disaggregated, list, trace, ns3, htsim"
         );
         let mut spec = pattern("incast", r#"{"fan_in": 2, "size": 1}"#);
         spec.permutation = pattern("permutation", r#"{"size": 1}"#).permutation;
@@ -205,7 +216,7 @@ mod tests {
     #[test]
     fn unknown_fields_are_refused() {
         let why = |json: &str| serde_json::from_str::<WorkloadSpec>(json).unwrap_err().to_string();
-        assert!(why(r#"{"poison": {}}"#).starts_with("unknown field `poison`, expected one of `tag`, `start`"));
+        assert!(why(r#"{"poison": {}}"#).starts_with("unknown field `poison`, expected one of `tag`, `tenant`"));
         assert!(why(r#"{"incast": {"fanin": 3}}"#).starts_with("unknown field `fanin`, expected one of `fan_in`"));
         assert!(why(r#"{"start": 5}"#).starts_with("`5` has no unit"));
     }

@@ -1,4 +1,4 @@
-//! Flow traces as CSV files: reader and writer.
+//! Flow traces as tables in files: reader and writer.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -6,15 +6,16 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::entry::{Collector, Entry, Pattern, TAG_RULE, UNASSIGNED, host_numbers, is_tag};
+use super::entry::{Collector, Entry, Pattern, TAG_RULE, UNASSIGNED, is_tag};
 use super::error::{Place, WorkloadError};
 use super::list::{PRIORITY_RULE, is_priority};
+use super::table_file;
 use super::waits::{Named, Spot, gates};
 use crate::fabric::HostId;
 use crate::flow::{Flow, FlowSet};
 use crate::units::Time;
 
-/// Replays the flows of a CSV file.
+/// Replays the flows of a CSV or Parquet file.
 ///
 /// The first line names the columns, in any order: `src`, `dst` (host numbers from 0), `size_bytes` and one of
 /// `start_ps`, `start_ns`, `start_us` and `start_s`; if wanted `priority`, `tag`, `sport` and `dport`. An empty cell of
@@ -28,17 +29,14 @@ use crate::units::Time;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
-    /// The CSV file. A relative path starts at the scenario's folder.
+    /// The file: CSV, or Parquet with the same columns. A relative path starts at the scenario's folder.
     pub file: PathBuf,
 }
 
 impl Pattern for Trace {
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
-        let file = entry.base_dir.join(&self.file);
-        match std::fs::read_to_string(&file) {
-            Ok(text) => parse(&text, &file, entry, out),
-            Err(error) => Err(WorkloadError::Unreadable { field: entry.field("file"), file, why: error.to_string() }),
-        }
+        let table = table_file::read(entry.field("file"), entry.base_dir.join(&self.file))?;
+        parse(&table.text, &table.file, entry, out).map_err(|error| table.told(error))
     }
 }
 
@@ -263,7 +261,7 @@ fn columns(header: &str, file: &Path) -> Result<Vec<Column>, WorkloadError> {
 
 fn host(text: &str, entry: &Entry<'_>) -> Result<HostId, String> {
     let host = text.parse().ok().filter(|&host| host < entry.host_count());
-    host.map(HostId).ok_or_else(|| host_numbers(entry.host_count()))
+    host.map(HostId).ok_or_else(|| entry.members.numbers())
 }
 
 fn port(text: &str) -> Option<u16> {
@@ -280,18 +278,25 @@ fn time(text: &str, factor: u64) -> Option<Time> {
     (ps >= 0.0 && ps < u64::MAX as f64).then_some(Time(ps as u64))
 }
 
-/// Why some workloads cannot be written as a trace.
-pub const GATED: &str = "flows that start when others have ended cannot be part of a trace, which has fixed starts";
+/// Refuses flows that cannot be part of a trace.
+pub fn check_trace(flows: &FlowSet) -> io::Result<()> {
+    let why = if !flows.gates.is_empty() {
+        "flows that start when others have ended cannot be part of a trace, which has fixed starts"
+    } else if flows.flows.iter().any(|flow| flow.until.is_some()) {
+        "backlogged flows cannot be part of a trace, which has a size for each"
+    } else {
+        return Ok(());
+    };
+    Err(io::Error::new(io::ErrorKind::InvalidInput, why))
+}
 
 /// Writes flows as a trace that reads back as the same flows, in the same order. Explicit paths are not part of a trace,
-/// nor is what message a flow is part of. Flows that wait for others are refused.
+/// nor is what message a flow is part of. Flows that wait for others and backlogged ones are refused.
 pub fn write_trace(flows: &FlowSet, mut to: impl Write) -> io::Result<()> {
     if let Some(tag) = flows.tags.iter().find(|tag| !is_tag(tag)) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("tag `{tag}`: must be {TAG_RULE}")));
     }
-    if !flows.gates.is_empty() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, GATED));
-    }
+    check_trace(flows)?;
     writeln!(to, "src,dst,size_bytes,start_ps,priority,tag,sport,dport")?;
     for f in &flows.flows {
         let tag = flows.tags.get(usize::from(f.tag)).map_or("", String::as_str);
@@ -340,6 +345,7 @@ mod tests {
                 sport,
                 dport,
                 path: None,
+                until: None,
             }
         }
     }
@@ -439,7 +445,7 @@ mod tests {
     fn flows_that_wait_are_not_written_as_if_they_did_not() {
         let list = r#"[{"name": "a", "src": 0, "dst": 1, "size": 1}, {"src": 1, "dst": 0, "size": 1, "after": ["a"]}]"#;
         let set = flows(&star(2, Rate::gbps(1)), &pattern("list", list), 1);
-        assert_eq!(write_trace(&set, Vec::new()).unwrap_err().to_string(), GATED);
+        assert_eq!(write_trace(&set, Vec::new()).unwrap_err().to_string(), check_trace(&set).unwrap_err().to_string());
     }
 
     #[test]

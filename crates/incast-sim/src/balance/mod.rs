@@ -237,6 +237,8 @@ pub(crate) mod testing {
                 far: crate::network::Far::Switch,
                 pending: false,
                 down: false,
+                at_server: false,
+                cut: u16::MAX,
             };
             Self { ports: vec![idle; fabric.ports().len()], fabric, node: 2, hops }
         }

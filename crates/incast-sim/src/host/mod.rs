@@ -1,4 +1,4 @@
-//! The RDMA host: queue pairs, pacing, windows, acknowledgements and loss recovery.
+//! Hosts: their ports, and RDMA with its queue pairs, pacing, windows, acknowledgements and loss recovery.
 
 mod gates;
 mod nic;
@@ -9,9 +9,9 @@ mod selective;
 mod sender;
 mod turns;
 
-pub(crate) use gates::Gates;
+pub(crate) use gates::{End, Gates};
 pub(crate) use nic::Nic;
-pub use params::{CnpMode, PacketParams, RdmaParams, Recovery};
+pub use params::{CnpMode, HostParams, NicQueue, PacketParams, RdmaParams, Recovery};
 pub(crate) use receiver::Receiver;
 pub(crate) use selective::Selective;
 pub(crate) use sender::SendQp;

@@ -1,4 +1,5 @@
-//! A host's port: control packets first, then one data packet from each ready queue pair in turn.
+//! A host's port: what is queued first (control packets, and all that transports other than RDMA send), then one data packet from
+//! each ready queue pair in turn. Where hosts have both, queued data and queue pairs take turns.
 //!
 //! A queue pair that may send is *ready* (in the [`Turns`] of its priority) or *paced* (in a heap by its next time); one that
 //! is bound by its window or has nothing left is in neither. So a host with a thousand queue pairs costs hardly more per
@@ -10,7 +11,7 @@ use std::collections::BinaryHeap;
 use super::reference::ReferenceNic;
 use super::sender::QpState;
 use super::turns::Turns;
-use crate::kernel::{Event, Target};
+use crate::kernel::{Event, Kind, Target};
 use crate::network::Network;
 
 /// One port of a host.
@@ -24,6 +25,8 @@ pub(crate) struct Nic {
     pub(crate) ready: u8,
     /// Priority of the last control packet.
     last_control: u8,
+    /// Whether a queue pair was served last, not queued data. Only looked at where hosts have both.
+    pair_served: bool,
     /// Paced queue pairs: time, flow, sender. Entries that no longer hold are passed over.
     paced: BinaryHeap<Reverse<(u64, u32, u32)>>,
     /// When the pending [`Target::Port`] event is due; [`u64::MAX`] for none.
@@ -39,6 +42,7 @@ impl Nic {
             turns: Default::default(),
             ready: 0,
             last_control: 0,
+            pair_served: false,
             paced: BinaryHeap::new(),
             due: u64::MAX,
             reference: ReferenceNic::default(),
@@ -73,7 +77,7 @@ impl Network {
         let nic = &mut self.nics[self.ports[port as usize].owner as usize];
         if time < nic.due {
             nic.due = time;
-            self.events.push(Event::new(time, 0, Target::Port(port)));
+            self.events.push(Event::new(time, self.config.port_rank, Target::Port(port)));
         }
     }
 
@@ -87,16 +91,52 @@ impl Network {
 
     /// Sends the next packet of an idle host port, if one may go, and arranges for the one after it.
     fn serve_nic(&mut self, port: u32) {
-        let control = self.eligible_control(port);
-        if control != 0 {
-            let prio = self.choose_control(port, control);
-            let id = self.dequeue(port, prio);
+        let queued = self.eligible_control(port);
+        if self.config.mixed && self.is_turn_of_pairs(port, queued) && self.send_of_pairs(port) {
+            // Served.
+        } else if queued != 0 {
+            self.send_queued(port, queued);
+        } else if let Some(id) = self.pull_phost(port) {
             self.transmit(port, id);
-        } else if let Some(sender) = self.next_ready(port) {
-            self.send_data(port, sender);
-            self.place(sender);
+        } else {
+            self.send_of_pairs(port);
         }
         self.arrange(port);
+    }
+
+    /// Sends a packet of the queue pair whose turn it is; false if none may send now.
+    #[inline]
+    fn send_of_pairs(&mut self, port: u32) -> bool {
+        let Some(sender) = self.next_ready(port) else { return false };
+        self.send_data(port, sender);
+        self.place(sender);
+        true
+    }
+
+    /// Sends a packet of one of these queues.
+    fn send_queued(&mut self, port: u32, queued: u8) {
+        let prio = self.choose_control(port, queued);
+        let id = self.dequeue(port, prio);
+        self.left_host(id);
+        self.transmit(port, id);
+    }
+
+    /// Whether a queue pair goes before what is queued, or before pHost: which is so if all of that is data, and had its turn. Under
+    /// strict priority what has the higher priority goes first.
+    fn is_turn_of_pairs(&mut self, port: u32, queued: u8) -> bool {
+        self.release_paced(port);
+        let owner = self.ports[port as usize].owner as usize;
+        let ready = self.nics[owner].ready & !self.ports[port as usize].paused;
+        let is_data = |prio: u8| self.first_queued(port, prio).is_some_and(|id| self.pool[id].kind == Kind::Segment);
+        if ready == 0 || (0..8).any(|prio| queued & 1 << prio != 0 && !is_data(prio)) {
+            return false;
+        }
+        if self.scheduler.is_strict() && queued != 0 && ready.leading_zeros() != queued.leading_zeros() {
+            return ready > queued;
+        }
+        let nic = &mut self.nics[owner];
+        nic.pair_served = !nic.pair_served;
+        nic.pair_served
     }
 
     /// Asks for the next event of a host's port: when it is free, if something is ready; when the first paced queue pair
@@ -106,7 +146,7 @@ impl Network {
         let paused = self.ports[port as usize].paused;
         let control = self.eligible_control(port);
         let nic = &self.nics[self.ports[port as usize].owner as usize];
-        if control != 0 || nic.ready & !paused != 0 {
+        if control != 0 || nic.ready & !paused != 0 || self.transports.has_tokens(self.ports[port as usize].owner) {
             if free > self.now {
                 self.serve_nic_at(port, free);
             }

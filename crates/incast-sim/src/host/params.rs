@@ -1,7 +1,7 @@
 //! Parameters of packets and of the RDMA host.
 //!
 //! NS3 in the sources below is the HPCC authors' ns-3 (`rdma-hw.cc`, `qbb-header.cc`, `pause-header.cc` at commit
-//! 9f4be2a).
+//! 9f4be2a), YAPS the simulator of pHost's authors (NetSys/simulator at commit 8e9cf04).
 
 use incast_model::units::{Bytes, Time};
 use schemars::JsonSchema;
@@ -37,6 +37,13 @@ pub struct PacketParams {
     pub int_record: Bytes,
     /// Records that every INT header has room for, whatever the path. Default 5 (NS3 `int-header.h`).
     pub int_records: u8,
+    /// Payload of a full segment of a transport other than RDMA. Default 1460B (TCP on Ethernet; YAPS).
+    pub mss: Bytes,
+    /// Headers of a segment. Default 40B: IPv4 20, TCP 20 (YAPS).
+    pub segment_header: Bytes,
+    /// What else such transports send: acknowledgements, handshakes, announcements, tokens, requests, schedules. Default 40B
+    /// (YAPS).
+    pub control: Bytes,
     /// Preamble and gap between frames: keeps the port busy after a packet, is in no counter. Default 0B (NS3); Ethernet has 20B.
     pub gap: Bytes,
 }
@@ -55,6 +62,9 @@ impl Default for PacketParams {
             int_base: Bytes(2),
             int_record: Bytes(8),
             int_records: 5,
+            mss: Bytes(1460),
+            segment_header: Bytes(40),
+            control: Bytes(40),
             gap: Bytes(0),
         }
     }
@@ -78,6 +88,9 @@ impl PacketParams {
                 ack: Bytes(66),
                 min_ack: Bytes(64),
                 cnp: Bytes(78),
+                // TCP over IPv4 on Ethernet; the smallest frame.
+                segment_header: Bytes(58),
+                control: Bytes(64),
                 gap: Bytes(20),
                 ..Self::default()
             }),
@@ -114,6 +127,31 @@ impl PacketParams {
             0
         }
     }
+}
+
+/// Where a host keeps packets of transports other than RDMA before they leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NicQueue {
+    /// In a queue in the order of those of switch ports, without a limit: what the host itself sends is not dropped there.
+    #[default]
+    Unlimited,
+    /// In a queue like those of switch ports, limit and all, where these have one (YAPS): a burst can be lost at its own host.
+    Port,
+}
+
+/// What all transports of a host share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HostParams {
+    /// Where packets of transports other than RDMA wait for the host's port. (RDMA's data waits in queue pairs.) Default
+    /// unlimited (our choice: hosts hold their own packets back).
+    pub nic_queue: NicQueue,
+    /// Up to so much later than it would a packet comes from a host, and again from the server of a VM, to the next node: a random time
+    /// for each, uniform; packets keep their order. At most 1ms. Default 0 (NS3, YAPS). With links of one rate, packets of one size and
+    /// drop-tail queues, one flow can lock others out as none would between real hosts; the time of a packet on the slowest link avoids
+    /// it (Floyd and Jacobson, CCR 1991).
+    pub jitter: Time,
 }
 
 /// How a receiver tells the sender of an ECN mark.

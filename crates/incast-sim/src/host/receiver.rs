@@ -35,6 +35,13 @@ impl Network {
             Kind::Ack | Kind::Nack => self.receive_ack(id),
             Kind::Cnp => self.receive_cnp(id),
             Kind::Pfc | Kind::Lost => unreachable!("these are taken off the link"),
+            Kind::Offer | Kind::Share | Kind::Feedback | Kind::Told => return self.hear_message(id),
+            _ => {
+                if self.hypervisors.is_some() {
+                    self.count_arrival(id);
+                }
+                return self.receive_in_room(port, id);
+            }
         }
         self.pool.release(id);
     }
@@ -85,7 +92,7 @@ impl Network {
     }
 
     /// The last byte of a flow has come. (In `ns3` arithmetic it can come again after the flow has ended.)
-    pub(super) fn deliver(&mut self, flow: u32) {
+    pub(crate) fn deliver(&mut self, flow: u32) {
         let record = &mut self.flow_records[flow as usize];
         if record.delivered.is_none() {
             record.delivered = Some(Time(self.now));

@@ -7,6 +7,8 @@ use crate::host::PacketParams;
 use crate::host::gates::End;
 use crate::kernel::{Event, Kind, NONE, Packet, Target, flag, rank};
 use crate::network::Network;
+use crate::setup::Carrier;
+use crate::transport::Room;
 
 /// Where the NIC keeps a queue pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,10 +88,17 @@ impl Network {
             self.next_flow += 1;
             self.schedule_start();
         }
+        match self.transports.room(flow) {
+            Room::Rdma => self.start_queue_pair(flow),
+            room => self.start_in_room(flow, room),
+        }
+    }
+
+    fn start_queue_pair(&mut self, flow: u32) {
         let spec = &self.flows.flows[flow as usize];
         let (size, prio, tag) = (spec.size.0, spec.priority, usize::from(spec.tag));
         let port = self.first_port(flow);
-        let control = self.control_of_tag[tag];
+        let Carrier::Rdma(control) = self.carriers[tag] else { unreachable!("only RDMA's flows have queue pairs") };
         let context = &self.contexts[self.ports[port as usize].owner as usize];
         let mut cc = self.controls[control].control.start(context);
         cc.on_path(self.flow_records[flow as usize].hops);
@@ -291,6 +300,10 @@ impl Network {
 
     /// A timer of a flow is due: its control's, its retransmission timeout, or one that no longer holds.
     pub(crate) fn flow_timer(&mut self, flow: u32) {
+        let room = self.transports.room(flow);
+        if room != Room::Rdma {
+            return self.timer_in_room(flow, room);
+        }
         let sender = self.sender_of[flow as usize];
         if sender == NONE || self.senders[sender as usize].timer != self.now {
             return;

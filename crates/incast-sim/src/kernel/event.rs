@@ -5,8 +5,8 @@
 //! was asked for again at another time stays in the queue and does nothing.)
 //!
 //! In exact arithmetic every rank is 0: of the events of one picosecond, failures and repairs of links come first, then timers,
-//! then flow starts, then ports that become free, then arrivals, then samples; within a class by number. Any partition of the fabric gives the same
-//! order. In `ns3` arithmetic the rank is the order of scheduling, as in that simulator; see [`rank`].
+//! then flow starts, then ports that become free, then arrivals, then what hosts have on their agendas (so that they decide by
+//! all that has come), then samples; within a class by number. Any partition of the fabric gives the same order. In `ns3` arithmetic the rank is the order of scheduling, as in that simulator; see [`rank`].
 
 /// What an event is for. The discriminant is its class in the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub(crate) enum Target {
     Wake(u32),
     /// The first packet on the wire out of a port reaches the far end (number of the sending port).
     Arrival(u32),
+    /// Something that a NIC's host has on its agenda is due (number of the NIC).
+    Agenda(u32),
     /// Time series are sampled.
     Sample,
 }
@@ -60,7 +62,8 @@ impl Event {
             Target::Port(port) => (3, port),
             Target::Wake(port) => (4, port),
             Target::Arrival(port) => (5, port),
-            Target::Sample => (6, 0),
+            Target::Agenda(nic) => (6, nic),
+            Target::Sample => (7, 0),
         };
         Self { time, key: rank << TARGET_BITS | (class << ID_BITS | id) as u64 }
     }
@@ -80,6 +83,7 @@ impl Event {
             3 => Target::Port(id),
             4 => Target::Wake(id),
             5 => Target::Arrival(id),
+            6 => Target::Agenda(id),
             _ => Target::Sample,
         }
     }
@@ -114,6 +118,7 @@ mod tests {
             Event::new(2, 0, Target::Wake(0)),
             Event::new(2, 0, Target::Arrival(0)),
             Event::new(2, 0, Target::Arrival(MAX_ID)),
+            Event::new(2, 0, Target::Agenda(0)),
             Event::new(2, 0, Target::Sample),
             Event::new(2, 1, Target::Timer(0)),
             Event::new(2, rank::LAST, Target::Start(0)),
@@ -130,6 +135,7 @@ mod tests {
             Target::Start(8),
             Target::Port(MAX_ID),
             Target::Arrival(5),
+            Target::Agenda(9),
             Target::Sample,
         ] {
             let event = Event::new(u64::MAX, rank::LAST, target);

@@ -1,9 +1,10 @@
 //! Packets: one cache line each, in a pool with a last-in-first-out free list, so that the packets in use stay in cache.
 //!
-//! Lists of packets (queues, wires) are threaded through [`Packet::next`]. INT records lie beside the pool and exist only
-//! in runs that use them.
+//! Lists of packets (queues, wires) are threaded through [`Packet::next`]. What few packets carry lies beside the pool and
+//! exists only in runs that use it: INT records, and the stretches of a selective acknowledgement.
 
 use crate::congestion::IntRecord;
+use crate::transport::Range;
 
 /// No packet, no node: the end of a list.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -16,10 +17,44 @@ pub(crate) enum Kind {
     Ack,
     Nack,
     Cnp,
+    /// Data of a transport other than RDMA.
+    Segment,
+    /// What such a transport's receiver answers a segment with.
+    SegmentAck,
+    /// TCP: may I send?
+    Syn,
+    /// TCP: you may.
+    SynAck,
+    /// pFabric: is anybody there?
+    Probe,
+    /// pHost: a flow has something to send.
+    Rts,
+    /// pHost: one packet may be sent.
+    Token,
+    /// Fastpass: a host asks the arbiter for slots.
+    Request,
+    /// Fastpass: the arbiter gives them.
+    Schedule,
     /// A PFC frame: `in_prio` is the class, [`flag::XOFF`] tells pause from resume.
     Pfc,
     /// Whatever was on the wire of a link that went down: it arrives nowhere.
     Lost,
+    /// Hypervisors: what the sender of a pair would give it.
+    Offer,
+    /// Hypervisors: what its receiver would, and does.
+    Share,
+    /// Hypervisors: what has been lost or marked.
+    Feedback,
+    /// Hypervisors: a receiver's rate.
+    Told,
+}
+
+impl Kind {
+    /// Whether it goes the way of its flow's data; the rest goes back.
+    #[inline]
+    pub(crate) const fn is_forward(self) -> bool {
+        matches!(self, Self::Data | Self::Segment | Self::Syn | Self::Probe | Self::Rts | Self::Request | Self::Offer)
+    }
 }
 
 /// Bits of [`Packet::flags`].
@@ -38,6 +73,17 @@ pub(crate) mod flag {
     pub(crate) const STAMP: u8 = 32;
     /// Carries PINT.
     pub(crate) const PINT: u8 = 64;
+    /// Under cut-through: has come to its last bit, where its first ones were not enough.
+    pub(crate) const WHOLE: u8 = 128;
+
+    // Of segments and what answers them, which are neither PFC frames nor RDMA's.
+
+    /// [`Packet::stamp`](super::Packet::stamp) is its rank in a pFabric queue.
+    pub(crate) const RANKED: u8 = 4;
+    /// A segment whose sender has reduced its congestion window.
+    pub(crate) const CWR: u8 = 2;
+    /// Its sender does not understand marks: it is not marked.
+    pub(crate) const NOT_ECT: u8 = 32;
 }
 
 /// One packet.
@@ -74,7 +120,7 @@ pub(crate) struct Packet {
     pub(crate) flags: u8,
     /// Largest utilisation on its way, as PINT's power.
     pub(crate) pint: u16,
-    /// INT records it carries.
+    /// INT records it carries; other than 0 also if it has stretches beside the pool.
     pub(crate) records: u8,
     /// Nodes that have forwarded it.
     pub(crate) hops: u8,
@@ -83,6 +129,12 @@ pub(crate) struct Packet {
 const _: () = assert!(size_of::<Packet>() == 64);
 
 impl Packet {
+    /// Whether a mark means anything to who sent it. (RDMA's packets use the bit of [`flag::NOT_ECT`] for something else.)
+    #[inline]
+    pub(crate) const fn understands_marks(&self) -> bool {
+        matches!(self.kind, Kind::Data | Kind::Ack | Kind::Nack | Kind::Cnp) || self.flags & flag::NOT_ECT == 0
+    }
+
     pub(crate) const EMPTY: Self = Self {
         next_arrive: 0,
         next_rank: 0,
@@ -113,12 +165,25 @@ pub(crate) struct Pool {
     /// INT records by packet, `stride` each.
     records: Vec<IntRecord>,
     stride: usize,
+    /// Stretches by packet; empty in runs without.
+    ranges: Vec<Vec<Range>>,
+    ranged: bool,
+    /// Numbers that hypervisors gave packets; empty in runs without.
+    tickets: Vec<u32>,
 }
 
 impl Pool {
-    /// An empty pool whose packets have room for `stride` INT records.
-    pub(crate) fn new(stride: usize) -> Self {
-        Self { packets: Vec::new(), free: NONE, records: Vec::new(), stride }
+    /// An empty pool whose packets have room for `stride` INT records, and for stretches if `ranged`.
+    pub(crate) fn new(stride: usize, ranged: bool) -> Self {
+        Self {
+            packets: Vec::new(),
+            free: NONE,
+            records: Vec::new(),
+            stride,
+            ranges: Vec::new(),
+            ranged,
+            tickets: Vec::new(),
+        }
     }
 
     /// Most packets that existed at once.
@@ -143,6 +208,9 @@ impl Pool {
     fn grow(&mut self, packet: Packet) -> u32 {
         self.packets.push(packet);
         self.records.resize(self.packets.len() * self.stride, IntRecord::default());
+        if self.ranged {
+            self.ranges.push(Vec::new());
+        }
         self.packets.len() as u32 - 1
     }
 
@@ -168,6 +236,37 @@ impl Pool {
         let count = usize::from(self.packets[id as usize].records);
         let first = id as usize * self.stride;
         &self.records[first..first + count.min(self.stride)]
+    }
+}
+
+impl Pool {
+    /// Gives a packet without INT its stretches.
+    pub(crate) fn set_ranges(&mut self, id: u32, ranges: impl IntoIterator<Item = Range>) {
+        let of_packet = &mut self.ranges[id as usize];
+        of_packet.clear();
+        of_packet.extend(ranges);
+        if !of_packet.is_empty() {
+            self.packets[id as usize].records = 1;
+        }
+    }
+
+    /// Gives a packet its number in its pair.
+    pub(crate) fn set_ticket(&mut self, id: u32, number: u32) {
+        let most = self.packets.len();
+        if self.tickets.len() < most {
+            self.tickets.resize(most, 0);
+        }
+        self.tickets[id as usize] = number;
+    }
+
+    /// The number that a packet was given.
+    pub(crate) fn ticket(&self, id: u32) -> u32 {
+        self.tickets[id as usize]
+    }
+
+    /// The stretches of a packet.
+    pub(crate) fn ranges(&self, id: u32) -> &[Range] {
+        if self.packets[id as usize].records == 0 { &[] } else { &self.ranges[id as usize] }
     }
 }
 

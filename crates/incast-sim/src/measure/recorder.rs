@@ -6,6 +6,7 @@ use incast_model::units::Time;
 use super::{Fingerprint, MeasureParams, QueueHistogram, QueueSample, RateSample};
 use crate::network::Network;
 use crate::outcome::{DropRecord, LinkRecord, PauseRecord};
+use crate::tenant::PairSample;
 
 /// A pause that has not ended.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,6 +36,7 @@ pub(crate) struct Recorder {
     pub(crate) links: Vec<LinkRecord>,
     pub(crate) queues: Vec<QueueSample>,
     pub(crate) rates: Vec<RateSample>,
+    pub(crate) pairs: Vec<PairSample>,
     /// What has been taken in so far, in runs that ask for it.
     pub(crate) fingerprint: Fingerprint,
     /// Bytes each port had sent at the last sample.
@@ -64,6 +66,7 @@ impl Recorder {
             links: Vec::new(),
             queues: Vec::new(),
             rates: Vec::new(),
+            pairs: Vec::new(),
             fingerprint: Fingerprint::default(),
             sampled_tx: vec![0; sampled],
             histograms: vec![Vec::new(); binned],
@@ -164,16 +167,19 @@ impl Network {
                 self.recorder.queues.push(QueueSample { time, port: PortId(index as u32), bytes, tx_bytes: sent });
             }
         }
-        let mut active: Vec<_> = self.senders.iter().filter(|qp| qp.is_live()).collect();
-        active.sort_by_key(|qp| qp.flow);
-        for qp in active {
-            self.recorder.rates.push(RateSample {
-                time,
-                flow: qp.flow,
-                rate: qp.rate,
-                window: qp.window,
-                acked: qp.una,
-            });
-        }
+        let pairs = self.senders.iter().filter(|qp| qp.is_live());
+        let pairs = pairs.map(|qp| RateSample { time, flow: qp.flow, rate: qp.rate, window: qp.window, acked: qp.una });
+        // Other transports pace nothing: their packets leave at the speed of the link.
+        let others = self.transports.windows().map(|(flow, window)| {
+            let port = &self.ports[self.source_port(flow) as usize];
+            let acked = self.flow_records[flow as usize].acked;
+            RateSample { time, flow, rate: self.rates[usize::from(port.rate)], window, acked }
+        });
+        let mut active: Vec<RateSample> = pairs.chain(others).collect();
+        // What the senders are done with, and is still on its way.
+        let late = self.late_udp().into_iter();
+        active.extend(late.map(|(flow, acked)| RateSample { time, flow, rate: 0, window: u64::MAX, acked }));
+        active.sort_by_key(|sample| sample.flow);
+        self.recorder.rates.extend(active);
     }
 }

@@ -1,37 +1,62 @@
 //! From a [`Setup`] to a network: every limit of the simulator is checked here.
 
 use incast_model::fabric::{BaseRtts, Fabric, NodeId, NodeKind, PortId};
+use incast_model::flow::FlowSet;
 use incast_model::gates::check_gates;
 use incast_model::rng;
 use incast_model::routing::Routes;
+use incast_model::tenant::Tenancy;
 use incast_model::units::{Rate, Time};
 
-use super::resolve::Resolved;
-use super::{Config, ControlState, Far, Faults, Network, Port, Queue, Routing};
+use super::jitter::Jitter;
+use super::resolve::{BadNetwork, Resolved};
+use super::{Config, ControlState, Far, Faults, Network, Port, Queue, Routing, WHOLE_PACKETS};
 use crate::balance::Balance;
 use crate::congestion::{Control, FlowContext, IntFormat, MAX_INT_RECORDS, Telemetry};
-use crate::host::{Gates, Nic, Receiver, Recovery, Selective};
+use crate::host::{Gates, Nic, NicQueue, Receiver, Recovery, Selective};
 use crate::kernel::{EventQueue, MAX_ID, NONE, Pool, flag};
 use crate::measure::Recorder;
 use crate::ns3::Draws;
 use crate::outcome::{Counts, FlowRecord, Ledger};
-use crate::setup::{Arithmetic, Params, Setup};
+use crate::setup::{Arithmetic, Carrier, Params, Setup};
 use crate::simulation::SetupError;
 use crate::switch::{
-    Alpha, Buffer, BufferPlan, EcnPort, Ingress, MarkAt, PfcMode, Pint, Scheduler, Switch, alpha, fixed_alpha,
-    headroom, host_rate,
+    Alpha, Buffer, BufferPlan, EcnPort, Forwarding, Ingress, MarkAt, PfcMode, Pint, QueueParams, RankedQueue,
+    Scheduler, Storage, Switch, alpha, fixed_alpha, headroom, host_rate,
 };
+use crate::tenant::Hypervisors;
+use crate::transport::{Transport, Transports};
 
 fn check(holds: bool, field: &str, message: impl FnOnce() -> String) -> Result<(), SetupError> {
     if holds { Ok(()) } else { Err(SetupError { field: field.into(), message: message() }) }
 }
 
+impl Params {
+    /// Whether hosts can be as they are asked to be. Random times are of whole packets, and the reference has none.
+    pub fn check_host(&self) -> Result<(), SetupError> {
+        let jitter = self.host.jitter;
+        if jitter == Time::ZERO {
+            return Ok(());
+        }
+        let whole = self.switch.forwarding == Forwarding::StoreAndForward;
+        check(whole, "host.jitter", || "jitter and cut-through do not go together".into())?;
+        let exact = self.arithmetic == Arithmetic::Exact;
+        check(exact, "host.jitter", || "jitter and the reference's arithmetic do not go together".into())?;
+        check(jitter <= Time::ms(1), "host.jitter", || {
+            format!("{jitter} is out of range; 0s to 1ms: it is the time of about a packet")
+        })
+    }
+}
+
 impl Network {
     pub(crate) fn new(setup: Setup) -> Result<Self, SetupError> {
-        let Setup { fabric, flows, controls, control_of_tag, params } = setup;
+        let Setup { fabric, flows, controls, transports, carriers, tenancy, params } = setup;
         let ns3 = params.arithmetic == Arithmetic::Ns3;
         let needs_int = controls.iter().any(|setup| setup.control.telemetry() == Telemetry::Int);
         check_limits(&fabric, &flows, &params, needs_int)?;
+        check_transports(&transports, &fabric, &flows, &params)?;
+        check_hypervisor(&transports, &carriers, &flows, &params)?;
+        params.check_host()?;
         let ports = fabric.ports().len();
         let rates = rate_table(&fabric)?;
         let resolved = params.network.resolve(&fabric, params.seed)?;
@@ -40,7 +65,7 @@ impl Network {
         let routing = Routing::new(&fabric, &flows, routes, choice, params.seed)?;
         let longest = longest_serialisation(&fabric, &params, needs_int);
         let mut network = Self {
-            config: config(&params, ns3, &fabric),
+            config: config(&params, ns3, &fabric, mixed(&carriers, &flows)),
             controls: controls
                 .into_iter()
                 .map(|setup| ControlState {
@@ -55,22 +80,29 @@ impl Network {
                     control: setup.control,
                 })
                 .collect(),
-            control_of_tag,
             now: 0,
             rank: 0,
             next_rank: 0,
             events: EventQueue::new(slot_bits(&fabric, &params, longest)),
-            pool: Pool::new(if needs_int { usize::from(params.packets.int_records) } else { 0 }),
+            pool: Pool::new(if needs_int { params.packets.int_records.into() } else { 0 }, !transports.is_empty()),
             ports: Vec::with_capacity(ports),
             end_rank: vec![0; if ns3 { ports } else { 0 }],
             queues: vec![Queue { head: NONE, tail: NONE, bytes: 0, peak: 0, tx_bytes: 0, tx_packets: 0 }; 8 * ports],
+            ranked: Vec::new(),
             ingress: vec![Ingress::default(); 8 * ports],
             switches: Vec::new(),
-            scheduler: Scheduler::new(&params.switch.scheduler, ports),
+            scheduler: Scheduler::new(&params.switch.scheduler, is_ranked(&params), ports),
             ecn: fabric.ports().iter().map(|port| EcnPort::new(&params.ecn, fabric.link(port.link).rate)).collect(),
             pint: None,
             draws: ns3.then(|| Box::new(Draws::new(fabric.nodes().len() as u64))),
             routing,
+            jitter: Jitter::new(params.host.jitter.0, ports, params.seed, |port| {
+                let (from, to) = (fabric.ports()[port].node, fabric.neighbour(PortId(port as u32)));
+                let server = |node| fabric.servers().contains(&node);
+                // Out of a host, and out of a server whose VMs are hosts.
+                let to_switch = fabric.node(to).kind == NodeKind::Switch;
+                fabric.node(from).kind == NodeKind::Host || server(from) && to_switch
+            }),
             faults: None,
             nics: Vec::new(),
             contexts: Vec::new(),
@@ -81,24 +113,35 @@ impl Network {
             next_flow: 0,
             selective: (params.rdma.recovery == Recovery::SelectiveRepeat)
                 .then(|| Box::new(Selective::new(flows.flows.len()))),
+            transports: Transports::default(),
+            hypervisors: None,
             gates: Gates::new(&flows),
             flows_done: 0,
             flows_due: flows.flows.len(),
             bytes_acked: 0,
             bytes: flows.bytes().0,
+            end: flows
+                .flows
+                .iter()
+                .filter_map(|flow| flow.until)
+                .max()
+                .map(|end| end.min(params.horizon.unwrap_or(end))),
             counts: Counts::default(),
             ledger: Ledger::default(),
             flow_records: vec![FlowRecord::default(); flows.flows.len()],
             recorder: Recorder::new(params.measure.clone(), ports),
             rates,
+            carriers,
             flows,
             fabric,
         };
         network.add_nodes(&params);
-        network.add_ports();
+        network.add_ports(&params);
         network.add_buffers(&params)?;
         network.add_contexts(&params);
         network.add_pint()?;
+        network.add_transports(&transports);
+        network.add_hypervisors(tenancy.as_deref(), &params);
         network.find_ideals(&params)?;
         network.add_faults(resolved, &params)?;
         Ok(network)
@@ -148,12 +191,39 @@ impl Network {
                 }
             }
             let plan = BufferPlan::new(&fabric, params, id)?;
-            self.switches[switch].buffer = Buffer::new(plan.shared as i64, &params.switch);
+            self.switches[switch].buffer = match self.config.storage {
+                Storage::Shared => Buffer::new(plan.shared as i64, &params.switch),
+                Storage::Own(_) | Storage::Ranked(_) => Buffer::unused(),
+            };
+        }
+        if self.config.ranked {
+            self.ranked = vec![RankedQueue::default(); self.ports.len()];
         }
         Ok(())
     }
 
-    fn add_ports(&mut self) {
+    /// Flows that are not RDMA's.
+    fn add_transports(&mut self, transports: &[Transport]) {
+        self.transports = Transports::new(&self.flows, transports, &self.carriers, self.nics.len());
+        self.place_arbiter(transports);
+    }
+
+    /// What stands between VMs and the network, if anything does.
+    fn add_hypervisors(&mut self, tenancy: Option<&Tenancy>, params: &Params) {
+        let Some(hypervisor) = &params.hypervisor else { return };
+        let none = Tenancy::default();
+        let tenancy = tenancy.unwrap_or(&none);
+        let owner = |port: u32| self.ports[port as usize].owner;
+        let packet = self.full_packet();
+        let all = Hypervisors::new(hypervisor, tenancy, &self.fabric, &self.flows, &owner, packet, params.seed);
+        self.hypervisors = Some(Box::new(all));
+    }
+
+    fn add_ports(&mut self, params: &Params) {
+        let cut = match params.switch.forwarding {
+            Forwarding::StoreAndForward => WHOLE_PACKETS,
+            Forwarding::CutThrough | Forwarding::CutThroughUnderrun => params.switch.cut_through_header.0 as u16,
+        };
         let fabric = self.fabric.clone();
         let mut owner = vec![0u32; fabric.nodes().len()];
         for (index, switch) in self.switches.iter().enumerate() {
@@ -187,6 +257,8 @@ impl Network {
                 far: if is_host(port.peer) { Far::Host } else { Far::Switch },
                 pending: false,
                 down: false,
+                at_server: fabric.servers().contains(&port.node),
+                cut: if is_host(port.peer) { WHOLE_PACKETS } else { cut },
             });
         }
     }
@@ -229,8 +301,9 @@ impl Network {
     }
 }
 
-fn config(params: &Params, ns3: bool, fabric: &Fabric) -> Config {
+fn config(params: &Params, ns3: bool, fabric: &Fabric, mixed: bool) -> Config {
     let nic = host_rate(fabric);
+    let storage = Storage::new(&params.switch.queues);
     let bound = params.rdma.recovery == Recovery::SelectiveRepeat && params.rdma.bdp_bound;
     Config {
         ns3,
@@ -238,6 +311,16 @@ fn config(params: &Params, ns3: bool, fabric: &Fabric) -> Config {
         rdma: params.rdma.clone(),
         lossless: params.switch.paused_priorities(),
         mark_at_enqueue: params.ecn.mark_at == MarkAt::Enqueue,
+        storage,
+        host_storage: match params.host.nic_queue {
+            NicQueue::Unlimited => storage.without_limit(),
+            NicQueue::Port => storage,
+        },
+        server_queue: params.server_queue.0.min(u64::from(u32::MAX)) as u32,
+        ranked: is_ranked(params),
+        port_rank: is_ranked(params).into(),
+        underrun: params.switch.forwarding == Forwarding::CutThroughUnderrun,
+        mixed,
         int: if ns3 {
             IntFormat::Quantised { multi: ((nic.0 / 25_000_000_000) as u32).max(1) }
         } else {
@@ -248,11 +331,71 @@ fn config(params: &Params, ns3: bool, fabric: &Fabric) -> Config {
     }
 }
 
+/// Whether ports have pFabric queues.
+const fn is_ranked(params: &Params) -> bool {
+    matches!(params.switch.queues, QueueParams::Pfabric { .. })
+}
+
+/// Whether some flows are RDMA's and some are not.
+fn mixed(carriers: &[Carrier], flows: &FlowSet) -> bool {
+    let mut rdma = flows.flows.iter().map(|flow| matches!(carriers[usize::from(flow.tag)], Carrier::Rdma(_)));
+    let first = rdma.next();
+    rdma.any(|one| Some(one) != first)
+}
+
+/// What transports cannot have, and what they have to agree on.
+fn check_transports(
+    transports: &[Transport],
+    fabric: &Fabric,
+    flows: &FlowSet,
+    params: &Params,
+) -> Result<(), SetupError> {
+    check(transports.is_empty() || params.arithmetic == Arithmetic::Exact, "transport", || {
+        "ns3 arithmetic knows RDMA only".into()
+    })?;
+    check(transports.len() <= 255, "transport", || format!("{} kinds; at most 255 are possible", transports.len()))?;
+    for transport in transports {
+        let field = |name: &str| format!("transport.{}.{name}", transport.name());
+        if let Err(bad) = transport.check() {
+            return Err(SetupError {
+                field: field(bad.field),
+                message: format!("{} is out of range; {}", bad.value, bad.allowed),
+            });
+        }
+    }
+    Transport::check_together(transports, fabric, flows).map_err(|(index, bad)| {
+        let at = format!("transport.{}", transports[index].name());
+        let field = if bad.field.is_empty() { at } else { format!("{at}.{}", bad.field) };
+        BadNetwork { field, ..bad }.into()
+    })
+}
+
+/// Hypervisors and flows without a size go with transports that leave packets to be sent in any order, and can stop.
+fn check_hypervisor(
+    transports: &[Transport],
+    carriers: &[Carrier],
+    flows: &FlowSet,
+    params: &Params,
+) -> Result<(), SetupError> {
+    let plain = |carrier: &Carrier| match carrier {
+        Carrier::Rdma(_) => false,
+        Carrier::Transport(index) => matches!(transports[*index], Transport::Tcp(_) | Transport::Udp(_)),
+    };
+    let other = flows.flows.iter().find(|flow| flow.until.is_some() && !plain(&carriers[usize::from(flow.tag)]));
+    check(other.is_none(), "workload", || "backlogged flows are TCP's or UDP's; others have a size".into())?;
+    let Some(hypervisor) = &params.hypervisor else { return Ok(()) };
+    check(carriers.iter().all(plain), "hypervisor", || "VMs behind a hypervisor speak TCP or UDP".into())?;
+    hypervisor.check().map_err(|bad| SetupError {
+        field: format!("hypervisor.{}.{}", hypervisor.name(), bad.field),
+        message: format!("{} is out of range; {}", bad.value, bad.allowed),
+    })
+}
+
 fn longest_serialisation(fabric: &Fabric, params: &Params, needs_int: bool) -> Time {
-    let size = params.packets.data_header.0
-        + params.packets.payload.0
-        + if needs_int { params.packets.telemetry_bytes(Telemetry::Int) } else { 0 }
-        + params.packets.gap.0;
+    let packets = &params.packets;
+    let telemetry = if needs_int { packets.telemetry_bytes(Telemetry::Int) } else { 0 };
+    let data = packets.data_header.0 + packets.payload.0 + telemetry;
+    let size = data.max(packets.segment_header.0 + packets.mss.0) + packets.gap.0;
     fabric.links().iter().map(|link| link.rate.time_for(size) + link.delay).max().unwrap_or_default()
 }
 
@@ -309,6 +452,13 @@ fn check_limits(
             format!("ns3 arithmetic knows ecmp only, not {}", network.balance.name())
         })?;
         check(network.failure.is_empty(), "network.failure", || "ns3 arithmetic knows no failures of links".into())?;
+        let forwarding = params.switch.forwarding;
+        check(forwarding == Forwarding::StoreAndForward, "switch.forwarding", || {
+            "ns3 arithmetic knows store-and-forward only".into()
+        })?;
+        check(params.switch.queues == QueueParams::Shared, "switch.queues", || {
+            "ns3 arithmetic knows buffers that ports share only".into()
+        })?;
     }
     let packets = &params.packets;
     check(packets.payload.0 > 0, "packets.payload", || "0B carries nothing; it must be at least 1B".into())?;
@@ -318,9 +468,18 @@ fn check_limits(
     check(largest <= 65_535, "packets.payload", || {
         format!("{} makes packets of {largest} B; at most 65535 B are possible", packets.payload)
     })?;
-    for (field, size) in
-        [("packets.data_header", packets.data_header), ("packets.pfc", packets.pfc), ("packets.cnp", packets.cnp)]
-    {
+    check(packets.mss.0 > 0, "packets.mss", || "0B carries nothing; it must be at least 1B".into())?;
+    let segment = packets.mss.0 + packets.segment_header.0;
+    check(segment <= 65_535, "packets.mss", || {
+        format!("{} makes segments of {segment} B; at most 65535 B are possible", packets.mss)
+    })?;
+    for (field, size) in [
+        ("packets.data_header", packets.data_header),
+        ("packets.pfc", packets.pfc),
+        ("packets.cnp", packets.cnp),
+        ("packets.segment_header", packets.segment_header),
+        ("packets.control", packets.control),
+    ] {
         check(size.0 <= 4096 && size.0 > 0, field, || format!("{size} is out of range; 1B to 4096B are possible"))?;
     }
     let records = usize::from(packets.int_records);
@@ -334,6 +493,15 @@ fn check_limits(
         format!("{} flows; at most {MAX_ID} are possible", flows.flows.len())
     })?;
     check_gates(flows).map_err(|error| SetupError { field: "workload".into(), message: error.to_string() })?;
+    let header = params.switch.cut_through_header.0;
+    check((1..=4096).contains(&header), "switch.cut_through_header", || {
+        format!("{header} B is out of range; 1B to 4096B are possible")
+    })?;
+    if let Some(limit) = params.switch.queues.limit() {
+        check((1..=1 << 31).contains(&limit.0), "switch.queues", || {
+            format!("a limit of {limit} is out of range; 1B to 2 GiB are possible")
+        })?;
+    }
     check(params.switch.buffer.0 <= 1 << 31, "switch.buffer", || {
         format!("{} is out of range; at most 2 GiB are possible", params.switch.buffer)
     })?;

@@ -7,6 +7,7 @@ use incast_model::units::Time;
 use super::{Faults, Network};
 use crate::congestion::MAX_INT_RECORDS;
 use crate::kernel::flag;
+use crate::setup::Carrier;
 use crate::simulation::SetupError;
 
 impl Network {
@@ -15,7 +16,10 @@ impl Network {
     pub(super) fn check_detours(&self, faults: &Faults, int_records: u8) -> Result<(), SetupError> {
         let routed = |(_, flow): &(usize, &Flow)| flow.path.is_none();
         let flows: Vec<(usize, &Flow)> = self.flows.flows.iter().enumerate().filter(routed).collect();
-        let has_int = |flow: &Flow| self.controls[self.control_of_tag[usize::from(flow.tag)]].flags & flag::INT != 0;
+        let has_int = |flow: &Flow| match self.carriers[usize::from(flow.tag)] {
+            Carrier::Rdma(control) => self.controls[control].flags & flag::INT != 0,
+            Carrier::Transport(_) => false,
+        };
         let with_int: Vec<(usize, &Flow)> = flows.iter().copied().filter(|(_, flow)| has_int(flow)).collect();
         // Flows without a way so far; all have one if nothing is down from the start.
         let mut apart = if faults.starts_rerouted() { flows } else { Vec::new() };

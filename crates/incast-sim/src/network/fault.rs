@@ -380,6 +380,8 @@ impl Network {
         let (at, by_link) = match (reason, ingress, egress) {
             (DropReason::LinkDown, _, Some(port)) => (self.at(port, prio), true),
             (_, Some(port), _) => (self.at(port, prio), false),
+            // At the host that sent it.
+            (_, None, Some(port)) => (self.at(port, prio), false),
             _ => unreachable!("a packet is dropped at a port"),
         };
         self.recorder.drop_packet(at, by_link, record);
@@ -393,8 +395,8 @@ impl Network {
         if std::mem::replace(&mut faults.acked_before, acked) != acked || self.starts_to_come() {
             return false;
         }
-        let mut live = self.senders.iter().filter(|qp| qp.is_live());
-        live.all(|qp| self.obstacle(qp.flow).is_some())
+        let mut live = (0..self.flows.flows.len() as u32).filter(|&flow| self.is_under_way(flow));
+        live.all(|flow| self.obstacle(flow).is_some())
     }
 }
 

@@ -1,11 +1,13 @@
 //! Ideal completion times: what a flow would take alone.
 
+use incast_model::fabric::PortId;
 use incast_model::units::Time;
 
-use super::Network;
+use super::{Network, WHOLE_PACKETS};
 use crate::kernel::flag;
-use crate::setup::Params;
+use crate::setup::{Carrier, Params};
 use crate::simulation::SetupError;
+use crate::transport::Room;
 
 impl Network {
     /// Fills in paths' lengths and ideal times of all flows; an error if INT has no room for a path.
@@ -13,9 +15,9 @@ impl Network {
         for flow in 0..self.flows.flows.len() as u32 {
             let [out, back] = self.walk(flow);
             let spec = &self.flows.flows[flow as usize];
-            let flags = self.controls[self.control_of_tag[usize::from(spec.tag)]].flags;
+            let shape = self.shape(spec.tag);
             let switches = out.len() - 1;
-            if flags & flag::INT != 0 && switches > usize::from(params.packets.int_records) {
+            if shape.flags & flag::INT != 0 && switches > usize::from(params.packets.int_records) {
                 return Err(SetupError {
                     field: "packets.int_records".into(),
                     message: format!(
@@ -26,11 +28,13 @@ impl Network {
                     ),
                 });
             }
-            let (size, reference) = (spec.size.0, self.reference_ideal(&out, spec.size.0));
+            let (size, room) = (spec.size.0, self.transports.room(flow));
+            let exact = self.exact_ideal(&out, &back, size, &shape);
+            // The reference of the other transports, YAPS, has the exact one.
+            let reference = if room == Room::Rdma { self.reference_ideal(&out, size) } else { exact };
             let record = &mut self.flow_records[flow as usize];
             record.hops = out.len().min(255) as u8;
-            record.ideal_reference = reference;
-            self.flow_records[flow as usize].ideal_exact = self.exact_ideal(&out, &back, size, flags);
+            (record.ideal_reference, record.ideal_exact) = (reference, exact);
         }
         Ok(())
     }
@@ -50,26 +54,63 @@ impl Network {
         Time(propagation + serialised + time(wire, slowest))
     }
 
-    /// The flow alone: packets back to back at line rate, stored and forwarded, until the ACK of the last is back. (An ACK
-    /// that would wait for the one before it, behind a short last packet, is taken as not waiting: it is a lower bound.)
-    fn exact_ideal(&self, out: &[u32], back: &[u32], size: u64, flags: u8) -> Time {
+    /// What packets of a tag look like.
+    fn shape(&self, tag: u16) -> Shape {
         let packets = &self.config.packets;
-        let telemetry = packets.telemetry(flags);
-        let count = size.div_ceil(packets.payload.0);
-        let full = packets.data_header.0 + packets.payload.0 + telemetry;
-        let last = packets.data_header.0 + telemetry + (size - (count - 1) * packets.payload.0);
-        // End of the last full packet on each link, and arrival of the last packet at its far end.
-        let (mut first, mut slowest, mut arrived) = (0, 0, 0);
-        for &port in out {
-            let delay = self.ports[port as usize].delay;
+        match self.carriers[usize::from(tag)] {
+            Carrier::Rdma(control) => {
+                let flags = self.controls[control].flags;
+                let telemetry = packets.telemetry(flags);
+                let ack = (packets.ack.0 + telemetry).max(packets.min_ack.0);
+                Shape { payload: packets.payload.0, header: packets.data_header.0 + telemetry, ack, flags }
+            }
+            Carrier::Transport(_) => {
+                let (payload, header) = (packets.mss.0, packets.segment_header.0);
+                Shape { payload, header, ack: packets.control.0, flags: 0 }
+            }
+        }
+    }
+
+    /// The flow alone: packets back to back at line rate, forwarded as switches do, until the ACK of the last is back. (An ACK
+    /// that would wait for the one before it, behind a short last packet, is taken as not waiting: it is a lower bound.)
+    fn exact_ideal(&self, out: &[u32], back: &[u32], size: u64, shape: &Shape) -> Time {
+        let count = size.div_ceil(shape.payload);
+        let full = shape.header + shape.payload;
+        let last = shape.header + (size - (count - 1) * shape.payload);
+        // When a link may begin with the first packet and with the last, and when it is free of the last full one.
+        let (mut first, mut begin, mut slowest, mut come) = (0, 0, 0, 0);
+        for (at, &port) in out.iter().enumerate() {
             let each = self.busy_time(port, full);
             slowest = each.max(slowest);
-            let link_free = if count > 1 { first + each + (count - 2) * slowest } else { 0 };
-            first += self.wire_time(port, full) + delay;
-            arrived = arrived.max(link_free) + self.wire_time(port, last) + delay;
+            let free = if count > 1 { first + each + (count - 2) * slowest } else { 0 };
+            let start = free.max(begin);
+            come = start + self.wire_time(port, last) + self.ports[port as usize].delay;
+            first += self.passed_on(out, at, full);
+            begin = start + self.passed_on(out, at, last);
         }
-        let ack = (packets.ack.0 + telemetry).max(packets.min_ack.0);
-        let returned: u64 = back.iter().map(|&port| self.wire_time(port, ack) + self.ports[port as usize].delay).sum();
-        Time(arrived + returned)
+        let returned: u64 = (0..back.len()).map(|at| self.passed_on(back, at, shape.ack)).sum();
+        Time(come + returned)
     }
+
+    /// Time from when a packet begins to be sent on a link of a path until it may begin on the next one; at the end until its
+    /// last bit is there.
+    pub(crate) fn passed_on(&self, path: &[u32], at: usize, bytes: u64) -> u64 {
+        let (state, rate) = (&self.ports[path[at] as usize], |port: u32| self.fabric.rate(PortId(port)));
+        let faster = path.get(at + 1).is_some_and(|&next| rate(next) > rate(path[at]));
+        let cut = u64::from(state.cut);
+        let whole = bytes <= cut || state.cut == WHOLE_PACKETS || (faster && !self.config.underrun);
+        self.wire_time(path[at], if whole { bytes } else { cut }) + state.delay
+    }
+}
+
+/// Sizes of a flow's packets in bytes, telemetry included.
+struct Shape {
+    /// Payload of a full packet.
+    payload: u64,
+    /// Headers.
+    header: u64,
+    /// What answers it.
+    ack: u64,
+    /// [`flag`] bits of its data.
+    flags: u8,
 }

@@ -1,6 +1,6 @@
 //! Links: serialisation, propagation, and the first packet on each wire.
 
-use super::{Far, Network};
+use super::{Far, Network, WHOLE_PACKETS};
 use crate::kernel::{Event, Kind, NONE, Target};
 use crate::ns3;
 
@@ -34,7 +34,8 @@ impl Network {
         }
     }
 
-    /// Puts a packet on the wire out of an idle port. Only the first packet of a wire has an event.
+    /// Puts a packet on the wire out of an idle port. Only the first packet of a wire has an event, when its last bit arrives; or
+    /// its first ones, where the far end cuts through.
     #[inline]
     pub(crate) fn transmit(&mut self, port: u32, id: u32) {
         let (size, prio) = (self.pool[id].size, self.pool[id].prio);
@@ -52,8 +53,13 @@ impl Network {
         let state = &mut self.ports[port as usize];
         state.busy_until = free;
         state.tx_bytes += size;
-        let arrive = sent + state.delay;
+        let cut = state.cut;
+        let seen = if size <= u64::from(cut) { sent } else { self.now + self.wire_time(port, cut.into()) };
+        let state = &mut self.ports[port as usize];
+        let arrive = seen + state.delay;
+        let arrive = if self.jitter.is_some() { self.jittered(port, arrive) } else { arrive };
         self.pool[id].next = NONE;
+        let state = &mut self.ports[port as usize];
         if state.flight_head == NONE {
             state.flight_head = id;
             state.flight_tail = id;
@@ -66,11 +72,15 @@ impl Network {
         }
     }
 
-    /// The first packet on the wire out of `port` has arrived, to its last bit.
+    /// The first packet on the wire out of `port` has arrived; to its last bit, unless the far end cuts through.
     #[inline]
     pub(crate) fn arrival(&mut self, port: u32) {
         let state = &mut self.ports[port as usize];
         let id = state.flight_head;
+        if state.cut != WHOLE_PACKETS && self.awaits_rest(port, id) {
+            return;
+        }
+        let state = &mut self.ports[port as usize];
         let packet = &self.pool[id];
         let kind = packet.kind;
         state.flight_head = packet.next;
@@ -79,10 +89,10 @@ impl Network {
             self.events.push(Event::new(packet.next_arrive, packet.next_rank, Target::Arrival(port)));
         }
         match kind {
-            Kind::Data => self.counts.data_hops += 1,
+            Kind::Data | Kind::Segment => self.counts.data_hops += 1,
             Kind::Pfc => self.counts.pfc_hops += 1,
-            Kind::Ack | Kind::Nack | Kind::Cnp => self.counts.ack_hops += 1,
             Kind::Lost => return self.pool.release(id),
+            _ => self.counts.ack_hops += 1,
         }
         if kind == Kind::Pfc {
             return self.receive_pfc(peer, id);
@@ -108,6 +118,9 @@ impl Network {
         let packet = &mut self.pool[id];
         packet.next = NONE;
         let (size, prio) = (u32::from(packet.size), packet.prio);
+        if self.config.ranked && prio != 0 {
+            return self.enqueue_ranked(port, id);
+        }
         let at = self.at(port, prio);
         let queue = &mut self.queues[at];
         queue.bytes += size;
@@ -126,6 +139,9 @@ impl Network {
     /// Takes the first packet of an egress queue that is not empty.
     #[inline]
     pub(crate) fn dequeue(&mut self, port: u32, prio: u8) -> u32 {
+        if self.config.ranked && prio != 0 {
+            return self.dequeue_ranked(port);
+        }
         let at = self.at(port, prio);
         let queue = &mut self.queues[at];
         let id = queue.head;

@@ -5,9 +5,11 @@
 //! so the tables can be split among threads by node.
 
 mod build;
+mod cut_through;
 mod detours;
 mod fault;
 mod ideal;
+mod jitter;
 mod link;
 mod params;
 mod progress;
@@ -19,6 +21,7 @@ use std::sync::Arc;
 
 use incast_model::fabric::Fabric;
 use incast_model::flow::FlowSet;
+use incast_model::units::Time;
 
 use crate::congestion::{Control, FlowContext, WindowMode};
 use crate::host::{Gates, Nic, PacketParams, RdmaParams, Receiver, Selective, SendQp};
@@ -26,8 +29,12 @@ use crate::kernel::{EventQueue, Pool};
 use crate::measure::Recorder;
 use crate::ns3::Draws;
 use crate::outcome::{Counts, FlowRecord, Ledger};
-use crate::switch::{EcnPort, Ingress, Pint, Scheduler, Switch};
+use crate::setup::Carrier;
+use crate::switch::{EcnPort, Ingress, Pint, RankedQueue, Scheduler, Storage, Switch};
+use crate::tenant::Hypervisors;
+use crate::transport::Transports;
 
+pub(crate) use cut_through::WHOLE_PACKETS;
 pub(crate) use fault::Faults;
 pub use params::{FailureParams, NetworkParams, RandomLinks, RouteParams};
 pub(crate) use progress::Limits;
@@ -85,6 +92,10 @@ pub(crate) struct Port {
     pub(crate) pending: bool,
     /// Its link is down.
     pub(crate) down: bool,
+    /// Belongs to the switch in a server of VMs.
+    pub(crate) at_server: bool,
+    /// Bytes of a packet that its far end waits for ([`WHOLE_PACKETS`]: all).
+    pub(crate) cut: u16,
 }
 
 const _: () = assert!(size_of::<Port>() == 64);
@@ -110,6 +121,19 @@ pub(crate) struct Config {
     /// Priorities under PFC, one bit each.
     pub(crate) lossless: u8,
     pub(crate) mark_at_enqueue: bool,
+    /// How ports of switches store packets, and those of hosts what is not RDMA data.
+    pub(crate) storage: Storage,
+    pub(crate) host_storage: Storage,
+    /// What a port of a server of VMs keeps, in bytes.
+    pub(crate) server_queue: u32,
+    /// Whether these are pFabric queues.
+    pub(crate) ranked: bool,
+    /// Rank of events of ports that become free, in exact arithmetic: 1 if they come after all else of their instant.
+    pub(crate) port_rank: u64,
+    /// Cut-through towards whatever link.
+    pub(crate) underrun: bool,
+    /// Whether hosts have both RDMA and other transports.
+    pub(crate) mixed: bool,
     pub(crate) int: crate::congestion::IntFormat,
     /// Retransmission timeout in ps, [`u64::MAX`] for none.
     pub(crate) rto: u64,
@@ -134,7 +158,8 @@ pub(crate) struct Network {
     pub(crate) flows: Arc<FlowSet>,
     pub(crate) config: Config,
     pub(crate) controls: Vec<ControlState>,
-    pub(crate) control_of_tag: Vec<usize>,
+    /// What carries the flows of each tag.
+    pub(crate) carriers: Vec<Carrier>,
 
     /// Simulated time in ps.
     pub(crate) now: u64,
@@ -150,6 +175,8 @@ pub(crate) struct Network {
     end_rank: Vec<u64>,
     /// By priority, then port.
     pub(crate) queues: Vec<Queue>,
+    /// pFabric queues by port; empty in runs without.
+    pub(crate) ranked: Vec<RankedQueue>,
     /// By priority, then port.
     pub(crate) ingress: Vec<Ingress>,
     /// Rates of ports in bit/s, each once.
@@ -162,6 +189,8 @@ pub(crate) struct Network {
     /// The random numbers of `ns3` arithmetic, one sequence for the whole run.
     pub(crate) draws: Option<Box<Draws>>,
     pub(crate) routing: Routing,
+    /// In runs in which hosts take random times.
+    pub(crate) jitter: Option<Box<jitter::Jitter>>,
     /// In runs in which links fail.
     pub(crate) faults: Option<Box<Faults>>,
 
@@ -176,6 +205,10 @@ pub(crate) struct Network {
     pub(crate) receivers: Vec<Receiver>,
     /// In runs with selective repeat.
     pub(crate) selective: Option<Box<Selective>>,
+    /// Flows that are not RDMA's.
+    pub(crate) transports: Transports,
+    /// In runs with a layer between VMs and the network.
+    pub(crate) hypervisors: Option<Box<Hypervisors>>,
     /// The next flow that starts by the clock alone.
     pub(crate) next_flow: usize,
     pub(crate) gates: Gates,
@@ -185,6 +218,8 @@ pub(crate) struct Network {
     pub(crate) bytes_acked: u64,
     /// Payload of these flows.
     pub(crate) bytes: u64,
+    /// When the last of the flows without a size ends, or the run before.
+    pub(crate) end: Option<Time>,
 
     pub(crate) counts: Counts,
     pub(crate) ledger: Ledger,
@@ -210,10 +245,11 @@ impl Network {
         }
     }
 
-    /// Rank of the end of a port's transmission.
+    /// Rank of the end of a port's transmission. pFabric queues decide by all that has come in that instant, as in YAPS: what is
+    /// most urgent need not be what came first.
     #[inline]
     pub(crate) fn end_rank(&self, port: u32) -> u64 {
-        if self.config.ns3 { self.end_rank[port as usize] } else { 0 }
+        if self.config.ns3 { self.end_rank[port as usize] } else { self.config.port_rank }
     }
 
     /// Whether a port is not transmitting. In the instant in which a transmission ends, exact arithmetic takes it as ended;

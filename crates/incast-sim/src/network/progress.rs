@@ -72,6 +72,7 @@ impl Network {
                     last_arrival = self.now; // something will move
                     self.start_flow(flow);
                 }
+                Target::Agenda(nic) => self.keep_agenda(nic),
                 Target::Sample => self.take_sample(),
                 Target::Fault(_) => {
                     let still = self.now - last_arrival > limits.stall;
@@ -150,6 +151,7 @@ impl Network {
 
     fn take_sample(&mut self) {
         self.sample();
+        self.sample_pairs();
         if let Some(every) = self.recorder.params.sample_every {
             self.schedule_sample(self.now + every.0);
         }
@@ -173,6 +175,7 @@ impl Network {
             flows: self.flows_due as u64,
             bytes_acked: self.bytes_acked,
             bytes: self.bytes,
+            end: self.end,
         }
     }
 }

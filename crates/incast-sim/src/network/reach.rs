@@ -4,7 +4,6 @@ use incast_model::fabric::{HostId, NodeId, PortId};
 
 use super::Network;
 use crate::balance::Balancer;
-use crate::kernel::NONE;
 use crate::outcome::{CutOff, LinkChange, Obstacle};
 
 /// Flows named at most.
@@ -16,7 +15,7 @@ impl Network {
         if self.faults.is_none() {
             return Vec::new();
         }
-        let unfinished = (0..self.flows.flows.len() as u32).filter(|&flow| self.sender_of[flow as usize] != NONE);
+        let unfinished = (0..self.flows.flows.len() as u32).filter(|&flow| self.is_under_way(flow));
         unfinished.filter_map(|flow| self.obstacle(flow)).take(NAMED).collect()
     }
 
@@ -29,7 +28,7 @@ impl Network {
             let found = blocked(&out).map(|place| CutOff { flow, acks: false, place });
             return found.or_else(|| blocked(&back).map(|place| CutOff { flow, acks: true, place }));
         }
-        let port = self.senders[self.sender_of[flow as usize] as usize].port;
+        let port = self.source_port(flow);
         if let Some(place) = self.no_way(&[PortId(port)], spec.dst, flow, false) {
             return Some(CutOff { flow, acks: false, place });
         }

@@ -104,9 +104,9 @@ impl Network {
     #[inline]
     pub(crate) fn route(&mut self, node: u32, id: u32) -> u32 {
         let packet = &self.pool[id];
-        let back = packet.kind != Kind::Data;
+        let back = !packet.kind.is_forward();
         if packet.flags & flag::PATH != 0 {
-            return self.path_port(packet.flow, back, usize::from(packet.hops));
+            return self.given_port(node, id);
         }
         let (flow, dst) = (packet.flow, packet.dst);
         self.next_port(node, dst, flow, back)
@@ -157,7 +157,19 @@ impl Network {
         }
     }
 
-    fn path_port(&self, flow: u32, back: bool, hop: usize) -> u32 {
+    /// The egress port of a packet whose way is given: that of its flow, or at each choice the next hop of its own number.
+    pub(super) fn given_port(&self, node: u32, id: u32) -> u32 {
+        let packet = &self.pool[id];
+        if packet.pint == 0 || packet.kind != Kind::Segment {
+            return self.path_port(packet.flow, !packet.kind.is_forward(), usize::from(packet.hops));
+        }
+        match self.routing.hops(node, packet.dst) {
+            [] => NONE,
+            hops => hops[usize::from(packet.pint - 1) % hops.len()].0,
+        }
+    }
+
+    pub(super) fn path_port(&self, flow: u32, back: bool, hop: usize) -> u32 {
         let path = self.flows.flows[flow as usize].path.expect("only flows with a path ask for it");
         self.routing.paths[path as usize][usize::from(back)][hop]
     }

@@ -66,6 +66,11 @@ impl Buffer {
         }
     }
 
+    /// A buffer that lets everything pass, where ports store packets on their own.
+    pub(crate) fn unused() -> Self {
+        Self { shared: i64::MAX, reserve: u32::MAX, ..Self::default() }
+    }
+
     /// Shared bytes not in use.
     #[inline]
     fn free(&self) -> u64 {

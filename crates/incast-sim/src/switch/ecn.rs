@@ -69,7 +69,7 @@ impl Network {
             Verdict::Always => true,
             Verdict::WithProbability(p) => self.draw(port) < p,
         };
-        if hit {
+        if hit && self.pool[id].understands_marks() {
             self.pool[id].flags |= flag::CE;
             self.counts.marks += 1;
             let at = self.at(port, self.pool[id].prio);

@@ -1,5 +1,5 @@
-//! The shared-buffer, output-queued, store-and-forward switch, as a pipeline of small stages:
-//! admission ([`buffer`]), pausing the peer ([`pfc`]), queueing, choosing ([`scheduler`]), marking ([`ecn`]), INT.
+//! The output-queued switch, as a pipeline of small stages: admission ([`buffer`], or [`port_buffer`]), pausing the peer
+//! ([`pfc`]), queueing, choosing ([`scheduler`]), marking ([`ecn`]), INT.
 
 mod buffer;
 mod ecn;
@@ -8,16 +8,20 @@ mod pfc;
 mod pint;
 mod pipeline;
 mod plan;
+mod port_buffer;
 mod scheduler;
 
 use incast_model::rng::Stream;
 
 pub(crate) use buffer::{Buffer, Ingress, fixed_alpha};
 pub(crate) use ecn::EcnPort;
-pub use params::{Alpha, EcnParams, EcnThreshold, Headroom, MarkAt, PfcMode, SchedulerParams, SwitchParams};
+pub use params::{
+    Alpha, EcnParams, EcnThreshold, Forwarding, Headroom, MarkAt, PfcMode, QueueParams, SchedulerParams, SwitchParams,
+};
 pub(crate) use pint::Pint;
 pub use plan::BufferPlan;
 pub(crate) use plan::{alpha, headroom, host_rate};
+pub(crate) use port_buffer::{RankedQueue, Storage};
 pub(crate) use scheduler::Scheduler;
 
 /// What a switch has besides its ports.

@@ -1,15 +1,24 @@
 //! Parameters of the switch, each with its unit, default and source.
 //!
-//! NS3 in the sources below is the HPCC authors' ns-3 (`switch-mmu.cc`, `third.cc`, `run.py` at commit 9f4be2a).
+//! NS3 in the sources below is the HPCC authors' ns-3 (`switch-mmu.cc`, `third.cc`, `run.py` at commit 9f4be2a), YAPS the
+//! simulator of pHost's authors (NetSys/simulator at commit 8e9cf04).
 
 use incast_model::units::{Bytes, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Buffer, PFC and scheduling of every switch.
+/// Forwarding, buffer, PFC and scheduling of every switch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SwitchParams {
+    /// When a packet that has come is sent on. Default store-and-forward (NS3).
+    pub forwarding: Forwarding,
+    /// With cut-through: the bytes at the head of a packet that a switch must have before it sends the packet on. Default 40B
+    /// (YAPS: its IP and TCP headers).
+    pub cut_through_header: Bytes,
+    /// Where packets wait, and what happens to those that find no room. Default shared: in one buffer, as everything below
+    /// says (NS3).
+    pub queues: QueueParams,
     /// Packet buffer of a switch, shared by its ports. Default 33554432B = 32 MiB (NS3 `run.py`: 16·bandwidth/50 MiB at
     /// 100 Gb/s).
     pub buffer: Bytes,
@@ -36,6 +45,9 @@ pub struct SwitchParams {
 impl Default for SwitchParams {
     fn default() -> Self {
         Self {
+            forwarding: Forwarding::default(),
+            cut_through_header: Bytes(40),
+            queues: QueueParams::default(),
             buffer: Bytes(32 << 20),
             reserve: Bytes(4096),
             lossless: vec![3],
@@ -50,9 +62,60 @@ impl Default for SwitchParams {
 }
 
 impl SwitchParams {
-    /// The priorities that PFC pauses, as bits; none where it is off.
+    /// The priorities that PFC pauses, as bits; none where it is off, or where ports have buffers of their own.
     pub fn paused_priorities(&self) -> u8 {
-        if self.pfc { self.lossless.iter().fold(0, |mask, prio| mask | 1 << prio) } else { 0 }
+        if self.pfc && self.queues == QueueParams::Shared {
+            self.lossless.iter().fold(0, |mask, prio| mask | 1 << prio)
+        } else {
+            0
+        }
+    }
+}
+
+/// When a switch sends on a packet that has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Forwarding {
+    /// When its last bit is there.
+    #[default]
+    StoreAndForward,
+    /// When its header is there. Towards a link faster than the one it comes by, when its last bit is there: else that link
+    /// would run out of bits in the middle of the packet.
+    CutThrough,
+    /// When its header is there, towards whatever link, as if its bits came at the speed they leave at (YAPS). For comparing
+    /// with that simulator only.
+    CutThroughUnderrun,
+}
+
+/// Where packets wait at a switch, and which of them is dropped when there is no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum QueueParams {
+    /// In a buffer that all ports share, with PFC for lossless priorities.
+    #[default]
+    Shared,
+    /// In a buffer of each egress port, whatever the priority; a packet that does not fit is dropped. No PFC.
+    DropTail {
+        /// The buffer, without the packet being sent.
+        limit: Bytes,
+    },
+    /// In a buffer of each egress port, in order of what is left of their flows (pFabric, SIGCOMM 2013, section 4.1): while
+    /// the buffer is too full the packet of the flow with most left is dropped; next goes the first packet of the flow with
+    /// least left. Data of transports other than pFabric ranks by its priority, before all of pFabric's; everything that is
+    /// not data goes first. No PFC, no scheduler.
+    Pfabric {
+        /// The buffer, without the packet being sent.
+        limit: Bytes,
+    },
+}
+
+impl QueueParams {
+    /// The buffer of each port; `None` where they share one.
+    pub const fn limit(&self) -> Option<Bytes> {
+        match self {
+            Self::Shared => None,
+            Self::DropTail { limit } | Self::Pfabric { limit } => Some(*limit),
+        }
     }
 }
 

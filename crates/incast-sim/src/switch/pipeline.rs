@@ -10,6 +10,7 @@ use crate::congestion::int_record;
 use crate::kernel::{Event, NONE, Target, flag};
 use crate::network::Network;
 use crate::outcome::DropReason;
+use crate::switch::Storage;
 
 impl Network {
     /// A packet has arrived at `in_port` of a switch, to its last bit.
@@ -36,6 +37,10 @@ impl Network {
         }
         if port.down {
             return self.drop_packet(switch, in_port, out, id, DropReason::LinkDown);
+        }
+        if (self.config.storage != Storage::Shared || port.at_server) && prio != 0 {
+            self.store(out, id, Some(in_port));
+            return self.kick(out);
         }
         if prio != 0 && !self.admit(switch, in_port, out, id) {
             return self.drop_packet(switch, in_port, out, id, DropReason::Buffer);
@@ -141,6 +146,9 @@ impl Network {
     /// Frees buffer at the switch of `port`; true if the peer that the bytes came from may go on.
     #[inline]
     fn release_buffer(&mut self, port: u32, size: u32, in_port: u32, in_prio: u8) -> bool {
+        if self.config.storage != Storage::Shared || self.ports[port as usize].at_server {
+            return false;
+        }
         let owner = self.ports[port as usize].owner as usize;
         let at = self.at(in_port, in_prio);
         let buffer = &mut self.switches[owner].buffer;

@@ -3,7 +3,7 @@
 use incast_model::fabric::{Fabric, NodeId, PortId};
 use incast_model::units::Rate;
 
-use super::params::{Alpha, Headroom, PfcMode};
+use super::params::{Alpha, Headroom, PfcMode, QueueParams};
 use crate::congestion::Telemetry;
 use crate::setup::Params;
 use crate::simulation::SetupError;
@@ -20,8 +20,12 @@ pub struct BufferPlan {
 }
 
 impl BufferPlan {
-    /// The plan of one switch; an error where nothing would be left to share, or less than static thresholds promise.
+    /// The plan of one switch, nothing where ports have buffers of their own; an error where nothing would be left to share,
+    /// or less than static thresholds promise.
     pub fn new(fabric: &Fabric, params: &Params, switch: NodeId) -> Result<Self, SetupError> {
+        if params.switch.queues != QueueParams::Shared {
+            return Ok(Self { headroom: 0, reserved: 0, shared: 0 });
+        }
         let lossless = u64::from(params.switch.paused_priorities().count_ones());
         let count = fabric.ports_of(switch).len() as u64;
         // The reference sets one headroom aside per port, whatever the number of lossless priorities.

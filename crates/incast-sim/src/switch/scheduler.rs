@@ -10,6 +10,8 @@ use crate::network::Network;
 pub(crate) enum Scheduler {
     RoundRobin,
     StrictPriority,
+    /// One queue, which has an order of its own.
+    Ranked,
     Drr {
         quanta: [u32; 8],
         /// By port: what each priority may still send in its turn.
@@ -18,12 +20,18 @@ pub(crate) enum Scheduler {
 }
 
 impl Scheduler {
-    pub(crate) fn new(params: &SchedulerParams, ports: usize) -> Self {
+    pub(crate) fn new(params: &SchedulerParams, ranked: bool, ports: usize) -> Self {
         match params {
+            _ if ranked => Self::Ranked,
             SchedulerParams::RoundRobin => Self::RoundRobin,
             SchedulerParams::StrictPriority => Self::StrictPriority,
             SchedulerParams::Drr { quanta } => Self::Drr { quanta: *quanta, deficits: vec![[0; 8]; ports] },
         }
+    }
+
+    /// Whether higher priorities always go first.
+    pub(crate) const fn is_strict(&self) -> bool {
+        matches!(self, Self::StrictPriority)
     }
 
     /// The next priority of a host's control packets, which come before data under each of the schedulers.
@@ -31,7 +39,7 @@ impl Scheduler {
         match self {
             _ if eligible & 1 != 0 => 0,
             Self::StrictPriority => highest(eligible),
-            Self::RoundRobin | Self::Drr { .. } => after(eligible, last),
+            Self::RoundRobin | Self::Drr { .. } | Self::Ranked => after(eligible, last),
         }
     }
 }
@@ -59,7 +67,7 @@ impl Network {
         }
         let last = self.ports[port as usize].last_served;
         let prio = match &self.scheduler {
-            Scheduler::RoundRobin => after(eligible, last),
+            Scheduler::RoundRobin | Scheduler::Ranked => after(eligible, last),
             Scheduler::StrictPriority => highest(eligible),
             Scheduler::Drr { .. } => self.choose_drr(port, eligible, last),
         };

@@ -119,7 +119,7 @@ fn v14_all_to_all() {
     let (n, size, payload) = (8, 100_000, 1000);
     let spec = |window| {
         let (iterations, compute) = (1, Time::ZERO);
-        let all = AllToAll { size: Bytes(size), window, ranks: None, iterations, compute };
+        let all = AllToAll { size: Bytes(size).into(), window, ranks: None, iterations, compute };
         WorkloadSpec { all_to_all: Some(all), ..WorkloadSpec::default() }
     };
     let at_once = end(&hosts(n, payload).workload(&spec(None)).run()).0 as f64;
@@ -171,7 +171,7 @@ fn v16_closed_loop() {
 fn v17_ends_between_iterations() {
     let (size, iterations, compute, ranks) = (Bytes(80_000), 4, Time::us(20), None);
     let chunked = TreeAllReduce { size, algorithm: TreeAlgorithm::BinaryTree, chunks: 3, ranks, iterations, compute };
-    let all = AllToAll { size, window: Some(2), ranks: None, iterations, compute };
+    let all = AllToAll { size: size.into(), window: Some(2), ranks: None, iterations, compute };
     let (skew, expert) = (Skew::Zipf(1.2), Time::us(3));
     let moe = MoeAllToAll { size, layers: 2, skew, expert, compute, ranks: None, iterations };
     let none = WorkloadSpec::default;

@@ -92,7 +92,7 @@ fn d2_a_list_of_several_priorities() {
     let listed = |priority| ListedFlow {
         src: 0,
         dst: 1,
-        size: Bytes(1_000_000),
+        size: Bytes(1_000_000).into(),
         start: Time::ZERO,
         priority,
         path: None,

@@ -12,7 +12,7 @@ use incast_model::workload::{ArrivalLaw, Incast, LoadAt, LoadOf, Poisson, Worklo
 use incast_sim::congestion::Control;
 use incast_sim::measure::MeasureParams;
 use incast_sim::switch::SwitchParams;
-use incast_sim::{ControlSetup, Outcome, Params, Setup, Simulation};
+use incast_sim::{Carrier, ControlSetup, Outcome, Params, Setup, Simulation};
 
 /// Two leaves and two spines, 8 hosts: random flows that draw from every generator, and an incast that causes pauses.
 fn case(seed: u64) -> (Arc<Fabric>, Arc<FlowSet>) {
@@ -60,7 +60,9 @@ pub(crate) fn drawn(control: &Control, seed: u64, set: impl FnOnce(&mut Params))
     let setup = Setup {
         fabric,
         controls: vec![ControlSetup { control: control.clone(), window: control.default_window() }],
-        control_of_tag: vec![0; flows.tags.len()],
+        transports: Vec::new(),
+        carriers: vec![Carrier::Rdma(0); flows.tags.len()],
+        tenancy: None,
         flows,
         params,
     };

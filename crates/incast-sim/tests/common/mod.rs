@@ -10,11 +10,14 @@ use std::sync::Arc;
 
 use incast_model::fabric::{Fabric, HostId, NodeId, PortId};
 use incast_model::flow::{Flow, FlowSet, Gate};
+use incast_model::tenant::Tenancy;
 use incast_model::units::{Bytes, Time};
 use incast_model::workload::{WorkloadSpec, generate};
 use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::outcome::{Outcome, PortRecord};
-use incast_sim::{ControlSetup, Params, Setup, SetupError, Simulation};
+use incast_sim::switch::EcnParams;
+use incast_sim::transport::Transport;
+use incast_sim::{Carrier, ControlSetup, Params, Setup, SetupError, Simulation};
 
 pub(crate) use drawn::drawn;
 pub(crate) use fabrics::{Cable, chain, dumbbell, leaf_spine, parking_lot, ring, star, two_switches};
@@ -26,7 +29,11 @@ pub(crate) struct Bench {
     fabric: Arc<Fabric>,
     flows: FlowSet,
     control: ControlSetup,
+    transports: Vec<Transport>,
+    /// By tag.
+    carriers: Vec<Carrier>,
     params: Params,
+    tenancy: Option<Arc<Tenancy>>,
 }
 
 impl Bench {
@@ -38,8 +45,24 @@ impl Bench {
             fabric: Arc::new(fabric),
             flows,
             control: ControlSetup { control, window: WindowMode::Off },
+            transports: Vec::new(),
+            carriers: vec![Carrier::Rdma(0)],
             params: Params::default(),
+            tenancy: None,
         }
+    }
+
+    /// Tenants of its hosts.
+    pub(crate) fn tenants(mut self, tenancy: Tenancy) -> Self {
+        self.tenancy = Some(Arc::new(tenancy));
+        self
+    }
+
+    /// The last flow has no size of its own, but an end.
+    pub(crate) fn until(mut self, end: Time) -> Self {
+        let flow = self.flows.flows.last_mut().expect("a flow");
+        (flow.until, flow.size) = (Some(end), Bytes(1 << 40));
+        self
     }
 
     /// Another congestion control, with its own default window.
@@ -52,6 +75,23 @@ impl Bench {
         let window = control.default_window();
         self.params.ecn = control.ecn().unwrap_or(self.params.ecn);
         self.control = ControlSetup { control, window };
+        self
+    }
+
+    /// Flows by another transport than RDMA, with the switches that it is meant for.
+    pub(crate) fn transport(mut self, transport: Transport) -> Self {
+        self.params.switch = transport.switch();
+        self.params.ecn = transport.ecn().unwrap_or(EcnParams { enabled: false, ..EcnParams::default() });
+        self.transports = vec![transport];
+        self.carriers = vec![Carrier::Transport(0)];
+        self
+    }
+
+    /// From here on flows have a tag of their own, and another transport.
+    pub(crate) fn then_transport(mut self, transport: Transport) -> Self {
+        self.flows.tags.push(transport.name().into());
+        self.carriers.push(Carrier::Transport(self.transports.len()));
+        self.transports.push(transport);
         self
     }
 
@@ -81,10 +121,11 @@ impl Bench {
             size: Bytes(size),
             start,
             priority,
-            tag: 0,
+            tag: self.flows.tags.len() as u16 - 1,
             sport,
             dport: 100,
             path: None,
+            until: None,
         });
         self
     }
@@ -169,8 +210,10 @@ impl Bench {
             fabric: self.fabric.clone(),
             flows: Arc::new(self.sorted()),
             controls: vec![self.control.clone()],
-            control_of_tag: vec![0; self.flows.tags.len()],
+            transports: self.transports.clone(),
+            carriers: self.carriers.iter().copied().cycle().take(self.flows.tags.len()).collect(),
             params: self.params.clone(),
+            tenancy: self.tenancy.clone(),
         }
     }
 }

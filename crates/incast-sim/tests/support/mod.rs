@@ -23,7 +23,7 @@ use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::host::{PacketParams, RdmaParams};
 use incast_sim::outcome::{FlowRecord, Stop};
 use incast_sim::switch::{EcnParams, Headroom, SwitchParams};
-use incast_sim::{Arithmetic, ControlSetup, Outcome, Params, Setup, Simulation};
+use incast_sim::{Arithmetic, Carrier, ControlSetup, Outcome, Params, Setup, Simulation};
 
 /// The parameters that reproduce that simulator. What is left at its default here has that simulator's value anyway.
 pub(crate) fn ns3_params() -> Params {
@@ -120,7 +120,9 @@ pub(crate) fn run_to_end(fabric: &Arc<Fabric>, flows: &[Flow], scheme: Scheme, m
         fabric: fabric.clone(),
         flows: Arc::new(FlowSet { flows: flows.to_vec(), tags, ..FlowSet::default() }),
         controls: vec![scheme.control()],
-        control_of_tag: vec![0; 2],
+        transports: Vec::new(),
+        carriers: vec![Carrier::Rdma(0); 2],
+        tenancy: None,
         params,
     };
     let outcome = Simulation::new(setup).expect("a valid setup").run(&mut |_| ControlFlow::Continue(()));
@@ -140,6 +142,7 @@ pub(crate) fn flow(src: u32, dst: u32, size: u64, start_ns: u64, sport: u16, dpo
         sport,
         dport,
         path: None,
+        until: None,
     }
 }
 

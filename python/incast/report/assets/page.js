@@ -2,7 +2,7 @@
 // The page: what is chosen, which charts that gives, and how they are saved.
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
-const SECTIONS = { slowdown: ["slowdown"], distributions: ["cdf-fct", "cdf-slowdown"], queues: ["queues"], rates: ["rates"], pauses: ["pauses"] };
+const SECTIONS = { tenants: ["vms", "guarantees"], slowdown: ["slowdown"], distributions: ["cdf-fct", "cdf-slowdown"], queues: ["queues"], rates: ["rates"], pauses: ["pauses"] };
 const TAGGED = new Set(["slowdown", "cdf-fct", "cdf-slowdown"]);
 const ALL = "all: mean and range";
 const ROWS_SHOWN = 200;
@@ -129,6 +129,7 @@ function tableOf(chart, rows) {
 }
 
 function fileName(name) {
+  if (name.startsWith("study-")) return [slug(DATA.title), name].join("-");
   return [slug(DATA.title), name, ...state.values.map((value) => slug(String(value))), state.tag && slug(state.tag)].filter(Boolean).join("-");
 }
 
@@ -310,6 +311,19 @@ function busiestLinks(packed, fabric, choice) {
   return make("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": "Busiest links" }, table);
 }
 
+// What a study draws
+
+async function showStudy() {
+  const container = document.querySelector('[data-charts="study"]');
+  if (!container) return;
+  container.style.minHeight = `${container.offsetHeight}px`;
+  container.replaceChildren();
+  for (const [place, chart] of DATA.study.entries()) {
+    await showChart(container, chart, `study-${place + 1}`, DATA.specs[chart.spec], unpacked(chart));
+  }
+  container.style.minHeight = "";
+}
+
 // The sweep as a whole
 
 async function showOver() {
@@ -350,7 +364,7 @@ async function showOver() {
 // All of it
 
 const PARTS = new Map([
-  ["counters", showCounters], ["fabric", showFabric], ["over", showOver],
+  ["study", showStudy], ["counters", showCounters], ["fabric", showFabric], ["over", showOver],
   ...Object.keys(SECTIONS).map((name) => [name, () => showSection(name)]),
 ]);
 const waiting = new Set();

@@ -32,6 +32,9 @@ pub struct LeafSpine {
     /// One-way propagation delay of every link, up to 1s; default 1us (our choice).
     #[serde(default = "delay_1us")]
     pub delay: Time,
+    /// One-way propagation delay of links between leaves and spines, up to 1s. Default: that of all links.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uplink_delay: Option<Time>,
 }
 
 impl LeafSpine {
@@ -45,6 +48,7 @@ impl LeafSpine {
             uplink_rate: rate_100g(),
             uplinks_per_pair: 1,
             delay: delay_1us(),
+            uplink_delay: None,
         }
     }
 
@@ -58,7 +62,9 @@ impl LeafSpine {
         check.rate("host_rate", self.host_rate)?;
         check.rate("uplink_rate", self.uplink_rate)?;
         check.delay("delay", self.delay)?;
-        let [host, uplink] = [self.host_rate, self.uplink_rate].map(|rate| Links { rate, delay: self.delay });
+        let host = Links { rate: self.host_rate, delay: self.delay };
+        let uplink = Links { rate: self.uplink_rate, delay: self.uplink_delay.unwrap_or(self.delay) };
+        check.delay("uplink_delay", uplink.delay)?;
         Folded {
             names: ["leaf", "spine", ""],
             pods: 1,

@@ -68,13 +68,16 @@ impl Case {
             sport: 1,
             dport: 2,
             path: None,
+            until: None,
         };
         let control = Control::named("unlimited", "default").expect("a control");
         let setup = Setup {
             fabric: Arc::new(Star::new(2).build().expect("a fabric")),
             flows: Arc::new(FlowSet { flows: vec![flow], tags: vec!["flow".into()], ..FlowSet::default() }),
             controls: vec![ControlSetup { control, window: WindowMode::Off }],
-            control_of_tag: vec![0],
+            transports: Vec::new(),
+            carriers: vec![crate::Carrier::Rdma(0)],
+            tenancy: None,
             params: self.params.clone(),
         };
         Network::new(setup).expect("a network")
@@ -112,7 +115,9 @@ impl Case {
                 }
                 Target::Timer(flow) => network.flow_timer(flow),
                 Target::Start(flow) => network.start_flow(flow),
-                Target::Wake(_) | Target::Sample | Target::Fault(_) => unreachable!("nobody asked for it"),
+                Target::Wake(_) | Target::Agenda(_) | Target::Sample | Target::Fault(_) => {
+                    unreachable!("nobody asked for it")
+                }
             }
             let flying = |qp: &crate::host::SendQp| if qp.is_live() { qp.high - qp.una } else { 0 };
             in_flight = network.senders.iter().map(flying).max().unwrap_or(0).max(in_flight);

@@ -1,0 +1,290 @@
+//! Tenants of a scenario, with what is wrong with them said of where it stands.
+
+use std::path::Path;
+
+use incast_model::fabric::{AdmissionMode, Fabric, Vms, VmsError};
+use incast_model::tenant::{Admission, Tenancy, TenantError, place};
+
+use super::Scenario;
+use super::prepare::in_file;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::tree::path;
+
+impl Scenario {
+    /// Places the tenants on a fabric with VMs; none without `[[tenant]]`. Relative files start at `base_dir`.
+    pub fn tenancy(&self, fabric: &Fabric, base_dir: &Path) -> Result<Option<Tenancy>, Diagnostics> {
+        if self.tenant.is_empty() {
+            return Ok(None);
+        }
+        let Some(vms) = &self.vms else {
+            let allowed = "a section [vms] beside it, such as [vms] with slots = 4";
+            return Err(Diagnostic::new("tenant[0]", "there are no VMs for a tenant").allowed(allowed).into());
+        };
+        let tenancy = place(&self.tenant, fabric, vms, base_dir, self.seed).map_err(tenant_error)?;
+        if vms.admission == AdmissionMode::Enforce && tenancy.guarantees() {
+            self.admit(fabric, vms, &tenancy)?;
+        }
+        Ok(Some(tenancy))
+    }
+
+    /// Refuses guarantees that some links cannot carry, or of which nobody knows.
+    fn admit(&self, fabric: &Fabric, vms: &Vms, tenancy: &Tenancy) -> Result<(), Diagnostic> {
+        let admission = Admission::new(fabric, tenancy, vms.headroom).map_err(|why| {
+            let message = format!("nobody can say whether this fabric carries the guarantees: {why}");
+            Diagnostic::new("vms.admission", message).allowed("report, no guarantees, or another fabric")
+        })?;
+        admission.check(tenancy).map_err(|rejected| {
+            let group = |name: &str| tenancy.tenants().iter().find(|one| one.name == name).map(|one| &one.group);
+            let most = rejected.tenants.first().and_then(|(name, _)| group(name));
+            let entry = self.tenant.iter().position(|spec| Some(&spec.name) == most).unwrap_or_default();
+            let at = path::join(&path::index("tenant", entry), "guarantee");
+            let allowed = "smaller guarantees, fewer tenants, another placement, or vms.admission = \"report\"";
+            Diagnostic::new(at, rejected.to_string()).allowed(allowed)
+        })
+    }
+}
+
+pub(super) fn vms_error(error: VmsError) -> Diagnostic {
+    let message = error.to_string();
+    match error {
+        VmsError::Value { field, allowed, .. } => Diagnostic::new(format!("vms.{field}"), message).allowed(allowed),
+        _ => Diagnostic::new("vms", message),
+    }
+}
+
+fn tenant_error(error: TenantError) -> Diagnostic {
+    match error {
+        TenantError::Field { field, value, allowed, nearest } => {
+            Diagnostic { nearest, ..Diagnostic::new(field, format!("`{value}` is not possible here")).allowed(allowed) }
+        }
+        TenantError::File { file, line, column, value, allowed, nearest } => {
+            Diagnostic { nearest, ..in_file(&file, (line, column), &value).allowed(allowed) }
+        }
+        TenantError::Unreadable { field, file, why } => {
+            Diagnostic::new(field, format!("cannot read {}: {why}", file.display()))
+        }
+        other => Diagnostic::new("tenant", other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Loaded, Prepared};
+    use crate::show::{Show, show};
+
+    /// Two tenants compete for the uplink of a rack (Popa et al. (ElasticSwitch), SIGCOMM 2013, figure 5): X receives from one VM, Y
+    /// from 20.
+    const MANY_VS_ONE: &str = r#"
+[fabric.leaf_spine]
+leaves = 4
+spines = 1
+hosts_per_leaf = 8
+host_rate = "1Gbps"
+uplink_rate = "1Gbps"
+[vms]
+slots = 4
+[[tenant]]
+name = "x"
+vms = 2
+guarantee = "450Mbps"
+placement.slots = ["h0.0", "h8.0"]
+[[tenant]]
+name = "y"
+vms = 21
+guarantee = { send = "22.5Mbps", receive = "450Mbps" }
+placement.slots = ["h1.0", "h9.0", "h10.0", "h11.0", "h12.0", "h13.0", "h14.0", "h15.0", "h16.0", "h17.0", "h18.0",
+    "h19.0", "h20.0", "h21.0", "h22.0", "h23.0", "h24.0", "h25.0", "h26.0", "h27.0", "h28.0"]
+[[workload]]
+tag = "to-x"
+tenant = "x"
+list = [{ src = 1, dst = 0, size = "backlogged" }]
+[[workload]]
+tag = "to-y"
+tenant = "y"
+incast = { fan_in = 20, receiver = 0, size = "backlogged" }
+[simulation]
+horizon = "30s"
+[scheme.TCP]
+transport = "tcp"
+"#;
+
+    /// MapReduce jobs of several tenants (the same, figure 8).
+    const MAP_REDUCE: &str = r#"
+[fabric.leaf_spine]
+leaves = 11
+spines = 1
+hosts_per_leaf = 4
+host_rate = "1Gbps"
+uplink_rate = "1Gbps"
+[vms]
+slots = 4
+[[tenant]]
+name = "job"
+vms = { from = 2, to = 30 }
+guarantee = "56.25Mbps"
+fill = 1.0
+mappers = 0.5
+placement = "random"
+[[workload]]
+tenant = "job"
+shuffle = { size = "backlogged" }
+[simulation]
+horizon = "10s"
+[scheme.TCP]
+transport = "tcp"
+"#;
+
+    fn prepared(text: &str) -> Result<Prepared, Diagnostics> {
+        Loaded::from_text("s.toml", text, Path::new("."), &[])?.prepare()
+    }
+
+    fn shown(text: &str) -> Show {
+        show(&prepared(text).unwrap_or_else(|found| panic!("{found}")), 1e6)
+    }
+
+    fn refused(text: &str) -> String {
+        let found = prepared(text).expect_err("accepted");
+        assert_eq!(found.iter().count(), 1, "{found}");
+        found.iter().next().unwrap().summary()
+    }
+
+    #[test]
+    fn many_senders_against_one() {
+        let ready = prepared(MANY_VS_ONE).unwrap();
+        let tenancy = ready.tenancy.as_ref().unwrap();
+        assert_eq!((ready.fabric.hosts().len(), tenancy.tenants().len(), ready.flows.flows.len()), (128, 2, 21));
+        let of = |host| tenancy.tenant_of(host).map(|tenant| tenant.name.as_str());
+        for flow in &ready.flows.flows {
+            assert_eq!((of(flow.src), flow.until), (of(flow.dst), ready.scenario.simulation.horizon));
+        }
+        let show = show(&ready, 1e6);
+        assert_eq!(show.warnings, []);
+        let text = show.to_string();
+        assert!(
+            text.starts_with("fabric     32 servers, 5 switches, 128 links of 10Gbps and 0ps, 36 links of 1Gbps"),
+            "{text}"
+        );
+        let said = "\nVMs        128 slots, 4 of each server with links of 10Gbps; 23 are tenants'\
+                    \ntenants    x: 1 tenant with 2 VMs, each guaranteed 450Mbps; placement slots\
+                    \ntenants    y: 1 tenant with 21 VMs, each guaranteed 22.5Mbps sent, 450Mbps received; placement slots\
+                    \nadmission  the links carry all guarantees\
+                    \n           tightest: to leaf0 900Mbps of 900Mbps, ";
+        assert!(text.contains(said), "{text}");
+        assert!(
+            text.contains("\nflows      to-y: 20 flows, 0.000 MB, 20 of them backlogged, all started at 0ps"),
+            "{text}"
+        );
+        // The rack's uplink carries 1 Gb/s for 30 s, in packets of 1000 B.
+        assert!(show.estimate.packets.abs_diff(3_750_000) < 100, "{}", show.estimate.packets);
+    }
+
+    #[test]
+    fn guarantees_that_links_cannot_carry_are_refused_or_reported() {
+        let both = MANY_VS_ONE.replace(r#"{ send = "22.5Mbps", receive = "450Mbps" }"#, "\"450Mbps\"");
+        let why = refused(&both);
+        assert!(
+            why.starts_with(
+                "s.toml:18:13: tenant[1].guarantee: from leaf1 tenants have 3.6Gbps guaranteed, 2.7Gbps more than the 900Mbps that \
+                 its links carry beside the headroom: y has 3.15Gbps, x has 450Mbps (allowed: smaller guarantees, fewer"
+            ),
+            "{why}"
+        );
+        let report = both.replace("slots = 4\n", "slots = 4\nadmission = \"report\"\n");
+        let text = shown(&report).to_string();
+        assert!(
+            text.contains("\nadmission  the links do not carry all guarantees: from leaf1 tenants have 3.6Gbps"),
+            "{text}"
+        );
+        assert!(text.contains("\n           tightest: from leaf1 3.6Gbps of 900Mbps"), "{text}");
+        let none = MANY_VS_ONE.replace("slots = 4\n", "slots = 4\nheadroom = 0.2\n");
+        assert!(refused(&none).contains("to leaf0 tenants have 900Mbps guaranteed, 100Mbps more than the 800Mbps"));
+    }
+
+    #[test]
+    fn map_reduce_jobs_of_tenants() {
+        let ready = prepared(MAP_REDUCE).unwrap();
+        let tenants = ready.tenancy.as_ref().unwrap().tenants();
+        let taken: usize = tenants.iter().map(|tenant| tenant.vms.len()).sum();
+        assert!((175..=176).contains(&taken) && tenants.len() > 5, "{taken} of {}", tenants.len());
+        let pairs = |vms: usize| vms.div_ceil(2) * (vms / 2);
+        let flows: usize = tenants.iter().map(|tenant| pairs(tenant.vms.len())).sum();
+        assert_eq!((ready.flows.flows.len(), ready.flows.tags.len()), (flows, 1));
+        let text = show(&ready, 1e6).to_string();
+        assert!(
+            text.contains("VMs, 17")
+                && text.contains("0.5 of them mappers, each guaranteed 56.25Mbps; placement random"),
+            "{text}"
+        );
+        let other = prepared(&MAP_REDUCE.replace("\"random\"", "\"unbalanced\"")).unwrap();
+        assert_eq!(other.flows.flows.len(), flows, "the same jobs elsewhere");
+        let light = prepared(&MAP_REDUCE.replace("fill = 1.0", "fill = 0.1")).unwrap();
+        let taken: usize = light.tenancy.unwrap().tenants().iter().map(|tenant| tenant.vms.len()).sum();
+        assert!((16..=17).contains(&taken), "{taken}");
+    }
+
+    #[test]
+    fn mistakes_have_their_place() {
+        let with = |from: &str, to: &str| {
+            assert!(MAP_REDUCE.contains(from), "{from}");
+            refused(&MAP_REDUCE.replacen(from, to, 1))
+        };
+        assert_eq!(
+            with("[vms]\nslots = 4\n", ""),
+            "s.toml:8:1: tenant[0]: there are no VMs for a tenant (allowed: a section [vms] beside it, such as [vms] with slots = 4)"
+        );
+        assert_eq!(
+            with("slots = 4", "slots = 65"),
+            "s.toml:9:9: vms.slots: `65` is out of range (allowed: 1 to 64 VM slots of each server)"
+        );
+        assert!(with("fill = 1.0", "count = 200").contains("s.toml:12:7: tenant[0].vms: `"));
+        assert!(
+            with("from = 2,", "from = 1,").starts_with("s.toml:12:16: tenant[0].vms.from: `1` is not possible here")
+        );
+        assert!(
+            with("56.25Mbps", "901Mbps").starts_with("s.toml:13:13: tenant[0].guarantee: `901Mbps` is not possible")
+        );
+        assert!(
+            with("tenant = \"job\"", "tenant = \"jb\"").ends_with("the name of a [[tenant]]); did you mean `job`?")
+        );
+        assert!(with("horizon = \"10s\"", "").contains("workload[0].shuffle.size: `backlogged` is not possible here"));
+        assert!(
+            with("placement = \"random\"", "placement.file = \"none.csv\"")
+                .contains("another one where tenants `fill`")
+        );
+        let jellyfish = "[fabric.jellyfish]\nswitches = 8\nports = 8\nnetwork_ports = 4\n";
+        let start = MAP_REDUCE.find("[vms]").unwrap();
+        let flat = format!("{jellyfish}{}", &MAP_REDUCE[start..]);
+        let why = refused(&flat);
+        assert!(
+            why.starts_with("s.toml:5:2: vms.admission: nobody can say whether this fabric carries the guarantees: "),
+            "{why}"
+        );
+        let report = flat.replace("slots = 4\n", "slots = 4\nadmission = \"report\"\n");
+        assert!(
+            shown(&report).to_string().contains("\nadmission  nobody can say whether the links carry the guarantees: ")
+        );
+    }
+
+    #[test]
+    fn a_scenario_with_tenants_reads_back() {
+        for text in [MANY_VS_ONE, MAP_REDUCE] {
+            let loaded = Loaded::from_text("s.toml", text, Path::new("."), &[]).unwrap();
+            let again = Loaded::from_text("again", &loaded.scenario().to_toml(), Path::new("."), &[]).unwrap();
+            assert_eq!(again.scenario().to_toml(), loaded.scenario().to_toml());
+            assert_eq!(again.scenario().tenant, loaded.scenario().tenant);
+        }
+    }
+
+    #[test]
+    fn a_file_of_slots_counts_for_the_key() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("p.csv"), "tenant,vm,slot\njob,0,h0.0\njob,1,h1.7\n").unwrap();
+        let text =
+            MAP_REDUCE.replace("placement = \"random\"", "placement.file = \"p.csv\"").replace("fill = 1.0\n", "");
+        let loaded = Loaded::from_text("s.toml", &text, folder.path(), &[]).unwrap();
+        assert_eq!(loaded.files(), [folder.path().join("p.csv")]);
+        let why = loaded.prepare().unwrap_err().to_string();
+        assert!(why.contains("p.csv:3:7") && why.contains("| job,1,h1.7\n  |       ^^^^"), "{why}");
+    }
+}

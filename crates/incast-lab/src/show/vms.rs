@@ -1,0 +1,174 @@
+//! VMs, tenants, and whether the links carry what these have guaranteed.
+
+use std::fmt;
+
+use incast_model::tenant::{Admission, Placement, TenantSpec};
+use incast_model::units::Rate;
+use serde::Serialize;
+
+use super::counted;
+use crate::scenario::Prepared;
+
+/// The VMs of a fabric and the tenants that have them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct VmsShow {
+    /// Servers.
+    pub servers: usize,
+    /// VM slots of each.
+    pub slots: u32,
+    /// Rate of a VM's virtual link.
+    pub rate: Rate,
+    /// VM slots that tenants have, of all.
+    pub taken: usize,
+    /// The tenants, by their entries.
+    pub tenants: Vec<TenantShow>,
+    /// What of the links is guaranteed; `None` where nothing is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub admission: Option<AdmissionShow>,
+}
+
+/// The tenants of one entry.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TenantShow {
+    /// The entry's name.
+    pub name: String,
+    /// How many tenants it makes.
+    pub tenants: usize,
+    /// Their VMs in all, and the fewest and the most of one.
+    pub vms: [usize; 3],
+    /// What each VM is guaranteed, such as `450Mbps`; `None` for nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guarantee: Option<String>,
+    /// Share of the VMs that are mappers, if any are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mappers: Option<f64>,
+    /// How VMs are placed, in a word.
+    pub placement: &'static str,
+}
+
+/// Whether the links carry all guarantees.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AdmissionShow {
+    /// Whether they do; `None` where nobody can say.
+    pub admitted: Option<bool>,
+    /// Where they do not, what they do not carry and because of whom; why nobody can say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    /// The cuts of which most is guaranteed.
+    pub tightest: Vec<CutShow>,
+}
+
+/// What is guaranteed on the links between what is inside a cut and all else, one way.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CutShow {
+    /// What is inside: a VM, a server, or a switch with what is below it.
+    pub name: String,
+    /// `from` the inside, or `to` it.
+    pub direction: &'static str,
+    /// What is guaranteed.
+    pub reserved: Rate,
+    /// What could be: the capacity but for the headroom.
+    pub room: Rate,
+}
+
+/// Cuts that are shown.
+const CUTS: usize = 3;
+
+impl VmsShow {
+    /// Of a scenario with VMs.
+    pub(super) fn new(prepared: &Prepared) -> Option<Self> {
+        let vms = prepared.scenario.vms.as_ref()?;
+        let tenants = prepared.tenancy.as_ref().map_or(&[][..], |tenancy| tenancy.tenants());
+        let entry = |spec: &TenantSpec| {
+            let counts: Vec<usize> =
+                tenants.iter().filter(|one| one.group == spec.name).map(|one| one.vms.len()).collect();
+            let (fewest, most) = (counts.iter().min().copied()?, counts.iter().max().copied()?);
+            Some(TenantShow {
+                name: spec.name.clone(),
+                tenants: counts.len(),
+                vms: [counts.iter().sum(), fewest, most],
+                guarantee: (!spec.guarantee.is_none()).then(|| spec.guarantee.to_string()),
+                mappers: spec.mappers,
+                placement: placement(&spec.placement),
+            })
+        };
+        Some(Self {
+            servers: prepared.fabric.servers().len(),
+            slots: vms.slots,
+            rate: vms.rate,
+            taken: tenants.iter().map(|tenant| tenant.vms.len()).sum(),
+            tenants: prepared.scenario.tenant.iter().filter_map(entry).collect(),
+            admission: AdmissionShow::new(prepared, vms.headroom),
+        })
+    }
+}
+
+const fn placement(placement: &Placement) -> &'static str {
+    match placement {
+        Placement::Random => "random",
+        Placement::Unbalanced => "unbalanced",
+        Placement::Packed => "packed",
+        Placement::Slots(_) => "slots",
+        Placement::File(_) => "file",
+    }
+}
+
+impl AdmissionShow {
+    fn new(prepared: &Prepared, headroom: f64) -> Option<Self> {
+        let tenancy = prepared.tenancy.as_ref().filter(|tenancy| tenancy.guarantees())?;
+        let admission = match Admission::new(&prepared.fabric, tenancy, headroom) {
+            Ok(admission) => admission,
+            Err(why) => return Some(Self { admitted: None, problem: Some(why.to_string()), tightest: Vec::new() }),
+        };
+        let problem = admission.check(tenancy).err().map(|rejected| rejected.to_string());
+        let tightest = admission.tightest().into_iter().take(CUTS).map(|(cut, up, _)| CutShow {
+            name: cut.name.clone(),
+            direction: if up { "from" } else { "to" },
+            reserved: cut.reserved(up).total,
+            room: admission.room(cut.capacity),
+        });
+        Some(Self { admitted: Some(problem.is_none()), problem, tightest: tightest.collect() })
+    }
+}
+
+impl fmt::Display for VmsShow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = self.servers * self.slots as usize;
+        write!(
+            f,
+            "\nVMs        {all} slots, {} of each server with links of {}; {} are tenants'",
+            self.slots, self.rate, self.taken
+        )?;
+        for entry in &self.tenants {
+            let TenantShow { name, tenants, vms: [all, fewest, most], placement, .. } = entry;
+            write!(f, "\ntenants    {name}: {} with ", counted(*tenants as u64, "tenant", "tenants"))?;
+            match fewest == most {
+                true => write!(f, "{fewest} VMs")?,
+                false => write!(f, "{fewest} to {most} VMs, {all} in all")?,
+            }
+            if let Some(share) = entry.mappers {
+                write!(f, ", {share} of them mappers")?;
+            }
+            match &entry.guarantee {
+                Some(guarantee) => write!(f, ", each guaranteed {guarantee}")?,
+                None => write!(f, ", without guarantees")?,
+            }
+            write!(f, "; placement {placement}")?;
+        }
+        self.admission.as_ref().map_or(Ok(()), |admission| write!(f, "{admission}"))
+    }
+}
+
+impl fmt::Display for AdmissionShow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let problem = self.problem.as_deref().unwrap_or_default();
+        match self.admitted {
+            Some(true) => write!(f, "\nadmission  the links carry all guarantees")?,
+            Some(false) => write!(f, "\nadmission  the links do not carry all guarantees: {problem}")?,
+            None => write!(f, "\nadmission  nobody can say whether the links carry the guarantees: {problem}")?,
+        }
+        let cut = |cut: &CutShow| format!("{} {} {} of {}", cut.direction, cut.name, cut.reserved, cut.room);
+        let cuts: Vec<String> = self.tightest.iter().map(cut).collect();
+        if cuts.is_empty() { Ok(()) } else { write!(f, "\n           tightest: {}", cuts.join(", ")) }
+    }
+}

@@ -1,0 +1,177 @@
+//! Hosts of services, such as an arbiter's: on the fabric like any other, but no part of its workload.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Fabric, FabricBuilder, FabricError, HostId, NodeId, NodeKind};
+use crate::nearest::nearest;
+use crate::units::{Rate, Time};
+
+/// A host added to the fabric for a service. Patterns of a workload leave it out; it has the numbers after all other hosts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Service {
+    /// Its name, which no other node has.
+    pub name: String,
+    /// The switch that it is plugged into, by name.
+    pub at: String,
+    /// Rate of its link. Default: that of the first host on that switch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// One-way propagation delay of its link, up to 1s. Default: that of the first host on that switch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Time>,
+}
+
+/// A service that does not fit the fabric.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ServiceError {
+    /// Its name is taken.
+    #[error("the name `{name}` is taken already; names of hosts and switches are unique")]
+    Taken {
+        /// The name.
+        name: String,
+    },
+    /// There is no such switch.
+    #[error("there is no switch `{name}`")]
+    NoSwitch {
+        /// The name.
+        name: String,
+        /// A switch with a name like it.
+        nearest: Option<String>,
+    },
+    /// Nothing says how fast its link is.
+    #[error("no host is on {at}: `{field}` has no default there")]
+    NoDefault {
+        /// The switch.
+        at: String,
+        /// The field to give.
+        field: &'static str,
+    },
+    /// A value out of range.
+    #[error("`{value}` is out of range")]
+    Value {
+        /// The field.
+        field: &'static str,
+        /// Its value.
+        value: String,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// The fabric with it cannot carry traffic.
+    #[error(transparent)]
+    Fabric(#[from] FabricError),
+}
+
+impl Fabric {
+    /// The same fabric with hosts of services; with the error, the number of the service.
+    pub fn with_services(&self, services: &[Service]) -> Result<Self, (usize, ServiceError)> {
+        if services.is_empty() {
+            return Ok(self.clone());
+        }
+        let mut builder = self.to_builder();
+        for (index, service) in services.iter().enumerate() {
+            let taken = self.nodes().iter().any(|node| node.name == service.name)
+                || services[..index].iter().any(|other| other.name == service.name);
+            if taken {
+                return Err((index, ServiceError::Taken { name: service.name.clone() }));
+            }
+            let (at, rate, delay) = self.plug(service).map_err(|error| (index, error))?;
+            let host = builder.host(&service.name);
+            builder.link(host, at, rate, delay);
+        }
+        let fabric = builder.finish().map_err(|error| (services.len() - 1, error.into()))?;
+        Ok(fabric.serving(self.services() + services.len()).serving_vms(self.servers().to_vec(), self.slots()))
+    }
+
+    fn to_builder(&self) -> FabricBuilder {
+        let mut builder = FabricBuilder::new();
+        for node in self.nodes() {
+            match node.kind {
+                NodeKind::Host => builder.host(&node.name),
+                NodeKind::Switch => builder.switch(&node.name, node.tier),
+            };
+        }
+        for link in self.links() {
+            builder.link(self.port(link.a).node, self.port(link.b).node, link.rate, link.delay);
+        }
+        builder
+    }
+
+    /// Where a service is plugged in, and its link.
+    fn plug(&self, service: &Service) -> Result<(NodeId, Rate, Time), ServiceError> {
+        let switches = || self.switches().map(|switch| self.node(switch).name.as_str());
+        let Some(at) = self.switches().find(|&switch| self.node(switch).name == service.at) else {
+            let nearest = nearest(&service.at, switches()).map(str::to_owned);
+            return Err(ServiceError::NoSwitch { name: service.at.clone(), nearest });
+        };
+        let mut ports = self.ports_of(at);
+        let usual = ports.find(|&port| self.node(self.neighbour(port)).kind == NodeKind::Host);
+        let missing = |field| ServiceError::NoDefault { at: service.at.clone(), field };
+        let rate = service.rate.or(usual.map(|port| self.rate(port))).ok_or(missing("rate"))?;
+        let delay = service.delay.or(usual.map(|port| self.delay(port))).ok_or(missing("delay"))?;
+        let refuse = |field, value: String, allowed| Err(ServiceError::Value { field, value, allowed });
+        if rate == Rate::ZERO {
+            return refuse("rate", rate.to_string(), "more than 0bps");
+        }
+        if delay > Time::ms(1000) {
+            return refuse("delay", delay.to_string(), "at most 1s");
+        }
+        Ok((at, rate, delay))
+    }
+
+    /// Hosts that are not services', by [`HostId`]: the ends of a workload.
+    pub fn endpoints(&self) -> &[NodeId] {
+        &self.hosts()[..self.hosts().len() - self.services()]
+    }
+
+    /// Whether a host is a service's.
+    pub fn is_service(&self, host: HostId) -> bool {
+        host.index() >= self.endpoints().len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fabric::generators::LeafSpine;
+
+    fn arbiter(at: &str) -> Service {
+        Service { name: "arbiter".into(), at: at.into(), rate: None, delay: None }
+    }
+
+    #[test]
+    fn a_service_is_the_last_host() {
+        let plain = LeafSpine::new(3, 2, 4).build().unwrap();
+        let fabric = plain.with_services(&[arbiter("leaf1")]).unwrap();
+        assert_eq!((fabric.hosts().len(), fabric.endpoints().len()), (13, 12));
+        assert_eq!(fabric.endpoints(), plain.hosts());
+        assert!(fabric.is_service(HostId(12)) && !fabric.is_service(HostId(11)));
+        let port = fabric.ports_of(fabric.hosts()[12]).next().unwrap();
+        assert_eq!(fabric.node(fabric.neighbour(port)).name, "leaf1");
+        let first = plain.ports_of(plain.hosts()[0]).next().unwrap();
+        assert_eq!((fabric.rate(port), fabric.delay(port)), (plain.rate(first), plain.delay(first)));
+        assert_eq!(plain.with_services(&[]).unwrap(), plain);
+        let slow = Service { rate: Some(Rate::gbps(1)), delay: Some(Time::us(3)), ..arbiter("spine0") };
+        let fabric = fabric.with_services(&[Service { name: "clock".into(), ..slow }]).unwrap();
+        assert_eq!((fabric.endpoints().len(), fabric.services()), (12, 2));
+    }
+
+    #[test]
+    fn services_that_do_not_fit_are_refused() {
+        let plain = LeafSpine::new(3, 2, 4).build().unwrap();
+        let refused = |services: &[Service]| {
+            let (index, error) = plain.with_services(services).unwrap_err();
+            format!("{index}: {error}")
+        };
+        let unknown = plain.with_services(&[arbiter("leaf7")]).unwrap_err().1;
+        assert!(matches!(unknown, ServiceError::NoSwitch { nearest: Some(near), .. } if near.starts_with("leaf")));
+        assert_eq!(refused(&[arbiter("h0")]), "0: there is no switch `h0`");
+        assert!(refused(&[arbiter("leaf0"), arbiter("leaf1")]).starts_with("1: the name `arbiter` is taken"));
+        assert!(refused(&[Service { name: "h3".into(), ..arbiter("leaf0") }]).starts_with("0: the name `h3` is taken"));
+        assert_eq!(refused(&[arbiter("spine0")]), "0: no host is on spine0: `rate` has no default there");
+        assert_eq!(refused(&[Service { rate: Some(Rate::ZERO), ..arbiter("leaf0") }]), "0: `0bps` is out of range");
+        let far = Service { delay: Some(Time::ms(1001)), ..arbiter("leaf0") };
+        assert_eq!(refused(&[far]), "0: `1.001s` is out of range");
+    }
+}

@@ -1,0 +1,102 @@
+//! A `[[tenant]]`, checked.
+
+use super::TenantError;
+use super::spec::{Placement, TenantSpec, VmCount, VmRange};
+
+/// A `[[tenant]]` and its path.
+pub(super) struct Entry<'a> {
+    pub(super) spec: &'a TenantSpec,
+    pub(super) path: String,
+}
+
+impl Entry<'_> {
+    pub(super) fn field(&self, name: &str) -> String {
+        format!("{}.{name}", self.path)
+    }
+
+    pub(super) fn refuse(&self, name: &str, value: impl std::fmt::Display, allowed: impl Into<String>) -> TenantError {
+        TenantError::field(self.field(name), value, allowed)
+    }
+
+    /// What can be found wrong without a fabric.
+    pub(super) fn check(&self) -> Result<(), TenantError> {
+        const LEAST: &str = "at least 2 VMs: a tenant with one has nobody to send to";
+        let spec = self.spec;
+        let plain = !spec.name.contains(|c: char| c.is_control() || c == ',' || c == '"');
+        if spec.name.is_empty() || spec.name != spec.name.trim() || !plain {
+            let allowed = "a name without commas, quotes, line breaks, or blanks at its ends";
+            return Err(self.refuse("name", format!("\"{}\"", spec.name), allowed));
+        }
+        match spec.vms {
+            VmCount::Fixed(count) if count < 2 => return Err(self.refuse("vms", count, LEAST)),
+            VmCount::Uniform(VmRange { from, .. }) if from < 2 => return Err(self.refuse("vms.from", from, LEAST)),
+            VmCount::Uniform(VmRange { from, to }) if to < from => {
+                return Err(self.refuse("vms.to", to, format!("at least from, {from}")));
+            }
+            _ => {}
+        }
+        if let (Some(_), Some(fill)) = (spec.count, spec.fill) {
+            return Err(self.refuse("fill", fill, "left out where there is a count: one of the two"));
+        }
+        if spec.count == Some(0) {
+            return Err(self.refuse("count", 0, "at least 1"));
+        }
+        if let Some(fill) = spec.fill.filter(|fill| !(*fill > 0.0 && *fill <= 1.0)) {
+            return Err(self.refuse("fill", fill, "a share of the free VM slots, more than 0 and at most 1"));
+        }
+        if let Some(share) = spec.mappers.filter(|share| !(*share > 0.0 && *share < 1.0)) {
+            return Err(self.refuse("mappers", share, "a share of its VMs, more than 0 and less than 1"));
+        }
+        self.check_placement()
+    }
+
+    fn check_placement(&self) -> Result<(), TenantError> {
+        let spec = self.spec;
+        match &spec.placement {
+            Placement::Unbalanced if spec.mappers.is_none() => Err(self.refuse(
+                "placement",
+                "unbalanced",
+                "another one for a tenant without `mappers`, of which it places some here, the rest there",
+            )),
+            Placement::Slots(_) if spec.count.is_some_and(|count| count > 1) || spec.fill.is_some() => {
+                Err(self.refuse("placement", "slots", "another one for several tenants: slots are those of one"))
+            }
+            Placement::Slots(names) => match spec.vms {
+                VmCount::Fixed(count) if names.len() == count as usize => Ok(()),
+                _ => Err(self.refuse(
+                    "placement.slots",
+                    format!("{} slots", names.len()),
+                    format!("one for each of its {} VMs", spec.vms),
+                )),
+            },
+            Placement::File(_) if spec.fill.is_some() => Err(self.refuse(
+                "placement",
+                "file",
+                "another one where tenants `fill` a share: a file says which there are",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether it allows so many VMs.
+    pub(super) const fn allows(&self, vms: usize) -> bool {
+        match self.spec.vms {
+            VmCount::Fixed(count) => vms == count as usize,
+            VmCount::Uniform(VmRange { from, to }) => from as usize <= vms && vms <= to as usize,
+        }
+    }
+
+    /// Fewest VMs of a tenant.
+    pub(super) const fn least(&self) -> usize {
+        match self.spec.vms {
+            VmCount::Fixed(count) | VmCount::Uniform(VmRange { from: count, .. }) => count as usize,
+        }
+    }
+
+    /// Whether each of so many VMs is a mapper.
+    pub(super) fn mappers(&self, vms: usize) -> Vec<bool> {
+        // Shares such as 0.1 are no binary fractions: what is a whole number but for that is not rounded up.
+        let count = self.spec.mappers.map_or(0, |share| (share * vms as f64 - 1e-9).ceil() as usize);
+        (0..vms).map(|vm| vm < count.min(vms - 1)).collect()
+    }
+}

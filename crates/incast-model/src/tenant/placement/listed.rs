@@ -1,0 +1,41 @@
+//! VMs in slots that are named.
+
+use std::collections::HashMap;
+
+use crate::fabric::{Fabric, HostId};
+use crate::tenant::TenantError;
+
+/// The slots of these names, none of them `taken`; `field` is the path of the list.
+pub(in crate::tenant) fn listed(
+    names: &[String],
+    fabric: &Fabric,
+    taken: impl Fn(HostId) -> Option<String>,
+    field: &str,
+) -> Result<Vec<HostId>, TenantError> {
+    let (known, mut found) = (slots(fabric), Vec::with_capacity(names.len()));
+    for (place, name) in names.iter().enumerate() {
+        let refuse = |allowed: &str| TenantError::field(format!("{field}[{place}]"), name, allowed);
+        let host = *known.get(name.as_str()).ok_or_else(|| refuse(RULE).near(in_order(fabric)))?;
+        if let Some(who) = taken(host) {
+            return Err(refuse(&format!("a free slot: {who} has it")));
+        }
+        if found.contains(&host) {
+            return Err(refuse("a slot that is not in the list yet"));
+        }
+        found.push(host);
+    }
+    Ok(found)
+}
+
+/// What the name of a slot is, for messages.
+pub(super) const RULE: &str = "the name of a VM slot: a server's, and a number from 0, such as h0.0";
+
+/// All VM slots by name.
+pub(super) fn slots(fabric: &Fabric) -> HashMap<&str, HostId> {
+    in_order(fabric).zip((0..).map(HostId)).collect()
+}
+
+/// The names of all VM slots, by host.
+pub(super) fn in_order(fabric: &Fabric) -> impl Iterator<Item = &str> {
+    fabric.endpoints().iter().map(|&host| fabric.node(host).name.as_str())
+}

@@ -1,0 +1,13 @@
+//! Ways of placing the VMs of a tenant: one to a file.
+
+mod file;
+mod listed;
+mod packed;
+mod random;
+mod unbalanced;
+
+pub(super) use file::Table;
+pub(super) use listed::listed;
+pub(super) use packed::Residual;
+pub(super) use random::random;
+pub(super) use unbalanced::unbalanced;

@@ -1,0 +1,249 @@
+//! How much a message holds: a size, or as much as can be sent until some time.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::entry::Entry;
+use super::error::WorkloadError;
+use super::law::SizeLaw;
+use super::sizes::SizeSpec;
+use crate::fabric::HostId;
+use crate::flow::Flow;
+use crate::units::{Bytes, Time};
+
+/// What scenarios write for a flow that always has something to send.
+pub(super) const BACKLOGGED: &str = "backlogged";
+
+/// The size of a message (`"500kB"`, or an integer in bytes); or `"backlogged"`: as much as can be sent until the entry's `end`,
+/// or the end of the simulation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MessageSize {
+    /// So many bytes.
+    Fixed(Bytes),
+    /// Its sender always has something to send.
+    Backlogged,
+}
+
+impl From<Bytes> for MessageSize {
+    fn from(size: Bytes) -> Self {
+        Self::Fixed(size)
+    }
+}
+
+impl fmt::Display for MessageSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(size) => size.fmt(f),
+            Self::Backlogged => f.write_str(BACKLOGGED),
+        }
+    }
+}
+
+impl Serialize for MessageSize {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for MessageSize {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Any;
+        impl Visitor<'_> for Any {
+            type Value = MessageSize;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a size such as \"500kB\", or \"backlogged\"")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<MessageSize, E> {
+                match text.trim() {
+                    BACKLOGGED => Ok(MessageSize::Backlogged),
+                    size => size.parse().map(MessageSize::Fixed).map_err(E::custom),
+                }
+            }
+            fn visit_u64<E: de::Error>(self, bytes: u64) -> Result<MessageSize, E> {
+                Ok(MessageSize::Fixed(Bytes(bytes)))
+            }
+            fn visit_i64<E: de::Error>(self, bytes: i64) -> Result<MessageSize, E> {
+                let negative = || E::custom(format!("`{bytes}` is negative: a size is written for example \"500kB\""));
+                u64::try_from(bytes).map(|bytes| MessageSize::Fixed(Bytes(bytes))).map_err(|_| negative())
+            }
+        }
+        deserializer.deserialize_any(Any)
+    }
+}
+
+impl JsonSchema for MessageSize {
+    fn schema_name() -> Cow<'static, str> {
+        "MessageSize".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "The size of a message, or \"backlogged\": as much as can be sent until the entry's end",
+            "anyOf": [generator.subschema_for::<Bytes>(), { "type": "string", "enum": [BACKLOGGED] }],
+        })
+    }
+}
+
+/// What the messages of an entry hold.
+#[derive(Debug)]
+pub(super) enum Amounts {
+    /// Sizes of a distribution.
+    Drawn(SizeLaw),
+    /// As much as can be sent until this time.
+    Backlogged(Time),
+}
+
+impl Amounts {
+    /// Of sizes that are set in `field`, which may be `backlogged`.
+    pub(super) fn new(entry: &Entry<'_>, field: &str, sizes: &SizeSpec) -> Result<Self, WorkloadError> {
+        match sizes {
+            SizeSpec::Backlogged => Self::backlogged(entry, field),
+            sizes => Ok(Self::Drawn(sizes.law(field, entry.base_dir)?)),
+        }
+    }
+
+    /// Until the entry or the simulation ends; `field` holds `backlogged`.
+    pub(super) fn backlogged(entry: &Entry<'_>, field: &str) -> Result<Self, WorkloadError> {
+        let refuse = |allowed: String| Err(WorkloadError::field(field, BACKLOGGED, allowed));
+        let Some(until) = entry.end.into_iter().chain(entry.horizon).min() else {
+            return refuse(
+                "a size, where neither the entry nor the simulation has an end (workload end, simulation.horizon)"
+                    .into(),
+            );
+        };
+        let fastest = (0..entry.members.count()).map(|host| entry.members.capacity(HostId(host))).fold(0.0, f64::max);
+        let most = bound(fastest, until.saturating_sub(entry.start));
+        if most > MOST {
+            let [most, limit] = [most, MOST].map(|bytes| bytes as f64 / 1e9);
+            return refuse(format!(
+                "{BACKLOGGED} with an end that is nearer than {until}: a host could send {most:.0} GB until then, at most \
+                 {limit:.0} GB are possible"
+            ));
+        }
+        Ok(Self::Backlogged(until))
+    }
+
+    /// The mean of the sizes; infinite without a size.
+    pub(super) fn mean(&self) -> f64 {
+        match self {
+            Self::Drawn(law) => law.mean(),
+            Self::Backlogged(_) => f64::INFINITY,
+        }
+    }
+
+    /// A message; its size, if it is drawn, is the one that a uniform `u` in [0, 1) draws.
+    pub(super) fn flow(&self, entry: &Entry<'_>, src: HostId, dst: HostId, u: f64, start: Time) -> Flow {
+        match self {
+            Self::Drawn(law) => entry.flow(src, dst, law.sample(u), start),
+            Self::Backlogged(until) => {
+                let size = bound(entry.members.capacity(src), until.saturating_sub(start));
+                Flow { until: Some(*until), ..entry.flow(src, dst, size, start) }
+            }
+        }
+    }
+}
+
+/// Largest bound of a flow without a size of its own, 70 TB: half an hour at 400 Gb/s. Sums over a quarter of a million flows
+/// stay below 2^64.
+const MOST: u64 = 70_000_000_000_000;
+
+/// More bytes than a host of a rate in bit/s can send in some time: twice what its link carries, and a mebibyte.
+fn bound(rate: f64, time: Time) -> u64 {
+    (rate * time.seconds() / 4.0) as u64 + (1 << 20)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::generate::generate;
+    use super::super::testing::{flows, pattern, refused, star};
+    use super::*;
+    use crate::units::Rate;
+    use crate::workload::WorkloadSpec;
+
+    fn with_end(name: &str, json: &str, end: Option<Time>) -> WorkloadSpec {
+        WorkloadSpec { end, ..pattern(name, json) }
+    }
+
+    const EVERY: [(&str, &str, usize); 5] = [
+        ("list", r#"[{"src": 0, "dst": 1, "size": "backlogged"}, {"src": 2, "dst": 1, "size": "backlogged"}]"#, 2),
+        ("incast", r#"{"fan_in": 3, "size": "backlogged", "receiver": 0}"#, 3),
+        ("permutation", r#"{"size": "backlogged"}"#, 4),
+        ("all_to_all", r#"{"size": "backlogged"}"#, 12),
+        ("shuffle", r#"{"size": "backlogged"}"#, 12),
+    ];
+
+    #[test]
+    fn senders_have_something_until_the_end() {
+        let fabric = star(4, Rate::gbps(100));
+        for (name, json, count) in EVERY {
+            let set = flows(&fabric, &with_end(name, json, Some(Time::ms(1))), 1);
+            assert_eq!(set.flows.len(), count, "{name}");
+            for flow in &set.flows {
+                // 12.5 MB fit through the link.
+                assert_eq!((flow.until, flow.size), (Some(Time::ms(1)), Bytes(25_000_000 + (1 << 20))), "{name}");
+            }
+            assert_eq!(set.bytes(), Bytes::ZERO);
+        }
+    }
+
+    #[test]
+    fn the_end_is_that_of_the_entry_or_of_the_simulation() {
+        let fabric = star(4, Rate::gbps(100));
+        let (name, json, _) = EVERY[4];
+        let until = |end, horizon| {
+            let set = generate(&[with_end(name, json, end)], &fabric, Path::new("."), 1, horizon);
+            set.map(|set| set.flows[0].until).map_err(|error| error.to_string())
+        };
+        let (one, two) = (Some(Time::us(1)), Some(Time::us(2)));
+        assert_eq!([until(one, None), until(None, two), until(one, two)], [Ok(one), Ok(two), Ok(one)]);
+        assert_eq!(until(two, one), Ok(one));
+        assert!(
+            until(None, None).unwrap_err().starts_with("workload[0].shuffle.size = backlogged: must be a size, where")
+        );
+        let far = until(Some(Time(u64::MAX)), None).unwrap_err();
+        assert!(
+            far.contains("with an end that is nearer than") && far.contains("at most 70000 GB are possible"),
+            "{far}"
+        );
+    }
+
+    #[test]
+    fn only_messages_that_come_once_can_be_backlogged() {
+        let fabric = star(4, Rate::gbps(100));
+        let why = |name: &str, json: &str| refused(&fabric, &with_end(name, json, Some(Time::ms(1))));
+        let law = "size = backlogged: must be a size or a distribution here; only flows of list, shuffle, incast, permutation \
+                   and all_to_all that come once can be backlogged";
+        assert_eq!(
+            why("permutation", r#"{"size": "backlogged", "load": 0.1}"#),
+            format!("workload[0].permutation.{law}")
+        );
+        for json in [
+            r#"{"fan_in": 1, "size": "backlogged", "load": 0.1}"#,
+            r#"{"fan_in": 1, "size": "backlogged", "every": "1us"}"#,
+        ] {
+            assert_eq!(why("incast", json), format!("workload[0].incast.{law}"));
+        }
+        let sizes = why("poisson", r#"{"load": 0.1, "sizes": "backlogged"}"#);
+        assert!(
+            sizes.starts_with("workload[0].poisson.sizes = backlogged: must be a size or a distribution here"),
+            "{sizes}"
+        );
+        for more in [r#""window": 1"#, r#""iterations": 2"#] {
+            let json = format!(r#"{{"size": "backlogged", {more}}}"#);
+            let text = why("all_to_all", &json);
+            assert!(text.contains("backlogged: must be a size, where messages wait for others"), "{text}");
+        }
+        let waits = r#"[{"name": "a", "src": 0, "dst": 1, "size": "backlogged"}, {"src": 1, "dst": 0, "size": 1, "after": ["a"]}]"#;
+        assert_eq!(
+            why("list", waits),
+            "workload[0].list[1].after[0] = a: must be a flow with a size of its own: this one is backlogged"
+        );
+        let spelt = serde_json::from_str::<WorkloadSpec>(r#"{"list": [{"src": 0, "dst": 1, "size": "backloged"}]}"#);
+        assert!(spelt.unwrap_err().to_string().contains("`backloged` is not a size"));
+    }
+}

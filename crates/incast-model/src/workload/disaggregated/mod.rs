@@ -1,0 +1,309 @@
+//! Traffic of applications whose CPUs, memory and disks are blades of their own, each on a host of the fabric: the resource
+//! disaggregation study (Gao et al., OSDI 2016).
+
+mod applications;
+mod blades;
+mod measured;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use applications::Application;
+use applications::{Kind, Mix};
+use blades::{Blade, Blades, anywhere, in_racks};
+use measured::Pairs;
+
+use super::arrivals::{Arrivals, Window};
+use super::entry::{Collector, Entry, Pattern};
+use super::error::WorkloadError;
+use super::hosts::HostSet;
+use super::law::SizeLaw;
+use super::members::Members;
+use super::table_file;
+use crate::fabric::HostId;
+use crate::rng::{Stream, unit};
+use crate::units::{Bytes, Time};
+
+/// Where the blades of one small system are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BladeScale {
+    /// On hosts drawn at random from all: every host is in one system, or in none if they do not come out even.
+    #[default]
+    Datacenter,
+    /// In one rack each.
+    Rack,
+}
+
+/// Flows between the CPU, memory and disk blades of small systems that fill the fabric, drawn for each pair of blades from its
+/// distributions of gaps and sizes.
+///
+/// A system has 5 CPU, 5 memory and 3 disk blades (the study's 5 servers taken apart). Each of a CPU's pages goes to or comes from a
+/// memory blade, disk blocks go to or come from a disk blade, and CPUs talk to each other: 50, 30 and 20 ordered pairs, of which the
+/// study names only the number, 70. A host stands for three units of its resource, so each pair is drawn three times over. Flows have
+/// the tags `memory`, `disk` and `network`, or the entry's tag before them.
+///
+/// The study's traces are not public: its applications here are synthetic.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Disaggregated {
+    /// A synthetic application. Either this or `trace`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application: Option<Application>,
+    /// A CSV or Parquet file of flows measured between the blades of one small system: `time_s` (or `time_us`, `time_ns`, `time_ps`),
+    /// in order; `src` and `dst`, such as `cpu0`, `memory4`, `disk2`; `size_bytes`, or the `address` of a page; if wanted `kind`,
+    /// `memory`, `disk` or `network`. Gaps and sizes of each pair are drawn from those measured. Either this or `application`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<PathBuf>,
+    /// Where the blades of a system are. Default datacenter.
+    #[serde(default)]
+    pub scale: BladeScale,
+    /// Of a synthetic application: what the busiest link of a blade carries in its busier direction before `samples`, as a fraction of
+    /// its rate, in payload. Default 0.2 (our choice).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<f64>,
+    /// Units of its resource that a host stands for: how often each pair is drawn. Default 3 (OSDI 2016: a server's CPU, memory and
+    /// disk become three blades, each with three units for equal computing).
+    #[serde(default = "three")]
+    pub samples: u32,
+    /// CPU blades of a system. Default 5 (OSDI 2016).
+    #[serde(default = "five")]
+    pub cpus: u32,
+    /// Memory blades of a system. Default 5 (OSDI 2016).
+    #[serde(default = "five")]
+    pub memories: u32,
+    /// Disk blades of a system; with 0 there are no flows to and from disks. Default 3 (OSDI 2016).
+    #[serde(default = "three")]
+    pub disks: u32,
+    /// Size of a page. Default 4096B (OSDI 2016).
+    #[serde(default = "page")]
+    pub page: Bytes,
+    /// Flows start within this time of the entry's start. Default: until the entry's `end`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Time>,
+    /// Hosts that may be blades, such as `"0-15"`. Default: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<HostSet>,
+}
+
+const fn three() -> u32 {
+    3
+}
+
+const fn five() -> u32 {
+    5
+}
+
+const fn page() -> Bytes {
+    Bytes(4096)
+}
+
+/// Default load of the busiest blade's link, before samples.
+const LOAD: f64 = 0.2;
+
+/// Where the flows of a pair of blades come from.
+enum Source<'a> {
+    /// A mean gap in ps and a law of sizes.
+    Synthetic {
+        gap: f64,
+        mix: &'a Mix,
+        sizes: &'a SizeLaw,
+    },
+    Measured(&'a measured::Pair),
+}
+
+/// The flows of a system of blades.
+enum Traffic {
+    Synthetic {
+        mix: Mix,
+        /// By [`Kind`].
+        sizes: [SizeLaw; 3],
+        /// Mean gap of a pair in ps, by [`Kind`]; infinite where there are no flows.
+        gaps: [f64; 3],
+    },
+    Measured(Pairs),
+}
+
+impl Traffic {
+    /// The pairs of blades with flows.
+    fn pairs(&self, blades: &Blades) -> Vec<(Blade, Blade, Kind, Source<'_>)> {
+        match self {
+            Self::Measured(pairs) => {
+                pairs.iter().map(|(&(src, dst, kind), pair)| (src, dst, kind, Source::Measured(pair))).collect()
+            }
+            Self::Synthetic { mix, sizes, gaps } => {
+                let all = blades.all().flat_map(|src| blades.all().map(move |dst| (src, dst)));
+                let kinds = all.filter_map(|(src, dst)| Some((src, dst, blades.kind(src, dst)?)));
+                let flowing = kinds.filter(|(.., kind)| gaps[*kind as usize].is_finite());
+                flowing
+                    .map(|(src, dst, kind)| {
+                        let (gap, sizes) = (gaps[kind as usize], &sizes[kind as usize]);
+                        (src, dst, kind, Source::Synthetic { gap, mix, sizes })
+                    })
+                    .collect()
+            }
+        }
+    }
+}
+
+impl Source<'_> {
+    fn expected(&self, length: f64) -> f64 {
+        match self {
+            Self::Synthetic { gap, .. } => length / gap,
+            Self::Measured(pair) => pair.expected(length),
+        }
+    }
+
+    /// Starts and sizes within a window.
+    fn draw(
+        &self,
+        window: Window,
+        rng: &mut Stream,
+        mut push: impl FnMut(Time, u64) -> Result<(), WorkloadError>,
+    ) -> Result<(), WorkloadError> {
+        match self {
+            Self::Synthetic { gap, mix, sizes } => {
+                let mut arrivals = Arrivals::new(window, *gap).with(mix.arrivals);
+                while let Some(start) = arrivals.next(rng) {
+                    push(start, sizes.sample(unit(rng)))?;
+                }
+            }
+            Self::Measured(pair) => {
+                let mut now = window.start.0.saturating_add(pair.first_gap(rng));
+                while now < window.end.0 {
+                    push(Time(now), pair.size(rng))?;
+                    now = now.saturating_add(pair.gap(rng));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Pattern for Disaggregated {
+    fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+        let blades = self.blades(entry)?;
+        let systems = self.systems(entry, &blades)?;
+        let window = entry.window(self.duration)?;
+        let rate = systems.iter().flatten().map(|&host| entry.capacity(host)).fold(f64::INFINITY, f64::min);
+        let traffic = self.traffic(entry, &blades, rate)?;
+        let pairs = traffic.pairs(&blades);
+        let of_system: f64 = pairs.iter().map(|(.., source)| source.expected(window.length())).sum();
+        let flows = of_system * f64::from(self.samples) * systems.len() as f64;
+        entry.expect("duration", window.end - window.start, flows)?;
+        let tags = tags(entry, out)?;
+        for (number, hosts) in (0u64..).zip(&systems) {
+            for (src, dst, kind, source) in &pairs {
+                for sample in 0..u64::from(self.samples) {
+                    let [src, dst] = [src, dst].map(|&blade| blades.place(blade));
+                    let pair = (number * 256 + u64::from(src)) * 256 + u64::from(dst);
+                    let mut rng = entry.stream("blades", (pair * 3 + *kind as u64) << 16 | sample);
+                    let [src, dst] = [src, dst].map(|place| hosts[place as usize]);
+                    source.draw(window, &mut rng, |start, size| {
+                        let mut flow = entry.flow(src, dst, size, start);
+                        flow.tag = tags[*kind as usize];
+                        out.push(flow).map(|_| ())
+                    })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn load(&self, _: Members<'_>) -> Option<(&'static str, f64)> {
+        let load = self.load.unwrap_or(LOAD) * f64::from(self.samples);
+        self.application.map(|_| ("load", load))
+    }
+}
+
+/// The tags of flows, by [`Kind`].
+fn tags(entry: &Entry<'_>, out: &mut Collector) -> Result<[u16; 3], WorkloadError> {
+    let own = out.tag_name(entry.tag).to_owned();
+    let mut found = [0; 3];
+    for (kind, tag) in Kind::ALL.into_iter().zip(&mut found) {
+        let name = if entry.tagged { format!("{own}-{}", kind.name()) } else { kind.name().to_owned() };
+        let allowed = "one of at most 65536 tags";
+        *tag = out.tag(&name).ok_or_else(|| WorkloadError::field(entry.field("tag"), name, allowed))?;
+    }
+    Ok(found)
+}
+
+impl Disaggregated {
+    fn blades(&self, entry: &Entry<'_>) -> Result<Blades, WorkloadError> {
+        let counts = [("cpus", self.cpus, 1), ("memories", self.memories, 1), ("disks", self.disks, 0)];
+        for (name, count, least) in counts {
+            if count < least || count > 64 {
+                return Err(entry.refuse(name, count, format!("{least} to 64 blades")));
+            }
+        }
+        if !(1..=1000).contains(&self.samples) {
+            return Err(entry.refuse("samples", self.samples, "1 to 1000"));
+        }
+        if self.page.0 == 0 {
+            return Err(entry.refuse("page", self.page, "a size of at least 1B"));
+        }
+        Ok(Blades { cpu: self.cpus, memory: self.memories, disk: self.disks })
+    }
+
+    /// The hosts of each system of blades, in order of the blades.
+    fn systems(&self, entry: &Entry<'_>, blades: &Blades) -> Result<Vec<Vec<HostId>>, WorkloadError> {
+        let (hosts, count) = (entry.hosts(self.hosts.as_ref())?, blades.count());
+        let systems = match self.scale {
+            BladeScale::Rack => in_racks(entry.members, &hosts, count),
+            BladeScale::Datacenter => anywhere(&hosts, count, &mut entry.stream("systems", 0)),
+        };
+        if !systems.is_empty() {
+            return Ok(systems);
+        }
+        let (field, value, allowed) = match self.scale {
+            BladeScale::Rack => {
+                ("scale", "rack".into(), format!("datacenter: no rack has {count} hosts for all blades"))
+            }
+            BladeScale::Datacenter => {
+                ("hosts", format!("{} host(s)", hosts.len()), format!("at least {count} hosts, one for each blade"))
+            }
+        };
+        Err(entry.refuse(field, value, allowed))
+    }
+
+    /// Gaps and sizes of pairs, where the slowest host has `rate` bit/s.
+    fn traffic(&self, entry: &Entry<'_>, blades: &Blades, rate: f64) -> Result<Traffic, WorkloadError> {
+        let application = match (self.application, &self.trace) {
+            (Some(application), None) => application,
+            (None, Some(trace)) => {
+                if let Some(load) = self.load {
+                    return Err(entry.refuse("load", load, "left out: a trace has its own"));
+                }
+                let table = table_file::read(entry.field("trace"), entry.base_dir.join(trace))?;
+                let pairs = measured::parse(&table.text, &table.file, blades, self.page.0);
+                return pairs.map(Traffic::Measured).map_err(|error| table.told(error));
+            }
+            (both, _) => {
+                let value = if both.is_some() { "also given" } else { "(not set)" };
+                return Err(entry.refuse("trace", value, "a file, or application a name: one of the two"));
+            }
+        };
+        let load = entry.load(self.load.unwrap_or(LOAD))?;
+        let mix = application.mix();
+        let sizes = Kind::ALL.map(|kind| mix.sizes(kind, self.page));
+        let pairs = [2 * blades.cpu * blades.memory, 2 * blades.cpu * blades.disk, blades.cpu * (blades.cpu - 1)];
+        let shares: [f64; 3] = std::array::from_fn(|kind| if pairs[kind] > 0 { mix.shares[kind] } else { 0.0 });
+        // Of one flow of the application on average: what each pair of a kind carries, and each kind of blade in each direction.
+        let each: [f64; 3] =
+            std::array::from_fn(|kind| shares[kind] * sizes[kind].mean() / f64::from(pairs[kind].max(1)));
+        let [cpu, memory, disk] = [blades.cpu, blades.memory, blades.disk].map(f64::from);
+        let of_cpu = memory * each[0] + disk * each[1] + (cpu - 1.0) * each[2];
+        let busiest = of_cpu.max(cpu * each[0]).max(if disk > 0.0 { cpu * each[1] } else { 0.0 });
+        // Picoseconds between flows of the whole system.
+        let apart = busiest * 8.0 / (load * rate) * 1e12;
+        let gaps = std::array::from_fn(|kind| match shares[kind] {
+            0.0 => f64::INFINITY,
+            share => apart * f64::from(pairs[kind]) / share,
+        });
+        Ok(Traffic::Synthetic { mix, sizes, gaps })
+    }
+}

@@ -1,0 +1,53 @@
+//! Cut-through: a switch sends on a packet whose header it has.
+//!
+//! What reaches a switch is then an event at the arrival of the header. Where the packet goes on by a faster link, that link would
+//! run out of bits in the middle of it; so it waits for its last bit, as switches do. A wire carries one packet at a time, so
+//! at most one packet waits at the end of each.
+
+use incast_model::fabric::PortId;
+
+use super::Network;
+use crate::kernel::{Event, Kind, Target, flag};
+
+/// [`super::Port::cut`] of a port whose far end wants packets whole.
+pub(crate) const WHOLE_PACKETS: u16 = u16::MAX;
+
+impl Network {
+    /// Whether the first packet on the wire out of `port`, whose first bytes have come to a switch, has to wait for the rest.
+    /// If so, it arrives once more.
+    #[inline(never)]
+    pub(super) fn awaits_rest(&mut self, port: u32, id: u32) -> bool {
+        let (state, packet) = (&self.ports[port as usize], &self.pool[id]);
+        if packet.flags & flag::WHOLE != 0 {
+            self.pool[id].flags &= !flag::WHOLE;
+            return false;
+        }
+        let (cut, size) = (u64::from(state.cut), u64::from(packet.size));
+        let waits = || match packet.kind {
+            Kind::Lost => false,
+            Kind::Pfc => true,
+            _ => !self.config.underrun && self.goes_on_faster(port, id),
+        };
+        if size <= cut || !waits() {
+            return false;
+        }
+        self.pool[id].flags |= flag::WHOLE;
+        let rest = self.wire_time(port, size) - self.wire_time(port, cut);
+        self.events.push(Event::new(self.now + rest, 0, Target::Arrival(port)));
+        true
+    }
+
+    /// Whether a packet leaves the switch at the far end of `port` by a faster link than it comes by. Of several next hops the
+    /// first one counts.
+    fn goes_on_faster(&self, port: u32, id: u32) -> bool {
+        let packet = &self.pool[id];
+        let node = self.fabric.neighbour(PortId(port));
+        let of_flow = self.flows.flows[packet.flow as usize].path.is_some() && packet.flags & flag::PATH != 0;
+        let out = if of_flow {
+            Some(self.path_port(packet.flow, !packet.kind.is_forward(), usize::from(packet.hops) + 1))
+        } else {
+            self.routing.hops(node.0, packet.dst).first().map(|hop| hop.0)
+        };
+        out.is_some_and(|out| self.fabric.rate(PortId(out)) > self.fabric.rate(PortId(port)))
+    }
+}

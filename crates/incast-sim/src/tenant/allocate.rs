@@ -1,0 +1,152 @@
+//! Rate Allocation: the limit of a pair, between its guarantee and what the network carries (ElasticSwitch, SIGCOMM 2013, section 5).
+//!
+//! The text has the constants of Seawall's law, not the law. Ours has its shape: after congestion back towards the old limit, first
+//! fast, then slowly, and on from there, first slowly, then fast.
+
+use super::params::RateParams;
+
+/// What a period has told of a pair.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Seen {
+    /// Packets lost or marked.
+    pub(super) congested: u64,
+    /// Whether the limit bound it: packets waited, or it used four fifths.
+    pub(super) limited: bool,
+}
+
+/// What a pair is entitled to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Title {
+    /// No limit is below this, in bit/s.
+    pub(super) guarantee: f64,
+    /// How strongly it competes above.
+    pub(super) weight: f64,
+    /// No limit is above this, in bit/s.
+    pub(super) line: f64,
+}
+
+/// The limit of a pair, in bit/s, and what it is made from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Allocator {
+    pub(super) limit: f64,
+    /// The limit that congestion found last.
+    goal: f64,
+    /// Losses, the older the less.
+    history: f64,
+    /// When that was, in ps.
+    congested_at: u64,
+}
+
+impl Allocator {
+    /// A pair that begins with a limit.
+    pub(super) const fn new(limit: f64, now: u64) -> Self {
+        Self { limit, goal: limit, history: 0.0, congested_at: now }
+    }
+
+    /// A period is over.
+    pub(super) fn tick(&mut self, params: &RateParams, title: &Title, now: u64, seen: Seen) {
+        let kept = libm::pow(params.forget, title.weight);
+        self.history = self.history * kept + seen.congested as f64;
+        if seen.congested > 0 {
+            self.goal = self.limit;
+            self.limit = ((1.0 - params.decrease) * self.limit).max(title.guarantee);
+            self.congested_at = now;
+            return;
+        }
+        let holds = params.hold_increase && self.history > params.hold_above;
+        if !holds && seen.limited {
+            self.limit = (self.limit + self.growth(params, title, now)).min(title.line);
+        }
+    }
+
+    /// What a period adds.
+    fn growth(&self, params: &RateParams, title: &Title, now: u64) -> f64 {
+        let step = title.weight * params.step.0 as f64;
+        let scaled = (now - self.congested_at) as f64 * 1e-12 / params.time_scale;
+        let time = scaled.min(params.longest);
+        let growth = if self.limit < self.goal {
+            let left = 1.0 - time.min(0.9);
+            let period = params.period.0 as f64 * 1e-12 / params.time_scale;
+            (params.recovery * (self.goal - self.limit) * left * left * left * 3.0 * period).max(step)
+        } else {
+            step * (1.0 + time * time * time)
+        };
+        if !params.rate_caution {
+            return growth;
+        }
+        let above = (self.limit - title.guarantee) / title.guarantee;
+        growth * (1.0 - params.caution * above).max(params.least_growth)
+    }
+
+    /// The guarantee has changed: no limit is below it.
+    pub(super) fn raise(&mut self, guarantee: f64) {
+        self.limit = self.limit.max(guarantee);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PERIOD: u64 = 15_000_000_000;
+    const MBPS: f64 = 1e6;
+
+    fn title(guarantee: f64) -> Title {
+        Title { guarantee: guarantee * MBPS, weight: guarantee / 450.0, line: 1000.0 * MBPS }
+    }
+
+    #[test]
+    fn a_congestion_event_takes_two_fifths_but_not_the_guarantee() {
+        let params = RateParams::default();
+        let hit = Seen { congested: 2, limited: true };
+        let mut pair = Allocator::new(900.0 * MBPS, 0);
+        pair.tick(&params, &title(450.0), PERIOD, hit);
+        assert_eq!(pair.limit, 540.0 * MBPS);
+        pair.tick(&params, &title(450.0), 2 * PERIOD, hit);
+        assert_eq!(pair.limit, 450.0 * MBPS);
+    }
+
+    /// Periods until a pair grows again after three losses.
+    fn held(guarantee: f64) -> u32 {
+        let params = RateParams::default();
+        let mut pair = Allocator::new(600.0 * MBPS, 0);
+        pair.tick(&params, &title(guarantee), PERIOD, Seen { congested: 3, limited: true });
+        let after = pair.limit;
+        let mut periods = 0;
+        while pair.limit == after {
+            periods += 1;
+            let now = PERIOD * u64::from(periods + 1);
+            pair.tick(&params, &title(guarantee), now, Seen { congested: 0, limited: true });
+        }
+        periods - 1
+    }
+
+    #[test]
+    fn a_pair_waits_the_longer_the_smaller_its_guarantee() {
+        // ln 3 / -ln 0.75 = 3.8 periods at a guarantee of 450 Mb/s, ten times as many at 45.
+        assert_eq!(held(450.0), 3);
+        assert_eq!(held(45.0), 38);
+    }
+
+    #[test]
+    fn a_pair_alone_reaches_the_line() {
+        // 4.8 s from 450 Mb/s to 1 Gb/s.
+        let mut pair = Allocator::new(450.0 * MBPS, 0);
+        let periods = (1..).take_while(|&period| {
+            let seen = Seen { congested: 0, limited: true };
+            pair.tick(&RateParams::default(), &title(450.0), PERIOD * period, seen);
+            pair.limit < 1000.0 * MBPS
+        });
+        let seconds = periods.count() as f64 * 0.015;
+        assert!((4.6..5.0).contains(&seconds), "{seconds}");
+    }
+
+    #[test]
+    fn a_pair_that_does_not_use_its_limit_keeps_it() {
+        let mut pair = Allocator::new(450.0 * MBPS, 0);
+        pair.tick(&RateParams::default(), &title(450.0), PERIOD, Seen::default());
+        assert_eq!(pair.limit, 450.0 * MBPS);
+        pair.raise(500.0 * MBPS);
+        assert_eq!(pair.limit, 500.0 * MBPS);
+    }
+}

@@ -1,0 +1,430 @@
+//! Parameters of hypervisors, with their profiles.
+
+use incast_model::units::{Bytes, Rate, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::congestion::BadParameter;
+use crate::switch::{EcnParams, MarkAt};
+
+/// The rate limiter of a VM pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ShaperParams {
+    /// Packets that wait at most; what comes then is dropped. Default 1000 (Linux: `txqueuelen`).
+    pub packets: u32,
+    /// They also wait for no longer than this at the present limit, but for four of them. Default 200ms (our choice: 1000 packets at
+    /// 1.5 Mb/s would be 8 s).
+    pub delay: Time,
+    /// What the bucket holds, in time at the limit; two full packets at least. Default 1ms (our choice).
+    pub burst: Time,
+}
+
+impl Default for ShaperParams {
+    fn default() -> Self {
+        Self { packets: 1000, delay: Time::ms(200), burst: Time::ms(1) }
+    }
+}
+
+impl ShaperParams {
+    fn check(&self) -> Result<(), BadParameter> {
+        BadParameter::unless(self.packets > 0, "shaper.packets", self.packets, "1 packet or more")?;
+        BadParameter::unless(self.delay > Time::ZERO, "shaper.delay", self.delay, "more than 0s")
+    }
+}
+
+/// How the receiving hypervisor learns of congestion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Detection {
+    /// By the numbers that packets of a pair have: what is missing was lost.
+    #[default]
+    Losses,
+    /// By ECN marks too. The hypervisors make every packet markable, and take marks off before the VM sees them.
+    Ecn,
+}
+
+/// How the weight of a pair follows from its guarantee.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WeightMode {
+    /// Its guarantee over `weight_of`: pairs compete in proportion to their guarantees.
+    #[default]
+    Proportional,
+    /// `weight_of` over its guarantee, as the text prints it: the less a pair is guaranteed the harder it competes.
+    Literal,
+}
+
+/// How rate limits above the guarantees are found: Seawall's law (NSDI 2011, section 3.1) as ElasticSwitch has it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RateParams {
+    /// Time between two changes of the limits. Default 15ms (SIGCOMM 2013, section 7).
+    pub period: Time,
+    /// Share of the limit that a congestion event takes off, 0 to 1. Default 0.4 (SIGCOMM 2013, section 7: alpha).
+    pub decrease: f64,
+    /// How fast a limit goes back to where congestion found it, 0 to 1. Default 0.75 (SIGCOMM 2013, section 7: delta).
+    pub recovery: f64,
+    /// Least increase in a period of a pair of weight 1. Default 500kbps (SIGCOMM 2013, section 7: A).
+    pub step: Rate,
+    /// What the time since the last congestion is divided by, in seconds. Default 1.5 (SIGCOMM 2013, section 7: TS).
+    pub time_scale: f64,
+    /// The time since the last congestion counts as this at most, after scaling. Default 2 (our choice: pairs that slept for 20 s grow by
+    /// gigabits a period without it).
+    pub longest: f64,
+    /// Whether a pair waits after losses before its limit grows, the longer the smaller its guarantee (Hold-Increase). Default true
+    /// (SIGCOMM 2013, section 5).
+    pub hold_increase: bool,
+    /// What is left of a loss after a period, for a pair of weight 1; for weight w this to the power of w. Default 0.75 (SIGCOMM 2013,
+    /// section 7: gamma).
+    pub forget: f64,
+    /// Losses remembered above which a pair waits. Default 1 (our choice).
+    pub hold_above: f64,
+    /// Whether a limit grows the slower the more it is above the guarantee (Rate-Caution). Default true (SIGCOMM 2013, section 5).
+    pub rate_caution: bool,
+    /// How much slower: growth is taken times 1 - this, where the limit is twice the guarantee. Default 0.5 (SIGCOMM 2013, section 7: C).
+    pub caution: f64,
+    /// But no less than this much of it. Default 0.3 (SIGCOMM 2013, section 7: Cmin).
+    pub least_growth: f64,
+    /// How congestion is noticed. Default losses (SIGCOMM 2013).
+    pub detection: Detection,
+    /// Packets that come after a gap before what is missing counts as lost. Default 3 (our choice).
+    pub reordering: u32,
+}
+
+impl Default for RateParams {
+    fn default() -> Self {
+        Self {
+            period: Time::ms(15),
+            decrease: 0.4,
+            recovery: 0.75,
+            step: Rate(500_000),
+            time_scale: 1.5,
+            longest: 2.0,
+            hold_increase: true,
+            forget: 0.75,
+            hold_above: 1.0,
+            rate_caution: true,
+            caution: 0.5,
+            least_growth: 0.3,
+            detection: Detection::Losses,
+            reordering: 3,
+        }
+    }
+}
+
+impl RateParams {
+    fn check(&self) -> Result<(), BadParameter> {
+        let share = |value: f64| (0.0..=1.0).contains(&value);
+        let positive = |value: f64| value.is_finite() && value > 0.0;
+        BadParameter::unless(self.period > Time::ZERO, "rate.period", self.period, "more than 0s")?;
+        BadParameter::unless(share(self.decrease), "rate.decrease", self.decrease, "0 to 1")?;
+        BadParameter::unless(share(self.recovery), "rate.recovery", self.recovery, "0 to 1")?;
+        BadParameter::unless(self.step > Rate::ZERO, "rate.step", self.step, "more than 0bps")?;
+        BadParameter::unless(positive(self.time_scale), "rate.time_scale", self.time_scale, "more than 0")?;
+        BadParameter::unless(positive(self.longest), "rate.longest", self.longest, "more than 0")?;
+        BadParameter::unless(share(self.forget), "rate.forget", self.forget, "0 to 1")?;
+        let above = self.hold_above.is_finite() && self.hold_above >= 0.0;
+        BadParameter::unless(above, "rate.hold_above", self.hold_above, "0 packets or more")?;
+        BadParameter::unless(share(self.caution), "rate.caution", self.caution, "0 to 1")?;
+        BadParameter::unless(share(self.least_growth), "rate.least_growth", self.least_growth, "0 to 1")?;
+        BadParameter::unless(self.reordering > 0, "rate.reordering", self.reordering, "1 packet or more")
+    }
+}
+
+/// ElasticSwitch (Popa et al., SIGCOMM 2013): guarantees of VMs become guarantees of pairs, and pairs share what is left over.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ElasticSwitchParams {
+    /// Time between two divisions of a VM's guarantee among its pairs. Default 60ms (SIGCOMM 2013, section 7).
+    pub partition_period: Time,
+    /// A new pair is given its part after this time, with all that are new by then. Default 1ms (our choice).
+    pub new_pair_delay: Time,
+    /// How much more than it sent a pair without a backlog may want, as a share. Default 0.1 (our choice).
+    pub slack: f64,
+    /// Share of an equal part of the guarantee that a pair has in any case, 0 to 1, so that it can show what it wants. Default 0.25 (our
+    /// choice).
+    pub floor: f64,
+    /// A pair without a packet for so long has no part in the guarantee. Default 1s (our choice).
+    pub idle_timeout: Time,
+    /// How a pair's weight follows from its guarantee. Default proportional (our reading: the text prints the inverse, with which small
+    /// guarantees would be the most aggressive).
+    pub weight: WeightMode,
+    /// The guarantee that has weight 1. Default 450Mbps (SIGCOMM 2013, section 7).
+    pub weight_of: Rate,
+    /// What counts as the guarantee of a VM that has none. Default 1Mbps (our choice).
+    pub without_guarantee: Rate,
+    /// How limits above the guarantees are found.
+    pub rate: RateParams,
+    /// The limiters.
+    pub shaper: ShaperParams,
+}
+
+impl Default for ElasticSwitchParams {
+    fn default() -> Self {
+        Self {
+            partition_period: Time::ms(60),
+            new_pair_delay: Time::ms(1),
+            slack: 0.1,
+            floor: 0.25,
+            idle_timeout: Time::ms(1000),
+            weight: WeightMode::Proportional,
+            weight_of: Rate(450_000_000),
+            without_guarantee: Rate(1_000_000),
+            rate: RateParams::default(),
+            shaper: ShaperParams::default(),
+        }
+    }
+}
+
+/// Seawall (Shieh et al., NSDI 2011): what VMs send shares links by weights, without guarantees.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SeawallParams {
+    /// Weight of every VM, divided equally among those that it sends to. Default 1 (NSDI 2011, section 3.2: equal weights).
+    pub weight: f64,
+    /// No limit is below this. Default 1Mbps (our choice).
+    pub least: Rate,
+    /// A pair without a packet for so long has no part in the weight. Default 1s (our choice).
+    pub idle_timeout: Time,
+    /// How limits are found; Hold-Increase and Rate-Caution are ElasticSwitch's and off by default.
+    #[serde(default = "plain")]
+    pub rate: RateParams,
+    /// The limiters.
+    pub shaper: ShaperParams,
+}
+
+fn plain() -> RateParams {
+    RateParams { hold_increase: false, rate_caution: false, ..RateParams::default() }
+}
+
+impl Default for SeawallParams {
+    fn default() -> Self {
+        Self {
+            weight: 1.0,
+            least: Rate(1_000_000),
+            idle_timeout: Time::ms(1000),
+            rate: plain(),
+            shaper: ShaperParams::default(),
+        }
+    }
+}
+
+/// Guarantees enforced at receivers alone, as in EyeQ (Jeyakumar et al., NSDI 2013): a VM that receives more than its part of its
+/// server's link tells its senders to slow down.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct EdgeOnlyParams {
+    /// Least time between two looks at what a VM receives. Default 200us (EyeQ, NSDI 2013).
+    pub period: Time,
+    /// Share of a server's link that is given to nobody, 0 or more and less than 1: with all of it given the queue before it stays
+    /// full, and a VM that has nothing cannot show that it wants something. Default 0.1 (our choice).
+    pub headroom: f64,
+    /// How strongly the rate told to senders follows what is received, 0 to 1. Default 0.5 (EyeQ, NSDI 2013: alpha).
+    pub gain: f64,
+    /// What counts as the guarantee of a VM that has none. Default 1Mbps (our choice).
+    pub without_guarantee: Rate,
+    /// All senders are told the rate at every look, and looks are so far apart that there is one message for so many bytes at most.
+    /// Default 10kB (our choice).
+    pub told_every: Bytes,
+    /// A VM, and a sender, that has been silent for so long does not count. Default 10ms (our choice).
+    pub idle_timeout: Time,
+    /// The limiters.
+    pub shaper: ShaperParams,
+}
+
+impl Default for EdgeOnlyParams {
+    fn default() -> Self {
+        Self {
+            period: Time::us(200),
+            headroom: 0.1,
+            gain: 0.5,
+            without_guarantee: Rate(1_000_000),
+            told_every: Bytes(10_000),
+            idle_timeout: Time::ms(10),
+            shaper: ShaperParams::default(),
+        }
+    }
+}
+
+/// Fixed limits, the best for the pairs of the workload: max-min on the hoses alone, as an ideal Oktopus (Ballani et al., SIGCOMM 2011)
+/// would have them. What a pair does not use nobody else can.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReservationParams {
+    /// The limiters.
+    pub shaper: ShaperParams,
+}
+
+/// What hypervisors do between their VMs and the network.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Hypervisor {
+    /// Guarantees with work conservation.
+    #[serde(rename = "elasticswitch")]
+    ElasticSwitch(ElasticSwitchParams),
+    /// Fixed limits.
+    Reservation(ReservationParams),
+    /// Weights without guarantees.
+    Seawall(SeawallParams),
+    /// Guarantees at receivers' links alone.
+    EdgeOnly(EdgeOnlyParams),
+}
+
+/// What `incast list` says of a kind.
+#[derive(Debug, Clone)]
+pub struct HypervisorInfo {
+    /// Its name in scenarios.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// JSON schema of its parameters.
+    pub schema: schemars::Schema,
+}
+
+impl Hypervisor {
+    /// All kinds, for listing.
+    pub fn catalogue() -> Vec<HypervisorInfo> {
+        let one = |name, summary, schema| HypervisorInfo { name, summary, schema };
+        vec![
+            one(
+                "elasticswitch",
+                "ElasticSwitch: guarantees of VMs become guarantees of pairs, and pairs share what is left over",
+                schemars::schema_for!(ElasticSwitchParams),
+            ),
+            one(
+                "reservation",
+                "fixed limits, the best for the pairs of the workload: an ideal Oktopus",
+                schemars::schema_for!(ReservationParams),
+            ),
+            one("seawall", "Seawall: weights of senders, without guarantees", schemars::schema_for!(SeawallParams)),
+            one(
+                "edge_only",
+                "guarantees at the receiver's link alone, as in EyeQ and Gatekeeper",
+                schemars::schema_for!(EdgeOnlyParams),
+            ),
+        ]
+    }
+
+    /// How switches are to mark for it where nobody says otherwise; `None` if it takes no marks.
+    pub fn ecn(&self) -> Option<EcnParams> {
+        let marks = self.rate().is_some_and(|rate| rate.detection == Detection::Ecn);
+        // 20 packets at 1 Gb/s (DCTCP, SIGCOMM 2010, section 3.4; the text names no threshold).
+        let step = EcnParams::step(Bytes(20 * 1500));
+        marks.then_some(EcnParams { per_rate: Rate::gbps(1), mark_at: MarkAt::Enqueue, ..step })
+    }
+
+    /// Names of all kinds, as scenarios have them.
+    pub const NAMES: &'static [&'static str] = &["elasticswitch", "reservation", "seawall", "edge_only"];
+
+    /// The one of a name, with its defaults.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "elasticswitch" => Some(Self::ElasticSwitch(ElasticSwitchParams::default())),
+            "reservation" => Some(Self::Reservation(ReservationParams::default())),
+            "seawall" => Some(Self::Seawall(SeawallParams::default())),
+            "edge_only" => Some(Self::EdgeOnly(EdgeOnlyParams::default())),
+            _ => None,
+        }
+    }
+
+    /// Its name.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::ElasticSwitch(_) => "elasticswitch",
+            Self::Reservation(_) => "reservation",
+            Self::Seawall(_) => "seawall",
+            Self::EdgeOnly(_) => "edge_only",
+        }
+    }
+
+    /// Its limiters.
+    pub const fn shaper(&self) -> &ShaperParams {
+        match self {
+            Self::ElasticSwitch(params) => &params.shaper,
+            Self::Reservation(params) => &params.shaper,
+            Self::Seawall(params) => &params.shaper,
+            Self::EdgeOnly(params) => &params.shaper,
+        }
+    }
+
+    /// How it finds limits by congestion, if it does.
+    pub const fn rate(&self) -> Option<&RateParams> {
+        match self {
+            Self::ElasticSwitch(params) => Some(&params.rate),
+            Self::Seawall(params) => Some(&params.rate),
+            Self::Reservation(_) | Self::EdgeOnly(_) => None,
+        }
+    }
+
+    /// The first parameter out of range, if any.
+    pub fn check(&self) -> Result<(), BadParameter> {
+        self.shaper().check()?;
+        if let Some(rate) = self.rate() {
+            rate.check()?;
+        }
+        let positive = |field, time: Time| BadParameter::unless(time > Time::ZERO, field, time, "more than 0s");
+        match self {
+            Self::ElasticSwitch(params) => {
+                positive("partition_period", params.partition_period)?;
+                positive("idle_timeout", params.idle_timeout)?;
+                let slack = params.slack.is_finite() && params.slack >= 0.0;
+                BadParameter::unless(slack, "slack", params.slack, "0 or more")?;
+                BadParameter::unless((0.0..=1.0).contains(&params.floor), "floor", params.floor, "0 to 1")?;
+                BadParameter::unless(params.weight_of > Rate::ZERO, "weight_of", params.weight_of, "more than 0bps")?;
+                let least = params.without_guarantee;
+                BadParameter::unless(least > Rate::ZERO, "without_guarantee", least, "more than 0bps")
+            }
+            Self::Reservation(_) => Ok(()),
+            Self::Seawall(params) => {
+                positive("idle_timeout", params.idle_timeout)?;
+                let weight = params.weight.is_finite() && params.weight > 0.0;
+                BadParameter::unless(weight, "weight", params.weight, "more than 0")?;
+                BadParameter::unless(params.least > Rate::ZERO, "least", params.least, "more than 0bps")
+            }
+            Self::EdgeOnly(params) => {
+                positive("period", params.period)?;
+                positive("idle_timeout", params.idle_timeout)?;
+                let headroom = (0.0..1.0).contains(&params.headroom);
+                BadParameter::unless(headroom, "headroom", params.headroom, "0 or more, less than 1")?;
+                BadParameter::unless((0.0..=1.0).contains(&params.gain), "gain", params.gain, "0 to 1")?;
+                let least = params.without_guarantee;
+                BadParameter::unless(least > Rate::ZERO, "without_guarantee", least, "more than 0bps")?;
+                BadParameter::unless(params.told_every.0 > 0, "told_every", params.told_every, "1B or more")
+            }
+        }
+    }
+}
+
+impl Hypervisor {
+    /// Its periods, each with its path in a scenario: what an answer should come within.
+    pub fn periods(&self) -> Vec<(String, Time)> {
+        let at = |field: &str, time: Time| (format!("hypervisor.{}.{field}", self.name()), time);
+        let rate = self.rate().map(|rate| at("rate.period", rate.period));
+        let own = match self {
+            Self::ElasticSwitch(params) => Some(at("partition_period", params.partition_period)),
+            Self::EdgeOnly(params) => Some(at("period", params.period)),
+            Self::Reservation(_) | Self::Seawall(_) => None,
+        };
+        rate.into_iter().chain(own).collect()
+    }
+
+    /// What counts as the guarantee of a VM that has none.
+    pub(super) const fn without_guarantee(&self) -> Rate {
+        match self {
+            Self::ElasticSwitch(params) => params.without_guarantee,
+            Self::EdgeOnly(params) => params.without_guarantee,
+            Self::Seawall(_) | Self::Reservation(_) => Rate::ZERO,
+        }
+    }
+
+    /// How long a pair is active after its last packet.
+    pub(super) const fn idle_timeout(&self) -> Time {
+        match self {
+            Self::ElasticSwitch(params) => params.idle_timeout,
+            Self::Seawall(params) => params.idle_timeout,
+            Self::EdgeOnly(params) => params.idle_timeout,
+            Self::Reservation(_) => Time::MAX,
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Limits that are fixed, the best for a workload that is known: each pair's max-min share under the hoses of its VMs.
+
+use incast_model::maxmin::{Demand, max_min};
+
+use super::{Hypervisor, Hypervisors};
+
+impl Hypervisors {
+    /// Sets the limits of all pairs that carry data, if they are fixed. Answers are not held back.
+    pub(super) fn reserve(&mut self, packet: u64) {
+        if !matches!(self.params, Hypervisor::Reservation(_)) {
+            return;
+        }
+        // Two hoses for each VM: what it sends and what it receives; without a guarantee there is none.
+        let hose = |rate: f64| if rate > 0.0 { rate } else { f64::INFINITY };
+        let hoses: Vec<f64> = self.vms.iter().flat_map(|vm| [hose(vm.send), hose(vm.receive)]).collect();
+        let reserved: Vec<u32> =
+            (0u32..).zip(&self.pairs).filter(|(_, pair)| pair.carries_data).map(|(number, _)| number).collect();
+        let demands: Vec<Demand> = reserved
+            .iter()
+            .map(|&number| &self.pairs[number as usize])
+            .map(|pair| Demand::greedy([2 * pair.src as usize, 2 * pair.dst as usize + 1]))
+            .collect();
+        for (number, rate) in reserved.into_iter().zip(max_min(&hoses, &demands)) {
+            let line = self.vms[self.pairs[number as usize].src as usize].line;
+            let one = &mut self.pairs[number as usize].send;
+            one.guarantee = rate.min(line);
+            one.allocator.limit = rate.min(line);
+            self.set_limit(number, 0, packet);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Parameters of pFabric's hosts.
+//!
+//! YAPS in the sources below is the simulator of pHost's authors (NetSys/simulator at commit 8e9cf04, `ext/pfabricflow.cpp`,
+//! `py/run_experiments.py`).
+
+use incast_model::units::{Bytes, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::congestion::BadParameter;
+use crate::switch::{QueueParams, SwitchParams};
+use crate::transport::TransportParams;
+
+/// Parameters of pFabric. Where `switch` says nothing, every port has a pFabric queue of 36864 B (two bandwidth-delay products
+/// of 18 kB at 10 Gb/s: SIGCOMM 2013, section 5; YAPS).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PfabricParams {
+    /// Packets that a flow sends at once. Default 12 (SIGCOMM 2013, section 5: the bandwidth-delay product at 10 Gb/s).
+    pub init_cwnd: u32,
+    /// Most packets in flight; absent: any number. Default 24 (our choice: twice the bandwidth-delay product, what a port holds.
+    /// SIGCOMM 2013 names no bound; but a window that grows for ever waits in the queue of its own host until it times out).
+    pub max_cwnd: Option<u32>,
+    /// Retransmission timeout, always the same. Default 45us (SIGCOMM 2013, section 5: about three round trips).
+    pub rto: Time,
+    /// After so many timeouts in a row a flow sends probes, one per timeout, until one is answered; absent: it goes on sending
+    /// data. Default 5 (SIGCOMM 2013, section 4.2).
+    pub probe_after: Option<u32>,
+}
+
+impl Default for PfabricParams {
+    fn default() -> Self {
+        Self { init_cwnd: 12, max_cwnd: Some(24), rto: Time::us(45), probe_after: Some(5) }
+    }
+}
+
+impl TransportParams for PfabricParams {
+    const SUMMARY: &'static str =
+        "pFabric (SIGCOMM 2013): queues in order of what is left of flows, a window, a short timeout";
+    const PROFILES: &'static [(&'static str, &'static str)] = &[
+        (
+            "paper",
+            "12 packets at once, 45 us, probes after 5 timeouts (SIGCOMM 2013, section 5, for 10 Gb/s); at most 24 (our choice)",
+        ),
+        (
+            "disaggregation",
+            "the resource disaggregation study: 2 packets at once, 45 us; at most 15 and no probes (our choice)",
+        ),
+        ("yaps", "YAPS at 40 Gb/s: 12 packets at once, at most 15, 45 us, no probes (py/run_experiments.py)"),
+        ("yaps-10g", "YAPS at 10 Gb/s: 11 packets at once, at most 14, 45.2 us, no probes (py/experiment.py)"),
+        (
+            "yaps-10g-small",
+            "the same for ports of 6200 B (give switch.queues that limit): 3 packets at once, at most 6, 9.5 us",
+        ),
+    ];
+
+    fn profile(name: &str) -> Option<Self> {
+        let of = |init_cwnd, max_cwnd, rto| {
+            Some(Self { init_cwnd, max_cwnd: Some(max_cwnd), rto: Time::ns(rto), probe_after: None })
+        };
+        match name {
+            "paper" => Some(Self::default()),
+            "disaggregation" => of(2, 15, 45_000),
+            "yaps" => of(12, 15, 45_000),
+            "yaps-10g" => of(11, 14, 45_200),
+            "yaps-10g-small" => of(3, 6, 9_500),
+            _ => None,
+        }
+    }
+
+    fn check(&self) -> Result<(), BadParameter> {
+        BadParameter::unless(self.init_cwnd > 0, "init_cwnd", self.init_cwnd, "1 packet or more")?;
+        let allowed = "no fewer packets than init_cwnd, or \"none\"";
+        let most = self.max_cwnd.unwrap_or(u32::MAX);
+        BadParameter::unless(most >= self.init_cwnd, "max_cwnd", most, allowed)?;
+        BadParameter::unless(self.rto > Time::ZERO, "rto", self.rto, "more than 0s")?;
+        let after = self.probe_after.unwrap_or(1);
+        BadParameter::unless(after > 0, "probe_after", after, "1 timeout or more, or \"none\"")
+    }
+
+    fn patience(&self) -> Time {
+        self.rto * 4
+    }
+
+    fn switch(&self) -> SwitchParams {
+        SwitchParams { queues: QueueParams::Pfabric { limit: Bytes(36_864) }, ..SwitchParams::default() }
+    }
+}

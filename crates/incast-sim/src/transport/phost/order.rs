@@ -1,0 +1,135 @@
+//! Flows of a host in the order in which it serves them: tags in turn, within a tag by a key. Where there are no tags to take turns,
+//! all flows have one.
+
+/// Where a flow stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    tag: u16,
+    key: u64,
+    flow: u32,
+}
+
+/// Flows by tag, key and number.
+///
+/// Few at a time, and what changes is near the front: a sorted list whose front is its end.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    /// From the last to the first.
+    flows: Vec<Place>,
+    /// The first tag in turn.
+    turn: u16,
+}
+
+impl Queue {
+    pub(super) fn insert(&mut self, tag: u16, key: u64, flow: u32) -> Place {
+        let place = Place { tag, key, flow };
+        let at = self.flows.partition_point(|other| *other > place);
+        self.flows.insert(at, place);
+        place
+    }
+
+    pub(super) fn remove(&mut self, place: Place) {
+        if let Some(at) = self.find(place) {
+            self.flows.remove(at);
+        }
+    }
+
+    /// A flow that is in the queue gets another key.
+    pub(super) fn change(&mut self, place: Place, key: u64) -> Place {
+        let new = Place { key, ..place };
+        let Some(mut at) = self.find(place) else { return self.insert(new.tag, new.key, new.flow) };
+        while at + 1 < self.flows.len() && self.flows[at + 1] > new {
+            self.flows[at] = self.flows[at + 1];
+            at += 1;
+        }
+        while at > 0 && self.flows[at - 1] < new {
+            self.flows[at] = self.flows[at - 1];
+            at -= 1;
+        }
+        self.flows[at] = new;
+        new
+    }
+
+    /// The index of a flow; most often it is the first.
+    fn find(&self, place: Place) -> Option<usize> {
+        if self.flows.last() == Some(&place) {
+            return Some(self.flows.len() - 1);
+        }
+        self.flows.binary_search_by(|other| place.cmp(other)).ok()
+    }
+
+    /// The flows whose tags come before the turn again, and those from the turn on: the end of these is the first of all.
+    fn split(&self) -> (&[Place], &[Place]) {
+        let before = match self.flows.first() {
+            Some(last) if last.tag < self.turn => 0,
+            _ => self.flows.partition_point(|place| place.tag >= self.turn),
+        };
+        let (from_turn, before_turn) = self.flows.split_at(before);
+        (before_turn, from_turn)
+    }
+
+    /// All flows, in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        let (before, from) = self.split();
+        from.iter().rev().chain(before.iter().rev()).map(|place| place.flow)
+    }
+
+    /// The first flow's place.
+    fn front(&self) -> Option<Place> {
+        let (before, from) = self.split();
+        from.last().or(before.last()).copied()
+    }
+
+    /// The first flow.
+    pub(super) fn first(&self) -> Option<u32> {
+        self.front().map(|place| place.flow)
+    }
+
+    /// The first flow has been served: it is the next tag's turn.
+    pub(super) fn served(&mut self) {
+        self.turn = self.front().map_or(0, |place| place.tag.wrapping_add(1));
+    }
+
+    /// The flow with this tag has been served.
+    pub(super) fn served_tag(&mut self, tag: u16) {
+        self.turn = tag.wrapping_add(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_take_turns() {
+        let mut queue = Queue::default();
+        let places = [(1, 9, 0), (1, 5, 1), (4, 7, 2)].map(|(tag, key, flow)| queue.insert(tag, key, flow));
+        assert_eq!(queue.iter().collect::<Vec<_>>(), [1, 0, 2]);
+        queue.served();
+        assert_eq!(queue.iter().collect::<Vec<_>>(), [2, 1, 0]);
+        queue.served();
+        assert_eq!(queue.first(), Some(1));
+        queue.served_tag(1);
+        queue.remove(places[2]);
+        assert_eq!(queue.first(), Some(1));
+        queue.remove(places[1]);
+        queue.remove(places[0]);
+        queue.served();
+        assert_eq!(queue.first(), None);
+    }
+
+    #[test]
+    fn keys_change_places() {
+        let mut queue = Queue::default();
+        let mut places =
+            [3, 5, 7, 7].iter().zip(0..).map(|(&key, flow)| queue.insert(0, key, flow)).collect::<Vec<_>>();
+        for (flow, key, order) in
+            [(1, 8, [0, 2, 3, 1]), (3, 1, [3, 0, 2, 1]), (3, 0, [3, 0, 2, 1]), (0, 7, [3, 0, 2, 1])]
+        {
+            places[flow] = queue.change(places[flow], key);
+            assert_eq!(queue.iter().collect::<Vec<_>>(), order, "{flow} {key}");
+        }
+        places.into_iter().for_each(|place| queue.remove(place));
+        assert_eq!(queue.first(), None);
+    }
+}

@@ -1,0 +1,85 @@
+//! The sending side of a flow that is told when to send (YAPS, `ext/fastpassflow.cpp`): what goes into a slot, and when slots are
+//! used up.
+
+use super::Ranges;
+use super::segments::{Packets, Segment};
+
+/// One flow at its sender.
+#[derive(Debug)]
+pub(super) struct Slotted {
+    packets: Packets,
+    acked: Ranges,
+    sent: Ranges,
+    /// Where the search for the next packet begins.
+    cursor: u64,
+    /// Packets asked for that have had no slot.
+    due: u64,
+    /// Requests in a row that brought no slot.
+    pub(super) tries: u32,
+}
+
+impl Slotted {
+    pub(super) fn new(packets: Packets) -> Self {
+        Self { packets, acked: Ranges::default(), sent: Ranges::default(), cursor: 0, due: 0, tries: 0 }
+    }
+
+    /// Packets that are not acknowledged; they are asked for now.
+    pub(super) fn ask(&mut self) -> u64 {
+        let acked: u64 =
+            self.acked.as_slice().iter().map(|(start, end)| (end - start).div_ceil(self.packets.mss)).sum();
+        self.due = self.packets.count() - acked;
+        self.due
+    }
+
+    /// A slot has come: the next packet that is not acknowledged, round the end of the flow; and whether the slots asked for are
+    /// used up by it.
+    pub(super) fn use_slot(&mut self) -> (Segment, bool) {
+        let ahead = self.acked.first_missing(self.cursor);
+        let seq = if ahead < self.packets.size { ahead } else { self.acked.first_missing(0) };
+        let len = self.packets.len(seq);
+        self.cursor = seq + len;
+        self.tries = 0;
+        self.due = self.due.saturating_sub(1);
+        let again = self.sent.insert(seq, seq + len) == 0;
+        (Segment { seq, len, again }, self.due == 0)
+    }
+
+    /// A packet is acknowledged; whether all are.
+    pub(super) fn on_ack(&mut self, seq: u64) -> bool {
+        self.acked.insert(seq, seq + self.packets.len(seq));
+        self.acked.first_missing(0) == self.packets.size
+    }
+
+    /// Packets asked for that have had no slot.
+    pub(super) const fn due(&self) -> u64 {
+        self.due
+    }
+
+    /// Bytes acknowledged from the first on.
+    pub(super) fn acked(&self) -> u64 {
+        self.acked.first_missing(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_go_round_what_is_not_acknowledged() {
+        let mut sender = Slotted::new(Packets { size: 2500, mss: 1000 });
+        assert_eq!(sender.ask(), 3);
+        let slot = |sender: &mut Slotted| {
+            let (segment, last) = sender.use_slot();
+            (segment.seq, segment.len, segment.again, last)
+        };
+        assert_eq!(slot(&mut sender), (0, 1000, false, false));
+        assert_eq!(slot(&mut sender), (1000, 1000, false, false));
+        assert_eq!(slot(&mut sender), (2000, 500, false, true));
+        assert!(!sender.on_ack(1000) && !sender.on_ack(2000));
+        assert_eq!((sender.ask(), sender.acked()), (1, 0));
+        assert_eq!(slot(&mut sender), (0, 1000, true, true));
+        assert!(sender.on_ack(0));
+        assert_eq!(sender.acked(), 2500);
+    }
+}

@@ -1,0 +1,107 @@
+//! DCTCP's window (RFC 8257; Alizadeh et al., "Data Center TCP", SIGCOMM 2010, section 3).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::reno::Reno;
+use super::{Acked, Window, WindowParams};
+use crate::congestion::BadParameter;
+
+/// Parameters of DCTCP's senders.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TcpDctcpParams {
+    /// Gain g of the filter of the marked share. Default 1/16 (RFC 8257, section 4.2).
+    pub g: f64,
+    /// The filtered share at the start. Default 1 (RFC 8257, section 3.3).
+    pub alpha: f64,
+}
+
+impl Default for TcpDctcpParams {
+    fn default() -> Self {
+        Self { g: 0.0625, alpha: 1.0 }
+    }
+}
+
+impl WindowParams for TcpDctcpParams {
+    type State = Dctcp;
+
+    fn check(&self) -> Result<(), BadParameter> {
+        BadParameter::unless(self.g > 0.0 && self.g <= 1.0, "control.dctcp.g", self.g, "above 0, at most 1")?;
+        let share = (0.0..=1.0).contains(&self.alpha);
+        BadParameter::unless(share, "control.dctcp.alpha", self.alpha, "0 to 1")
+    }
+
+    fn start(&self) -> Dctcp {
+        Dctcp { g: self.g, alpha: self.alpha, acked: 0, marked: 0, window_end: 0, reno: Reno::default() }
+    }
+}
+
+/// State of one flow.
+#[derive(Debug, Clone)]
+pub(crate) struct Dctcp {
+    g: f64,
+    /// Filtered share of marked bytes.
+    alpha: f64,
+    /// Bytes acknowledged in this window of data, and those of them by acknowledgements with a mark.
+    acked: u64,
+    marked: u64,
+    /// The window of data ends once more than this byte is acknowledged.
+    window_end: u64,
+    reno: Reno,
+}
+
+impl Window for Dctcp {
+    fn observe(&mut self, acked: &Acked) {
+        self.acked += acked.bytes;
+        self.marked += if acked.marked { acked.bytes } else { 0 };
+        if acked.una > self.window_end {
+            let share = self.marked as f64 / self.acked as f64;
+            self.alpha = (1.0 - self.g) * self.alpha + self.g * share;
+            (self.acked, self.marked, self.window_end) = (0, 0, acked.high);
+        }
+    }
+
+    fn avoid_congestion(&mut self, acked: &Acked) -> u64 {
+        self.reno.avoid_congestion(acked)
+    }
+
+    fn after_loss(&mut self, cwnd: u64, flight: u64, mss: u64) -> u64 {
+        self.reno.after_loss(cwnd, flight, mss)
+    }
+
+    fn after_marks(&mut self, cwnd: u64, _flight: u64, mss: u64) -> u64 {
+        ((cwnd as f64 * (1.0 - self.alpha / 2.0)) as u64).max(2 * mss)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::segment_of;
+    use super::*;
+
+    #[test]
+    fn cuts_by_the_filtered_share_of_marks() {
+        let mut dctcp = TcpDctcpParams::default().start();
+        let cwnd = 16 * 1460;
+        // A first acknowledgement ends the window before any data; then windows of 16 segments with 4 marks each.
+        let mut una = 0;
+        let mut ack = |dctcp: &mut Dctcp, marked| {
+            una += 1460;
+            dctcp.observe(&Acked { una, high: una + cwnd, marked, ..segment_of(cwnd) });
+        };
+        ack(&mut dctcp, false);
+        assert!((dctcp.alpha - 0.9375).abs() < 1e-12);
+        for _ in 0..17 {
+            ack(&mut dctcp, false);
+        }
+        assert!((dctcp.alpha - 0.9375 * 0.9375).abs() < 1e-12, "{}", dctcp.alpha);
+        for turn in 0..17 * 200 {
+            ack(&mut dctcp, turn % 4 == 0);
+        }
+        assert!((dctcp.alpha - 0.25).abs() < 0.01, "{}", dctcp.alpha);
+        let cut = dctcp.after_marks(100_000, 0, 1460) as f64;
+        assert!((cut / 100_000.0 - 0.875).abs() < 0.01);
+        assert_eq!(dctcp.after_loss(100_000, 80_000, 1460), 40_000, "a loss halves");
+    }
+}

@@ -1,0 +1,39 @@
+//! The window of YAPS's TCP: it grows by a segment with every acknowledgement, however large it is, and is one segment after a
+//! timeout (`coresim/flow.cpp`, `increase_cwnd`, at commit 8e9cf04). For comparing with that simulator.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Acked, Window, WindowParams};
+use crate::congestion::BadParameter;
+
+/// There are no parameters.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SlowStartParams {}
+
+impl WindowParams for SlowStartParams {
+    type State = SlowStart;
+
+    fn check(&self) -> Result<(), BadParameter> {
+        Ok(())
+    }
+
+    fn start(&self) -> SlowStart {
+        SlowStart
+    }
+}
+
+/// State of one flow: none.
+#[derive(Debug, Clone)]
+pub(crate) struct SlowStart;
+
+impl Window for SlowStart {
+    fn avoid_congestion(&mut self, acked: &Acked) -> u64 {
+        acked.cwnd + acked.mss
+    }
+
+    fn after_loss(&mut self, _cwnd: u64, _flight: u64, _mss: u64) -> u64 {
+        u64::MAX
+    }
+}

@@ -1,0 +1,185 @@
+//! Parameters of TCP.
+//!
+//! YAPS in the sources below is the simulator of pHost's authors (NetSys/simulator at commit 8e9cf04, `coresim/flow.cpp`,
+//! `ext/tcpflow.cpp`).
+
+use incast_model::units::{Bytes, Rate, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::control::TcpControl;
+use crate::congestion::BadParameter;
+use crate::switch::{EcnParams, MarkAt, QueueParams, SwitchParams};
+use crate::transport::TransportParams;
+
+/// Parameters of TCP. Where `switch` says nothing, no priority is lossless; where `ecn` says nothing, switches mark for senders
+/// that listen to marks and no others: a step at 65 packets of 1500 B at 10 Gb/s (DCTCP, SIGCOMM 2010, section 3.4).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TcpParams {
+    /// How the window grows and shrinks: a control's name, or its name with parameters. Default cubic (RFC 9438; Linux).
+    pub control: TcpControl,
+    /// A round trip before the first data. Default true (RFC 9293, section 3.5).
+    pub handshake: bool,
+    /// Segments that a flow sends at once. Default 10 (RFC 6928; Linux).
+    pub init_cwnd: u32,
+    /// Most segments in flight; absent: any number. Default none.
+    pub max_cwnd: Option<u32>,
+    /// In slow start an acknowledgement adds what it acknowledges, at most so many segments. Default 2 (RFC 3465).
+    pub abc_limit: u32,
+    /// A retransmission timeout that is always the same; absent: by the measured round trips (RFC 6298). Default none.
+    pub rto: Option<Time>,
+    /// Least measured timeout. Default 200ms (Linux; RFC 6298 has 1s).
+    pub rto_min: Time,
+    /// Largest timeout. Default 60s (RFC 6298).
+    pub rto_max: Time,
+    /// Timeout before the first measurement, that of the handshake too. Default 1s (RFC 6298).
+    pub rto_init: Time,
+    /// Timeouts in a row double. Default true (RFC 6298, section 5.5).
+    pub backoff: bool,
+    /// Acknowledgements of the same byte (or with SACK segments beyond a gap) that tell of a loss; absent: only timeouts do.
+    /// Default 3 (RFC 5681; RFC 6675).
+    pub dupacks: Option<u32>,
+    /// Selective acknowledgements (RFC 2018, RFC 6675). Default true (Linux).
+    pub sack: bool,
+    /// Most stretches that an acknowledgement tells of; absent: all. Default 3 (RFC 2018, with time stamps).
+    pub sack_blocks: Option<u32>,
+    /// How long a receiver waits for a second segment before it acknowledges one; absent: it does not wait. Default 40ms
+    /// (Linux).
+    pub delayed_ack: Option<Time>,
+    /// Segments after which a receiver that waits acknowledges at once. Default 2 (RFC 5681).
+    pub ack_every: u32,
+    /// A sender reduces its window when marks come back (RFC 3168); DCTCP always does. Default false (Linux).
+    pub ecn: bool,
+}
+
+impl Default for TcpParams {
+    fn default() -> Self {
+        Self {
+            control: TcpControl::default(),
+            handshake: true,
+            init_cwnd: 10,
+            max_cwnd: None,
+            abc_limit: 2,
+            rto: None,
+            rto_min: Time::ms(200),
+            rto_max: Time::ms(60_000),
+            rto_init: Time::ms(1000),
+            backoff: true,
+            dupacks: Some(3),
+            sack: true,
+            sack_blocks: Some(3),
+            delayed_ack: Some(Time::ms(40)),
+            ack_every: 2,
+            ecn: false,
+        }
+    }
+}
+
+impl TcpParams {
+    /// Timeouts and acknowledgements for the round trips of a datacenter (Vasudevan et al., SIGCOMM 2009: 1 ms and less).
+    fn datacenter(control: TcpControl) -> Self {
+        Self { control, rto_min: Time::ms(1), rto_init: Time::ms(10), delayed_ack: None, ..Self::default() }
+    }
+
+    /// What the simulators of the resource disaggregation study and of pHost have in common.
+    fn timeouts_only(control: TcpControl) -> Self {
+        Self {
+            control,
+            init_cwnd: 1,
+            abc_limit: 1,
+            rto: Some(Time::us(45)),
+            backoff: false,
+            dupacks: None,
+            sack_blocks: None,
+            delayed_ack: None,
+            ..Self::default()
+        }
+    }
+
+    /// Whether a mark is echoed until the sender says that it has reduced its window (RFC 3168, section 6.1.3), not for its own
+    /// segment alone (RFC 8257).
+    pub(super) const fn ecn_echo_is_latched(&self) -> bool {
+        !matches!(self.control, TcpControl::Dctcp(_))
+    }
+
+    /// Whether its senders listen to marks.
+    pub const fn listens(&self) -> bool {
+        self.ecn || matches!(self.control, TcpControl::Dctcp(_))
+    }
+}
+
+impl TransportParams for TcpParams {
+    const SUMMARY: &'static str = "TCP: NewReno, CUBIC or DCTCP, with or without selective acknowledgements and ECN";
+    const PROFILES: &'static [(&'static str, &'static str)] = &[
+        ("linux", "CUBIC, SACK, 10 segments at once, delayed ACKs, timeouts from 200 ms (Linux)"),
+        (
+            "datacenter",
+            "the same with timeouts from 1 ms and every segment acknowledged (Vasudevan et al., SIGCOMM 2009)",
+        ),
+        ("newreno", "NewReno without SACK (RFC 5681, RFC 6582), timeouts from 1 ms, every segment acknowledged"),
+        ("dctcp", "DCTCP (RFC 8257), timeouts from 1 ms, every segment acknowledged"),
+        (
+            "disaggregation",
+            "the resource disaggregation study: slow start and congestion avoidance, a fixed timeout of 45 us; 1 segment at \
+             first and losses by timeouts alone (our choice)",
+        ),
+        (
+            "yaps",
+            "YAPS: slow start for ever, 1 segment at first, at most 12, a fixed timeout of 45 us (coresim/flow.cpp)",
+        ),
+    ];
+
+    fn profile(name: &str) -> Option<Self> {
+        match name {
+            "linux" => Some(Self::default()),
+            "datacenter" => Some(Self::datacenter(TcpControl::default())),
+            "newreno" => Some(Self { sack: false, ..Self::datacenter(TcpControl::named("reno")?) }),
+            "dctcp" => Some(Self::datacenter(TcpControl::named("dctcp")?)),
+            "disaggregation" => Some(Self::timeouts_only(TcpControl::named("reno")?)),
+            "yaps" => Some(Self { max_cwnd: Some(12), ..Self::timeouts_only(TcpControl::named("slow-start")?) }),
+            _ => None,
+        }
+    }
+
+    fn check(&self) -> Result<(), BadParameter> {
+        self.control.check()?;
+        BadParameter::unless(self.init_cwnd > 0, "init_cwnd", self.init_cwnd, "1 segment or more")?;
+        let most = self.max_cwnd.unwrap_or(u32::MAX);
+        BadParameter::unless(
+            most >= self.init_cwnd,
+            "max_cwnd",
+            most,
+            "no fewer segments than init_cwnd, or \"none\"",
+        )?;
+        BadParameter::unless(self.abc_limit > 0, "abc_limit", self.abc_limit, "1 segment or more")?;
+        BadParameter::unless(self.rto != Some(Time::ZERO), "rto", Time::ZERO, "more than 0s, or \"none\"")?;
+        BadParameter::unless(self.rto_min > Time::ZERO, "rto_min", self.rto_min, "more than 0s")?;
+        let largest = self.rto_min.max(self.rto_init).max(self.rto.unwrap_or_default());
+        BadParameter::unless(self.rto_max >= largest, "rto_max", self.rto_max, "no less than the other timeouts")?;
+        BadParameter::unless(self.rto_init > Time::ZERO, "rto_init", self.rto_init, "more than 0s")?;
+        let dupacks = self.dupacks.unwrap_or(1);
+        BadParameter::unless(dupacks > 0, "dupacks", dupacks, "1 or more, or \"none\"")?;
+        let blocks = self.sack_blocks.unwrap_or(1);
+        BadParameter::unless(blocks > 0, "sack_blocks", blocks, "1 or more, or \"none\" for all")?;
+        let delayed = self.delayed_ack != Some(Time::ZERO);
+        BadParameter::unless(delayed, "delayed_ack", Time::ZERO, "more than 0s, or \"none\"")?;
+        BadParameter::unless(self.ack_every > 0, "ack_every", self.ack_every, "1 segment or more")
+    }
+
+    fn patience(&self) -> Time {
+        if self.rto.is_some() && !self.backoff { self.rto.unwrap_or_default() * 4 } else { self.rto_max * 2 }
+    }
+
+    fn switch(&self) -> SwitchParams {
+        let own = self.rto.is_some();
+        // The simulators with a fixed timeout have small buffers of each port's own, which the timeout is made for.
+        let queues = if own { QueueParams::DropTail { limit: Bytes(36_864) } } else { QueueParams::Shared };
+        SwitchParams { queues, lossless: Vec::new(), ..SwitchParams::default() }
+    }
+
+    fn ecn(&self) -> Option<EcnParams> {
+        let threshold = EcnParams::step(Bytes(65 * 1500));
+        self.listens().then_some(EcnParams { per_rate: Rate::gbps(10), mark_at: MarkAt::Enqueue, ..threshold })
+    }
+}

@@ -1,0 +1,191 @@
+//! The receiving side of a TCP flow: when it acknowledges, and what it says (RFC 5681, section 4.2; RFC 2018; RFC 3168; RFC 8257,
+//! section 3.2).
+
+use super::TcpParams;
+use crate::kernel::{Packet, flag};
+use crate::transport::{Range, Reassembly};
+
+/// Stretches told of at most where not all are: room in the options of a header (RFC 2018, section 3).
+const RECENT: usize = 4;
+
+/// What a receiver does with a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Verdict {
+    /// Bytes of the segment that had not come before.
+    pub(super) new: u64,
+    /// Before the segment is looked at, an acknowledgement of what came earlier goes out: marks have begun or ended.
+    pub(super) first: Option<Answer>,
+    /// The segment is acknowledged at once; if not, with the next or after a while.
+    pub(super) answer: Option<Answer>,
+}
+
+/// What an acknowledgement says, besides stretches beyond the gap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Answer {
+    /// All before this byte has come.
+    pub(super) next: u64,
+    /// It echoes a mark.
+    pub(super) echo: bool,
+    /// When the segment that it answers was sent.
+    pub(super) stamp: u64,
+}
+
+/// One flow at its receiver.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Receiver {
+    stream: Reassembly,
+    /// Where the last stretches beyond the gap grew, the latest first.
+    recent: [u64; RECENT],
+    /// Segments not acknowledged, and when the first of them was sent.
+    waiting: u32,
+    stamp: u64,
+    /// When they are acknowledged if nothing else comes, in ps.
+    pub(super) due: u64,
+    /// The port by which the last segment came.
+    pub(super) port: u32,
+    /// DCTCP: whether the last segment was marked. Otherwise: whether marks have to be echoed.
+    marked: bool,
+}
+
+impl Receiver {
+    /// All before this byte has come.
+    pub(super) const fn next(&self) -> u64 {
+        self.stream.next()
+    }
+
+    /// A segment of a flow of `size` bytes has come.
+    pub(super) fn take(&mut self, packet: &Packet, size: u64, params: &TcpParams) -> Verdict {
+        let first = self.note_marks(packet, params);
+        let (before, seq, end) = (self.next(), packet.seq, packet.seq + u64::from(packet.payload));
+        let new = self.stream.take(seq, packet.payload.into());
+        let next = self.next();
+        if end > next {
+            self.recent.copy_within(..RECENT - 1, 1);
+            self.recent[0] = seq;
+        }
+        // Out of order, in a gap, or come before: the sender wants to know.
+        let urgent = seq != before || next != end || !self.stream.beyond().is_empty() || next == size;
+        if self.waiting == 0 {
+            self.stamp = packet.stamp;
+        }
+        self.waiting += 1;
+        let at_once = params.delayed_ack.is_none() || urgent || self.waiting >= params.ack_every;
+        Verdict { new, first, answer: if at_once { self.answer() } else { None } }
+    }
+
+    /// Takes in a segment's mark. Under DCTCP an acknowledgement is for marked segments or for others, never for both.
+    fn note_marks(&mut self, packet: &Packet, params: &TcpParams) -> Option<Answer> {
+        let marked = packet.flags & flag::CE != 0;
+        if params.ecn_echo_is_latched() {
+            self.marked = marked || (self.marked && packet.flags & flag::CWR == 0);
+            return None;
+        }
+        let first = if marked == self.marked { None } else { self.answer() };
+        self.marked = marked;
+        first
+    }
+
+    /// What there is to acknowledge, if anything; then nothing is.
+    pub(super) fn answer(&mut self) -> Option<Answer> {
+        if self.waiting == 0 {
+            return None;
+        }
+        self.waiting = 0;
+        self.due = u64::MAX;
+        Some(Answer { next: self.next(), echo: self.marked, stamp: self.stamp })
+    }
+
+    /// Whether it began to wait with the segment that has just come.
+    pub(super) const fn begins_to_wait(&self) -> bool {
+        self.waiting == 1
+    }
+
+    /// The stretches beyond the gap that an acknowledgement tells of, at most so many: those that grew last first.
+    pub(super) fn stretches(&self, most: Option<u32>) -> impl Iterator<Item = Range> + '_ {
+        let all = self.stream.beyond();
+        let most = most.map_or(usize::MAX, |most| most as usize);
+        let chosen: Option<[Option<Range>; RECENT]> = (all.len() > most).then(|| {
+            let mut chosen = [None; RECENT];
+            for (place, &point) in self.recent.iter().enumerate().take(most) {
+                let found = all.iter().find(|(start, end)| (*start..*end).contains(&point)).copied();
+                chosen[place] = found.filter(|range| !chosen.contains(&Some(*range)));
+            }
+            chosen
+        });
+        let rest = if chosen.is_some() { &[] } else { all };
+        chosen.into_iter().flatten().flatten().chain(rest.iter().copied())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use incast_model::units::Time;
+
+    use super::*;
+    use crate::kernel::Kind;
+    use crate::transport::TransportParams;
+
+    fn segment(number: u64, flags: u8) -> Packet {
+        Packet { kind: Kind::Segment, seq: 1000 * number, payload: 1000, stamp: 7 + number, flags, ..Packet::EMPTY }
+    }
+
+    /// What each of these segments is answered with at once: next byte in thousands, and the echo.
+    fn answers(params: &TcpParams, segments: &[(u64, u8)]) -> Vec<Option<(u64, bool)>> {
+        let mut receiver = Receiver::default();
+        let mut said = Vec::new();
+        for &(number, flags) in segments {
+            let verdict = receiver.take(&segment(number, flags), 100_000, params);
+            let answers = verdict.first.into_iter().map(Some).chain([verdict.answer]);
+            said.extend(answers.map(|answer| answer.map(|answer| (answer.next / 1000, answer.echo))));
+        }
+        said
+    }
+
+    #[test]
+    fn every_second_segment_is_acknowledged_unless_something_is_wrong() {
+        let params = TcpParams { delayed_ack: Some(Time::ms(40)), ..TcpParams::default() };
+        let said = answers(&params, &[(0, 0), (1, 0), (2, 0), (4, 0), (5, 0), (3, 0), (6, 0), (6, 0), (99, 0)]);
+        let next = |next| Some((next, false));
+        assert_eq!(said, [None, next(2), None, next(3), next(3), next(6), None, next(7), next(7)]);
+        let eager = TcpParams { delayed_ack: None, ..params };
+        assert_eq!(answers(&eager, &[(0, 0), (1, 0)]), [next(1), next(2)]);
+    }
+
+    #[test]
+    fn the_last_segment_is_acknowledged_at_once_and_the_first_one_timed() {
+        let params = TcpParams { delayed_ack: Some(Time::ms(40)), ack_every: 4, ..TcpParams::default() };
+        let mut receiver = Receiver::default();
+        assert!(receiver.take(&segment(0, 0), 2000, &params).answer.is_none() && receiver.begins_to_wait());
+        let answer = receiver.take(&segment(1, 0), 2000, &params).answer;
+        assert_eq!(answer, Some(Answer { next: 2000, echo: false, stamp: 7 }));
+        assert_eq!(receiver.answer(), None);
+    }
+
+    #[test]
+    fn dctcp_tells_marked_segments_from_others() {
+        let params = TcpParams { delayed_ack: Some(Time::ms(1)), ..TcpParams::profile("dctcp").expect("there is one") };
+        let ce = flag::CE;
+        let said = answers(&params, &[(0, 0), (1, ce), (2, ce), (3, 0), (4, 0)]);
+        // The first is acknowledged when the second is marked; two marked ones together; then two that are not.
+        assert_eq!(said, [None, Some((1, false)), None, Some((3, true)), None, Some((5, false))]);
+    }
+
+    #[test]
+    fn classic_marks_are_echoed_until_the_window_is_reduced() {
+        let params = TcpParams { ecn: true, delayed_ack: None, ..TcpParams::default() };
+        let said = answers(&params, &[(0, 0), (1, flag::CE), (2, 0), (3, flag::CWR), (4, flag::CE | flag::CWR)]);
+        let echoes: Vec<bool> = said.into_iter().flatten().map(|(_, echo)| echo).collect();
+        assert_eq!(echoes, [false, true, true, false, true]);
+    }
+
+    #[test]
+    fn the_latest_stretches_are_told_first() {
+        let mut receiver = Receiver::default();
+        for number in [2, 4, 6, 8, 10, 4] {
+            receiver.take(&segment(number, 0), 100_000, &TcpParams::default());
+        }
+        let told: Vec<u64> = receiver.stretches(Some(3)).map(|(start, _)| start / 1000).collect();
+        assert_eq!(told, [4, 10, 8]);
+        assert_eq!(receiver.stretches(None).count(), 5);
+    }
+}

@@ -1,0 +1,61 @@
+//! All transports on the same hosts, switches and links, in one run.
+
+use incast_model::units::{Bytes, Time};
+use incast_sim::outcome::Stop;
+use incast_sim::switch::{QueueParams, SchedulerParams, SwitchParams};
+
+use super::common::{Bench, Cable, check, digest, star, within};
+use super::{all, named, racks, sprayed};
+
+/// RDMA and each of the others between all pairs of eight hosts of two racks.
+fn everything(queues: QueueParams, scheduler: SchedulerParams) -> Bench {
+    let pairs = |from: u32| (0..8u32).map(move |host| (host, (host + 1 + from) % 8));
+    let mut bench = Bench::new(racks(2)).control("dctcp", "reference");
+    for (src, dst) in pairs(0) {
+        bench = bench.flow(src, dst, 60_000 + u64::from(src) * 777, Time::ZERO);
+    }
+    for (kind, transport) in (1..).zip(all()) {
+        bench = bench.then_transport(transport);
+        for (src, dst) in pairs(kind) {
+            bench = bench.flow(src, dst, 30_000 + u64::from(src * 999 + kind), Time::us(u64::from(src)));
+        }
+    }
+    sprayed(bench).with(|params| {
+        params.switch = SwitchParams { queues, scheduler, ..SwitchParams::default() };
+        params.rdma.recovery = incast_sim::host::Recovery::SelectiveRepeat;
+        params.rdma.reorder_window = 64;
+    })
+}
+
+#[test]
+fn m1_all_of_them_share_one_run() {
+    let limit = Bytes(100_000);
+    for queues in [QueueParams::Shared, QueueParams::DropTail { limit }, QueueParams::Pfabric { limit }] {
+        for scheduler in
+            [SchedulerParams::RoundRobin, SchedulerParams::StrictPriority, SchedulerParams::Drr { quanta: [1500; 8] }]
+        {
+            let bench = everything(queues, scheduler.clone());
+            let outcome = bench.run();
+            let done = outcome.flows.iter().filter(|flow| flow.finish.is_some()).count();
+            check("M1", &format!("{queues:?}, {scheduler:?}: flows done"), 48, done as f64, done == 48);
+            assert_eq!((outcome.stop.clone(), outcome.ledger.unbalanced().count()), (Stop::Finished, 0));
+            assert_eq!(digest(&outcome), digest(&bench.run()), "runs repeat");
+        }
+    }
+}
+
+/// One host sends a long flow by RDMA and one by TCP: its port is shared evenly while both last.
+#[test]
+fn m2_a_port_is_shared_by_rdma_and_tcp() {
+    let size = 3_000_000;
+    let bench = Bench::new(star(&[Cable::new(40, 200); 3])).control("unlimited", "default");
+    let bench =
+        bench.flow(0, 1, size, Time::ZERO).then_transport(named("tcp", "datacenter")).flow(0, 2, size, Time::ZERO);
+    let outcome = bench.run();
+    let times: Vec<f64> = outcome.flows.iter().map(|flow| flow.fct().unwrap().0 as f64 * 1e-6).collect();
+    // Packets take turns, 1048 B of RDMA and 1500 B of TCP, until TCP has sent its 2055; then RDMA has the port.
+    let line = |bytes: f64| bytes * 8.0 / 40_000.0;
+    let packets = size.div_ceil(1460) as f64;
+    within("M2", "TCP's flow, us", line(packets * (1048.0 + 1500.0)), times[1], 0.01);
+    within("M2", "RDMA's flow, us", line(3000.0 * 1048.0 + packets * 1500.0), times[0], 0.01);
+}

@@ -1,0 +1,163 @@
+"""A sample of how long fetches from remote memory take."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from os import PathLike
+from typing import TYPE_CHECKING, Literal
+
+from incast.application import wrong
+from incast.application.memory import read
+from incast.table import extra
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    from incast.results import Results
+
+Unit = Literal["s", "ms", "us", "ns", "ps"]
+PER_SECOND: dict[Unit, float] = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9, "ps": 1e12}
+"""How many of a unit are a second. Values are divided by it, which rounds once."""
+
+
+class Latencies:
+    """Completion times of fetches from remote memory: an empirical distribution, in seconds.
+
+    `Latencies.of(results)` takes them from a simulation, `Latencies([1.96, 2.91], "us")` from anywhere else.
+    """
+
+    def __init__(
+        self, values: Iterable[float], unit: Unit = "s", *, unfinished: int = 0, tags: Sequence[str] = (), of: str = ""
+    ) -> None:
+        """Take completion times.
+
+        Args:
+            values: The times, one at least, each 0 or more and finite, in any order.
+            unit: What they are in: s, ms, us, ns or ps.
+            unfinished: Fetches that were begun, or should have been, and did not complete.
+            tags: Tags of the flows that they are of.
+            of: What they are of, for messages, such as the folder and the scheme.
+
+        Raises:
+            ApplicationError: There are none, or one is no time.
+
+        """
+        if unit not in PER_SECOND:
+            raise wrong.unknown("unit of time", str(unit), PER_SECOND)
+        per_second = PER_SECOND[unit]
+        found = array("d", values)
+        for value in found:
+            if not 0 <= value < math.inf:
+                raise wrong.refused("a latency", value, f"a finite number of 0 or more, in {unit}")
+        if not found:
+            raise wrong.refused("values", "an empty sample", "one completion time or more")
+        self._values = array("d", sorted(value / per_second for value in found))
+        self._means: dict[int, float] = {}
+        self.unfinished = unfinished
+        """Fetches that did not complete; they are in none of the figures."""
+        self.tags = tuple(tags)
+        """Tags of the flows that these are the completion times of."""
+        self._of = of
+
+    @classmethod
+    def of(
+        cls, results: Results | str | PathLike[str], scheme: str | None = None, tags: Sequence[str] | None = None
+    ) -> Latencies:
+        """The completion times of the memory flows of a scheme, and of no others.
+
+        Disk and network flows are left out whatever is asked for: the study's emulator delays accesses to memory, it
+        could not delay a disk's. A memory flow has the tag `memory`, or one that ends in `-memory`.
+
+        Args:
+            results: A results folder.
+            scheme: The scheme; not needed if the results hold one.
+            tags: Memory flows of these tags only.
+
+        Raises:
+            ApplicationError: There are no such flows or none completed, or the scheme or a tag is unknown.
+            ResultsError: The folder is no results folder, or damaged.
+
+        """
+        found = read(results, scheme, tags)
+        return cls(found.fct_ps, "ps", unfinished=found.unfinished, tags=found.tags, of=found.of)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return f"<Latencies: {len(self):,} of {self.mean() * 1e6:.4g} us in the mean, {self.unfinished:,} unfinished>"
+
+    @property
+    def values_s(self) -> Sequence[float]:
+        """The times in seconds, in order of length."""
+        return self._values
+
+    @property
+    def warning(self) -> str | None:
+        """What is to be said of fetches that did not complete; `None` if all did."""
+        if not self.unfinished:
+            return None
+        total = len(self) + self.unfinished
+        whose = f"{self._of}: " if self._of else ""
+        return (
+            f"{whose}{self.unfinished:,} of {total:,} memory flows did not complete; how long they would have taken is "
+            "not known and in none of the figures, which are too low therefore"
+        )
+
+    def mean(self) -> float:
+        """The mean, in seconds."""
+        return self.mean_of_max(1)
+
+    def mean_of_max(self, b: int) -> float:
+        """The mean of the longest of `b` fetches, in seconds, exactly for this sample: no random numbers.
+
+        The longest of `b` independent draws is at most the i-th of n times in order with probability (i/n)^b, so that
+        the mean is the sum of x_i ((i/n)^b - ((i-1)/n)^b). It is summed by parts here, where nothing of nearly equal
+        size is subtracted: x_n - sum of (i/n)^b (x_{i+1} - x_i).
+
+        Args:
+            b: Fetches that are waited for together, 1 or more.
+
+        """
+        b = wrong.whole("b", b, "a whole number of fetches, 1 or more", 1)
+        if b not in self._means:
+            n = len(self._values)
+            if b == 1:
+                self._means[b] = math.fsum(self._values) / n
+            else:
+                steps = ((i / n) ** b * (after - before) for i, (before, after) in enumerate(pairwise(self._values), 1))
+                self._means[b] = self._values[-1] - math.fsum(steps)
+        return self._means[b]
+
+    def quantile(self, p: float) -> float:
+        """Quantile `p`, 0 to 1, in seconds: element floor(n p) in order, as all percentiles of incast are."""
+        p = wrong.real("p", p, "0 to 1", lambda p: 0 <= p <= 1)
+        return self._values[min(len(self._values) - 1, math.floor(len(self._values) * p))]
+
+    def draw(self, rng: np.random.Generator, size: int | tuple[int, ...] = 1) -> NDArray[np.float64]:
+        """Independent draws with replacement, in seconds, as a numpy array of shape `size` (extra `incast[numpy]`)."""
+        drawn: NDArray[np.float64] = self._array()[rng.integers(len(self._values), size=size)]
+        return drawn
+
+    def draw_max(self, rng: np.random.Generator, counts: ArrayLike) -> NDArray[np.float64]:
+        """For each of `counts`, 1 or more, the longest of so many independent draws, in seconds.
+
+        By one random number each, whatever the count: with U uniform on [0, 1), the longest of b draws has the
+        distribution of the one at floor(n U^(1/b)).
+        """
+        numpy = extra("numpy")
+        b = numpy.asarray(counts, dtype=float)
+        n = len(self._values)
+        # A U so close to 1 that the power rounds to 1 is the longest of all.
+        places = numpy.minimum((n * rng.random(b.shape) ** (1.0 / b)).astype(numpy.int64), n - 1)
+        drawn: NDArray[np.float64] = self._array()[places]
+        return drawn
+
+    def _array(self) -> NDArray[np.float64]:
+        """The times as numpy sees them, without a copy."""
+        seen: NDArray[np.float64] = extra("numpy").frombuffer(self._values, dtype=float)
+        return seen

@@ -1,0 +1,176 @@
+"""Replay of threads that compute, fetch from remote memory and wait, with drawn latencies.
+
+Thread w has segments k, each a time of compute c_k and b_k fetches that are issued together; it goes on when all
+are back:
+
+    T_w = sum over k of (c_k + max over j <= b_k of (o + L_kj))
+
+A job is its stages one after the other, each of which ends with the slowest of its threads; on an infinitely fast
+network it takes T0, the same without the maxima. slowdown = T / T0 - 1. Closed forms (`incast.application.models`) have
+the mean for one thread; tails of latencies matter beyond that where threads wait for each other.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from incast.application import wrong
+from incast.application.latencies import Latencies
+from incast.table import extra
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+MOST_FETCHES = 10**9
+"""Fetches that can be issued together (our choice: what a mistake of units goes beyond)."""
+SEED = 1
+"""Seed of the draws if none is given."""
+REPETITIONS = 100
+"""How often a trace is replayed if nothing is said (our choice)."""
+
+
+class Segments:
+    """The segments of a job's threads, in any order (extra `incast[numpy]`)."""
+
+    def __init__(
+        self,
+        compute_s: ArrayLike,
+        fetches: ArrayLike,
+        thread: ArrayLike | None = None,
+        stage: ArrayLike | None = None,
+        name: str = "segments",
+    ) -> None:
+        """Take segments, as columns of equal length.
+
+        Args:
+            compute_s: Compute before the fetches, in seconds, each 0 or more, not all 0.
+            fetches: Fetches that are issued together then, whole numbers, 0 to 10^9; with 0 nothing is waited for.
+            thread: What tells threads apart, numbers or names; one thread if not given.
+            stage: What tells stages apart, numbers or names: all threads wait at the end of each. One if not given.
+            name: What the job is called.
+
+        Raises:
+            ApplicationError: A value is out of range, or the columns do not go together.
+
+        """
+        numpy = extra("numpy")
+        self.name = name
+        """What the job is called."""
+        try:
+            self.compute_s: NDArray[np.float64] = numpy.asarray(compute_s, dtype=float)
+            counts = numpy.asarray(fetches, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise wrong.refused("segments", error, "columns of numbers") from None
+        if self.compute_s.ndim != 1 or not len(self.compute_s):
+            raise wrong.refused(
+                "compute_s", f"shape {self.compute_s.shape}", "one value for each segment, one at least"
+            )
+        self._refuse(
+            "compute_s", self.compute_s, numpy.isfinite(self.compute_s) & (self.compute_s >= 0), "finite, 0 or more"
+        )
+        if not self.compute_s.any():
+            raise wrong.refused("compute_s", 0, "some compute: a slowdown is a part of it")
+        self._same_length("fetches", counts)
+        whole = (counts == numpy.floor(counts)) & (counts >= 0) & (counts <= MOST_FETCHES)
+        self._refuse("fetches", counts, whole, "whole numbers, 0 to 1000000000")
+        self.fetches: NDArray[np.int64] = counts.astype(numpy.int64)
+        """Fetches of each segment."""
+        threads, stages = self._numbered("thread", thread), self._numbered("stage", stage)
+        # A group is what one thread does in one stage; groups are in order of their stage.
+        found, self._group = numpy.unique(stages * (threads.max() + 1) + threads, return_inverse=True)
+        of_stage = found // (threads.max() + 1)
+        self._stage_starts: NDArray[np.int64] = numpy.flatnonzero(numpy.diff(of_stage, prepend=-1))
+        self.threads = int(threads.max()) + 1
+        """How many threads."""
+        self.stages = int(stages.max()) + 1
+        """How many stages."""
+
+    def __len__(self) -> int:
+        return len(self.compute_s)
+
+    @property
+    def faults_per_s(self) -> float:
+        """Fetches per second of compute, over all threads."""
+        return float(self.fetches.sum() / self.compute_s.sum())
+
+    def job_s(self, times_s: NDArray[np.float64]) -> float:
+        """How long the job takes, in seconds, if its segments take these times."""
+        numpy = extra("numpy")
+        of_groups = numpy.bincount(self._group, weights=times_s)
+        return float(numpy.maximum.reduceat(of_groups, self._stage_starts).sum())
+
+    def _same_length(self, name: str, column: NDArray[np.generic]) -> None:
+        if column.shape != self.compute_s.shape:
+            raise wrong.refused(name, f"shape {column.shape}", f"{len(self):,} values, as compute_s has")
+
+    def _refuse(self, name: str, column: NDArray[np.float64], fits: NDArray[np.bool_], allowed: str) -> None:
+        if not fits.all():
+            place = int(fits.argmin())
+            raise wrong.refused(f"{name}[{place}]", column[place], allowed)
+
+    def _numbered(self, name: str, column: ArrayLike | None) -> NDArray[np.int64]:
+        """Threads or stages by numbers from 0, in order of what tells them apart."""
+        numpy = extra("numpy")
+        if column is None:
+            none: NDArray[np.int64] = numpy.zeros(len(self), dtype=numpy.int64)
+            return none
+        told = numpy.asarray(column)
+        self._same_length(name, told)
+        numbers: NDArray[np.int64] = numpy.unique(told, return_inverse=True)[1].astype(numpy.int64)
+        return numbers
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What replays of a job took."""
+
+    slowdown: float
+    """Mean job time over that on an infinitely fast network, less 1."""
+    standard_error: float
+    """Standard error of `slowdown` over the repetitions: of the random draws, not of the latencies or the trace."""
+    time_s: float
+    """Mean job time (T), in seconds."""
+    ideal_s: float
+    """Job time on an infinitely fast network (T0), in seconds."""
+    repetitions: int
+    """How often it was replayed."""
+    seed: int
+    """Seed of the draws."""
+    segments: Segments = field(repr=False)
+    """What was replayed."""
+
+
+def replay(
+    segments: Segments, latencies: Latencies, *, overhead_s: float = 0.0, seed: int = SEED, repetitions: int = 100
+) -> Replay:
+    """Replay a job, each fetch with a latency drawn from the sample (extra `incast[numpy]`).
+
+    Args:
+        segments: What the threads do.
+        latencies: What fetches take.
+        overhead_s: Software overhead of each access, in seconds, 0 or more.
+        seed: Seed of the draws, 0 or more: the same seed and the same numpy give the same figures.
+        repetitions: How often it is replayed, 2 or more.
+
+    Raises:
+        ApplicationError: A parameter is out of range.
+
+    """
+    numpy = extra("numpy")
+    overhead_s = wrong.overhead(overhead_s)
+    seed = wrong.whole("seed", seed, "a whole number, 0 or more", 0)
+    repetitions = wrong.whole("repetitions", repetitions, "a whole number, 2 or more", 2)
+    rng = numpy.random.default_rng(seed)
+    waiting = numpy.flatnonzero(segments.fetches)
+    counts = segments.fetches[waiting]
+    times = numpy.empty(repetitions)
+    for repetition in range(repetitions):
+        of_segments = segments.compute_s.copy()
+        of_segments[waiting] += overhead_s + latencies.draw_max(rng, counts)
+        times[repetition] = segments.job_s(of_segments)
+    ideal, mean = segments.job_s(segments.compute_s), float(times.mean())
+    error = float(times.std(ddof=1)) / math.sqrt(repetitions) / ideal
+    return Replay(mean / ideal - 1, error, mean, ideal, repetitions, seed, segments)

@@ -1,0 +1,192 @@
+"""What applications lose to a network that was simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+from incast.application import wrong
+from incast.application.calibration import USUAL, Calibration, Evidence, find
+from incast.application.latencies import Latencies
+from incast.application.memory import MEMORY, memory_tags, opened, schemes
+from incast.application.replay import REPETITIONS, SEED, Segments, replay
+from incast.application.trace import read_trace
+from incast.results import Results
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApplicationSlowdown:
+    """What an application loses under a scheme."""
+
+    calibration: str
+    """The calibration that its rate of faults is from, or `trace NAME`: a figure without it says nothing."""
+    application: str
+    """The application, or the trace."""
+    scheme: str | None
+    """The scheme; `None` for latencies that are of no simulation."""
+    kind: str
+    """`paging`, `closed_loop` or `trace`."""
+    exposed_faults_per_s: float
+    """Accesses to remote memory that are waited for, per second of compute."""
+    overhead_s: float
+    """Software overhead of each access, in seconds."""
+    tags: tuple[str, ...]
+    """Tags of the memory flows whose completion times were taken."""
+    flows: int
+    """How many these are."""
+    unfinished: int
+    """Memory flows that did not complete: if there are any, every figure is too low."""
+    warning: str | None
+    """That this is so."""
+    latency_mean_s: float
+    """Mean completion time of these flows, in seconds, without the overhead."""
+    slowdown: float
+    """Time over that on an infinitely fast network, less 1: 0.05 is 5 % longer."""
+    standard_error: float | None = None
+    """Of a replayed trace: standard error of `slowdown` over the repetitions."""
+    throughput_loss: float | None = None
+    """Of a key-value store: 1 - 1 / (1 + slowdown)."""
+    evidence: Evidence
+    """What it is worth: `fitted`, `assumed` or `prediction`, see `incast.application.calibration.EVIDENCE`."""
+    basis: str | None = None
+    """The published figure that it was fitted to, or in view of what its rate was assumed."""
+
+
+def application_slowdown(
+    results: Results | Latencies | str | PathLike[str],
+    calibration: str | Calibration = USUAL,
+    applications: Iterable[str] | None = None,
+    overhead_s: float = 0.0,
+    scheme: str | None = None,
+) -> list[ApplicationSlowdown]:
+    """What the applications of a calibration lose under each scheme of results, in closed form.
+
+    Where results have flows of the tag `NAME-memory`, these are taken for the application NAME; otherwise all memory
+    flows are. Flows of other kinds are never.
+
+    Args:
+        results: A results folder with memory flows, or a sample of latencies.
+        calibration: Name of a calibration (`seed_draft`, `osdi16_requirement`), or one of your own.
+        applications: Names of applications of the calibration; all of them if not given.
+        overhead_s: Software overhead of each access, in seconds, 0 or more (the study counts none).
+        scheme: A scheme; all of them if not given.
+
+    Returns:
+        A row for each application and scheme, by application.
+
+    Raises:
+        ApplicationError: A name is unknown, a parameter out of range, or there are no memory flows that completed.
+        ResultsError: The folder is no results folder, or damaged.
+
+    """
+    calibration = find(calibration)
+    overhead_s = wrong.overhead(overhead_s)
+    rows = []
+    samples = _Samples(results, scheme)
+    for application in calibration.chosen(applications):
+        model = application.model
+        for name, latencies in samples.of(application.name):
+            slowdown = model.slowdown(latencies, overhead_s)
+            rows.append(
+                _row(
+                    name,
+                    latencies,
+                    calibration=calibration.name,
+                    application=application.name,
+                    kind=model.kind,
+                    exposed_faults_per_s=model.exposed_faults_per_s,
+                    overhead_s=overhead_s,
+                    slowdown=slowdown,
+                    throughput_loss=model.throughput_loss(slowdown),
+                    evidence=application.evidence,
+                    basis=application.fitted_to or application.assumed,
+                )
+            )
+    return rows
+
+
+def trace_slowdown(
+    results: Results | Latencies | str | PathLike[str],
+    trace: Segments | str | PathLike[str],
+    overhead_s: float = 0.0,
+    seed: int = SEED,
+    repetitions: int = REPETITIONS,
+    scheme: str | None = None,
+) -> list[ApplicationSlowdown]:
+    """What the job of a page-fault trace loses under each scheme of results, by replay (extra `incast[numpy]`).
+
+    Args:
+        results: A results folder with memory flows, or a sample of latencies.
+        trace: A file, see `incast.application.trace`, or segments.
+        overhead_s: Software overhead of each access, in seconds, 0 or more.
+        seed: Seed of the draws, 0 or more; every scheme gets the same random numbers.
+        repetitions: How often the trace is replayed, 2 or more.
+        scheme: A scheme; all of them if not given.
+
+    Raises:
+        ApplicationError: The trace is none, a name is unknown, a parameter out of range, or there are no memory flows.
+        ResultsError: The folder is no results folder, or damaged.
+
+    """
+    segments = trace if isinstance(trace, Segments) else read_trace(trace)
+    rows = []
+    for name, latencies in _Samples(results, scheme).of(None):
+        found = replay(segments, latencies, overhead_s=overhead_s, seed=seed, repetitions=repetitions)
+        rows.append(
+            _row(
+                name,
+                latencies,
+                calibration=f"trace {segments.name}",
+                application=segments.name,
+                kind="trace",
+                exposed_faults_per_s=segments.faults_per_s,
+                overhead_s=overhead_s,
+                slowdown=found.slowdown,
+                standard_error=found.standard_error,
+                evidence="prediction",
+            )
+        )
+    return rows
+
+
+def _row(scheme: str | None, latencies: Latencies, **told: Any) -> ApplicationSlowdown:
+    """What is told of an application, with the latencies that it was found from."""
+    return ApplicationSlowdown(
+        scheme=scheme,
+        tags=latencies.tags,
+        flows=len(latencies),
+        unfinished=latencies.unfinished,
+        warning=latencies.warning,
+        latency_mean_s=latencies.mean(),
+        **told,
+    )
+
+
+class _Samples:
+    """The latencies of every scheme, each sample read once."""
+
+    def __init__(self, results: Results | Latencies | str | PathLike[str], scheme: str | None) -> None:
+        if isinstance(results, Latencies):
+            if scheme is not None:
+                raise wrong.refused("scheme", scheme, "none: latencies alone are of no scheme")
+            self._given: Latencies | None = results
+            return
+        self._given = None
+        self._results = opened(results)
+        self._schemes = schemes(self._results, scheme)
+        self._tags = memory_tags(self._results)
+        self._read: dict[tuple[str, tuple[str, ...]], Latencies] = {}
+
+    def of(self, application: str | None) -> Iterator[tuple[str | None, Latencies]]:
+        """The latencies that an application sees, scheme by scheme."""
+        if self._given is not None:
+            yield None, self._given
+            return
+        own = f"{application}-{MEMORY}"
+        tags = (own,) if own in self._tags else tuple(self._tags)
+        for scheme in self._schemes:
+            if (scheme, tags) not in self._read:
+                self._read[scheme, tags] = Latencies.of(self._results, scheme, tags)
+            yield scheme, self._read[scheme, tags]

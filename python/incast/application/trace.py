@@ -1,0 +1,183 @@
+"""Traces of page faults in files: checked, and read into segments.
+
+A CSV or Parquet file; a row is a segment of a thread, which computes and then waits for fetches. Its columns, in any
+order:
+
+    thread       which thread: a number or a name
+    fetches      pages that are fetched together then, 0 to 10^9
+    compute_us   compute before that; or compute_s, compute_ms, compute_ns
+    time_us      in place of it: when the fault came; or time_s, time_ms, time_ns
+    stage        if wanted: which stage; all threads wait at the end of each
+
+From times follows compute: the gap to the row before of the same thread and stage, and for the first from the earliest
+time of its stage. What was spent on fetches while the trace was recorded counts as compute then, and makes the slowdown
+too small: take the times from a clock that stands still meanwhile, such as the thread's CPU time, or give compute.
+Cells of CSV are not quoted.
+"""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from incast.application import wrong
+from incast.application.latencies import PER_SECOND, Unit
+from incast.application.replay import MOST_FETCHES, Segments
+from incast.errors import ApplicationError, EnvironmentFailure
+from incast.table import PARQUET, extra
+
+if TYPE_CHECKING:
+    import duckdb
+
+UNITS: tuple[Unit, ...] = ("s", "ms", "us", "ns")
+COMPUTE = {f"compute_{unit}": PER_SECOND[unit] for unit in UNITS}
+TIME = {f"time_{unit}": PER_SECOND[unit] for unit in UNITS}
+CLOCK = COMPUTE | TIME
+"""The columns of which there is one, with how many of its unit are a second."""
+COLUMNS = ("thread", "fetches", *CLOCK, "stage")
+NAME = ("a number or a name", "{} <> ''")
+FETCHES = (
+    f"a whole number of fetches, 0 to {MOST_FETCHES}",
+    f"try_cast({{0}} as double) between 0 and {MOST_FETCHES} and try_cast({{0}} as double) % 1 = 0",
+)
+NUMBER = ("a time of 0 or more, without a unit", "isfinite(try_cast({0} as double)) and try_cast({0} as double) >= 0")
+# Not a floating-point number: of nanoseconds since 1970 it would keep every 256th.
+INSTANT = ("a time, without a unit", "try_cast({} as decimal(38, 12)) is not null")
+FITS = (
+    {"thread": NAME, "stage": NAME, "fetches": FETCHES} | dict.fromkeys(COMPUTE, NUMBER) | dict.fromkeys(TIME, INSTANT)
+)
+"""What is allowed in each column, in words and in SQL."""
+
+
+def read_trace(path: str | PathLike[str]) -> Segments:
+    """Read a trace of page faults (extra `incast[numpy]`); the module says which columns it has.
+
+    Rows of a Parquet file are lines as they would be in CSV, in messages: its first is line 2.
+
+    Raises:
+        ApplicationError: The file is not there or no such trace; where in it, is said.
+
+    """
+    import duckdb
+
+    extra("numpy")
+    file = Path(path)
+    try:
+        with duckdb.connect() as connection:
+            connection.execute("SET enable_progress_bar = false")
+            columns = _read(connection, file)
+            _check(connection, file, columns)
+            found = connection.execute(_segments(columns)).fetchnumpy()
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
+        raise ApplicationError(f"{file}: {error.strerror}; a trace of page faults is needed") from None
+    except (OSError, duckdb.OutOfMemoryException) as error:
+        raise EnvironmentFailure(f"{file}: {error}") from None
+    except duckdb.Error as error:
+        raise ApplicationError(f"{file}: {str(error).splitlines()[0]}") from None
+    if not found["compute_s"].any():
+        raise ApplicationError(f"{file}: there is no compute in the trace: a slowdown is a part of it")
+    return Segments(found["compute_s"], found["fetches"], found["thread"], found["stage"], file.stem)
+
+
+def _read(connection: duckdb.DuckDBPyConnection, file: Path) -> list[str]:
+    """Read a file into the table `cells`, lines with their numbers and all cells as text; gives the names of these."""
+    with file.open("rb") as opened:
+        parquet = opened.read(len(PARQUET)) == PARQUET
+    if parquet:
+        connection.from_parquet(fspath(file), file_row_number=True).create_view("rows")
+        columns = [name for name in connection.table("rows").columns if name != "file_row_number"]
+        _header(file, ",".join(columns), columns)
+        cells = [f"coalesce({name}::varchar, '')" for name in columns]
+        named = ", ".join(f"{cell} as {name}" for cell, name in zip(cells, columns, strict=True))
+        text = " || ',' || ".join(cells)
+        connection.execute(
+            f"create table cells as select file_row_number + 2 as line, {text} as text, {named} from rows"
+        )
+        return columns
+    try:
+        content = file.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ApplicationError(
+            f"{file}: it is neither UTF-8 text nor Parquet; a trace of page faults is needed"
+        ) from None
+    head = content.partition("\n")[0].rstrip("\r")
+    columns = [name.strip() for name in head.split(",")]
+    _header(file, head, columns)
+    connection.execute(
+        "create table lines as select line, rtrim(text, chr(13)) as text, string_split(text, ',') as parts from "
+        "(select unnest(parts) as text, generate_subscripts(parts, 1) as line "
+        "from (select string_split(?, chr(10)) as parts)) "
+        "where line > 1 and trim(text, ' ' || chr(9) || chr(13)) <> ''",
+        [content],
+    )
+    uneven = "select line, text, len(parts) from lines where len(parts) <> ? order by line limit 1"
+    if found := connection.execute(uneven, [len(columns)]).fetchone():
+        line, text, count = found
+        allowed = f"{len(columns)} cells, as in the header; there are {count}"
+        raise wrong.at_cell(str(file), line, text, None, f"`{text.strip()}` is not possible here", allowed)
+    named = ", ".join(
+        f"trim(parts[{place}], ' ' || chr(9) || chr(13)) as {name}" for place, name in enumerate(columns, 1)
+    )
+    connection.execute(f"create table cells as select line, text, {named} from lines")
+    return columns
+
+
+def _header(file: Path, text: str, columns: list[str]) -> None:
+    """Raise if the columns are not those of a trace."""
+    for place, name in enumerate(columns):
+        if name not in COLUMNS:
+            allowed = f"a column of a trace of page faults ({', '.join(COLUMNS)})"
+            raise wrong.at_cell(str(file), 1, text, place, f"`{name}` is not possible here", allowed, COLUMNS)
+        if name in columns[:place] or any(other in CLOCK and name in CLOCK for other in columns[:place]):
+            raise wrong.at_cell(
+                str(file), 1, text, place, f"`{name}` is not possible here", "the only column of its kind"
+            )
+    needed = {"thread": ("thread",), "fetches": ("fetches",), "compute_us or time_us (or _s, _ms, _ns)": tuple(CLOCK)}
+    for name, ones in needed.items():
+        if not set(ones) & set(columns):
+            message = f"`{text.strip()}` is not possible here"
+            raise wrong.at_cell(str(file), 1, text, None, message, f"a header with a column {name}")
+
+
+def _check(connection: duckdb.DuckDBPyConnection, file: Path, columns: list[str]) -> None:
+    """Raise at the first cell that is not possible."""
+    found: list[tuple[Any, ...]] = []
+    for place, name in enumerate(columns):
+        allowed, fits = FITS[name]
+        query = (
+            f"select line, text, {name} from cells where not coalesce({fits.format(name)}, false) order by line limit 1"
+        )
+        found += [(line, place, text, value, allowed) for line, text, value in connection.execute(query).fetchall()]
+    if not found and (times := [name for name in columns if name in TIME]):
+        query = f"select line, text, {times[0]}, before from ({_gaps(columns)}) where gap < 0 order by line limit 1"
+        for line, text, value, before in connection.execute(query).fetchall():
+            allowed = f"a time not before that of the thread's row before, {before}"
+            found.append((line, columns.index(times[0]), text, value, allowed))
+    if found:
+        line, place, text, value, allowed = min(found, key=lambda each: each[:2])
+        raise wrong.at_cell(str(file), line, text, place, f"`{value}` is not possible here", allowed)
+    if connection.execute("select count(*) from cells").fetchall() == [(0,)]:
+        raise ApplicationError(f"{file}: there is no segment in the trace, only a header")
+
+
+def _gaps(columns: list[str]) -> str:
+    """SQL of the rows with their gaps, in the unit of the file, and the cell that the gap counts from."""
+    name = next(each for each in columns if each in TIME)
+    stage = "stage" if "stage" in columns else "''"
+    at = f"{name}::decimal(38, 12)"
+    return (
+        f"select *, {at} - coalesce(lag({at}) over thread, min({at}) over (partition by {stage})) as gap, "
+        f"lag({name}) over thread as before from cells window thread as (partition by thread, {stage} order by line)"
+    )
+
+
+def _segments(columns: list[str]) -> str:
+    """SQL of the segments, threads and stages by number."""
+    name = next(each for each in columns if each in CLOCK)
+    stage = "dense_rank() over (order by stage)" if "stage" in columns else "0"
+    gap, rows = ("gap", f"({_gaps(columns)})") if name in TIME else (name, "cells")
+    return (
+        f"select {gap}::double / {CLOCK[name]} as compute_s, fetches::double as fetches, "
+        f"dense_rank() over (order by thread) as thread, {stage} as stage from {rows} order by line"
+    )

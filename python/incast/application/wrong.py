@@ -1,0 +1,71 @@
+"""How a wrong value is told: which it is, what is allowed, what may have been meant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from numbers import Integral, Real
+
+from incast._located import located
+from incast._nearest import nearest
+from incast.errors import ApplicationError, Diagnostic
+
+
+def refused(field: str, value: object, allowed: str) -> ApplicationError:
+    """The error for a value of a parameter."""
+    message = f"`{value}` is not possible for {field}"
+    told = Diagnostic(message, field=field, allowed=allowed)
+    return ApplicationError(f"error: {message}\n = allowed: {allowed}", (told,))
+
+
+def unknown(what: str, name: str, names: Iterable[str]) -> ApplicationError:
+    """The error for a name that is none of `names`; `what` says of what: `calibration`, `scheme`."""
+    names = list(names)
+    near = nearest(name, names)
+    message, allowed = f"there is no {what} `{name}`", ", ".join(names)
+    hint = f"\n = did you mean `{near}`?" if near else ""
+    told = Diagnostic(message, allowed=allowed, nearest=near)
+    return ApplicationError(f"error: {message}\n = allowed: {allowed}{hint}", (told,))
+
+
+def real(field: str, value: object, allowed: str, fits: Callable[[float], bool]) -> float:
+    """A finite number that fits, or the error for it."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value) or not fits(float(value)):
+        raise refused(field, value, allowed)
+    return float(value)
+
+
+def whole(field: str, value: object, allowed: str, least: int) -> int:
+    """A whole number of at least `least`, or the error for it."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise refused(field, value, allowed)
+    return int(value)
+
+
+def overhead(value: object) -> float:
+    """The software overhead of an access, in seconds, or the error for it."""
+    return real("overhead_s", value, "a finite number of seconds, 0 or more", lambda seconds: seconds >= 0)
+
+
+def at_cell(
+    file: str, line: int, text: str, cell: int | None, message: str, allowed: str, names: Iterable[str] = ()
+) -> ApplicationError:
+    """The error for a cell of a table in a file, or for a whole line.
+
+    Args:
+        file: The file.
+        line: The line, from 1.
+        text: What stands there, cells with commas between them.
+        cell: Which cell is wrong, from 0; `None` for the line.
+        message: What is wrong.
+        allowed: What would be allowed.
+        names: Valid names, where a name is wrong: the nearest is told.
+
+    """
+    cells = text.split(",") if cell is not None else [text]
+    wrong = cells[cell or 0]
+    blank = len(wrong) - len(wrong.lstrip())
+    column = 1 + sum(len(before) + 1 for before in cells[: cell or 0]) + blank
+    wrong = wrong.strip()
+    message, told = located(file, line, column, text, len(wrong), message, allowed, nearest(wrong, names))
+    return ApplicationError(message, (told,))

@@ -1,0 +1,138 @@
+"""The charts that a study asks for: a metric as bars with their intervals over seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from incast.charts import look
+from incast.charts.chart import Chart, Field, Spec
+from incast.study.drawing import DrawnChart
+
+PALE = 0.4
+"""Opacity of bars whose colour another series has too."""
+FEW = 3
+"""As many figures that were not measured are named each."""
+WIDEST = 1.5
+"""As far beyond the highest bar, as a multiple of it, intervals are drawn (our choice)."""
+TITLE = 48
+"""Letters of an axis's title that fit beside a panel; a longer text stands above the chart alone."""
+
+
+def of_study(number: int, drawn: DrawnChart) -> Chart:
+    """One row per bar. Without panels the column of panels is missing."""
+    columns = [name for name in (drawn.panels, drawn.x, drawn.series) if name]
+    unit = drawn.unit or None
+    fields = (
+        *(Field(name, "a column of the metric") for name in columns),
+        Field("value", drawn.about, unit),
+        Field("low", "lower end of the 95 % confidence interval over seeds", unit),
+        Field("high", "its upper end", unit),
+        Field("seeds", "seeds it was measured under"),
+    )
+    rows = [
+        (*([bar.panel] if drawn.panels else []), bar.x, bar.series, bar.value, bar.low, bar.high, bar.seeds)
+        for bar in drawn.bars
+    ]
+    series = list(dict.fromkeys(bar.series for bar in drawn.bars))
+    about = f"{drawn.about[:1].upper()}{drawn.about[1:]}."
+    return Chart(
+        name=f"study-{number + 1}",
+        title=drawn.title,
+        about=f"{about} {'Points' if drawn.log else 'Bars'} are means over seeds, lines their 95 % confidence "
+        "intervals, which may be cut off.",
+        fields=fields,
+        rows=rows,
+        spec=_spec(drawn, columns, series),
+        palette=tuple(map(str, series)),
+        left_out=(*_lacking(drawn.missing), *_off_scale(drawn)),
+        why_empty=None if rows else "No run is done that it would be measured on.",
+    )
+
+
+def _spec(drawn: DrawnChart, columns: Sequence[str], series: Sequence[object]) -> Spec:
+    """Bars side by side, in the order of what was run."""
+    x: Spec = {
+        "field": drawn.x,
+        "type": "ordinal",
+        "sort": list(dict.fromkeys(bar.x for bar in drawn.bars)),
+        "title": None,
+        "axis": {"labelAngle": 0, "grid": False, "ticks": False},
+    }
+    offset: Spec = {"field": drawn.series, "sort": list(series)}
+    title = f"{drawn.about} ({drawn.unit})" if drawn.unit else drawn.about
+    y: Spec = {
+        "type": "quantitative",
+        "title": title if len(title) <= TITLE else drawn.unit or None,
+        "scale": {"type": "log", "domain": _decades(drawn)} if drawn.log else {"domain": _domain(drawn)},
+        "axis": {"format": "~s", "tickCount": 6} if drawn.log else {},
+    }
+    tooltip = [{"field": name} for name in columns]
+    tooltip += [{"field": name, "type": "quantitative", "format": ".4~g"} for name in ("value", "low", "high")]
+    bars: Spec = {
+        **({"transform": [{"filter": "datum.value > 0"}]} if drawn.log else {}),
+        "mark": {"type": "point", "filled": True, "size": 55} if drawn.log else {"type": "bar", "clip": True},
+        "encoding": {
+            "x": x,
+            "xOffset": offset,
+            "y": {"field": "value", **y},
+            "color": look.colour([str(each) for each in series], drawn.series),
+            "opacity": _opacity(drawn.series, [str(each) for each in series]),
+            "tooltip": tooltip,
+        },
+    }
+    intervals = {
+        "transform": [{"filter": "isValid(datum.low) && datum.low > 0" if drawn.log else "isValid(datum.low)"}],
+        "mark": {"type": "rule", "strokeWidth": 1.2, "color": "#7d8790", "clip": True},
+        "encoding": {"x": x, "xOffset": offset, "y": {"field": "low", **y}, "y2": {"field": "high"}},
+    }
+    layers: Spec = {"height": 220, "layer": [bars, intervals]}
+    if not drawn.panels:
+        return {"width": 640, **layers}
+    facet = {
+        "field": drawn.panels,
+        "type": "nominal",
+        "title": None,
+        "sort": list(dict.fromkeys(bar.panel for bar in drawn.bars)),
+    }
+    return {"facet": facet, "columns": 2, "spec": {"width": 420, **layers}}
+
+
+def _opacity(name: str, series: Sequence[str]) -> Spec:
+    """Pale from where colours begin anew; in the same legend as the colours."""
+    values = [PALE if number >= len(look.LIGHT) else 1 for number in range(len(series))]
+    legend = {"title": None, "orient": "top"}
+    return {
+        "field": name,
+        "type": "nominal",
+        "scale": {"type": "ordinal", "domain": list(series), "range": values},
+        "legend": legend,
+    }
+
+
+def _lacking(missing: Sequence[str]) -> tuple[str, ...]:
+    """What was not measured: all of it if that is little."""
+    if len(missing) <= FEW:
+        return tuple(f"Not measured: {text}." for text in missing)
+    return (f"{len(missing)} figures were not measured, such as: {missing[0]}.",)
+
+
+def _off_scale(drawn: DrawnChart) -> tuple[str, ...]:
+    """What a logarithmic scale has no place for."""
+    count = sum(bar.value <= 0 for bar in drawn.bars) if drawn.log else 0
+    return (f"{count} of {len(drawn.bars)} figures are 0 or less, which this scale does not have.",) if count else ()
+
+
+def _decades(drawn: DrawnChart) -> list[float]:
+    """From below the lowest point to above the highest; intervals may be cut off."""
+    values = [bar.value for bar in drawn.bars if bar.value > 0]
+    return [min(values, default=1.0) / WIDEST, max(values, default=1.0) * WIDEST]
+
+
+def _domain(drawn: DrawnChart) -> list[float]:
+    """From 0 to beyond the bars, with their intervals unless these are so wide that the bars could not be read."""
+    values = [bar.value for bar in drawn.bars]
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    ends = [end for bar in drawn.bars for end in (bar.low, bar.high) if end is not None]
+    bottom = 0.0 if low >= 0 else max(min([low, *ends]), WIDEST * low)
+    top = 0.0 if high <= 0 else min(max([high, *ends]), WIDEST * high)
+    return [bottom, top]

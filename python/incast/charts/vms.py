@@ -1,0 +1,195 @@
+"""What VMs got: over time with their guarantees, and all of them beside what they were entitled to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from incast import tenants
+from incast.charts import look
+from incast.charts.chart import Chart, Field, Spec
+from incast.charts.source import Source
+from incast.tenants.window import SKIP
+
+VMS = 8
+"""VMs whose throughput over time is drawn (our choice)."""
+POINTS = 400
+"""Steps of time of a line (our choice): about one for each pixel of half a screen."""
+GOT = ("satisfaction", "wire_bps", "guarantee_bps")
+NO_TENANTS = "The scenario has no tenants."
+NO_GUARANTEES = "No VM with a guarantee had something to receive."
+
+
+def vms(source: Source, *, vms: int = VMS, points: int = POINTS) -> Chart:
+    """What VMs received over time, each with its guarantee as a line."""
+    rows: list[tuple[Any, ...]] = []
+    count, together = 0, 1
+    if source.count("throughput"):
+        count = source.rows("select count(distinct dst) from throughput")[0][0]
+        chosen = [host for (host,) in source.rows(_WORST, {"vms": vms})]
+        intervals = source.rows("select count(distinct from_ps) from throughput")[0][0]
+        together = max(1, -(-intervals // points))
+        rows = source.rows(_OVER_TIME, {"hosts": chosen, "together": together})
+        order = {scheme: place for place, scheme in enumerate(source.schemes)}
+        rows.sort(key=lambda row: order[row[0]])
+    left_out = []
+    if count > vms:
+        left_out.append(f"Of {count} VMs that receive, the {vms} that got least of their guarantee under any scheme.")
+    if together > 1:
+        left_out.append(f"The mean of every {together} intervals.")
+    return Chart(
+        name="vms",
+        title="VMs over time",
+        about="What a VM received, headers and gaps between packets included, between samples. The dashed line is its "
+        "guarantee.",
+        fields=(
+            Field("scheme", "the scheme simulated"),
+            Field("who", "the VM's tenant, its number there, and its host"),
+            Field("time_ps", "the middle of the interval", "ps"),
+            Field("wire_bps", "what it received, headers and gaps between packets included", "bit/s"),
+            Field("guarantee_bps", "its hose; 0 for none", "bit/s"),
+        ),
+        rows=rows,
+        palette=tuple(source.palette),
+        spec=_over_time_spec(source.palette, list(dict.fromkeys(row[1] for row in rows))),
+        left_out=tuple(left_out),
+        why_empty=None if rows else NO_TENANTS,
+    )
+
+
+def guarantees(source: Source) -> Chart:
+    """What every VM got over what it was entitled to, from the worst served on."""
+    rows: list[tuple[Any, ...]] = []
+    if source.count("throughput"):
+        for results in source.results:
+            got = [row for row in tenants.guarantees(results).dicts() if row["direction"] == "receive"]
+            for scheme in results.manifest["schemes"]:
+                mine = sorted((row for row in got if row["scheme"] == scheme), key=lambda row: row["satisfaction"])
+                rows += [
+                    (scheme, place / len(mine), f"{row['tenant']} {row['vm']}", *(row[name] for name in GOT))
+                    for place, row in enumerate(mine, 1)
+                ]
+    return Chart(
+        name="guarantees",
+        title="Guarantees",
+        about="What each VM with a guarantee received, over what it was entitled to: what hoses guarantee for what "
+        "there was to send. From the worst served on; below 1 the guarantee was not kept. Without the first "
+        f"{SKIP:.0%} of the run.",
+        fields=(
+            Field("scheme", "the scheme simulated"),
+            Field("share", "share of the VMs that were served no better"),
+            Field("vm", "the VM's tenant, and its number there"),
+            Field("satisfaction", "what it got over what it was entitled to"),
+            Field("wire_bps", "what it got, headers and gaps between packets included, mean", "bit/s"),
+            Field("guarantee_bps", "its hose", "bit/s"),
+        ),
+        rows=rows,
+        palette=tuple(source.palette),
+        spec=_guarantees_spec(source.palette),
+        why_empty=None if rows else NO_GUARANTEES if source.count("throughput") else NO_TENANTS,
+    )
+
+
+_WORST = """
+    with each as (
+        select scheme, dst, sum(wire_bytes) as got, sum(guaranteed_bytes) as sure from throughput group by scheme, dst)
+    select dst from each group by dst
+    order by min(got / nullif(sure, 0)) nulls last, max(got) desc, dst limit $vms
+"""
+_OVER_TIME = """
+    with names as (
+        select host, any_value(tenant || ' ' || vm || ' (' || name || ')') as who, any_value(receive_bps) as guarantee,
+            any_value(tenant) as tenant, any_value(vm) as vm
+        from vms group by host),
+    numbered as (select *, dense_rank() over (partition by scheme order by from_ps) - 1 as number from throughput),
+    steps as (
+        select scheme, dst, number // $together as step, min(from_ps) as first, max(time_ps) as last,
+            sum(wire_bytes) as bytes
+        from numbered where list_contains($hosts, dst) group by all)
+    select scheme, coalesce(who, 'host ' || dst), (first + last) // 2, bytes * 8e12 / (last - first),
+        coalesce(guarantee, 0)
+    from steps left join names on host = dst order by tenant, vm, dst, step
+"""
+
+
+def _over_time_spec(schemes: Sequence[str], who: Sequence[str]) -> Spec:
+    """A panel for each VM, a line for each scheme."""
+    return {
+        "facet": {
+            "field": "who",
+            "type": "nominal",
+            "sort": list(who),
+            "header": {"title": None, "labelAnchor": "start"},
+        },
+        "columns": 2,
+        "spec": {
+            "width": 400,
+            "height": 150,
+            "layer": [
+                {
+                    "mark": {"type": "line", "strokeWidth": 1.3},
+                    "encoding": {
+                        "x": {
+                            "field": "time_ps",
+                            "type": "quantitative",
+                            "title": "time",
+                            "axis": {"labelExpr": look.TIME, "labelOverlap": True, "grid": False, "tickCount": 6},
+                        },
+                        "y": {
+                            "field": "wire_bps",
+                            "type": "quantitative",
+                            "title": "received",
+                            "axis": {"labelExpr": look.RATE, "tickCount": 4},
+                        },
+                        "color": look.colour(schemes),
+                        "strokeDash": look.dash(schemes),
+                    },
+                },
+                {
+                    "transform": [{"filter": "datum.guarantee_bps > 0"}],
+                    "mark": {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 1, "color": "#888888"},
+                    "encoding": {"y": {"field": "guarantee_bps", "type": "quantitative", "aggregate": "max"}},
+                },
+            ],
+        },
+    }
+
+
+def _guarantees_spec(schemes: Sequence[str]) -> Spec:
+    """A line for each scheme, and one where guarantees are kept."""
+    return {
+        "width": 640,
+        "height": 240,
+        "layer": [
+            {
+                "mark": {"type": "line", "interpolate": "step-before", "point": {"size": 14}, "strokeWidth": 1.3},
+                "encoding": {
+                    "x": {
+                        "field": "share",
+                        "type": "quantitative",
+                        "title": "share of VMs",
+                        "axis": {"format": "%", "grid": False},
+                        "scale": {"domain": [0, 1]},
+                    },
+                    "y": {
+                        "field": "satisfaction",
+                        "type": "quantitative",
+                        "title": "received / entitled to",
+                        "scale": {"type": "symlog", "constant": 0.1},
+                        "axis": {"values": [0, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]},
+                    },
+                    "color": look.colour(schemes),
+                    "strokeDash": look.dash(schemes),
+                    "tooltip": [
+                        {"field": "scheme"},
+                        {"field": "vm"},
+                        {"field": "satisfaction", "format": ".3f"},
+                    ],
+                },
+            },
+            {
+                "mark": {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 1, "color": "#888888"},
+                "encoding": {"y": {"datum": 1}},
+            },
+        ],
+    }

@@ -1,0 +1,159 @@
+"""What `incast application` does once its options are read: find the rows, and print them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from incast.application.calibration import EVIDENCE, USUAL, conflict, find
+from incast.application.calibration import calibrations as shipped
+from incast.application.models import ClosedLoop
+from incast.application.replay import REPETITIONS, SEED
+from incast.application.slowdown import ApplicationSlowdown, application_slowdown, trace_slowdown
+from incast.application.table import COLUMNS, calibration_rows
+from incast.charts.look import time
+from incast.cli import codes
+from incast.cli.listing import wrapped
+from incast.errors import ApplicationError
+
+Format = Literal["text", "csv", "json"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options of `incast application`."""
+
+    calibration: str | None
+    applications: Sequence[str] | None
+    trace: Path | None
+    overhead_s: float
+    scheme: str | None
+    seed: int | None
+    repetitions: int | None
+
+    @property
+    def replay(self) -> tuple[int, int]:
+        """The seed of a replay, and how often it is done."""
+        return (
+            SEED if self.seed is None else self.seed,
+            REPETITIONS if self.repetitions is None else self.repetitions,
+        )
+
+    def check(self) -> None:
+        """Raise if an option has nothing to do with what is asked for."""
+        of_calibration = {"--calibration": self.calibration, "--application": self.applications}
+        of_replay = {"--seed": self.seed, "--repetitions": self.repetitions}
+        for option, value in (of_calibration if self.trace else of_replay).items():
+            if value is not None:
+                belongs = "names applications, and --trace brings its own" if self.trace else "is of a --trace"
+                raise ApplicationError(f"{option} has no effect here: it {belongs}")
+
+
+def found(folder: Path, asked: Asked) -> list[ApplicationSlowdown]:
+    """The rows that are asked for."""
+    asked.check()
+    if asked.trace is None:
+        calibration = asked.calibration or USUAL
+        return application_slowdown(folder, calibration, asked.applications, asked.overhead_s, asked.scheme)
+    try:
+        return trace_slowdown(folder, asked.trace, asked.overhead_s, *asked.replay, asked.scheme)
+    except ImportError as error:
+        raise ApplicationError(f"a replay needs numpy: pip install 'incast[numpy]' ({error})") from None
+
+
+def show(rows: list[ApplicationSlowdown], asked: Asked, form: Format) -> None:
+    """Print rows, and on stderr what casts doubt on them."""
+    for warning in dict.fromkeys(row.warning for row in rows if row.warning):
+        codes.complain(f"warning: {warning}")
+    if form == "csv":
+        out = csv.writer(sys.stdout, lineterminator="\n")
+        out.writerow(field.name for field in fields(ApplicationSlowdown))
+        out.writerows(_flat(row).values() for row in rows)
+    elif form == "json":
+        print(json.dumps([asdict(row) for row in rows], indent=2))
+    else:
+        print("\n".join(lines(rows, asked)))
+
+
+def lines(rows: list[ApplicationSlowdown], asked: Asked) -> Iterator[str]:
+    """The rows for people, with the calibration that they are of and what they are worth."""
+    if asked.trace is None:
+        calibration = find(asked.calibration or USUAL)
+        yield from wrapped(f"calibration {calibration.name}: {calibration.about}", 0)
+        yield from wrapped(f"source: {calibration.source}", 4)
+    else:
+        yield "trace {0}, replayed {2} times with seed {1}".format(asked.trace, *asked.replay)
+    yield ""
+    table = [["application", "scheme", "faults/s", "mean fetch", "slowdown", "throughput", "evidence"]]
+    table += [_cells(row) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for cells in table:
+        told = zip(cells, widths, range(len(cells)), strict=True)
+        yield "  ".join(cell.rjust(width) if 2 <= at <= 5 else cell.ljust(width) for cell, width, at in told).rstrip()
+    yield ""
+    flows = ", ".join(dict.fromkeys(tag for row in rows for tag in row.tags))
+    overhead = f", and {time(asked.overhead_s * 1e12)} of software for each" if asked.overhead_s else ""
+    yield from wrapped(
+        "slowdown: time over that on an infinitely fast network, less 1; each access to remote memory takes as long as "
+        f"a flow with the tag {flows}{overhead}",
+        0,
+    )
+    for kind in dict.fromkeys(row.evidence for row in rows):
+        yield from wrapped(f"{kind}: {EVIDENCE[kind]}", 0)
+        told_of = {row.application: row.basis for row in rows if row.evidence == kind and row.basis}
+        for name, basis in told_of.items():
+            yield from wrapped(f"{name}: {basis}", 4)
+    if asked.trace is None:
+        yield ""
+        yield from wrapped(conflict(), 0)
+
+
+def _cells(row: ApplicationSlowdown) -> list[str]:
+    error = "" if row.standard_error is None else f" +- {100 * row.standard_error:.2g}"
+    loss = "" if row.throughput_loss is None else f"-{100 * row.throughput_loss:.2f} %"
+    return [
+        row.application,
+        row.scheme or "",
+        f"{row.exposed_faults_per_s:,.0f}",
+        time(row.latency_mean_s * 1e12),
+        f"{100 * row.slowdown:.2f}{error} %",
+        loss,
+        row.evidence,
+    ]
+
+
+def _flat(row: ApplicationSlowdown) -> dict[str, Any]:
+    return {**asdict(row), "tags": " ".join(row.tags)}
+
+
+def show_calibrations(name: str | None, form: Format) -> None:
+    """Print the calibrations, or one of them."""
+    chosen = shipped() if name is None else {name: find(name)}
+    rows = [row for each in chosen.values() for row in calibration_rows(each)]
+    if form == "csv":
+        out = csv.DictWriter(sys.stdout, list(COLUMNS), lineterminator="\n")
+        out.writeheader()
+        out.writerows(rows)
+        return
+    if form == "json":
+        print(json.dumps(rows, indent=2))
+        return
+    for each in chosen.values():
+        print(each.name)
+        print("\n".join([*wrapped(each.about, 4), *wrapped(f"source: {each.source}", 4)]))
+        for one in each.applications:
+            worth = f"fitted to {one.fitted_to}" if one.fitted_to else f"assumed: {one.assumed}"
+            rate = f"{one.model.exposed_faults_per_s:,.0f} exposed faults a second of compute"
+            if isinstance(one.model, ClosedLoop):
+                store = one.model
+                rate += f": {store.faults_per_operation:g} an operation of {time(store.service_s * 1e12)}"
+            print(
+                "\n".join([f"\n    {one.name}: {one.about}", *wrapped(f"{rate}; {worth}", 8), *wrapped(one.source, 8)])
+            )
+        print()
+    print("\n".join(wrapped(conflict(), 0)))

@@ -1,0 +1,85 @@
+"""How a network was shared, a line for each scheme."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from incast.charts.source import Source
+from incast.fairness import jain
+from incast.results import Results
+from incast.table import Given, Table
+from incast.tenants.guarantees import guarantees
+from incast.tenants.window import PAIRS, SKIP, checked
+
+TOLERANCE = 0.05
+"""How far below its guarantee a VM may be that counts as served (our choice, that of the study `elasticswitch`)."""
+FIELDS = (
+    Given("scheme", "name", None, "the scheme simulated"),
+    Given("vms", "i64", None, "VMs with a guarantee that had something to receive"),
+    Given("below", "i64", None, f"those of them that got less than {1 - TOLERANCE:.0%} of what they were entitled to"),
+    Given("least", "f64", None, "what the worst served of them got, over what it was entitled to"),
+    Given("wire_bps", "f64", "bit/s", "what all pairs on different servers got, headers and gaps included"),
+    Given("utilisation", "f64", None, "that, over the work-conserving optimum: max-min on the links"),
+    Given("jain_vms", "f64", None, "Jain's index of what VMs received"),
+    Given("jain_pairs", "f64", None, "Jain's index of what pairs that have one receiver got; the mean over receivers"),
+    Given("messages", "i64", None, "messages between hypervisors"),
+    Given("message_share", "f64", None, "their bytes, over those that pairs on different servers got"),
+)
+
+
+def sharing(results: Results, *, skip: float = SKIP) -> Table:
+    """How each scheme shared the network: guarantees, utilisation, fairness, and what its hypervisors said.
+
+    Args:
+        results: Of a scenario with tenants.
+        skip: Share of the run that is left out at its beginning, 0 or more and less than 1; messages are of all of it.
+
+    Raises:
+        ResultsError: The scenario has no tenants.
+        ValueError: `skip` is out of range.
+
+    """
+    source = Source([results])
+    checked(source, skip)
+    received = [row for row in guarantees(results, skip=skip).dicts() if row["direction"] == "receive"]
+    try:
+        pairs = source.rows(
+            f"{PAIRS} select scheme, dst, src, any_value(src_server is distinct from dst_server), sum(wire_bytes), "
+            "sum(wire_bytes) filter (counts), sum(optimum_bytes) filter (counts) from pairs "
+            "group by scheme, dst, src order by all",
+            {"skip": skip},
+        )
+        span = f"{PAIRS} select scheme, max(time_ps) - min(from_ps) from pairs where counts group by scheme"
+        spans = dict(source.rows(span, {"skip": skip}))
+    finally:
+        source.close()
+    rows = []
+    for scheme, manifest in source.manifests.items():
+        judged = [row["satisfaction"] for row in received if row["scheme"] == scheme]
+        mine = [row for row in pairs if row[0] == scheme]
+        counted = [row for row in mine if row[5] is not None]
+        far = [row for row in counted if row[3]]
+        wire, optimum = sum(row[5] for row in far), sum(row[6] for row in far)
+        by_receiver: dict[int, list[float]] = {}
+        for row in counted:
+            by_receiver.setdefault(row[1], []).append(float(row[5]))
+        shared = [jain(each) for each in by_receiver.values() if len(each) > 1 and any(each)]
+        everything = sum(row[4] for row in mine if row[3])
+        told: dict[str, Any] = manifest.get("hypervisors") or {}
+        rows.append((
+            scheme,
+            len(judged),
+            sum(one < 1 - TOLERANCE for one in judged),
+            min(judged, default=None),
+            wire * 8e12 / spans[scheme] if spans.get(scheme) else None,
+            wire / optimum if optimum else None,
+            _jain([sum(each) for each in by_receiver.values()]),
+            sum(shared) / len(shared) if shared else None,
+            told.get("messages"),
+            told["message_bytes"] / everything if told and everything else None,
+        ))  # fmt: skip
+    return Table.of_rows("sharing", FIELDS, rows)
+
+
+def _jain(values: list[float]) -> float | None:
+    return jain(values) if any(values) else None

@@ -1,0 +1,51 @@
+"""How a network was shared, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from incast.results import Results
+from incast.tenants.sharing import TOLERANCE, sharing
+from incast.tenants.window import SKIP
+
+HEAD = ("tenants", "VMs", "below", "least", "throughput", "of optimum", "Jain, VMs", "Jain, pairs", "messages")
+
+
+def text(results: Results) -> str:
+    """A line for each scheme, under a head, with what the words mean below."""
+    rows = [HEAD]
+    for row in sharing(results).dicts():
+        told = row["message_share"]
+        rows.append((
+            row["scheme"],
+            str(row["vms"]),
+            str(row["below"]) if row["vms"] else "-",
+            _share(row["least"]),
+            "-" if row["wire_bps"] is None else f"{row['wire_bps'] / 1e6:,.0f} Mb/s",
+            _share(row["utilisation"]),
+            _index(row["jain_vms"]),
+            _index(row["jain_pairs"]),
+            "-" if told is None else f"{100 * told:.2g} %",
+        ))  # fmt: skip
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [_line(row, widths) for row in rows]
+    about = (
+        "tenants: VMs with a guarantee that had something to receive; how many got less than "
+        f"{1 - TOLERANCE:.0%} of what they were entitled to,",
+        "and the least that one got of it; throughput between servers, and that over the work-conserving optimum;",
+        f"messages between hypervisors over that throughput. Without the first {SKIP:.0%} of the run.",
+    )
+    return "\n".join((*lines, *about))
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    padded = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)]
+    return "  ".join((row[0].ljust(widths[0]), *padded[1:]))
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.4g} %"
+
+
+def _index(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

@@ -1,0 +1,71 @@
+"""The study of disaggregated datacenters at its smallest scale: that all of it runs, and what it says then."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+import incast
+from conftest import ROOT
+
+STUDY = ROOT / "python" / "incast" / "studies" / "disaggregation"
+AT_ONCE = {"D16", "R1"}
+"""Claims about what goes in: any scale shows them."""
+FITTED = {"D10", "D11", "D12", "D14", "D15", "D18", "D19", "R1"}
+"""Claims that something was fitted to (the specification of the study's application model says which)."""
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> incast.StudyResults:
+    """The study at scale smoke."""
+    return incast.load_study("disaggregation").run(tmp_path_factory.mktemp("study") / "out", scale="smoke")
+
+
+def test_smoke(ran: incast.StudyResults) -> None:
+    transports = {"pFabric", "pFabric 12", "pHost", "Fastpass", "TCP", "TCP 12", "ideal"}
+    runs = ran.sweeps["transports"].runs
+    assert {run.scheme for run in runs} == transports
+    assert len(runs) == 2 * 6 * 2 * len(transports)
+    assert not any(sweep.failed or sweep.ended_badly() for sweep in ran.sweeps.values())
+    assert [claim.id for claim in ran.claims] == [*(f"D{number}" for number in range(1, 22)), "R1"]
+    assert {claim.id for claim in ran.claims if claim.outcome == "holds"} == AT_ONCE
+    assert {claim.reason for claim in ran.claims if claim.id not in AT_ONCE} == {"needs scale quick"}
+    assert {claim.id for claim in ran.claims if claim.fitted} == FITTED
+    assert (ran.path / "report.html").stat().st_size > 500_000
+
+
+def test_every_metric_has_figures(ran: incast.StudyResults) -> None:
+    metrics = tomllib.loads((STUDY / "claims.toml").read_text(encoding="utf-8"))["metric"]
+    for name, metric in metrics.items():
+        rows = ran.sweeps[metric["sweep"]].connect().execute(metric["sql"]).fetchall()
+        assert rows, name
+        assert all(row[-1] is not None for row in rows), name
+
+
+def test_every_flow_completes(ran: incast.StudyResults) -> None:
+    count = "select count(*), count(*) - count(fct_ps) from flows"
+    for sweep in ran.sweeps.values():
+        ((flows, open_),) = sweep.connect().sql(count).fetchall()
+        assert (flows > 10_000, open_) == (True, 0)
+
+
+def test_pages_alone_take_what_the_links_take(ran: incast.StudyResults) -> None:
+    """And what each transport adds to that."""
+    sql = "select scheme, hops, avg(slowdown_exact) from flows where tag = 'idle' group by all"
+    rows = ran.sweeps["transports"].connect().sql(sql).fetchall()
+    alone = {(scheme, hops): slowdown for scheme, hops, slowdown in rows}
+    for hops in (2, 4):
+        # Two gaps of 3 % of a packet's time.
+        assert 1.0 < alone["ideal", hops] < 1.02
+        assert alone["pFabric 12", hops] == pytest.approx(1.0, abs=1e-3)
+        # The announcement is one small packet ahead of the page.
+        assert 1.0 < alone["pHost", hops] < 1.01
+        # The third packet waits for an acknowledgement; a handshake; an arbiter.
+        assert 1.2 < alone["pFabric", hops] < alone["TCP", hops] < 2.6
+        assert alone["Fastpass", hops] > 1.9
+
+
+def test_racks_keep_to_themselves(ran: incast.StudyResults) -> None:
+    sql = "select distinct hops from flows where scale = 'rack' and tag <> 'idle'"
+    assert ran.sweeps["transports"].connect().sql(sql).fetchall() == [(2,)]

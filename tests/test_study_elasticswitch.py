@@ -1,0 +1,53 @@
+"""The study of ElasticSwitch at its smallest scale: that all of it runs, and what it has not measured is said."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import incast
+from conftest import ROOT
+
+STUDY = ROOT / "python" / "incast" / "studies" / "elasticswitch"
+
+
+def test_smoke(tmp_path: Path) -> None:
+    out = tmp_path / "elasticswitch"
+    found = incast.load_study("elasticswitch").run(out, scale="smoke")
+    assert {name: len(sweep.done) for name, sweep in found.sweeps.items()} == {
+        "many": 24,
+        "mapreduce": 18,
+        "shuffles": 6,
+        "tuning": 4,
+        "marks": 8,
+        "conserving": 16,
+        "short": 8,
+    }
+    assert [claim.id for claim in found.claims] == [f"ES{number}" for number in range(1, 23)]
+    assert {(claim.outcome, claim.reason) for claim in found.claims} == {("not measured", "needs scale quick")}
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert '<section id="tenants"' in page
+    metrics = tomllib.loads((STUDY / "claims.toml").read_text(encoding="utf-8"))["metric"]
+    for name, metric in metrics.items():
+        rows = found.sweeps[metric["sweep"]].connect().execute(metric["sql"]).fetchall()
+        assert rows or name == "jain", name
+        assert all(row[-1] is not None for row in rows), name
+
+
+def test_what_was_published_is_what_is_judged() -> None:
+    """The constants of the text's section 7, as the scenarios run them."""
+    scenario = incast.load(STUDY / "two_tenants.toml")
+    assert scenario.scheme is not None
+    assert scenario.tenant is not None
+    hypervisor = scenario.scheme["ElasticSwitch"].hypervisor
+    assert isinstance(hypervisor, incast.schema.ElasticSwitchParams)
+    rate = hypervisor.rate
+    assert rate is not None
+    assert (rate.period, hypervisor.partition_period) == ("15ms", "60ms")
+    assert (rate.decrease, rate.recovery, rate.step, rate.time_scale) == (0.4, 0.75, "500kbps", 1.5)
+    assert (rate.forget, rate.caution, rate.least_growth) == (0.75, 0.5, 0.3)
+    assert [tenant.guarantee for tenant in scenario.tenant] == ["450Mbps", "450Mbps"]
+    shuffle = incast.load(STUDY / "mapreduce_tree.toml")
+    # 1 Gb/s of a rack's link up, less the headroom, for 16 VMs.
+    assert shuffle.tenant is not None
+    assert shuffle.tenant[0].guarantee == "56.25Mbps" == f"{1000 * 0.9 / 16:g}Mbps"

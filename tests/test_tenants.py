@@ -1,0 +1,234 @@
+"""What tenants got: throughput, guarantees, fairness, use of the network; in Python, in the terminal, on pages."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+import incast
+from conftest import Command, write
+from incast import charts, plot, report
+
+SCENARIO = """
+title = "Two tenants"
+[fabric.star]
+hosts = 3
+rate = "1Gbps"
+[vms]
+slots = 2
+[[tenant]]
+name = "x"
+vms = 2
+guarantee = "400Mbps"
+placement.slots = ["h0.0", "h1.0"]
+[[tenant]]
+name = "y"
+vms = 3
+guarantee = { send = "200Mbps", receive = "400Mbps" }
+placement.slots = ["h0.1", "h1.1", "h2.0"]
+[[workload]]
+tag = "x"
+tenant = "x"
+list = [{ src = 1, dst = 0, size = "backlogged" }]
+[[workload]]
+tag = "y"
+tenant = "y"
+incast = { fan_in = 2, receiver = 0, size = "backlogged" }
+[packets]
+gap = "38B"
+[host]
+jitter = "1us"
+[switch]
+queues.drop-tail.limit = "256kB"
+[measure]
+sample_every = "50ms"
+max_drops = 0
+[simulation]
+horizon = "1s"
+[scheme.Reservation]
+transport = "udp"
+hypervisor = "reservation"
+[scheme."No protection"]
+transport = "udp"
+"""
+MBPS = 1e6
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tenants")
+    incast.load(write(folder, SCENARIO)).run(folder / "results")
+    return folder / "results"
+
+
+@pytest.fixture
+def results(folder: Path) -> incast.Results:
+    return incast.open(folder)
+
+
+def test_jain() -> None:
+    assert incast.jain([3, 3, 3]) == pytest.approx(1.0)
+    assert incast.jain([5, 0, 0, 0, 0]) == pytest.approx(0.2)
+    assert incast.jain([1, 2, 3]) == pytest.approx(36 / 42)
+    assert math.isnan(incast.jain([]))
+    assert math.isnan(incast.jain([0, 0]))
+    with pytest.raises(ValueError, match="0 or more"):
+        incast.jain([1, -1])
+
+
+def test_guarantees_are_kept_by_limits_and_not_without(results: incast.Results) -> None:
+    got = {(row["scheme"], row["name"]): row for row in results.guarantees().dicts() if row["direction"] == "receive"}
+    assert set(got) == {(scheme, name) for scheme in ("Reservation", "No protection") for name in ("h0.0", "h0.1")}
+    for name in ("h0.0", "h0.1"):
+        row = got["Reservation", name]
+        assert row["entitled_bps"] == pytest.approx(400 * MBPS, rel=1e-6)
+        assert row["wire_bps"] == pytest.approx(400 * MBPS, rel=0.01)
+        assert row["payload_bps"] == pytest.approx(row["wire_bps"] * 1460 / 1538, rel=1e-4)
+        assert row["satisfaction"] == pytest.approx(1.0, abs=0.01)
+        assert row["worst"] <= row["satisfaction"]
+    # Three senders of 1 Gb/s to one link of 1 Gb/s: X has a third at most, Y the rest. (Two of them share a NIC.)
+    both = [got["No protection", name]["wire_bps"] for name in ("h0.0", "h0.1")]
+    assert sum(both) == pytest.approx(1000 * MBPS, rel=0.01)
+    assert got["No protection", "h0.0"]["satisfaction"] < 0.95
+    sent = [
+        row for row in results.guarantees().dicts() if row["direction"] == "send" and row["scheme"] == "Reservation"
+    ]
+    assert {row["name"]: round(row["entitled_bps"] / MBPS) for row in sent} == {"h1.0": 400, "h1.1": 200, "h2.0": 200}
+
+
+def test_throughput_adds_up(results: incast.Results) -> None:
+    pairs = list(results.throughput(by="pair").dicts())
+    intervals = {(row["from_ps"], row["time_ps"]) for row in pairs}
+    assert len(intervals) == 20
+    assert {time - from_ for from_, time in intervals} == {50 * 10**9}
+    for scheme in ("Reservation", "No protection"):
+        acked = sum(row["acked_bytes"] for row in results.flows.dicts() if row["scheme"] == scheme)
+        for table in (
+            results.throughput("pair"),
+            results.throughput("vm", "receive"),
+            results.throughput("vm", "send"),
+            results.throughput("tenant"),
+        ):
+            rows = [row for row in table.dicts() if row["scheme"] == scheme]
+            carried = sum(row["payload_bps"] * (row["time_ps"] - row["from_ps"]) for row in rows) / 8e12
+            assert carried == pytest.approx(acked, abs=1)
+    names = [column.name for column in results.throughput().columns]
+    assert names[:7] == ["scheme", "from_ps", "time_ps", "name", "tenant", "vm", "guarantee_bps"]
+    for bad in ({"by": "host"}, {"direction": "up"}):
+        with pytest.raises(ValueError, match="is meant"):
+            results.throughput(**bad)  # type: ignore[arg-type]
+
+
+def test_sharing(results: incast.Results) -> None:
+    reserved, free = results.sharing().dicts()
+    assert (reserved["scheme"], reserved["vms"], reserved["below"]) == ("Reservation", 2, 0)
+    assert reserved["wire_bps"] == pytest.approx(800 * MBPS, rel=0.01)
+    assert reserved["utilisation"] == pytest.approx(0.8, rel=0.01)
+    assert (reserved["jain_vms"], reserved["jain_pairs"]) == (pytest.approx(1, abs=1e-3), pytest.approx(1, abs=1e-3))
+    assert (reserved["messages"], reserved["message_share"]) == (0, 0)
+    assert free["utilisation"] == pytest.approx(1.0, rel=0.01)
+    assert free["below"] == 1
+    assert (free["messages"], free["message_share"]) == (None, None)
+    with pytest.raises(ValueError, match=r"skip=1\.0 is out of range"):
+        results.sharing(skip=1.0)
+
+
+def test_without_tenants_there_is_none(tmp_path: Path) -> None:
+    flow = "[[workload]]\nlist = [{ src = 0, dst = 1, size = 9 }]\n"
+    text = f'[fabric.star]\nhosts = 2\n{flow}[scheme.A]\ntransport = "tcp"\n'
+    results = incast.load(write(tmp_path, text)).run(tmp_path / "results")
+    assert not {"vms", "pairs", "limits", "throughput"} & set(results.tables)
+    for ask in (results.throughput, results.guarantees, results.sharing):
+        with pytest.raises(incast.ResultsError, match=r"has no tenants: only those with \[\[tenant\]\] have this"):
+            ask()
+
+
+def test_terminal(folder: Path, command: Command) -> None:
+    done = command("results", folder)
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == ["tenants", "VMs", "below", "least", "throughput", "of", "optimum", "Jain,", "VMs",
+                                "Jain,", "pairs", "messages"]  # fmt: skip
+    assert lines[1].startswith("Reservation      2      0")
+    assert "every flow completed; 1 s simulated" in done.stdout
+    # No flow has a size: there is no slowdown to show.
+    assert "slowdown" not in done.stdout
+    told = json.loads(command("results", folder, "--table", "guarantees", "--format", "json").stdout)
+    assert {row["tenant"] for row in told} == {"x", "y"}
+    assert "sharing" not in done.stdout
+    assert command("results", folder, "--table", "sharing").stdout.startswith("scheme")
+
+
+def test_charts(folder: Path, results: incast.Results, tmp_path: Path, command: Command) -> None:
+    source = charts.Source([results])
+    over_time = charts.vms(source)
+    assert {row["who"] for row in over_time.dicts()} == {"x 0 (h0.0)", "y 0 (h0.1)"}
+    assert {row["guarantee_bps"] for row in over_time.dicts()} == {400_000_000}
+    assert len(over_time.rows) == 2 * 2 * 20
+    few = charts.vms(source, vms=1, points=10)
+    assert len(few.rows) == 2 * 10
+    assert few.left_out == (
+        "Of 2 VMs that receive, the 1 that got least of their guarantee under any scheme.",
+        "The mean of every 2 intervals.",
+    )
+    kept = charts.guarantees(source)
+    reserved = [row for row in kept.dicts() if row["scheme"] == "Reservation"]
+    assert [row["share"] for row in reserved] == [0.5, 1.0]
+    for chart in (over_time, kept):
+        plot.save(plot.draw(chart), tmp_path / f"{chart.name}.svg")
+        assert (tmp_path / f"{chart.name}.svg").stat().st_size > 10_000
+    done = command("plot", folder, "vms", "-o", tmp_path / "again.svg", "--vms", "2")
+    assert done.returncode == 0, done.stderr
+    report.write(folder, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert '<section id="tenants"' in page
+    assert "3 servers with 2 VM slots each" in page
+    assert "The links carry all guarantees. Tightest: to h0 800Mbps of 900Mbps" in page
+
+
+PLACED = SCENARIO.replace('vms = 2\nguarantee = "400Mbps"\nplacement.slots = ["h0.0", "h1.0"]', "VMS")
+BAD = {
+    "a guarantee above the NIC": (
+        'vms = 2\nguarantee = "950Mbps"\nplacement.slots = ["h0.0", "h1.0"]',
+        ["tenant[0].guarantee", "`950Mbps`", "900Mbps"],
+    ),
+    "a tenant of one": ('vms = 1\nplacement.slots = ["h0.0"]', ["tenant[0].vms", "`1`", "at least 2 VMs"]),
+    "more VMs than slots": ("vms = 4", ["tenant[1].vms", "`3`", "at most 2, the VM slots that y finds free"]),
+    "a slot that is not there": (
+        'vms = 2\nplacement.slots = ["h0.0", "h1.7"]',
+        ["tenant[0].placement.slots[1]", "`h1.7`"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_tenants(name: str, tmp_path: Path, command: Command) -> None:
+    vms, said = BAD[name]
+    file = write(tmp_path, PLACED.replace("VMS", vms))
+    done = command("run", file, "-o", tmp_path / "results")
+    assert done.returncode == 2, done.stdout
+    assert all(word in done.stderr for word in said), done.stderr
+    assert not (tmp_path / "results").exists()
+
+
+def test_bad_hypervisors(tmp_path: Path, command: Command) -> None:
+    def said(hypervisor: str) -> tuple[int, str]:
+        text = SCENARIO.replace('hypervisor = "reservation"', hypervisor)
+        done = command("show", write(tmp_path, text))
+        return done.returncode, done.stderr + done.stdout
+
+    code, text = said('hypervisor = "elasticswich"')
+    assert code == 2
+    assert "did you mean `elasticswitch`?" in text
+    code, text = said("hypervisor.elasticswitch.rate.decrease = 1.5")
+    assert (code, "hypervisor.elasticswitch.rate.decrease" in text, "0 to 1" in text) == (2, True, True)
+    code, text = said('hypervisor.elasticswitch.rate.period = "20us"')
+    assert code == 0
+    warned = next(line for line in text.splitlines() if line.startswith("warning") and "period" in line)
+    assert "20us" in warned
+    assert "up to 30.4us in an idle fabric" in warned
+    jitter = SCENARIO.replace("1us", "2ms")
+    done = command("show", write(tmp_path, jitter))
+    assert (done.returncode, "host.jitter" in done.stderr) == (2, True)

@@ -1,0 +1,70 @@
+"""Traces of flows in Parquet files say what the same tables say as CSV."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import incast
+from conftest import write
+
+FLOWS = """
+select * from (values (0, 5, 1000000, 0.0, 'bulk'), (1, 5, 2000, 3.5, 'rpc'), (2, 5, 2000, 4.25, null))
+    as flows(src, dst, size_bytes, start_us, tag)
+"""
+PAGES = """
+select t * 3.1 as time_us, if(t % 2 = 0, 'memory0', 'cpu0') as src, if(t % 2 = 0, 'cpu0', 'memory0') as dst,
+    4096 as size_bytes, 'memory' as kind from range(40) as rows(t)
+"""
+SCENARIO = """\
+[fabric.star]
+hosts = 16
+
+[[workload]]
+{workload}
+
+[scheme.pHost]
+transport = "phost"
+"""
+
+
+def table(sql: str, file: Path) -> None:
+    """Write what a query gives, as the file's name says."""
+    kind = "format parquet" if file.suffix == ".parquet" else "format csv, header"
+    duckdb.sql(f"copy ({sql}) to '{file}' ({kind})")
+
+
+@pytest.mark.parametrize(
+    ("sql", "workload"),
+    [(FLOWS, 'trace.file = "{file}"'), (PAGES, 'disaggregated = {{ trace = "{file}", duration = "100us" }}')],
+)
+def test_parquet_and_csv_say_the_same(sql: str, workload: str, tmp_path: Path) -> None:
+    flows = []
+    for name in ("flows.csv", "flows.parquet"):
+        table(sql, tmp_path / name)
+        scenario = incast.load(write(tmp_path, SCENARIO.format(workload=workload.format(file=name))))
+        flows.append(list(scenario.run(tmp_path / name[-3:]).flows.dicts()))
+    assert flows[0] == flows[1]
+    assert len(flows[0]) >= 3
+
+
+def refused(tmp_path: Path, file: str) -> str:
+    with pytest.raises(incast.ScenarioError) as caught:
+        incast.load(write(tmp_path, SCENARIO.format(workload=f'trace.file = "{file}"'))).check()
+    return str(caught.value)
+
+
+def test_what_is_wrong_in_a_parquet_file_is_told(tmp_path: Path) -> None:
+    table(FLOWS.replace("(1, 5,", "(1, 99,"), tmp_path / "host.parquet")
+    text = refused(tmp_path, "host.parquet")
+    assert "`99` is not possible in row 2 of " in text
+    assert "(workload[0].trace.file)" in text
+    table(FLOWS.replace("'rpc'", "'a, b'"), tmp_path / "comma.parquet")
+    assert "neither a number nor a word" in refused(tmp_path, "comma.parquet")
+    whole = (tmp_path / "host.parquet").read_bytes()
+    (tmp_path / "cut.parquet").write_bytes(whole[: len(whole) // 2])
+    assert "no whole Parquet file" in refused(tmp_path, "cut.parquet")
+    (tmp_path / "other.parquet").write_bytes(b"\xff\xfe\x00")
+    assert "neither UTF-8 text nor Parquet" in refused(tmp_path, "other.parquet")
