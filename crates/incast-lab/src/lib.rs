@@ -4,6 +4,7 @@
 //! each scheme ([`Prepared`]), run, and written as one folder of tables ([`results`]).
 
 pub mod catalogue;
+pub mod deadlock;
 pub mod diagnostic;
 pub mod document;
 pub mod fabric_export;

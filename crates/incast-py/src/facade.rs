@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use incast_lab::deadlock::{self, CheckOptions, TagOptions};
 use incast_lab::fabric_export::FabricForm;
 use incast_lab::results::{self, Finished, ResultsError, RunProgress, SchemeState, SlowdownOptions, SlowdownTable};
 use incast_lab::show::TYPICAL_RATE;
@@ -181,6 +182,11 @@ impl From<Loaded> for Scenario {
     }
 }
 
+/// Options of a command, as JSON text.
+fn read_options<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Failure> {
+    serde_json::from_str(text).map_err(|error| Failure::new(Kind::Scenario, error.to_string()))
+}
+
 impl Scenario {
     /// Reads a file; `overrides` are texts `path=value`.
     pub(crate) fn load(path: &Path, overrides: &[String]) -> Result<Self, Failure> {
@@ -227,6 +233,27 @@ impl Scenario {
             }
             _ => show.to_string(),
         })
+    }
+
+    /// Looks for circular buffer dependencies.
+    pub(crate) fn deadlock_check(&self, options: &str, base: &Path, format: &str) -> Result<(bool, String), Failure> {
+        let options: CheckOptions = read_options(options)?;
+        let found = deadlock::check(&self.loaded, &options, base)?;
+        let text = if format == "json" { json(&found) } else { found.to_string() };
+        Ok((found.deadlock_free(), text))
+    }
+
+    /// Makes tags and rules.
+    pub(crate) fn deadlock_tag(
+        &self,
+        options: &str,
+        base: &Path,
+        format: &str,
+    ) -> Result<(String, Vec<(String, String)>), Failure> {
+        let options: TagOptions = read_options(options)?;
+        let (made, files) = deadlock::tag(&self.loaded, &options, base)?;
+        let text = if format == "json" { json(&made) } else { made.to_string() };
+        Ok((text, files.into_iter().map(|file| (file.name, file.text)).collect()))
     }
 
     /// What its results depend on, as one number.

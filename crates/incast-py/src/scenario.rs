@@ -58,6 +58,23 @@ impl Scenario {
         detached(py, || self.0.write_trace(&path))
     }
 
+    /// Looks for circular buffer dependencies; `options` are the lab's, as JSON text, files of paths start at `base`. Whether there
+    /// are none, and what was found as `text` or `json`.
+    fn deadlock_check(&self, py: Python<'_>, options: &str, base: PathBuf, format: &str) -> PyResult<(bool, String)> {
+        detached(py, || self.0.deadlock_check(options, &base, format))
+    }
+
+    /// Makes tags and rules; what came of it as `text` or `json`, and files by name.
+    fn deadlock_tag(
+        &self,
+        py: Python<'_>,
+        options: &str,
+        base: PathBuf,
+        format: &str,
+    ) -> PyResult<(String, Vec<(String, String)>)> {
+        detached(py, || self.0.deadlock_tag(options, &base, format))
+    }
+
     /// Writes the fabric as `dot` (a drawing for Graphviz) or `ns3` (a topology file); returns notices, one a line.
     #[pyo3(signature = (form, path, overwrite = false))]
     fn write_fabric(&self, py: Python<'_>, form: &str, path: PathBuf, overwrite: bool) -> PyResult<String> {

@@ -15,6 +15,7 @@ from incast.cli import (
     codes,
     compare,
     convert,
+    deadlock,
     export,
     listing,
     new,
@@ -37,7 +38,8 @@ Start with:
 Exit codes:
     0  done
     1  results written, but a scheme deadlocked, starved or dropped
-       packets of a lossless priority; a run of a sweep failed
+       packets of a lossless priority; a run of a sweep failed; a
+       fabric that was checked can deadlock
     2  bad input
     3  the machine cannot do it: a folder that cannot be written, a full disk
   130  Ctrl-C; nothing was written, but finished runs of a sweep stay
@@ -62,6 +64,7 @@ app.command(plot.plot, sort_key=4, help_epilogue=plot.EXAMPLES)
 app.command(study.app)
 app.command(compare.compare, sort_key=4.5, help_epilogue=compare.EXAMPLES)
 app.command(application.application, sort_key=4.7, help_epilogue=application.EXAMPLES)
+app.command(deadlock.app)
 app.command(convert.app)
 app.command(export.app)
 app.command(trace.trace, sort_key=7, help_epilogue=trace.EXAMPLES)

@@ -68,6 +68,12 @@ impl NetworkParams {
         self.resolve(fabric, seed).map(|_| ())
     }
 
+    /// The routes without failures: all shortest paths, but for given ones.
+    pub fn routes(&self, fabric: &Fabric, seed: u64) -> Result<Routes, BadNetwork> {
+        let resolved = self.resolve(fabric, seed)?;
+        Ok(Routes::around(fabric, self.next_hop_order, &|_| true, &resolved.fixed))
+    }
+
     pub(crate) fn resolve(&self, fabric: &Fabric, seed: u64) -> Result<Resolved, BadNetwork> {
         if let Err(wrong) = self.balance.check() {
             let field = format!("network.balance.{}.{}", self.balance.name(), wrong.field);

@@ -1,0 +1,64 @@
+//! Which packets count: the paths that an option of the command names.
+
+use std::path::{Path, PathBuf};
+
+use incast_deadlock::Wiring;
+use incast_deadlock::elp::{Choice, Elp, PathSet, Roots, ShortestPaths, UpDown};
+use incast_model::routing::Routes;
+use serde::Deserialize;
+
+use super::option;
+use crate::diagnostic::Diagnostics;
+
+/// Paths from host to host.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PathsOption {
+    /// Those of the scenario's routes.
+    Routes,
+    /// All shortest ones.
+    Shortest,
+    /// A shortest-path tree for each server, drawn at random.
+    Trees,
+    /// Up and down the tiers, with so many bounces.
+    UpDown {
+        /// Most bounces of a path.
+        bounces: u8,
+    },
+    /// Those of a file, one in a line.
+    File(PathBuf),
+}
+
+impl PathsOption {
+    /// The paths on a fabric. A file's name that is not absolute starts at `base`.
+    pub(super) fn elp<'r>(
+        &self,
+        wiring: &Wiring<'_>,
+        routes: &'r Routes,
+        base: &Path,
+        seed: u64,
+    ) -> Result<Elp<'r>, Diagnostics> {
+        Ok(match self {
+            Self::Routes => Elp::Routes(routes),
+            Self::Shortest => Elp::Shortest(ShortestPaths::default()),
+            Self::Trees => Elp::Shortest(ShortestPaths {
+                choice: Choice::Random,
+                roots: Roots::Host,
+                seed,
+                ..ShortestPaths::default()
+            }),
+            Self::UpDown { bounces } => Elp::UpDown(UpDown { bounces: *bounces }),
+            Self::File(file) => {
+                let file = base.join(file);
+                let shown = file.display();
+                let text = std::fs::read_to_string(&file)
+                    .map_err(|error| option("paths", format!("cannot read {shown}: {error}")))?;
+                let paths = PathSet::parse(wiring, &text).map_err(|error| option("paths", format!("{shown}: {error}")))?;
+                if paths.is_empty() {
+                    return Err(option("paths", format!("{shown} has no path")));
+                }
+                Elp::Paths(paths)
+            }
+        })
+    }
+}

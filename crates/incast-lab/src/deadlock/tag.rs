@@ -1,0 +1,218 @@
+//! Tags and rules for the fabric of a scenario, verified, counted, and as files for other programs.
+
+use std::fmt;
+use std::path::Path;
+
+use incast_deadlock::Wiring;
+use incast_deadlock::export::{
+    CodePoints, P4Ids, PortNames, p4_program, write_csv, write_json, write_nftables, write_p4runtime, write_sonic,
+};
+use incast_deadlock::rules::{Compression, Counting, RuleTable};
+use incast_deadlock::tagging::{ClosScheme, Greedy, Injection, Order, Tagged, Tagging};
+use incast_deadlock::verify::{Verification, fit};
+use incast_model::fabric::NodeId;
+use serde::{Deserialize, Serialize};
+
+use super::{PathsOption, Ready, option};
+use crate::diagnostic::Diagnostics;
+use crate::scenario::Loaded;
+
+/// How tags are chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// Algorithm 2: hop numbers merged greedily.
+    Greedy,
+    /// The number of bounces, for fabrics with tiers.
+    Clos,
+    /// Algorithm 1: the number of the hop.
+    PerHop,
+}
+
+/// What rules can be written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ExportForm {
+    /// One file of our own form.
+    Json,
+    /// The same as a table.
+    Csv,
+    /// A configuration for each switch, and what it cannot say.
+    Sonic,
+    /// A program, and table entries for each switch.
+    P4,
+    /// A file for each switch.
+    Nftables,
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TagOptions {
+    /// What should stay lossless.
+    pub paths: PathsOption,
+    /// How tags are chosen.
+    pub method: Method,
+    /// Classes of traffic that share the tags, 1 or more; the Clos scheme alone has more than one.
+    pub classes: u8,
+    /// Whether links of a hop are tried in an order that is drawn at random, rather than by number.
+    pub random_order: bool,
+    /// How rules are compressed.
+    pub compression: Compression,
+    /// Lossless priorities that switches have, 1 to 7.
+    pub priorities: u8,
+    /// What is drawn at random follows from it.
+    pub seed: u64,
+    /// The files that are asked for.
+    #[serde(default)]
+    pub export: Vec<ExportForm>,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TagShow {
+    /// Lossless tags, each a PFC priority.
+    pub tags: u8,
+    /// Rules by each way to count them: in all switches, and in the one that has most.
+    pub rules: Vec<Counted>,
+    /// What the verification looked at.
+    pub verification: Verification,
+    /// What exports cannot say.
+    pub notices: Vec<String>,
+}
+
+/// Rules, counted in one way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Counted {
+    /// How.
+    pub counted: &'static str,
+    /// In all switches.
+    pub total: usize,
+    /// In the switch that has most.
+    pub most: usize,
+}
+
+/// A file of rules.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleFile {
+    /// Its name within the folder of the exports.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// Chooses tags, makes the rules, verifies them, and writes them as asked. Files of paths start at `base`.
+pub fn tag(loaded: &Loaded, options: &TagOptions, base: &Path) -> Result<(TagShow, Vec<RuleFile>), Diagnostics> {
+    let Ready { fabric, routes } = Ready::new(loaded)?;
+    let wiring = Wiring::new(&fabric);
+    let elp = options.paths.elp(&wiring, &routes, base, options.seed)?;
+    let Tagged { rules, verification } =
+        options.tagging()?.rules(&wiring, &elp).map_err(|error| option("paths", error))?;
+    if rules.tags() > options.priorities {
+        let why = fit(&wiring, &rules, &elp, options.priorities).err().map(|error| error.to_string());
+        let none = || format!("{} tags for {} lossless priorities", rules.tags(), options.priorities);
+        return Err(option("priorities", why.unwrap_or_else(none)));
+    }
+    let table = rules.compress(options.compression);
+    let mut files = Vec::new();
+    let mut notices = Vec::new();
+    for &form in &options.export {
+        files.extend(export(&wiring, &table, form, &mut notices)?);
+    }
+    let count = |counted, counting| {
+        let count = rules.transitions().count(counting);
+        Counted { counted, total: count.total, most: count.most }
+    };
+    let compressed = Counted { counted: "as compressed", total: table.len(), most: table.most() };
+    let rules = vec![
+        count("each tag, ingress port and egress port", Counting::Each),
+        count("sets of ingress ports", Counting::InputSets),
+        count("sets of egress ports", Counting::OutputSets),
+        count("sets of ingress ports, where the tag changes", Counting::ChangingInputSets),
+        compressed,
+    ];
+    Ok((TagShow { tags: table.tags(), rules, verification, notices }, files))
+}
+
+impl TagOptions {
+    fn tagging(&self) -> Result<Tagging, Diagnostics> {
+        let order = if self.random_order { Order::Random(self.seed) } else { Order::Number };
+        if self.classes != 1 && self.method != Method::Clos {
+            return Err(option("classes", "only the Clos scheme shares tags between classes: --method clos"));
+        }
+        Ok(match (self.method, &self.paths) {
+            (Method::PerHop, _) => Tagging::PerHop,
+            (Method::Greedy, _) => Tagging::Greedy(Greedy { order, injection: Injection::Shared }),
+            (Method::Clos, PathsOption::UpDown { bounces }) => {
+                Tagging::Clos(ClosScheme { classes: self.classes, ..ClosScheme::new(*bounces) })
+            }
+            (Method::Clos, _) => {
+                return Err(option("method", "the Clos scheme is for up-down paths: --paths up-down, with --bounces"));
+            }
+        })
+    }
+}
+
+fn export(
+    wiring: &Wiring<'_>,
+    table: &RuleTable,
+    form: ExportForm,
+    notices: &mut Vec<String>,
+) -> Result<Vec<RuleFile>, Diagnostics> {
+    let points = CodePoints::class_selectors(table.tags());
+    let switches: Vec<NodeId> = table.switches().map(|(switch, _)| switch).collect();
+    let file = |name: String, text: String| RuleFile { name, text };
+    let json = |value: &serde_json::Value| serde_json::to_string_pretty(value).unwrap_or_default() + "\n";
+    let each = |make: &mut dyn FnMut(NodeId, &str) -> Result<RuleFile, incast_deadlock::export::ExportError>| {
+        let made = switches.iter().map(|&switch| make(switch, wiring.name(switch)));
+        made.collect::<Result<Vec<_>, _>>().map_err(|error| option("export", error))
+    };
+    Ok(match form {
+        ExportForm::Json => vec![file("rules.json".into(), write_json(wiring, table))],
+        ExportForm::Csv => vec![file("rules.csv".into(), write_csv(wiring, table))],
+        ExportForm::Nftables => {
+            each(&mut |switch, name| {
+                let text = write_nftables(wiring, table, switch, &PortNames::linux(), &points)?;
+                Ok(file(format!("{name}.nft"), text))
+            })?
+        }
+        ExportForm::P4 => {
+            let mut files = each(&mut |switch, name| {
+                let entries = write_p4runtime(wiring, table, switch, P4Ids::default())?;
+                Ok(file(format!("{name}.p4runtime.json"), json(&entries)))
+            })?;
+            let ports = switches.iter().map(|&switch| wiring.degree(switch)).max().unwrap_or(0);
+            files.push(file("tags.p4".into(), p4_program(ports as u32, table.tags())));
+            files
+        }
+        ExportForm::Sonic => {
+            each(&mut |switch, name| {
+                let sonic = write_sonic(wiring, table, switch, &PortNames::sonic(), &points)?;
+                for cannot in sonic.cannot {
+                    let notice = format!("SONiC: {cannot}");
+                    if !notices.contains(&notice) {
+                        notices.push(notice);
+                    }
+                }
+                Ok(file(format!("{name}.sonic.json"), json(&sonic.config_db)))
+            })?
+        }
+    })
+}
+
+impl fmt::Display for TagShow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tags = if self.tags == 1 { "1 lossless tag" } else { &format!("{} lossless tags", self.tags) };
+        writeln!(f, "{tags}, each a PFC priority; a lossy one beside them")?;
+        writeln!(f, "verified: {}", self.verification)?;
+        let width = self.rules.iter().map(|one| one.counted.len()).max().unwrap_or(0);
+        writeln!(f, "{:<width$}  {:>9}  {:>9}", "rules, counted by", "in all", "at most")?;
+        for Counted { counted, total, most } in &self.rules {
+            writeln!(f, "{counted:<width$}  {total:>9}  {most:>9}")?;
+        }
+        for notice in &self.notices {
+            writeln!(f, "notice: {notice}")?;
+        }
+        Ok(())
+    }
+}

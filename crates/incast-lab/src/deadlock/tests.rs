@@ -1,0 +1,141 @@
+use std::path::Path;
+
+use incast_deadlock::rules::Compression;
+
+use super::*;
+
+/// 16 servers, 10 switches: two pods of two ToR and two leaf switches, two spines (the testbed of Tagger's evaluation).
+const CLOS: &str = r#"
+[fabric.custom]
+hosts = 16
+switches = ["T1", "T2", "T3", "T4", "L1", "L2", "L3", "L4", "S1", "S2"]
+links = [
+  { a = "h0", b = "T1" }, { a = "h1", b = "T1" }, { a = "h2", b = "T1" }, { a = "h3", b = "T1" },
+  { a = "h4", b = "T2" }, { a = "h5", b = "T2" }, { a = "h6", b = "T2" }, { a = "h7", b = "T2" },
+  { a = "h8", b = "T3" }, { a = "h9", b = "T3" }, { a = "h10", b = "T3" }, { a = "h11", b = "T3" },
+  { a = "h12", b = "T4" }, { a = "h13", b = "T4" }, { a = "h14", b = "T4" }, { a = "h15", b = "T4" },
+  { a = "T1", b = "L1" }, { a = "T1", b = "L2" }, { a = "T2", b = "L1" }, { a = "T2", b = "L2" },
+  { a = "T3", b = "L3" }, { a = "T3", b = "L4" }, { a = "T4", b = "L3" }, { a = "T4", b = "L4" },
+  { a = "L1", b = "S1" }, { a = "L1", b = "S2" }, { a = "L2", b = "S1" }, { a = "L2", b = "S2" },
+  { a = "L3", b = "S1" }, { a = "L3", b = "S2" }, { a = "L4", b = "S1" }, { a = "L4", b = "S2" },
+]
+[[workload]]
+list = [{ src = 0, dst = 15, size = "1kB" }]
+[scheme.A]
+control = "dcqcn"
+"#;
+
+fn clos() -> Loaded {
+    Loaded::from_text("clos.toml", CLOS, Path::new("."), &[]).unwrap_or_else(|found| panic!("{found}"))
+}
+
+fn options(json: &str) -> CheckOptions {
+    let usual = r#"{"paths": "routes", "samples": 10, "detours": null, "most": 3, "seed": 1}"#;
+    let mut all: serde_json::Map<String, serde_json::Value> = serde_json::from_str(usual).unwrap();
+    all.extend(serde_json::from_str::<serde_json::Map<_, _>>(json).unwrap());
+    serde_json::from_value(all.into()).unwrap()
+}
+
+fn found(json: &str) -> Result<Checked, Diagnostics> {
+    check(&clos(), &options(json), Path::new("."))
+}
+
+fn said(json: &str) -> String {
+    found(json).unwrap_or_else(|found| panic!("{found}")).to_string()
+}
+
+fn refused(json: &str) -> String {
+    found(json).expect_err("accepted").to_string()
+}
+
+#[test]
+fn a_clos_without_failures_has_no_cycle() {
+    let checked = found("{}").unwrap();
+    assert!(checked.deadlock_free());
+    assert!(checked.to_string().ends_with("none of them circular: no deadlock is possible\n"), "{checked}");
+    assert!(found(r#"{"failures": 1}"#).unwrap().deadlock_free(), "converged");
+    assert!(found(r#"{"failures": 1, "detours": 1}"#).unwrap().deadlock_free(), "one detour");
+}
+
+#[test]
+fn two_failed_links_close_the_cycle_of_the_text() {
+    let text = said(r#"{"fail": ["L3-T4", "T1-L1"], "detours": 1}"#);
+    assert!(text.starts_with("1 of 1 set of failed links come with circular dependencies\n"), "{text}");
+    assert!(text.contains("with T1-L1 and T4-L3 down:\n"), "{text}");
+    let cycle = text.lines().nth(2).unwrap();
+    assert!(["L1", "S1", "L3", "S2"].iter().all(|name| cycle.contains(name)), "{cycle}");
+    let all = said(r#"{"failures": 2, "detours": 1, "most": 1}"#);
+    assert!(all.lines().next().unwrap().ends_with("of 120 sets of failed links come with circular dependencies"), "{all}");
+}
+
+#[test]
+fn bounces_need_a_tag_each() {
+    let bounced = found(r#"{"paths": {"up_down": {"bounces": 1}}}"#).unwrap();
+    assert!(!bounced.deadlock_free());
+    let tags = |method, bounces| {
+        let options = TagOptions {
+            paths: PathsOption::UpDown { bounces },
+            method,
+            classes: 1,
+            random_order: false,
+            compression: Compression::Rectangles,
+            priorities: 7,
+            seed: 1,
+            export: Vec::new(),
+        };
+        let (show, files) = tag(&clos(), &options, Path::new(".")).unwrap_or_else(|found| panic!("{found}"));
+        assert!(show.verification.holds() && files.is_empty());
+        assert!(show.to_string().contains("verified: "), "{show}");
+        show.tags
+    };
+    assert_eq!([0, 1, 2].map(|bounces| tags(Method::Clos, bounces)), [1, 2, 3]);
+    assert_eq!(tags(Method::Greedy, 1), 3);
+}
+
+#[test]
+fn exports_are_files() {
+    let options = |export: Vec<ExportForm>, priorities, method| TagOptions {
+        paths: PathsOption::UpDown { bounces: 1 },
+        method,
+        classes: 1,
+        random_order: false,
+        compression: Compression::InputSets,
+        priorities,
+        seed: 1,
+        export,
+    };
+    let all = vec![ExportForm::Json, ExportForm::Csv, ExportForm::Sonic, ExportForm::P4, ExportForm::Nftables];
+    let (show, files) = tag(&clos(), &options(all, 7, Method::Clos), Path::new(".")).unwrap();
+    let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    assert_eq!(files.len(), 2 + 10 + 11 + 10, "{names:?}");
+    for name in ["rules.json", "rules.csv", "T1.sonic.json", "S2.p4runtime.json", "tags.p4", "L3.nft"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    assert!(show.notices.iter().all(|notice| notice.starts_with("SONiC: ")) && !show.notices.is_empty());
+    let few = tag(&clos(), &options(Vec::new(), 1, Method::Clos), Path::new(".")).unwrap_err().to_string();
+    assert!(few.contains("--priorities") && few.contains('2'), "{few}");
+    let classes = TagOptions { classes: 2, ..options(Vec::new(), 7, Method::Greedy) };
+    assert!(tag(&clos(), &classes, Path::new(".")).unwrap_err().to_string().contains("--method clos"));
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    assert!(refused(r#"{"fail": ["L1"]}"#).contains("its two ends with a dash between them"));
+    assert!(refused(r#"{"fail": ["L1-S3"]}"#).contains("no node `S3`"));
+    assert!(refused(r#"{"fail": ["L1-L2"]}"#).contains("no link joins L1 and L2"));
+    assert!(refused(r#"{"fail": ["T1-h0"], "detours": 1}"#).contains("only links between switches fail"));
+    assert!(refused(r#"{"paths": "shortest", "failures": 1}"#).contains("leave --paths out"));
+    assert!(refused(r#"{"failures": 99}"#).contains("allowed: 1 to 16"));
+    assert!(refused(r#"{"paths": {"file": "none.txt"}}"#).contains("cannot read"));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("paths.txt");
+    let of_file = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        check(&clos(), &options(r#"{"paths": {"file": "paths.txt"}}"#), folder.path())
+    };
+    assert!(of_file("h0 T1 L9 T2 h4\n").unwrap_err().to_string().contains("line 1"));
+    assert!(of_file("# nothing\n").unwrap_err().to_string().contains("has no path"));
+    let text = of_file("h0 T1 L1 S1 L3 S2 L4 T4 h12\nh8 T3 L3 S2 L1 S1 L2 T1 h3\n").unwrap().to_string();
+    assert!(text.contains("L1 port 3 → S1 port 0 → L3 port 2 → S2 port 2 → L1 port 3"), "{text}");
+    assert!(text.contains("line 1: h0 → T1 → L1 → S1 → L3 → S2 → L4 → T4 → h12"), "{text}");
+}

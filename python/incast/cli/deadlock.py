@@ -1,0 +1,203 @@
+"""`incast deadlock`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import App, Parameter
+from cyclopts.validators import Number
+
+from incast import _core
+from incast._whole import write_whole
+from incast.cli import codes
+from incast.cli.run import Overrides
+from incast.errors import translated
+
+CHECK_EXAMPLES = """
+Examples:
+  incast deadlock check scenarios/quickstart.toml
+  incast deadlock check clos.toml --failures 2 --detours 1
+  incast deadlock check clos.toml --paths up-down --bounces 1
+  incast deadlock check clos.toml --fail leaf0-tor1 --fail leaf2-tor3 --detours 1
+"""
+TAG_EXAMPLES = """
+Examples:
+  incast deadlock tag clos.toml --paths up-down --bounces 1 --method clos
+  incast deadlock tag jellyfish.toml --paths shortest --export json --export p4 -o rules
+"""
+EXAMPLES = f"{CHECK_EXAMPLES.rstrip()}\n{TAG_EXAMPLES.partition('Examples:')[2].lstrip(chr(10))}"
+KINDS = ("routes", "shortest", "trees", "up-down")
+"""Paths that have a name; another word is a file of them."""
+
+COMPRESSIONS = {"rectangles": "rectangles", "inputs": "input_sets", "outputs": "output_sets", "none": "none"}
+"""What the core calls what a rule can match."""
+
+Form = Literal["json", "csv", "sonic", "p4", "nftables"]
+Repeated = Parameter(negative=(), consume_multiple=False)
+Positive = Parameter(validator=Number(gte=1))
+Flag = Parameter(negative=(), show_default=False)
+
+app = App(
+    name="deadlock",
+    sort_key=2.5,
+    help="Look at a fabric alone: which PFC deadlocks are possible, and the tags and rules (Tagger) that prevent them.",
+    help_format="plaintext",
+    help_epilogue=EXAMPLES,
+)
+
+
+@app.command(help_epilogue=CHECK_EXAMPLES)
+def check(
+    file: Path,
+    /,
+    *,
+    paths: str = "routes",
+    bounces: Annotated[int | None, Parameter(validator=Number(gte=0, lte=255))] = None,
+    fail: Annotated[list[str] | None, Repeated] = None,
+    failures: Annotated[int | None, Positive] = None,
+    samples: Annotated[int, Positive] = 1000,
+    detours: Annotated[int | None, Parameter(validator=Number(gte=1, lte=255))] = None,
+    cycles: Annotated[int, Parameter(validator=Number(gte=0))] = 3,
+    seed: Annotated[int, Parameter(validator=Number(gte=0))] = 1,
+    set_: Overrides = None,
+    format: Literal["text", "json"] = "text",  # noqa: A002 - the name of the option
+) -> int:
+    """Find circular buffer dependencies: what has to be there for a PFC deadlock, hop by hop, and whose packets make it.
+
+    A buffer is an ingress port of a switch; it waits for the next one that its packets fill. The exit code is 1 if
+    deadlocks are possible.
+
+    Parameters
+    ----------
+    file
+        Scenario, a TOML file; its fabric and its routes count.
+    paths
+        Which packets there are: routes, those of the scenario's routes; shortest, all shortest paths; trees, a
+        shortest-path tree for each server, drawn at random; up-down, up and down the tiers; or a file with a path in each
+        line, names of nodes from host to host.
+    bounces
+        For up-down paths: how often a packet may turn up again; 0 if not given.
+    fail
+        A link that is down, by its ends, such as leaf0-spine1; repeatable, all at a time.
+    failures
+        So many links between switches are down at a time: each link for 1, each pair for 2, sets drawn at random for more.
+    samples
+        Sets of links that are drawn, for --failures of 3 or more.
+    detours
+        Routes have not converged after a failure: switches next to it send packets to any neighbour, so often at most for
+        each packet. If not given, packets take shortest paths over what is up.
+    cycles
+        How many shortest cycles of each set of buffers are named, or sets of failed links.
+    seed
+        What is drawn at random follows from it.
+    format
+        text to read, json for programs.
+
+    """
+    options = {
+        "paths": _paths(paths, bounces),
+        "fail": fail or [],
+        "failures": failures,
+        "samples": samples,
+        "detours": detours,
+        "most": cycles,
+        "seed": seed,
+    }
+    if detours is not None and failures is None and not fail:
+        codes.complain("--detours is for failures: --failures or --fail")
+        return codes.BAD_INPUT
+    with translated():
+        scenario = _core.Scenario.load(file, set_ or [])
+        free, text = scenario.deadlock_check(json.dumps(options), str(Path.cwd()), format)
+    print(text.rstrip("\n"))
+    return codes.OK if free else codes.ENDED_BADLY
+
+
+@app.command(help_epilogue=TAG_EXAMPLES)
+def tag(
+    file: Path,
+    /,
+    *,
+    paths: str = "shortest",
+    bounces: Annotated[int | None, Parameter(validator=Number(gte=0, lte=255))] = None,
+    method: Literal["greedy", "clos", "per-hop"] = "greedy",
+    classes: Annotated[int, Parameter(validator=Number(gte=1, lte=7))] = 1,
+    order: Literal["number", "random"] = "number",
+    compress: Literal["rectangles", "inputs", "outputs", "none"] = "rectangles",
+    priorities: Annotated[int, Parameter(validator=Number(gte=1, lte=7))] = 7,
+    seed: Annotated[int, Parameter(validator=Number(gte=0))] = 1,
+    export: Annotated[list[Form] | None, Repeated] = None,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    overwrite: Annotated[bool, Flag] = False,
+    set_: Overrides = None,
+    format: Literal["text", "json"] = "text",  # noqa: A002 - the name of the option
+) -> int:
+    """Choose tags for expected lossless paths, make the rules, verify them, and write them for switches.
+
+    Tagger (Hu et al., CoNEXT 2017): each switch rewrites a packet's tag by (tag, ingress port, egress port); what leaves
+    the expected paths becomes lossy. No rules are written that do not hold.
+
+    Parameters
+    ----------
+    file
+        Scenario, a TOML file; its fabric counts.
+    paths
+        What should stay lossless: routes, shortest, trees, up-down, or a file, as for check.
+    bounces
+        For up-down paths: how often a packet may turn up again; 0 if not given.
+    method
+        greedy (Algorithm 2), clos (bounces are counted; for up-down paths), per-hop (Algorithm 1).
+    classes
+        Classes of traffic that share the tags; with clos.
+    order
+        In which order greedy tries the links of a hop.
+    compress
+        What one rule can match: sets of ingress and egress ports (rectangles), of one of both, or single ports.
+    priorities
+        Lossless PFC priorities that the switches have. More tags than that are refused, with the paths that force them.
+    seed
+        What is drawn at random follows from it.
+    export
+        Form of a file to write; repeatable. sonic, p4 and nftables write a file for each switch.
+    output
+        Folder for the files; needed with --export.
+    overwrite
+        Replace files that are there.
+    format
+        text to read, json for programs.
+
+    """
+    if bool(export) != (output is not None):
+        codes.complain("--export needs a folder, --output; and --output says where exports go")
+        return codes.BAD_INPUT
+    options = {
+        "paths": _paths(paths, bounces),
+        "method": method,
+        "classes": classes,
+        "random_order": order == "random",
+        "compression": COMPRESSIONS[compress],
+        "priorities": priorities,
+        "seed": seed,
+        "export": export or [],
+    }
+    with translated():
+        scenario = _core.Scenario.load(file, set_ or [])
+        text, files = scenario.deadlock_tag(json.dumps(options), str(Path.cwd()), format)
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+        for name, content in files:
+            write_whole(output / name, content.encode(), overwrite=overwrite)
+    print(text.rstrip("\n"))
+    if output is not None:
+        print(f"wrote {len(files):,} {'file' if len(files) == 1 else 'files'} to {output}", file=sys.stderr)
+    return codes.OK
+
+
+def _paths(text: str, bounces: int | None) -> object:
+    """Paths as the core takes them."""
+    if text == "up-down":
+        return {"up_down": {"bounces": bounces or 0}}
+    return text if text in KINDS else {"file": text}
