@@ -171,7 +171,7 @@ impl Ports {
     }
 
     /// How many ports a node has.
-    pub(crate) fn degree(&self, node: NodeId) -> usize {
+    pub fn degree(&self, node: NodeId) -> usize {
         (self.first[node.index() + 1] - self.first[node.index()]) as usize
     }
 
