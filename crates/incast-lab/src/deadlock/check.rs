@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use incast_deadlock::Wiring;
-use incast_deadlock::dependency::{Dependencies, DeadlockReport, FailureReport, Failures, Rerouting};
+use incast_deadlock::dependency::{DeadlockReport, Dependencies, FailureReport, Failures, Rerouting};
 use incast_model::fabric::{Fabric, LinkId};
 use incast_model::nearest::nearest;
 use serde::{Deserialize, Serialize};
@@ -113,7 +113,8 @@ fn link(fabric: &Fabric, name: &str) -> Result<LinkId, Diagnostics> {
     let ends = |link: &incast_model::fabric::Link| {
         [link.a, link.b].map(|port| fabric.node(fabric.port(port).node).name.as_str())
     };
-    let found = fabric.links().iter().position(|link| matches!(ends(link), [x, y] if (x, y) == (a, b) || (y, x) == (a, b)));
+    let found =
+        fabric.links().iter().position(|link| matches!(ends(link), [x, y] if (x, y) == (a, b) || (y, x) == (a, b)));
     found.map(|at| LinkId(at as u32)).ok_or_else(|| option("fail", format!("`{name}`: no link joins {a} and {b}")))
 }
 

@@ -27,7 +27,8 @@ impl Ready {
         let scenario = loaded.scenario();
         let fabric = scenario.build_fabric(loaded.base_dir()).map_err(|found| loaded.locate(found))?;
         let routes = scenario.network.routes(&fabric, scenario.seed).map_err(|bad| {
-            let found = Diagnostic { allowed: bad.allowed, nearest: bad.nearest, ..Diagnostic::new(bad.field, bad.message) };
+            let found =
+                Diagnostic { allowed: bad.allowed, nearest: bad.nearest, ..Diagnostic::new(bad.field, bad.message) };
             loaded.locate(found.into())
         })?;
         Ok(Self { fabric, routes })

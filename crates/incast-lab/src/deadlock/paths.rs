@@ -53,7 +53,8 @@ impl PathsOption {
                 let shown = file.display();
                 let text = std::fs::read_to_string(&file)
                     .map_err(|error| option("paths", format!("cannot read {shown}: {error}")))?;
-                let paths = PathSet::parse(wiring, &text).map_err(|error| option("paths", format!("{shown}: {error}")))?;
+                let paths =
+                    PathSet::parse(wiring, &text).map_err(|error| option("paths", format!("{shown}: {error}")))?;
                 if paths.is_empty() {
                     return Err(option("paths", format!("{shown} has no path")));
                 }

@@ -170,12 +170,10 @@ fn export(
     Ok(match form {
         ExportForm::Json => vec![file("rules.json".into(), write_json(wiring, table))],
         ExportForm::Csv => vec![file("rules.csv".into(), write_csv(wiring, table))],
-        ExportForm::Nftables => {
-            each(&mut |switch, name| {
-                let text = write_nftables(wiring, table, switch, &PortNames::linux(), &points)?;
-                Ok(file(format!("{name}.nft"), text))
-            })?
-        }
+        ExportForm::Nftables => each(&mut |switch, name| {
+            let text = write_nftables(wiring, table, switch, &PortNames::linux(), &points)?;
+            Ok(file(format!("{name}.nft"), text))
+        })?,
         ExportForm::P4 => {
             let mut files = each(&mut |switch, name| {
                 let entries = write_p4runtime(wiring, table, switch, P4Ids::default())?;
@@ -185,18 +183,16 @@ fn export(
             files.push(file("tags.p4".into(), p4_program(ports as u32, table.tags())));
             files
         }
-        ExportForm::Sonic => {
-            each(&mut |switch, name| {
-                let sonic = write_sonic(wiring, table, switch, &PortNames::sonic(), &points)?;
-                for cannot in sonic.cannot {
-                    let notice = format!("SONiC: {cannot}");
-                    if !notices.contains(&notice) {
-                        notices.push(notice);
-                    }
+        ExportForm::Sonic => each(&mut |switch, name| {
+            let sonic = write_sonic(wiring, table, switch, &PortNames::sonic(), &points)?;
+            for cannot in sonic.cannot {
+                let notice = format!("SONiC: {cannot}");
+                if !notices.contains(&notice) {
+                    notices.push(notice);
                 }
-                Ok(file(format!("{name}.sonic.json"), json(&sonic.config_db)))
-            })?
-        }
+            }
+            Ok(file(format!("{name}.sonic.json"), json(&sonic.config_db)))
+        })?,
     })
 }
 
