@@ -136,6 +136,16 @@ def test_sharing(results: incast.Results) -> None:
         results.sharing(skip=1.0)
 
 
+def test_without_samples_the_whole_run_counts(tmp_path: Path, command: Command) -> None:
+    file = write(tmp_path, SCENARIO.replace('sample_every = "50ms"', 'sample_every = "none"'))
+    done = command("run", file, "-o", tmp_path / "results")
+    assert done.stdout.splitlines()[1].startswith("Reservation      2      0"), done.stdout
+    assert "Of the whole run: measure.sample_every is not given." in done.stdout
+    results = incast.open(tmp_path / "results")
+    assert len(results.throughput("tenant")) == 2 * 2
+    assert [row["vms"] for row in results.sharing().dicts()] == [2, 2]
+
+
 def test_without_tenants_there_is_none(tmp_path: Path) -> None:
     flow = "[[workload]]\nlist = [{ src = 0, dst = 1, size = 9 }]\n"
     text = f'[fabric.star]\nhosts = 2\n{flow}[scheme.A]\ntransport = "tcp"\n'

@@ -6,7 +6,6 @@ use incast_model::fabric::{Fabric, HostId, NodeId, PortId, Summary};
 use incast_model::flow::{Flow, FlowSet};
 use incast_model::gates::never_start;
 use incast_model::routing::Routes;
-use incast_model::tenant::{Pair, optimum};
 use incast_model::units::{Bytes, Time};
 use incast_model::workload::{WorkloadSpec, warnings as workload_warnings};
 use incast_sim::Setup;
@@ -19,8 +18,10 @@ use serde::Serialize;
 use crate::scenario::{Patch, Prepared, Scenario};
 use crate::warnings;
 
+mod estimate;
 mod vms;
 
+pub use estimate::Estimate;
 pub use vms::{AdmissionShow, CutShow, TenantShow, VmsShow};
 
 /// What a scenario amounts to.
@@ -84,23 +85,6 @@ pub struct SchemeShow {
     /// Load balancing, given routes and failures, such as `balance spray`, where there are any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub network: Vec<String>,
-}
-
-/// How big a run will be. A rough guess: pauses, retransmissions and what the controls do are not foreseen.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Estimate {
-    /// Data packets of one scheme.
-    pub packets: u64,
-    /// Packets of one scheme, data and ACKs, counted once per link crossed.
-    pub packet_hops: u64,
-    /// Schemes.
-    pub schemes: usize,
-    /// Packet-hops a second of one core that `seconds` assumes.
-    pub packet_hops_per_s: f64,
-    /// CPU seconds of all schemes together.
-    pub cpu_seconds: f64,
-    /// Bytes of the results folder, without time series.
-    pub results_bytes: u64,
 }
 
 /// Something allowed that should be checked.
@@ -175,7 +159,7 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
                 network: network(&scheme.setup.params.network),
             })
             .collect(),
-        estimate: estimate(prepared, &routes, links, packet_hops_per_s),
+        estimate: Estimate::new(prepared, &routes, links, packet_hops_per_s),
         warnings: found,
     }
 }
@@ -234,15 +218,11 @@ fn marking_source(scenario: &Scenario, name: &str) -> String {
     parts.join("; ")
 }
 
-/// A hypervisor in a line.
+/// A hypervisor in a line: its name, its periods by the names of their parameters, and whether it heeds marks.
 fn behind(hypervisor: &Hypervisor) -> String {
-    let periods = hypervisor.periods().into_iter().map(|(path, time)| {
-        let field = path.rsplit('.').next().unwrap_or_default().replace('_', " ");
-        format!("{} {time}", if field == "period" { "rates every".to_owned() } else { field })
-    });
+    let periods = hypervisor.periods().into_iter().map(|(field, time)| format!("{field} {time}"));
     let marks = hypervisor.ecn().map(|_| "congestion by ECN marks".to_owned());
-    let name = hypervisor.name().to_owned();
-    std::iter::once(name).chain(periods).chain(marks).collect::<Vec<_>>().join(", ")
+    std::iter::once(hypervisor.name().to_owned()).chain(periods).chain(marks).collect::<Vec<_>>().join(", ")
 }
 
 /// What of the network is not as by default.
@@ -281,38 +261,6 @@ fn links(fabric: &Fabric, flows: &FlowSet, routes: &Routes, flow: &Flow) -> u64 
     // Shortest paths have no loops, so this ends at the receiver.
     std::iter::successors(Some(node(flow.src)), |at| if *at == node(flow.dst) { None } else { next(at) }).count() as u64
         - 1
-}
-
-fn estimate(prepared: &Prepared, routes: &Routes, links: impl Fn(&Flow) -> u64, rate: f64) -> Estimate {
-    let (mut packets, mut hops) = (0u64, 0u64);
-    let (payload, ack_every) = (prepared.scenario.packets.payload.0, u64::from(prepared.scenario.rdma.ack_every));
-    let mut backlogged_bytes = backlogged(prepared, routes).into_iter();
-    for flow in &prepared.flows.flows {
-        let bytes = if flow.until.is_some() { backlogged_bytes.next().unwrap_or_default() } else { flow.size.0 };
-        let data = bytes.div_ceil(payload);
-        packets += data;
-        hops = hops.saturating_add(links(flow) * (data + data.div_ceil(ack_every)));
-    }
-    let schemes = prepared.schemes.len();
-    // A row of the flows table takes about 60 bytes compressed, one of the ports table about 40.
-    let rows = 60 * prepared.flows.flows.len() as u64 + 40 * prepared.fabric.ports().len() as u64;
-    Estimate {
-        packets,
-        packet_hops: hops,
-        schemes,
-        packet_hops_per_s: rate,
-        cpu_seconds: hops as f64 * schemes as f64 / rate,
-        results_bytes: rows * schemes as u64 + 20_000,
-    }
-}
-
-/// What each backlogged flow could send, in bytes, if all of them shared the links from their start to their end.
-fn backlogged(prepared: &Prepared, routes: &Routes) -> Vec<u64> {
-    let flows = || prepared.flows.flows.iter().filter_map(|flow| Some((flow, flow.until?)));
-    let pairs: Vec<Pair> = flows().map(|(flow, _)| Pair::backlogged(flow.src, flow.dst)).collect();
-    let rates = optimum(&prepared.fabric, routes, &pairs);
-    let sent = |((flow, until), rate): ((&Flow, Time), f64)| rate * until.saturating_sub(flow.start).seconds() / 8.0;
-    flows().zip(rates).map(|one| sent(one) as u64).collect()
 }
 
 fn tags(fabric: &Fabric, flows: &FlowSet) -> Vec<TagShow> {

@@ -6,7 +6,6 @@ use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::congestion::{Control, Input, Telemetry};
 use incast_sim::host::Recovery;
 use incast_sim::switch::{BufferPlan, EcnParams, QueueParams};
-use incast_sim::tenant::Hypervisor;
 use incast_sim::transport::Transport;
 use incast_sim::{Carrier, Setup};
 
@@ -195,8 +194,9 @@ fn timeouts(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
 fn periods(setup: &Setup, fabric: &Fabric) -> Vec<(String, Time, Time)> {
     let packets = &setup.params.packets;
     let longest = BaseRtts::new(fabric, Bytes(packets.mss.0 + packets.segment_header.0)).max().0;
-    let periods = setup.params.hypervisor.iter().flat_map(Hypervisor::periods);
-    periods.filter(|(_, period)| *period <= longest).map(|(field, period)| (field, period, longest)).collect()
+    let Some(hypervisor) = &setup.params.hypervisor else { return Vec::new() };
+    let short = hypervisor.periods().into_iter().filter(|(_, period)| *period <= longest);
+    short.map(|(field, period)| (format!("hypervisor.{}.{field}", hypervisor.name()), period, longest)).collect()
 }
 
 /// A transport that is meant for queues of another kind than there are.

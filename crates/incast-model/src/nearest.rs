@@ -14,6 +14,11 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
+/// The end of a message that names the nearest valid name, if there is one.
+pub fn hint(nearest: &Option<impl std::fmt::Display>) -> String {
+    nearest.as_ref().map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

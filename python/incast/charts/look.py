@@ -39,6 +39,20 @@ RATE = (
 """Labels of an axis in bit/s."""
 
 
+POINTS = 400
+"""Steps of time of a line (our choice): about one for each pixel of half a screen."""
+
+
+def time_axis() -> Spec:
+    """A horizontal axis of simulated time, of the field `time_ps`."""
+    return {
+        "field": "time_ps",
+        "type": "quantitative",
+        "title": "time",
+        "axis": {"labelExpr": TIME, "labelOverlap": True, "grid": False, "tickCount": 6},
+    }
+
+
 def colour(schemes: Sequence[str], field: str = "scheme", title: str | None = None) -> Spec:
     """A scheme's colour. The order of the domain gives it, so a scheme has one colour in all charts of a page."""
     legend = {"title": title, "orient": "top", "symbolStrokeWidth": 2}

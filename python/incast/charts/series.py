@@ -16,12 +16,10 @@ LEAST = 0.01
 """Part of the longest queue that a port's must have reached to be drawn (our choice)."""
 FLOWS = 6
 """Flows whose rates are drawn: as many as there are colours."""
-POINTS = 400
-"""Steps of time of a line (our choice): about one for each pixel of half a screen."""
 NO_SAMPLES = "Nothing was sampled: set measure.sample_every in the scenario."
 
 
-def queues(source: Source, *, ports: int = PORTS, points: int = POINTS) -> Chart:
+def queues(source: Source, *, ports: int = PORTS, points: int = look.POINTS) -> Chart:
     """The queues over time of the ports whose queues grew longest."""
     longest = source.rows(
         "select port, any_value(node_name), any_value(peer_name) from queues group by port "
@@ -89,7 +87,7 @@ def with_empty(slots: Sequence[tuple[Any, ...]], step: int) -> list[tuple[int, i
     return line
 
 
-def rates(source: Source, *, flows: int = FLOWS, points: int = POINTS) -> Chart:
+def rates(source: Source, *, flows: int = FLOWS, points: int = look.POINTS) -> Chart:
     """The rates over time of the flows that were active longest."""
     longest = source.rows(
         "select flow from rates group by flow order by count(*) desc, flow limit ?",
@@ -114,8 +112,7 @@ def rates(source: Source, *, flows: int = FLOWS, points: int = POINTS) -> Chart:
             "order by scheme, flow, time_ps",
             {"step": every * together, "flows": chosen},
         )
-        order = {scheme: number for number, scheme in enumerate(source.schemes)}
-        found.sort(key=lambda row: (order[row[0]], row[1], row[2]))
+        found = source.by_scheme(found)
         rows = [(scheme, flow, f"{flow}: {names[flow]}", time, rate) for scheme, flow, time, rate in found]
     count = source.rows("select count(distinct flow) from rates")[0][0]
     left_out = []
@@ -149,15 +146,6 @@ def _step(source: Source, table: str, points: int) -> tuple[int, int]:
     return every, max(1, -(-(int(last or 0) // every + 1) // points))
 
 
-def _time_axis() -> Spec:
-    return {
-        "field": "time_ps",
-        "type": "quantitative",
-        "title": "time",
-        "axis": {"labelExpr": look.TIME, "labelOverlap": True, "grid": False, "tickCount": 6},
-    }
-
-
 def _queues_spec(schemes: Sequence[str], links: Sequence[str]) -> Spec:
     """A panel for each port, a line for each scheme."""
     return {
@@ -173,7 +161,7 @@ def _queues_spec(schemes: Sequence[str], links: Sequence[str]) -> Spec:
             "height": 150,
             "mark": {"type": "line", "interpolate": "linear", "strokeWidth": 1.3},
             "encoding": {
-                "x": _time_axis(),
+                "x": look.time_axis(),
                 "y": {
                     "field": "queue_bytes",
                     "type": "quantitative",
@@ -202,7 +190,7 @@ def _rates_spec(schemes: Sequence[str], flows: Sequence[str]) -> Spec:
             "height": 150,
             "mark": {"type": "line", "strokeWidth": 1.1},
             "encoding": {
-                "x": _time_axis(),
+                "x": look.time_axis(),
                 "y": {
                     "field": "rate_bps",
                     "type": "quantitative",

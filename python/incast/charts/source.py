@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +68,11 @@ class Source:
             raise EnvironmentFailure(f"{self.results[0].path}: {error}") from None
         except duckdb.Error as error:
             raise self._blamed(error) from None
+
+    def by_scheme(self, rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """Rows that begin with a scheme, in the order of the schemes; rows of one scheme keep theirs."""
+        order = {scheme: place for place, scheme in enumerate(self.schemes)}
+        return sorted(rows, key=lambda row: order[row[0]])
 
     def close(self) -> None:
         """Let go of the files."""

@@ -13,14 +13,14 @@ from incast.tenants.window import SKIP
 
 VMS = 8
 """VMs whose throughput over time is drawn (our choice)."""
-POINTS = 400
-"""Steps of time of a line (our choice): about one for each pixel of half a screen."""
 GOT = ("satisfaction", "wire_bps", "guarantee_bps")
+KEPT: Spec = {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 1, "color": "#888888"}
+"""The line of a guarantee."""
 NO_TENANTS = "The scenario has no tenants."
 NO_GUARANTEES = "No VM with a guarantee had something to receive."
 
 
-def vms(source: Source, *, vms: int = VMS, points: int = POINTS) -> Chart:
+def vms(source: Source, *, vms: int = VMS, points: int = look.POINTS) -> Chart:
     """What VMs received over time, each with its guarantee as a line."""
     rows: list[tuple[Any, ...]] = []
     count, together = 0, 1
@@ -29,9 +29,7 @@ def vms(source: Source, *, vms: int = VMS, points: int = POINTS) -> Chart:
         chosen = [host for (host,) in source.rows(_WORST, {"vms": vms})]
         intervals = source.rows("select count(distinct from_ps) from throughput")[0][0]
         together = max(1, -(-intervals // points))
-        rows = source.rows(_OVER_TIME, {"hosts": chosen, "together": together})
-        order = {scheme: place for place, scheme in enumerate(source.schemes)}
-        rows.sort(key=lambda row: order[row[0]])
+        rows = source.by_scheme(source.rows(_OVER_TIME, {"hosts": chosen, "together": together}))
     left_out = []
     if count > vms:
         left_out.append(f"Of {count} VMs that receive, the {vms} that got least of their guarantee under any scheme.")
@@ -129,12 +127,7 @@ def _over_time_spec(schemes: Sequence[str], who: Sequence[str]) -> Spec:
                 {
                     "mark": {"type": "line", "strokeWidth": 1.3},
                     "encoding": {
-                        "x": {
-                            "field": "time_ps",
-                            "type": "quantitative",
-                            "title": "time",
-                            "axis": {"labelExpr": look.TIME, "labelOverlap": True, "grid": False, "tickCount": 6},
-                        },
+                        "x": look.time_axis(),
                         "y": {
                             "field": "wire_bps",
                             "type": "quantitative",
@@ -147,7 +140,7 @@ def _over_time_spec(schemes: Sequence[str], who: Sequence[str]) -> Spec:
                 },
                 {
                     "transform": [{"filter": "datum.guarantee_bps > 0"}],
-                    "mark": {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 1, "color": "#888888"},
+                    "mark": KEPT,
                     "encoding": {"y": {"field": "guarantee_bps", "type": "quantitative", "aggregate": "max"}},
                 },
             ],
@@ -188,7 +181,7 @@ def _guarantees_spec(schemes: Sequence[str]) -> Spec:
                 },
             },
             {
-                "mark": {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 1, "color": "#888888"},
+                "mark": KEPT,
                 "encoding": {"y": {"datum": 1}},
             },
         ],

@@ -49,9 +49,7 @@ def guarantees(results: Results, *, skip: float = SKIP) -> Table:
         )
     finally:
         source.close()
-    order = {scheme: place for place, scheme in enumerate(source.schemes)}
-    rows = sorted(received + sent, key=lambda row: order[row[0]])
-    return Table.of_rows("guarantees", FIELDS, rows)
+    return Table.of_rows("guarantees", FIELDS, source.by_scheme(received + sent))
 
 
 def _query(end: str, direction: str) -> str:

@@ -33,9 +33,16 @@ def text(results: Results) -> str:
         "tenants: VMs with a guarantee that had something to receive; how many got less than "
         f"{1 - TOLERANCE:.0%} of what they were entitled to,",
         "and the least that one got of it; throughput between servers, and that over the work-conserving optimum;",
-        f"messages between hypervisors over that throughput. Without the first {SKIP:.0%} of the run.",
+        f"messages between hypervisors over that throughput. {_part(results)}",
     )
     return "\n".join((*lines, *about))
+
+
+def _part(results: Results) -> str:
+    """Which part of the run the figures are of."""
+    if len(set(results.table("throughput")["from_ps"])) > 1:
+        return f"Without the first {SKIP:.0%} of the run."
+    return "Of the whole run: measure.sample_every is not given."
 
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:

@@ -66,9 +66,7 @@ def throughput(results: Results, by: By = "vm", direction: Direction = "receive"
         rows = source.rows(_query(by, direction), {"skip": 0.0})
     finally:
         source.close()
-    order = {scheme: place for place, scheme in enumerate(source.schemes)}
-    rows.sort(key=lambda row: order[row[0]])
-    return Table.of_rows("throughput", fields, rows)
+    return Table.of_rows("throughput", fields, source.by_scheme(rows))
 
 
 def _query(by: By, direction: Direction) -> str:

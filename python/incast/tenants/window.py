@@ -23,10 +23,13 @@ PAIRS = """
     ends as (select distinct scheme, host, name, server, tenant, vm, send_bps, receive_bps from vms),
     pairs as (
         select throughput.*, src.server as src_server, dst.server as dst_server,
-            coalesce(dst.tenant, src.tenant) as tenant, (from_ps >= $skip * last) as counts
+            coalesce(dst.tenant, src.tenant) as tenant, (time_ps > $skip * last) as counts
         from throughput join span using (scheme)
             left join ends as src on src.scheme = throughput.scheme and src.host = throughput.src
             left join ends as dst on dst.scheme = throughput.scheme and dst.host = throughput.dst
     )
 """
-"""Pairs with their servers and tenant, and whether an interval is in the part that counts. With `$skip`, a share."""
+"""Pairs with their servers and tenant, and whether an interval counts: if it ends after the share `$skip` of the run.
+
+So a run without samples, which is one interval, counts as a whole.
+"""

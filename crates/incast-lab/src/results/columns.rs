@@ -404,7 +404,7 @@ pub const THROUGHPUT: TableSpec = TableSpec {
         column("dst_name", Name, "", "name of the receiving VM's host"),
         column("flows", U32, "", "its flows that were under way"),
         column("payload_bytes", I64, "B", "payload acknowledged in the interval; of UDP, received"),
-        column("wire_bytes", I64, "B", "the same with headers and the gaps between packets"),
+        column("wire_bytes", I64, "B", "the same with headers and the gaps between packets, as of full ones"),
         column(
             "guaranteed_bytes",
             I64,

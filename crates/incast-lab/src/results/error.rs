@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use incast_model::nearest::hint;
+
 use crate::diagnostic::Diagnostics;
 
 /// Why a run gave no results, or why results cannot be read.
@@ -85,10 +87,6 @@ fn overwrite_hint(results: bool) -> &'static str {
     } else {
         " (it is no results folder, so it is never overwritten)"
     }
-}
-
-fn hint(nearest: &Option<String>) -> String {
-    nearest.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
 }
 
 impl ResultsError {

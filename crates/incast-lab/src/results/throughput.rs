@@ -6,7 +6,7 @@ use incast_model::fabric::HostId;
 use incast_model::flow::Flow;
 use incast_model::routing::Routes;
 use incast_model::tenant::{Optimum, Pair, Tenancy, static_split};
-use incast_model::units::Time;
+use incast_model::units::{Bytes, Time};
 use incast_sim::outcome::FlowRecord;
 use incast_sim::transport::Transport;
 use incast_sim::{Carrier, Setup};
@@ -147,7 +147,7 @@ fn under_way(flow: &Flow, record: &FlowRecord, from: u64, to: u64) -> bool {
 
 /// What counts of how a flow is carried.
 struct Kind {
-    /// Bytes on the wire for each of payload.
+    /// Bytes on the wire for each of payload, in full packets.
     wire: f64,
     /// The most that it sends, in bit/s on the wire.
     most: f64,
@@ -157,7 +157,10 @@ impl Kind {
     fn of(setup: &Setup, flow: &Flow) -> Self {
         let packets = &setup.params.packets;
         let (payload, header, most) = match setup.carriers[usize::from(flow.tag)] {
-            Carrier::Rdma(_) => (packets.payload, packets.data_header, None),
+            Carrier::Rdma(index) => {
+                let telemetry = packets.telemetry_bytes(setup.controls[index].control.telemetry());
+                (packets.payload, packets.data_header + Bytes(telemetry), None)
+            }
             Carrier::Transport(index) => {
                 let rate = match &setup.transports[index] {
                     Transport::Udp(params) => params.rate,

@@ -36,8 +36,8 @@ impl Scenario {
         admission.check(tenancy).map_err(|rejected| {
             let group = |name: &str| tenancy.tenants().iter().find(|one| one.name == name).map(|one| &one.group);
             let most = rejected.tenants.first().and_then(|(name, _)| group(name));
-            let entry = self.tenant.iter().position(|spec| Some(&spec.name) == most).unwrap_or_default();
-            let at = path::join(&path::index("tenant", entry), "guarantee");
+            let entry = self.tenant.iter().position(|spec| Some(&spec.name) == most);
+            let at = entry.map_or("tenant".into(), |entry| path::join(&path::index("tenant", entry), "guarantee"));
             let allowed = "smaller guarantees, fewer tenants, another placement, or vms.admission = \"report\"";
             Diagnostic::new(at, rejected.to_string()).allowed(allowed)
         })
@@ -286,5 +286,24 @@ transport = "tcp"
         assert_eq!(loaded.files(), [folder.path().join("p.csv")]);
         let why = loaded.prepare().unwrap_err().to_string();
         assert!(why.contains("p.csv:3:7") && why.contains("| job,1,h1.7\n  |       ^^^^"), "{why}");
+    }
+
+    #[test]
+    fn seawall_has_none_of_what_elasticswitch_adds() {
+        let with = |hypervisor: &str| {
+            let text = format!(
+                "[fabric.star]\nhosts = 2\n[vms]\nslots = 1\n[[tenant]]\nname = \"x\"\nvms = 2\n[[workload]]\ntenant = \"x\"\n\
+                 list = [{{ src = 0, dst = 1, size = 1 }}]\n[scheme.A]\ntransport = \"tcp\"\n{hypervisor}\n"
+            );
+            let loaded =
+                Loaded::from_text("s.toml", &text, Path::new("."), &[]).unwrap_or_else(|found| panic!("{found}"));
+            let rate = loaded.scenario().scheme[0].hypervisor.as_ref().and_then(|one| one.rate().cloned()).unwrap();
+            (rate.period, rate.hold_increase, rate.rate_caution)
+        };
+        let ms = incast_model::units::Time::ms;
+        assert_eq!(with("hypervisor = \"seawall\""), (ms(15), false, false));
+        assert_eq!(with("hypervisor.seawall.rate.period = \"5ms\""), (ms(5), false, false));
+        assert_eq!(with("hypervisor.seawall.rate.rate_caution = true"), (ms(15), false, true));
+        assert_eq!(with("hypervisor.elasticswitch.rate.period = \"5ms\""), (ms(5), true, true));
     }
 }

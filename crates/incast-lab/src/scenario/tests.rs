@@ -595,21 +595,3 @@ fn what_is_wrong_with_the_network_is_located() {
         assert!(found.contains(message) && found.starts_with("s.toml:"), "{found}\n{message}");
     }
 }
-
-#[test]
-fn seawall_has_none_of_what_elasticswitch_adds() {
-    let with = |hypervisor: &str| {
-        let text = format!(
-            "[fabric.star]\nhosts = 2\n[vms]\nslots = 1\n[[tenant]]\nname = \"x\"\nvms = 2\n[[workload]]\ntenant = \"x\"\n\
-             list = [{{ src = 0, dst = 1, size = 1 }}]\n[scheme.A]\ntransport = \"tcp\"\n{hypervisor}\n"
-        );
-        let loaded = Loaded::from_text("s.toml", &text, Path::new("."), &[]).unwrap_or_else(|found| panic!("{found}"));
-        let rate = loaded.scenario().scheme[0].hypervisor.as_ref().and_then(|one| one.rate().cloned()).unwrap();
-        (rate.period, rate.hold_increase, rate.rate_caution)
-    };
-    let ms = incast_model::units::Time::ms;
-    assert_eq!(with("hypervisor = \"seawall\""), (ms(15), false, false));
-    assert_eq!(with("hypervisor.seawall.rate.period = \"5ms\""), (ms(5), false, false));
-    assert_eq!(with("hypervisor.seawall.rate.rate_caution = true"), (ms(15), false, true));
-    assert_eq!(with("hypervisor.elasticswitch.rate.period = \"5ms\""), (ms(5), true, true));
-}

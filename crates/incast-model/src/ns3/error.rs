@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::fabric::FabricError;
+use crate::nearest::hint;
 
 /// A file that cannot be used, with the place and what would have been accepted there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -63,10 +64,6 @@ pub enum Ns3Error {
         /// Why.
         source: FabricError,
     },
-}
-
-fn hint(nearest: &Option<Box<str>>) -> String {
-    nearest.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
 }
 
 /// How much a [`Notice`] matters.

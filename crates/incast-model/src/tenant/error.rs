@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::path::PathBuf;
 
-use crate::nearest::nearest;
+use crate::nearest::{hint, nearest};
 
 /// Tenants that cannot be placed as described, with what would be possible instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -62,9 +62,4 @@ impl TenantError {
         }
         self
     }
-}
-
-/// The end of a message that names the nearest valid name.
-fn hint(nearest: &Option<String>) -> String {
-    nearest.as_ref().map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
 }

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use crate::nearest::nearest;
+use crate::nearest::{hint, nearest};
 use crate::ns3::Ns3Error;
 
 /// A workload that cannot be generated, with what would be allowed instead.
@@ -118,11 +118,6 @@ pub(super) struct Place<'a> {
     pub(super) line: usize,
     /// In characters, from 1.
     pub(super) column: usize,
-}
-
-/// The end of a message that names the nearest valid name.
-pub(super) fn hint(nearest: &Option<String>) -> String {
-    nearest.as_ref().map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
 }
 
 #[cfg(test)]

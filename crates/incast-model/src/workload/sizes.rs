@@ -13,9 +13,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::backlog::BACKLOGGED;
 use super::cdf::{Part, SizeCdf};
 use super::cdf_file;
-use super::error::{WorkloadError, hint};
+use super::error::WorkloadError;
 use super::law::SizeLaw;
 use super::tables::SizeTable;
+use crate::nearest::hint;
 use crate::nearest::nearest;
 use crate::units::{Bytes, QuantityError};
 

@@ -55,7 +55,7 @@ impl Network {
         let needs_int = controls.iter().any(|setup| setup.control.telemetry() == Telemetry::Int);
         check_limits(&fabric, &flows, &params, needs_int)?;
         check_transports(&transports, &fabric, &flows, &params)?;
-        check_hypervisor(&transports, &carriers, &flows, &params)?;
+        check_hypervisor(&transports, &carriers, &flows, tenancy.as_deref(), &params)?;
         params.check_host()?;
         let ports = fabric.ports().len();
         let rates = rate_table(&fabric)?;
@@ -210,9 +210,7 @@ impl Network {
 
     /// What stands between VMs and the network, if anything does.
     fn add_hypervisors(&mut self, tenancy: Option<&Tenancy>, params: &Params) {
-        let Some(hypervisor) = &params.hypervisor else { return };
-        let none = Tenancy::default();
-        let tenancy = tenancy.unwrap_or(&none);
+        let (Some(hypervisor), Some(tenancy)) = (&params.hypervisor, tenancy) else { return };
         let owner = |port: u32| self.ports[port as usize].owner;
         let packet = self.full_packet();
         let all = Hypervisors::new(hypervisor, tenancy, &self.fabric, &self.flows, &owner, packet, params.seed);
@@ -375,6 +373,7 @@ fn check_hypervisor(
     transports: &[Transport],
     carriers: &[Carrier],
     flows: &FlowSet,
+    tenancy: Option<&Tenancy>,
     params: &Params,
 ) -> Result<(), SetupError> {
     let plain = |carrier: &Carrier| match carrier {
@@ -384,6 +383,7 @@ fn check_hypervisor(
     let other = flows.flows.iter().find(|flow| flow.until.is_some() && !plain(&carriers[usize::from(flow.tag)]));
     check(other.is_none(), "workload", || "backlogged flows are TCP's or UDP's; others have a size".into())?;
     let Some(hypervisor) = &params.hypervisor else { return Ok(()) };
+    check(tenancy.is_some(), "hypervisor", || "there are no tenants whose VMs it could be before".into())?;
     check(carriers.iter().all(plain), "hypervisor", || "VMs behind a hypervisor speak TCP or UDP".into())?;
     hypervisor.check().map_err(|bad| SetupError {
         field: format!("hypervisor.{}.{}", hypervisor.name(), bad.field),

@@ -9,7 +9,7 @@ use crate::kernel::Kind;
 use crate::network::Network;
 use crate::transport::Job;
 
-/// No VM tells its senders less than this share of what it may receive.
+/// No VM tells its senders less than this share of what it may receive (our choice).
 const LEAST: f64 = 1e-3;
 
 impl Network {

@@ -7,7 +7,7 @@ use crate::kernel::{Kind, flag};
 use crate::network::Network;
 use crate::transport::Job;
 
-/// Share of its limit from which a pair counts as bound by it.
+/// Share of its limit from which a pair counts as bound by it (our choice).
 const BOUND_FROM: f64 = 0.8;
 
 impl Hypervisors {

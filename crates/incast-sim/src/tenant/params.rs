@@ -397,13 +397,12 @@ impl Hypervisor {
 }
 
 impl Hypervisor {
-    /// Its periods, each with its path in a scenario: what an answer should come within.
-    pub fn periods(&self) -> Vec<(String, Time)> {
-        let at = |field: &str, time: Time| (format!("hypervisor.{}.{field}", self.name()), time);
-        let rate = self.rate().map(|rate| at("rate.period", rate.period));
+    /// Its periods, each by the name of its parameter: what an answer should come within.
+    pub fn periods(&self) -> Vec<(&'static str, Time)> {
+        let rate = self.rate().map(|rate| ("rate.period", rate.period));
         let own = match self {
-            Self::ElasticSwitch(params) => Some(at("partition_period", params.partition_period)),
-            Self::EdgeOnly(params) => Some(at("period", params.period)),
+            Self::ElasticSwitch(params) => Some(("partition_period", params.partition_period)),
+            Self::EdgeOnly(params) => Some(("period", params.period)),
             Self::Reservation(_) | Self::Seawall(_) => None,
         };
         rate.into_iter().chain(own).collect()

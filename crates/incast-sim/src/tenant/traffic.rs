@@ -6,7 +6,7 @@ use crate::network::Network;
 use crate::transport::Job;
 use incast_model::units::Time;
 
-/// Packets that may wait however long it takes.
+/// Packets that may wait however long it takes (our choice).
 const ALWAYS: u32 = 4;
 
 impl Window {

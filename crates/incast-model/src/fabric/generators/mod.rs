@@ -39,6 +39,7 @@ pub use spec::{FabricSpec, GENERATORS};
 pub use star::Star;
 
 use super::graph::FabricError;
+use crate::nearest::hint;
 use crate::ns3::Ns3Error;
 use crate::units::{Rate, Time};
 
@@ -102,10 +103,6 @@ pub enum GeneratorError {
     /// The topology file of htsim cannot be used.
     #[error(transparent)]
     Htsim(Ns3Error),
-}
-
-fn hint(nearest: &Option<String>) -> String {
-    nearest.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
 }
 
 /// 100 Gb/s: the NIC speed of the HPCC evaluation and of the fabrics most recent papers simulate.

@@ -73,7 +73,8 @@ struct Late {
     changed: u64,
 }
 
-/// A flow of which nothing has come for so long is not sampled any more, in ps: far longer than a limiter or a switch holds packets.
+/// A flow of which nothing has come for so long is not sampled any more, in ps (our choice: five times as
+/// long as a limiter holds packets).
 const QUIET: u64 = 1_000_000_000_000;
 
 impl Udp {

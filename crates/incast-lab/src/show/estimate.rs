@@ -1,0 +1,63 @@
+//! How big a run will be.
+
+use incast_model::flow::Flow;
+use incast_model::routing::Routes;
+use incast_model::tenant::{Pair, optimum};
+use serde::Serialize;
+
+use crate::scenario::Prepared;
+
+/// How big a run will be. A rough guess: pauses, retransmissions and what the controls do are not foreseen.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Estimate {
+    /// Data packets of one scheme.
+    pub packets: u64,
+    /// Packets of one scheme, data and ACKs, counted once per link crossed.
+    pub packet_hops: u64,
+    /// Schemes.
+    pub schemes: usize,
+    /// Packet-hops a second of one core that `seconds` assumes.
+    pub packet_hops_per_s: f64,
+    /// CPU seconds of all schemes together.
+    pub cpu_seconds: f64,
+    /// Bytes of the results folder, without time series.
+    pub results_bytes: u64,
+}
+
+impl Estimate {
+    /// Of a scenario, at so many packet-hops a second; `links` says how many links a flow crosses.
+    pub(super) fn new(prepared: &Prepared, routes: &Routes, links: impl Fn(&Flow) -> u64, rate: f64) -> Self {
+        let (mut packets, mut hops) = (0u64, 0u64);
+        let (payload, ack_every) = (prepared.scenario.packets.payload.0, u64::from(prepared.scenario.rdma.ack_every));
+        for (flow, bytes) in prepared.flows.flows.iter().zip(payloads(prepared, routes)) {
+            let data = bytes.div_ceil(payload);
+            packets += data;
+            hops = hops.saturating_add(links(flow) * (data + data.div_ceil(ack_every)));
+        }
+        let schemes = prepared.schemes.len();
+        // A row of the flows table takes about 60 bytes compressed, one of the ports table about 40.
+        let rows = 60 * prepared.flows.flows.len() as u64 + 40 * prepared.fabric.ports().len() as u64;
+        Self {
+            packets,
+            packet_hops: hops,
+            schemes,
+            packet_hops_per_s: rate,
+            cpu_seconds: hops as f64 * schemes as f64 / rate,
+            results_bytes: rows * schemes as u64 + 20_000,
+        }
+    }
+}
+
+/// What each flow sends, in bytes: its size; of a backlogged one what it could if all of them shared the links from their start to
+/// their end.
+fn payloads(prepared: &Prepared, routes: &Routes) -> Vec<u64> {
+    let flows = &prepared.flows.flows;
+    let backlogged: Vec<usize> = (0..flows.len()).filter(|&at| flows[at].until.is_some()).collect();
+    let pairs: Vec<Pair> = backlogged.iter().map(|&at| Pair::backlogged(flows[at].src, flows[at].dst)).collect();
+    let mut payloads: Vec<u64> = flows.iter().map(|flow| flow.size.0).collect();
+    for (at, rate) in backlogged.into_iter().zip(optimum(&prepared.fabric, routes, &pairs)) {
+        let span = flows[at].until.unwrap_or(flows[at].start).saturating_sub(flows[at].start);
+        payloads[at] = (rate * span.seconds() / 8.0) as u64;
+    }
+    payloads
+}
