@@ -10,12 +10,11 @@ use incast_model::units::{Bytes, Time};
 use incast_model::workload::{WorkloadSpec, warnings as workload_warnings};
 use incast_sim::Setup;
 use incast_sim::balance::Balance;
-use incast_sim::network::NetworkParams;
-use incast_sim::switch::EcnParams;
+use incast_sim::switch::{EcnParams, WatchdogAction};
 use incast_sim::tenant::Hypervisor;
 use serde::Serialize;
 
-use crate::scenario::{Patch, Prepared, Scenario};
+use crate::scenario::{Patch, Prepared, Scenario, tagging};
 use crate::warnings;
 
 mod estimate;
@@ -156,7 +155,7 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
                 controls: carriers(&scheme.setup),
                 hypervisor: scheme.setup.params.hypervisor.as_ref().map(behind),
                 ecn: format!("{} ({})", marking(&scheme.setup.params.ecn), marking_source(scenario, &scheme.name)),
-                network: network(&scheme.setup.params.network),
+                network: network(&scheme.setup),
             })
             .collect(),
         estimate: Estimate::new(prepared, &routes, links, packet_hops_per_s),
@@ -226,7 +225,8 @@ fn behind(hypervisor: &Hypervisor) -> String {
 }
 
 /// What of the network is not as by default.
-fn network(params: &NetworkParams) -> Vec<String> {
+fn network(setup: &Setup) -> Vec<String> {
+    let params = &setup.params.network;
     let mut said = Vec::new();
     if params.balance != Balance::Ecmp {
         said.push(format!("balance {}", params.balance.name()));
@@ -237,6 +237,15 @@ fn network(params: &NetworkParams) -> Vec<String> {
     if !params.failure.is_empty() {
         let follows = params.reroute_after.map_or("never follow".into(), |after| format!("follow after {after}"));
         said.push(format!("{} failures, routes {follows}", params.failure.len()));
+    }
+    said.extend(tagging::told(&setup.params, setup.tags.as_deref()));
+    let dog = &setup.params.switch.watchdog;
+    if dog.enabled {
+        let does = if dog.action == WatchdogAction::Drop { "drops" } else { "forwards" };
+        said.push(format!(
+            "watchdog: {does} after {}, ends after {}, looks every {}",
+            dog.detection, dog.restoration, dog.poll
+        ));
     }
     said
 }

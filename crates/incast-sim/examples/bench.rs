@@ -258,6 +258,7 @@ fn usual(name: &str, scale: f64) -> Result<Setup, Box<dyn Error>> {
         fabric,
         carriers: vec![carrier; flows.tags.len()],
         tenancy: None,
+        tags: None,
         flows: flows.clone(),
         controls: control.into_iter().filter(|_| transport.is_none()).collect(),
         transports: transport.into_iter().collect(),

@@ -36,6 +36,7 @@
 //!     transports: Vec::new(),
 //!     carriers: vec![Carrier::Rdma(0); flows.tags.len()],
 //!     tenancy: None,
+//!     tags: None,
 //!     controls: vec![ControlSetup { control: hpcc, window: WindowMode::Rate }],
 //!     fabric,
 //!     flows,
@@ -53,6 +54,7 @@
 
 pub mod balance;
 pub mod congestion;
+mod deadlock;
 pub mod host;
 mod kernel;
 pub mod measure;

@@ -28,6 +28,10 @@ pub struct Outcome {
     pub drops: Vec<DropRecord>,
     /// What happened to links, in order.
     pub links: Vec<LinkRecord>,
+    /// Deadlocks of PFC, in order of their discovery.
+    pub deadlocks: Vec<DeadlockRecord>,
+    /// Queues that the PFC watchdog freed, in order.
+    pub storms: Vec<Storm>,
     /// Flows that could not complete as things stood at the stop, because of failures (at most 100).
     pub cut_off: Vec<CutOff>,
     /// Queue lengths over time, if asked for.
@@ -114,6 +118,14 @@ pub struct Counts {
     pub silent_drops: u64,
     /// Those for whose destination a switch knew no way.
     pub no_route_drops: u64,
+    /// Those that had crossed as many switches as `network.ttl` allows.
+    pub ttl_drops: u64,
+    /// Those dropped because the PFC watchdog saw a storm.
+    pub watchdog_drops: u64,
+    /// Times that a packet's tag was changed, by Tagger's rules.
+    pub retagged: u64,
+    /// Of these, packets that became lossy.
+    pub made_lossy: u64,
     /// XOFF frames sent.
     pub pauses: u64,
     /// Most packets that existed at once.
@@ -127,11 +139,14 @@ impl Counts {
     }
 }
 
-/// Wire bytes by priority and fate: `injected = delivered + dropped + in_flight` in every entry.
+/// Wire bytes by priority and fate: `injected + retagged = delivered + dropped + in_flight` in every entry.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
     /// Made by hosts and (PFC frames) by switches.
     pub injected: [u64; 8],
+    /// Come from other priorities, by Tagger's rules, less those gone to others.
+    #[serde(default)]
+    pub retagged: [i64; 8],
     /// Consumed by the node they were for.
     pub delivered: [u64; 8],
     /// Dropped by a switch, or lost on a link.
@@ -143,7 +158,8 @@ pub struct Ledger {
 impl Ledger {
     /// Priorities whose books do not balance.
     pub fn unbalanced(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..8).filter(|&p| self.injected[p] != self.delivered[p] + self.dropped[p] + self.in_flight[p])
+        let come = |p: usize| self.injected[p].checked_add_signed(self.retagged[p]);
+        (0..8).filter(move |&p| come(p) != Some(self.delivered[p] + self.dropped[p] + self.in_flight[p]))
     }
 }
 
@@ -247,6 +263,51 @@ pub struct PauseRecord {
     pub blamed_port: PortId,
 }
 
+/// A deadlock of PFC: egress queues of switches that wait on each other and will never send again, unless a watchdog or the
+/// failure of a link ends it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeadlockRecord {
+    /// A shortest cycle of queues, each waiting for the next, the last for the first.
+    pub cycle: Vec<StuckQueue>,
+    /// When it closed: the last of its queues was paused.
+    pub closed: Time,
+    /// When it was first seen.
+    pub seen: Time,
+    /// When it was first seen to be no more; `None` if it was there at the end.
+    pub ended: Option<Time>,
+    /// Most queues of switches that were stuck at one time: those that wait for each other and those that wait for them, of
+    /// all deadlocks there were then.
+    pub stuck_queues: u32,
+    /// Most bytes in these.
+    pub stuck_bytes: u64,
+    /// Most ports of hosts that these kept paused.
+    pub stuck_hosts: u32,
+}
+
+/// A queue of a deadlock's cycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StuckQueue {
+    /// Which.
+    pub queue: QueueRef,
+    /// Since when it is paused.
+    pub since: Time,
+    /// Bytes in it when the deadlock was first seen.
+    pub bytes: u64,
+}
+
+/// A time during which the PFC watchdog did not let a queue be paused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Storm {
+    /// The port of the queue.
+    pub port: PortId,
+    /// Its priority.
+    pub priority: u8,
+    /// When the watchdog found that it had been paused for too long.
+    pub begin: Time,
+    /// When it let it be paused again; `None` if the run ended before.
+    pub end: Option<Time>,
+}
+
 /// Why a packet was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -259,11 +320,15 @@ pub enum DropReason {
     Silent,
     /// The switch knew no way to its destination.
     NoRoute,
+    /// It had crossed as many switches as it may.
+    Ttl,
+    /// The PFC watchdog saw a storm where it was, or was to leave or had come in by.
+    Watchdog,
 }
 
 impl DropReason {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Buffer, Self::LinkDown, Self::Silent, Self::NoRoute];
+    pub const ALL: [Self; 6] = [Self::Buffer, Self::LinkDown, Self::Silent, Self::NoRoute, Self::Ttl, Self::Watchdog];
 
     /// As results name it.
     pub const fn name(self) -> &'static str {
@@ -272,6 +337,8 @@ impl DropReason {
             Self::LinkDown => "link-down",
             Self::Silent => "silent",
             Self::NoRoute => "no-route",
+            Self::Ttl => "ttl",
+            Self::Watchdog => "watchdog",
         }
     }
 }

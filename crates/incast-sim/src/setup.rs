@@ -13,7 +13,7 @@ use crate::congestion::{Control, WindowMode};
 use crate::host::{HostParams, PacketParams, RdmaParams};
 use crate::measure::MeasureParams;
 use crate::network::NetworkParams;
-use crate::switch::{EcnParams, SwitchParams};
+use crate::switch::{EcnParams, SwitchParams, TagRules};
 use crate::tenant::Hypervisor;
 use crate::transport::Transport;
 
@@ -93,6 +93,8 @@ pub struct Setup {
     pub carriers: Vec<Carrier>,
     /// Who has which VM, where hosts are VMs.
     pub tenancy: Option<Arc<Tenancy>>,
+    /// The rules of Tagger, where `switch.tagging` is enabled.
+    pub tags: Option<Arc<TagRules>>,
     /// The rest.
     pub params: Params,
 }

@@ -76,6 +76,7 @@ impl Simulation {
     /// Runs to the end, or until `observe` says to break.
     pub fn run(mut self, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Outcome {
         let halt = self.network.run(self.limits, observe);
+        self.network.look_at_the_end();
         let stop = self.network.explain(halt);
         let _ = observe(&self.network.progress());
         let mut network = self.network;
@@ -95,6 +96,8 @@ impl Simulation {
             pauses: std::mem::take(&mut network.recorder.pauses),
             drops: std::mem::take(&mut network.recorder.drops),
             links: std::mem::take(&mut network.recorder.links),
+            deadlocks: std::mem::take(&mut network.detector.records),
+            storms: network.watchdog.take().map_or_else(Vec::new, |watchdog| watchdog.records),
             cut_off,
             queues: std::mem::take(&mut network.recorder.queues),
             rates: std::mem::take(&mut network.recorder.rates),

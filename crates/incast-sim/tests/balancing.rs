@@ -156,6 +156,7 @@ fn given_routes_are_obeyed() {
         at: "s0".into(),
         to: to.into(),
         via: via.iter().map(|&name| name.into()).collect(),
+        ..RouteParams::default()
     };
     let run = |routes: Vec<RouteParams>, balance: Balance| {
         let bench = load(bench(4), 40).with(|params| {
@@ -180,7 +181,12 @@ fn given_routes_are_obeyed() {
 
 #[test]
 fn a_route_may_be_longer_than_the_shortest() {
-    let route = |at: &str, via: &str| RouteParams { at: at.into(), to: "h4".into(), via: vec![via.into()] };
+    let route = |at: &str, via: &str| RouteParams {
+        at: at.into(),
+        to: "h4".into(),
+        via: vec![via.into()],
+        ..RouteParams::default()
+    };
     // Leaves s0 to s2, spines s3 and s4: from s0 to s2 over the third leaf, s1.
     let bench = Bench::new(leaf_spine(3, 2, 2, CABLE, CABLE)).flow(0, 4, 10_000, Time::ZERO).with(|params| {
         params.network.route = vec![route("s0", "s3"), route("s3", "s1"), route("s1", "s4")];

@@ -318,6 +318,51 @@ pub const RATES: TableSpec = TableSpec {
     ],
 };
 
+/// Deadlocks of PFC.
+pub const DEADLOCKS: TableSpec = TableSpec {
+    name: "deadlocks",
+    description: "one row per queue of a deadlock's cycle, in order: each waits for the next, the last for the first",
+    columns: &[
+        SCHEME,
+        column("deadlock", U32, "", "number of the deadlock within the scheme's run, from 0"),
+        column("position", U32, "", "place of the queue in the cycle, from 0"),
+        PORT,
+        NODE_NAME,
+        LOCAL_PORT,
+        PEER_NAME,
+        PRIORITY,
+        column("paused_ps", I64, "ps", "since when the queue was paused"),
+        column("queue_bytes", I64, "B", "bytes in it when the deadlock was first seen"),
+        column("closed_ps", I64, "ps", "when the cycle closed: the last of its queues was paused"),
+        column("seen_ps", I64, "ps", "when the deadlock was first seen (`measure.deadlock_every`)"),
+        maybe("ended_ps", I64, "ps", "when it was first seen to be no more; missing if it was there at the end"),
+        column(
+            "stuck_queues",
+            U32,
+            "",
+            "most queues of switches that were stuck at one time, the cycle's and those that wait for it",
+        ),
+        column("stuck_bytes", I64, "B", "most bytes in these"),
+        column("stuck_hosts", U32, "", "most ports of hosts that these kept paused"),
+    ],
+};
+
+/// What the PFC watchdog did.
+pub const STORMS: TableSpec = TableSpec {
+    name: "storms",
+    description: "one row per time during which the PFC watchdog did not let a queue be paused (`switch.watchdog`)",
+    columns: &[
+        SCHEME,
+        PORT,
+        NODE_NAME,
+        LOCAL_PORT,
+        PEER_NAME,
+        PRIORITY,
+        column("begin_ps", I64, "ps", "when it found that the queue had been paused for too long"),
+        maybe("end_ps", I64, "ps", "when it let it be paused again; missing if the run ended first"),
+    ],
+};
+
 /// Time-weighted queue lengths.
 pub const HISTOGRAMS: TableSpec = TableSpec {
     name: "histograms",
@@ -421,5 +466,7 @@ pub const THROUGHPUT: TableSpec = TableSpec {
 };
 
 /// All tables of a results folder.
-pub const TABLES: [TableSpec; 13] =
-    [FLOWS, MESSAGES, PORTS, PAUSES, DROPS, LINKS, QUEUES, RATES, HISTOGRAMS, VMS, PAIRS, LIMITS, THROUGHPUT];
+pub const TABLES: [TableSpec; 15] = [
+    FLOWS, MESSAGES, PORTS, PAUSES, DEADLOCKS, STORMS, DROPS, LINKS, QUEUES, RATES, HISTOGRAMS, VMS, PAIRS, LIMITS,
+    THROUGHPUT,
+];

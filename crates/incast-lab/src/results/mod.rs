@@ -15,8 +15,8 @@ mod throughput;
 mod write;
 
 pub use columns::{
-    Column, DROPS, FLOWS, HISTOGRAMS, Kind, LIMITS, LINKS, MESSAGES, PAIRS, PAUSES, PORTS, QUEUES, RATES, TABLES,
-    THROUGHPUT, TableSpec, VMS,
+    Column, DEADLOCKS, DROPS, FLOWS, HISTOGRAMS, Kind, LIMITS, LINKS, MESSAGES, PAIRS, PAUSES, PORTS, QUEUES, RATES,
+    STORMS, TABLES, THROUGHPUT, TableSpec, VMS,
 };
 pub use error::ResultsError;
 pub use labels::{Label, Labels};

@@ -13,10 +13,11 @@ use incast_model::flow::FlowSet;
 use incast_model::tenant::{Tenancy, Tenant, Vm};
 use incast_model::units::{Bytes, Time};
 use incast_sim::Outcome;
-use incast_sim::outcome::{DropReason, FlowRecord, LinkChange, LinkRecord};
+use incast_sim::outcome::{DeadlockRecord, DropReason, FlowRecord, LinkChange, LinkRecord, StuckQueue};
 
 use super::columns::{
-    DROPS, FLOWS, HISTOGRAMS, LIMITS, LINKS, MESSAGES, PAIRS, PAUSES, PORTS, QUEUES, RATES, THROUGHPUT, TableSpec, VMS,
+    DEADLOCKS, DROPS, FLOWS, HISTOGRAMS, LIMITS, LINKS, MESSAGES, PAIRS, PAUSES, PORTS, QUEUES, RATES, STORMS,
+    THROUGHPUT, TableSpec, VMS,
 };
 use super::throughput::Row;
 
@@ -82,6 +83,8 @@ impl Records<'_> {
             "messages" => self.messages()?,
             "ports" => self.ports()?,
             "pauses" => self.pauses()?,
+            "deadlocks" => self.deadlocks()?,
+            "storms" => self.storms()?,
             "drops" => self.drops()?,
             "links" => self.links()?,
             "queues" => self.queues()?,
@@ -240,6 +243,49 @@ impl Records<'_> {
             i64s(all().map(|r| r.ingress_bytes)),
             u32s(all().map(|r| r.blamed_port.0)),
             self.node_names(all().map(|r| self.fabric.neighbour(r.blamed_port)))?,
+        ])
+    }
+
+    fn deadlocks(&self) -> Result<Vec<ArrayRef>, ArrowError> {
+        let all: Vec<(u32, &DeadlockRecord, u32, &StuckQueue)> = (0..)
+            .zip(&self.outcome.deadlocks)
+            .flat_map(|(number, one)| (0..).zip(&one.cycle).map(move |(place, queue)| (number, one, place, queue)))
+            .collect();
+        let [node_name, local, peer] = self.port_names(all.iter().map(|row| row.3.queue.port))?;
+        debug_assert_eq!(DEADLOCKS.columns.len(), 16);
+        Ok(vec![
+            self.scheme(all.len())?,
+            u32s(all.iter().map(|row| row.0)),
+            u32s(all.iter().map(|row| row.2)),
+            u32s(all.iter().map(|row| row.3.queue.port.0)),
+            node_name,
+            local,
+            peer,
+            u8s(all.iter().map(|row| row.3.queue.priority)),
+            i64s(all.iter().map(|row| row.3.since.0)),
+            i64s(all.iter().map(|row| row.3.bytes)),
+            i64s(all.iter().map(|row| row.1.closed.0)),
+            i64s(all.iter().map(|row| row.1.seen.0)),
+            maybe_i64s(all.iter().map(|row| row.1.ended.map(|ended| ended.0))),
+            u32s(all.iter().map(|row| row.1.stuck_queues)),
+            i64s(all.iter().map(|row| row.1.stuck_bytes)),
+            u32s(all.iter().map(|row| row.1.stuck_hosts)),
+        ])
+    }
+
+    fn storms(&self) -> Result<Vec<ArrayRef>, ArrowError> {
+        let all = || self.outcome.storms.iter();
+        let [node_name, local, peer] = self.port_names(all().map(|r| r.port))?;
+        debug_assert_eq!(STORMS.columns.len(), 8);
+        Ok(vec![
+            self.scheme(all().len())?,
+            u32s(all().map(|r| r.port.0)),
+            node_name,
+            local,
+            peer,
+            u8s(all().map(|r| r.priority)),
+            i64s(all().map(|r| r.begin.0)),
+            maybe_i64s(all().map(|r| r.end.map(|end| end.0))),
         ])
     }
 

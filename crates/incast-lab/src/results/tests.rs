@@ -8,8 +8,8 @@ use incast_model::fabric::{LinkId, NodeId, PortId};
 use incast_model::units::Time;
 use incast_sim::measure::{Fingerprint, QueueHistogram, QueueSample, RateSample};
 use incast_sim::outcome::{
-    Counts, CutOff, DropReason, DropRecord, FlowRecord, Ledger, LinkChange, LinkRecord, Obstacle, PauseRecord,
-    PortRecord, QueueRef, Stop,
+    Counts, CutOff, DeadlockRecord, DropReason, DropRecord, FlowRecord, Ledger, LinkChange, LinkRecord, Obstacle,
+    PauseRecord, PortRecord, QueueRef, Stop, Storm, StuckQueue,
 };
 use incast_sim::tenant::HypervisorCounts;
 use incast_sim::{Outcome, Progress, Setup, SetupError};
@@ -81,6 +81,7 @@ fn outcome(setup: &Setup) -> Outcome {
         bytes: 1048,
         lossless: true,
     };
+    let stuck = StuckQueue { queue: QueueRef { port, priority: 3 }, since: Time::us(1), bytes: 2000 };
     let mut ledger = Ledger::default();
     (ledger.injected[3], ledger.delivered[3], ledger.dropped[3]) = (100, 90, 10);
     Outcome {
@@ -96,6 +97,16 @@ fn outcome(setup: &Setup) -> Outcome {
             DropRecord { reason: DropReason::NoRoute, egress: None, ..drop },
             DropRecord { reason: DropReason::LinkDown, ingress: None, flow: None, ..drop },
         ],
+        deadlocks: vec![DeadlockRecord {
+            cycle: vec![stuck, StuckQueue { since: Time::us(2), ..stuck }],
+            closed: Time::us(2),
+            seen: Time::us(100),
+            ended: None,
+            stuck_queues: 3,
+            stuck_bytes: 4000,
+            stuck_hosts: 1,
+        }],
+        storms: vec![Storm { port, priority: 3, begin: Time::us(5), end: Some(Time::us(7)) }],
         links: vec![LinkRecord { time: Time::us(4), link: LinkId(2), change: LinkChange::Withdrawn }],
         cut_off: vec![CutOff { flow: 4, acks: false, place: Obstacle::Down(port) }],
         queues: vec![QueueSample { time: Time::us(1), port, bytes: 10, tx_bytes: 20 }],
@@ -163,6 +174,8 @@ fn every_table_reads_back_as_specified() {
         ("messages", 0),
         ("ports", 4),
         ("pauses", 2),
+        ("deadlocks", 4),
+        ("storms", 2),
         ("drops", 6),
         ("links", 2),
         ("queues", 2),
@@ -194,6 +207,11 @@ fn values_are_the_records() {
     assert_eq!(i64s(&ports, "rate_bps")[0], Some(100_000_000_000));
     assert_eq!(i64s(&table("pauses"), "end_ps")[0], None);
     assert_eq!(names(&table("pauses"), "blamed_peer_name")[0], "h0");
+    let deadlocks = table("deadlocks");
+    assert_eq!(i64s(&deadlocks, "paused_ps")[..2], [Some(1_000_000), Some(2_000_000)]);
+    assert_eq!((i64s(&deadlocks, "closed_ps")[1], i64s(&deadlocks, "ended_ps")[1]), (Some(2_000_000), None));
+    assert_eq!(names(&deadlocks, "peer_name")[0], "h2");
+    assert_eq!(i64s(&table("storms"), "end_ps")[0], Some(7_000_000));
     let drops = table("drops");
     assert_eq!(names(&drops, "reason")[..3], ["buffer", "no-route", "link-down"]);
     let missing =

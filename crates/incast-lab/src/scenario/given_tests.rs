@@ -111,6 +111,18 @@ const CASES: &[Case] = &[
         &[HPCC, "[switch]\nresume_offset = \"1kB\"\n"],
     ),
     (
+        "switch.tagging",
+        "switch.tagging",
+        &[HPCC, LOSSY, "tagging.bounces = 2\n"],
+        &[HPCC, "[switch]\ntagging.bounces = 2\n"],
+    ),
+    (
+        "switch.watchdog",
+        "switch.watchdog",
+        &[HPCC, LOSSY, "watchdog.action = \"forward\"\n"],
+        &[HPCC, "[switch]\nwatchdog.enabled = true\n"],
+    ),
+    (
         "switch.headroom",
         "switch.headroom",
         &[HPCC, LOSSY, "headroom.bytes = \"1kB\"\n"],
@@ -292,6 +304,12 @@ const CASES: &[Case] = &[
         "measure.histogram_bin",
         &[HPCC, "[measure]\nhistogram_bin = \"2kB\"\n"],
         &[HPCC, "[measure]\nqueue_histogram = true\nhistogram_bin = \"2kB\"\n"],
+    ),
+    (
+        "measure.deadlock_every",
+        "measure.deadlock_every",
+        &[HPCC, LOSSY, "[measure]\ndeadlock_every = \"1ms\"\n"],
+        &[HPCC, "[measure]\ndeadlock_every = \"1ms\"\n"],
     ),
     (
         "measure.pauses",

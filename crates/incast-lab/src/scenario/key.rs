@@ -8,8 +8,8 @@ use sha2::{Digest, Sha256};
 use super::Loaded;
 use crate::diagnostic::Diagnostic;
 
-/// Fields of a fabric, a tenant or a workload that name a file, if they hold text.
-const FILES: [&str; 4] = ["file", "flows", "topology", "trace"];
+/// Fields of a fabric, a tenant, a workload or of tags that name a file, if they hold text.
+const FILES: [&str; 5] = ["file", "flows", "rules", "topology", "trace"];
 
 impl Loaded {
     /// SHA-256 of the whole scenario, of every file that it names, and of the build: equal keys have equal results.
@@ -29,11 +29,11 @@ impl Loaded {
         Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// The files that the fabric, the tenants and the workload name, in the scenario's order.
+    /// The files that the fabric, the tenants, the workload and rules of tags name, in the scenario's order.
     pub fn files(&self) -> Vec<PathBuf> {
         let tree = serde_json::to_value(self.scenario()).expect("a scenario has no key that JSON lacks");
         let mut found = Vec::new();
-        for section in ["fabric", "tenant", "workload"] {
+        for section in ["fabric", "tenant", "workload", "switch", "scheme"] {
             collect(&tree[section], self.base_dir(), &mut found);
         }
         found

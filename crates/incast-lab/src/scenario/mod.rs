@@ -14,6 +14,7 @@ mod prepare;
 mod profiles;
 mod read;
 mod scheme;
+pub(crate) mod tagging;
 mod tenants;
 #[cfg(test)]
 mod tests;

@@ -65,8 +65,10 @@ impl Scenario {
             for switch in fabric.switches() {
                 BufferPlan::new(&fabric, &params, switch).map_err(|error| setup_error(self, name, &error))?;
             }
+            let tags = self.tag_rules(name, &fabric, &params, base_dir)?;
+            params.check_deadlock(tags.as_deref(), &flows).map_err(|error| setup_error(self, name, &error))?;
             let (fabric, flows) = (fabric.clone(), flows.clone());
-            let setup = Setup { fabric, flows, controls, transports, carriers, tenancy: tenancy.clone(), params };
+            let setup = Setup { fabric, flows, controls, transports, carriers, tenancy: tenancy.clone(), tags, params };
             schemes.push(PreparedScheme { name: name.clone(), setup });
         }
         Ok(Prepared {

@@ -104,6 +104,8 @@ impl Network {
     fn send_answer(&mut self, port: u32, id: u32, kind: Kind, seq: u64) {
         let packets = &self.config.packets;
         let packet = &mut self.pool[id];
+        // That of its data when it was sent: tags may have changed it on the way.
+        let usual = self.flows.flows[packet.flow as usize].priority;
         let size = (packets.ack.0 + packets.telemetry(packet.flags)).max(packets.min_ack.0);
         let echo = packet.flags & flag::CE != 0 && self.config.rdma.cnp == CnpMode::Echo;
         packet.kind = kind;
@@ -113,7 +115,7 @@ impl Network {
         packet.seq = seq;
         packet.size = size as u16;
         packet.hops = 0;
-        packet.prio = self.config.rdma.ack_priority.unwrap_or(packet.prio);
+        packet.prio = self.config.rdma.ack_priority.unwrap_or(usual);
         packet.flags = packet.flags & flag::PATH | if echo { flag::ECHO } else { 0 };
         std::mem::swap(&mut packet.src, &mut packet.dst);
         self.ledger.injected[usize::from(packet.prio)] += size;

@@ -6,7 +6,7 @@
 //!
 //! In exact arithmetic every rank is 0: of the events of one picosecond, failures and repairs of links come first, then timers,
 //! then flow starts, then ports that become free, then arrivals, then what hosts have on their agendas (so that they decide by
-//! all that has come), then samples; within a class by number. Any partition of the fabric gives the same order. In `ns3` arithmetic the rank is the order of scheduling, as in that simulator; see [`rank`].
+//! all that has come), then samples and watchdogs; within a class by number. Any partition of the fabric gives the same order. In `ns3` arithmetic the rank is the order of scheduling, as in that simulator; see [`rank`].
 
 /// What an event is for. The discriminant is its class in the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub(crate) enum Target {
     Agenda(u32),
     /// Time series are sampled.
     Sample,
+    /// PFC watchdogs look at their queues.
+    Watchdog,
 }
 
 const ID_BITS: u32 = 25;
@@ -64,6 +66,7 @@ impl Event {
             Target::Arrival(port) => (5, port),
             Target::Agenda(nic) => (6, nic),
             Target::Sample => (7, 0),
+            Target::Watchdog => (7, 1),
         };
         Self { time, key: rank << TARGET_BITS | (class << ID_BITS | id) as u64 }
     }
@@ -84,7 +87,8 @@ impl Event {
             4 => Target::Wake(id),
             5 => Target::Arrival(id),
             6 => Target::Agenda(id),
-            _ => Target::Sample,
+            _ if id == 0 => Target::Sample,
+            _ => Target::Watchdog,
         }
     }
 
@@ -120,6 +124,7 @@ mod tests {
             Event::new(2, 0, Target::Arrival(MAX_ID)),
             Event::new(2, 0, Target::Agenda(0)),
             Event::new(2, 0, Target::Sample),
+            Event::new(2, 0, Target::Watchdog),
             Event::new(2, 1, Target::Timer(0)),
             Event::new(2, rank::LAST, Target::Start(0)),
             Event::new(3, 0, Target::Timer(0)),
@@ -137,6 +142,7 @@ mod tests {
             Target::Arrival(5),
             Target::Agenda(9),
             Target::Sample,
+            Target::Watchdog,
         ] {
             let event = Event::new(u64::MAX, rank::LAST, target);
             assert_eq!((event.target(), event.rank()), (target, rank::LAST));

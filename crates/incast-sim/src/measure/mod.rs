@@ -27,6 +27,8 @@ pub struct MeasureParams {
     pub histogram_bin: Bytes,
     /// Keep the intervals during which queues were paused (they are counted in any case). Default true (our choice).
     pub pauses: bool,
+    /// Time between two looks for deadlocks of PFC; 0s: one at the end. Looks do not change a run. Default 100us (our choice).
+    pub deadlock_every: Time,
     /// Keep at most so many dropped packets (they are counted in any case). Default 100000 (our choice).
     pub max_drops: u64,
     /// Compute fingerprints: two numbers that are equal where two runs are equal, event by event and packet by packet. Default
@@ -43,6 +45,7 @@ impl Default for MeasureParams {
             queue_histogram: false,
             histogram_bin: Bytes(1000),
             pauses: true,
+            deadlock_every: Time::us(100),
             max_drops: 100_000,
             fingerprint: false,
         }

@@ -93,6 +93,11 @@ impl Recorder {
         self.open[at] = Open { since: Some(now), ingress_bytes, blamed };
     }
 
+    /// Since when a queue is paused; `None` if it is not.
+    pub(crate) fn paused_since(&self, at: usize) -> Option<Time> {
+        self.open[at].since
+    }
+
     pub(crate) fn resume(&mut self, at: usize, now: Time) {
         self.close(at, now, Some(now));
     }

@@ -13,6 +13,7 @@ use super::resolve::{BadNetwork, Resolved};
 use super::{Config, ControlState, Far, Faults, Network, Port, Queue, Routing, WHOLE_PACKETS};
 use crate::balance::Balance;
 use crate::congestion::{Control, FlowContext, IntFormat, MAX_INT_RECORDS, Telemetry};
+use crate::deadlock::Detector;
 use crate::host::{Gates, Nic, NicQueue, Receiver, Recovery, Selective};
 use crate::kernel::{EventQueue, MAX_ID, NONE, Pool, flag};
 use crate::measure::Recorder;
@@ -22,7 +23,7 @@ use crate::setup::{Arithmetic, Carrier, Params, Setup};
 use crate::simulation::SetupError;
 use crate::switch::{
     Alpha, Buffer, BufferPlan, EcnPort, Forwarding, Ingress, MarkAt, PfcMode, Pint, QueueParams, RankedQueue,
-    Scheduler, Storage, Switch, alpha, fixed_alpha, headroom, host_rate,
+    Scheduler, Storage, Switch, Tagging, Watchdog, alpha, fixed_alpha, headroom, host_rate,
 };
 use crate::tenant::Hypervisors;
 use crate::transport::{Transport, Transports};
@@ -50,17 +51,19 @@ impl Params {
 
 impl Network {
     pub(crate) fn new(setup: Setup) -> Result<Self, SetupError> {
-        let Setup { fabric, flows, controls, transports, carriers, tenancy, params } = setup;
+        let Setup { fabric, flows, controls, transports, carriers, tenancy, tags, params } = setup;
         let ns3 = params.arithmetic == Arithmetic::Ns3;
         let needs_int = controls.iter().any(|setup| setup.control.telemetry() == Telemetry::Int);
         check_limits(&fabric, &flows, &params, needs_int)?;
         check_transports(&transports, &fabric, &flows, &params)?;
         check_hypervisor(&transports, &carriers, &flows, tenancy.as_deref(), &params)?;
         params.check_host()?;
+        params.check_deadlock(tags.as_deref(), &flows)?;
         let ports = fabric.ports().len();
         let rates = rate_table(&fabric)?;
         let resolved = params.network.resolve(&fabric, params.seed)?;
-        let routes = Routes::around(&fabric, params.network.next_hop_order, &|_| true, &resolved.fixed);
+        let given = resolved.fixed_at(Time::ZERO);
+        let routes = Routes::around(&fabric, params.network.next_hop_order, &|_| true, &given);
         let choice = (params.network.hash, &params.network.balance);
         let routing = Routing::new(&fabric, &flows, routes, choice, params.seed)?;
         let longest = longest_serialisation(&fabric, &params, needs_int);
@@ -91,6 +94,11 @@ impl Network {
             ranked: Vec::new(),
             ingress: vec![Ingress::default(); 8 * ports],
             switches: Vec::new(),
+            tagging: tags
+                .filter(|_| params.switch.tagging.enabled)
+                .map(|rules| Box::new(Tagging::new(rules, &params.switch))),
+            watchdog: params.switch.watchdog.enabled.then(|| Box::new(Watchdog::new(params.switch.watchdog, ports))),
+            detector: Detector::new(params.measure.deadlock_every),
             scheduler: Scheduler::new(&params.switch.scheduler, is_ranked(&params), ports),
             ecn: fabric.ports().iter().map(|port| EcnPort::new(&params.ecn, fabric.link(port.link).rate)).collect(),
             pint: None,
@@ -147,9 +155,10 @@ impl Network {
         Ok(network)
     }
 
-    /// The failures of links, if there are any.
+    /// The failures of links and changes of given routes, if there are any.
     fn add_faults(&mut self, resolved: Resolved, params: &Params) -> Result<(), SetupError> {
-        if !resolved.outages.is_empty() {
+        let timed = resolved.fixed.iter().any(|one| one.from > Time::ZERO || one.until.is_some());
+        if !resolved.outages.is_empty() || timed {
             let size = (self.fabric.links().len(), self.ports.len());
             let network = &params.network;
             let faults = Faults::new(resolved, network.reroute_after, network.next_hop_order, params.seed, size);
@@ -317,6 +326,7 @@ fn config(params: &Params, ns3: bool, fabric: &Fabric, mixed: bool) -> Config {
         server_queue: params.server_queue.0.min(u64::from(u32::MAX)) as u32,
         ranked: is_ranked(params),
         port_rank: is_ranked(params).into(),
+        ttl: params.network.ttl,
         underrun: params.switch.forwarding == Forwarding::CutThroughUnderrun,
         mixed,
         int: if ns3 {
@@ -452,6 +462,8 @@ fn check_limits(
             format!("ns3 arithmetic knows ecmp only, not {}", network.balance.name())
         })?;
         check(network.failure.is_empty(), "network.failure", || "ns3 arithmetic knows no failures of links".into())?;
+        let timed = network.route.iter().any(|route| route.from > Time::ZERO || route.until.is_some());
+        check(!timed, "network.route", || "ns3 arithmetic knows no routes that change".into())?;
         let forwarding = params.switch.forwarding;
         check(forwarding == Forwarding::StoreAndForward, "switch.forwarding", || {
             "ns3 arithmetic knows store-and-forward only".into()

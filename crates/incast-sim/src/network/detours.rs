@@ -26,6 +26,9 @@ impl Network {
         for (time, routes) in faults.states(&self.fabric) {
             apart.retain(|(_, flow)| self.links(&routes, flow).is_none());
             for &(index, flow) in &with_int {
+                if self.goes_in_circles(&routes, flow) {
+                    return Err(circles(index, time));
+                }
                 let switches = self.links(&routes, flow).map_or(0, |links| links - 1);
                 if switches > usize::from(int_records) {
                     return Err(no_room(int_records, switches, index, time));
@@ -47,6 +50,18 @@ impl Network {
         Some(out.max(routes.links_between(&self.fabric, flow.dst, flow.src)?))
     }
 
+    /// Whether data of a flow comes back to where it has been; of several next hops the first one counts.
+    fn goes_in_circles(&self, routes: &Routes, flow: &Flow) -> bool {
+        let (mut node, end) = (self.fabric.hosts()[flow.src.index()], self.fabric.hosts()[flow.dst.index()]);
+        for _ in 0..self.fabric.nodes().len() {
+            match routes.next_hops(node, flow.dst).first() {
+                Some(&port) if node != end => node = self.fabric.neighbour(port),
+                _ => return false,
+            }
+        }
+        true
+    }
+
     fn never(&self, index: usize, flow: &Flow) -> SetupError {
         let [src, dst] = [flow.src, flow.dst].map(|host| &self.fabric.node(self.fabric.hosts()[host.index()]).name);
         SetupError {
@@ -55,6 +70,16 @@ impl Network {
                 "flow {index} never has a way from {src} to {dst}: links that are down from the start keep them apart"
             ),
         }
+    }
+}
+
+fn circles(flow: usize, time: Time) -> SetupError {
+    SetupError {
+        field: "network.route".into(),
+        message: format!(
+            "from {time} on packets of flow {flow} go in circles, and INT has no room for all the switches that they come by; use \
+             a control without INT"
+        ),
     }
 }
 

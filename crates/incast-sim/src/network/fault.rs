@@ -6,14 +6,14 @@
 //!
 //! All that is known when a run begins: a list of steps, one event at a time.
 
-use incast_model::fabric::{LinkId, NodeId, NodeKind, PortId};
+use incast_model::fabric::{Fabric, LinkId, NodeId, NodeKind, PortId};
 use incast_model::rng::{Stream, stream, unit};
 use incast_model::routing::{FixedHops, NextHopOrder, Routes};
 use incast_model::units::Time;
 
 use super::{Far, Network};
 use crate::kernel::{Event, Kind, NONE, Target};
-use crate::network::resolve::{Outage, Resolved};
+use crate::network::resolve::{Outage, Resolved, TimedHops};
 use crate::outcome::{DropReason, DropRecord, LinkChange, LinkRecord};
 
 /// Something that happens to links at one time.
@@ -23,6 +23,8 @@ pub(super) enum Step {
     Change { begins: Vec<usize>, ends: Vec<usize> },
     /// Routing learns that links are down (true) or up.
     Learn(Vec<(LinkId, bool)>),
+    /// Other given routes hold.
+    Given,
 }
 
 /// The failures of a run, and what they have come to.
@@ -44,7 +46,7 @@ pub(crate) struct Faults {
     free_at: Vec<u64>,
     /// By port: what decides whether a packet is lost; empty without silent failures.
     streams: Vec<Stream>,
-    fixed: Vec<FixedHops>,
+    fixed: Vec<TimedHops>,
     order: NextHopOrder,
     /// Payload acknowledged at the last look for progress.
     acked_before: u64,
@@ -64,7 +66,7 @@ impl Faults {
         let ports_with_loss = if silent { ports as u64 } else { 0 };
         Self {
             active: vec![false; resolved.outages.len()],
-            steps: steps(&resolved.outages, after, links),
+            steps: steps(&resolved, after, links),
             outages: resolved.outages,
             next: 0,
             down: vec![0; links],
@@ -117,9 +119,13 @@ impl Faults {
         }
     }
 
-    /// Routes over the links that routing knows as up.
-    fn routes(&self, fabric: &incast_model::fabric::Fabric) -> Routes {
-        Routes::around(fabric, self.order, &|link| !self.known[link.index()], &self.fixed)
+    /// Routes over the links that routing knows as up, and those that are given at a time.
+    fn routes(&self, fabric: &Fabric, time: Time) -> Routes {
+        Routes::around(fabric, self.order, &|link| !self.known[link.index()], &self.fixed_at(time))
+    }
+
+    fn fixed_at(&self, time: Time) -> Vec<FixedHops> {
+        self.fixed.iter().filter(|one| one.holds_at(time)).map(|one| one.hops.clone()).collect()
     }
 
     /// Whether routing knows of failures from the start.
@@ -128,24 +134,24 @@ impl Faults {
     }
 
     /// The routes of every state that routing will be in, each with the time it comes about.
-    pub(super) fn states<'a>(
-        &'a self,
-        fabric: &'a incast_model::fabric::Fabric,
-    ) -> impl Iterator<Item = (Time, Routes)> + 'a {
+    pub(super) fn states<'a>(&'a self, fabric: &'a Fabric) -> impl Iterator<Item = (Time, Routes)> + 'a {
         let mut known = vec![false; self.down.len()];
         let learns = self.steps.iter().filter_map(|(time, step)| match step {
-            Step::Learn(links) => Some((*time, links)),
+            Step::Learn(links) => Some((*time, links.as_slice())),
+            Step::Given => Some((*time, [].as_slice())),
             Step::Change { .. } => None,
         });
         learns.map(move |(time, links)| {
             links.iter().for_each(|&(link, down)| known[link.index()] = down);
-            (Time(time), Routes::around(fabric, self.order, &|link| !known[link.index()], &self.fixed))
+            let given = self.fixed_at(Time(time));
+            (Time(time), Routes::around(fabric, self.order, &|link| !known[link.index()], &given))
         })
     }
 }
 
 /// What happens to links, in order: at one time outages begin and end before routing learns.
-fn steps(outages: &[Outage], after: Option<Time>, links: usize) -> Vec<(u64, Step)> {
+fn steps(resolved: &Resolved, after: Option<Time>, links: usize) -> Vec<(u64, Step)> {
+    let Resolved { outages, fixed } = resolved;
     let mut times: Vec<Time> = outages.iter().flat_map(|one| [Some(one.at), one.until]).flatten().collect();
     times.sort_unstable();
     times.dedup();
@@ -173,7 +179,12 @@ fn steps(outages: &[Outage], after: Option<Time>, links: usize) -> Vec<(u64, Ste
             found.push((time.0.saturating_add(delay), Step::Learn(changed)));
         }
     }
-    found.sort_by_key(|(time, step)| (*time, matches!(step, Step::Learn(_))));
+    let given = fixed.iter().flat_map(|one| [Some(one.from), one.until]).flatten().filter(|time| *time > Time::ZERO);
+    let mut given: Vec<u64> = given.map(|time| time.0).collect();
+    given.sort_unstable();
+    given.dedup();
+    found.extend(given.into_iter().map(|time| (time, Step::Given)));
+    found.sort_by_key(|(time, step)| (*time, !matches!(step, Step::Change { .. })));
     found
 }
 
@@ -219,9 +230,9 @@ impl Network {
                     faults.known[link.index()] = down;
                     self.note_link(link, if down { LinkChange::Withdrawn } else { LinkChange::Restored });
                 }
-                let routes = faults.routes(&self.fabric);
-                self.routing.reroute(routes);
+                self.routing.reroute(faults.routes(&self.fabric, Time(self.now)));
             }
+            Step::Given => self.routing.reroute(faults.routes(&self.fabric, Time(self.now))),
         }
         self.faults = Some(faults);
     }
@@ -271,6 +282,9 @@ impl Network {
                 self.pool[id].kind = Kind::Lost;
             }
             id = self.pool[id].next;
+        }
+        if let Some(watchdog) = &mut self.watchdog {
+            watchdog.link_down(port, self.now);
         }
         for prio in 0..8 {
             let at = self.at(port, prio);
@@ -374,6 +388,8 @@ impl Network {
             DropReason::LinkDown => self.counts.link_down_drops += 1,
             DropReason::Silent => self.counts.silent_drops += 1,
             DropReason::NoRoute => self.counts.no_route_drops += 1,
+            DropReason::Ttl => self.counts.ttl_drops += 1,
+            DropReason::Watchdog => self.counts.watchdog_drops += 1,
         }
         self.ledger.dropped[usize::from(prio)] += u64::from(size);
         // Counted where the reason is: at the port of the dead link, or where the packet came in.
@@ -420,7 +436,8 @@ mod tests {
     #[test]
     fn routing_learns_what_changed_and_when() {
         let outages = [outage(&[0, 1], 0, Some(50)), outage(&[1], 50, Some(70)), outage(&[2], 55, None)];
-        let found = steps(&outages, Some(Time(10)), 3);
+        let resolved = Resolved { fixed: Vec::new(), outages: outages.to_vec() };
+        let found = steps(&resolved, Some(Time(10)), 3);
         // Link 1 stays down at 50: nothing to learn of it.
         let expected = vec![
             (0, change(&[0], &[])),
@@ -433,9 +450,22 @@ mod tests {
             (80, learn(&[(1, false)])),
         ];
         assert_eq!(found, expected);
-        let never = steps(&outages, None, 3);
+        let never = steps(&resolved, None, 3);
         assert_eq!(never.len(), 4);
         assert!(never.iter().all(|(_, step)| matches!(step, Step::Change { .. })));
+    }
+
+    #[test]
+    fn given_routes_change_after_links_of_the_same_time() {
+        let hops = FixedHops { node: NodeId(0), dst: incast_model::fabric::HostId(0), ports: vec![PortId(1)] };
+        let timed =
+            |from, until: Option<u64>| TimedHops { hops: hops.clone(), from: Time(from), until: until.map(Time) };
+        let fixed = vec![timed(0, Some(50)), timed(50, Some(70)), timed(90, None)];
+        let resolved = Resolved { fixed, outages: vec![outage(&[0], 70, None)] };
+        let found = steps(&resolved, None, 1);
+        assert_eq!(found, [(50, Step::Given), (70, change(&[0], &[])), (70, Step::Given), (90, Step::Given)]);
+        let at = |time| resolved.fixed_at(Time(time)).len();
+        assert_eq!([at(0), at(49), at(50), at(70), at(89), at(90)], [1, 1, 1, 0, 0, 1]);
     }
 
     #[test]
@@ -456,7 +486,7 @@ mod tests {
         let silent = Outage { silent: Some(0.5), ..outage(&[0], 5, Some(9)) };
         let worse = Outage { silent: Some(1.0), ..outage(&[0], 5, None) };
         assert_eq!(
-            steps(std::slice::from_ref(&silent), Some(Time(1)), 1),
+            steps(&Resolved { fixed: Vec::new(), outages: vec![silent.clone()] }, Some(Time(1)), 1),
             [(5, change(&[0], &[])), (9, change(&[], &[0]))]
         );
         let resolved = Resolved { fixed: Vec::new(), outages: vec![silent, worse] };

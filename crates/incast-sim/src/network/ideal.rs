@@ -28,6 +28,16 @@ impl Network {
                     ),
                 });
             }
+            if switches >= usize::from(params.network.ttl) {
+                return Err(SetupError {
+                    field: "network.ttl".into(),
+                    message: format!(
+                        "{} ends packets of flow {flow} before their destination, which is behind {switches} switches; more than \
+                         {switches} are needed",
+                        params.network.ttl
+                    ),
+                });
+            }
             let (size, room) = (spec.size.0, self.transports.room(flow));
             let exact = self.exact_ideal(&out, &back, size, &shape);
             // The reference of the other transports, YAPS, has the exact one.

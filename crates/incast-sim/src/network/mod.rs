@@ -24,13 +24,14 @@ use incast_model::flow::FlowSet;
 use incast_model::units::Time;
 
 use crate::congestion::{Control, FlowContext, WindowMode};
+use crate::deadlock::Detector;
 use crate::host::{Gates, Nic, PacketParams, RdmaParams, Receiver, Selective, SendQp};
 use crate::kernel::{EventQueue, Pool};
 use crate::measure::Recorder;
 use crate::ns3::Draws;
 use crate::outcome::{Counts, FlowRecord, Ledger};
 use crate::setup::Carrier;
-use crate::switch::{EcnPort, Ingress, Pint, RankedQueue, Scheduler, Storage, Switch};
+use crate::switch::{EcnPort, Ingress, Pint, RankedQueue, Scheduler, Storage, Switch, Tagging, Watchdog};
 use crate::tenant::Hypervisors;
 use crate::transport::Transports;
 
@@ -130,6 +131,8 @@ pub(crate) struct Config {
     pub(crate) ranked: bool,
     /// Rank of events of ports that become free, in exact arithmetic: 1 if they come after all else of their instant.
     pub(crate) port_rank: u64,
+    /// Switches that a packet may come to, the last of which drops it.
+    pub(crate) ttl: u8,
     /// Cut-through towards whatever link.
     pub(crate) underrun: bool,
     /// Whether hosts have both RDMA and other transports.
@@ -183,6 +186,11 @@ pub(crate) struct Network {
     pub(crate) rates: Vec<u64>,
     pub(crate) switches: Vec<Switch>,
     pub(crate) scheduler: Scheduler,
+    /// In runs with Tagger.
+    pub(crate) tagging: Option<Box<Tagging>>,
+    /// In runs with PFC watchdogs.
+    pub(crate) watchdog: Option<Box<Watchdog>>,
+    pub(crate) detector: Detector,
     pub(crate) ecn: Vec<EcnPort>,
     /// In runs with a control that uses it.
     pub(crate) pint: Option<Box<Pint>>,

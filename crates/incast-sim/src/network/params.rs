@@ -20,6 +20,9 @@ pub struct NetworkParams {
     pub balance: Balance,
     /// Routes that are given. All others are the shortest paths. Default none.
     pub route: Vec<RouteParams>,
+    /// Switches that a packet may come to, 1 to 255: the last of them drops it, as by IP's time to live. Default 64 (RFC 1700,
+    /// as most systems send).
+    pub ttl: u8,
     /// Links and switches that fail. Default none.
     pub failure: Vec<FailureParams>,
     /// Time from a failure or repair of a link until routes everywhere are the shortest paths over what is up; absent: they
@@ -36,6 +39,7 @@ impl Default for NetworkParams {
             next_hop_order: NextHopOrder::default(),
             balance: Balance::default(),
             route: Vec::new(),
+            ttl: 64,
             failure: Vec::new(),
             reroute_after: Some(Time::ms(10)),
         }
@@ -43,7 +47,7 @@ impl Default for NetworkParams {
 }
 
 /// The next hops of a node towards a host, in place of the shortest paths.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RouteParams {
     /// The switch (or host) that has this route, by name.
@@ -52,6 +56,17 @@ pub struct RouteParams {
     pub to: String,
     /// The neighbours that it goes by, by name; one or more, among which the balancing chooses. Shortest or not.
     pub via: Vec<String>,
+    /// Since when it holds. Default 0s: from the start. A route that comes later may lead packets in circles, as a wrong one
+    /// does.
+    #[serde(default, skip_serializing_if = "is_start")]
+    pub from: Time,
+    /// Until when it holds. Default: always.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Time>,
+}
+
+fn is_start(time: &Time) -> bool {
+    *time == Time::ZERO
 }
 
 /// A link or a switch that fails, and for how long. Exactly one of `link`, `switch` and `random` says what.

@@ -12,6 +12,11 @@ use crate::stop::Halt;
 /// Events between two looks at the budget and the observer.
 const STRIDE: u64 = 1 << 15;
 
+/// Whether an event comes again and again, whatever else there is.
+fn is_chore(target: Target) -> bool {
+    matches!(target, Target::Sample | Target::Watchdog)
+}
+
 /// Limits of a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
@@ -26,12 +31,11 @@ pub(crate) struct Limits {
 impl Network {
     /// Handles events until something ends the run.
     pub(crate) fn run(&mut self, limits: Limits, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Halt {
-        // From when on events are looked at before they are handled: from the horizon on, or always for fingerprints. One
-        // comparison for both, so that a run without fingerprints does not even ask.
-        let look_from = if self.recorder.params.fingerprint { 0 } else { limits.horizon.saturating_add(1) };
+        let mut look_from = self.look_from(limits);
         self.schedule_faults(limits.stall);
         self.schedule_start();
         self.schedule_sample(self.recorder.params.sample_from.0);
+        self.schedule_watchdog();
         let mut last_arrival = 0;
         while self.flows_done < self.flows_due {
             let Some(event) = self.events.pop_current() else {
@@ -46,12 +50,22 @@ impl Network {
                     self.now = limits.horizon;
                     return Halt::Horizon;
                 }
+                if event.time >= self.detector.next {
+                    self.look_for_deadlocks(event.time);
+                    look_from = self.look_from(limits);
+                }
                 self.fingerprint(event);
             }
-            if event.target() == Target::Sample && self.events.is_empty() {
-                return Halt::Idle; // samples alone would go on for ever
+            if is_chore(event.target()) && self.events.all(is_chore) && !self.watchdog_will_act() {
+                return Halt::Idle; // they alone would go on for ever
             }
-            debug_assert!(event.time >= self.now, "time moves forward");
+            debug_assert!(
+                event.time >= self.now,
+                "time moves forward: {:?} at {} after {}",
+                event.target(),
+                event.time,
+                self.now
+            );
             self.now = event.time;
             self.rank = event.rank();
             self.counts.events += 1;
@@ -74,6 +88,7 @@ impl Network {
                 }
                 Target::Agenda(nic) => self.keep_agenda(nic),
                 Target::Sample => self.take_sample(),
+                Target::Watchdog => self.poll_watchdog(),
                 Target::Fault(_) => {
                     let still = self.now - last_arrival > limits.stall;
                     if self.fault(limits.stall) && (self.is_given_up() || still && self.is_stuck()) {
@@ -93,9 +108,18 @@ impl Network {
         Halt::Finished
     }
 
+    /// From when on events are looked at before they are handled: from the horizon on, when a look for deadlocks is due, or
+    /// always for fingerprints. One comparison for all, so that a run does not ask for each.
+    fn look_from(&self, limits: Limits) -> u64 {
+        if self.recorder.params.fingerprint { 0 } else { self.detector.next.min(limits.horizon.saturating_add(1)) }
+    }
+
     /// Takes an event into the fingerprints, and the packet that it brings.
     #[cold]
     fn fingerprint(&mut self, event: Event) {
+        if !self.recorder.params.fingerprint {
+            return;
+        }
         let print = &mut self.recorder.fingerprint;
         if let Target::Arrival(port) = event.target() {
             print.arrival(event.time, port, &self.pool[self.ports[port as usize].flight_head]);
@@ -122,7 +146,7 @@ impl Network {
     /// controls that never send (no start is to come, no packet is on a slow or long wire, no flow is merely paced, no link will
     /// fail or be repaired, and timeouts, if any, have passed several times).
     fn is_stuck(&self) -> bool {
-        if self.faults.as_ref().is_some_and(|faults| faults.pending()) {
+        if self.faults.as_ref().is_some_and(|faults| faults.pending()) || self.watchdog_will_act() {
             return false;
         }
         let on_a_wire = self.ports.iter().any(|port| port.flight_head != NONE);

@@ -46,11 +46,32 @@ pub(crate) struct Outage {
     pub(crate) silent: Option<f64>,
 }
 
+/// Next hops that are given for a time.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct TimedHops {
+    pub(crate) hops: FixedHops,
+    pub(crate) from: Time,
+    pub(crate) until: Option<Time>,
+}
+
+impl TimedHops {
+    pub(crate) fn holds_at(&self, time: Time) -> bool {
+        self.from <= time && self.until.is_none_or(|until| until > time)
+    }
+}
+
 /// Given routes and failures of a fabric.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Resolved {
-    pub(crate) fixed: Vec<FixedHops>,
+    pub(crate) fixed: Vec<TimedHops>,
     pub(crate) outages: Vec<Outage>,
+}
+
+impl Resolved {
+    /// The given next hops that hold at a time.
+    pub(crate) fn fixed_at(&self, time: Time) -> Vec<FixedHops> {
+        self.fixed.iter().filter(|one| one.holds_at(time)).map(|one| one.hops.clone()).collect()
+    }
 }
 
 fn bad(field: impl Into<String>, message: impl Into<String>) -> BadNetwork {
@@ -68,10 +89,10 @@ impl NetworkParams {
         self.resolve(fabric, seed).map(|_| ())
     }
 
-    /// The routes without failures: all shortest paths, but for given ones.
+    /// The routes at the start without failures: all shortest paths, but for given ones.
     pub fn routes(&self, fabric: &Fabric, seed: u64) -> Result<Routes, BadNetwork> {
         let resolved = self.resolve(fabric, seed)?;
-        Ok(Routes::around(fabric, self.next_hop_order, &|_| true, &resolved.fixed))
+        Ok(Routes::around(fabric, self.next_hop_order, &|_| true, &resolved.fixed_at(Time::ZERO)))
     }
 
     pub(crate) fn resolve(&self, fabric: &Fabric, seed: u64) -> Result<Resolved, BadNetwork> {
@@ -83,7 +104,7 @@ impl NetworkParams {
         for (index, route) in self.route.iter().enumerate() {
             fixed_hops(route, &format!("network.route[{index}]"), fabric, &mut resolved.fixed)?;
         }
-        self.check_loops(fabric, &resolved.fixed)?;
+        self.check_loops(fabric, &resolved.fixed_at(Time::ZERO))?;
         for (index, failure) in self.failure.iter().enumerate() {
             let field = format!("network.failure[{index}]");
             let links = failed_links(failure, &field, fabric, (seed, index as u64))?;
@@ -92,7 +113,7 @@ impl NetworkParams {
         Ok(resolved)
     }
 
-    /// No packet goes round in circles: whatever next hops are chosen, every node's way to a host with a given route ends
+    /// No packet goes round in circles at the start: whatever next hops are chosen, every node's way to a host with a given route ends
     /// there.
     fn check_loops(&self, fabric: &Fabric, fixed: &[FixedHops]) -> Result<(), BadNetwork> {
         let routes = Routes::around(fabric, self.next_hop_order, &|_| true, fixed);
@@ -127,7 +148,7 @@ fn neighbours(fabric: &Fabric, of: NodeId) -> String {
     names.join(", ")
 }
 
-fn fixed_hops(route: &RouteParams, field: &str, fabric: &Fabric, fixed: &mut Vec<FixedHops>) -> Result<(), BadNetwork> {
+fn fixed_hops(route: &RouteParams, field: &str, fabric: &Fabric, fixed: &mut Vec<TimedHops>) -> Result<(), BadNetwork> {
     let at = node(fabric, &format!("{field}.at"), &route.at)?;
     let to = node(fabric, &format!("{field}.to"), &route.to)?;
     let hosts: Vec<HostId> = match fabric.host_of(to) {
@@ -163,14 +184,26 @@ fn fixed_hops(route: &RouteParams, field: &str, fabric: &Fabric, fixed: &mut Vec
         ports.extend(joined);
     }
     ports.sort_unstable();
+    let (from, until) = (route.from, route.until);
+    if let Some(until) = until {
+        unless(until > from, &format!("{field}.until"), until, &format!("after `from`, {from}"))?;
+    }
     for dst in hosts {
-        if fixed.iter().any(|one| one.node == at && one.dst == dst) {
+        let one = TimedHops { hops: FixedHops { node: at, dst, ports: ports.clone() }, from, until };
+        let same = |other: &&TimedHops| (other.hops.node, other.hops.dst) == (at, dst) && overlap(other, &one);
+        if fixed.iter().any(|other| same(&other)) {
             let name = &fabric.node(fabric.hosts()[dst.index()]).name;
-            return Err(bad(field_to, format!("{} has a route to {name} already", route.at)));
+            return Err(bad(field_to, format!("{} has a route to {name} already at that time", route.at)));
         }
-        fixed.push(FixedHops { node: at, dst, ports: ports.clone() });
+        fixed.push(one);
     }
     Ok(())
+}
+
+/// Whether two routes hold at one time.
+fn overlap(a: &TimedHops, b: &TimedHops) -> bool {
+    let begins_before_end = |one: &TimedHops, other: &TimedHops| other.until.is_none_or(|until| one.from < until);
+    begins_before_end(a, b) && begins_before_end(b, a)
 }
 
 /// A node that packets can come back to on the way that begins with a given route.

@@ -122,11 +122,17 @@ impl Buffer {
         true
     }
 
+    /// Whether a lossy egress queue that holds `queued` may take `len` bytes more.
+    #[inline]
+    pub(crate) fn has_lossy_room(&self, len: u32, queued: u32) -> bool {
+        let limit = (self.free() * u64::from(self.lossy_alpha)) >> ALPHA_BITS;
+        u64::from(queued) + u64::from(len) <= limit
+    }
+
     /// Stores `len` bytes of a lossy priority whose egress queue holds `queued`; false if that queue has its share.
     #[inline]
     pub(crate) fn admit_lossy(&mut self, ingress: &mut Ingress, len: u32, queued: u32) -> bool {
-        let limit = (self.free() * u64::from(self.lossy_alpha)) >> ALPHA_BITS;
-        if u64::from(queued) + u64::from(len) > limit {
+        if !self.has_lossy_room(len, queued) {
             return false;
         }
         let stored = ingress.bytes + len;
@@ -150,6 +156,24 @@ impl Buffer {
     #[inline]
     pub(crate) fn wants_xoff(&self, ingress: &Ingress) -> bool {
         !ingress.paused && (ingress.headroom > 0 || self.above_reserve(ingress) >= self.threshold(ingress))
+    }
+
+    /// What stays of an ingress queue when all but `kept` of its bytes have left: in headroom, and in the shared buffer.
+    pub(crate) fn left_of(&self, ingress: &Ingress, kept: u32) -> (u32, u64) {
+        let leaves = (ingress.bytes + ingress.headroom).saturating_sub(kept);
+        let headroom = ingress.headroom.saturating_sub(leaves);
+        (headroom, u64::from((kept - headroom.min(kept)).saturating_sub(self.reserve)))
+    }
+
+    /// Whether a paused peer could go on once all but `kept` bytes of its ingress queue have left, and of the shared buffer all
+    /// but `used`.
+    pub(crate) fn resumes_with(&self, ingress: &Ingress, kept: u32, used: u64) -> bool {
+        let (headroom, above) = self.left_of(ingress, kept);
+        let threshold = match self.fixed {
+            Some(xoff) => u64::from(xoff),
+            None => ((self.shared - used as i64).max(0) as u64 * u64::from(ingress.alpha)) >> ALPHA_BITS,
+        };
+        headroom == 0 && (above == 0 || above + u64::from(self.resume_offset) <= threshold)
     }
 
     /// Whether the paused peer may go on now.

@@ -1,5 +1,5 @@
 //! The output-queued switch, as a pipeline of small stages: admission ([`buffer`], or [`port_buffer`]), pausing the peer
-//! ([`pfc`]), queueing, choosing ([`scheduler`]), marking ([`ecn`]), INT.
+//! ([`pfc`]), queueing, choosing ([`scheduler`]), marking ([`ecn`]), INT. Against deadlocks: [`tagging`], [`watchdog`].
 
 mod buffer;
 mod ecn;
@@ -10,6 +10,8 @@ mod pipeline;
 mod plan;
 mod port_buffer;
 mod scheduler;
+mod tagging;
+mod watchdog;
 
 use incast_model::rng::Stream;
 
@@ -23,6 +25,10 @@ pub use plan::BufferPlan;
 pub(crate) use plan::{alpha, headroom, host_rate};
 pub(crate) use port_buffer::{RankedQueue, Storage};
 pub(crate) use scheduler::Scheduler;
+pub(crate) use tagging::Tagging;
+pub use tagging::{QueueBy, TagMethod, TagRules, TaggedPaths, TaggingParams};
+pub(crate) use watchdog::Watchdog;
+pub use watchdog::{WatchdogAction, WatchdogParams};
 
 /// What a switch has besides its ports.
 #[derive(Debug, Clone)]

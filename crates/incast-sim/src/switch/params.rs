@@ -7,6 +7,8 @@ use incast_model::units::{Bytes, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::{TaggingParams, WatchdogParams};
+
 /// Forwarding, buffer, PFC and scheduling of every switch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -24,7 +26,8 @@ pub struct SwitchParams {
     pub buffer: Bytes,
     /// Buffer guaranteed to each ingress port and priority. Default 4096B (NS3 `switch-mmu.cc`).
     pub reserve: Bytes,
-    /// Priorities that PFC makes lossless, 1 to 7. Default [3] (the priority of all data in the HPCC evaluation).
+    /// Priorities that PFC makes lossless, 1 to 7; with tagging, in the order of tags. Default [3] (the priority of all data in
+    /// the HPCC evaluation).
     pub lossless: Vec<u8>,
     /// Whether lossless priorities are paused at all; without, they are dropped like any other. Default
     /// true (the HPCC evaluation).
@@ -40,6 +43,10 @@ pub struct SwitchParams {
     pub lossy_alpha: f64,
     /// Order in which queues of a port are served. Default round-robin (NS3 `broadcom-egress-queue.cc`).
     pub scheduler: SchedulerParams,
+    /// Tags and rules against deadlocks (Tagger). Default none.
+    pub tagging: TaggingParams,
+    /// The PFC watchdog. Default none.
+    pub watchdog: WatchdogParams,
 }
 
 impl Default for SwitchParams {
@@ -57,6 +64,8 @@ impl Default for SwitchParams {
             headroom: Headroom::Computed,
             lossy_alpha: 1.0,
             scheduler: SchedulerParams::RoundRobin,
+            tagging: TaggingParams::default(),
+            watchdog: WatchdogParams::default(),
         }
     }
 }

@@ -37,6 +37,9 @@ impl Network {
         let frame = self.pool[id];
         self.ledger.delivered[0] += u64::from(frame.size);
         self.pool.release(id);
+        if self.watchdog.is_some() && self.void_in_storm(port, frame.in_prio, frame.flags & flag::XOFF != 0) {
+            return;
+        }
         let bit = 1 << frame.in_prio;
         let state = &mut self.ports[port as usize];
         let at_host = state.at_host;

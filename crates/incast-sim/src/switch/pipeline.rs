@@ -16,16 +16,28 @@ impl Network {
     /// A packet has arrived at `in_port` of a switch, to its last bit.
     #[inline]
     pub(crate) fn forward(&mut self, switch: u32, in_port: u32, id: u32) {
+        if self.tagging.is_some() {
+            self.retag_late(in_port, id);
+        }
         let packet = &mut self.pool[id];
         packet.in_port = in_port;
         packet.in_prio = packet.prio;
         packet.hops += 1;
-        let (size, prio) = (u32::from(packet.size), packet.prio);
+        let (size, in_prio, spent) = (u32::from(packet.size), packet.prio, packet.hops == self.config.ttl);
         let out = self.route(self.switches[switch as usize].node, id);
-        let at = self.at(in_port, prio);
-        let Some(port) = self.ports.get(out as usize) else {
-            return self.drop_packet(switch, in_port, out, id, DropReason::NoRoute);
-        };
+        if out == NONE || spent {
+            let reason = if spent { DropReason::Ttl } else { DropReason::NoRoute };
+            return self.drop_packet(switch, in_port, out, id, reason);
+        }
+        if self.tagging.is_some() {
+            self.retag(in_port, out, id);
+        }
+        let prio = self.pool[id].prio;
+        if self.watchdog.is_some() && self.in_storm(in_port, in_prio, out, prio) {
+            return self.drop_packet(switch, in_port, out, id, DropReason::Watchdog);
+        }
+        let at = self.at(in_port, in_prio);
+        let port = &self.ports[out as usize];
         if port.waiting == 0
             && port.paused & 1 << prio == 0
             && (prio == 0 || self.switches[switch as usize].buffer.passes(&self.ingress[at], size))
@@ -49,20 +61,25 @@ impl Network {
         self.kick(out);
     }
 
-    /// Stores a packet in the shared buffer and pauses the peer it came from, if it must; false if there is no room.
+    /// Stores a packet in the shared buffer and pauses the peer it came from, if it must; false if there is no room. It counts
+    /// where it came in under the priority it came with, and where it leaves under the one it leaves with.
     fn admit(&mut self, switch: u32, in_port: u32, out: u32, id: u32) -> bool {
         let packet = &self.pool[id];
-        let (size, prio) = (u32::from(packet.size), packet.prio);
+        let (size, prio, in_prio) = (u32::from(packet.size), packet.prio, packet.in_prio);
         let queued = self.queues[self.at(out, prio)].bytes;
-        let at = self.at(in_port, prio);
+        let at = self.at(in_port, in_prio);
         let buffer = &mut self.switches[switch as usize].buffer;
         let ingress = &mut self.ingress[at];
-        if self.config.lossless & 1 << prio != 0 {
+        if self.config.lossless & 1 << in_prio != 0 {
+            // One that has become lossy here also needs room in its lossy queue.
+            if self.config.lossless & 1 << prio == 0 && !buffer.has_lossy_room(size, queued) {
+                return false;
+            }
             if !buffer.admit_lossless(ingress, size) {
                 return false;
             }
             if buffer.wants_xoff(ingress) {
-                self.send_pfc(in_port, prio, true, out);
+                self.send_pfc(in_port, in_prio, true, out);
             }
         } else if !buffer.admit_lossy(ingress, size, queued) {
             return false;
@@ -130,7 +147,11 @@ impl Network {
             self.mark(port, id, left);
         }
         if resume {
+            // A packet that goes back by the port it came from: that port is about to send it, and looks for more after it.
+            let busy = in_port == port;
+            self.ports[port as usize].pending |= busy;
             self.send_pfc(in_port, in_prio, false, port);
+            self.ports[port as usize].pending &= !busy;
         }
     }
 

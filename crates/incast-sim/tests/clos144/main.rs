@@ -103,6 +103,7 @@ pub(crate) fn run(gbps: u64, flows: FlowSet, transport: Transport, params: Param
         transports: vec![transport],
         carriers: vec![Carrier::Transport(0)],
         tenancy: None,
+        tags: None,
         params,
     };
     let outcome = Simulation::new(setup).unwrap().run(&mut |_| ControlFlow::Continue(()));

@@ -63,6 +63,7 @@ pub(crate) fn drawn(control: &Control, seed: u64, set: impl FnOnce(&mut Params))
         transports: Vec::new(),
         carriers: vec![Carrier::Rdma(0); flows.tags.len()],
         tenancy: None,
+        tags: None,
         flows,
         params,
     };

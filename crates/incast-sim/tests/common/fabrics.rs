@@ -109,3 +109,25 @@ pub(crate) fn leaf_spine(leaves: usize, per_leaf: usize, spines: usize, edge: Ca
     }
     builder.finish().unwrap()
 }
+
+/// Tagger's testbed: hosts h0 to h15, four on each of the leaves t0 to t3; t0 and t1 under l0 and l1, t2 and t3 under l2 and
+/// l3; each of these under s0 and s1.
+pub(crate) fn testbed(cable: Cable) -> Fabric {
+    let mut builder = FabricBuilder::new();
+    let hosts = hosts(&mut builder, 16);
+    let mut tier = |prefix: &str, tier: u8, count: usize| -> Vec<NodeId> {
+        (0..count).map(|switch| builder.switch(format!("{prefix}{switch}"), tier)).collect()
+    };
+    let (tors, leaves, spines) = (tier("t", 1, 4), tier("l", 2, 4), tier("s", 3, 2));
+    for (index, host) in hosts.into_iter().enumerate() {
+        link(&mut builder, host, tors[index / 4], cable);
+    }
+    for (index, &tor) in tors.iter().enumerate() {
+        let pod = index / 2 * 2;
+        leaves[pod..pod + 2].iter().for_each(|&leaf| link(&mut builder, tor, leaf, cable));
+    }
+    for &leaf in &leaves {
+        spines.iter().for_each(|&spine| link(&mut builder, leaf, spine, cable));
+    }
+    builder.finish().unwrap()
+}

@@ -15,12 +15,12 @@ use incast_model::units::{Bytes, Time};
 use incast_model::workload::{WorkloadSpec, generate};
 use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::outcome::{Outcome, PortRecord};
-use incast_sim::switch::EcnParams;
+use incast_sim::switch::{EcnParams, TagRules};
 use incast_sim::transport::Transport;
 use incast_sim::{Carrier, ControlSetup, Params, Setup, SetupError, Simulation};
 
 pub(crate) use drawn::drawn;
-pub(crate) use fabrics::{Cable, chain, dumbbell, leaf_spine, parking_lot, ring, star, two_switches};
+pub(crate) use fabrics::{Cable, chain, dumbbell, leaf_spine, parking_lot, ring, star, testbed, two_switches};
 pub(crate) use report::{check, confidence, exact, jain, within};
 
 /// A run in the making. Without more it has no flow and no congestion control; the switch marks and pauses by default.
@@ -34,6 +34,7 @@ pub(crate) struct Bench {
     carriers: Vec<Carrier>,
     params: Params,
     tenancy: Option<Arc<Tenancy>>,
+    tags: Option<Arc<TagRules>>,
 }
 
 impl Bench {
@@ -49,7 +50,14 @@ impl Bench {
             carriers: vec![Carrier::Rdma(0)],
             params: Params::default(),
             tenancy: None,
+            tags: None,
         }
+    }
+
+    /// Tagger's rules. They need `switch.tagging`.
+    pub(crate) fn tags(mut self, rules: TagRules) -> Self {
+        self.tags = Some(Arc::new(rules));
+        self
     }
 
     /// Tenants of its hosts.
@@ -127,6 +135,13 @@ impl Bench {
             path: None,
             until: None,
         });
+        self
+    }
+
+    /// Of all flows so far the last alone.
+    pub(crate) fn only_last_flow(mut self) -> Self {
+        let last = self.flows.flows.len().saturating_sub(1);
+        self.flows.flows.drain(..last);
         self
     }
 
@@ -214,6 +229,7 @@ impl Bench {
             carriers: self.carriers.iter().copied().cycle().take(self.flows.tags.len()).collect(),
             params: self.params.clone(),
             tenancy: self.tenancy.clone(),
+            tags: self.tags.clone(),
         }
     }
 }

@@ -123,6 +123,7 @@ pub(crate) fn run_to_end(fabric: &Arc<Fabric>, flows: &[Flow], scheme: Scheme, m
         transports: Vec::new(),
         carriers: vec![Carrier::Rdma(0); 2],
         tenancy: None,
+        tags: None,
         params,
     };
     let outcome = Simulation::new(setup).expect("a valid setup").run(&mut |_| ControlFlow::Continue(()));

@@ -78,6 +78,7 @@ impl Case {
             transports: Vec::new(),
             carriers: vec![crate::Carrier::Rdma(0)],
             tenancy: None,
+            tags: None,
             params: self.params.clone(),
         };
         Network::new(setup).expect("a network")
@@ -115,7 +116,7 @@ impl Case {
                 }
                 Target::Timer(flow) => network.flow_timer(flow),
                 Target::Start(flow) => network.start_flow(flow),
-                Target::Wake(_) | Target::Agenda(_) | Target::Sample | Target::Fault(_) => {
+                Target::Wake(_) | Target::Agenda(_) | Target::Sample | Target::Watchdog | Target::Fault(_) => {
                     unreachable!("nobody asked for it")
                 }
             }

@@ -1,0 +1,204 @@
+//! Tagger's rules for the fabric of a scenario: made from the paths that a scheme keeps lossless, or read from a file.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use incast_deadlock::Wiring;
+use incast_deadlock::elp::{Choice, Elp, Roots, ShortestPaths, UpDown};
+use incast_deadlock::export::read_json;
+use incast_deadlock::rules::Rules;
+use incast_deadlock::tagging::{ClosScheme, Greedy, Injection, Order, Tagging};
+use incast_model::fabric::Fabric;
+use incast_sim::Params;
+use incast_sim::switch::{TagMethod, TagRules, TaggedPaths, TaggingParams};
+
+use super::Scenario;
+use super::prepare::setup_error;
+use crate::diagnostic::Diagnostics;
+
+/// Most bounces that leave a priority for each tag, and one for what is lossy.
+const MOST_BOUNCES: u8 = 6;
+
+impl Scenario {
+    /// The rules of a scheme; none where tagging is off. Relative files start at `base`.
+    pub(super) fn tag_rules(
+        &self,
+        scheme: &str,
+        fabric: &Fabric,
+        params: &Params,
+        base: &Path,
+    ) -> Result<Option<Arc<TagRules>>, Diagnostics> {
+        let tagging = &params.switch.tagging;
+        if !tagging.enabled {
+            return Ok(None);
+        }
+        let wiring = Wiring::new(fabric);
+        let made = match &tagging.rules {
+            Some(file) => from_file(&wiring, &base.join(file)),
+            None => from_paths(&wiring, tagging, params),
+        };
+        let rules = made.map_err(|(field, message)| {
+            let field = format!("switch.tagging.{field}");
+            setup_error(self, scheme, &incast_sim::SetupError { field, message })
+        })?;
+        let mut table = TagRules::new(fabric, rules.tags());
+        for (tag, new, turns) in rules.turns() {
+            turns.iter().for_each(|(input, output)| table.insert(fabric, tag.0, input, output, new.0));
+        }
+        Ok(Some(Arc::new(table)))
+    }
+}
+
+/// A parameter of `switch.tagging`, and what is wrong with it.
+type Wrong = (&'static str, String);
+
+fn from_file(wiring: &Wiring<'_>, file: &Path) -> Result<Rules, Wrong> {
+    let shown = file.display();
+    let wrong = |why: String| ("rules", format!("{shown}: {why}"));
+    let text = std::fs::read_to_string(file).map_err(|error| ("rules", format!("cannot read {shown}: {error}")))?;
+    let table = read_json(wiring, &text).map_err(|error| wrong(error.to_string()))?;
+    table.expand(wiring).map_err(|(node, _, _, exists)| wrong(format!("{}: {exists}", wiring.name(node))))
+}
+
+fn from_paths(wiring: &Wiring<'_>, tagging: &TaggingParams, params: &Params) -> Result<Rules, Wrong> {
+    let TaggingParams { paths, bounces, method, .. } = *tagging;
+    if bounces > MOST_BOUNCES {
+        return Err(("bounces", format!("{bounces} is out of range; 0 to {MOST_BOUNCES}: each asks for a priority")));
+    }
+    let routes;
+    let elp = match paths {
+        TaggedPaths::UpDown => Elp::UpDown(UpDown { bounces }),
+        TaggedPaths::Shortest => Elp::Shortest(ShortestPaths::default()),
+        TaggedPaths::Trees => Elp::Shortest(ShortestPaths {
+            choice: Choice::Random,
+            roots: Roots::Host,
+            seed: params.seed,
+            ..ShortestPaths::default()
+        }),
+        TaggedPaths::Routes => {
+            let found = params.network.routes(wiring.fabric(), params.seed);
+            routes = found.map_err(|bad| ("paths", format!("{}: {}", bad.field, bad.message)))?;
+            Elp::Routes(&routes)
+        }
+    };
+    let usual = if paths == TaggedPaths::UpDown { TagMethod::Clos } else { TagMethod::Greedy };
+    let tagging = match (method.unwrap_or(usual), paths) {
+        (TagMethod::Clos, TaggedPaths::UpDown) => Tagging::Clos(ClosScheme::new(bounces)),
+        (TagMethod::Clos, _) => return Err(("method", "clos is for up-down paths; greedy or per-hop".into())),
+        (TagMethod::Greedy, _) => Tagging::Greedy(Greedy { order: Order::Number, injection: Injection::Shared }),
+        (TagMethod::PerHop, _) => Tagging::PerHop,
+    };
+    tagging.rules(wiring, &elp).map(|tagged| tagged.rules).map_err(|error| ("paths", error.to_string()))
+}
+
+/// What tags come to under a scheme, in a line; `None` where there are none.
+pub(crate) fn told(params: &Params, rules: Option<&TagRules>) -> Option<String> {
+    let (tagging, rules) = (&params.switch.tagging, rules?);
+    let tags = usize::from(rules.tags());
+    let priorities: Vec<String> = params.switch.lossless.iter().take(tags).map(u8::to_string).collect();
+    let from = match (&tagging.rules, tagging.paths) {
+        (Some(file), _) => format!("rules of {}", file.display()),
+        (None, TaggedPaths::UpDown) if tagging.bounces == 1 => "up-down paths with 1 bounce".into(),
+        (None, TaggedPaths::UpDown) => format!("up-down paths with {} bounces", tagging.bounces),
+        (None, TaggedPaths::Shortest) => "all shortest paths".into(),
+        (None, TaggedPaths::Trees) => "shortest-path trees".into(),
+        (None, TaggedPaths::Routes) => "the scenario's routes".into(),
+    };
+    let plural = if tags == 1 { ("tag", "priority") } else { ("tags", "priorities") };
+    Some(format!(
+        "tagging: {tags} {} ({} {}) for {from}, lossy {}",
+        plural.0,
+        plural.1,
+        priorities.join(", "),
+        tagging.lossy_priority
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Loaded, Prepared};
+
+    const CLOS: &str = r#"
+fabric.leaf_spine = { leaves = 3, spines = 2, hosts_per_leaf = 2 }
+[[workload]]
+incast = { fan_in = 2, size = "10kB", receiver = 0 }
+[switch]
+lossless = [3, 4]
+[scheme.plain]
+control = "unlimited"
+[scheme.tagger]
+control = "unlimited"
+switch.tagging.enabled = true
+"#;
+
+    fn prepared(text: &str, base: &Path) -> Result<Prepared, Diagnostics> {
+        Loaded::from_text("s.toml", text, base, &[])?.prepare()
+    }
+
+    fn refused(change: (&str, &str)) -> String {
+        assert!(CLOS.contains(change.0), "{}", change.0);
+        let found = prepared(&CLOS.replacen(change.0, change.1, 1), Path::new(".")).expect_err("accepted");
+        found.to_string()
+    }
+
+    #[test]
+    fn a_scheme_has_the_rules_that_it_asks_for() {
+        let prepared = prepared(CLOS, Path::new(".")).unwrap();
+        let [plain, tagger] = [&prepared.schemes[0].setup, &prepared.schemes[1].setup];
+        assert!(plain.tags.is_none());
+        let rules = tagger.tags.as_deref().unwrap();
+        let port = |from: &str, to: &str| {
+            let fabric = &prepared.fabric;
+            let node = |name: &str| fabric.nodes().iter().position(|node| node.name == name).unwrap();
+            let from = incast_model::fabric::NodeId(node(from) as u32);
+            fabric.ports_of(from).find(|&port| fabric.neighbour(port).index() == node(to)).unwrap()
+        };
+        let new =
+            |tag, via: &str, from: &str, to: &str| rules.new_tag(&prepared.fabric, tag, port(via, from), port(via, to));
+        // Up, over and down keeps the tag; down and up again is a bounce; the second is one too many.
+        assert_eq!((new(1, "leaf0", "h0", "spine0"), new(1, "spine0", "leaf0", "leaf1")), (Some(1), Some(1)));
+        assert_eq!((new(1, "leaf1", "spine0", "spine1"), new(2, "leaf1", "spine0", "spine1")), (Some(2), None));
+        let said = told(&tagger.params, tagger.tags.as_deref()).unwrap();
+        assert_eq!(said, "tagging: 2 tags (priorities 3, 4) for up-down paths with 1 bounce, lossy 1");
+    }
+
+    #[test]
+    fn rules_of_a_file_are_those_that_were_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let loaded = Loaded::from_text("s.toml", CLOS, Path::new("."), &[]).unwrap();
+        let options = r#"{"paths": {"up_down": {"bounces": 1}}, "method": "clos", "classes": 1, "random_order": false,
+            "compression": "rectangles", "priorities": 7, "seed": 1, "export": ["json"]}"#;
+        let (_, files) =
+            crate::deadlock::tag(&loaded, &serde_json::from_str(options).unwrap(), Path::new(".")).unwrap();
+        std::fs::write(folder.path().join("rules.json"), &files[0].text).unwrap();
+        let by_file = CLOS.replace("tagging.enabled = true", "tagging = { enabled = true, rules = \"rules.json\" }");
+        let rules = |text: &str| prepared(text, folder.path()).unwrap().schemes[1].setup.tags.clone().unwrap();
+        assert_eq!(rules(&by_file), rules(CLOS));
+        // A file that names another fabric's switch.
+        std::fs::write(folder.path().join("rules.json"), files[0].text.replace("spine1", "spine9")).unwrap();
+        let found = prepared(&by_file, folder.path()).unwrap_err().to_string();
+        assert!(found.contains("spine9") && found.contains("scheme.tagger.switch.tagging.rules"), "{found}");
+    }
+
+    #[test]
+    fn what_cannot_be_is_said_where_it_stands() {
+        let on = "tagging.enabled = true";
+        for (change, place, said) in [
+            (("[3, 4]", "[3]"), "(switch.lossless)", "[3] has 1 of the 2 priorities that the tags need"),
+            ((on, "tagging = { enabled = true, bounces = 7 }"), "tagging.bounces)", "7 is out of range; 0 to 6"),
+            ((on, "tagging = { enabled = true, lossy_priority = 3 }"), "lossy_priority)", "3 is not possible; 1 to 7"),
+            (
+                (on, "tagging = { enabled = true, method = \"clos\", paths = \"shortest\" }"),
+                "tagging.method)",
+                "clos is for up-down paths",
+            ),
+            ((on, "tagging = { enabled = true, rules = \"none.json\" }"), "tagging.rules)", "cannot read ./none.json"),
+            ((on, "watchdog = { enabled = true, poll = \"0s\" }"), "watchdog.poll)", "0s is out of range"),
+            ((on, "tagging = { enabled = true, path = \"routes\" }"), "tagging.path)", "did you mean `paths`?"),
+        ] {
+            let found = refused(change);
+            assert!(found.contains(said) && found.contains(place), "{found}");
+        }
+    }
+}

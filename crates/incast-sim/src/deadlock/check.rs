@@ -1,0 +1,81 @@
+//! What Tagger and watchdogs cannot have.
+
+use incast_model::flow::FlowSet;
+use incast_model::units::Time;
+
+use crate::setup::{Arithmetic, Params};
+use crate::simulation::SetupError;
+use crate::switch::TagRules;
+
+fn refuse(field: &str, message: impl Into<String>) -> Result<(), SetupError> {
+    Err(SetupError { field: field.into(), message: message.into() })
+}
+
+impl Params {
+    /// Whether tags and watchdogs can be as they are asked to be, with these rules and flows.
+    pub fn check_deadlock(&self, rules: Option<&TagRules>, flows: &FlowSet) -> Result<(), SetupError> {
+        if self.network.ttl == 0 {
+            return refuse("network.ttl", "0 lets no packet through a switch; 1 to 255");
+        }
+        self.check_watchdog()?;
+        self.check_tagging(rules, flows)
+    }
+
+    fn check_watchdog(&self) -> Result<(), SetupError> {
+        let dog = &self.switch.watchdog;
+        if !dog.enabled {
+            return Ok(());
+        }
+        if self.switch.paused_priorities() == 0 {
+            return refuse("switch.watchdog.enabled", "there is no PFC here whose pauses could be watched");
+        }
+        if self.arithmetic == Arithmetic::Ns3 {
+            return refuse("switch.watchdog.enabled", "ns3 arithmetic knows no watchdog");
+        }
+        let times = [("poll", dog.poll), ("detection", dog.detection), ("restoration", dog.restoration)];
+        match times.iter().find(|(_, time)| *time == Time::ZERO) {
+            Some((name, _)) => refuse(&format!("switch.watchdog.{name}"), "0s is out of range; it must be more"),
+            None => Ok(()),
+        }
+    }
+
+    fn check_tagging(&self, rules: Option<&TagRules>, flows: &FlowSet) -> Result<(), SetupError> {
+        let (tagging, lossless) = (&self.switch.tagging, &self.switch.lossless);
+        if !tagging.enabled {
+            return Ok(());
+        }
+        if self.switch.paused_priorities() == 0 {
+            return refuse("switch.tagging.enabled", "tags are priorities under PFC, and there is no PFC here");
+        }
+        let lossy = tagging.lossy_priority;
+        if !(1..8).contains(&lossy) || lossless.contains(&lossy) {
+            let message = format!("{lossy} is not possible; 1 to 7, and none of the lossless priorities {lossless:?}");
+            return refuse("switch.tagging.lossy_priority", message);
+        }
+        if let Some(twice) = lossless.iter().enumerate().find(|(at, prio)| lossless[..*at].contains(prio)) {
+            let message = format!("priority {} is there twice; with tagging each stands for one tag", twice.1);
+            return refuse("switch.lossless", message);
+        }
+        let Some(rules) = rules else {
+            return refuse("switch.tagging", "it is enabled, but no rules came with it");
+        };
+        let (tags, given) = (usize::from(rules.tags()), lossless.len());
+        if tags > given {
+            let message = format!("{lossless:?} has {given} of the {tags} priorities that the tags need, one for each");
+            return refuse("switch.lossless", message);
+        }
+        let beyond = |prio: u8| lossless.iter().position(|&one| one == prio).filter(|&at| at >= tags);
+        match flows.flows.iter().find(|flow| beyond(flow.priority).is_some()) {
+            Some(flow) => {
+                let allowed = &lossless[..tags];
+                let message = format!(
+                    "{} is the priority of no tag; the {tags} of the rules are priorities {allowed:?} (others are \
+                     possible if they are not lossless)",
+                    flow.priority
+                );
+                refuse("workload.priority", message)
+            }
+            None => Ok(()),
+        }
+    }
+}

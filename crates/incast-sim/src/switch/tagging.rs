@@ -1,0 +1,217 @@
+//! Tagger in the switch (Hu et al., CoNEXT 2017): rules rewrite the tag of a packet by (tag, ingress port, egress port), each
+//! lossless tag is a PFC priority, and what no rule covers becomes lossy for the rest of its way.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use incast_model::fabric::{Fabric, PortId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::params::SwitchParams;
+use crate::network::Network;
+
+/// Tags of Tagger, one for each lossless priority in the order of `lossless`: packets of its first priority have tag 1, and
+/// so on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TaggingParams {
+    /// Whether switches rewrite tags. Default false.
+    pub enabled: bool,
+    /// Paths that stay lossless. Default up-down (Tagger, CoNEXT 2017, for folded Clos fabrics).
+    pub paths: TaggedPaths,
+    /// With up-down paths: how often a packet may turn up again and stay lossless, 0 to 6. Default 1 (as in Tagger's testbed).
+    pub bounces: u8,
+    /// How the paths are given tags. Default clos, which counts bounces, for up-down paths, and greedy for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<TagMethod>,
+    /// A file of rules, as `incast deadlock tag --export json` writes them, in place of paths and method. Default none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rules: Option<PathBuf>,
+    /// Priority of packets that have become lossy, 1 to 7 and none of the lossless ones. Default 1 (our choice).
+    pub lossy_priority: u8,
+    /// The egress queue of a packet whose tag changes. Default new-tag (Tagger, CoNEXT 2017).
+    pub queue_by: QueueBy,
+}
+
+impl Default for TaggingParams {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            paths: TaggedPaths::default(),
+            bounces: 1,
+            method: None,
+            rules: None,
+            lossy_priority: 1,
+            queue_by: QueueBy::default(),
+        }
+    }
+}
+
+/// Paths that Tagger keeps lossless.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TaggedPaths {
+    /// Up and down the tiers, with so many bounces.
+    #[default]
+    UpDown,
+    /// All shortest paths.
+    Shortest,
+    /// A shortest-path tree for each host, drawn by the scenario's seed.
+    Trees,
+    /// Those of the routes that hold from the start.
+    Routes,
+}
+
+/// How paths are given tags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TagMethod {
+    /// The number of bounces; for up-down paths.
+    Clos,
+    /// Algorithm 2 of Tagger: hop numbers, merged greedily.
+    Greedy,
+    /// Algorithm 1 of Tagger: the number of the hop.
+    PerHop,
+}
+
+/// The egress queue of a packet whose tag changes. Its ingress buffer is always that of the tag it came with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueueBy {
+    /// That of its new tag: a pause of the new tag by the next switch holds it.
+    #[default]
+    NewTag,
+    /// That of the tag it came with, which is wrong: a pause of the new tag does not hold it, and one of the old tag holds it
+    /// for nothing.
+    ArrivingTag,
+}
+
+/// The rules of all switches: a function from (tag, ingress port, egress port) to the new tag.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TagRules {
+    tags: u8,
+    /// By node, for its ports: where its table begins, and how many ports it has.
+    tables: Vec<(usize, u32)>,
+    /// By switch, tag, ingress port and egress port: the new tag, or 0 for lossy.
+    new_tags: Vec<u8>,
+}
+
+impl TagRules {
+    /// No rules of so many tags, 1 or more: every packet becomes lossy at its first switch.
+    pub fn new(fabric: &Fabric, tags: u8) -> Self {
+        let mut tables = Vec::with_capacity(fabric.nodes().len());
+        let mut size = 0;
+        for node in 0..fabric.nodes().len() as u32 {
+            let node = incast_model::fabric::NodeId(node);
+            let ports = if fabric.host_of(node).is_some() { 0 } else { fabric.ports_of(node).len() as u32 };
+            tables.push((size, ports));
+            size += usize::from(tags) * (ports as usize).pow(2);
+        }
+        Self { tags, tables, new_tags: vec![0; size] }
+    }
+
+    /// How many tags there are.
+    pub const fn tags(&self) -> u8 {
+        self.tags
+    }
+
+    /// Packets with `tag` that come by `input` and leave by `output`, ports of one switch, have tag `new` from then on.
+    ///
+    /// # Panics
+    /// If a tag is 0 or more than there are.
+    pub fn insert(&mut self, fabric: &Fabric, tag: u8, input: PortId, output: PortId, new: u8) {
+        assert!((1..=self.tags).contains(&tag) && (1..=self.tags).contains(&new), "tags are 1 to {}", self.tags);
+        let at = self.at(fabric, tag, input, output);
+        self.new_tags[at] = new;
+    }
+
+    /// The new tag; `None` for lossy.
+    #[inline]
+    pub fn new_tag(&self, fabric: &Fabric, tag: u8, input: PortId, output: PortId) -> Option<u8> {
+        Some(self.new_tags[self.at(fabric, tag, input, output)]).filter(|&tag| tag != 0)
+    }
+
+    #[inline]
+    fn at(&self, fabric: &Fabric, tag: u8, input: PortId, output: PortId) -> usize {
+        let (input, output) = (fabric.port(input), fabric.port(output));
+        let (first, ports) = self.tables[input.node.index()];
+        let ports = ports as usize;
+        first + (usize::from(tag - 1) * ports + input.local as usize) * ports + output.local as usize
+    }
+}
+
+/// Tags at work.
+#[derive(Debug)]
+pub(crate) struct Tagging {
+    rules: Arc<TagRules>,
+    /// By priority: its tag, or 0 for a lossy one.
+    tags: [u8; 8],
+    /// By tag: its priority; of 0, that of what has become lossy.
+    priorities: [u8; 8],
+    /// Whether tags change on the wire rather than before the egress queue: the wrong variant.
+    pub(crate) on_the_wire: bool,
+}
+
+impl Tagging {
+    /// Rules whose tags are the lossless priorities of `switch`, in order; there are enough of these.
+    pub(crate) fn new(rules: Arc<TagRules>, switch: &SwitchParams) -> Self {
+        let mut tagging = Self {
+            tags: [0; 8],
+            priorities: [switch.tagging.lossy_priority; 8],
+            on_the_wire: switch.tagging.queue_by == QueueBy::ArrivingTag,
+            rules,
+        };
+        for (tag, &priority) in (1..=tagging.rules.tags).zip(&switch.lossless) {
+            tagging.tags[usize::from(priority)] = tag;
+            tagging.priorities[usize::from(tag)] = priority;
+        }
+        tagging
+    }
+
+    /// The priority of a packet that came under `priority` by `input` and leaves by `output`.
+    #[inline]
+    fn rewritten(&self, fabric: &Fabric, priority: u8, input: u32, output: u32) -> u8 {
+        match self.tags[usize::from(priority)] {
+            0 => priority,
+            tag => {
+                let new = self.rules.new_tag(fabric, tag, PortId(input), PortId(output));
+                self.priorities[usize::from(new.unwrap_or(0))]
+            }
+        }
+    }
+}
+
+impl Network {
+    /// Rewrites the tag of a packet that came by `input` of a switch and leaves by `output`.
+    #[inline(never)]
+    pub(crate) fn retag(&mut self, input: u32, output: u32, id: u32) {
+        let Some(tagging) = self.tagging.as_ref().filter(|tagging| !tagging.on_the_wire) else { return };
+        let old = self.pool[id].prio;
+        let new = tagging.rewritten(&self.fabric, old, input, output);
+        self.change_priority(id, new);
+    }
+
+    /// The wrong variant: rewrites the tag of a packet that has come by `input`, as the switch before should have.
+    #[inline(never)]
+    pub(crate) fn retag_late(&mut self, input: u32, id: u32) {
+        let Some(tagging) = self.tagging.as_ref().filter(|tagging| tagging.on_the_wire) else { return };
+        let packet = &self.pool[id];
+        if packet.hops > 0 {
+            let output = self.ports[input as usize].peer;
+            let new = tagging.rewritten(&self.fabric, packet.prio, packet.in_port, output);
+            self.change_priority(id, new);
+        }
+    }
+
+    fn change_priority(&mut self, id: u32, new: u8) {
+        let packet = &mut self.pool[id];
+        let (old, size) = (std::mem::replace(&mut packet.prio, new), i64::from(packet.size));
+        if old != new {
+            self.ledger.retagged[usize::from(old)] -= size;
+            self.ledger.retagged[usize::from(new)] += size;
+            self.counts.retagged += 1;
+            self.counts.made_lossy += u64::from(self.config.lossless & 1 << new == 0);
+        }
+    }
+}

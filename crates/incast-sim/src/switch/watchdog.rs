@@ -1,0 +1,188 @@
+//! The PFC watchdog of vendors: a queue that has been paused for too long is no longer held, so that what waits for it can
+//! go on, at the price of losing packets. After SONiC's (`pfcwd`), whose states and times these are.
+
+use incast_model::fabric::{NodeId, PortId};
+use incast_model::units::Time;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::kernel::{Event, NONE, Target};
+use crate::network::Network;
+use crate::outcome::{DropReason, Storm};
+
+/// The PFC watchdog of switches: it looks at every queue now and then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WatchdogParams {
+    /// Whether switches have one. Default false.
+    pub enabled: bool,
+    /// A lossless queue that has been paused for so long without a break is in a storm. Default 200ms (SONiC `pfcwd
+    /// start_default`).
+    pub detection: Time,
+    /// A storm is over when its queue has not been paused for so long. Default 200ms (SONiC `pfcwd start_default`).
+    pub restoration: Time,
+    /// Time between two looks at the queues. Default 200ms (SONiC `pfcwd start_default`).
+    pub poll: Time,
+    /// What is done about a storm. Default drop (SONiC `pfcwd start_default`).
+    pub action: WatchdogAction,
+}
+
+impl Default for WatchdogParams {
+    fn default() -> Self {
+        let [detection, restoration, poll] = [Time::ms(200); 3];
+        Self { enabled: false, detection, restoration, poll, action: WatchdogAction::default() }
+    }
+}
+
+/// What is done about a queue in a storm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WatchdogAction {
+    /// What is in the queue is dropped, so is what comes for it, and what comes in by its port and priority.
+    #[default]
+    Drop,
+    /// Its pauses are not heeded: what is in it is sent, whether the next switch has room or not.
+    Forward,
+}
+
+/// The watchdogs of all switches.
+#[derive(Debug)]
+pub(crate) struct Watchdog {
+    params: WatchdogParams,
+    /// By queue ([`Network::at`]): since when it is not paused, while it is in a storm.
+    storms: Vec<Option<u64>>,
+    /// By port: priorities in a storm, one bit each.
+    stormy: Vec<u8>,
+    /// By port: priorities in a storm that their peer has paused last.
+    told: Vec<u8>,
+    /// Storms in order of their begin.
+    pub(crate) records: Vec<Storm>,
+    /// By queue: its last storm.
+    last: Vec<u32>,
+}
+
+impl Watchdog {
+    pub(crate) fn new(params: WatchdogParams, ports: usize) -> Self {
+        Self {
+            params,
+            storms: vec![None; 8 * ports],
+            stormy: vec![0; ports],
+            told: vec![0; ports],
+            records: Vec::new(),
+            last: vec![NONE; 8 * ports],
+        }
+    }
+
+    /// A link has gone down: no pause over it holds any more.
+    pub(crate) fn link_down(&mut self, port: u32, now: u64) {
+        self.told[port as usize] = 0;
+        let ports = self.stormy.len();
+        for quiet_since in self.storms.iter_mut().skip(port as usize).step_by(ports).flatten() {
+            *quiet_since = now;
+        }
+    }
+
+    /// Whether what concerns a queue is dropped.
+    #[inline]
+    fn drops(&self, port: u32, prio: u8) -> bool {
+        self.params.action == WatchdogAction::Drop && self.stormy[port as usize] & 1 << prio != 0
+    }
+}
+
+impl Network {
+    /// Asks for the next look.
+    pub(crate) fn schedule_watchdog(&mut self) {
+        if let Some(watchdog) = &self.watchdog {
+            let time = self.now.saturating_add(watchdog.params.poll.0);
+            self.events.push(Event::new(time, 0, Target::Watchdog));
+        }
+    }
+
+    /// Whether a watchdog will yet do something about a queue that does not move.
+    pub(crate) fn watchdog_will_act(&self) -> bool {
+        self.watchdog.is_some() && self.ports.iter().any(|port| !port.at_host && port.paused & port.waiting & !1 != 0)
+    }
+
+    /// Whether a packet that came by `input` under `in_prio` and leaves by `output` is a storm's.
+    pub(crate) fn in_storm(&self, input: u32, in_prio: u8, output: u32, prio: u8) -> bool {
+        self.watchdog.as_ref().is_some_and(|dog| dog.drops(output, prio) || dog.drops(input, in_prio))
+    }
+
+    /// A pause (true) or resume has come for a queue; true if its storm makes it void.
+    pub(crate) fn void_in_storm(&mut self, port: u32, prio: u8, xoff: bool) -> bool {
+        let now = self.now;
+        let at = self.at(port, prio);
+        let Some(watchdog) = &mut self.watchdog else { return false };
+        let Some(quiet_since) = &mut watchdog.storms[at] else { return false };
+        *quiet_since = now;
+        let told = &mut watchdog.told[port as usize];
+        *told = if xoff { *told | 1 << prio } else { *told & !(1 << prio) };
+        true
+    }
+
+    /// A look at all queues.
+    pub(crate) fn poll_watchdog(&mut self) {
+        let Some(watchdog) = &self.watchdog else { return };
+        let WatchdogParams { detection, restoration, .. } = watchdog.params;
+        for port in 0..self.ports.len() as u32 {
+            if self.ports[port as usize].at_host {
+                continue;
+            }
+            for prio in 1..8 {
+                if self.config.lossless & 1 << prio == 0 {
+                    continue;
+                }
+                let at = self.at(port, prio);
+                let Some(watchdog) = &self.watchdog else { return };
+                let told = watchdog.told[port as usize] & 1 << prio != 0;
+                match (watchdog.storms[at], self.recorder.paused_since(at)) {
+                    (None, Some(since)) if self.now - since.0 >= detection.0 => self.begin_storm(port, prio),
+                    (Some(quiet_since), _) if !told && self.now - quiet_since >= restoration.0 => {
+                        self.end_storm(port, prio);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        self.schedule_watchdog();
+    }
+
+    fn begin_storm(&mut self, port: u32, prio: u8) {
+        let (at, now, bit) = (self.at(port, prio), self.now, 1 << prio);
+        let Some(watchdog) = &mut self.watchdog else { return };
+        watchdog.storms[at] = Some(now);
+        watchdog.stormy[port as usize] |= bit;
+        watchdog.told[port as usize] |= bit;
+        watchdog.last[at] = watchdog.records.len() as u32;
+        watchdog.records.push(Storm { port: PortId(port), priority: prio, begin: Time(now), end: None });
+        let drops = watchdog.params.action == WatchdogAction::Drop;
+        self.recorder.resume(at, Time(now));
+        self.ports[port as usize].paused &= !bit;
+        if drops {
+            self.flush(port, prio);
+        }
+        self.kick(port);
+    }
+
+    fn end_storm(&mut self, port: u32, prio: u8) {
+        let (at, now) = (self.at(port, prio), self.now);
+        let Some(watchdog) = &mut self.watchdog else { return };
+        watchdog.storms[at] = None;
+        watchdog.stormy[port as usize] &= !(1 << prio);
+        if let Some(storm) = watchdog.records.get_mut(watchdog.last[at] as usize) {
+            storm.end = Some(Time(now));
+        }
+    }
+
+    /// Drops what is in a queue.
+    fn flush(&mut self, port: u32, prio: u8) {
+        let node: NodeId = self.fabric.port(PortId(port)).node;
+        while self.ports[port as usize].waiting & 1 << prio != 0 {
+            let id = self.dequeue(port, prio);
+            let input = self.pool[id].in_port;
+            self.count_drop(id, DropReason::Watchdog, node, Some(input), Some(port));
+            self.leave_buffer(port, id);
+            self.pool.release(id);
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Loops and bounces on Tagger's testbed: what deadlocks without tags, with rules that count bounces does not.
+//!
+//! The rules here are written by hand: a packet that comes down to a switch and goes up again has bounced, and gets the next
+//! tag; after the last one it is lossy (Hu et al., CoNEXT 2017, section 4, for folded Clos fabrics).
+
+use incast_model::fabric::{Fabric, NodeKind, PortId};
+use incast_model::units::{Bytes, Time};
+use incast_sim::Outcome;
+use incast_sim::congestion::WindowMode;
+use incast_sim::network::RouteParams;
+use incast_sim::outcome::{DropReason, Stop};
+use incast_sim::switch::{PfcMode, QueueBy, TagRules, WatchdogAction, WatchdogParams};
+
+use crate::common::{Bench, Cable, check, exact, testbed};
+
+const END: Time = Time::ms(12);
+const EVENT: Time = Time::ms(4);
+
+fn tier(fabric: &Fabric, port: PortId) -> u8 {
+    fabric.node(fabric.neighbour(port)).tier
+}
+
+/// Rules for one bounce: tags 1 and 2.
+fn one_bounce(fabric: &Fabric) -> TagRules {
+    let mut rules = TagRules::new(fabric, 2);
+    for (index, node) in fabric.nodes().iter().enumerate().filter(|(_, node)| node.kind == NodeKind::Switch) {
+        let ports: Vec<PortId> = fabric.ports_of(incast_model::fabric::NodeId(index as u32)).collect();
+        for (&input, &output) in ports.iter().flat_map(|input| ports.iter().map(move |output| (input, output))) {
+            let bounces = tier(fabric, input) > node.tier && tier(fabric, output) > node.tier;
+            for tag in 1..=2 {
+                let new = tag + u8::from(bounces);
+                if new <= 2 {
+                    rules.insert(fabric, tag, input, output, new);
+                }
+            }
+        }
+    }
+    rules
+}
+
+/// The testbed at 40 Gb/s with greedy senders and buffers of 1 MB.
+fn bench() -> Bench {
+    Bench::new(testbed(Cable::new(40, 1000))).with(|params| {
+        params.switch.buffer = Bytes(1_000_000);
+        params.switch.lossless = vec![3, 4];
+        params.ecn.enabled = false;
+        params.horizon = Some(END);
+        params.measure.sample_every = Some(Time::us(100));
+    })
+}
+
+fn tagged(bench: Bench) -> Bench {
+    let rules = one_bounce(&bench.fabric());
+    bench.tags(rules).with(|params| params.switch.tagging.enabled = true)
+}
+
+fn watched(bench: Bench, action: WatchdogAction) -> Bench {
+    bench.with(|params| {
+        let [detection, restoration, poll] = [Time::us(500), Time::us(200), Time::us(100)];
+        params.switch.watchdog = WatchdogParams { enabled: true, detection, restoration, poll, action };
+    })
+}
+
+/// Flow 0 from h0 to h14 and flow 1 from h1 to h15, both over t0, l0, s0, l2 and t3; from [`EVENT`] on, l0 sends what is for h14
+/// back to t0.
+fn looping() -> Bench {
+    let route = |at: &str, to: &str, via: &str, from: Time| RouteParams {
+        at: at.into(),
+        to: to.into(),
+        via: vec![via.into()],
+        from,
+        ..RouteParams::default()
+    };
+    let mut routes = Vec::new();
+    for host in ["h14", "h15"] {
+        routes.push(route("t0", host, "l0", Time::ZERO));
+        routes.push(route("l2", host, "t3", Time::ZERO));
+    }
+    routes.push(RouteParams { until: Some(EVENT), ..route("l0", "h14", "s0", Time::ZERO) });
+    routes.push(route("l0", "h15", "s0", Time::ZERO));
+    routes.push(route("l0", "h14", "t0", EVENT));
+    // A flow has 512 kB under way at most: then it waits for what is acknowledged.
+    let bench = bench().window(WindowMode::Fixed).with(|params| {
+        params.rdma.window = Some(Bytes(512_000));
+        params.network.route = routes;
+    });
+    bench.flow(0, 14, 1 << 30, Time::ZERO).flow(1, 15, 1 << 30, Time::ZERO)
+}
+
+/// Flow 0 bounces at l2, and from [`EVENT`] on flow 1 at l0: together they wait for themselves over l0, s0, l2, s1.
+///
+/// A circular dependency need not become a deadlock (Hu et al., HotNets 2016). This one does if a few packets are enough for a
+/// pause: with 5 kB in every run tried, with 10 kB in three of four, with 30 kB or more in none.
+fn bouncing() -> Bench {
+    let bench = bench().with(|params| params.switch.pfc_mode = PfcMode::Static { xoff: Bytes(5_000) });
+    let bench = bench.flow(0, 12, 1 << 30, Time::ZERO).via(&["t0", "l0", "s0", "l2", "s1", "l3", "t3"]);
+    bench.flow(8, 0, 1 << 30, EVENT).via(&["t2", "l2", "s1", "l0", "s0", "l1", "t0"])
+}
+
+/// Payload of a flow acknowledged from one time to another, in Gb/s.
+fn rate(outcome: &Outcome, flow: u32, from: Time, to: Time) -> f64 {
+    let acked = |time: Time| {
+        let before = outcome.rates.iter().filter(|sample| sample.flow == flow && sample.time <= time);
+        before.map(|sample| sample.acked).max().unwrap_or(0)
+    };
+    (acked(to) - acked(from)) as f64 * 8.0 / (to - from).seconds() / 1e9
+}
+
+fn before(outcome: &Outcome, flow: u32) -> f64 {
+    rate(outcome, flow, Time::ms(1), EVENT)
+}
+
+fn after(outcome: &Outcome, flow: u32) -> f64 {
+    rate(outcome, flow, EVENT + Time::ms(4), END)
+}
+
+fn names(bench: &Bench, outcome: &Outcome, deadlock: usize) -> String {
+    let fabric = bench.fabric();
+    let name = |port: PortId| {
+        let (node, peer) = (fabric.port(port).node, fabric.neighbour(port));
+        format!("{}-{}", fabric.node(node).name, fabric.node(peer).name)
+    };
+    outcome.deadlocks[deadlock].cycle.iter().map(|one| name(one.queue.port)).collect::<Vec<_>>().join(" ")
+}
+
+/// TG1: the loop fills both directions of one link, and stops everything that goes over it, up to the hosts.
+#[test]
+fn t1_a_loop_deadlocks() {
+    let bench = looping();
+    let outcome = bench.run();
+    check("T1", "rate of flow 1 before, Gb/s", "> 15", before(&outcome, 1), before(&outcome, 1) > 15.0);
+    exact("T1", "rate of flow 1 after, Gb/s", 0.0, after(&outcome, 1));
+    exact("T1", "deadlocks", 1, outcome.deadlocks.len());
+    exact("T1", "cycle", "t0-l0 l0-t0".to_owned(), names(&bench, &outcome, 0));
+    let deadlock = &outcome.deadlocks[0];
+    check(
+        "T1",
+        "closed, us after the event",
+        "< 1000",
+        (deadlock.closed - EVENT).seconds() * 1e6,
+        deadlock.closed < EVENT + Time::ms(1),
+    );
+    assert!(deadlock.closed <= deadlock.seen && deadlock.seen <= deadlock.closed + Time::us(200), "{deadlock:?}");
+    assert_eq!((deadlock.ended, deadlock.stuck_hosts), (None, 2));
+    assert!(matches!(&outcome.stop, Stop::Deadlock { cycle, .. } if cycle.len() == 2));
+    assert_eq!(outcome.counts.drops, 0);
+}
+
+/// TG2: a packet that loops bounces, has tag 2, bounces again and is lossy; flow 1 does not suffer.
+#[test]
+fn t2_tags_let_the_others_through() {
+    let outcome = tagged(looping()).run();
+    let gained = after(&outcome, 1) / before(&outcome, 1);
+    check("T2", "rate of flow 1 after over before", "> 0.9", gained, gained > 0.9);
+    exact("T2", "deadlocks", 0, outcome.deadlocks.len());
+    exact("T2", "lossless drops", 0, outcome.counts.lossless_drops);
+    assert!(outcome.counts.made_lossy > 0 && outcome.counts.drops > 0, "{:?}", outcome.counts);
+    assert_eq!(outcome.ledger.unbalanced().count(), 0);
+}
+
+/// TG3: two flows that each bounce once wait on each other.
+#[test]
+fn t3_bounces_deadlock() {
+    let bench = bouncing();
+    let outcome = bench.run();
+    check("T3", "rate of flow 0 before, Gb/s", "> 35", before(&outcome, 0), before(&outcome, 0) > 35.0);
+    exact("T3", "rate of flow 0 after, Gb/s", 0.0, after(&outcome, 0));
+    exact("T3", "rate of flow 1 after, Gb/s", 0.0, after(&outcome, 1));
+    exact("T3", "cycle", "l0-s0 s0-l2 l2-s1 s1-l0".to_owned(), names(&bench, &outcome, 0));
+}
+
+/// TG4: with tags both keep going, with half of the link each.
+#[test]
+fn t4_tags_keep_bounces_going() {
+    let outcome = tagged(bouncing()).run();
+    let rates = [after(&outcome, 0), after(&outcome, 1)];
+    for rate in rates {
+        check("T4", "rate of each flow after, Gb/s", "18 to 20", rate, (18.0..20.0).contains(&rate));
+    }
+    exact("T4", "deadlocks", 0, outcome.deadlocks.len());
+    exact("T4", "drops", 0, outcome.counts.drops);
+    exact("T4", "packets made lossy", 0, outcome.counts.made_lossy);
+    assert!(outcome.counts.retagged > 0);
+}
+
+/// Queued by the tag it came with, a packet is not held by a pause of the one it leaves with: then packets of a lossless tag
+/// are dropped.
+#[test]
+fn t5_the_queue_is_that_of_the_new_tag() {
+    // A flow that bounces at l2 meets two at t3 that do not: l3 and then s1 pause it as priority 4.
+    let base = || {
+        let bench = bench().flow(0, 12, 1 << 30, Time::ZERO).via(&["t0", "l0", "s0", "l2", "s1", "l3", "t3"]);
+        let direct = |bench: Bench, src| bench.flow(src, 12, 1 << 30, Time::ZERO).via(&["t2", "l3", "t3"]);
+        tagged(direct(direct(bench, 8), 9))
+    };
+    let right = base().run();
+    exact("T5", "lossless drops, queue of the new tag", 0, right.counts.lossless_drops);
+    assert!(right.counts.retagged > 0 && right.counts.pauses > 0);
+    let wrong = base().with(|params| params.switch.tagging.queue_by = QueueBy::ArrivingTag).run();
+    let lost = wrong.counts.lossless_drops;
+    check("T5", "lossless drops, queue of the arriving tag", "> 0", lost as f64, lost > 0);
+    assert_eq!(wrong.ledger.unbalanced().count(), 0);
+}
+
+/// A watchdog ends the deadlock that it finds, and drops packets of a lossless priority for it.
+#[test]
+fn t6_a_watchdog_ends_deadlocks() {
+    for action in [WatchdogAction::Drop, WatchdogAction::Forward] {
+        let outcome = watched(bouncing(), action).run();
+        let moved = after(&outcome, 0) + after(&outcome, 1);
+        check("T6", "rate of both flows after, Gb/s", "> 0", moved, moved > 0.0);
+        assert!(!outcome.deadlocks.is_empty() && !outcome.storms.is_empty(), "{action:?}");
+        let first = &outcome.deadlocks[0];
+        let ended = first.ended.expect("it ended");
+        check(
+            "T6",
+            "end of the first deadlock, us after it closed",
+            "500 to 800",
+            (ended - first.closed).seconds() * 1e6,
+            (Time::us(500)..=Time::us(800)).contains(&(ended - first.closed)),
+        );
+        assert!(outcome.storms[0].begin >= first.closed && outcome.storms.iter().any(|storm| storm.end.is_some()));
+        match action {
+            WatchdogAction::Drop => assert!(outcome.counts.watchdog_drops > 0),
+            WatchdogAction::Forward => assert_eq!(outcome.counts.watchdog_drops, 0),
+        }
+        assert_eq!(outcome.ledger.unbalanced().count(), 0);
+    }
+}
+
+/// Looking for deadlocks changes nothing.
+#[test]
+fn t7_looking_changes_nothing() {
+    let run = |every: Time| {
+        let outcome = bouncing().with(|params| {
+            params.measure.deadlock_every = every;
+            params.measure.fingerprint = true;
+        });
+        outcome.run()
+    };
+    let [never, often] = [run(Time::ZERO), run(Time::us(1))];
+    assert_eq!(never.fingerprint, often.fingerprint);
+    assert_eq!(never.counts, often.counts);
+    // Found at the end alone, or soon: it is the same, and closed at the same time.
+    assert_eq!((never.deadlocks[0].closed, never.deadlocks.len()), (often.deadlocks[0].closed, 1));
+    assert_eq!((never.deadlocks[0].seen, never.end), (never.end, often.end));
+    let seen = often.deadlocks[0].seen - often.deadlocks[0].closed;
+    check("T7", "seen, us after it closed", "at most 20", seen.seconds() * 1e6, seen <= Time::us(20));
+}
+
+/// Packets that go in circles end when they have come to as many switches as they may.
+#[test]
+fn t8_packets_do_not_go_round_for_ever() {
+    let outcome = looping().flow(0, 14, 20_000, EVENT).with(|params| {
+        (params.network.ttl, params.rdma.rto) = (10, None);
+    });
+    let outcome = outcome.only_last_flow().run();
+    let fabric = testbed(Cable::new(40, 1000));
+    exact("T8", "packets that ended by their ttl", 20, outcome.counts.ttl_drops);
+    // t0 is the first switch of a packet, l0 the second, and so on: the tenth is l0.
+    assert!(outcome.drops.iter().all(|drop| fabric.node(drop.node).name == "l0" && drop.reason == DropReason::Ttl));
+    let too_few = looping().with(|params| params.network.ttl = 5);
+    assert!(too_few.refused().contains("more than 5 are needed"), "{}", too_few.refused());
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let refused = |change: fn(Bench) -> Bench| change(tagged(bouncing())).refused();
+    let few = refused(|bench| bench.with(|params| params.switch.lossless = vec![3]));
+    assert_eq!(few, "switch.lossless: [3] has 1 of the 2 priorities that the tags need, one for each");
+    let off = refused(|bench| bench.with(|params| params.switch.pfc = false));
+    assert!(off.starts_with("switch.tagging.enabled: "), "{off}");
+    let lossy = refused(|bench| bench.with(|params| params.switch.tagging.lossy_priority = 4));
+    assert!(lossy.contains("none of the lossless priorities [3, 4]"), "{lossy}");
+    let beyond =
+        refused(|bench| bench.flow_of(5, 0, 5, 1000, Time::ZERO).with(|params| params.switch.lossless = vec![3, 4, 5]));
+    assert!(beyond.starts_with("workload.priority: 5 is the priority of no tag"), "{beyond}");
+    let none = bouncing().with(|params| params.switch.tagging.enabled = true).refused();
+    assert!(none.contains("no rules"), "{none}");
+    let zero =
+        bouncing().with(|params| (params.switch.watchdog.enabled, params.switch.watchdog.poll) = (true, Time::ZERO));
+    assert!(zero.refused().starts_with("switch.watchdog.poll: "), "{}", zero.refused());
+}
+
+/// What waits and has a port of its own to leave by is not stuck, however long it has been paused.
+#[test]
+fn t9_congestion_is_no_deadlock() {
+    let mut bench = bench();
+    for src in 1..12 {
+        bench = bench.flow(src, 12, 1 << 30, Time::ZERO);
+    }
+    let outcome = bench.with(|params| params.measure.deadlock_every = Time::us(1)).run();
+    assert!(outcome.counts.pauses > 100, "{}", outcome.counts.pauses);
+    exact("T9", "deadlocks", 0, outcome.deadlocks.len());
+}
