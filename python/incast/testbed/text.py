@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from incast.study.student import CONFIDENCE
@@ -13,6 +14,8 @@ WHAT = {
     "map": "as exported: a look-up in a hash table",
     "chain": "one after the other; the packets' own is the last, and all others differ from it in the egress port only",
 }
+WIDTH = 120
+"""Columns of the text."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +46,11 @@ def text(cost: Cost) -> str:
     plan = cost.plan
     spread = " +- standard deviation of the rounds" if plan.rounds > 1 else ""
     head = (
-        f"Rules of nftables in Linux {cost.kernel}, {WHAT[plan.form]}.\n"
+        f"Rules of nftables in Linux {cost.kernel}, {WHAT[plan.form]}.",
         f"H1 - T1 - H2 on one machine, rules in T1: {_many(plan.rounds, 'round')} of {_many(plan.pings, 'ping')} and "
-        f"two TCP connections of {plan.seconds:g} s; mean{spread}.\n"
+        f"two TCP connections of {plan.seconds:g} s; mean{spread}.",
     )
-    return "\n".join((head, *_columns(_measured(cost)), "", *_columns(_trends(cost)), "", *_about(cost)))
+    return "\n".join((*_folded(head), "", *_columns(_measured(cost)), *_columns(_trends(cost)), *_folded(_about(cost))))
 
 
 def _measured(cost: Cost) -> Iterator[Sequence[str]]:
@@ -62,6 +65,7 @@ def _trends(cost: Cost) -> Iterator[Sequence[str]]:
     if len(counts) < 2:
         return
     first, last = counts[0], counts[-1]
+    yield ("", "", "", "")
     yield (f"from {first:,} to {last:,} rules", f"each ({CONFIDENCE:.0%} confidence)", "in all", "")
     for name, shown in SHOWN.items():
         found = cost.trend(name)
@@ -78,6 +82,7 @@ def _trends(cost: Cost) -> Iterator[Sequence[str]]:
 
 
 def _about(cost: Cost) -> Iterator[str]:
+    yield ""
     sizes = [
         sum(getattr(sample, name) for sample in cost.samples) / len(cost.samples)
         for name in ("packet_bytes", "aggregate_bytes")
@@ -110,6 +115,11 @@ def _columns(rows: Iterator[Sequence[str]]) -> Iterator[str]:
     for row in cells:
         first, *others = zip(row, widths, strict=True)
         yield "  ".join((first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others))).rstrip()
+
+
+def _folded(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        yield from textwrap.wrap(line, WIDTH) or [""]
 
 
 def _many(count: int, what: str) -> str:
