@@ -4,6 +4,8 @@
 #[allow(dead_code, reason = "each test program uses a part of it")]
 mod common;
 
+use std::collections::HashMap;
+
 use incast_deadlock::Wiring;
 use incast_deadlock::elp::{Elp, ShortestPaths};
 use incast_deadlock::export::{
@@ -197,46 +199,63 @@ fn p4_entries_are_read_back() {
     assert!(program.contains("bit<64> ingress_port") && program.contains("@id(0x02000001) table tags"));
 }
 
-/// A rule of the chain: family, DSCPs, ingress and egress interfaces (all if none), new DSCP, whether the chain ends.
-struct NftRule {
-    family: String,
-    dscp: Vec<u64>,
-    inputs: Option<Vec<String>>,
-    outputs: Option<Vec<String>>,
-    new: u64,
-    priority: String,
-    accept: bool,
+/// A file of nftables, as far as it is read here: the lines of each chain, and of each map as (ingress, egress, chain).
+#[derive(Default)]
+struct Nftables {
+    chains: HashMap<String, Vec<String>>,
+    maps: HashMap<String, HashMap<(String, String), String>>,
 }
 
-fn nft_rule(line: &str) -> NftRule {
-    let mut words = line.split_whitespace().peekable();
-    let family = words.next().unwrap().to_owned();
-    let mut rule =
-        NftRule { family, dscp: vec![], inputs: None, outputs: None, new: 0, priority: String::new(), accept: false };
-    assert_eq!(words.next(), Some("dscp"));
-    fn set<'a>(words: &mut impl Iterator<Item = &'a str>) -> Vec<String> {
-        let first = words.next().unwrap();
-        let items: Vec<&str> = if first == "{" { words.take_while(|word| *word != "}").collect() } else { vec![first] };
-        items.iter().map(|item| item.trim_end_matches(',').trim_matches('"').to_owned()).collect()
-    }
-    rule.dscp = set(&mut words).iter().map(|dscp| dscp.parse().unwrap()).collect();
-    while let Some(word) = words.next() {
-        match word {
-            "iifname" => rule.inputs = Some(set(&mut words)),
-            "oifname" => rule.outputs = Some(set(&mut words)),
-            "accept" => rule.accept = true,
-            "meta" => {
-                assert_eq!((words.next(), words.next()), (Some("priority"), Some("set")));
-                rule.priority = words.next().unwrap().into();
+impl Nftables {
+    fn read(text: &str) -> Self {
+        let mut read = Self::default();
+        let mut within = String::new();
+        for line in text.lines().map(str::trim) {
+            match line.split_whitespace().collect::<Vec<_>>()[..] {
+                ["chain" | "map", name, "{"] => within = name.into(),
+                [input, ".", output, ":", "goto", chain] => {
+                    let name = |quoted: &str| quoted.trim_matches('"').to_owned();
+                    let map = read.maps.entry(within.clone()).or_default();
+                    let known = map.insert((name(input), name(output)), chain.trim_end_matches(',').into());
+                    assert_eq!(known, None, "an element twice");
+                }
+                ["ip" | "ip6" | "meta", ..] => read.chains.entry(within.clone()).or_default().push(line.into()),
+                _ => {}
             }
-            family if family == rule.family => {
-                assert_eq!((words.next(), words.next()), (Some("dscp"), Some("set")));
-                rule.new = words.next().unwrap().parse().unwrap();
-            }
-            other => panic!("{other}"),
         }
+        read
     }
-    rule
+
+    /// The DSCP and the priority of a packet that leaves the chain `rewrite`.
+    fn forwarded(&self, family: &str, dscp: u64, input: &str, output: &str) -> (u64, String) {
+        let mut packet = (dscp, String::new());
+        for line in &self.chains["rewrite"] {
+            let (of, rest) = line.split_once(" dscp ").unwrap();
+            let words: Vec<&str> = rest.split_whitespace().collect();
+            let at = words.iter().position(|word| word.starts_with(char::is_alphabetic)).unwrap();
+            let number = |word: &&str| word.trim_end_matches(',').parse().ok();
+            if of != family || !words[..at].iter().filter_map(number).any(|number: u64| number == packet.0) {
+                continue;
+            }
+            match words[at..] {
+                ["iifname", ".", "oifname", "vmap", map] => {
+                    let map = &self.maps[map.trim_start_matches('@')];
+                    if let Some(chain) = map.get(&(input.to_owned(), output.to_owned())) {
+                        let [ip, ip6, rest] = &self.chains[chain][..] else { panic!("{chain}") };
+                        let set = if family == "ip" { ip } else { ip6 };
+                        let new = set.strip_prefix(&format!("{family} dscp set ")).unwrap().parse().unwrap();
+                        let priority = rest.strip_prefix("meta priority set ").unwrap();
+                        return (new, priority.strip_suffix(" accept").unwrap().into());
+                    }
+                }
+                [of, "dscp", "set", new, "meta", "priority", "set", priority] if of == family => {
+                    packet = (new.parse().unwrap(), priority.into());
+                }
+                _ => panic!("{line}"),
+            }
+        }
+        packet
+    }
 }
 
 #[test]
@@ -244,27 +263,16 @@ fn nftables_is_read_back() {
     for_each_switch(|wiring, rules, table, switch| {
         let names = PortNames { prefix: "eth".into(), first: 3, step: 2 };
         let text = write_nftables(wiring, table, switch, &names, &CodePoints::class_selectors(7)).unwrap();
-        let chain: Vec<NftRule> =
-            text.lines().filter(|line| line.trim_start().starts_with("ip")).map(nft_rule).collect();
+        let file = Nftables::read(&text);
         for family in ["ip", "ip6"] {
             same(wiring, switch, rules, &|tag, input, output| {
                 let name = |port: u32| format!("eth{}", 3 + 2 * port);
-                let mut dscp = 8 * u64::from(tag);
                 // No rule is for it, so it goes on as it came; the chain knows no such tag.
                 if tag > rules.tags() {
                     return None;
                 }
-                for rule in chain.iter().filter(|rule| rule.family == family) {
-                    let is_in =
-                        |set: &Option<Vec<String>>, port| set.as_ref().is_none_or(|set| set.contains(&name(port)));
-                    if rule.dscp.contains(&dscp) && is_in(&rule.inputs, input) && is_in(&rule.outputs, output) {
-                        dscp = rule.new;
-                        assert_eq!(rule.priority, format!("0:{}", tag_of(dscp).unwrap_or(0)));
-                        if rule.accept {
-                            break;
-                        }
-                    }
-                }
+                let (dscp, priority) = file.forwarded(family, 8 * u64::from(tag), &name(input), &name(output));
+                assert_eq!(priority, format!("0:{}", tag_of(dscp).unwrap_or(0)));
                 tag_of(dscp)
             });
         }
@@ -364,12 +372,18 @@ fn names_of_ports() {
     assert_eq!(
         text,
         "# Tags of 1 lossless priorities at spine0.\n\
-         table inet incast_tags {\n    chain rewrite {\n        \
+         table inet incast_tags\n\
+         delete table inet incast_tags\n\
+         table inet incast_tags {\n    \
+         chain to_1 {\n        ip dscp set 8\n        ip6 dscp set 8\n        \
+         meta priority set 0:1 accept\n    }\n    \
+         map from_1 {\n        type ifname . ifname : verdict\n        elements = {\n            \
+         \"swp1\" . \"swp1\" : goto to_1,\n            \"swp1\" . \"swp2\" : goto to_1,\n            \
+         \"swp2\" . \"swp1\" : goto to_1,\n            \"swp2\" . \"swp2\" : goto to_1,\n        \
+         }\n    }\n    chain rewrite {\n        \
          type filter hook forward priority mangle; policy accept;\n        \
-         ip dscp 8 iifname { \"swp1\", \"swp2\" } oifname { \"swp1\" } ip dscp set 8 meta priority set 0:1 accept\n        \
-         ip6 dscp 8 iifname { \"swp1\", \"swp2\" } oifname { \"swp1\" } ip6 dscp set 8 meta priority set 0:1 accept\n        \
-         ip dscp 8 iifname { \"swp1\", \"swp2\" } oifname { \"swp2\" } ip dscp set 8 meta priority set 0:1 accept\n        \
-         ip6 dscp 8 iifname { \"swp1\", \"swp2\" } oifname { \"swp2\" } ip6 dscp set 8 meta priority set 0:1 accept\n        \
+         ip dscp 8 iifname . oifname vmap @from_1\n        \
+         ip6 dscp 8 iifname . oifname vmap @from_1\n        \
          ip dscp { 8 } ip dscp set 0 meta priority set 0:0\n        \
          ip6 dscp { 8 } ip6 dscp set 0 meta priority set 0:0\n    }\n}\n"
     );

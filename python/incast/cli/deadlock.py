@@ -12,7 +12,7 @@ from cyclopts.validators import Number
 
 from incast import _core
 from incast._whole import write_whole
-from incast.cli import codes
+from incast.cli import codes, cost
 from incast.cli.run import Overrides
 from incast.errors import translated
 
@@ -47,6 +47,7 @@ app = App(
     help_format="plaintext",
     help_epilogue=EXAMPLES,
 )
+app.command(cost.cost, help_epilogue=cost.EXAMPLES)
 
 
 @app.command(help_epilogue=CHECK_EXAMPLES)

@@ -1,16 +1,23 @@
 //! Rules for a Linux box that routes: nftables.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use incast_model::fabric::NodeId;
 
 use super::{CodePoints, ExportError, PortNames};
 use crate::rules::{Entry, RuleTable};
+use crate::tagging::Tag;
 use crate::wiring::Wiring;
 
 /// Longest name of an interface: IFNAMSIZ of Linux, less the zero at its end.
 const LONGEST_NAME: usize = 15;
 
 /// The rules of one switch as a file for `nft -f`: a chain in the forward path that reads a tag from the DSCP of IPv4 and
-/// IPv6 packets and writes the new one.
+/// IPv6 packets and writes the new one. The file takes the place of an earlier one.
+///
+/// Each tag has a map from (ingress, egress) to the chain that writes the new tag: a look-up in a hash table, whatever the
+/// number of rules. A chain of rules would be read in order (`incast deadlock cost` measures both). Maps have no sets of
+/// ports, so that how the table is compressed makes no difference.
 ///
 /// The new tag also becomes the packet's `meta priority`, by which `mqprio` and `dcb` choose the egress queue and its PFC
 /// priority: a PAUSE of the new priority has to hold the packet back. `accept` ends this chain only; others still see the
@@ -31,12 +38,20 @@ pub fn write_nftables(
         let allowed = "letters, digits, `_`, `.` and `-`, at most 15 in all";
         return Err(ExportError::PortName { target: "nftables", port, name, allowed });
     }
+    let maps = maps(table.entries(switch));
     let mut text = format!("# Tags of {} lossless priorities at {}.\n", table.tags(), one_line(wiring.name(switch)));
-    text += "table inet incast_tags {\n    chain rewrite {\n";
-    text += "        type filter hook forward priority mangle; policy accept;\n";
-    for entry in table.entries(switch) {
+    text += "table inet incast_tags\ndelete table inet incast_tags\ntable inet incast_tags {\n";
+    for &tag in maps.values().flat_map(BTreeMap::values).collect::<BTreeSet<_>>() {
+        text += &chain(tag, code_points.of(tag));
+    }
+    for (&tag, turns) in &maps {
+        text += &map(tag, turns, names);
+    }
+    text += "    chain rewrite {\n        type filter hook forward priority mangle; policy accept;\n";
+    for &tag in maps.keys() {
         for family in ["ip", "ip6"] {
-            text += &rule(family, entry, names, code_points);
+            let code_point = code_points.of(tag);
+            text += &format!("        {family} dscp {code_point} iifname . oifname vmap @from_{}\n", tag.0);
         }
     }
     let lossless: Vec<String> = code_points.tags.iter().take(table.tags().into()).map(u8::to_string).collect();
@@ -50,17 +65,37 @@ pub fn write_nftables(
     Ok(text + "    }\n}\n")
 }
 
-fn rule(family: &str, entry: &Entry, names: &PortNames, code_points: &CodePoints) -> String {
-    let set = |ports: &[u32]| {
-        let names: Vec<String> = ports.iter().map(|&port| format!("\"{}\"", names.name(port))).collect();
-        format!("{{ {} }}", names.join(", "))
-    };
-    let (old, new) = (code_points.of(entry.tag), code_points.of(entry.new_tag));
-    let (inputs, outputs, priority) = (set(&entry.inputs), set(&entry.outputs), entry.new_tag);
+/// New tags by (ingress port, egress port).
+type Turns = BTreeMap<(u32, u32), Tag>;
+
+/// The rules by tag, without sets of ports. Entries that overlap agree.
+fn maps(entries: &[Entry]) -> BTreeMap<Tag, Turns> {
+    let mut maps: BTreeMap<Tag, Turns> = BTreeMap::new();
+    for entry in entries {
+        let turns = maps.entry(entry.tag).or_default();
+        for &input in &entry.inputs {
+            turns.extend(entry.outputs.iter().map(|&output| ((input, output), entry.new_tag)));
+        }
+    }
+    maps
+}
+
+/// What is done to a packet that goes on with a tag.
+fn chain(Tag(tag): Tag, code_point: u8) -> String {
     format!(
-        "        {family} dscp {old} iifname {inputs} oifname {outputs} {family} dscp set {new} meta priority set 0:{priority} \
-         accept\n"
+        "    chain to_{tag} {{\n        ip dscp set {code_point}\n        ip6 dscp set {code_point}\n        \
+         meta priority set 0:{tag} accept\n    }}\n"
     )
+}
+
+/// The map of one tag, with a line for each rule.
+fn map(Tag(tag): Tag, turns: &Turns, names: &PortNames) -> String {
+    let mut text = format!("    map from_{tag} {{\n        type ifname . ifname : verdict\n        elements = {{\n");
+    for (&(input, output), Tag(new_tag)) in turns {
+        let (input, output) = (names.name(input), names.name(output));
+        text += &format!("            \"{input}\" . \"{output}\" : goto to_{new_tag},\n");
+    }
+    text + "        }\n    }\n"
 }
 
 fn is_name(name: &str) -> bool {
