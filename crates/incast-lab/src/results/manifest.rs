@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use super::deadlocks::{DeadlockManifest, path};
 use super::labels::Labels;
 use super::simulate::SchemeRun;
 use crate::scenario::Prepared;
@@ -102,6 +103,9 @@ pub struct SchemeManifest {
     pub hypervisors: Map<String, Value>,
     /// Wire bytes by fate, for priorities 0 to 7; always balanced.
     pub ledger: Map<String, Value>,
+    /// Deadlocks of PFC, in order of their discovery, also those that a watchdog ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deadlocks: Vec<DeadlockManifest>,
     /// Digests of the run, where `measure.fingerprint` asks for them: equal where two runs are equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<FingerprintManifest>,
@@ -176,6 +180,14 @@ pub struct CutOffManifest {
     pub why: String,
 }
 
+impl QueueManifest {
+    pub(super) fn of(queue: &QueueRef, fabric: &Fabric) -> Self {
+        let name = |node| fabric.node(node).name.clone();
+        let (port, from, to) = (queue.port, fabric.port(queue.port).node, fabric.neighbour(queue.port));
+        Self { port: port.0, node: name(from), peer: name(to), priority: queue.priority }
+    }
+}
+
 impl CutOffManifest {
     fn of(cut: &CutOff, fabric: &Fabric) -> Self {
         let name = |node| &fabric.node(node).name;
@@ -238,11 +250,6 @@ fn left(unfinished: u32) -> String {
 impl StopManifest {
     /// Of a run on a fabric.
     pub fn of(stop: &Stop, fabric: &Fabric) -> Self {
-        let name = |at: &QueueRef| {
-            let node = |node| fabric.node(node).name.clone();
-            let (port, from, to) = (at.port, fabric.port(at.port).node, fabric.neighbour(at.port));
-            QueueManifest { port: port.0, node: node(from), peer: node(to), priority: at.priority }
-        };
         let plain = |reason: &str, unfinished: u32, text: String| Self {
             reason: reason.into(),
             unfinished,
@@ -264,12 +271,11 @@ impl StopManifest {
                 plain("interrupted", *unfinished, format!("interrupted; {}", left(*unfinished)))
             }
             Stop::Deadlock { cycle, unfinished } => {
-                let cycle: Vec<QueueManifest> = cycle.iter().map(name).collect();
-                let path: Vec<String> = cycle.iter().map(|at| format!("{}->{}", at.node, at.peer)).collect();
+                let cycle: Vec<QueueManifest> = cycle.iter().map(|at| QueueManifest::of(at, fabric)).collect();
                 let text = format!(
                     "deadlock: {} paused queues wait on each other: {}; {}",
                     cycle.len(),
-                    path.join(", "),
+                    path(&cycle),
                     left(*unfinished)
                 );
                 Self { cycle, ..plain("deadlock", *unfinished, text) }
@@ -364,6 +370,7 @@ impl SchemeManifest {
                 Map::new()
             },
             ledger: table(serde_json::to_value(outcome.ledger)),
+            deadlocks: outcome.deadlocks.iter().map(|one| DeadlockManifest::of(one, &prepared.fabric)).collect(),
             fingerprint: outcome.fingerprint.map(FingerprintManifest::from),
             wall_s: seconds(run.wall),
             cpu_s: seconds(run.cpu),

@@ -1,6 +1,7 @@
 //! Results: one folder for each run, with the scenario, a manifest and Parquet tables; and what is computed from them.
 
 mod columns;
+mod deadlocks;
 mod error;
 mod labels;
 mod manifest;
@@ -18,6 +19,7 @@ pub use columns::{
     Column, DEADLOCKS, DROPS, FLOWS, HISTOGRAMS, Kind, LIMITS, LINKS, MESSAGES, PAIRS, PAUSES, PORTS, QUEUES, RATES,
     STORMS, TABLES, THROUGHPUT, TableSpec, VMS,
 };
+pub use deadlocks::DeadlockManifest;
 pub use error::ResultsError;
 pub use labels::{Label, Labels};
 pub use manifest::{
