@@ -4,11 +4,15 @@ use std::path::{Path, PathBuf};
 
 use incast_deadlock::Wiring;
 use incast_deadlock::elp::{Choice, Elp, PathSet, Roots, ShortestPaths, UpDown};
+use incast_model::nearest::nearest;
 use incast_model::routing::Routes;
 use serde::Deserialize;
 
 use super::option;
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+
+/// Kinds of paths by the names that the command has for them.
+const KINDS: [&str; 4] = ["routes", "shortest", "trees", "up-down"];
 
 /// Paths from host to host.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -49,10 +53,8 @@ impl PathsOption {
             }),
             Self::UpDown { bounces } => Elp::UpDown(UpDown { bounces: *bounces }),
             Self::File(file) => {
-                let file = base.join(file);
                 let shown = file.display();
-                let text = std::fs::read_to_string(&file)
-                    .map_err(|error| option("paths", format!("cannot read {shown}: {error}")))?;
+                let text = std::fs::read_to_string(base.join(file)).map_err(|error| unread(file, &error))?;
                 let paths =
                     PathSet::parse(wiring, &text).map_err(|error| option("paths", format!("{shown}: {error}")))?;
                 if paths.is_empty() {
@@ -62,4 +64,12 @@ impl PathsOption {
             }
         })
     }
+}
+
+/// Of a file that cannot be read: it may have been meant as a kind of paths.
+fn unread(file: &Path, error: &std::io::Error) -> Diagnostics {
+    let name = file.to_string_lossy();
+    let found = Diagnostic::new("--paths", format!("`{name}`: {error}"));
+    let nearest = nearest(&name, KINDS).map(str::to_owned);
+    Diagnostic { nearest, ..found.allowed(format!("{}, or a file of paths", KINDS.join(", "))) }.into()
 }
