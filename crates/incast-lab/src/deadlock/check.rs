@@ -57,12 +57,12 @@ impl Checked {
 
 /// Looks for circular buffer dependencies. Files of paths start at `base`.
 pub fn check(loaded: &Loaded, options: &CheckOptions, base: &Path) -> Result<Checked, Diagnostics> {
-    let Ready { fabric, routes } = Ready::new(loaded)?;
-    let wiring = Wiring::new(&fabric);
-    let Some(failures) = options.failed(&fabric)? else {
-        let elp = options.paths.elp(&wiring, &routes, base, options.seed)?;
+    let ready = Ready::new(loaded)?;
+    let wiring = Wiring::new(&ready.fabric);
+    let Some(failures) = options.failed(&ready.fabric)? else {
+        let elp = options.paths.elp(&wiring, &ready, base, options.seed)?;
         let dependencies = match options.paths {
-            PathsOption::Routes => Dependencies::of_routes(&wiring, &routes),
+            PathsOption::Routes => Dependencies::of_routes(&wiring, ready.routes()?),
             _ => Dependencies::of_paths(&wiring, &elp).map_err(|error| option("paths", error))?,
         };
         let report = dependencies.report(&wiring, options.most, Some(&elp)).map_err(|error| option("paths", error))?;
@@ -75,7 +75,7 @@ pub fn check(loaded: &Loaded, options: &CheckOptions, base: &Path) -> Result<Che
         None => Rerouting::Converged,
         Some(bounces) => Rerouting::Local { bounces },
     };
-    let found = Dependencies::under_failures(&wiring, &routes, &failures, rerouting, options.most);
+    let found = Dependencies::under_failures(&wiring, ready.routes()?, &failures, rerouting, options.most);
     Ok(Checked::Failed(found.map_err(|error| option("failures", error))?))
 }
 

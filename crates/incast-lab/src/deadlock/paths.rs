@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use incast_deadlock::Wiring;
 use incast_deadlock::elp::{Choice, Elp, PathSet, Roots, ShortestPaths, UpDown};
 use incast_model::nearest::nearest;
-use incast_model::routing::Routes;
 use serde::Deserialize;
 
-use super::option;
+use super::{Ready, option};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
 /// Kinds of paths by the names that the command has for them.
@@ -38,12 +37,12 @@ impl PathsOption {
     pub(super) fn elp<'r>(
         &self,
         wiring: &Wiring<'_>,
-        routes: &'r Routes,
+        ready: &'r Ready<'_>,
         base: &Path,
         seed: u64,
     ) -> Result<Elp<'r>, Diagnostics> {
         Ok(match self {
-            Self::Routes => Elp::Routes(routes),
+            Self::Routes => Elp::Routes(ready.routes()?),
             Self::Shortest => Elp::Shortest(ShortestPaths::default()),
             Self::Trees => Elp::Shortest(ShortestPaths {
                 choice: Choice::Random,

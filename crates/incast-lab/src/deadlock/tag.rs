@@ -110,9 +110,9 @@ pub struct RuleFile {
 
 /// Chooses tags, makes the rules, verifies them, and writes them as asked. Files of paths start at `base`.
 pub fn tag(loaded: &Loaded, options: &TagOptions, base: &Path) -> Result<(TagShow, Vec<RuleFile>), Diagnostics> {
-    let Ready { fabric, routes } = Ready::new(loaded)?;
-    let wiring = Wiring::new(&fabric);
-    let elp = options.paths.elp(&wiring, &routes, base, options.seed)?;
+    let ready = Ready::new(loaded)?;
+    let wiring = Wiring::new(&ready.fabric);
+    let elp = options.paths.elp(&wiring, &ready, base, options.seed)?;
     let Tagged { rules, verification } =
         options.tagging()?.rules(&wiring, &elp).map_err(|error| option("paths", error))?;
     if rules.tags() > options.priorities {
@@ -185,9 +185,7 @@ fn port_names(text: &str) -> Result<PortNames, Diagnostics> {
     let (first, step) = text.split_once('/').unwrap_or((text, "1"));
     let prefix = first.trim_end_matches(|c: char| c.is_ascii_digit());
     match (first[prefix.len()..].parse(), step.parse()) {
-        (Ok(first), Ok(step)) if step > 0 && !prefix.is_empty() => {
-            Ok(PortNames { prefix: prefix.into(), first, step })
-        }
+        (Ok(first), Ok(step)) if step > 0 && !prefix.is_empty() => Ok(PortNames { prefix: prefix.into(), first, step }),
         _ => {
             let found = Diagnostic::new("--port-names", format!("`{text}` is no name of a first port"));
             Err(found.allowed("letters and a number, such as swp1, or Ethernet0/8 where names count by 8").into())

@@ -60,7 +60,8 @@ fn a_clos_without_failures_has_no_cycle() {
 #[test]
 fn two_failed_links_close_the_cycle_of_the_text() {
     let text = said(r#"{"fail": ["L3-T4", "T1-L1"], "detours": 1}"#);
-    let head = "1 of 1 set of failed links has circular dependencies: deadlocks are possible\n\nwith T4-L3 and T1-L1 down\n";
+    let head =
+        "1 of 1 set of failed links has circular dependencies: deadlocks are possible\n\nwith T4-L3 and T1-L1 down\n";
     assert!(text.starts_with(head), "{text}");
     let cycle = text.lines().nth(3).unwrap();
     assert!(["L1", "S1", "L3", "S2"].iter().all(|name| cycle.contains(name)), "{cycle}");
