@@ -19,6 +19,8 @@ COMMANDS = [
     "run",
     "sweep",
     "show",
+    "deadlock check",
+    "deadlock tag",
     "list",
     "results",
     "report",

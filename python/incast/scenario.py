@@ -14,6 +14,7 @@ from incast import _core, schema
 from incast.errors import translated
 from incast.progress import Callback, told
 from incast.results import Results
+from incast.wiring import Wiring
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -65,6 +66,12 @@ class Scenario(schema.Scenario):
     def whole(self, format: Literal["json", "toml"] = "toml") -> str:  # noqa: A002 - as on the command line
         """The scenario with every default filled in, as text."""
         return self._core().whole(format)
+
+    def wiring(self) -> Wiring:
+        """The nodes and links of its fabric."""
+        core = self._core()
+        with translated():
+            return Wiring.read(core.fabric())
 
     def key(self) -> str:
         """A digest of the whole scenario, of the files that it names and of the build of incast.

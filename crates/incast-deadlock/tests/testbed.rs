@@ -32,13 +32,14 @@ fn two_paths_with_a_bounce_each_close_a_circle() {
     let report = Dependencies::of_paths(&wiring, &elp).unwrap().report(&wiring, 9, Some(&elp)).unwrap();
     assert_eq!(
         report.to_string(),
-        "12 buffers, 12 dependencies, some of them circular: deadlocks are possible\n\
+        "12 buffers, 12 dependencies, some of them circular: deadlocks are possible\n\n\
          4 buffers of 4 switches wait for each other\n  \
          L1 port 3 → S1 port 0 → L3 port 2 → S2 port 2 → L1 port 3\n    \
-         at L1 from S2 to S1: line 3: H9 → T3 → L3 → S2 → L1 → S1 → L2 → T1 → H4\n    \
-         at S1 from L1 to L3: line 2: H1 → T1 → L1 → S1 → L3 → S2 → L4 → T4 → H13\n    \
-         at L3 from S1 to S2: line 2: H1 → T1 → L1 → S1 → L3 → S2 → L4 → T4 → H13\n    \
-         at S2 from L3 to L1: line 3: H9 → T3 → L3 → S2 → L1 → S1 → L2 → T1 → H4\n"
+         switch  in port  from  out port  to  whose packets\n    \
+         L1            3  S2           2  S1  line 3: H9 → T3 → L3 → S2 → L1 → S1 → L2 → T1 → H4\n    \
+         S1            0  L1           2  L3  line 2: H1 → T1 → L1 → S1 → L3 → S2 → L4 → T4 → H13\n    \
+         L3            2  S1           3  S2  line 2: H1 → T1 → L1 → S1 → L3 → S2 → L4 → T4 → H13\n    \
+         S2            2  L3           0  L1  line 3: H9 → T3 → L3 → S2 → L1 → S1 → L2 → T1 → H4\n"
     );
     // One flow alone cannot.
     let one = PathSet::parse(&wiring, BOUNCES.lines().nth(1).unwrap()).unwrap();

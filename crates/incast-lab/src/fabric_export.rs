@@ -3,8 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use incast_model::fabric::{Fabric, write_dot};
+use incast_model::fabric::{Fabric, Link, Node, NodeKind, write_dot};
 use incast_model::ns3::{Notice, Severity, topology_notices, write_topology};
+use serde_json::{Value, json};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::scenario::Loaded;
@@ -47,6 +48,20 @@ pub fn export_fabric(loaded: &Loaded, form: FabricForm, out: &Path) -> Result<Fa
     Ok(FabricExport { file: out.to_owned(), text, notices })
 }
 
+/// The nodes and links of a scenario's fabric, for drawings: `{"nodes": [[name, tier, is host], …], "links": [[node, port,
+/// node, port], …]}`, nodes by their place in `nodes`, ports numbered within their node.
+pub fn fabric_json(loaded: &Loaded) -> Result<Value, Diagnostics> {
+    let fabric = loaded.scenario().build_fabric(loaded.base_dir()).map_err(|found| loaded.locate(found))?;
+    let node = |node: &Node| json!([node.name, node.tier, node.kind == NodeKind::Host]);
+    let link = |link: &Link| {
+        let [a, b] = [link.a, link.b].map(|port| fabric.port(port));
+        json!([a.node.0, a.local, b.node.0, b.local])
+    };
+    let nodes: Vec<Value> = fabric.nodes().iter().map(node).collect();
+    let links: Vec<Value> = fabric.links().iter().map(link).collect();
+    Ok(json!({ "nodes": nodes, "links": links }))
+}
+
 fn ns3(fabric: &Fabric, out: &Path) -> Result<(String, Vec<Notice>), Diagnostics> {
     let notices = topology_notices(fabric, &out.display().to_string());
     let errors = notices.iter().filter(|notice| notice.severity == Severity::Error);
@@ -76,6 +91,13 @@ mod tests {
         export.write(true).unwrap();
         assert!(std::fs::read_to_string(&file).unwrap().contains("\"s0\" -- \"h2\" [label=\"100Gbps\""));
         let export = export_fabric(&star, FabricForm::Ns3, &file).unwrap();
+        assert_eq!(
+            fabric_json(&star).unwrap(),
+            json!({
+                "nodes": [["h0", 0, true], ["h1", 0, true], ["h2", 0, true], ["s0", 1, false]],
+                "links": [[0, 0, 3, 0], [1, 0, 3, 1], [2, 0, 3, 2]],
+            })
+        );
         assert!(export.text.starts_with("4 1 3\n3\n0 3 100Gbps 1000ns 0.000000\n") && export.notices.is_empty());
     }
 

@@ -235,12 +235,11 @@ impl Scenario {
         })
     }
 
-    /// Looks for circular buffer dependencies.
-    pub(crate) fn deadlock_check(&self, options: &str, base: &Path, format: &str) -> Result<(bool, String), Failure> {
+    /// Looks for circular buffer dependencies: whether there are none, what was found for people, and as JSON.
+    pub(crate) fn deadlock_check(&self, options: &str, base: &Path) -> Result<(bool, String, String), Failure> {
         let options: CheckOptions = read_options(options)?;
         let found = deadlock::check(&self.loaded, &options, base)?;
-        let text = if format == "json" { json(&found) } else { found.to_string() };
-        Ok((found.deadlock_free(), text))
+        Ok((found.deadlock_free(), found.to_string(), json(&found)))
     }
 
     /// Makes tags and rules.
@@ -287,6 +286,11 @@ impl Scenario {
         let export = incast_lab::export_fabric(&self.loaded, form, path)?;
         export.write(overwrite).map_err(|error| not_written(path, &error))?;
         Ok(lines(&export.notices))
+    }
+
+    /// Nodes and links of the fabric as JSON.
+    pub(crate) fn fabric(&self) -> Result<String, Failure> {
+        Ok(incast_lab::fabric_export::fabric_json(&self.loaded)?.to_string())
     }
 
     /// Writes the flows as a trace; returns how many.

@@ -58,10 +58,10 @@ impl Scenario {
         detached(py, || self.0.write_trace(&path))
     }
 
-    /// Looks for circular buffer dependencies; `options` are the lab's, as JSON text, files of paths start at `base`. Whether there
-    /// are none, and what was found as `text` or `json`.
-    fn deadlock_check(&self, py: Python<'_>, options: &str, base: PathBuf, format: &str) -> PyResult<(bool, String)> {
-        detached(py, || self.0.deadlock_check(options, &base, format))
+    /// Looks for circular buffer dependencies; `options` are the lab's, as JSON text, files of paths start at `base`. Whether
+    /// there are none, what was found for people, and the same as JSON text.
+    fn deadlock_check(&self, py: Python<'_>, options: &str, base: PathBuf) -> PyResult<(bool, String, String)> {
+        detached(py, || self.0.deadlock_check(options, &base))
     }
 
     /// Makes tags and rules; what came of it as `text` or `json`, and files by name.
@@ -73,6 +73,12 @@ impl Scenario {
         format: &str,
     ) -> PyResult<(String, Vec<(String, String)>)> {
         detached(py, || self.0.deadlock_tag(options, &base, format))
+    }
+
+    /// Nodes and links of the fabric as JSON text: `{"nodes": [[name, tier, is host], …], "links": [[node, port, node, port],
+    /// …]}`.
+    fn fabric(&self, py: Python<'_>) -> PyResult<String> {
+        detached(py, || self.0.fabric())
     }
 
     /// Writes the fabric as `dot` (a drawing for Graphviz) or `ns3` (a topology file); returns notices, one a line.

@@ -3,6 +3,7 @@
 from incast.charts.cdf import cdf
 from incast.charts.chart import Chart, Field
 from incast.charts.counters import counters
+from incast.charts.cycle import Drawing, cycle
 from incast.charts.fabric import fabric
 from incast.charts.pauses import pauses
 from incast.charts.series import queues, rates
@@ -12,10 +13,12 @@ from incast.charts.vms import guarantees, vms
 
 __all__ = [
     "Chart",
+    "Drawing",
     "Field",
     "Source",
     "cdf",
     "counters",
+    "cycle",
     "fabric",
     "guarantees",
     "pauses",

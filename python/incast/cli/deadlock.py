@@ -11,22 +11,24 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from incast import _core
-from incast._whole import write_whole
+from incast._whole import refuse_if_there, write_whole
 from incast.cli import codes, cost
+from incast.cli.deadlock_drawing import draw_cycle, first_cycle
 from incast.cli.run import Overrides
-from incast.errors import translated
+from incast.errors import ScenarioError, translated
 
 CHECK_EXAMPLES = """
 Examples:
-  incast deadlock check scenarios/quickstart.toml
-  incast deadlock check clos.toml --failures 2 --detours 1
-  incast deadlock check clos.toml --paths up-down --bounces 1
-  incast deadlock check clos.toml --fail leaf0-tor1 --fail leaf2-tor3 --detours 1
+  incast deadlock check scenarios/clos-testbed.toml
+  incast deadlock check scenarios/clos-testbed.toml --fail T1-L1 --fail T4-L3 --detours 1 --draw cycle.svg
+  incast deadlock check scenarios/clos-testbed.toml --failures 2 --detours 1
+  incast deadlock check scenarios/clos-testbed.toml --paths up-down --bounces 1
 """
 TAG_EXAMPLES = """
 Examples:
-  incast deadlock tag clos.toml --paths up-down --bounces 1 --method clos
-  incast deadlock tag jellyfish.toml --paths shortest --export json --export p4 -o rules
+  incast deadlock tag scenarios/clos-testbed.toml --paths up-down --bounces 1 --method clos
+  incast deadlock tag scenarios/clos-testbed.toml --export json --export p4 -o rules
+  incast deadlock tag scenarios/clos-testbed.toml --export nftables --port-names eth1 --dscp 10 -o rules
 """
 EXAMPLES = f"{CHECK_EXAMPLES.rstrip()}\n{TAG_EXAMPLES.partition('Examples:')[2].lstrip(chr(10))}"
 KINDS = ("routes", "shortest", "trees", "up-down")
@@ -59,14 +61,16 @@ def check(
     bounces: Annotated[int | None, Parameter(validator=Number(gte=0, lte=255))] = None,
     fail: Annotated[list[str] | None, Repeated] = None,
     failures: Annotated[int | None, Positive] = None,
-    samples: Annotated[int, Positive] = 1000,
+    samples: Annotated[int | None, Positive] = None,
     detours: Annotated[int | None, Parameter(validator=Number(gte=1, lte=255))] = None,
     cycles: Annotated[int, Parameter(validator=Number(gte=0))] = 3,
     seed: Annotated[int, Parameter(validator=Number(gte=0))] = 1,
+    draw: Path | None = None,
+    overwrite: Annotated[bool, Flag] = False,
     set_: Overrides = None,
     format: Literal["text", "json"] = "text",  # noqa: A002 - the name of the option
 ) -> int:
-    """Find circular buffer dependencies: what has to be there for a PFC deadlock, hop by hop, and whose packets make it.
+    """Find circular buffer dependencies: what a PFC deadlock has to have, hop by hop, and whose packets make it.
 
     A buffer is an ingress port of a switch; it waits for the next one that its packets fill. The exit code is 1 if
     deadlocks are possible.
@@ -77,43 +81,62 @@ def check(
         Scenario, a TOML file; its fabric and its routes count.
     paths
         Which packets there are: routes, those of the scenario's routes; shortest, all shortest paths; trees, a
-        shortest-path tree for each server, drawn at random; up-down, up and down the tiers; or a file with a path in each
-        line, names of nodes from host to host.
+        shortest-path tree for each server, drawn at random; up-down, up and down the tiers; or a file with a path in
+        each line, names of nodes from host to host, such as h0 T1 L1 T2 h4.
     bounces
         For up-down paths: how often a packet may turn up again; 0 if not given.
     fail
         A link that is down, by its ends, such as leaf0-spine1; repeatable, all at a time.
     failures
-        So many links between switches are down at a time: each link for 1, each pair for 2, sets drawn at random for more.
+        So many links between switches are down at a time: each link for 1, each pair for 2, sets drawn at random for
+        more.
     samples
-        Sets of links that are drawn, for --failures of 3 or more.
+        Sets of links that are drawn at random, for --failures of 3 or more; 1000 if not given.
     detours
-        Routes have not converged after a failure: switches next to it send packets to any neighbour, so often at most for
-        each packet. If not given, packets take shortest paths over what is up.
+        Routes have not converged after a failure: switches next to it send packets to any neighbour, so often at most
+        for each packet. If not given, packets take shortest paths over what is up.
     cycles
         How many shortest cycles of each set of buffers are named, or sets of failed links.
     seed
         What is drawn at random follows from it.
+    draw
+        Picture to write, FILE.svg: the shortest cycle on the fabric; with failures that of the first set of links.
+    overwrite
+        Replace the picture if it is there.
     format
         text to read, json for programs.
 
     """
+    _together(detours is None or failures is not None or fail, "--detours is for failures: --failures or --fail")
+    _together(not (fail and failures is not None), "--fail names the links that are down; --failures goes through all")
+    _together(
+        samples is None or (failures or 0) > 2, "--samples is for --failures of 3 or more: others are all looked at"
+    )
+    if draw is not None:
+        _together(draw.suffix == ".svg", f"--draw {draw}: the name of the picture ends in .svg")
+        _together(cycles > 0, "--draw needs a cycle that is named: --cycles 1 or more")
+        refuse_if_there(draw, overwrite=overwrite)
     options = {
         "paths": _paths(paths, bounces),
         "fail": fail or [],
         "failures": failures,
-        "samples": samples,
+        "samples": 1000 if samples is None else samples,
         "detours": detours,
         "most": cycles,
         "seed": seed,
     }
-    if detours is not None and failures is None and not fail:
-        codes.complain("--detours is for failures: --failures or --fail")
-        return codes.BAD_INPUT
     with translated():
         scenario = _core.Scenario.load(file, set_ or [])
-        free, text = scenario.deadlock_check(json.dumps(options), str(Path.cwd()), format)
-    print(text.rstrip("\n"))
+        free, text, told = scenario.deadlock_check(json.dumps(options), str(Path.cwd()))
+    picture = None
+    if draw is not None and (found := first_cycle(json.loads(told))):
+        picture = draw_cycle(scenario, found)
+        write_whole(draw, picture.svg.encode(), overwrite=overwrite)
+    print(told if format == "json" else text.rstrip("\n"))
+    if picture is not None:
+        print("\n".join([f"wrote {draw}", *picture.left_out]), file=sys.stderr)
+    elif draw is not None:
+        print(f"no cycle to draw: {draw} was not written", file=sys.stderr)
     return codes.OK if free else codes.ENDED_BADLY
 
 
@@ -130,6 +153,8 @@ def tag(
     compress: Literal["rectangles", "inputs", "outputs", "none"] = "rectangles",
     priorities: Annotated[int, Parameter(validator=Number(gte=1, lte=7))] = 7,
     seed: Annotated[int, Parameter(validator=Number(gte=0))] = 1,
+    port_names: str | None = None,
+    dscp: Annotated[list[int] | None, Repeated] = None,
     export: Annotated[list[Form] | None, Repeated] = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     overwrite: Annotated[bool, Flag] = False,
@@ -138,8 +163,8 @@ def tag(
 ) -> int:
     """Choose tags for expected lossless paths, make the rules, verify them, and write them for switches.
 
-    Tagger (Hu et al., CoNEXT 2017): each switch rewrites a packet's tag by (tag, ingress port, egress port); what leaves
-    the expected paths becomes lossy. No rules are written that do not hold.
+    Tagger (Hu et al., CoNEXT 2017): each switch rewrites a packet's tag by (tag, ingress port, egress port); what
+    leaves the expected paths becomes lossy. No rules are written that do not hold.
 
     Parameters
     ----------
@@ -161,6 +186,12 @@ def tag(
         Lossless PFC priorities that the switches have. More tags than that are refused, with the paths that force them.
     seed
         What is drawn at random follows from it.
+    port_names
+        How switches call their ports in sonic and nftables, by the name of the first, such as eth0; Ethernet0/8 if
+        names count by 8. Ethernet0/4 and swp1 if not given.
+    dscp
+        Code point of a tag in sonic and nftables, from tag 1 on; repeatable. 8, 16, and so on if not given. Lossy
+        packets have 0.
     export
         Form of a file to write; repeatable. sonic, p4 and nftables write a file for each switch.
     output
@@ -171,9 +202,15 @@ def tag(
         text to read, json for programs.
 
     """
-    if bool(export) != (output is not None):
-        codes.complain("--export needs a folder, --output; and --output says where exports go")
-        return codes.BAD_INPUT
+    _together(bool(export) == (output is not None), "--export needs a folder, --output; --output is for --export")
+    _together(order == "number" or method == "greedy", "--order is for --method greedy")
+    given = [name for name, value in (("--port-names", port_names), ("--dscp", dscp)) if value]
+    named = {"sonic", "nftables"} & set(export or [])
+    _together(not given or named, f"{' and '.join(given)}: only for --export sonic and --export nftables")
+    wrong = next((code for code in dscp or [] if not 0 <= code <= 63), None)
+    _together(wrong is None, f"--dscp {wrong}: a code point is 0 to 63")
+    if output is not None and output.exists() and not output.is_dir():
+        raise ScenarioError(f"--output {output}: it is a file; a folder is meant")
     options = {
         "paths": _paths(paths, bounces),
         "method": method,
@@ -182,12 +219,16 @@ def tag(
         "compression": COMPRESSIONS[compress],
         "priorities": priorities,
         "seed": seed,
-        "export": export or [],
+        "export": list(dict.fromkeys(export or [])),
+        "port_names": port_names,
+        "dscp": dscp or [],
     }
     with translated():
         scenario = _core.Scenario.load(file, set_ or [])
         text, files = scenario.deadlock_tag(json.dumps(options), str(Path.cwd()), format)
     if output is not None:
+        for name, _ in files:
+            refuse_if_there(output / name, overwrite=overwrite)
         output.mkdir(parents=True, exist_ok=True)
         for name, content in files:
             write_whole(output / name, content.encode(), overwrite=overwrite)
@@ -199,6 +240,13 @@ def tag(
 
 def _paths(text: str, bounces: int | None) -> object:
     """Paths as the core takes them."""
+    _together(bounces is None or text == "up-down", "--bounces is for --paths up-down")
     if text == "up-down":
         return {"up_down": {"bounces": bounces or 0}}
     return text if text in KINDS else {"file": text}
+
+
+def _together(good: object, otherwise: str) -> None:
+    """Raise unless options go together."""
+    if not good:
+        raise ScenarioError(otherwise)

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::users::{Users, users};
 use super::{Dependencies, port_of, turns_of};
 use crate::elp::{Elp, ElpError};
-use crate::names::Cycle;
+use crate::names::{Cycle, Turn};
 use crate::tagging::Tag;
 use crate::wiring::Wiring;
 
@@ -62,35 +62,45 @@ impl fmt::Display for DeadlockReport {
         }
         writeln!(f, "{buffers} buffers, {dependencies} dependencies, some of them circular: deadlocks are possible")?;
         for component in &self.components {
-            writeln!(f, "{} buffers of {} switches wait for each other", component.buffers, component.switches)?;
-            for NamedCycle { cycle, users } in &component.cycles {
-                writeln!(f, "  {cycle}")?;
-                for (turn, users) in cycle.turns.iter().zip(users) {
-                    let example = users.example.as_ref().map(ToString::to_string).unwrap_or_default();
-                    writeln!(
-                        f,
-                        "    at {} from {} to {}: {}{example}",
-                        turn.switch,
-                        turn.from,
-                        turn.to,
-                        users.counts()
-                    )?;
-                }
-            }
+            writeln!(f, "\n{} buffers of {} switches wait for each other", component.buffers, component.switches)?;
+            component.cycles.iter().try_for_each(|cycle| write!(f, "{cycle}"))?;
         }
         Ok(())
     }
 }
 
-impl Users {
-    fn counts(&self) -> String {
-        match (self.paths, self.destinations, &self.place) {
-            (Some(1), _, Some(place)) => format!("{place}: "),
-            (Some(paths), _, Some(place)) => format!("{paths} paths, such as {place}: "),
-            (_, Some(1), _) => "to one destination: ".into(),
-            (_, Some(destinations), _) => format!("to {destinations} destinations, such as "),
-            _ => String::new(),
+impl fmt::Display for NamedCycle {
+    /// The cycle in a line, and below it a table of its turns: who comes in where, leaves where, and whose packets these are.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "  {}", self.cycle)?;
+        let none = Users::default();
+        let users = self.users.iter().chain(std::iter::repeat(&none));
+        let heads = ["switch", "in port", "from", "out port", "to", "whose packets"].map(String::from);
+        let turns = self.cycle.turns.iter().zip(users).map(|(turn, users)| {
+            let Turn { switch, in_port, from, out_port, to, .. } = turn;
+            [switch.clone(), in_port.to_string(), from.clone(), out_port.to_string(), to.clone(), users.to_string()]
+        });
+        let rows: Vec<[String; 6]> = std::iter::once(heads).chain(turns).collect();
+        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let [a, b, c, d, e] = [0, 1, 2, 3, 4].map(width);
+        for [switch, in_port, from, out_port, to, users] in &rows {
+            let line = format!("    {switch:<a$}  {in_port:>b$}  {from:<c$}  {out_port:>d$}  {to:<e$}  {users}");
+            writeln!(f, "{}", line.trim_end())?;
         }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Users {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.paths, self.destinations, &self.place) {
+            (Some(1), _, Some(place)) => write!(f, "{place}: ")?,
+            (Some(paths), _, Some(place)) => write!(f, "{paths} paths, such as {place}: ")?,
+            (_, Some(1), _) => f.write_str("to one destination: ")?,
+            (_, Some(destinations), _) => write!(f, "to {destinations} destinations, such as ")?,
+            _ => {}
+        }
+        self.example.as_ref().map_or(Ok(()), |path| path.fmt(f))
     }
 }
 

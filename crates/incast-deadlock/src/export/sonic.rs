@@ -116,27 +116,21 @@ fn qos(tags: u8, ports: &[String], code_points: &CodePoints) -> Map<String, Valu
 }
 
 fn cannot(entries: &[Entry]) -> Vec<String> {
-    let changing = entries.iter().filter(|entry| entry.tag != entry.new_tag).count();
-    let all = entries.len();
-    vec![
-        format!(
-            "The egress queue follows the DSCP that a packet came with: no ACL action of CONFIG_DB sets the traffic class. \
-             Packets of the {changing} of {all} rules that change the tag wait in the queue of their old tag, where a PAUSE \
-             of the new one does not hold them: the next switch may lose them."
-        ),
+    let queue = "The egress queue follows the DSCP that a packet came with: no ACL action of CONFIG_DB sets the traffic class. \
+                 Packets whose tag changes wait in the queue of their old tag, where a PAUSE of the new one does not hold \
+                 them: the next switch may lose them.";
+    let always = [
         "Orchagent (sonic-swss e6b0c5b) takes DSCP_ACTION in tables of the types UNDERLAY_SET_DSCP and UNDERLAY_SET_DSCPV6 \
          only, which match neither IN_PORTS nor OUT_PORTS; a table type of one's own may list the action, but its rules are \
-         refused."
-            .into(),
+         refused.",
         "OUT_PORTS in an ingress table needs an ASIC that knows the egress port before it looks up the table; in an egress \
-         table IN_PORTS needs one that still knows the ingress port."
-            .into(),
-        "IN_PORTS and OUT_PORTS are physical ports: members of port channels have to be named one by one.".into(),
+         table IN_PORTS needs one that still knows the ingress port.",
+        "IN_PORTS and OUT_PORTS are physical ports: members of port channels have to be named one by one.",
         "Buffers are left out: BUFFER_POOL, BUFFER_PROFILE, BUFFER_PG and BUFFER_QUEUE, with headroom for each lossless \
-         priority, depend on the ASIC, on speeds and on cables."
-            .into(),
+         priority, depend on the ASIC, on speeds and on cables.",
         "DSCP_TO_TC_MAP, TC_TO_PRIORITY_GROUP_MAP, TC_TO_QUEUE_MAP and PORT_QOS_MAP take the place of the switch's own: \
-         code points that have a class of their own today are lossy in here."
-            .into(),
-    ]
+         code points that have a class of their own today are lossy in here.",
+    ];
+    let changing = entries.iter().any(|entry| entry.tag != entry.new_tag);
+    changing.then_some(queue).into_iter().chain(always).map(String::from).collect()
 }

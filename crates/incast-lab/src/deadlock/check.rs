@@ -57,12 +57,12 @@ impl Checked {
 
 /// Looks for circular buffer dependencies. Files of paths start at `base`.
 pub fn check(loaded: &Loaded, options: &CheckOptions, base: &Path) -> Result<Checked, Diagnostics> {
-    let Ready { fabric, routes } = Ready::new(loaded)?;
-    let wiring = Wiring::new(&fabric);
-    let Some(failures) = options.failed(&fabric)? else {
-        let elp = options.paths.elp(&wiring, &routes, base, options.seed)?;
+    let ready = Ready::new(loaded)?;
+    let wiring = Wiring::new(&ready.fabric);
+    let Some(failures) = options.failed(&ready.fabric)? else {
+        let elp = options.paths.elp(&wiring, &ready, base, options.seed)?;
         let dependencies = match options.paths {
-            PathsOption::Routes => Dependencies::of_routes(&wiring, &routes),
+            PathsOption::Routes => Dependencies::of_routes(&wiring, ready.routes()?),
             _ => Dependencies::of_paths(&wiring, &elp).map_err(|error| option("paths", error))?,
         };
         let report = dependencies.report(&wiring, options.most, Some(&elp)).map_err(|error| option("paths", error))?;
@@ -75,7 +75,7 @@ pub fn check(loaded: &Loaded, options: &CheckOptions, base: &Path) -> Result<Che
         None => Rerouting::Converged,
         Some(bounces) => Rerouting::Local { bounces },
     };
-    let found = Dependencies::under_failures(&wiring, &routes, &failures, rerouting, options.most);
+    let found = Dependencies::under_failures(&wiring, ready.routes()?, &failures, rerouting, options.most);
     Ok(Checked::Failed(found.map_err(|error| option("failures", error))?))
 }
 
@@ -115,7 +115,13 @@ fn link(fabric: &Fabric, name: &str) -> Result<LinkId, Diagnostics> {
     };
     let found =
         fabric.links().iter().position(|link| matches!(ends(link), [x, y] if (x, y) == (a, b) || (y, x) == (a, b)));
-    found.map(|at| LinkId(at as u32)).ok_or_else(|| option("fail", format!("`{name}`: no link joins {a} and {b}")))
+    found.map(|at| LinkId(at as u32)).ok_or_else(|| {
+        let others = fabric.links().iter().map(ends).filter(|ends| ends.contains(&a));
+        let mut neighbours: Vec<&str> = others.map(|[x, y]| if x == a { y } else { x }).collect();
+        neighbours.dedup();
+        let found = Diagnostic::new("--fail", format!("`{name}`: no link joins {a} and {b}"));
+        found.allowed(format!("{a} and a neighbour of it: {}", neighbours.join(", "))).into()
+    })
 }
 
 impl fmt::Display for Checked {
@@ -128,22 +134,24 @@ impl fmt::Display for Checked {
 }
 
 fn failed(report: &FailureReport, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    if report.circular_before {
-        writeln!(f, "without any failure some dependencies are circular already")?;
+    let FailureReport { circular_before, sets, circular, named } = report;
+    if *circular_before {
+        writeln!(f, "some dependencies are circular without any failure: deadlocks are possible")?;
     }
-    let sets = |count: usize| format!("{count} {}", if count == 1 { "set" } else { "sets" });
-    if report.circular == 0 {
-        return writeln!(f, "{} of failed links, none of them with circular dependencies", sets(report.sets));
+    let of = if *sets == 1 { "1 set" } else { &format!("{sets} sets") };
+    if *circular == 0 {
+        let free = if *circular_before { "" } else { ": no deadlock is possible" };
+        return writeln!(f, "{of} of failed links, none of them with circular dependencies{free}");
     }
-    writeln!(f, "{} of {} of failed links come with circular dependencies", report.circular, sets(report.sets))?;
-    for one in &report.named {
+    let has = if *circular == 1 { "has" } else { "have" };
+    writeln!(f, "{circular} of {of} of failed links {has} circular dependencies: deadlocks are possible")?;
+    for one in named {
         let links: Vec<String> = one.links.iter().map(|[a, b]| format!("{a}-{b}")).collect();
-        writeln!(f, "with {} down:", links.join(" and "))?;
-        writeln!(f, "  {}", one.cycle.cycle)?;
-        for (turn, users) in one.cycle.cycle.turns.iter().zip(&one.cycle.users) {
-            let example = users.example.as_ref().map(|path| format!(": {path}")).unwrap_or_default();
-            writeln!(f, "    at {} from {} to {}{example}", turn.switch, turn.from, turn.to)?;
-        }
+        writeln!(f, "\nwith {} down\n{}", links.join(" and "), one.cycle.to_string().trim_end())?;
     }
-    Ok(())
+    match circular - named.len() {
+        0 => Ok(()),
+        1 => writeln!(f, "\nand 1 set more: --cycles says how many are named"),
+        more => writeln!(f, "\nand {more} sets more: --cycles says how many are named"),
+    }
 }

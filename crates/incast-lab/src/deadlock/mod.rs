@@ -6,6 +6,8 @@ mod tag;
 #[cfg(test)]
 mod tests;
 
+use std::cell::OnceCell;
+
 use incast_model::fabric::Fabric;
 use incast_model::routing::Routes;
 
@@ -16,22 +18,30 @@ pub use check::{CheckOptions, Checked, check};
 pub use paths::PathsOption;
 pub use tag::{ExportForm, Method, RuleFile, TagOptions, TagShow, tag};
 
-/// A fabric with the routes of a scenario.
-struct Ready {
+/// The fabric of a scenario, and its routes where they are asked for: on thousands of switches they take longer than all else.
+struct Ready<'l> {
+    loaded: &'l Loaded,
     fabric: Fabric,
-    routes: Routes,
+    routes: OnceCell<Routes>,
 }
 
-impl Ready {
-    fn new(loaded: &Loaded) -> Result<Self, Diagnostics> {
-        let scenario = loaded.scenario();
-        let fabric = scenario.build_fabric(loaded.base_dir()).map_err(|found| loaded.locate(found))?;
-        let routes = scenario.network.routes(&fabric, scenario.seed).map_err(|bad| {
+impl<'l> Ready<'l> {
+    fn new(loaded: &'l Loaded) -> Result<Self, Diagnostics> {
+        let fabric = loaded.scenario().build_fabric(loaded.base_dir()).map_err(|found| loaded.locate(found))?;
+        Ok(Self { loaded, fabric, routes: OnceCell::new() })
+    }
+
+    fn routes(&self) -> Result<&Routes, Diagnostics> {
+        if let Some(made) = self.routes.get() {
+            return Ok(made);
+        }
+        let scenario = self.loaded.scenario();
+        let made = scenario.network.routes(&self.fabric, scenario.seed).map_err(|bad| {
             let found =
                 Diagnostic { allowed: bad.allowed, nearest: bad.nearest, ..Diagnostic::new(bad.field, bad.message) };
-            loaded.locate(found.into())
+            self.loaded.locate(found.into())
         })?;
-        Ok(Self { fabric, routes })
+        Ok(self.routes.get_or_init(|| made))
     }
 }
 

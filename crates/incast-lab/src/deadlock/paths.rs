@@ -4,11 +4,14 @@ use std::path::{Path, PathBuf};
 
 use incast_deadlock::Wiring;
 use incast_deadlock::elp::{Choice, Elp, PathSet, Roots, ShortestPaths, UpDown};
-use incast_model::routing::Routes;
+use incast_model::nearest::nearest;
 use serde::Deserialize;
 
-use super::option;
-use crate::diagnostic::Diagnostics;
+use super::{Ready, option};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+
+/// Kinds of paths by the names that the command has for them.
+const KINDS: [&str; 4] = ["routes", "shortest", "trees", "up-down"];
 
 /// Paths from host to host.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -34,12 +37,12 @@ impl PathsOption {
     pub(super) fn elp<'r>(
         &self,
         wiring: &Wiring<'_>,
-        routes: &'r Routes,
+        ready: &'r Ready<'_>,
         base: &Path,
         seed: u64,
     ) -> Result<Elp<'r>, Diagnostics> {
         Ok(match self {
-            Self::Routes => Elp::Routes(routes),
+            Self::Routes => Elp::Routes(ready.routes()?),
             Self::Shortest => Elp::Shortest(ShortestPaths::default()),
             Self::Trees => Elp::Shortest(ShortestPaths {
                 choice: Choice::Random,
@@ -49,10 +52,8 @@ impl PathsOption {
             }),
             Self::UpDown { bounces } => Elp::UpDown(UpDown { bounces: *bounces }),
             Self::File(file) => {
-                let file = base.join(file);
                 let shown = file.display();
-                let text = std::fs::read_to_string(&file)
-                    .map_err(|error| option("paths", format!("cannot read {shown}: {error}")))?;
+                let text = std::fs::read_to_string(base.join(file)).map_err(|error| unread(file, &error))?;
                 let paths =
                     PathSet::parse(wiring, &text).map_err(|error| option("paths", format!("{shown}: {error}")))?;
                 if paths.is_empty() {
@@ -62,4 +63,12 @@ impl PathsOption {
             }
         })
     }
+}
+
+/// Of a file that cannot be read: it may have been meant as a kind of paths.
+fn unread(file: &Path, error: &std::io::Error) -> Diagnostics {
+    let name = file.to_string_lossy();
+    let found = Diagnostic::new("--paths", format!("`{name}`: {error}"));
+    let nearest = nearest(&name, KINDS).map(str::to_owned);
+    Diagnostic { nearest, ..found.allowed(format!("{}, or a file of paths", KINDS.join(", "))) }.into()
 }

@@ -14,7 +14,7 @@ use incast_model::fabric::NodeId;
 use serde::{Deserialize, Serialize};
 
 use super::{PathsOption, Ready, option};
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::scenario::Loaded;
 
 /// How tags are chosen.
@@ -66,6 +66,13 @@ pub struct TagOptions {
     /// The files that are asked for.
     #[serde(default)]
     pub export: Vec<ExportForm>,
+    /// How switches call their ports, by the name of port 0: `swp1`, or `Ethernet0/8` where names count by 8. If absent, as
+    /// the form of export has it.
+    #[serde(default)]
+    pub port_names: Option<String>,
+    /// The DSCP of each tag, from tag 1 on. If empty, 8 for tag 1, 16 for tag 2, and so on. Lossy packets have 0.
+    #[serde(default)]
+    pub dscp: Vec<u8>,
 }
 
 /// What came of it.
@@ -103,9 +110,9 @@ pub struct RuleFile {
 
 /// Chooses tags, makes the rules, verifies them, and writes them as asked. Files of paths start at `base`.
 pub fn tag(loaded: &Loaded, options: &TagOptions, base: &Path) -> Result<(TagShow, Vec<RuleFile>), Diagnostics> {
-    let Ready { fabric, routes } = Ready::new(loaded)?;
-    let wiring = Wiring::new(&fabric);
-    let elp = options.paths.elp(&wiring, &routes, base, options.seed)?;
+    let ready = Ready::new(loaded)?;
+    let wiring = Wiring::new(&ready.fabric);
+    let elp = options.paths.elp(&wiring, &ready, base, options.seed)?;
     let Tagged { rules, verification } =
         options.tagging()?.rules(&wiring, &elp).map_err(|error| option("paths", error))?;
     if rules.tags() > options.priorities {
@@ -116,20 +123,20 @@ pub fn tag(loaded: &Loaded, options: &TagOptions, base: &Path) -> Result<(TagSho
     let table = rules.compress(options.compression);
     let mut files = Vec::new();
     let mut notices = Vec::new();
+    let names = Names::new(options, table.tags())?;
     for &form in &options.export {
-        files.extend(export(&wiring, &table, form, &mut notices)?);
+        files.extend(export(&wiring, &table, form, &names, &mut notices)?);
     }
     let count = |counted, counting| {
         let count = rules.transitions().count(counting);
         Counted { counted, total: count.total, most: count.most }
     };
-    let compressed = Counted { counted: "as compressed", total: table.len(), most: table.most() };
     let rules = vec![
-        count("each tag, ingress port and egress port", Counting::Each),
-        count("sets of ingress ports", Counting::InputSets),
-        count("sets of egress ports", Counting::OutputSets),
-        count("sets of ingress ports, where the tag changes", Counting::ChangingInputSets),
-        compressed,
+        count("one ingress port, one egress port", Counting::Each),
+        count("a set of ingress ports", Counting::InputSets),
+        count("the same, where the tag changes", Counting::ChangingInputSets),
+        count("a set of egress ports", Counting::OutputSets),
+        Counted { counted: "as it is written", total: table.len(), most: table.most() },
     ];
     Ok((TagShow { tags: table.tags(), rules, verification, notices }, files))
 }
@@ -153,25 +160,65 @@ impl TagOptions {
     }
 }
 
+/// What exports call ports and tags.
+struct Names {
+    ports: Option<PortNames>,
+    points: CodePoints,
+}
+
+impl Names {
+    fn new(options: &TagOptions, tags: u8) -> Result<Self, Diagnostics> {
+        let mut points = CodePoints::class_selectors(tags);
+        if !options.dscp.is_empty() {
+            points.tags.clone_from(&options.dscp);
+        }
+        Ok(Self { ports: options.port_names.as_deref().map(port_names).transpose()?, points })
+    }
+
+    fn ports_or(&self, usual: fn() -> PortNames) -> PortNames {
+        self.ports.clone().unwrap_or_else(usual)
+    }
+}
+
+/// `swp1` or `Ethernet0/8`.
+fn port_names(text: &str) -> Result<PortNames, Diagnostics> {
+    let (first, step) = text.split_once('/').unwrap_or((text, "1"));
+    let prefix = first.trim_end_matches(|c: char| c.is_ascii_digit());
+    match (first[prefix.len()..].parse(), step.parse()) {
+        (Ok(first), Ok(step)) if step > 0 && !prefix.is_empty() => Ok(PortNames { prefix: prefix.into(), first, step }),
+        _ => {
+            let found = Diagnostic::new("--port-names", format!("`{text}` is no name of a first port"));
+            Err(found.allowed("letters and a number, such as swp1, or Ethernet0/8 where names count by 8").into())
+        }
+    }
+}
+
 fn export(
     wiring: &Wiring<'_>,
     table: &RuleTable,
     form: ExportForm,
+    names: &Names,
     notices: &mut Vec<String>,
 ) -> Result<Vec<RuleFile>, Diagnostics> {
-    let points = CodePoints::class_selectors(table.tags());
     let switches: Vec<NodeId> = table.switches().map(|(switch, _)| switch).collect();
     let file = |name: String, text: String| RuleFile { name, text };
     let json = |value: &serde_json::Value| serde_json::to_string_pretty(value).unwrap_or_default() + "\n";
     let each = |make: &mut dyn FnMut(NodeId, &str) -> Result<RuleFile, incast_deadlock::export::ExportError>| {
-        let made = switches.iter().map(|&switch| make(switch, wiring.name(switch)));
-        made.collect::<Result<Vec<_>, _>>().map_err(|error| option("export", error))
+        let made = switches.iter().map(|&switch| {
+            let name = wiring.name(switch);
+            if name.starts_with('.') || name.contains(['/', '\\', '\0']) {
+                let text = format!("`{name}` cannot be a file's name, and this form has a file for each switch");
+                return Err(option("export", text));
+            }
+            make(switch, name).map_err(|error| option("export", error))
+        });
+        made.collect::<Result<Vec<_>, _>>()
     };
     Ok(match form {
         ExportForm::Json => vec![file("rules.json".into(), write_json(wiring, table))],
         ExportForm::Csv => vec![file("rules.csv".into(), write_csv(wiring, table))],
         ExportForm::Nftables => each(&mut |switch, name| {
-            let text = write_nftables(wiring, table, switch, &PortNames::linux(), &points)?;
+            let text = write_nftables(wiring, table, switch, &names.ports_or(PortNames::linux), &names.points)?;
             Ok(file(format!("{name}.nft"), text))
         })?,
         ExportForm::P4 => {
@@ -184,7 +231,7 @@ fn export(
             files
         }
         ExportForm::Sonic => each(&mut |switch, name| {
-            let sonic = write_sonic(wiring, table, switch, &PortNames::sonic(), &points)?;
+            let sonic = write_sonic(wiring, table, switch, &names.ports_or(PortNames::sonic), &names.points)?;
             for cannot in sonic.cannot {
                 let notice = format!("SONiC: {cannot}");
                 if !notices.contains(&notice) {
@@ -199,16 +246,14 @@ fn export(
 impl fmt::Display for TagShow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tags = if self.tags == 1 { "1 lossless tag" } else { &format!("{} lossless tags", self.tags) };
-        writeln!(f, "{tags}, each a PFC priority; a lossy one beside them")?;
+        writeln!(f, "{tags}, each a PFC priority; packets that leave the paths become lossy")?;
         writeln!(f, "verified: {}", self.verification)?;
-        let width = self.rules.iter().map(|one| one.counted.len()).max().unwrap_or(0);
-        writeln!(f, "{:<width$}  {:>9}  {:>9}", "rules, counted by", "in all", "at most")?;
+        let head = "rules, by what one matches beside the tag";
+        let width = self.rules.iter().map(|one| one.counted.len()).max().unwrap_or(0).max(head.len());
+        writeln!(f, "\n{head:<width$}  in all switches  in the one with most")?;
         for Counted { counted, total, most } in &self.rules {
-            writeln!(f, "{counted:<width$}  {total:>9}  {most:>9}")?;
+            writeln!(f, "{counted:<width$}  {total:>15}  {most:>20}")?;
         }
-        for notice in &self.notices {
-            writeln!(f, "notice: {notice}")?;
-        }
-        Ok(())
+        self.notices.iter().try_for_each(|notice| writeln!(f, "\n{notice}"))
     }
 }

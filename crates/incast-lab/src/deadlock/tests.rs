@@ -60,15 +60,15 @@ fn a_clos_without_failures_has_no_cycle() {
 #[test]
 fn two_failed_links_close_the_cycle_of_the_text() {
     let text = said(r#"{"fail": ["L3-T4", "T1-L1"], "detours": 1}"#);
-    assert!(text.starts_with("1 of 1 set of failed links come with circular dependencies\n"), "{text}");
-    assert!(text.contains("with T4-L3 and T1-L1 down:\n"), "{text}");
-    let cycle = text.lines().nth(2).unwrap();
+    let head =
+        "1 of 1 set of failed links has circular dependencies: deadlocks are possible\n\nwith T4-L3 and T1-L1 down\n";
+    assert!(text.starts_with(head), "{text}");
+    let cycle = text.lines().nth(3).unwrap();
     assert!(["L1", "S1", "L3", "S2"].iter().all(|name| cycle.contains(name)), "{cycle}");
     let all = said(r#"{"failures": 2, "detours": 1, "most": 1}"#);
-    assert!(
-        all.lines().next().unwrap().ends_with("of 120 sets of failed links come with circular dependencies"),
-        "{all}"
-    );
+    let head = "of 120 sets of failed links have circular dependencies: deadlocks are possible";
+    assert!(all.lines().next().unwrap().ends_with(head), "{all}");
+    assert!(all.ends_with(" sets more: --cycles says how many are named\n"), "{all}");
 }
 
 #[test]
@@ -85,6 +85,8 @@ fn bounces_need_a_tag_each() {
             priorities: 7,
             seed: 1,
             export: Vec::new(),
+            port_names: None,
+            dscp: Vec::new(),
         };
         let (show, files) = tag(&clos(), &options, Path::new(".")).unwrap_or_else(|found| panic!("{found}"));
         assert!(show.verification.holds() && files.is_empty());
@@ -106,6 +108,8 @@ fn exports_are_files() {
         priorities,
         seed: 1,
         export,
+        port_names: None,
+        dscp: Vec::new(),
     };
     let all = vec![ExportForm::Json, ExportForm::Csv, ExportForm::Sonic, ExportForm::P4, ExportForm::Nftables];
     let (show, files) = tag(&clos(), &options(all, 7, Method::Clos), Path::new(".")).unwrap();
@@ -115,6 +119,24 @@ fn exports_are_files() {
         assert!(names.contains(&name), "{names:?}");
     }
     assert!(show.notices.iter().all(|notice| notice.starts_with("SONiC: ")) && !show.notices.is_empty());
+    let text = |name: &str, files: &[RuleFile]| files.iter().find(|file| file.name == name).unwrap().text.clone();
+    assert!(text("T1.nft", &files).contains("dscp 8 iifname") && text("T1.sonic.json", &files).contains("Ethernet0,"));
+    let named = |port_names: &str, dscp: &[u8]| {
+        let nft = options(vec![ExportForm::Nftables], 7, Method::Clos);
+        let named = TagOptions { port_names: Some(port_names.into()), dscp: dscp.to_vec(), ..nft };
+        tag(&clos(), &named, Path::new(".")).map(|(_, files)| text("T1.nft", &files)).map_err(|error| error.to_string())
+    };
+    let own = named("eth10/2", &[10, 18]).unwrap();
+    assert!(own.contains("\"eth10\"") && own.contains("\"eth20\"") && own.contains("dscp 18"), "{own}");
+    for (port_names, dscp, said) in [
+        ("eth", &[10, 18], "`eth` is no name of a first port"),
+        ("a-name-too-long-for-linux0", &[10, 18], "at most 15 in all"),
+        ("eth0", &[10, 64], "code point 64; allowed: 0 to 63"),
+        ("eth0", &[10, 10], "each code point once"),
+    ] {
+        assert!(named(port_names, dscp).unwrap_err().contains(said), "{said}");
+    }
+    assert!(named("eth0", &[10]).unwrap_err().contains("1 code points for 2 tags"));
     let few = tag(&clos(), &options(Vec::new(), 1, Method::Clos), Path::new(".")).unwrap_err().to_string();
     assert!(few.contains("--priorities") && few.contains('2'), "{few}");
     let classes = TagOptions { classes: 2, ..options(Vec::new(), 7, Method::Greedy) };
@@ -126,10 +148,12 @@ fn what_is_wrong_is_said() {
     assert!(refused(r#"{"fail": ["L1"]}"#).contains("its two ends with a dash between them"));
     assert!(refused(r#"{"fail": ["L1-S3"]}"#).contains("no node `S3`"));
     assert!(refused(r#"{"fail": ["L1-L2"]}"#).contains("no link joins L1 and L2"));
+    assert!(refused(r#"{"fail": ["L1-L2"]}"#).contains("allowed: L1 and a neighbour of it: T1, T2, S1, S2"));
     assert!(refused(r#"{"fail": ["T1-h0"], "detours": 1}"#).contains("only links between switches fail"));
     assert!(refused(r#"{"paths": "shortest", "failures": 1}"#).contains("leave --paths out"));
     assert!(refused(r#"{"failures": 99}"#).contains("allowed: 1 to 16"));
-    assert!(refused(r#"{"paths": {"file": "none.txt"}}"#).contains("cannot read"));
+    let none = refused(r#"{"paths": {"file": "up-dwn"}}"#);
+    assert!(none.contains("`up-dwn`: No such file") && none.contains("did you mean `up-down`?"), "{none}");
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("paths.txt");
     let of_file = |text: &str| {

@@ -1,0 +1,251 @@
+"""`incast deadlock check`: which deadlocks are possible on a fabric, and the picture of a cycle."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+import incast
+from conftest import RING, ROOT, Command, write
+from incast import charts
+from incast.wiring import Hop
+
+TESTBED = ROOT / "scenarios" / "clos-testbed.toml"
+BOUNCES = """\
+# Each flow bounces at a leaf.
+H1 → T1 → L1 → S1 → L3 → S2 → L4 → T4 → H13
+H9 T3 L3 S2 L1 S1 L2 T1 H4
+"""
+FAILED = ("--fail", "T1-L1", "--fail", "L3-T4", "--detours", "1")
+
+
+def check(command: Command, *arguments: object) -> tuple[int, str]:
+    """The exit code, and what was said."""
+    done = command("deadlock", "check", TESTBED, *arguments)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_without_failures_there_is_no_cycle(command: Command) -> None:
+    code, said = check(command)
+    assert (code, said) == (0, "48 buffers, 88 dependencies, none of them circular: no deadlock is possible\n")
+    code, said = check(command, "--failures", 1, "--detours", 1)
+    assert (code, said) == (
+        0,
+        "16 sets of failed links, none of them with circular dependencies: no deadlock is possible\n",
+    )
+    assert check(command, "--failures", 2)[0] == 0, "converged"
+
+
+def test_two_failed_links_close_a_cycle(command: Command) -> None:
+    code, said = check(command, *FAILED)
+    assert code == 1
+    head, _, down, cycle, heads, *turns = said.splitlines()
+    assert head == "1 of 1 set of failed links has circular dependencies: deadlocks are possible"
+    assert down == "with T1-L1 and T4-L3 down"
+    assert cycle.strip() == "L1 port 2 → S2 port 0 → L3 port 3 → S1 port 2 → L1 port 2"
+    assert heads.split() == ["switch", "in", "port", "from", "out", "port", "to", "whose", "packets"]
+    assert [turn.split()[:5] for turn in turns] == [
+        ["L1", "2", "S1", "3", "S2"],
+        ["S2", "0", "L1", "2", "L3"],
+        ["L3", "3", "S2", "2", "S1"],
+        ["S1", "2", "L3", "0", "L1"],
+    ]
+    assert turns[0].endswith("to one destination: H9 → T3 → L3 → S1 → L1 → S2 → L2 → T1 → H1")
+    assert turns[2].endswith("to one destination: H1 → T1 → L2 → S2 → L3 → S1 → L4 → T4 → H13")
+    assert {turn.index("  to ") + 2 for turn in turns} == {heads.index("whose packets")}, "columns are aligned"
+    code, said = check(command, "--failures", 2, "--detours", 1, "--cycles", 2)
+    assert code == 1
+    assert re.match(r"\d+ of 120 sets of failed links have circular dependencies", said)
+    assert said.count(" down\n") == 2
+    assert re.search(r"and \d+ sets more: --cycles says how many are named\n$", said)
+    code, said = check(command, "--failures", 3, "--samples", 20, "--detours", 1, "--seed", 2)
+    assert "of 20 sets of failed links" in said
+
+
+def test_as_json(command: Command) -> None:
+    code, said = check(command, *FAILED, "--format", "json")
+    told = json.loads(said)
+    assert (code, told["sets"], told["circular"], told["circular_before"]) == (1, 1, 1, False)
+    (named,) = told["named"]
+    assert named["links"] == [["T1", "L1"], ["T4", "L3"]]
+    first = named["cycle"]["turns"][0]
+    assert first == {"switch": "L1", "in_port": 2, "from": "S1", "out_port": 3, "to": "S2"}
+    assert named["cycle"]["users"][0]["example"][0] == "H9"
+    code, said = check(command, "--format", "json")
+    assert (code, json.loads(said)["components"]) == (0, [])
+
+
+@pytest.mark.parametrize("paths", ["routes", "shortest", "trees", "up-down"])
+def test_paths_without_bounces_make_no_cycle(paths: str, command: Command) -> None:
+    code, said = check(command, "--paths", paths)
+    assert code == 0, said
+    assert "none of them circular" in said
+
+
+def test_paths_with_bounces(command: Command, tmp_path: Path) -> None:
+    code, said = check(command, "--paths", "up-down", "--bounces", 1, "--cycles", 1)
+    assert code == 1
+    assert said.count(" → ") > 4
+    write(tmp_path, BOUNCES, "paths.txt")
+    code, said = check(command, "--paths", "paths.txt")
+    assert code == 1
+    assert (
+        "4 buffers of 4 switches wait for each other\n  L1 port 3 → S1 port 0 → L3 port 2 → S2 port 2 → L1 port 3\n"
+        in said
+    )
+    assert "line 3: H9 → T3 → L3 → S2 → L1 → S1 → L2 → T1 → H4" in said
+    write(tmp_path, BOUNCES.rpartition("H9")[0], "one.txt")
+    assert check(command, "--paths", "one.txt")[0] == 0
+
+
+BAD_PATHS = {
+    "a node that is not there": ("H1 T1 LL1 T2 H5", "line 1: there is no node `LL1`; did you mean `L1`?"),
+    "nodes that no link joins": (
+        "H1 T1 L1 T2 H5\nH1 T1 S1 T4 H13",
+        "line 2: no link joins T1 and S1; neighbours of T1: H1, ",
+    ),
+    "a port that is not there": ("H1 T1:9 L1 T2 H5", "line 1: T1 has no port 9; allowed: 0 to 5"),
+    "a port to elsewhere": ("H1 T1:5 L1 T2 H5", "line 1: port 5 of T1 leads to L2, not to L1"),
+    "a switch at the end": ("H1 T1 L1", "line 1: the last node, L1, is a switch"),
+    "a host in the middle": ("H1 T1 H2 T1 H3", "line 1: H2 is a host, which does not forward"),
+    "a loop": ("H1 T1 L1 T1 L1 T1 H2", "twice; it is a loop"),
+    "one node": ("H1", "line 1: a path of 1 nodes"),
+    "no path": ("# nothing\n", "paths.txt has no path"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_PATHS)
+def test_files_of_paths_that_are_none(name: str, command: Command, tmp_path: Path) -> None:
+    text, said = BAD_PATHS[name]
+    ask = "tag" if "port" in name else "check"
+    write(tmp_path, text, "paths.txt")
+    more = ("--draw", "cycle.svg") if ask == "check" else ("--export", "json", "-o", "rules")
+    done = command("deadlock", ask, TESTBED, "--paths", "paths.txt", *more)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--paths: paths.txt" in done.stderr
+    assert said in done.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["paths.txt"]
+
+
+BAD_CHECKS: dict[str, tuple[list[object], str]] = {
+    "detours without failures": (["--detours", 1], "--detours is for failures: --failures or --fail"),
+    "both kinds of failures": (["--fail", "T1-L1", "--failures", 1], "--fail names the links"),
+    "samples of all": (["--failures", 2, "--samples", 9], "--samples is for --failures of 3 or more"),
+    "too many failures": (["--failures", 99], "allowed: 1 to 16"),
+    "no link": (["--fail", "T1"], "`T1` is no link\n = allowed: its two ends with a dash between them"),
+    "a node that is not there": (["--fail", "T1-LL1"], "has no node `LL1`\n = did you mean `L1`?"),
+    "nodes that no link joins": (["--fail", "T1-L3"], "joins T1 and L3\n = allowed: T1 and a neighbour of it: H1,"),
+    "a host's link": (["--fail", "T1-H1"], "only links between switches fail"),
+    "other paths": (["--fail", "T1-L1", "--paths", "shortest"], "leave --paths out"),
+    "no kind of paths": (["--paths", "shortes"], "or a file of paths\n = did you mean `shortest`?"),
+    "bounces of others": (["--bounces", 1], "--bounces is for --paths up-down"),
+    "a picture of another kind": (["--draw", "cycle.png"], "--draw cycle.png: the name of the picture ends in .svg"),
+    "a picture of no cycle": (["--draw", "cycle.svg", "--cycles", 0], "--draw needs a cycle that is named"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD_CHECKS)
+def test_bad_checks(name: str, command: Command, tmp_path: Path) -> None:
+    arguments, said = BAD_CHECKS[name]
+    done = command("deadlock", "check", TESTBED, *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_up_and_down_need_tiers(command: Command, tmp_path: Path) -> None:
+    ring = write(tmp_path, RING)
+    done = command("deadlock", "check", ring, "--paths", "up-down")
+    assert done.returncode == 2
+    assert "up-down paths need tiers, but s0 and s1, which a link joins, are both of tier 1" in done.stderr
+    # A ring of three: shortest paths go to neighbours only.
+    assert command("deadlock", "check", ring).returncode == 0
+
+
+def test_the_cycle_is_drawn(command: Command, tmp_path: Path) -> None:
+    done = command("deadlock", "check", TESTBED, *FAILED, "--draw", "cycle.svg")
+    assert done.returncode == 1
+    assert done.stderr == "wrote cycle.svg\n"
+    text = (tmp_path / "cycle.svg").read_text(encoding="utf-8")
+    assert text == (ROOT / "docs" / "deadlock.svg").read_text(encoding="utf-8"), "the page has it"
+    words = words_of(text)
+    assert {f"{kind}{number}" for kind in "TL" for number in (1, 2, 3, 4)} | {"S1", "S2"} <= set(words)
+    assert "H1 to H4" in words
+    assert sorted(word for word in words if word.startswith("port ")) == [
+        f"port {port}" for port in (0, 0, 2, 2, 2, 2, 3, 3)
+    ]
+    assert "ingress port whose buffer of priority 3 is full" in words
+    assert text.count('class="cycle-head"') == 4
+    assert text.count('class="cycle-node cycle-on"') == 4
+    assert text.count('stroke-dasharray="5 4"') == 3, "two links that are down, and the key"
+    again = command("deadlock", "check", TESTBED, *FAILED, "--draw", "cycle.svg")
+    assert again.returncode == 2
+    assert "cycle.svg exists already" in again.stderr
+    assert "--overwrite" in again.stderr
+    assert command("deadlock", "check", TESTBED, *FAILED, "--draw", "cycle.svg", "--overwrite").returncode == 1
+    assert (tmp_path / "cycle.svg").read_text(encoding="utf-8") == text
+
+
+def test_without_a_cycle_nothing_is_drawn(command: Command, tmp_path: Path) -> None:
+    done = command("deadlock", "check", TESTBED, "--draw", "cycle.svg")
+    assert (done.returncode, done.stderr) == (0, "no cycle to draw: cycle.svg was not written\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_of_a_big_fabric_the_cycle_alone_is_drawn(command: Command, tmp_path: Path) -> None:
+    fabric = "[fabric.jellyfish]\nswitches = 60\nports = 12\nnetwork_ports = 8\n"
+    rest = '[[workload]]\nlist = [{ src = 0, dst = 9, size = "1kB" }]\n[scheme.A]\ncontrol = "dcqcn"\n'
+    file = write(tmp_path, fabric + rest)
+    done = command("deadlock", "check", file, "--paths", "shortest", "--draw", "cycle.svg", "--cycles", 1)
+    assert done.returncode == 1, done.stderr
+    said = re.search(r"Of 60 switches only the (\d+) of the cycle are drawn, without hosts\.", done.stderr)
+    assert said
+    text = (tmp_path / "cycle.svg").read_text(encoding="utf-8")
+    assert said[0] in " ".join(words_of(text))
+    assert text.count('class="cycle-node') == int(said[1]) <= 8
+
+
+def test_a_simulated_deadlock_is_drawn(tmp_path: Path) -> None:
+    scenario = incast.load(write(tmp_path, RING))
+    stop = scenario.run(tmp_path / "results").manifest["schemes"]["none"]["stop"]
+    assert stop["reason"] == "deadlock"
+    hops = scenario.wiring().hops(stop["cycle"])
+    assert {(hop.switch, hop.to, hop.priority) for hop in hops} == {("s0", "s1", 3), ("s1", "s2", 3), ("s2", "s0", 3)}
+    drawing = charts.cycle(scenario.wiring(), hops, title="Scheme <none>")
+    assert drawing._repr_svg_() == drawing.svg
+    assert words_of(drawing.svg)[0] == "Scheme <none>"
+    assert drawing.svg.count('class="cycle-head"') == 3
+
+
+def test_a_cycle_of_one_link() -> None:
+    wiring = incast.load(TESTBED).wiring()
+    drawing = charts.cycle(wiring, [Hop("T1", 4, "L1"), Hop("L1", 0, "T1")])
+    heads = re.findall(r'class="cycle-head" d="(M[^L]*)', drawing.svg)
+    assert len(set(heads)) == 2
+    assert "priority" not in " ".join(words_of(drawing.svg))
+    tagged = charts.cycle(wiring, [Hop("T1", 4, "L1", 1), Hop("L1", 0, "T1", 2)])
+    assert {"port 0, priority 1", "port 4, priority 2"} <= set(words_of(tagged.svg))
+
+
+@pytest.mark.parametrize(
+    ("hops", "said"),
+    [
+        ([("T1", 4, "L1")], "a cycle of 1 hops; at least 2 are needed"),
+        ([("T1", 4, "L1"), ("L1", 9, "T1")], "L1 has no port 9; allowed: 0 to 3"),
+        ([("T1", 4, "L1"), ("L1", 1, "T1")], "hop 2: port 1 of L1 leads to T2, not to T1"),
+        ([("T1", 4, "L1"), ("L1", 1, "T2")], "hop 2 leads to T2, but the next begins at T1"),
+        ([("TT1", 4, "L1"), ("L1", 1, "T2")], "the fabric has no node `TT1`; did you mean `T1`?"),
+    ],
+)
+def test_what_is_no_cycle(hops: list[tuple[str, int, str]], said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)):
+        charts.cycle(incast.load(TESTBED).wiring(), [Hop(*hop) for hop in hops])
+
+
+def words_of(svg: str) -> list[str]:
+    """The texts of a picture, which has to be well-formed."""
+    return [each.text or "" for each in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
