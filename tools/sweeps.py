@@ -23,6 +23,7 @@ RUNS = {
     "end_ps": "simulated time at the end, in ps",
     "stop": "why it ended: `finished`, `horizon`, `deadlock`, …",
     "lossless_drops": "packets of lossless priorities that were dropped",
+    "deadlocks": "deadlocks of PFC that were seen, also those that a watchdog ended",
     "hypervisor_messages": "messages between hypervisors; missing without them",
     "hypervisor_message_bytes": "wire bytes of these",
     "hypervisor_events": "limits found anew and guarantees divided, of pairs and VMs",

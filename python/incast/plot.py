@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from incast._whole import write_whole
 from incast.charts import look
 from incast.charts.chart import Chart
+from incast.charts.closing import BEHIND, COLOURS, ON_CYCLE, PASSING
 from incast.charts.over import FIGURES
 from incast.charts.slowdown import PERCENTILES, labels
 
@@ -175,6 +176,24 @@ def _pauses(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any
     _times(figure)
 
 
+def _closing(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]]) -> None:
+    """A panel for each scheme with a deadlock, a row of bars for each port, a rule where the cycle closed."""
+    panels = [*by(rows, "scheme")]
+    colours = dict(zip((ON_CYCLE, BEHIND, PASSING), COLOURS, strict=True))
+    for axes, (scheme, mine) in zip(_column(figure, len(panels)), panels, strict=True):
+        links = list(dict.fromkeys(row["link"] for row in mine))
+        for part, bars in by(sorted(mine, key=lambda row: str(row["part"])), "part"):
+            for row in bars:
+                span = [(row["start_ps"], row["end_ps"] - row["start_ps"])]
+                axes.broken_barh(span, (links.index(row["link"]) - 0.35, 0.7), color=colours[part], linewidth=0)
+            axes.plot([], [], color=colours[part], linewidth=6, label=part)
+        axes.axvline(mine[0]["closed_ps"], color="#1b2126", linestyle="--", linewidth=1)
+        axes.set_yticks(range(len(links)), links, fontsize="x-small")
+        axes.set_ylim(len(links) - 0.4, -0.6)
+        axes.set_title(scheme, loc="left", fontsize="medium")
+    _times(figure)
+
+
 def _vms(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]]) -> None:
     """A panel for each VM, with its guarantee."""
     panels = [*by(rows, "who")]
@@ -267,6 +286,7 @@ DRAWN: dict[str, tuple[Callable[..., None], tuple[float, Callable[[Sequence[Row]
     "queues": (_queues, (8, _panels("link", 1.9))),
     "rates": (_rates, (8, _panels("scheme", 1.9))),
     "pauses": (_pauses, (8, _bars)),
+    "closing": (_closing, (8, _bars)),
     "vms": (_vms, (8, _panels("who", 1.9))),
     "guarantees": (_guarantees, (6, lambda _: 4)),
     "over": (_over, (6, lambda _: 4)),

@@ -2436,6 +2436,7 @@ Balance: TypeAlias = Literal["ecmp", "spray", "flowlet", "adaptive"] | SprayPara
 class RouteParams(Tree):
     """The next hops of a node towards a host, in place of the shortest paths."""
 
+    _names: ClassVar[Mapping[str, str]] = {"from_": "from"}
     at: str
     """The switch (or host) that has this route, by name."""
 
@@ -2444,6 +2445,14 @@ class RouteParams(Tree):
 
     via: list[str]
     """The neighbours that it goes by, by name; one or more, among which the balancing chooses. Shortest or not."""
+
+    from_: Time | None = None
+    """Since when it holds. Default 0s: from the start. A route that comes later may lead packets in circles, as a
+    wrong one does.
+    """
+
+    until: Time | None = None
+    """Until when it holds. Default: always."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -2503,6 +2512,11 @@ class NetworkParams(Tree):
 
     route: list[RouteParams] | None = None
     """Routes that are given. All others are the shortest paths. Default none."""
+
+    ttl: int | None = None
+    """Switches that a packet may come to, 1 to 255: the last of them drops it, as by IP's time to live. Default 64
+    (RFC 1700, as most systems send).
+    """
 
     failure: list[FailureParams] | None = None
     """Links and switches that fail. Default none."""
@@ -2631,6 +2645,101 @@ never paused, under each of these.
 """
 
 
+TaggedPaths: TypeAlias = Literal["up-down", "shortest", "trees", "routes"]
+"""Paths that Tagger keeps lossless.
+
+`up-down`: Up and down the tiers, with so many bounces.
+
+`shortest`: All shortest paths.
+
+`trees`: A shortest-path tree for each host, drawn by the scenario's seed.
+
+`routes`: Those of the routes that hold from the start.
+"""
+
+
+TagMethod: TypeAlias = Literal["clos", "greedy", "per-hop"]
+"""How paths are given tags.
+
+`clos`: The number of bounces; for up-down paths.
+
+`greedy`: Algorithm 2 of Tagger: hop numbers, merged greedily.
+
+`per-hop`: Algorithm 1 of Tagger: the number of the hop.
+"""
+
+
+QueueBy: TypeAlias = Literal["new-tag", "arriving-tag"]
+"""The egress queue of a packet whose tag changes. Its ingress buffer is always that of the tag it came with.
+
+`new-tag`: That of its new tag: a pause of the new tag by the next switch holds it.
+
+`arriving-tag`: That of the tag it came with, which is wrong: a pause of the new tag does not hold it, and one of
+the old tag holds it for nothing.
+"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class TaggingParams(Tree):
+    """Tags of Tagger, one for each lossless priority in the order of `lossless`: packets of its first priority have
+    tag 1, and so on.
+    """
+
+    enabled: bool | None = None
+    """Whether switches rewrite tags. Default false."""
+
+    paths: TaggedPaths | None = None
+    """Paths that stay lossless. Default up-down (Tagger, CoNEXT 2017, for folded Clos fabrics)."""
+
+    bounces: int | None = None
+    """With up-down paths: how often a packet may turn up again and stay lossless, 0 to 6. Default 1 (as in Tagger's
+    testbed).
+    """
+
+    method: TagMethod | None = None
+    """How the paths are given tags. Default clos, which counts bounces, for up-down paths, and greedy for others."""
+
+    rules: str | None = None
+    """A file of rules, as `incast deadlock tag --export json` writes them, in place of paths and method. Default none."""
+
+    lossy_priority: int | None = None
+    """Priority of packets that have become lossy, 1 to 7 and none of the lossless ones. Default 1 (our choice)."""
+
+    queue_by: QueueBy | None = None
+    """The egress queue of a packet whose tag changes. Default new-tag (Tagger, CoNEXT 2017)."""
+
+
+WatchdogAction: TypeAlias = Literal["drop", "forward"]
+"""What is done about a queue in a storm.
+
+`drop`: What is in the queue is dropped, so is what comes for it, and what comes in by its port and priority.
+
+`forward`: Its pauses are not heeded: what is in it is sent, whether the next switch has room or not.
+"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class WatchdogParams(Tree):
+    """The PFC watchdog of switches: it looks at every queue now and then."""
+
+    enabled: bool | None = None
+    """Whether switches have one. Default false."""
+
+    detection: Time | None = None
+    """A lossless queue that has been paused for so long without a break is in a storm. Default 200ms (SONiC `pfcwd
+    start_default`).
+    """
+
+    restoration: Time | None = None
+    """A storm is over when its queue has not been paused for so long. Default 200ms (SONiC `pfcwd start_default`)."""
+
+    poll: Time | None = None
+    """Time between two looks at the queues. Default 200ms (SONiC `pfcwd start_default`)."""
+
+    action: WatchdogAction | None = None
+    """What is done about a storm. Default drop (SONiC `pfcwd start_default`)."""
+
+
 @dataclass(kw_only=True, repr=False, slots=True)
 class SwitchParams(Tree):
     """Forwarding, buffer, PFC and scheduling of every switch."""
@@ -2657,7 +2766,9 @@ class SwitchParams(Tree):
     """Buffer guaranteed to each ingress port and priority. Default 4096B (NS3 `switch-mmu.cc`)."""
 
     lossless: list[int] | None = None
-    """Priorities that PFC makes lossless, 1 to 7. Default [3] (the priority of all data in the HPCC evaluation)."""
+    """Priorities that PFC makes lossless, 1 to 7; with tagging, in the order of tags. Default [3] (the priority of all
+    data in the HPCC evaluation).
+    """
 
     pfc: bool | None = None
     """Whether lossless priorities are paused at all; without, they are dropped like any other. Default true (the HPCC
@@ -2682,6 +2793,12 @@ class SwitchParams(Tree):
 
     scheduler: SchedulerParams | None = None
     """Order in which queues of a port are served. Default round-robin (NS3 `broadcom-egress-queue.cc`)."""
+
+    tagging: TaggingParams | None = None
+    """Tags and rules against deadlocks (Tagger). Default none."""
+
+    watchdog: WatchdogParams | None = None
+    """The PFC watchdog. Default none."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -3103,6 +3220,11 @@ class MeasureParams(Tree):
 
     pauses: bool | None = None
     """Keep the intervals during which queues were paused (they are counted in any case). Default true (our choice)."""
+
+    deadlock_every: Time | None = None
+    """Time between two looks for deadlocks of PFC; 0s: one at the end. Looks do not change a run. Default 100us (our
+    choice).
+    """
 
     max_drops: int | None = None
     """Keep at most so many dropped packets (they are counted in any case). Default 100000 (our choice)."""

@@ -2,6 +2,7 @@
 
 from incast.charts.cdf import cdf
 from incast.charts.chart import Chart, Field
+from incast.charts.closing import closing
 from incast.charts.counters import counters
 from incast.charts.cycle import Drawing, cycle
 from incast.charts.fabric import fabric
@@ -17,6 +18,7 @@ __all__ = [
     "Field",
     "Source",
     "cdf",
+    "closing",
     "counters",
     "cycle",
     "fabric",

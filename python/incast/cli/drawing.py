@@ -40,7 +40,7 @@ class Asked:
             "--tag": (self.tag is not None, ("slowdown", "cdf-fct", "cdf-slowdown")),
             "--bins": (self.bins is not None, ("slowdown",)),
             "--percentile": (bool(self.percentiles), ("slowdown",)),
-            "--ports": (self.ports is not None, ("queues", "pauses")),
+            "--ports": (self.ports is not None, ("queues", "pauses", "closing")),
             "--flows": (self.flows is not None, ("rates",)),
             "--vms": (self.vms is not None, ("vms",)),
             "--over": (self.over is not None, ("over",)),
@@ -94,6 +94,8 @@ def made(group: Group, asked: Asked) -> tuple[charts.Chart, dict[str, Any]]:
         return charts.rates(source, **_given(flows=asked.flows)), {}
     if asked.chart == "pauses":
         return charts.pauses(source, **_given(ports=asked.ports)), {}
+    if asked.chart == "closing":
+        return charts.closing(source, **_given(ports=asked.ports)), {}
     if asked.chart == "vms":
         return charts.vms(source, **_given(vms=asked.vms)), {}
     if asked.chart == "guarantees":

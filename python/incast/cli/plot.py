@@ -17,7 +17,9 @@ Examples:
   incast plot sweeps/load slowdown -o high.pdf --where load=0.7 --where seed=1 --percentile p99
   incast plot sweeps/load over -o load.pdf --over load --figure slowdown_p99
 """
-Name = Literal["slowdown", "cdf-fct", "cdf-slowdown", "queues", "rates", "pauses", "vms", "guarantees", "over"]
+Name = Literal[
+    "slowdown", "cdf-fct", "cdf-slowdown", "queues", "rates", "pauses", "closing", "vms", "guarantees", "over"
+]
 Percentile = Literal["p50", "p95", "p99"]
 Figure = Literal[
     "slowdown_p50",
@@ -65,9 +67,9 @@ def plot(
         Results folder of a run, or folder of a sweep.
     chart
         What to draw: slowdown by flow size; cdf-fct and cdf-slowdown, distributions; queues and rates over time, for
-        which the scenario needs measure.sample_every; pauses, when ports were paused; vms, what VMs of tenants received
-        over time, and guarantees, what all of them got of what they were promised; over, a figure of every run of a
-        sweep.
+        which the scenario needs measure.sample_every; pauses, when ports were paused; closing, how pauses spread until
+        the first deadlock of a scheme closed; vms, what VMs of tenants received over time, and guarantees, what all of
+        them got of what they were promised; over, a figure of every run of a sweep.
     output
         File to write; its ending, .svg, .pdf or .png, says how. CHART.svg if not given.
     overwrite
@@ -81,7 +83,8 @@ def plot(
     percentile
         Percentile that is drawn, for slowdown; repeatable; all three if not given.
     ports
-        How many ports are drawn: those with the longest queues (4 if not given), or paused longest (20).
+        How many ports are drawn: those with the longest queues (4 if not given), paused longest (20), or, for closing,
+        paused first (24).
     flows
         How many flows' rates are drawn: those with the most samples (6 if not given).
     vms

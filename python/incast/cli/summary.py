@@ -14,6 +14,8 @@ BINS = 10
 SLOWDOWN = "slowdown: completion time over the ideal of the HPCC evaluation, at least 1; sizes in bins of equal count"
 BAD = ("deadlock", "starved")
 """Reasons to stop that are failures."""
+DEADLOCKS = 3
+"""Deadlocks of a scheme that are told."""
 
 
 def show(results: Results) -> None:
@@ -27,6 +29,8 @@ def show(results: Results) -> None:
     width = max(map(len, schemes), default=0)
     for name, scheme in schemes.items():
         print(f"{name:<{width}}  {scheme['stop']['text']}{lost(scheme)}; {took(scheme)}")
+        for told in deadlocks(scheme):
+            print(f"{'':<{width}}  {told}")
     prints = {name: scheme["fingerprint"] for name, scheme in schemes.items() if "fingerprint" in scheme}
     if prints:
         print("\nfingerprints: of every event, of every packet on a wire")
@@ -43,6 +47,13 @@ def lost(scheme: dict[str, Any]) -> str:
     """What failures of links cost a scheme, if anything."""
     packets = sum(scheme["counts"].get(f"{reason}_drops", 0) for reason in ("link_down", "silent", "no_route"))
     return f", {packets:,} packets lost to failures of links" if packets else ""
+
+
+def deadlocks(scheme: dict[str, Any]) -> list[str]:
+    """The first deadlocks of PFC of a scheme, and how many more there were."""
+    found = [one["text"] for one in scheme.get("deadlocks", ())]
+    more = len(found) - DEADLOCKS
+    return found[:DEADLOCKS] + ([f"and {more:,} more (see deadlocks.parquet)"] if more > 0 else [])
 
 
 def took(scheme: dict[str, Any]) -> str:

@@ -12,6 +12,7 @@ from incast.charts.chart import Chart
 from incast.charts.groups import Group
 from incast.charts.over import of_rows, rows_of
 from incast.charts.source import Source
+from incast.report import cycles
 
 DIGITS = 7
 """Significant digits of figures with decimals on a page."""
@@ -40,6 +41,8 @@ class Packer:
 
     scenarios: int
     """How many scenarios the page has."""
+    deadlocks: bool = False
+    """Whether any of them had a deadlock."""
     specs: list[Json] = field(default_factory=list)
     """Specifications of charts; each is there once."""
     fabrics: list[Json] = field(default_factory=list)
@@ -104,6 +107,9 @@ class Packer:
             makes += [charts.queues, charts.rates, charts.pauses]
         if source.count("throughput"):
             makes += [few_vms if self.many else charts.vms, charts.guarantees]
+        if self.deadlocks:
+            makes.append(charts.closing)
+            packed["cycles"] = cycles.drawn(source, 1 if self.many else cycles.DRAWN)
         for make in makes:
             chart = make(source)
             packed["charts"][chart.name] = {"": self.chart(chart)}

@@ -23,6 +23,7 @@ DRAWN = 2000
 LIBRARIES = ("vega.min.js", "vega-lite.min.js")
 SCRIPTS = ("charts.js", "fabric.js", "page.js")
 SECTIONS = {
+    "deadlocks": ("Deadlocks", "Deadlocks"),
     "tenants": ("Tenants", "What VMs got"),
     "slowdown": ("Slowdown", "Slowdown by flow size"),
     "distributions": ("Distributions", "Distributions"),
@@ -33,11 +34,13 @@ SECTIONS = {
     "counters": ("Counters", "Counters"),
 }
 """The sections of charts in their order: the name that its charts are found by, the word of its link, its title."""
+ONLY_WITH = {"deadlocks": "deadlocks", "tenants": "throughput"}
+"""Sections that are there only if a table has rows."""
 
 
 def page(material: Material, told: Callable[[int, int], object] | None = None) -> str:
     """The whole page."""
-    packer = Packer(sum(len(group.variations) for group in material.groups))
+    packer = Packer(sum(len(group.variations) for group in material.groups), deadlocks=has(material, "deadlocks"))
     done = 0
 
     def one_more() -> None:
@@ -90,15 +93,15 @@ def titled(material: Material) -> Iterator[tuple[str, tuple[str, str, str]]]:
     if any(group.columns for group in material.groups):
         yield "over", ("Sweep", "The sweep as a whole", '<div class="titled" data-charts="over"></div>')
     for name, (word, title) in SECTIONS.items():
-        if name == "tenants" and not has_tenants(material):
+        if name in ONLY_WITH and not has(material, ONLY_WITH[name]):
             continue
-        kind = f' class="{"pair" if name == "distributions" else "single"}"'
-        yield name, (word, title, f'<div{kind} data-charts="{name}"></div>')
+        kind = {"distributions": "pair", "deadlocks": "several"}.get(name, "single")
+        yield name, (word, title, f'<div class="{kind}" data-charts="{name}"></div>')
 
 
-def has_tenants(material: Material) -> bool:
-    """Whether any scenario has VMs of tenants."""
-    return any(one.source.count("throughput") for group in material.groups for one in group.variations)
+def has(material: Material, table: str) -> bool:
+    """Whether a table of any scenario has rows."""
+    return any(one.source.count(table) for group in material.groups for one in group.variations)
 
 
 def charts_of(material: Material) -> list[DrawnChart]:

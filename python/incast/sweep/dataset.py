@@ -20,7 +20,10 @@ from incast.table import PARQUET
 if TYPE_CHECKING:
     import duckdb
 
-TABLES = ("flows", "messages", "ports", "pauses", "drops", "links", "queues", "rates", "histograms", "slowdown")
+TABLES = (
+    *("flows", "messages", "ports", "pauses", "deadlocks", "storms", "drops", "links", "queues", "rates", "histograms"),
+    "slowdown",
+)
 """Tables of every run; each has the varied parameters as columns at its end."""
 OF_TENANTS = ("vms", "pairs", "limits", "throughput")
 """Tables of runs with tenants."""
@@ -33,6 +36,7 @@ OF_RUNS = {
     "end_ps": "bigint",
     "stop": "varchar",
     "lossless_drops": "bigint",
+    "deadlocks": "bigint",
     "hypervisor_messages": "bigint",
     "hypervisor_message_bytes": "bigint",
     "hypervisor_events": "bigint",
@@ -213,6 +217,7 @@ class Sweep:
             scheme["end_ps"],
             scheme["stop"]["reason"],
             scheme["lossless_drops"],
+            len(scheme.get("deadlocks", ())),
             *_of_hypervisors(scheme.get("hypervisors") or {}),
         ]
 

@@ -53,9 +53,10 @@ impl DeadlockManifest {
     }
 }
 
-/// To the nanosecond.
-fn rounded(time: Time) -> Time {
-    Time((time.0 + 500) / 1000 * 1000)
+/// In milliseconds, to the nanosecond.
+fn rounded(time: Time) -> String {
+    let text = format!("{:.6}", time.0 as f64 / 1e9);
+    format!("{} ms", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// The queues of a cycle, each by the link that it leads to; with priorities where these differ.

@@ -288,14 +288,25 @@ impl<'a> Facts<'a> {
         if self.params().switch.headroom == Headroom::ThreeDelays { self.shares_buffers() } else { self.pauses() }
     }
 
-    /// The priorities of data, ACKs and CNPs.
+    /// The priorities of data, ACKs and CNPs, and those that tags change them to.
     fn priorities(&self) -> u8 {
         let rdma = &self.params().rdma;
         let data = self.prepared.flows.flows.iter().fold(0, |mask, flow| mask | 1u8 << flow.priority);
         let acks = rdma.ack_priority.map_or(data, |priority| 1 << priority);
         let cnps = if self.cnps().is_ok() { 1 << rdma.cnp_priority } else { 0 };
         let own = self.transports().fold(0, |mask, one| mask | one.priorities());
-        data | acks | cnps | own
+        data | acks | cnps | own | self.tagged()
+    }
+
+    fn tagged(&self) -> u8 {
+        let switch = &self.params().switch;
+        match &self.setup.tags {
+            Some(rules) => {
+                switch.lossless.iter().take(rules.tags().into()).fold(0, |mask, prio| mask | 1 << prio)
+                    | 1 << switch.tagging.lossy_priority
+            }
+            None => 0,
+        }
     }
 
     fn lossy_traffic(&self) -> Verdict {

@@ -2,7 +2,7 @@
 // The page: what is chosen, which charts that gives, and how they are saved.
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
-const SECTIONS = { tenants: ["vms", "guarantees"], slowdown: ["slowdown"], distributions: ["cdf-fct", "cdf-slowdown"], queues: ["queues"], rates: ["rates"], pauses: ["pauses"] };
+const SECTIONS = { deadlocks: ["closing"], tenants: ["vms", "guarantees"], slowdown: ["slowdown"], distributions: ["cdf-fct", "cdf-slowdown"], queues: ["queues"], rates: ["rates"], pauses: ["pauses"] };
 const TAGGED = new Set(["slowdown", "cdf-fct", "cdf-slowdown"]);
 const ALL = "all: mean and range";
 const ROWS_SHOWN = 200;
@@ -161,6 +161,21 @@ function seedSlowdown(charts) {
   };
 }
 
+/** The cycles of deadlocks on their fabric. The pictures are the page's own, not anybody's input. */
+function showCycles(container, cycles) {
+  for (const { title, told, svg } of cycles) {
+    const figure = make("figure", { class: "cycle" }, make("h3", {}, title), ...told.map((line) => make("p", { class: "about" }, line)));
+    if (svg) {
+      const box = make("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": `The cycle under ${title}` });
+      box.innerHTML = svg;
+      const saves = make("div", { class: "saves", role: "group", "aria-label": `Save: the cycle under ${title}` });
+      button(saves, "SVG", `the cycle under ${title}`, () => download(`${fileName("cycle")}-${slug(title)}.svg`, new Blob([svg], { type: "image/svg+xml" })));
+      figure.append(box, saves);
+    }
+    container.append(figure);
+  }
+}
+
 async function showSection(name) {
   const container = document.querySelector(`[data-charts="${name}"]`);
   if (!container) return;
@@ -171,6 +186,7 @@ async function showSection(name) {
     container.append(make("p", { class: "empty" }, "No run of this sweep has these values."));
     return;
   }
+  if (name === "deadlocks") showCycles(container, chosen.cycles);
   for (const key of SECTIONS[name]) {
     const byTag = chosen.charts[key];
     if (!byTag) {
