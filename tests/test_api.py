@@ -147,15 +147,18 @@ def test_progress(scenario: incast.Scenario) -> None:
 def test_progress_is_told_while_running(tmp_path: Path) -> None:
     seen: list[incast.Progress] = []
 
+    def hops() -> list[int]:
+        return [progress.schemes[0].packet_hops for progress in seen if progress.schemes]
+
+    # However seldom a busy machine lets the simulation go on between two calls.
     def callback(progress: incast.Progress) -> None:
         seen.append(progress)
-        if len(seen) == 5:
+        if len(set(hops())) == 3:
             raise StopIteration("enough")
 
     with pytest.raises(StopIteration, match="enough"):
         incast.load(write(tmp_path, LONG)).run(tmp_path / "out", progress=callback)
-    hops = [progress.schemes[0].packet_hops for progress in seen if progress.schemes]
-    assert hops == sorted(set(hops))
+    assert hops() == sorted(hops())
     assert not (tmp_path / "out").exists()
 
 
