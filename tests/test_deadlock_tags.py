@@ -124,19 +124,18 @@ def of_csv(file: Path) -> Rules:
 
 
 def of_nftables(folder: Path, switches: list[str]) -> Rules:
-    rule = re.compile(
-        r"ip dscp (\d+) iifname \{ (.*?) \} oifname \{ (.*?) \} ip dscp set (\d+) meta priority set 0:(\d+) accept"
-    )
+    """Every (tag, ingress, egress) is an element of the map of its tag, and leads to the chain of its new tag."""
     rules: Rules = {}
     for switch in switches:
         text = (folder / f"{switch}.nft").read_text(encoding="utf-8")
         assert "type filter hook forward priority mangle; policy accept;" in text
-        assert "ip dscp { 8, 16 } ip dscp set 0 meta priority set 0:0" in text.splitlines()[-4]
-        for dscp, inputs, outputs, new, priority in rule.findall(text):
-            assert int(new) == 8 * int(priority)
-            ports = [[int(port) - 1 for port in re.findall(r'"swp(\d+)"', names)] for names in (inputs, outputs)]
-            rules |= spread(switch, int(dscp) // 8, int(priority), *ports)
-        assert text.count(" ip6 dscp set ") == text.count(" ip dscp set "), "both families"
+        for new, dscp, dscp6, priority in re.findall(
+            r"chain to_(\d) \{\s+ip dscp set (\d+)\s+ip6 dscp set (\d+)\s+meta priority set 0:(\d) accept", text
+        ):
+            assert (dscp, dscp6, priority) == (str(8 * int(new)), dscp, new)
+        for tag, elements in re.findall(r"map from_(\d) \{.*?elements = \{(.*?)\}", text, re.DOTALL):
+            for ingress, egress, new in re.findall(r'"swp(\d+)" \. "swp(\d+)" : goto to_(\d)', elements):
+                rules[switch, int(tag), int(ingress) - 1, int(egress) - 1] = int(new)
     return rules
 
 

@@ -176,7 +176,7 @@ def _pauses(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any
     _times(figure)
 
 
-def _closing(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]]) -> None:
+def _closing(figure: Figure, rows: Sequence[Row], _: dict[str, dict[str, Any]]) -> None:
     """A panel for each scheme with a deadlock, a row of bars for each port, a rule where the cycle closed."""
     panels = [*by(rows, "scheme")]
     colours = dict(zip((ON_CYCLE, BEHIND, PASSING), COLOURS, strict=True))

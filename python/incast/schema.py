@@ -2686,7 +2686,7 @@ class TaggingParams(Tree):
     """
 
     enabled: bool | None = None
-    """Whether switches rewrite tags. Default false."""
+    """Whether switches rewrite tags. Default false (the HPCC evaluation)."""
 
     paths: TaggedPaths | None = None
     """Paths that stay lossless. Default up-down (Tagger, CoNEXT 2017, for folded Clos fabrics)."""
@@ -2723,7 +2723,7 @@ class WatchdogParams(Tree):
     """The PFC watchdog of switches: it looks at every queue now and then."""
 
     enabled: bool | None = None
-    """Whether switches have one. Default false."""
+    """Whether switches have one. Default false (the HPCC evaluation)."""
 
     detection: Time | None = None
     """A lossless queue that has been paused for so long without a break is in a storm. Default 200ms (SONiC `pfcwd
@@ -2795,10 +2795,10 @@ class SwitchParams(Tree):
     """Order in which queues of a port are served. Default round-robin (NS3 `broadcom-egress-queue.cc`)."""
 
     tagging: TaggingParams | None = None
-    """Tags and rules against deadlocks (Tagger). Default none."""
+    """Tags and rules against deadlocks (Tagger). Default none (the HPCC evaluation)."""
 
     watchdog: WatchdogParams | None = None
-    """The PFC watchdog. Default none."""
+    """The PFC watchdog. Default none (the HPCC evaluation)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)

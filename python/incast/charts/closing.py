@@ -30,8 +30,8 @@ def closing(source: Source, *, ports: int = PORTS) -> Chart:
     return Chart(
         name="closing",
         title="How the deadlock closed",
-        about="When queues were paused around the first deadlock: a port in each line, ordered by when its last pause began. "
-        "The rule marks when the cycle closed: from then on none of its queues could be the first to send again.",
+        about="When queues were paused around the first deadlock: a port in each line, ordered by when its last pause "
+        "began. The rule marks when the cycle closed: from then on none of its queues could be the first to send.",
         fields=(
             Field("scheme", "the scheme simulated"),
             Field("link", "the port's node, and the node at the other end, which paused it"),

@@ -16,7 +16,8 @@ DRAWN = 4
 def drawn(source: Source, most: int) -> list[dict[str, Any]]:
     """The cycles of the first deadlocks of schemes, at most so many, each once.
 
-    Each has `title`, the schemes; `told`, a line for each of them; and `svg`, `None` where the fabric cannot be made again.
+    Each has `title`, the schemes; `told`, a line for each of them; and `svg`, `None` where the fabric cannot be made
+    again.
     """
     found: dict[str, dict[str, Any]] = {}
     for name, manifest in source.manifests.items():

@@ -43,9 +43,9 @@ pub struct SwitchParams {
     pub lossy_alpha: f64,
     /// Order in which queues of a port are served. Default round-robin (NS3 `broadcom-egress-queue.cc`).
     pub scheduler: SchedulerParams,
-    /// Tags and rules against deadlocks (Tagger). Default none.
+    /// Tags and rules against deadlocks (Tagger). Default none (the HPCC evaluation).
     pub tagging: TaggingParams,
-    /// The PFC watchdog. Default none.
+    /// The PFC watchdog. Default none (the HPCC evaluation).
     pub watchdog: WatchdogParams,
 }
 

@@ -16,7 +16,7 @@ use crate::network::Network;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TaggingParams {
-    /// Whether switches rewrite tags. Default false.
+    /// Whether switches rewrite tags. Default false (the HPCC evaluation).
     pub enabled: bool,
     /// Paths that stay lossless. Default up-down (Tagger, CoNEXT 2017, for folded Clos fabrics).
     pub paths: TaggedPaths,

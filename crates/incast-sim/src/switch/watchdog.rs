@@ -14,7 +14,7 @@ use crate::outcome::{DropReason, Storm};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WatchdogParams {
-    /// Whether switches have one. Default false.
+    /// Whether switches have one. Default false (the HPCC evaluation).
     pub enabled: bool,
     /// A lossless queue that has been paused for so long without a break is in a storm. Default 200ms (SONiC `pfcwd
     /// start_default`).
