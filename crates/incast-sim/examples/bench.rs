@@ -206,6 +206,7 @@ fn tenants(scale: f64) -> Result<Setup, Box<dyn Error>> {
     (params.packets.gap, params.host.jitter) = (Bytes(38), Time::us(1));
     params.ecn.enabled = false;
     Ok(Setup {
+        tags: None,
         params,
         fabric: Arc::new(fabric),
         carriers: vec![Carrier::Transport(0)],
