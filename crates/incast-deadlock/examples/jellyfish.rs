@@ -6,10 +6,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use incast_deadlock::Wiring;
-use incast_deadlock::table::{CONVENTIONS, Convention, PUBLISHED};
-use incast_deadlock::verify::verify;
-use incast_model::fabric::generators::Jellyfish;
+use incast_deadlock::table::{CONVENTIONS, Convention, PUBLISHED, Row};
 
 fn main() -> ExitCode {
     match arguments() {
@@ -39,45 +36,25 @@ fn arguments() -> Option<(u32, u32, u64, Convention)> {
 fn row(switches: u32, ports: u32, seed: u64, convention: Convention) -> Result<(), Box<dyn std::error::Error>> {
     let begin = Instant::now();
     let mut last = begin;
-    let mut lap = || {
-        let (before, now) = (last, Instant::now());
-        last = now;
-        (now - before).as_secs_f64()
-    };
-    let fabric = Jellyfish { seed, ..Jellyfish::new(switches, ports, ports / 2) }.build()?;
-    let wiring = Wiring::new(&fabric);
-    let graph = lap();
-    let elp = convention.paths(seed);
-    let hops = elp.hops(&wiring)?;
-    let trees = lap();
-    let placement = convention.greedy(seed).place(&hops)?;
-    let greedy = lap();
-    let (transitions, rules) = (placement.transitions(), placement.rules());
-    let count = convention.count(&transitions, &rules);
-    let counted = lap();
-    let verified = verify(&wiring, &rules, &elp)?;
-    let verification = lap();
-
-    // Nodes on the longest path from server to server: its switches, and the two.
-    let diameter = hops.layers().len() + 2;
+    let mut laps = Vec::new();
+    let row = convention.row(switches, ports, seed, &mut |part| {
+        let before = std::mem::replace(&mut last, Instant::now());
+        laps.push(format!("{part} {:.1}", (last - before).as_secs_f64()));
+    })?;
     println!("convention switches ports diameter classes total most verified");
-    let held = if verified.holds() { "yes" } else { "NO" };
-    println!(
-        "{} {switches} {ports} {diameter} {} {} {} {held}",
-        convention.name,
-        rules.tags(),
-        count.total,
-        count.most
-    );
+    let held = if row.verified { "yes" } else { "NO" };
+    let Row { convention, diameter, classes, total, most, verified, .. } = row;
+    println!("{convention} {switches} {ports} {diameter} {classes} {total} {most} {held}");
     for row in PUBLISHED.iter().filter(|row| (row.switches, row.ports) == (switches, ports)) {
         println!("published {switches} {ports} {} {} {} {}", row.diameter, row.classes, row.total, row.most);
     }
     println!(
-        "{:.1} s: graph {graph:.1}, trees {trees:.1}, greedy {greedy:.1}, rules {counted:.1}, verification {verification:.1}{}",
+        "{:.1} s: {}{}",
         begin.elapsed().as_secs_f64(),
+        laps.join(", "),
         peak_memory().map(|mib| format!("; {mib} MiB at most")).unwrap_or_default()
     );
-    if verified.holds() { Ok(()) } else { Err(format!("{verified:?}").into()) }
+    if verified { Ok(()) } else { Err("the rules do not hold".into()) }
 }
 
 /// What the process has had in memory at most, as Linux says.

@@ -1,10 +1,14 @@
 //! The published table of Tagger's classes and rules on Jellyfish, and the ways in which it can be read.
 
+mod row;
+
 use serde::Serialize;
 
 use crate::elp::{Choice, Elp, Roots, ShortestPaths};
 use crate::rules::{Count, Counting, Rules, Transitions};
 use crate::tagging::{Greedy, Injection, Order};
+
+pub use row::{Row, RowError};
 
 /// A row of the table in a draft of Tagger's evaluation: Jellyfish with `ports` / 2 ports to other switches,
 /// "destination-rooted shortest-path spanning trees at all the servers", Algorithm 2.
