@@ -329,6 +329,16 @@ pub(crate) fn catalogue() -> String {
     json(&incast_lab::catalogue())
 }
 
+/// The published rows of Tagger's table on Jellyfish, and the conventions by which it can be read.
+pub(crate) fn tagger_facts() -> String {
+    json(&deadlock::table_facts())
+}
+
+/// A row of that table by a convention.
+pub(crate) fn tagger_row(convention: &str, switches: u32, ports: u32, seed: u64) -> Result<String, Failure> {
+    Ok(json(&deadlock::table_row(convention, switches, ports, seed)?))
+}
+
 /// Writes the scenario that the files of an ns-3 RDMA simulation describe; returns notices, one a line.
 pub(crate) fn import_ns3(
     topology: &Path,

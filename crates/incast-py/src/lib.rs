@@ -29,5 +29,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scenario::schema, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::import_ns3, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::tagger_facts, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::tagger_row, module)?)?;
     Ok(())
 }

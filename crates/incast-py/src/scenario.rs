@@ -117,6 +117,18 @@ pub(crate) fn catalogue() -> String {
     facade::catalogue()
 }
 
+/// The published rows of Tagger's table on Jellyfish, and the conventions by which it can be read, as JSON text.
+#[pyfunction]
+pub(crate) fn tagger_facts() -> String {
+    facade::tagger_facts()
+}
+
+/// A row of that table, on a Jellyfish drawn by `seed`, as JSON text.
+#[pyfunction]
+pub(crate) fn tagger_row(py: Python<'_>, convention: &str, switches: u32, ports: u32, seed: u64) -> PyResult<String> {
+    detached(py, || facade::tagger_row(convention, switches, ports, seed))
+}
+
 /// Writes the scenario that the files of an ns-3 RDMA simulation describe; returns notices, one a line.
 #[pyfunction]
 #[pyo3(signature = (topology, flows, config, out, overwrite = false))]

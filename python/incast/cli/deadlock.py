@@ -12,7 +12,7 @@ from cyclopts.validators import Number
 
 from incast import _core
 from incast._whole import refuse_if_there, write_whole
-from incast.cli import codes, cost
+from incast.cli import codes, cost, jellyfish
 from incast.cli.deadlock_drawing import draw_cycle, first_cycle
 from incast.cli.run import Overrides
 from incast.errors import ScenarioError, translated
@@ -49,6 +49,7 @@ app = App(
     help_format="plaintext",
     help_epilogue=EXAMPLES,
 )
+app.command(jellyfish.table, help_epilogue=jellyfish.EXAMPLES)
 app.command(cost.cost, help_epilogue=cost.EXAMPLES)
 
 

@@ -2,6 +2,7 @@
 
 mod check;
 mod paths;
+mod table;
 mod tag;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ use crate::scenario::Loaded;
 
 pub use check::{CheckOptions, Checked, check};
 pub use paths::PathsOption;
+pub use table::{TableFacts, table_facts, table_row};
 pub use tag::{ExportForm, Method, RuleFile, TagOptions, TagShow, tag};
 
 /// The fabric of a scenario, and its routes where they are asked for: on thousands of switches they take longer than all else.
