@@ -16,6 +16,8 @@ __all__ = [
     "catalogue",
     "import_ns3",
     "schema",
+    "tagger_facts",
+    "tagger_row",
 ]
 __build__: str
 __version__: str
