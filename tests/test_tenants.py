@@ -140,7 +140,7 @@ def test_without_samples_the_whole_run_counts(tmp_path: Path, command: Command) 
     file = write(tmp_path, SCENARIO.replace('sample_every = "50ms"', 'sample_every = "none"'))
     done = command("run", file, "-o", tmp_path / "results")
     assert done.stdout.splitlines()[1].startswith("Reservation      2      0"), done.stdout
-    assert "Of the whole run: measure.sample_every is not given." in done.stdout
+    assert "Of the whole run, which is one interval: " in done.stdout
     results = incast.open(tmp_path / "results")
     assert len(results.throughput("tenant")) == 2 * 2
     assert [row["vms"] for row in results.sharing().dicts()] == [2, 2]

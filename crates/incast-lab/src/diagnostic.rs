@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use incast_model::nearest::hint;
+
 /// A line of a file (or of the command line) with the part that is meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
@@ -91,9 +93,7 @@ impl Diagnostic {
         if let Some(allowed) = &self.allowed {
             line += &format!(" (allowed: {allowed})");
         }
-        if let Some(nearest) = &self.nearest {
-            line += &format!("; did you mean `{nearest}`?");
-        }
+        line += &hint(&self.nearest);
         line
     }
 

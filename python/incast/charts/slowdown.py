@@ -25,8 +25,7 @@ def slowdown(source: Source, *, bins: int = BINS, tag: str | None = None) -> Cha
     """Slowdown of completed flows by size, of all or of one tag: percentiles of every scheme."""
     tables = [result.slowdown(bins=bins, tag=tag) for result in source.results]
     fields = tuple(Field(column.name, column.description or "", column.unit) for column in tables[0].columns)
-    order = {scheme: number for number, scheme in enumerate(source.schemes)}
-    rows = sorted((row for table in tables for row in table.rows()), key=lambda row: (order[row[0]], row[1]))
+    rows = source.by_scheme(row for table in tables for row in table.rows())
     return of_rows(fields, rows, source.palette, tag=tag)
 
 

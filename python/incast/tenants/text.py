@@ -42,7 +42,7 @@ def _part(results: Results) -> str:
     """Which part of the run the figures are of."""
     if len(set(results.table("throughput")["from_ps"])) > 1:
         return f"Without the first {SKIP:.0%} of the run."
-    return "Of the whole run: measure.sample_every is not given."
+    return "Of the whole run, which is one interval: a shorter measure.sample_every leaves its begin out."
 
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:

@@ -16,7 +16,7 @@ pub struct Estimate {
     pub packet_hops: u64,
     /// Schemes.
     pub schemes: usize,
-    /// Packet-hops a second of one core that `seconds` assumes.
+    /// Packet-hops a second of one core that `cpu_seconds` assumes.
     pub packet_hops_per_s: f64,
     /// CPU seconds of all schemes together.
     pub cpu_seconds: f64,

@@ -1,7 +1,7 @@
 //! From names to numbers: given routes and failures on a fabric. Everything that can be wrong with them is said here.
 
 use incast_model::fabric::{Fabric, HostId, LinkId, NodeId, NodeKind, PortId};
-use incast_model::nearest::nearest;
+use incast_model::nearest::{hint, nearest};
 use incast_model::rng::stream;
 use incast_model::routing::{FixedHops, Routes};
 use incast_model::units::Time;
@@ -29,9 +29,7 @@ impl From<BadNetwork> for SetupError {
         if let Some(allowed) = bad.allowed {
             message += &format!(" (allowed: {allowed})");
         }
-        if let Some(nearest) = bad.nearest {
-            message += &format!("; did you mean `{nearest}`?");
-        }
+        message += &hint(&bad.nearest);
         Self { field: bad.field, message }
     }
 }

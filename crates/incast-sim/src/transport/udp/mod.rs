@@ -74,7 +74,7 @@ struct Late {
 }
 
 /// A flow of which nothing has come for so long is not sampled any more, in ps (our choice: five times as
-/// long as a limiter holds packets).
+/// long as a limiter holds packets by default).
 const QUIET: u64 = 1_000_000_000_000;
 
 impl Udp {
