@@ -64,6 +64,10 @@ class Document:
         """The whole file as a dataclass; raise `ScenarioError` for a name or a value that the class does not have."""
         return _Reader(self).table(self.tree, cls, "")
 
+    def value(self, value: Any, hint: Any, field: str) -> Any:
+        """A value of the file as a type; raise `ScenarioError` if it is none. `field` says where it stands."""
+        return _Reader(self).value(value, hint, field)
+
 
 def join(path: str, name: str) -> str:
     """The path of a field of the table at `path`."""

@@ -44,8 +44,8 @@ Examples:
 """
 EPILOGUE = """
 A study's folder:
-  study.toml        what is studied, its sweeps, its scales
-  NAME.toml         a sweep, and the scenario files that sweeps name
+  study.toml        what is studied, its sweeps and analyses, its scales
+  NAME.toml         a sweep or an analysis, and the scenario files that these name
   claims.toml       metrics in SQL, and the claims that are judged by them
   explanations.md   what there is to say about claims, a section `## ID` each
 
@@ -102,7 +102,7 @@ def run(
     overwrite: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False)] = False,
 ) -> int:
-    """Run a study's sweeps, and judge its claims by what was measured.
+    """Run a study's sweeps and analyses, and judge its claims by what was measured.
 
     A run that was ended, by whatever, is gone on with when it is started again: no finished simulation is lost. Claims
     that fail are results: the exit code is 1 only if simulations failed.
@@ -128,7 +128,7 @@ def run(
     """
     chosen = incast.load_study(study)
     out = chosen.folder(output, scale)
-    with StudyLive(Console(stderr=True), chosen.sweeps, quiet=quiet) as live:
+    with StudyLive(Console(stderr=True), chosen.sweeps, chosen.analyses, quiet=quiet) as live:
         try:
             found = chosen.run(out, scale=scale, jobs=jobs, ray=ray, overwrite=overwrite, progress=live.update)
         except KeyboardInterrupt as interrupt:
@@ -165,7 +165,8 @@ def _told(found: StudyResults, *, quiet: bool) -> int:
         print(f"claims in {found.path}: {results.TABLE}, {results.CLAIMS}")
         if (found.path / results.PAGE).is_file():
             print(f"page with all charts: {found.path / results.PAGE}")
-        print(f"tables of the sweeps in {', '.join(str(each.path) for each in found.sweeps.values())}")
+        parts = [each.path for each in found.sweeps.values()] + [each.path for each in found.analyses.values()]
+        print(f"tables in {', '.join(map(str, parts))}")
         print(f"every figure: incast study show {found.path} --figures")
     code = codes.OK
     for each in found.sweeps.values():
@@ -173,6 +174,12 @@ def _told(found: StudyResults, *, quiet: bool) -> int:
             codes.complain(f"warning: {label}: {why}")
         for one in each.failed:
             codes.complain(f"{one.label}: {one.error}")
+            code = codes.ENDED_BADLY
+    for name, analysis in found.analyses.items():
+        if analysis.impossible:
+            codes.complain(f"warning: analysis {name} was left out: {analysis.impossible}")
+        for cell in analysis.failed:
+            codes.complain(f"{name}, {cell.label}: {cell.error}")
             code = codes.ENDED_BADLY
     return code
 

@@ -1,4 +1,4 @@
-"""Progress of a study: that of its sweeps, one after the other."""
+"""Progress of a study: that of its sweeps and analyses, one after the other."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ from incast.sweep import SweepProgress
 class StudyLive:
     """Shows how far a study has come; `update` is the progress callback."""
 
-    def __init__(self, console: Console, sweeps: Sequence[str], *, quiet: bool = False) -> None:
+    def __init__(
+        self, console: Console, sweeps: Sequence[str], analyses: Sequence[str] = (), *, quiet: bool = False
+    ) -> None:
         """Show on `console`, or not at all."""
-        self._console, self._sweeps, self._quiet = console, sweeps, quiet
+        self._console, self._quiet = console, quiet
+        self._parts = {**dict.fromkeys(sweeps, ("sweep", "runs")), **dict.fromkeys(analyses, ("analysis", "cells"))}
         self._stack = ExitStack()
-        self._sweep: str | None = None
+        self._part: str | None = None
         self._live = SweepLive(console, quiet=True)
 
     def __enter__(self) -> Self:
@@ -31,13 +34,14 @@ class StudyLive:
     ) -> None:
         self._stack.close()
 
-    def update(self, sweep: str, progress: SweepProgress) -> None:
-        """Show where the sweep of this name is now."""
-        if sweep != self._sweep:
+    def update(self, part: str, progress: SweepProgress) -> None:
+        """Show where the sweep or analysis of this name is now."""
+        if part != self._part:
             self._stack.close()
-            self._sweep = sweep
+            self._part = part
             if not self._quiet:
-                which = f"{self._sweeps.index(sweep) + 1} of {len(self._sweeps)}"
-                self._console.print(f"sweep {sweep} ({which}): {progress.runs} runs", soft_wrap=True, highlight=False)
+                what, runs = self._parts[part]
+                which = f"{list(self._parts).index(part) + 1} of {len(self._parts)}"
+                self._console.print(f"{what} {part} ({which}): {progress.runs} {runs}", soft_wrap=True, highlight=False)
             self._live = self._stack.enter_context(SweepLive(self._console, quiet=self._quiet))
         self._live.update(progress)

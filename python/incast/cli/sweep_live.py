@@ -67,7 +67,7 @@ def status(progress: SweepProgress, now: float) -> str:
     if progress.failed:
         parts.append(f"{progress.failed} failed")
     elapsed = now - progress.started
-    if elapsed > 1:
+    if elapsed > 1 and progress.hops:
         parts.append(f"{progress.hops / elapsed / 1e6:.1f} M packet-hops/s")
     left = progress.left_s(now)
     if left is not None and progress.ended < progress.runs:

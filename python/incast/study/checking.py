@@ -8,21 +8,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from incast import sweep
+from incast import analysis, sweep
 from incast._document import join
+from incast.analysis import AnalysisPlan
 from incast.study import queries
-from incast.study.description import SCALES, Check, Scale, Selection, StudyChart
+from incast.study.description import SCALES, Check, Metric, Scale, Selection, StudyChart
 from incast.study.expectation import KINDS, tolerance
 from incast.study.figures import SEED, VALUE, same
 from incast.study.folder import CLAIMS, STUDY, Description
-from incast.study.tables import EmptyTables
+from incast.study.tables import EmptyTables, of_analysis
 
-SCHEME = "scheme"
-"""The column of schemes, which every table has."""
 TOLERANCE = 'a number in the metric\'s unit, or a part such as "5%"; 0 or more'
 """What is allowed."""
-Plans = Mapping[Scale, Mapping[str, sweep.Plan]]
-"""What each sweep runs, by scale."""
+Plans = Mapping[Scale, Mapping[str, sweep.Plan | AnalysisPlan]]
+"""What each sweep runs and each analysis computes, by scale."""
 
 
 @dataclass(frozen=True)
@@ -30,35 +29,41 @@ class Checked:
     """What is known of a study once its files fit together."""
 
     plans: Plans
-    """What each sweep runs, by scale."""
+    """What each sweep runs and each analysis computes, by scale."""
     columns: Mapping[str, tuple[str, ...]]
     """The columns of each metric."""
 
 
 def check(told: Description) -> Checked:
     """Raise `ScenarioError` at what is wrong with a study; otherwise say what follows from its files."""
-    _scales_and_sweeps(told)
-    plans = {
-        scale: {name: sweep.read(told.sweep_file(name), scale=scale) for name in told.study.sweeps}
+    _scales_and_parts(told)
+    plans: Plans = {
+        scale: {
+            **{name: sweep.read(told.part_file(name), scale=scale) for name in told.study.sweeps},
+            **{name: analysis.read(told.part_file(name), scale) for name in told.study.analyses},
+        }
         for scale in told.study.scale.given()
     }
     return Checked(plans, _Claims(told, plans).check())
 
 
-def _scales_and_sweeps(told: Description) -> None:
+def _scales_and_parts(told: Description) -> None:
     document = told.study_document
     if not told.study.scale.given():
         raise document.wrong("scale", "a study has at least one scale", allowed=", ".join(SCALES))
-    if not told.study.sweeps:
-        raise document.wrong("sweeps", "a study has at least one sweep", allowed="names of sweep files, without .toml")
-    for number, name in enumerate(told.study.sweeps):
-        field = f"sweeps[{number}]"
+    if not told.study.parts:
+        message = "a study has at least one sweep or analysis"
+        raise document.wrong("sweeps", message, allowed="names of files, without .toml")
+    fields = [f"sweeps[{number}]" for number in range(len(told.study.sweeps))]
+    fields += [f"analyses[{number}]" for number in range(len(told.study.analyses))]
+    for number, (name, field) in enumerate(zip(told.study.parts, fields, strict=True)):
         if f"{name}.toml" in (STUDY, CLAIMS) or not re.fullmatch(r"\w[\w-]*", name):
-            message = f"`{name}` is no name for a sweep"
+            what = "a sweep" if field.startswith("sweeps") else "an analysis"
+            message = f"`{name}` is no name for {what}"
             raise document.wrong(field, message, allowed="letters, digits, _ and -, but not `study` or `claims`")
-        if name in told.study.sweeps[:number]:
-            raise document.wrong(field, f"sweep `{name}` is named twice")
-        if not told.sweep_file(name).is_file():
+        if name in told.study.parts[:number]:
+            raise document.wrong(field, f"`{name}` is named twice")
+        if not told.part_file(name).is_file():
             there = sorted(file.stem for file in told.path.glob("*.toml") if file.name not in (STUDY, CLAIMS))
             raise document.wrong(field, f"there is no file {name}.toml in {told.path}", wrong=name, names=there)
 
@@ -69,8 +74,8 @@ class _Claims:
     def __init__(self, told: Description, plans: Plans) -> None:
         self.told = told
         self.plans = plans
-        self.known = {name: self._known(name) for name in told.study.sweeps}
-        """The values that the runs of each sweep have at any scale, by column."""
+        self.known = {name: self._known(name) for name in told.study.parts}
+        """The values that the runs of each sweep or analysis have at any scale, by column."""
 
     def check(self) -> dict[str, tuple[str, ...]]:
         """The columns of every metric, if nothing is wrong."""
@@ -96,19 +101,33 @@ class _Claims:
 
     def _metrics(self) -> dict[str, tuple[str, ...]]:
         """The columns of every metric."""
-        document, sweeps, tables = self.told.claims_document, self.told.study.sweeps, EmptyTables()
-        databases = {name: tables.database(self.known[name]) for name in sweeps}
+        document, tables = self.told.claims_document, EmptyTables()
+        databases = {
+            name: of_analysis(plan) if isinstance(plan, AnalysisPlan) else tables.database(self.known[name])
+            for name, plan in next(iter(self.plans.values())).items()
+        }
         found = {}
         for name, metric in self.told.claims.metric.items():
-            if metric.sweep not in sweeps:
-                message = f"the study has no sweep `{metric.sweep}`"
-                raise document.wrong(f"{join('metric', name)}.sweep", message, wrong=metric.sweep, names=sweeps)
+            self._part(name, metric)
             try:
-                found[name] = queries.columns(databases[metric.sweep], metric.sql)
+                found[name] = queries.columns(databases[metric.part], metric.sql)
             except queries.QueryError as error:
                 field = f"{join('metric', name)}.sql"
                 raise document.wrong(field, f"metric `{name}`: {error}") from None
         return found
+
+    def _part(self, name: str, metric: Metric) -> None:
+        """Raise unless a metric names a sweep or an analysis of the study."""
+        document, at = self.told.claims_document, join("metric", name)
+        if (metric.sweep is None) == (metric.analysis is None):
+            raise document.wrong(at, f"metric `{name}` is of a `sweep` or of an `analysis`")
+        for what, named, names in (
+            ("sweep", metric.sweep, self.told.study.sweeps),
+            ("analysis", metric.analysis, self.told.study.analyses),
+        ):
+            if named is not None and named not in names:
+                message = f"the study has no {what} `{named}`"
+                raise document.wrong(f"{at}.{what}", message, wrong=named, names=names)
 
     def _check(self, field: str, check: Check, columns: Mapping[str, tuple[str, ...]]) -> None:
         document = self.told.claims_document
@@ -150,7 +169,7 @@ class _Claims:
     def _selection(self, field: str, selection: Selection, metric: str, columns: tuple[str, ...]) -> None:
         document = self.told.claims_document
         choosable = [name for name in columns if name not in (VALUE, SEED)]
-        known = self.known[self.told.claims.metric[metric].sweep]
+        known = self.known[self.told.claims.metric[metric].part]
         for name, chosen in selection.items():
             if name not in choosable:
                 message = f"metric `{metric}` has no column `{name}` to choose by"
@@ -165,11 +184,11 @@ class _Claims:
                     raise document.wrong(place, message, wrong=str(value), names=list(map(str, known[name])))
 
     def _known(self, name: str) -> dict[str, list[Any]]:
-        """The values that the runs of a sweep have at any scale, by what it varies and `scheme`."""
+        """The values that runs have at any scale, by what is varied, and `scheme`."""
         found: dict[str, list[Any]] = {}
         for plan in self.plans.values():
             for run in plan[name].runs:
-                for column, value in {**run.columns, SCHEME: run.scheme}.items():
+                for column, value in run.choice.items():
                     values = found.setdefault(column, [])
                     if not any(same(value, other) for other in values):
                         values.append(value)

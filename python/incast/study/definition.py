@@ -56,8 +56,13 @@ class Study:
         return self._told.study.sweeps
 
     @property
+    def analyses(self) -> Sequence[str]:
+        """The names of its analyses, which follow the sweeps."""
+        return self._told.study.analyses
+
+    @property
     def plans(self) -> Plans:
-        """What is run: by scale and by the name of the sweep."""
+        """What is run: by scale and by the name of the sweep or analysis."""
         return self._checked.plans
 
     def scale(self, named: Scale | None = None) -> Scale:
@@ -87,7 +92,7 @@ class Study:
         overwrite: bool = False,
         progress: Callback | None = None,
     ) -> StudyResults:
-        """Run every sweep, judge every claim, and return what became of them.
+        """Run every sweep and analysis, judge every claim, and return what became of them.
 
         A folder with results of the same study at the same scale is gone on with: what has run is not run again.
 
@@ -97,8 +102,8 @@ class Study:
             jobs: Runs at once; one per core if not given.
             ray: Address of a Ray cluster to run on.
             overwrite: Remove results of a study that are there, and begin anew.
-            progress: Called several times a second with the name of the sweep at work and a `SweepProgress`; raising
-                ends the run, which can be gone on with.
+            progress: Called several times a second with the name of the sweep or analysis at work and a
+                `SweepProgress`; raising ends the run, which can be gone on with.
 
         """
         chosen, path = self.scale(scale), self.folder(out, scale)

@@ -49,12 +49,19 @@ class StudyFile:
     """What is compared, and how: a paragraph or more, in Markdown."""
     source: str
     """The publication whose claims are judged."""
-    sweeps: list[str]
-    """The sweeps to run, in order: for each NAME the folder holds a sweep file NAME.toml."""
     scale: Scales
     """How large it can be run, `[scale.smoke]` and so on; the table of the same name in each sweep file says what that
     changes.
     """
+    sweeps: list[str] = field(default_factory=list)
+    """The sweeps to run, in order: for each NAME the folder holds a sweep file NAME.toml."""
+    analyses: list[str] = field(default_factory=list)
+    """What is computed or measured without a simulation, after the sweeps, likewise."""
+
+    @property
+    def parts(self) -> list[str]:
+        """Sweeps, then analyses."""
+        return [*self.sweeps, *self.analyses]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,15 +70,22 @@ class Metric:
 
     about: str
     """What the figure says, in a line."""
-    sweep: str
-    """The sweep whose tables it is computed from."""
     sql: str
-    """One query, in DuckDB's SQL, over the tables of a results folder, `slowdown`, `runs` and `calibrations` (how often
-    applications wait for remote memory). Its column `value` is the figure, `seed` the seed; every other column tells
-    figures apart.
+    """One query, in DuckDB's SQL. Of a sweep: over the tables of a results folder, `slowdown`, `runs` and
+    `calibrations` (how often applications wait for remote memory); of an analysis: over its table `figures`. Its column
+    `value` is the figure, `seed` the seed; every other column tells figures apart.
     """
+    sweep: str | None = None
+    """The sweep whose tables it is computed from; or else `analysis`."""
+    analysis: str | None = None
+    """The analysis whose table it is computed from."""
     unit: str = ""
     """Unit of `value`; empty (the default) for a plain number."""
+
+    @property
+    def part(self) -> str:
+        """The sweep or the analysis."""
+        return self.sweep or self.analysis or ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

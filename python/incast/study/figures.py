@@ -31,6 +31,8 @@ class PlannedRun:
     """The varied columns, and `scheme`."""
     done: bool
     """Whether there are results of it."""
+    why: str | None = None
+    """Why there are none, if that is known."""
 
 
 @dataclass(frozen=True)
@@ -133,8 +135,9 @@ def _side(measured: Measured, chosen: Choice) -> _Side:
     runs = [run for run in measured.runs if _covers(run, chosen)]
     if not runs:
         return _Side({}, f"no run has {said(chosen)}" if chosen else "nothing is run")
-    if undone := sum(not run.done for run in runs):
-        return _Side({}, f"{undone} of {len(runs)} runs{_with(chosen)} have no results")
+    if undone := [run for run in runs if not run.done]:
+        why = next((f": {run.why}" for run in undone if run.why), "")
+        return _Side({}, f"{len(undone)} of {len(runs)} runs{_with(chosen)} have no results{why}")
     values = _by_seed(measured, chosen)
     planned = {run.columns[SEED] for run in runs if SEED in run.columns}
     if SEED not in measured.columns:

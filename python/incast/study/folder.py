@@ -38,8 +38,8 @@ class Description:
     claims_document: Document
     """Points into claims.toml."""
 
-    def sweep_file(self, name: str) -> Path:
-        """The file of a sweep."""
+    def part_file(self, name: str) -> Path:
+        """The file of a sweep or an analysis."""
         return self.path / f"{name}.toml"
 
 
@@ -93,7 +93,7 @@ def needed(path: Path, name: str) -> Path:
     file = path / name
     if not file.is_file():
         message = f"{path} is no study: it has no {name}"
-        holds = f"a study's folder holds {STUDY}, {CLAIMS}, and NAME.toml for each sweep NAME"
+        holds = f"a study's folder holds {STUDY}, {CLAIMS}, and NAME.toml for each sweep or analysis NAME"
         raise ScenarioError(f"error: {message}\n = {holds}", (Diagnostic(message, file=str(file)),))
     return file
 

@@ -51,6 +51,7 @@ def held(told: Description, out: Path, scale: Scale, overwrite: bool) -> Iterato
             "incast": _core.__version__,
             "build": _core.__build__,
             "sweeps": told.study.sweeps,
+            "analyses": told.study.analyses,
             "wall_s": there["wall_s"] if there else 0.0,
             "cpu_s": there["cpu_s"] if there else 0.0,
         }

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, overload
 
 from incast import sweep
+from incast.analysis import Analysis, open_analysis
+from incast.analysis.dataset import INDEX
 from incast.errors import EnvironmentFailure, ResultsError
 from incast.study.drawing import DrawnChart
 from incast.study.outcome import OUTCOMES, ClaimOutcome, Outcome
@@ -107,6 +109,12 @@ class StudyResults:
         """The sweeps that there are, by name: all of them, unless the run was ended."""
         names = (name for name in self.manifest["sweeps"] if (self.path / name).exists())
         return {name: sweep.open_sweep(self.path / name) for name in names}
+
+    @property
+    def analyses(self) -> dict[str, Analysis]:
+        """The analyses that there are, by name."""
+        names = (name for name in self.manifest.get("analyses", ()) if (self.path / name / INDEX).exists())
+        return {name: open_analysis(self.path / name) for name in names}
 
     def __repr__(self) -> str:
         return f"<StudyResults of {self.study} at scale {self.scale} in {self.path}: {self.claims.counted()}>"

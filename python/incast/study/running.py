@@ -1,4 +1,4 @@
-"""A study run: its sweeps, then its claims, in one folder that can be gone on with."""
+"""A study run: its sweeps and analyses, then its claims, in one folder that can be gone on with."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from incast import sweep
+from incast import analysis, sweep
+from incast.analysis import Analysis, AnalysisPlan
 from incast.errors import ResultsError
 from incast.study import output, results, writing
 from incast.study.checking import Checked
@@ -24,7 +25,7 @@ from incast.study.results import Claims, StudyResults
 from incast.sweep import SweepProgress
 
 Callback = Callable[[str, SweepProgress], object]
-"""Called several times a second with the name of the sweep at work and how far it is; raising ends the run."""
+"""Called several times a second with the name of what is at work and how far it is; raising ends the run."""
 
 
 def run(
@@ -38,18 +39,21 @@ def run(
     ray: str | None,
     progress: Callback | None,
 ) -> StudyResults:
-    """Run what a study's folder lacks, and judge its claims."""
+    """Do what a study's folder lacks, and judge its claims."""
     with output.held(told, out, scale, overwrite) as manifest:
         began = time.monotonic()
+        done: dict[str, sweep.Sweep | Analysis] = {}
         try:
-            done = {
-                name: sweep.run(plan, out / name, jobs=jobs, ray=ray, progress=progress and partial(progress, name))
-                for name, plan in checked.plans[scale].items()
-            }
+            for name, plan in checked.plans[scale].items():
+                tell = progress and partial(progress, name)
+                if isinstance(plan, AnalysisPlan):
+                    done[name] = analysis.run(plan, out / name, tell)
+                else:
+                    done[name] = sweep.run(plan, out / name, jobs=jobs, ray=ray, progress=tell)
         finally:
             manifest["wall_s"] = round(manifest["wall_s"] + time.monotonic() - began, 3)
             output.keep(out, manifest)
-        manifest["cpu_s"] = round(sum(each.cost()[0] for each in done.values()), 3)
+        manifest["cpu_s"] = round(sum(each.cost()[0] for each in done.values() if isinstance(each, sweep.Sweep)), 3)
         return _judged(told, checked, out, manifest, done)
 
 
@@ -58,16 +62,20 @@ def judge(told: Description, checked: Checked, out: Path) -> StudyResults:
     manifest = results.of_study(out, told.name)
     if manifest["scale"] not in checked.plans:
         raise ResultsError(f"{out}: study {told.name} has no scale {manifest['scale']} any more")
-    manifest["sweeps"] = told.study.sweeps
-    there = results.StudyResults(out, manifest, Claims([])).sweeps
-    return _judged(told, checked, out, manifest, there)
+    manifest |= {"sweeps": told.study.sweeps, "analyses": told.study.analyses}
+    there = results.StudyResults(out, manifest, Claims([]))
+    return _judged(told, checked, out, manifest, {**there.sweeps, **there.analyses})
 
 
 def _judged(
-    told: Description, checked: Checked, out: Path, manifest: dict[str, Any], sweeps: Mapping[str, sweep.Sweep]
+    told: Description,
+    checked: Checked,
+    out: Path,
+    manifest: dict[str, Any],
+    parts: Mapping[str, sweep.Sweep | Analysis],
 ) -> StudyResults:
     """Judge every claim, and write what became of it."""
-    measured = measure(told, checked.columns, checked.plans[manifest["scale"]], sweeps)
+    measured = measure(told, checked.columns, checked.plans[manifest["scale"]], parts)
     outcomes: list[ClaimOutcome] = []
     for number, claim in enumerate(told.claims.claim):
         explanation = told.explanations.get(claim.id)
@@ -88,7 +96,7 @@ def _judged(
     }
     results.write(out / results.CLAIMS, json.dumps(tree, indent=2, allow_nan=False) + "\n")
     results.write(out / results.TABLE, writing.markdown(found))
-    if any(each.done for each in sweeps.values()):
+    if any(each.done for each in parts.values() if isinstance(each, sweep.Sweep)):
         # The page draws with libraries that nothing else of a study needs.
         from incast import report
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import duckdb
 
+from incast.analysis import AnalysisPlan
+from incast.analysis.dataset import NAME as FIGURES
 from incast.application.table import register
 from incast.scenario import Scenario
 from incast.study.description import Value
@@ -22,6 +24,14 @@ SMALLEST = {
 """A scenario that runs in a few milliseconds: what tables and columns there are, its results say."""
 RUNS = {"run": "varchar", "scheme": "varchar", "state": "varchar", "error": "varchar", **OF_RUNS}
 """The columns of a sweep's table of runs beside those that it varies."""
+
+
+def of_analysis(plan: AnalysisPlan) -> duckdb.DuckDBPyConnection:
+    """The table of an analysis without rows."""
+    connection = duckdb.connect()
+    told = ", ".join(f"{quoted(column)} {kind}" for column, kind in plan.types.items())
+    connection.execute(f"create table {FIGURES} ({told})")
+    return connection
 
 
 class EmptyTables:

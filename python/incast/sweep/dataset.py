@@ -69,6 +69,11 @@ class Run:
         """What it is, on one line."""
         return label(self.columns, self.scheme)
 
+    @property
+    def choice(self) -> dict[str, Value]:
+        """What tells it from others: the columns, and `scheme`."""
+        return {**self.columns, "scheme": self.scheme}
+
 
 class Sweep:
     """The dataset of a sweep: many runs of a scenario, the varied parameters as columns of every table.

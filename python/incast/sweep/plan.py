@@ -23,6 +23,8 @@ from incast.sweep.text import label, shown
 
 KEY_DIGITS = 16
 """Hexadecimal digits of a run's key: two runs of a million have the same one with a chance of 3e-8."""
+SCHEME = "scheme"
+"""The column of schemes, which every table has."""
 TEMPLATE = re.compile(r"[A-Za-z_][A-Za-z0-9_ -]*")
 """What a column may be called."""
 
@@ -48,6 +50,11 @@ class Planned:
     def label(self) -> str:
         """What it is, on one line."""
         return label(self.columns, self.scheme)
+
+    @property
+    def choice(self) -> dict[str, Value]:
+        """What tells it from others: the columns, and `scheme`."""
+        return {**self.columns, SCHEME: self.scheme}
 
     @cached_property
     def variation(self) -> str:

@@ -12,12 +12,14 @@ from collections.abc import Callable, Generator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal, cast
+from typing import IO, Any, Generic, Literal, Protocol, TypeVar, cast
 
-from incast.sweep.execute import Pulse, Task
+from incast.sweep.execute import Pulse
 
 PATIENCE_S = 5.0
 """Seconds that a process is given to end by itself."""
+WORKER = "incast.sweep.worker"
+"""The module that does runs."""
 
 
 @dataclass(frozen=True)
@@ -55,17 +57,30 @@ def give(process: subprocess.Popen[str], request: dict[str, Any]) -> None:
     stdin.flush()
 
 
-def local(tasks: list[Task], folder: Callable[[Task], Path], *, jobs: int) -> Generator[Event, None, None]:
-    """Do `tasks` in order, `jobs` at a time; yields what happens until all have ended.
+class Keyed(Protocol):
+    """What can be handed to a process: a dataclass of plain values."""
+
+    @property
+    def key(self) -> str:
+        """Tells it from others."""
+
+
+T = TypeVar("T", bound=Keyed)
+
+
+def local(
+    tasks: list[T], folder: Callable[[T], Path], *, jobs: int, worker: str = WORKER
+) -> Generator[Event, None, None]:
+    """Do `tasks` in order, `jobs` at a time; yields what happens until all have ended. `worker` is what does them.
 
     A process that dies takes one run with it: the run has failed, another process goes on. Closing the iterator ends
     all processes and their runs.
     """
-    waiting: queue.SimpleQueue[Task] = queue.SimpleQueue()
+    waiting: queue.SimpleQueue[T] = queue.SimpleQueue()
     for task in tasks:
         waiting.put(task)
     events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
-    lanes = [_Lane(waiting, events, folder) for _ in range(min(jobs, len(tasks)))]
+    lanes = [_Lane(waiting, events, folder, worker) for _ in range(min(jobs, len(tasks)))]
     try:
         for lane in lanes:
             lane.thread.start()
@@ -86,13 +101,17 @@ def local(tasks: list[Task], folder: Callable[[Task], Path], *, jobs: int) -> Ge
             lane.thread.join(PATIENCE_S)
 
 
-class _Lane:
+class _Lane(Generic[T]):
     """A process and the thread that talks to it."""
 
     def __init__(
-        self, waiting: queue.SimpleQueue[Task], events: queue.SimpleQueue[Event | None], folder: Callable[[Task], Path]
+        self,
+        waiting: queue.SimpleQueue[T],
+        events: queue.SimpleQueue[Event | None],
+        folder: Callable[[T], Path],
+        worker: str,
     ) -> None:
-        self.waiting, self.events, self.folder = waiting, events, folder
+        self.waiting, self.events, self.folder, self.worker = waiting, events, folder, worker
         self.stopping = threading.Event()
         self.process: subprocess.Popen[str] | None = None
         self.lock = threading.Lock()
@@ -117,12 +136,12 @@ class _Lane:
                 self.process.wait()
             self.events.put(None)
 
-    def do(self, task: Task) -> None:
+    def do(self, task: T) -> None:
         with self.lock:
             if self.stopping.is_set():
                 return
             if self.process is None or self.process.poll() is not None:
-                self.process = started("incast.sweep.worker")
+                self.process = started(self.worker)
         process = self.process
         with suppress(BrokenPipeError, ValueError):  # it died before it took the line, or in the middle of one
             give(process, {"task": vars(task), "folder": str(self.folder(task))})
@@ -133,7 +152,7 @@ class _Lane:
                     return
         self.fail(task, _death(process.wait()))
 
-    def fail(self, task: Task, error: str) -> None:
+    def fail(self, task: T, error: str) -> None:
         if not self.stopping.is_set():
             self.events.put(Event(task.key, "failed", error=error))
 

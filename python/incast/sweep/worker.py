@@ -12,14 +12,15 @@ import queue
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
 from incast.sweep.execute import Task, attempt, execute, messages, send
 
 
-def main() -> None:
-    """Do tasks until nobody is there any more to give them."""
+def serve(do: Callable[[dict[str, Any], TextIO], object]) -> None:
+    """Do what comes in until nobody is there any more to give it; `do` has a request, and where messages go."""
     # Ctrl-C in a terminal reaches every process of the group; what is to be done about it is the sweep's to decide.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     out = messages()
@@ -27,7 +28,7 @@ def main() -> None:
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
     try:
         while True:
-            _do(json.loads(requests.get()), out)
+            do(json.loads(requests.get()), out)
     except BrokenPipeError:
         os._exit(1)
 
@@ -48,4 +49,4 @@ def _listen(requests: queue.SimpleQueue[str]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    serve(_do)

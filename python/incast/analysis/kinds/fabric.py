@@ -1,0 +1,58 @@
+"""What analyses of a fabric have in common: the scenario that has it, and the paths on it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from incast import _core
+from incast.errors import ScenarioError, translated
+
+PATHS = ("routes", "shortest", "trees", "up-down", "random")
+"""Paths that have a name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfFabric:
+    """Paths on the fabric of a scenario."""
+
+    scenario: str
+    """The scenario file whose fabric and routes count; a relative path starts at the folder of the analysis."""
+    overrides: list[str] = field(default_factory=list)
+    """Values over those of the scenario, each as `--set` takes it."""
+    paths: str
+    """Which packets there are, as `--paths` of `incast deadlock` has it: `routes`, `shortest`, `trees`, `up-down`,
+    `random`.
+    """
+    bounces: int = 0
+    """Of up-down paths: how often a packet may turn up again. Default 0 (our choice)."""
+    each: int = 1
+    """Of random paths: how many for each pair of switches. Default 1 (our choice)."""
+    seed: int = 1
+    """Seed of the scenario, and of what is drawn at random. Default 1 (our choice)."""
+
+
+def opened(cell: OfFabric, base: Path) -> _core.Scenario:
+    """The scenario of a cell."""
+    with translated():
+        return _core.Scenario.load(base / cell.scenario, [f"seed={cell.seed}", *cell.overrides])
+
+
+def paths(cell: OfFabric) -> object:
+    """The paths as the core takes them."""
+    if cell.paths == "up-down":
+        return {"up_down": {"bounces": cell.bounces}}
+    if cell.paths == "random":
+        return {"random": {"each": cell.each}}
+    if cell.paths not in PATHS:
+        raise ScenarioError(f"unknown paths `{cell.paths}`; allowed: {', '.join(PATHS)}")
+    return cell.paths
+
+
+def stamp(cell: OfFabric, base: Path) -> str:
+    """The scenario's key, files and all."""
+    paths(cell)
+    scenario = opened(cell, base)
+    with translated():
+        return json.dumps([scenario.key()])

@@ -1,0 +1,58 @@
+"""Rows of the published table of Tagger on Jellyfish."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from incast import tagger
+from incast._nearest import nearest
+from incast.analysis.kind import Kind, Row
+from incast.errors import ScenarioError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Jellyfish:
+    """A row of the table."""
+
+    convention: str
+    """How the draft is read: F, Fm or A, or another one that `incast deadlock table` knows."""
+    switches: int
+    """Switches, at least 3."""
+    ports: int
+    """Ports of each, half of them to other switches."""
+    seed: int = 1
+    """What is drawn at random follows from it. Default 1 (our choice)."""
+
+
+def _stamp(row: Jellyfish, _: Path) -> str:
+    known = tagger.conventions()
+    if row.convention not in known:
+        near = nearest(row.convention, known)
+        hint = f"; did you mean `{near}`?" if near else ""
+        raise ScenarioError(f"unknown convention `{row.convention}`; allowed: {', '.join(known)}{hint}")
+    return ""
+
+
+def _compute(row: Jellyfish, _: Path) -> Iterator[Row]:
+    found = asdict(tagger.row(row.convention, row.switches, row.ports, row.seed))
+    yield {name: found[name] for name in JELLYFISH.figures}
+
+
+JELLYFISH = Kind(
+    name="jellyfish",
+    about="the published table of Tagger on Jellyfish: lossless classes and rules",
+    parameters=Jellyfish,
+    figures={
+        "diameter": "bigint",
+        "classes": "bigint",
+        "total": "bigint",
+        "most": "bigint",
+        "verified": "boolean",
+    },
+    compute=_compute,
+    stamp=_stamp,
+    weight=lambda row: float(row.switches**2 * (4 if row.convention == "A" else 1)),
+)
+"""The kind."""
