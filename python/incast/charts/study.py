@@ -38,8 +38,7 @@ def of_study(number: int, drawn: DrawnChart) -> Chart:
     return Chart(
         name=f"study-{number + 1}",
         title=drawn.title,
-        about=f"{about} {'Points' if drawn.log else 'Bars'} are means over seeds, lines their 95 % confidence "
-        "intervals, which may be cut off.",
+        about=f"{about} {_marks(drawn)}",
         fields=fields,
         rows=rows,
         spec=_spec(drawn, columns, series),
@@ -49,43 +48,17 @@ def of_study(number: int, drawn: DrawnChart) -> Chart:
     )
 
 
+def _marks(drawn: DrawnChart) -> str:
+    """What is drawn."""
+    if drawn.lines:
+        return "Lines are means over seeds."
+    marks = "Points" if drawn.log else "Bars"
+    return f"{marks} are means over seeds, lines their 95 % confidence intervals, which may be cut off."
+
+
 def _spec(drawn: DrawnChart, columns: Sequence[str], series: Sequence[object]) -> Spec:
-    """Bars side by side, in the order of what was run."""
-    x: Spec = {
-        "field": drawn.x,
-        "type": "ordinal",
-        "sort": list(dict.fromkeys(bar.x for bar in drawn.bars)),
-        "title": None,
-        "axis": {"labelAngle": 0, "grid": False, "ticks": False},
-    }
-    offset: Spec = {"field": drawn.series, "sort": list(series)}
-    title = f"{drawn.about} ({drawn.unit})" if drawn.unit else drawn.about
-    y: Spec = {
-        "type": "quantitative",
-        "title": title if len(title) <= TITLE else drawn.unit or None,
-        "scale": {"type": "log", "domain": _decades(drawn)} if drawn.log else {"domain": _domain(drawn)},
-        "axis": {"format": "~s", "tickCount": 6} if drawn.log else {},
-    }
-    tooltip = [{"field": name} for name in columns]
-    tooltip += [{"field": name, "type": "quantitative", "format": ".4~g"} for name in ("value", "low", "high")]
-    bars: Spec = {
-        **({"transform": [{"filter": "datum.value > 0"}]} if drawn.log else {}),
-        "mark": {"type": "point", "filled": True, "size": 55} if drawn.log else {"type": "bar", "clip": True},
-        "encoding": {
-            "x": x,
-            "xOffset": offset,
-            "y": {"field": "value", **y},
-            "color": look.colour([str(each) for each in series], drawn.series),
-            "opacity": _opacity(drawn.series, [str(each) for each in series]),
-            "tooltip": tooltip,
-        },
-    }
-    intervals = {
-        "transform": [{"filter": "isValid(datum.low) && datum.low > 0" if drawn.log else "isValid(datum.low)"}],
-        "mark": {"type": "rule", "strokeWidth": 1.2, "color": "#7d8790", "clip": True},
-        "encoding": {"x": x, "xOffset": offset, "y": {"field": "low", **y}, "y2": {"field": "high"}},
-    }
-    layers: Spec = {"height": 220, "layer": [bars, intervals]}
+    """One chart, or one for each panel."""
+    layers: Spec = {"height": 220, "layer": _layers(drawn, columns, series)}
     if not drawn.panels:
         return {"width": 640, **layers}
     facet = {
@@ -95,6 +68,50 @@ def _spec(drawn: DrawnChart, columns: Sequence[str], series: Sequence[object]) -
         "sort": list(dict.fromkeys(bar.panel for bar in drawn.bars)),
     }
     return {"facet": facet, "columns": 2, "spec": {"width": 420, **layers}}
+
+
+def _layers(drawn: DrawnChart, columns: Sequence[str], series: Sequence[object]) -> list[Spec]:
+    """Lines; or bars side by side, in the order of what was run, with their intervals."""
+    title = f"{drawn.about} ({drawn.unit})" if drawn.unit else drawn.about
+    y: Spec = {
+        "type": "quantitative",
+        "title": title if len(title) <= TITLE else drawn.unit or None,
+        "scale": {"type": "log", "domain": _decades(drawn)} if drawn.log else {"domain": _domain(drawn)},
+        "axis": {"format": "~s", "tickCount": 6} if drawn.log else {},
+    }
+    tooltip = [{"field": name} for name in columns]
+    tooltip += [{"field": name, "type": "quantitative", "format": ".4~g"} for name in ("value", "low", "high")]
+    colour = look.colour([str(each) for each in series], drawn.series)
+    if drawn.lines:
+        along: Spec = {"field": drawn.x, "type": "quantitative", "title": drawn.x, "axis": {"grid": False}}
+        encoding = {"x": along, "y": {"field": "value", **y}, "color": colour, "tooltip": tooltip}
+        return [{"mark": {"type": "line", "point": {"size": 12}, "clip": True}, "encoding": encoding}]
+    x: Spec = {
+        "field": drawn.x,
+        "type": "ordinal",
+        "sort": list(dict.fromkeys(bar.x for bar in drawn.bars)),
+        "title": None,
+        "axis": {"labelAngle": 0, "grid": False, "ticks": False},
+    }
+    offset: Spec = {"field": drawn.series, "sort": list(series)}
+    bars: Spec = {
+        **({"transform": [{"filter": "datum.value > 0"}]} if drawn.log else {}),
+        "mark": {"type": "point", "filled": True, "size": 55} if drawn.log else {"type": "bar", "clip": True},
+        "encoding": {
+            "x": x,
+            "xOffset": offset,
+            "y": {"field": "value", **y},
+            "color": colour,
+            "opacity": _opacity(drawn.series, [str(each) for each in series]),
+            "tooltip": tooltip,
+        },
+    }
+    intervals = {
+        "transform": [{"filter": "isValid(datum.low) && datum.low > 0" if drawn.log else "isValid(datum.low)"}],
+        "mark": {"type": "rule", "strokeWidth": 1.2, "color": "#7d8790", "clip": True},
+        "encoding": {"x": x, "xOffset": offset, "y": {"field": "low", **y}, "y2": {"field": "high"}},
+    }
+    return [bars, intervals]
 
 
 def _opacity(name: str, series: Sequence[str]) -> Spec:

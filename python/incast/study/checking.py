@@ -151,6 +151,8 @@ class _Claims:
             message = f"there is no metric `{chart.metric}`"
             raise document.wrong(f"{field}.metric", message, wrong=chart.metric, names=list(columns))
         drawable = [name for name in columns[chart.metric] if name not in (VALUE, SEED)]
+        if chart.lines and chart.log:
+            raise document.wrong(f"{field}.lines", "a chart of lines has no logarithmic scale: leave `log` out")
         axes: dict[str, str] = {}
         for axis, name in (("x", chart.x), ("series", chart.series), ("panels", chart.panels)):
             if name is None:

@@ -155,6 +155,8 @@ class StudyChart:
     log: bool = False
     """Whether the scale is logarithmic, for figures above 0 that differ by orders of magnitude: points in place of
     bars. Default false."""
+    lines: bool = False
+    """Whether values of a series are joined by a line, along `x`, whose values are numbers then. Default false."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

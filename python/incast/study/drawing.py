@@ -45,6 +45,8 @@ class DrawnChart:
     """Figures that were not measured, and why."""
     log: bool = False
     """Whether the scale is logarithmic."""
+    lines: bool = False
+    """Whether values of a series are joined by a line along `x`, a number."""
 
     def to_tree(self) -> dict[str, Any]:
         """As in claims.json."""
@@ -57,8 +59,12 @@ class DrawnChart:
         return cls(**{**tree, "bars": bars, "missing": tuple(tree["missing"])})
 
 
+class NotNumberError(Exception):
+    """A chart of lines runs along a column that holds something else than numbers."""
+
+
 def draw(chart: StudyChart, metric: Metric, measured: Measured) -> DrawnChart:
-    """The bars of a chart; `NotUniqueError` if the metric has several rows for one of them."""
+    """The bars or lines of a chart; `NotUniqueError` if the metric has several rows for one of them."""
     bars, missing = [], []
     for figure in figures(Check(metric=chart.metric), measured):
         if figure.missing or not figure.values:
@@ -77,6 +83,8 @@ def draw(chart: StudyChart, metric: Metric, measured: Measured) -> DrawnChart:
                 seeds=len(figure.seeds),
             )
         )
+    if chart.lines and (other := next((bar.x for bar in bars if type(bar.x) not in (int, float)), None)) is not None:
+        raise NotNumberError(str(other))
     order = {name: _order(measured, name) for name in (chart.x, chart.series, chart.panels) if name}
     bars.sort(
         key=lambda bar: [
@@ -94,6 +102,7 @@ def draw(chart: StudyChart, metric: Metric, measured: Measured) -> DrawnChart:
         bars=tuple(bars),
         missing=tuple(dict.fromkeys(missing)),
         log=chart.log,
+        lines=chart.lines,
     )
 
 

@@ -15,7 +15,7 @@ from incast.errors import ResultsError
 from incast.study import output, results, writing
 from incast.study.checking import Checked
 from incast.study.description import Scale
-from incast.study.drawing import DrawnChart, draw
+from incast.study.drawing import DrawnChart, NotNumberError, draw
 from incast.study.figures import Measured, NotUniqueError
 from incast.study.folder import Description
 from incast.study.judging import AmbiguousError, claim_outcome
@@ -113,4 +113,7 @@ def _drawn(told: Description, measured: Mapping[str, Measured]) -> tuple[DrawnCh
         except NotUniqueError as error:
             message = f"metric `{chart.metric}` has several rows{error}: a column that tells them apart is missing"
             raise told.claims_document.wrong(f"chart[{number}].metric", message) from None
+        except NotNumberError as error:
+            message = f"lines need numbers along x; column `{chart.x}` of metric `{chart.metric}` has `{error}`"
+            raise told.claims_document.wrong(f"chart[{number}].x", message) from None
     return tuple(drawn)
