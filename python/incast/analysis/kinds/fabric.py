@@ -20,7 +20,7 @@ class OfFabric:
     scenario: str
     """The scenario file whose fabric and routes count; a relative path starts at the folder of the analysis."""
     overrides: list[str] = field(default_factory=list)
-    """Values over those of the scenario, each as `--set` takes it."""
+    """Values over those of the scenario, each as `--set` takes it; `{seed}` in it stands for the seed. Default none."""
     paths: str
     """Which packets there are, as `--paths` of `incast deadlock` has it: `routes`, `shortest`, `trees`, `up-down`,
     `random`.
@@ -35,8 +35,9 @@ class OfFabric:
 
 def opened(cell: OfFabric, base: Path) -> _core.Scenario:
     """The scenario of a cell."""
+    overrides = [f"seed={cell.seed}", *(each.replace("{seed}", str(cell.seed)) for each in cell.overrides)]
     with translated():
-        return _core.Scenario.load(base / cell.scenario, [f"seed={cell.seed}", *cell.overrides])
+        return _core.Scenario.load(base / cell.scenario, overrides)
 
 
 def paths(cell: OfFabric) -> object:
