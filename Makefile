@@ -26,6 +26,7 @@ test: $(VENV)/.dev ## Run all tests, those of Rust and those of Python
 
 bench: ## Measure the speed of the simulator
 	$(PYTHON) benches/run.py
+	$(PYTHON) benches/deadlock.py
 
 lint: $(VENV)/.dev ## Check formatting, types and idioms
 	cargo fmt --all --check

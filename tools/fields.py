@@ -19,7 +19,10 @@ KINDS: dict[Any, str] = {str: "text", bool: "true or false", int: "whole number"
 
 def table(cls: type[Any]) -> Iterator[str]:
     """The fields of a dataclass that is read from a file, a row each."""
-    texts, hints = told(cls), typing.get_type_hints(cls)
+    texts: dict[str, str] = {}
+    for one in reversed(cls.__mro__[:-1]):
+        texts |= told(one)
+    hints = typing.get_type_hints(cls)
     yield from ["| field | takes | | meaning |", "|---|---|---|---|"]
     for field in dataclasses.fields(cls):
         given = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING

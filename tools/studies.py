@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fields import table
+from incast.analysis.file import AnalysisFile, AnalysisScale
+from incast.analysis.kinds import KINDS
 from incast.study.description import Check, Claim, ClaimsFile, Metric, Scales, ScaleText, StudyChart, StudyFile
 
 
@@ -13,9 +15,9 @@ def page() -> Iterator[str]:
     yield from [
         "# Studies",
         "",
-        "A study is a folder of `study.toml`, `claims.toml`, a file `NAME.toml` for each sweep, the scenarios that "
-        "these name, and `explanations.md`. How one is written: [studies](../howto/studies.md); how claims are judged, "
-        "and why so: [decisions](../design/studies.md).",
+        "A study is a folder of `study.toml`, `claims.toml`, a file `NAME.toml` for each [sweep](sweeps.md) and each "
+        "analysis, the scenarios that these name, and `explanations.md`. How one is written: "
+        "[studies](../howto/studies.md); how claims are judged, and why so: [decisions](../design/studies.md).",
         "",
     ]
     for heading, cls in (
@@ -29,6 +31,7 @@ def page() -> Iterator[str]:
         ("claims.toml: claim.check", Check),
     ):
         yield from [f"## {heading}", "", (cls.__doc__ or "").strip(), "", *table(cls)]
+    yield from analyses()
     yield from [
         "## explanations.md",
         "",
@@ -39,10 +42,21 @@ def page() -> Iterator[str]:
         "",
         "| file | holds |",
         "|---|---|",
-        "| `study.json` | study, scale, version, sweeps; `wall_s`: seconds spent by all runs of the command together; "
-        "`cpu_s`: seconds of simulation |",
-        "| `NAME/` | the dataset of sweep NAME |",
+        "| `study.json` | study, scale, version, sweeps, analyses; `wall_s`: seconds spent by all runs of the command "
+        "together; `cpu_s`: seconds of simulation |",
+        "| `NAME/` | the dataset of sweep NAME, or of analysis NAME: `analysis.json`, `figures.parquet` |",
         "| `claims.json` | every claim with its outcome; every figure with its interval, and its value for each seed; "
         "the bars of every chart |",
         "| `claims.md` | the same for people |",
     ]
+
+
+def analyses() -> Iterator[str]:
+    """What an analysis can be."""
+    for heading, cls in (("Analyses: NAME.toml", AnalysisFile), ("Analyses: scale.NAME", AnalysisScale)):
+        yield from [f"## {heading}", "", (cls.__doc__ or "").strip(), "", *table(cls)]
+    for name, kind in KINDS.items():
+        yield from [f"## Analyses: {name}", "", f"{kind.about[:1].upper()}{kind.about[1:]}.", ""]
+        yield from table(kind.parameters)
+        columns = ", ".join(f"`{column}`" for column in kind.figures)
+        yield from [f"Columns of its table, after those that are varied: {columns}.", ""]

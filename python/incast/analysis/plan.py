@@ -119,6 +119,8 @@ class _Reader:
             raise self.document.wrong(at, "an axis has either a `path` with `values`, or `points`")
         if not (axis.values or axis.points):
             raise self.document.wrong(at, "an axis has a value at least")
+        if axis.path is not None:
+            self.known(axis.path, f"{at}.path")
         name = axis.name or axis.path
         if not name:
             raise self.document.wrong(at, "the axis needs a `name` for its column")
@@ -131,7 +133,6 @@ class _Reader:
         """The values of an axis, those of the scale in their place."""
         at = f"vary[{number}]"
         if axis.path is not None:
-            self.known(axis.path, f"{at}.path")
             values = self.file.scale[self.scale].values.get(name) if self.scale else None
             where = f"{at}.values" if values is None else join(f"scale.{self.scale}.values", name)
             chosen = axis.values or [] if values is None else values

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -52,8 +51,9 @@ def paths(cell: OfFabric) -> object:
 
 
 def stamp(cell: OfFabric, base: Path) -> str:
-    """The scenario's key, files and all."""
+    """The scenario's key, files and all; the fabric is built once to see that it can be."""
     paths(cell)
     scenario = opened(cell, base)
     with translated():
-        return json.dumps([scenario.key()])
+        scenario.fabric()
+        return scenario.key()
