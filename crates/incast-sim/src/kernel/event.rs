@@ -25,10 +25,8 @@ pub(crate) enum Target {
     Arrival(u32),
     /// Something that a NIC's host has on its agenda is due (number of the NIC).
     Agenda(u32),
-    /// Time series are sampled.
-    Sample,
-    /// PFC watchdogs look at their queues.
-    Watchdog,
+    /// What comes again and again, whatever else there is ([`chore`]).
+    Chore(u32),
 }
 
 const ID_BITS: u32 = 25;
@@ -36,6 +34,14 @@ const TARGET_BITS: u32 = ID_BITS + 3;
 
 /// Most flows or ports that events can name.
 pub(crate) const MAX_ID: u32 = (1 << ID_BITS) - 1;
+
+/// Numbers of chores.
+pub(crate) mod chore {
+    /// Time series are sampled.
+    pub(crate) const SAMPLE: u32 = 0;
+    /// PFC watchdogs look at their queues.
+    pub(crate) const WATCHDOG: u32 = 1;
+}
 
 /// Ranks of `ns3` arithmetic.
 pub(crate) mod rank {
@@ -65,8 +71,7 @@ impl Event {
             Target::Wake(port) => (4, port),
             Target::Arrival(port) => (5, port),
             Target::Agenda(nic) => (6, nic),
-            Target::Sample => (7, 0),
-            Target::Watchdog => (7, 1),
+            Target::Chore(which) => (7, which),
         };
         Self { time, key: rank << TARGET_BITS | (class << ID_BITS | id) as u64 }
     }
@@ -87,9 +92,14 @@ impl Event {
             4 => Target::Wake(id),
             5 => Target::Arrival(id),
             6 => Target::Agenda(id),
-            _ if id == 0 => Target::Sample,
-            _ => Target::Watchdog,
+            _ => Target::Chore(id),
         }
+    }
+
+    /// Whether it comes again and again, whatever else there is.
+    #[inline]
+    pub(crate) const fn is_chore(self) -> bool {
+        self.key as u32 >> ID_BITS & 7 == 7
     }
 
     /// What it is for, as a number: class and number of its target.
@@ -111,7 +121,7 @@ mod tests {
     #[test]
     fn order_is_time_rank_class_number() {
         let ordered = [
-            Event::new(1, 9, Target::Sample),
+            Event::new(1, 9, Target::Chore(chore::SAMPLE)),
             Event::new(2, 0, Target::Fault(8)),
             Event::new(2, 0, Target::Fault(9)),
             Event::new(2, 0, Target::Timer(7)),
@@ -123,8 +133,8 @@ mod tests {
             Event::new(2, 0, Target::Arrival(0)),
             Event::new(2, 0, Target::Arrival(MAX_ID)),
             Event::new(2, 0, Target::Agenda(0)),
-            Event::new(2, 0, Target::Sample),
-            Event::new(2, 0, Target::Watchdog),
+            Event::new(2, 0, Target::Chore(chore::SAMPLE)),
+            Event::new(2, 0, Target::Chore(chore::WATCHDOG)),
             Event::new(2, 1, Target::Timer(0)),
             Event::new(2, rank::LAST, Target::Start(0)),
             Event::new(3, 0, Target::Timer(0)),
@@ -141,8 +151,8 @@ mod tests {
             Target::Port(MAX_ID),
             Target::Arrival(5),
             Target::Agenda(9),
-            Target::Sample,
-            Target::Watchdog,
+            Target::Chore(chore::SAMPLE),
+            Target::Chore(chore::WATCHDOG),
         ] {
             let event = Event::new(u64::MAX, rank::LAST, target);
             assert_eq!((event.target(), event.rank()), (target, rank::LAST));

@@ -6,8 +6,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::Event;
 use super::pool::NONE;
-use super::{Event, Target};
 
 /// Slots of the wheel.
 const SLOTS: usize = 1 << 13;
@@ -95,17 +95,17 @@ impl EventQueue {
     }
 
     /// Whether all that is pending is of one kind.
-    pub(crate) fn all(&self, kind: impl Fn(Target) -> bool) -> bool {
+    pub(crate) fn all(&self, kind: impl Fn(Event) -> bool) -> bool {
         let near = self.heads.iter().filter(|&&head| head != NONE);
         let of_slot = |&head: &u32| {
             let mut id = head;
-            while id != NONE && kind(self.nodes[id as usize].event.target()) {
+            while id != NONE && kind(self.nodes[id as usize].event) {
                 id = self.nodes[id as usize].next;
             }
             id == NONE
         };
         let far = self.far.iter().map(|Reverse(event)| event);
-        self.current.iter().chain(far).all(|event| kind(event.target())) && near.into_iter().all(of_slot)
+        self.current.iter().chain(far).all(|event| kind(*event)) && near.into_iter().all(of_slot)
     }
 
     /// Moves to the next slot that has events and sorts them; false if there is none.

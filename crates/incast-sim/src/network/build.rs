@@ -327,6 +327,11 @@ fn config(params: &Params, ns3: bool, fabric: &Fabric, mixed: bool) -> Config {
         ranked: is_ranked(params),
         port_rank: is_ranked(params).into(),
         ttl: params.network.ttl,
+        guarded_from: if params.switch.tagging.enabled || params.switch.watchdog.enabled {
+            0
+        } else {
+            params.network.ttl
+        },
         underrun: params.switch.forwarding == Forwarding::CutThroughUnderrun,
         mixed,
         int: if ns3 {

@@ -133,6 +133,9 @@ pub(crate) struct Config {
     pub(crate) port_rank: u64,
     /// Switches that a packet may come to, the last of which drops it.
     pub(crate) ttl: u8,
+    /// A packet that comes to so many switches is looked at closely: all of them if tags are rewritten or a watchdog is at work,
+    /// else those whose time to live ends.
+    pub(crate) guarded_from: u8,
     /// Cut-through towards whatever link.
     pub(crate) underrun: bool,
     /// Whether hosts have both RDMA and other transports.

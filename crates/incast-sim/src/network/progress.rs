@@ -5,17 +5,12 @@ use std::ops::ControlFlow;
 use incast_model::units::Time;
 
 use super::Network;
-use crate::kernel::{Event, NONE, Target, rank};
+use crate::kernel::{Event, NONE, Target, chore, rank};
 use crate::simulation::Progress;
 use crate::stop::Halt;
 
 /// Events between two looks at the budget and the observer.
 const STRIDE: u64 = 1 << 15;
-
-/// Whether an event comes again and again, whatever else there is.
-fn is_chore(target: Target) -> bool {
-    matches!(target, Target::Sample | Target::Watchdog)
-}
 
 /// Limits of a run.
 #[derive(Debug, Clone, Copy)]
@@ -56,7 +51,7 @@ impl Network {
                 }
                 self.fingerprint(event);
             }
-            if is_chore(event.target()) && self.events.all(is_chore) && !self.watchdog_will_act() {
+            if event.is_chore() && self.events.all(Event::is_chore) && !self.watchdog_will_act() {
                 return Halt::Idle; // they alone would go on for ever
             }
             debug_assert!(event.time >= self.now, "time moves forward");
@@ -81,8 +76,8 @@ impl Network {
                     self.start_flow(flow);
                 }
                 Target::Agenda(nic) => self.keep_agenda(nic),
-                Target::Sample => self.take_sample(),
-                Target::Watchdog => self.poll_watchdog(),
+                Target::Chore(chore::SAMPLE) => self.take_sample(),
+                Target::Chore(_) => self.poll_watchdog(),
                 Target::Fault(_) => {
                     let still = self.now - last_arrival > limits.stall;
                     if self.fault(limits.stall) && (self.is_given_up() || still && self.is_stuck()) {
@@ -118,7 +113,7 @@ impl Network {
         if let Target::Arrival(port) = event.target() {
             print.arrival(event.time, port, &self.pool[self.ports[port as usize].flight_head]);
         }
-        if event.target() != Target::Sample {
+        if event.target() != Target::Chore(chore::SAMPLE) {
             print.event(event);
         }
     }
@@ -179,7 +174,7 @@ impl Network {
         let params = &self.recorder.params;
         if params.sample_every.is_some() && params.sample_until.is_none_or(|until| Time(time) <= until) {
             // After everything else of its instant, in both arithmetics.
-            self.events.push(Event::new(time, rank::LAST, Target::Sample));
+            self.events.push(Event::new(time, rank::LAST, Target::Chore(chore::SAMPLE)));
         }
     }
 

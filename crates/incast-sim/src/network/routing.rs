@@ -101,7 +101,7 @@ fn egress_ports(fabric: &Fabric, nodes: &mut dyn Iterator<Item = NodeId>) -> Opt
 
 impl Network {
     /// The port by which a packet leaves a switch; [`NONE`] without a route.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn route(&mut self, node: u32, id: u32) -> u32 {
         let packet = &self.pool[id];
         let back = !packet.kind.is_forward();

@@ -16,28 +16,48 @@ impl Network {
     /// A packet has arrived at `in_port` of a switch, to its last bit.
     #[inline]
     pub(crate) fn forward(&mut self, switch: u32, in_port: u32, id: u32) {
-        if self.tagging.is_some() {
-            self.retag_late(in_port, id);
+        let packet = &mut self.pool[id];
+        packet.hops += 1;
+        if packet.hops >= self.config.guarded_from {
+            return self.forward_guarded(switch, in_port, id);
         }
+        packet.in_port = in_port;
+        packet.in_prio = packet.prio;
+        let (size, prio) = (u32::from(packet.size), packet.prio);
+        let out = self.route(self.switches[switch as usize].node, id);
+        self.pass(switch, (in_port, prio), (out, prio), id, size);
+    }
+
+    /// The same where tags are rewritten or a watchdog is at work, and for a packet whose time to live ends. Apart, so that one
+    /// comparison is all it costs elsewhere.
+    #[inline(never)]
+    fn forward_guarded(&mut self, switch: u32, in_port: u32, id: u32) {
+        self.retag_late(in_port, id);
         let packet = &mut self.pool[id];
         packet.in_port = in_port;
         packet.in_prio = packet.prio;
-        packet.hops += 1;
         let (size, in_prio, spent) = (u32::from(packet.size), packet.prio, packet.hops == self.config.ttl);
         let out = self.route(self.switches[switch as usize].node, id);
-        if out == NONE || spent {
-            let reason = if spent { DropReason::Ttl } else { DropReason::NoRoute };
-            return self.drop_packet(switch, in_port, out, id, reason);
+        if spent {
+            return self.drop_packet(switch, in_port, out, id, DropReason::Ttl);
         }
-        if self.tagging.is_some() {
+        if out != NONE {
             self.retag(in_port, out, id);
         }
         let prio = self.pool[id].prio;
-        if self.watchdog.is_some() && self.in_storm(in_port, in_prio, out, prio) {
+        if self.watchdog.is_some() && out != NONE && self.in_storm(in_port, in_prio, out, prio) {
             return self.drop_packet(switch, in_port, out, id, DropReason::Watchdog);
         }
+        self.pass(switch, (in_port, in_prio), (out, prio), id, size);
+    }
+
+    /// Sends a packet on at once if it may go by, or puts it into its queue; ports with the packet's priority there.
+    #[inline(always)]
+    fn pass(&mut self, switch: u32, (in_port, in_prio): (u32, u8), (out, prio): (u32, u8), id: u32, size: u32) {
         let at = self.at(in_port, in_prio);
-        let port = &self.ports[out as usize];
+        let Some(port) = self.ports.get(out as usize) else {
+            return self.drop_packet(switch, in_port, out, id, DropReason::NoRoute);
+        };
         if port.waiting == 0
             && port.paused & 1 << prio == 0
             && (prio == 0 || self.switches[switch as usize].buffer.passes(&self.ingress[at], size))
@@ -63,6 +83,7 @@ impl Network {
 
     /// Stores a packet in the shared buffer and pauses the peer it came from, if it must; false if there is no room. It counts
     /// where it came in under the priority it came with, and where it leaves under the one it leaves with.
+    #[inline(always)]
     fn admit(&mut self, switch: u32, in_port: u32, out: u32, id: u32) -> bool {
         let packet = &self.pool[id];
         let (size, prio, in_prio) = (u32::from(packet.size), packet.prio, packet.in_prio);
@@ -165,7 +186,7 @@ impl Network {
     }
 
     /// Frees buffer at the switch of `port`; true if the peer that the bytes came from may go on.
-    #[inline]
+    #[inline(always)]
     fn release_buffer(&mut self, port: u32, size: u32, in_port: u32, in_prio: u8) -> bool {
         if self.config.storage != Storage::Shared || self.ports[port as usize].at_server {
             return false;

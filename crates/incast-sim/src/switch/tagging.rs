@@ -197,7 +197,7 @@ impl Network {
     pub(crate) fn retag_late(&mut self, input: u32, id: u32) {
         let Some(tagging) = self.tagging.as_ref().filter(|tagging| tagging.on_the_wire) else { return };
         let packet = &self.pool[id];
-        if packet.hops > 0 {
+        if packet.hops > 1 {
             let output = self.ports[input as usize].peer;
             let new = tagging.rewritten(&self.fabric, packet.prio, packet.in_port, output);
             self.change_priority(id, new);

@@ -6,7 +6,7 @@ use incast_model::units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::{Event, NONE, Target};
+use crate::kernel::{Event, NONE, Target, chore};
 use crate::network::Network;
 use crate::outcome::{DropReason, Storm};
 
@@ -94,7 +94,7 @@ impl Network {
     pub(crate) fn schedule_watchdog(&mut self) {
         if let Some(watchdog) = &self.watchdog {
             let time = self.now.saturating_add(watchdog.params.poll.0);
-            self.events.push(Event::new(time, 0, Target::Watchdog));
+            self.events.push(Event::new(time, 0, Target::Chore(chore::WATCHDOG)));
         }
     }
 

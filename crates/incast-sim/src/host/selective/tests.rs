@@ -116,7 +116,7 @@ impl Case {
                 }
                 Target::Timer(flow) => network.flow_timer(flow),
                 Target::Start(flow) => network.start_flow(flow),
-                Target::Wake(_) | Target::Agenda(_) | Target::Sample | Target::Watchdog | Target::Fault(_) => {
+                Target::Wake(_) | Target::Agenda(_) | Target::Chore(_) | Target::Fault(_) => {
                     unreachable!("nobody asked for it")
                 }
             }
