@@ -12,7 +12,7 @@ from cyclopts.validators import Number
 
 from incast import _core
 from incast._whole import refuse_if_there, write_whole
-from incast.cli import codes, cost, jellyfish
+from incast.cli import codes, cost, deadlock_verify, jellyfish
 from incast.cli.deadlock_drawing import draw_cycle, first_cycle
 from incast.cli.deadlock_paths import Bounces, Each, Seed, paths_of, together
 from incast.cli.run import Overrides
@@ -48,6 +48,7 @@ app = App(
     help_format="plaintext",
     help_epilogue=EXAMPLES,
 )
+app.command(deadlock_verify.verify, help_epilogue=deadlock_verify.EXAMPLES)
 app.command(jellyfish.table, help_epilogue=jellyfish.EXAMPLES)
 app.command(cost.cost, help_epilogue=cost.EXAMPLES)
 
