@@ -24,6 +24,7 @@ COMMANDS = [
     "deadlock",
     "deadlock check",
     "deadlock tag",
+    "deadlock verify",
     "list",
     "results",
     "import",

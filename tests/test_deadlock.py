@@ -79,7 +79,7 @@ def test_as_json(command: Command) -> None:
     assert (code, json.loads(said)["components"]) == (0, [])
 
 
-@pytest.mark.parametrize("paths", ["routes", "shortest", "trees", "up-down"])
+@pytest.mark.parametrize("paths", ["routes", "shortest", "trees", "random", "up-down"])
 def test_paths_without_bounces_make_no_cycle(paths: str, command: Command) -> None:
     code, said = check(command, "--paths", paths)
     assert code == 0, said
@@ -143,6 +143,8 @@ BAD_CHECKS: dict[str, tuple[list[object], str]] = {
     "other paths": (["--fail", "T1-L1", "--paths", "shortest"], "leave --paths out"),
     "no kind of paths": (["--paths", "shortes"], "or a file of paths\n = did you mean `shortest`?"),
     "bounces of others": (["--bounces", 1], "--bounces is for --paths up-down"),
+    "paths of others": (["--paths", "trees", "--each", 2], "--each is for --paths random"),
+    "no path for a pair": (["--paths", "random", "--each", 0], ">= 1"),
     "a picture of another kind": (["--draw", "cycle.png"], "--draw cycle.png: the name of the picture ends in .svg"),
     "a picture of no cycle": (["--draw", "cycle.svg", "--cycles", 0], "--draw needs a cycle that is named"),
 }  # fmt: skip

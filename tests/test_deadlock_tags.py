@@ -44,6 +44,7 @@ def test_tags_count_bounces(bounces: int, tags: int, command: Command) -> None:
         (["--paths", "up-down", "--bounces", 1, "--method", "clos", "--classes", 2], 3),
         (["--paths", "paths.txt"], 2),
         (["--paths", "trees"], 1),
+        (["--paths", "random", "--each", 2], 1),
         ([], 1),
     ],
 )

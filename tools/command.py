@@ -21,6 +21,7 @@ COMMANDS = [
     "show",
     "deadlock check",
     "deadlock tag",
+    "deadlock verify",
     "list",
     "results",
     "report",

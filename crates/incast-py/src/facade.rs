@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use incast_lab::deadlock::{self, CheckOptions, TagOptions};
+use incast_lab::deadlock::{self, CheckOptions, TagOptions, VerifyOptions};
 use incast_lab::fabric_export::FabricForm;
 use incast_lab::results::{self, Finished, ResultsError, RunProgress, SchemeState, SlowdownOptions, SlowdownTable};
 use incast_lab::show::TYPICAL_RATE;
@@ -253,6 +253,13 @@ impl Scenario {
         let (made, files) = deadlock::tag(&self.loaded, &options, base)?;
         let text = if format == "json" { json(&made) } else { made.to_string() };
         Ok((text, files.into_iter().map(|file| (file.name, file.text)).collect()))
+    }
+
+    /// Verifies files of rules: whether they hold, what was found for people, and as JSON.
+    pub(crate) fn deadlock_verify(&self, options: &str, base: &Path) -> Result<(bool, String, String), Failure> {
+        let options: VerifyOptions = read_options(options)?;
+        let found = deadlock::verify(&self.loaded, &options, base)?;
+        Ok((found.holds(), found.to_string(), json(&found)))
     }
 
     /// What its results depend on, as one number.

@@ -75,6 +75,12 @@ impl Scenario {
         detached(py, || self.0.deadlock_tag(options, &base, format))
     }
 
+    /// Verifies files of rules; `options` are the lab's, as JSON text, files start at `base`. Whether they hold, what was
+    /// found for people, and the same as JSON text.
+    fn deadlock_verify(&self, py: Python<'_>, options: &str, base: PathBuf) -> PyResult<(bool, String, String)> {
+        detached(py, || self.0.deadlock_verify(options, &base))
+    }
+
     /// Nodes and links of the fabric as JSON text: `{"nodes": [[name, tier, is host], …], "links": [[node, port, node, port],
     /// …]}`.
     fn fabric(&self, py: Python<'_>) -> PyResult<String> {

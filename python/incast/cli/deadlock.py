@@ -12,8 +12,9 @@ from cyclopts.validators import Number
 
 from incast import _core
 from incast._whole import refuse_if_there, write_whole
-from incast.cli import codes, cost, jellyfish
+from incast.cli import codes, cost, deadlock_verify, jellyfish
 from incast.cli.deadlock_drawing import draw_cycle, first_cycle
+from incast.cli.deadlock_paths import Bounces, Each, Seed, paths_of, together
 from incast.cli.run import Overrides
 from incast.errors import ScenarioError, translated
 
@@ -23,6 +24,7 @@ Examples:
   incast deadlock check scenarios/clos-testbed.toml --fail T1-L1 --fail T4-L3 --detours 1 --draw cycle.svg
   incast deadlock check scenarios/clos-testbed.toml --failures 2 --detours 1
   incast deadlock check scenarios/clos-testbed.toml --paths up-down --bounces 1
+  incast deadlock check scenarios/clos-testbed.toml --paths random --each 2
 """
 TAG_EXAMPLES = """
 Examples:
@@ -31,9 +33,6 @@ Examples:
   incast deadlock tag scenarios/clos-testbed.toml --export nftables --port-names eth1 --dscp 10 -o rules
 """
 EXAMPLES = f"{CHECK_EXAMPLES.rstrip()}\n{TAG_EXAMPLES.partition('Examples:')[2].lstrip(chr(10))}"
-KINDS = ("routes", "shortest", "trees", "up-down")
-"""Paths that have a name; another word is a file of them."""
-
 COMPRESSIONS = {"rectangles": "rectangles", "inputs": "input_sets", "outputs": "output_sets", "none": "none"}
 """What the core calls what a rule can match."""
 
@@ -49,6 +48,7 @@ app = App(
     help_format="plaintext",
     help_epilogue=EXAMPLES,
 )
+app.command(deadlock_verify.verify, help_epilogue=deadlock_verify.EXAMPLES)
 app.command(jellyfish.table, help_epilogue=jellyfish.EXAMPLES)
 app.command(cost.cost, help_epilogue=cost.EXAMPLES)
 
@@ -59,13 +59,14 @@ def check(
     /,
     *,
     paths: str = "routes",
-    bounces: Annotated[int | None, Parameter(validator=Number(gte=0, lte=255))] = None,
+    bounces: Bounces = None,
+    each: Each = None,
     fail: Annotated[list[str] | None, Repeated] = None,
     failures: Annotated[int | None, Positive] = None,
     samples: Annotated[int | None, Positive] = None,
     detours: Annotated[int | None, Parameter(validator=Number(gte=1, lte=255))] = None,
     cycles: Annotated[int, Parameter(validator=Number(gte=0))] = 3,
-    seed: Annotated[int, Parameter(validator=Number(gte=0))] = 1,
+    seed: Seed = 1,
     draw: Path | None = None,
     overwrite: Annotated[bool, Flag] = False,
     set_: Overrides = None,
@@ -82,10 +83,13 @@ def check(
         Scenario, a TOML file; its fabric and its routes count.
     paths
         Which packets there are: routes, those of the scenario's routes; shortest, all shortest paths; trees, a
-        shortest-path tree for each server, drawn at random; up-down, up and down the tiers; or a file with a path in
+        shortest-path tree for each server, drawn at random; random, shortest paths drawn at random for each pair of
+        switches with hosts, which all hosts of the two use; up-down, up and down the tiers; or a file with a path in
         each line, names of nodes from host to host, such as h0 T1 L1 T2 h4.
     bounces
         For up-down paths: how often a packet may turn up again; 0 if not given.
+    each
+        For random paths: how many for each pair of switches, each drawn by itself; 1 if not given.
     fail
         A link that is down, by its ends, such as leaf0-spine1; repeatable, all at a time.
     failures
@@ -108,17 +112,17 @@ def check(
         text to read, json for programs.
 
     """
-    _together(detours is None or failures is not None or fail, "--detours is for failures: --failures or --fail")
-    _together(not (fail and failures is not None), "--fail names the links that are down; --failures goes through all")
-    _together(
+    together(detours is None or failures is not None or fail, "--detours is for failures: --failures or --fail")
+    together(not (fail and failures is not None), "--fail names the links that are down; --failures goes through all")
+    together(
         samples is None or (failures or 0) > 2, "--samples is for --failures of 3 or more: others are all looked at"
     )
     if draw is not None:
-        _together(draw.suffix == ".svg", f"--draw {draw}: the name of the picture ends in .svg")
-        _together(cycles > 0, "--draw needs a cycle that is named: --cycles 1 or more")
+        together(draw.suffix == ".svg", f"--draw {draw}: the name of the picture ends in .svg")
+        together(cycles > 0, "--draw needs a cycle that is named: --cycles 1 or more")
         refuse_if_there(draw, overwrite=overwrite)
     options = {
-        "paths": _paths(paths, bounces),
+        "paths": paths_of(paths, bounces, each),
         "fail": fail or [],
         "failures": failures,
         "samples": 1000 if samples is None else samples,
@@ -147,13 +151,14 @@ def tag(
     /,
     *,
     paths: str = "shortest",
-    bounces: Annotated[int | None, Parameter(validator=Number(gte=0, lte=255))] = None,
+    bounces: Bounces = None,
+    each: Each = None,
     method: Literal["greedy", "clos", "per-hop"] = "greedy",
     classes: Annotated[int, Parameter(validator=Number(gte=1, lte=7))] = 1,
     order: Literal["number", "random"] = "number",
     compress: Literal["rectangles", "inputs", "outputs", "none"] = "rectangles",
     priorities: Annotated[int, Parameter(validator=Number(gte=1, lte=7))] = 7,
-    seed: Annotated[int, Parameter(validator=Number(gte=0))] = 1,
+    seed: Seed = 1,
     port_names: str | None = None,
     dscp: Annotated[list[int] | None, Repeated] = None,
     export: Annotated[list[Form] | None, Repeated] = None,
@@ -172,9 +177,11 @@ def tag(
     file
         Scenario, a TOML file; its fabric counts.
     paths
-        What should stay lossless: routes, shortest, trees, up-down, or a file, as for check.
+        What should stay lossless: routes, shortest, trees, random, up-down, or a file, as for check.
     bounces
         For up-down paths: how often a packet may turn up again; 0 if not given.
+    each
+        For random paths: how many for each pair of switches with hosts; 1 if not given.
     method
         greedy (Algorithm 2), clos (bounces are counted; for up-down paths), per-hop (Algorithm 1).
     classes
@@ -203,17 +210,17 @@ def tag(
         text to read, json for programs.
 
     """
-    _together(bool(export) == (output is not None), "--export needs a folder, --output; --output is for --export")
-    _together(order == "number" or method == "greedy", "--order is for --method greedy")
+    together(bool(export) == (output is not None), "--export needs a folder, --output; --output is for --export")
+    together(order == "number" or method == "greedy", "--order is for --method greedy")
     given = [name for name, value in (("--port-names", port_names), ("--dscp", dscp)) if value]
     named = {"sonic", "nftables"} & set(export or [])
-    _together(not given or named, f"{' and '.join(given)}: only for --export sonic and --export nftables")
+    together(not given or named, f"{' and '.join(given)}: only for --export sonic and --export nftables")
     wrong = next((code for code in dscp or [] if not 0 <= code <= 63), None)
-    _together(wrong is None, f"--dscp {wrong}: a code point is 0 to 63")
+    together(wrong is None, f"--dscp {wrong}: a code point is 0 to 63")
     if output is not None and output.exists() and not output.is_dir():
         raise ScenarioError(f"--output {output}: it is a file; a folder is meant")
     options = {
-        "paths": _paths(paths, bounces),
+        "paths": paths_of(paths, bounces, each),
         "method": method,
         "classes": classes,
         "random_order": order == "random",
@@ -237,17 +244,3 @@ def tag(
     if output is not None:
         print(f"wrote {len(files):,} {'file' if len(files) == 1 else 'files'} to {output}", file=sys.stderr)
     return codes.OK
-
-
-def _paths(text: str, bounces: int | None) -> object:
-    """Paths as the core takes them."""
-    _together(bounces is None or text == "up-down", "--bounces is for --paths up-down")
-    if text == "up-down":
-        return {"up_down": {"bounces": bounces or 0}}
-    return text if text in KINDS else {"file": text}
-
-
-def _together(good: object, otherwise: str) -> None:
-    """Raise unless options go together."""
-    if not good:
-        raise ScenarioError(otherwise)

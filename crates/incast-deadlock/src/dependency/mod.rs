@@ -21,7 +21,7 @@ pub use failures::{FailedLinks, FailureReport, Failures, FailuresError, Reroutin
 pub use report::{Component, DeadlockReport, NamedCycle};
 pub use users::Users;
 
-use graph::Graph;
+pub(crate) use graph::Graph;
 
 /// The buffer dependency graph of a fabric.
 ///
@@ -67,11 +67,7 @@ impl Dependencies {
     /// packets meet rules of both.
     pub fn of_change(before: &Rules, after: &Rules) -> Self {
         let mut both = before.transitions().clone();
-        for (tag, new, turns) in after.turns() {
-            turns.iter().for_each(|(input, output)| {
-                both.insert(tag, input, output, new);
-            });
-        }
+        both.union(after.transitions());
         Self { edges: Edges::Tagged(both) }
     }
 

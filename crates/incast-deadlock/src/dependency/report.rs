@@ -96,6 +96,8 @@ impl fmt::Display for Users {
         match (self.paths, self.destinations, &self.place) {
             (Some(1), _, Some(place)) => write!(f, "{place}: ")?,
             (Some(paths), _, Some(place)) => write!(f, "{paths} paths, such as {place}: ")?,
+            (Some(1), _, None) => f.write_str("one path: ")?,
+            (Some(paths), _, None) => write!(f, "{paths} paths, such as ")?,
             (_, Some(1), _) => f.write_str("to one destination: ")?,
             (_, Some(destinations), _) => write!(f, "to {destinations} destinations, such as ")?,
             _ => {}

@@ -16,14 +16,14 @@ use crate::wiring::{Ports, Wiring};
 /// The traffic that makes a turn, and so one edge of a cycle.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Users {
-    /// How many paths make the turn, where paths are given one by one.
+    /// How many paths make the turn, where paths are given one by one or drawn for each pair of switches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paths: Option<usize>,
     /// To how many destinations packets make it (switches with the hosts behind them, hosts with several links), where
     /// paths depend on the destination.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destinations: Option<usize>,
-    /// Where the first of these paths is written: `line 7`.
+    /// Where the first of these paths is written: `line 7`; absent if paths were drawn at random.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
     /// One of these paths, from host to host; on routes in circles, as far as it is new.
@@ -49,7 +49,7 @@ fn of_paths(wiring: &Wiring<'_>, paths: &PathSet, (input, output): Turn) -> User
     Users {
         paths: Some(usize::from(first.is_some()) + those.count()),
         destinations: None,
-        place: first.map(|at| paths.place(at).to_owned()),
+        place: first.map(|at| paths.place(at).to_owned()).filter(|place| !place.is_empty()),
         example: first.map(|at| NamedPath::new(wiring, paths.path(at))),
     }
 }

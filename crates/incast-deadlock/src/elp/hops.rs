@@ -51,11 +51,18 @@ impl Elp<'_> {
 fn of_paths(wiring: &Wiring<'_>, paths: &PathSet) -> Vec<TurnSet> {
     let mut layers = Vec::new();
     for path in paths.iter() {
+        let [entries, exits] = paths.ends(wiring, path);
         for (hop, pair) in path.windows(2).enumerate() {
             if layers.len() <= hop {
                 layers.push(TurnSet::new(wiring));
             }
-            layers[hop].insert(wiring.peer(pair[0]), pair[1]);
+            let inputs = if hop == 0 { &entries } else { &vec![wiring.peer(pair[0])] };
+            let outputs = if hop + 2 == path.len() { &exits } else { &vec![pair[1]] };
+            for &output in outputs {
+                inputs.iter().for_each(|&input| {
+                    layers[hop].insert(input, output);
+                });
+            }
         }
     }
     layers

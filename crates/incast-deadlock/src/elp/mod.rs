@@ -4,6 +4,7 @@ mod destinations;
 mod error;
 mod hops;
 mod paths;
+mod random;
 mod routed;
 mod shortest;
 mod towards;

@@ -4,12 +4,10 @@ use std::collections::HashMap;
 
 use incast_model::fabric::{NodeId, PortId};
 use incast_model::nearest::nearest;
-use incast_model::rng::stream;
 
 use super::error::PathError;
-use super::shortest::{Roots, Scratch, ShortestPaths, Target, below, targets};
 use crate::turns::ones;
-use crate::wiring::Wiring;
+use crate::wiring::{Ports, Wiring};
 
 /// Paths from host to host, each checked: every node is joined to the next, hosts only at the ends, no ingress port twice.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,8 +16,10 @@ pub struct PathSet {
     first: Vec<u32>,
     /// The ports by which packets leave each node, the sending host's first.
     ports: Vec<PortId>,
-    /// By path: where it was written.
+    /// By path: where it was written; empty for a path that was drawn.
     places: Vec<String>,
+    /// Whether the hosts at the ends of a path stand for all hosts of their switches that have no other link.
+    shared: bool,
 }
 
 impl Default for PathSet {
@@ -31,7 +31,12 @@ impl Default for PathSet {
 impl PathSet {
     /// No paths.
     pub fn new() -> Self {
-        Self { first: vec![0], ports: Vec::new(), places: Vec::new() }
+        Self { first: vec![0], ports: Vec::new(), places: Vec::new(), shared: false }
+    }
+
+    /// No paths, of which each will be one for all hosts of the switches at its ends that have no other link.
+    pub(super) fn shared() -> Self {
+        Self { shared: true, ..Self::new() }
     }
 
     /// How many paths there are.
@@ -49,7 +54,7 @@ impl PathSet {
         &self.ports[self.first[at] as usize..self.first[at + 1] as usize]
     }
 
-    /// Where a path was written: `line 7` of a file, `paths[3]` of a list.
+    /// Where a path was written: `line 7` of a file, `paths[3]` of a list. Empty if it was drawn at random.
     pub fn place(&self, at: usize) -> &str {
         &self.places[at]
     }
@@ -57,6 +62,17 @@ impl PathSet {
     /// All paths.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[PortId]> {
         (0..self.len()).map(|at| self.path(at))
+    }
+
+    /// The ports by which packets on a path come to its first switch, and those by which they leave its last.
+    pub(crate) fn ends(&self, ports: &Ports, path: &[PortId]) -> [Vec<PortId>; 2] {
+        [ports.peer(path[0]), path[path.len() - 1]].map(|port| match self.shared && !ports.is_routed(ports.far(port)) {
+            true => {
+                let switch = ports.node(port);
+                ones(ports.single_hosts(switch)).map(|local| ports.port(switch, local)).collect()
+            }
+            false => vec![port],
+        })
     }
 
     /// Adds a path by the nodes that it goes by, both hosts included; of parallel links it takes the first.
@@ -101,37 +117,6 @@ impl PathSet {
         Ok(set)
     }
 
-    /// `per_pair` shortest paths from each switch with hosts to each other one, every hop drawn at random among the next
-    /// hops; from the first host of the one to that of the other. Two draws may give the same path.
-    pub fn random_shortest(wiring: &Wiring<'_>, per_pair: u32, seed: u64) -> Self {
-        let ends = ends(wiring);
-        let mut set = Self::new();
-        let mut rng = stream(seed, "paths", 0);
-        let mut scratch = Scratch::new(wiring);
-        let all = ShortestPaths { roots: Roots::Switch, ..ShortestPaths::default() };
-        for &(target, delivery) in &ends {
-            let mut hops: HashMap<NodeId, Vec<PortId>> = HashMap::new();
-            all.towards(wiring, target, &mut scratch, &mut |towards| {
-                hops = towards.iter().map(|(node, hops)| (node, hops.iter().map(|hop| hop.port).collect())).collect();
-            });
-            for &(from, injection) in ends.iter().filter(|&&(from, _)| from != target && hops.contains_key(&from.0)) {
-                for _ in 0..per_pair {
-                    set.ports.push(wiring.peer(injection));
-                    let mut at = from.0;
-                    while at != target.0 {
-                        let next = &hops[&at];
-                        let hop = next[below(next.len(), &mut rng)];
-                        set.ports.push(hop);
-                        at = wiring.far(hop);
-                    }
-                    set.ports.push(delivery);
-                    set.close(format!("paths[{}]", set.len()));
-                }
-            }
-        }
-        set
-    }
-
     /// Adds a path of nodes, each with the port to leave by where one was given.
     fn push(&mut self, wiring: &Wiring<'_>, place: String, nodes: &[(NodeId, Option<u32>)]) -> Result<(), PathError> {
         if nodes.len() < 3 {
@@ -159,6 +144,12 @@ impl PathSet {
         self.ports.extend(ports);
         self.close(place);
         Ok(())
+    }
+
+    /// Adds a path by its egress ports; it is known to be one.
+    pub(super) fn extend(&mut self, path: Vec<PortId>) {
+        self.ports.extend(path);
+        self.close(String::new());
     }
 
     /// The ports added since the last path are one.
@@ -207,17 +198,6 @@ fn neighbours(ports: &Wiring<'_>, of: NodeId) -> String {
     names.sort_unstable();
     names.dedup();
     names.join(", ")
-}
-
-/// Switches with hosts that have no other link, and the port to the first of these.
-fn ends(wiring: &Wiring<'_>) -> Vec<(Target, PortId)> {
-    let switches = targets(wiring).into_iter().filter(|target| !wiring.is_host(target.0));
-    switches
-        .filter_map(|target| {
-            let first = ones(wiring.single_hosts(target.0)).next();
-            first.map(|local| (target, wiring.port(target.0, local)))
-        })
-        .collect()
 }
 
 /// Nodes by name.

@@ -35,6 +35,19 @@ impl Transitions {
         self.turns.entry((tag, new)).or_insert_with(|| TurnSet::of(ports)).insert(input, output)
     }
 
+    /// No changes.
+    pub(crate) fn none(wiring: &Wiring<'_>) -> Self {
+        Self::new(wiring.shared(), 0)
+    }
+
+    /// Adds all changes of others.
+    pub(crate) fn union(&mut self, other: &Self) {
+        self.tags = self.tags.max(other.tags);
+        for (&change, turns) in &other.turns {
+            self.turns.entry(change).or_insert_with(|| TurnSet::of(&self.ports)).union(turns);
+        }
+    }
+
     /// How many tags there are.
     pub fn tags(&self) -> u8 {
         self.tags
@@ -80,7 +93,7 @@ pub struct RuleExists {
 impl Rules {
     /// No rules: all packets become lossy at the first switch.
     pub fn new(wiring: &Wiring<'_>) -> Self {
-        Self(Transitions::new(wiring.shared(), 0))
+        Self(Transitions::none(wiring))
     }
 
     /// How many tags there are: the largest one.

@@ -58,7 +58,9 @@ fn over(wiring: &Wiring<'_>, rules: &Rules, elp: &Elp<'_>, last: Tag) -> Result<
     let destinations = Destinations::new(wiring, elp);
     let mut hits: Vec<Hit> = Vec::new();
     match elp {
-        Elp::Paths(paths) => hits.extend(paths.iter().filter_map(|path| trace::path(walk, path, over)).take(NAMED)),
+        Elp::Paths(paths) => {
+            hits.extend(paths.iter().flat_map(|path| trace::path(walk, paths, path, over)).take(NAMED))
+        }
         Elp::UpDown(up_down) => hits.extend(trace::up_down(walk, up_down, over)?.hits),
         Elp::Shortest(_) | Elp::Routes(_) => {
             let mut tables = destinations.tables();

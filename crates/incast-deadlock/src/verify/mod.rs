@@ -2,11 +2,15 @@
 //!
 //! Nothing here is shared with the algorithms but the rules and the description of the paths: cycles are looked for by
 //! taking away what has no predecessor (Kahn, CACM 1962), and every path is walked through the rules, packet by packet.
+//!
+//! Tagger's two conditions are sufficient. [`Circularity`] is exact: it looks for cycles among all tags, of what packets
+//! can come to; and it takes several sets of rules, for switches that change from one to another.
 
 mod acyclic;
 mod fit;
 mod trace;
 mod walk;
+mod whole;
 
 use std::fmt;
 
@@ -20,6 +24,7 @@ use crate::wiring::Wiring;
 
 pub use fit::{FitError, TooManyTags, fit};
 pub use walk::Walked;
+pub use whole::{Circularity, Step, TaggedCycle};
 
 /// How many faults of a kind are named; all are counted.
 const NAMED: usize = 10;
@@ -87,6 +92,13 @@ impl fmt::Display for Verification {
         }
         f.write_str(&faults.join("; "))
     }
+}
+
+/// Whether rules meet Tagger's two conditions, whatever packets there are: no cycle within a tag, no rule to a smaller tag.
+/// That is sufficient against circular buffer dependencies, not necessary.
+pub fn meets_conditions(wiring: &Wiring<'_>, rules: &Rules) -> bool {
+    acyclic::falling(wiring, rules).0 == 0
+        && Tag::all(rules.tags()).all(|tag| acyclic::cycle(wiring, rules, tag).is_none())
 }
 
 /// Verifies rules for a set of paths that should stay lossless.

@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 
 use incast_model::fabric::PortId;
 
-use crate::elp::{ElpError, State, Tiers, Towards, UpDown, entries};
+use crate::elp::{ElpError, PathSet, State, Tiers, Towards, UpDown, entries};
 use crate::rules::Rules;
 use crate::tagging::Tag;
 use crate::turns::ones;
@@ -47,17 +47,31 @@ fn path_to<S: Copy + Eq + std::hash::Hash>(
     path
 }
 
-/// Follows a packet on a path; there is one hit at most if the goal is that a packet becomes lossy.
-pub(super) fn path((wiring, rules, sent): Walk<'_, '_>, path: &[PortId], goal: Goal<'_>) -> Option<Hit> {
-    let mut tag = sent;
-    for (at, pair) in path.windows(2).enumerate() {
-        let (input, output) = (wiring.peer(pair[0]), pair[1]);
-        if goal(tag, input, output) {
-            return Some(Hit { turn: (tag, input, output), path: path[..at + 2].to_vec() });
+/// Follows packets on a path of a set, those of all hosts that share it; none further than to what is looked for.
+pub(super) fn path((wiring, rules, sent): Walk<'_, '_>, paths: &PathSet, path: &[PortId], goal: Goal<'_>) -> Vec<Hit> {
+    let [entries, exits] = paths.ends(wiring, path);
+    let mut hits = Vec::new();
+    // Where packets came in, and their tags now: of several with one tag, one is enough behind the first switch.
+    let mut packets: Vec<(PortId, Tag)> = entries.into_iter().map(|entry| (entry, sent)).collect();
+    for at in 0..path.len() - 1 {
+        let outputs = if at + 2 == path.len() { &exits[..] } else { &path[at + 1..at + 2] };
+        let mut next: Vec<(PortId, Tag)> = Vec::new();
+        for (entry, tag) in packets {
+            let input = if at == 0 { entry } else { wiring.peer(path[at]) };
+            for &output in outputs {
+                if goal(tag, input, output) {
+                    let way = [wiring.peer(entry)].into_iter().chain(path[1..=at].iter().copied()).chain([output]);
+                    hits.push(Hit { turn: (tag, input, output), path: way.collect() });
+                } else if let Some(new) = rules.new_tag(tag, input, output)
+                    && next.iter().all(|&(_, known)| known != new)
+                {
+                    next.push((entry, new));
+                }
+            }
         }
-        tag = rules.new_tag(tag, input, output)?;
+        packets = next;
     }
-    None
+    hits
 }
 
 /// Follows packets from all sources towards a destination.

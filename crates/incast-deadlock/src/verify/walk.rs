@@ -38,7 +38,7 @@ pub(super) fn walk(walk: Walk<'_, '_>, elp: &Elp<'_>) -> Result<Found, ElpError>
     let lossy: Goal<'_> = &mut |tag, input, output| rules.new_tag(tag, input, output).is_none();
     let (walked, hits) = match elp {
         Elp::Paths(paths) => {
-            let hits = paths.iter().filter_map(|path| trace::path(walk, path, lossy)).collect();
+            let hits = paths.iter().flat_map(|path| trace::path(walk, paths, path, lossy)).collect();
             (Walked { paths: paths.len(), ..Walked::default() }, hits)
         }
         Elp::UpDown(up_down) => {

@@ -6,6 +6,7 @@ mod table;
 mod tag;
 #[cfg(test)]
 mod tests;
+mod verify;
 
 use std::cell::OnceCell;
 
@@ -19,6 +20,7 @@ pub use check::{CheckOptions, Checked, check};
 pub use paths::PathsOption;
 pub use table::{TableFacts, table_facts, table_row};
 pub use tag::{ExportForm, Method, RuleFile, TagOptions, TagShow, tag};
+pub use verify::{Verified, VerifiedFile, VerifyOptions, verify};
 
 /// The fabric of a scenario, and its routes where they are asked for: on thousands of switches they take longer than all else.
 struct Ready<'l> {

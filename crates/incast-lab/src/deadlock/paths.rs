@@ -11,7 +11,10 @@ use super::{Ready, option};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
 /// Kinds of paths by the names that the command has for them.
-const KINDS: [&str; 4] = ["routes", "shortest", "trees", "up-down"];
+const KINDS: [&str; 5] = ["routes", "shortest", "trees", "random", "up-down"];
+
+/// Most paths that are drawn for a pair of switches.
+const MOST_EACH: u32 = 1000;
 
 /// Paths from host to host.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -23,6 +26,11 @@ pub enum PathsOption {
     Shortest,
     /// A shortest-path tree for each server, drawn at random.
     Trees,
+    /// Shortest paths drawn at random for each pair of switches with hosts, used by all of these.
+    Random {
+        /// How many for a pair.
+        each: u32,
+    },
     /// Up and down the tiers, with so many bounces.
     UpDown {
         /// Most bounces of a path.
@@ -50,6 +58,8 @@ impl PathsOption {
                 seed,
                 ..ShortestPaths::default()
             }),
+            Self::Random { each: each @ 1..=MOST_EACH } => Elp::Paths(PathSet::random_shortest(wiring, *each, seed)),
+            Self::Random { each } => return Err(option("each", format!("{each}; allowed: 1 to {MOST_EACH}"))),
             Self::UpDown { bounces } => Elp::UpDown(UpDown { bounces: *bounces }),
             Self::File(file) => {
                 let shown = file.display();

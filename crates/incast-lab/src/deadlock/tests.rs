@@ -166,3 +166,31 @@ fn what_is_wrong_is_said() {
     assert!(text.contains("L1 port 3 → S1 port 0 → L3 port 2 → S2 port 2 → L1 port 3"), "{text}");
     assert!(text.contains("line 1: h0 → T1 → L1 → S1 → L3 → S2 → L4 → T4 → h12"), "{text}");
 }
+
+#[test]
+fn files_of_rules_are_verified_alone_and_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = |name: &str, bounces: u8| {
+        let options = format!(
+            r#"{{"paths": {{"up_down": {{"bounces": {bounces}}}}}, "method": "clos", "classes": 1, "random_order": false,
+                "compression": "rectangles", "priorities": 7, "seed": 1, "export": ["json"]}}"#
+        );
+        let (_, files) = tag(&clos(), &serde_json::from_str(&options).unwrap(), Path::new(".")).unwrap();
+        std::fs::write(folder.path().join(name), &files[0].text).unwrap();
+    };
+    made("old.json", 0);
+    made("new.json", 1);
+    let found = |json: &str| verify(&clos(), &serde_json::from_str(json).unwrap(), folder.path());
+    let both = found(r#"{"files": ["old.json", "new.json"], "classes": 1, "seed": 1}"#).unwrap();
+    assert!(both.holds() && both.tags == 2 && both.lossy.is_none() && both.files[0].conditions);
+    assert!(both.to_string().contains("none of them circular: no deadlock is possible\n"), "{both}");
+    let paths = r#"{"files": ["old.json"], "paths": {"up_down": {"bounces": 1}}, "classes": 1, "seed": 1}"#;
+    let lossy = found(paths).unwrap();
+    assert!(lossy.deadlock_free && !lossy.holds() && lossy.to_string().contains("packets become lossy at"), "{lossy}");
+    let refused = |json: &str| found(json).expect_err("accepted").to_string();
+    assert!(refused(r#"{"files": ["odl.json"], "classes": 1, "seed": 1}"#).contains("odl.json: No such file"));
+    assert!(refused(r#"{"files": ["old.json"], "classes": 8, "seed": 1}"#).contains("--classes: 8; allowed: 1 to 7"));
+    assert!(refused(r#"{"files": [], "classes": 1, "seed": 1}"#).contains("at least one is needed"));
+    let each = r#"{"files": ["old.json"], "paths": {"random": {"each": 0}}, "classes": 1, "seed": 1}"#;
+    assert!(refused(each).contains("--each: 0; allowed: 1 to 1000"));
+}

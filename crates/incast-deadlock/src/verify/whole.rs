@@ -1,0 +1,148 @@
+//! Circular dependencies among all tags, of packets that can be: from the hosts on, by one file of rules or by several.
+
+use std::fmt;
+
+use incast_model::fabric::PortId;
+use serde::Serialize;
+
+use super::NAMED;
+use crate::dependency::Graph;
+use crate::names::{Cycle, Turn};
+use crate::rules::{Rules, Transitions};
+use crate::tagging::Tag;
+use crate::wiring::{Ports, Wiring};
+
+/// What packets can do that rules keep lossless, whatever path they take.
+///
+/// A packet begins with one of the tags of the hosts, at a port to a host, and each switch takes it a step further by a
+/// rule of one of the sets. So what it can come to follows from the union of the sets, whichever switch has which and
+/// whenever that changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Circularity {
+    /// Ingress ports with a tag that packets come to.
+    pub buffers: usize,
+    /// Pairs of these such that packets of the first wait for room in the second.
+    pub dependencies: usize,
+    /// Rules that no packet comes to: (tag, ingress port, egress port, new tag).
+    pub unused: usize,
+    /// Rules to a smaller tag that packets come to.
+    pub falling: usize,
+    /// Some of these.
+    pub falling_named: Vec<Step>,
+    /// A shortest circular dependency, whatever the tags of its buffers.
+    pub cycle: Option<TaggedCycle>,
+}
+
+/// A circular buffer dependency, each turn with the tag before and after.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TaggedCycle {
+    /// Its turns; packets of each wait for room where those of the next came in.
+    pub turns: Vec<Step>,
+}
+
+/// What a rule does to packets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Step {
+    /// How they come in and leave, and the tag with which they come.
+    #[serde(flatten)]
+    pub turn: Turn,
+    /// The tag with which they go on.
+    pub new_tag: Tag,
+    /// Which of the sets have the rule, from 0.
+    pub of: Vec<usize>,
+}
+
+impl Circularity {
+    /// Of packets that hosts send with tags 1 to `classes`, under all of some sets of rules.
+    pub fn new(wiring: &Wiring<'_>, sets: &[&Rules], classes: u8) -> Self {
+        let mut all = Transitions::none(wiring);
+        sets.iter().for_each(|rules| all.union(rules.transitions()));
+        let reached = Reached::new(wiring, &all, classes);
+        let step = |(tag, input, output, new): Move| Step {
+            turn: Turn::new(wiring, Some(tag), input, output),
+            new_tag: new,
+            of: (0..sets.len()).filter(|&at| sets[at].new_tag(tag, input, output) == Some(new)).collect(),
+        };
+        let falls = || reached.moves.iter().copied().filter(|&(tag, _, _, new)| new < tag);
+        let vertex = |tag: Tag, port: PortId| u32::from(tag.0 - 1) * wiring.len() as u32 + port.0;
+        let between = || reached.moves.iter().copied().filter(|&(_, _, output, _)| wiring.to_switch(output));
+        let edges =
+            || between().map(|(tag, input, output, new)| (vertex(tag, input), vertex(new, wiring.peer(output))));
+        let graph = Graph::new(reached.tags * wiring.len(), edges);
+        let components = graph.components();
+        let shortest = components.iter().filter_map(|members| graph.shortest_cycles(members, 1).pop());
+        let cycle = shortest.min_by_key(Vec::len).map(|cycle| {
+            let ends = cycle.iter().zip(cycle.iter().cycle().skip(1));
+            let turns = ends.map(|(&from, &to)| {
+                let leads = |&(tag, input, output, new): &Move| {
+                    (vertex(tag, input), vertex(new, wiring.peer(output))) == (from, to)
+                };
+                step(between().find(leads).expect("every edge is a rule"))
+            });
+            TaggedCycle { turns: turns.collect() }
+        });
+        Self {
+            buffers: reached.buffers,
+            dependencies: graph.edges(),
+            unused: all.turns().map(|(_, _, turns)| turns.len()).sum::<usize>() - reached.moves.len(),
+            falling: falls().count(),
+            falling_named: falls().take(NAMED).map(step).collect(),
+            cycle,
+        }
+    }
+
+    /// Whether no circular buffer dependency among lossless packets is possible.
+    pub const fn deadlock_free(&self) -> bool {
+        self.cycle.is_none()
+    }
+}
+
+impl fmt::Display for TaggedCycle {
+    /// The buffers in order, the first once more at the end: `L1 port 3 tag 1 → S1 port 0 tag 2 → … → L1 port 3 tag 1`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Cycle { turns: self.turns.iter().map(|step| step.turn.clone()).collect() }.fmt(f)
+    }
+}
+
+/// A rule: tag, ingress port, egress port, new tag.
+type Move = (Tag, PortId, PortId, Tag);
+
+/// What packets come to.
+struct Reached {
+    /// Tags that rules or hosts have.
+    tags: usize,
+    buffers: usize,
+    moves: Vec<Move>,
+}
+
+impl Reached {
+    /// From every port to a host on, with every tag of the hosts.
+    fn new(ports: &Ports, rules: &Transitions, classes: u8) -> Self {
+        let tags = usize::from(rules.tags().max(classes));
+        let mut seen = vec![false; tags * ports.len()];
+        let mut found: Vec<(Tag, PortId)> = Vec::new();
+        let mut come = |tag: Tag, port: PortId, found: &mut Vec<(Tag, PortId)>| {
+            let seen = &mut seen[usize::from(tag.0 - 1) * ports.len() + port.index()];
+            if !std::mem::replace(seen, true) {
+                found.push((tag, port));
+            }
+        };
+        for port in ports.switches().flat_map(|switch| ports.of(switch)).filter(|&port| !ports.to_switch(port)) {
+            Tag::all(classes).for_each(|tag| come(tag, port, &mut found));
+        }
+        let mut moves = Vec::new();
+        let mut at = 0;
+        while let Some(&(tag, input)) = found.get(at) {
+            at += 1;
+            for (_, new, turns) in rules.turns().filter(|&(from, _, _)| from == tag) {
+                for output in ports.of(ports.node(input)).filter(|&output| turns.contains(input, output)) {
+                    moves.push((tag, input, output, new));
+                    if ports.to_switch(output) {
+                        come(new, ports.peer(output), &mut found);
+                    }
+                }
+            }
+        }
+        Self { tags, buffers: found.len(), moves }
+    }
+}

@@ -1,0 +1,198 @@
+//! Files of rules, whoever wrote them: whether deadlocks are possible under them, or while switches change from one to
+//! another.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use incast_deadlock::Wiring;
+use incast_deadlock::export::{MOST_TAGS, read_json};
+use incast_deadlock::rules::Rules;
+use incast_deadlock::verify::{Circularity, LossyWalk, Step, TaggedCycle, meets_conditions, verify_classes};
+use serde::{Deserialize, Serialize};
+
+use super::{PathsOption, Ready, option};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::scenario::Loaded;
+
+/// What is verified.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VerifyOptions {
+    /// Files of rules. Of several, every switch has any, and changes from one to another at any time.
+    pub files: Vec<PathBuf>,
+    /// What should stay lossless, if that is asked for.
+    #[serde(default)]
+    pub paths: Option<PathsOption>,
+    /// Classes of traffic: hosts send with tags 1 to this.
+    pub classes: u8,
+    /// What is drawn at random follows from it.
+    pub seed: u64,
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Verified {
+    /// Each file by itself.
+    pub files: Vec<VerifiedFile>,
+    /// The largest tag of all files.
+    pub tags: u8,
+    /// Whether no circular dependency is possible under all files together.
+    pub deadlock_free: bool,
+    /// All files together.
+    #[serde(flatten)]
+    pub circularity: Circularity,
+    /// Turns at which packets on expected paths become lossy, under each file by itself; absent if no paths were given.
+    pub lossy: Option<usize>,
+}
+
+/// A file of rules.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct VerifiedFile {
+    /// Its name as given.
+    pub file: String,
+    /// Its largest tag.
+    pub tags: u8,
+    /// Its rules, each for one tag, ingress port and egress port.
+    pub rules: usize,
+    /// Whether it meets Tagger's conditions, which are sufficient.
+    pub conditions: bool,
+    /// Turns at which packets on expected paths become lossy; absent if no paths were given.
+    pub lossy: Option<usize>,
+    /// Some of these.
+    pub lossy_named: Vec<LossyWalk>,
+}
+
+impl Verified {
+    /// Whether no deadlock is possible, and expected paths stay lossless if they were given.
+    pub fn holds(&self) -> bool {
+        self.deadlock_free && self.lossy.unwrap_or(0) == 0
+    }
+}
+
+/// Verifies files of rules. Their names, and those of files of paths, start at `base`.
+pub fn verify(loaded: &Loaded, options: &VerifyOptions, base: &Path) -> Result<Verified, Diagnostics> {
+    if options.files.is_empty() {
+        return Err(Diagnostic::new("", "no file of rules; at least one is needed").into());
+    }
+    if !(1..=MOST_TAGS).contains(&options.classes) {
+        return Err(option("classes", format!("{}; allowed: 1 to {MOST_TAGS}", options.classes)));
+    }
+    let ready = Ready::new(loaded)?;
+    let wiring = Wiring::new(&ready.fabric);
+    let sets: Vec<Rules> = options.files.iter().map(|file| read(&wiring, file, base)).collect::<Result<_, _>>()?;
+    let elp = options.paths.as_ref().map(|paths| paths.elp(&wiring, &ready, base, options.seed)).transpose()?;
+    let circularity = Circularity::new(&wiring, &sets.iter().collect::<Vec<_>>(), options.classes);
+    let mut files = Vec::new();
+    for (file, rules) in options.files.iter().zip(&sets) {
+        let walked = elp.as_ref().map(|elp| verify_classes(&wiring, rules, elp, options.classes));
+        let walked = walked.transpose().map_err(|error| option("paths", error))?;
+        files.push(VerifiedFile {
+            file: file.display().to_string(),
+            tags: rules.tags(),
+            rules: rules.len(),
+            conditions: meets_conditions(&wiring, rules),
+            lossy: walked.as_ref().map(|found| found.lossy),
+            lossy_named: walked.map(|found| found.lossy_named).unwrap_or_default(),
+        });
+    }
+    Ok(Verified {
+        tags: files.iter().map(|file| file.tags).max().unwrap_or(0),
+        deadlock_free: circularity.deadlock_free(),
+        circularity,
+        lossy: files.iter().map(|file| file.lossy).sum(),
+        files,
+    })
+}
+
+/// The rules of a file, as `incast deadlock tag --export json` writes them.
+fn read(wiring: &Wiring<'_>, file: &Path, base: &Path) -> Result<Rules, Diagnostics> {
+    const FORM: &str = "a file as `incast deadlock tag --export json` writes it";
+    let wrong = |what: String| Diagnostic::new(file.display().to_string(), what);
+    let text = std::fs::read_to_string(base.join(file)).map_err(|error| wrong(error.to_string()).allowed(FORM))?;
+    let table = read_json(wiring, &text).map_err(|error| {
+        let found = wrong(format!("{}: {}", error.place, error.what));
+        let found = if error.place.starts_with("line ") { found.allowed(FORM) } else { found };
+        Diagnostic { nearest: error.nearest, ..found }
+    })?;
+    table.expand(wiring).map_err(|(switch, _, _, exists)| wrong(format!("{}: {exists}", wiring.name(switch))).into())
+}
+
+impl fmt::Display for Verified {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for VerifiedFile { file, tags, rules, .. } in &self.files {
+            writeln!(f, "{file}: {}, {}", counted(usize::from(*tags), "lossless tag"), counted(*rules, "rule"))?;
+        }
+        if self.files.len() > 1 {
+            writeln!(f, "each switch has the rules of any of these, and changes from one to another at any time")?;
+        }
+        let Circularity { buffers, dependencies, unused, falling, falling_named, cycle } = &self.circularity;
+        let verdict = match cycle {
+            None => "none of them circular: no deadlock is possible",
+            Some(_) => "some of them circular: deadlocks are possible",
+        };
+        writeln!(f, "{buffers} buffers, {dependencies} dependencies, {verdict}")?;
+        if *unused > 0 {
+            writeln!(f, "{} that no packet comes to", counted(*unused, "rule"))?;
+        }
+        if let Some(Step { turn, new_tag, .. }) = falling_named.first() {
+            let lead = if *falling == 1 { "leads" } else { "lead" };
+            writeln!(f, "{} {lead} to a smaller tag, such as at {turn}, to {new_tag}", counted(*falling, "rule"))?;
+        }
+        if let [VerifiedFile { conditions: false, .. }] = self.files[..] {
+            let what = "no circle within a tag, no rule to a smaller tag";
+            writeln!(f, "Tagger's conditions ({what}) are not met; they are sufficient, not necessary")?;
+        }
+        if let Some(cycle) = cycle {
+            self.circle(cycle, f)?;
+        }
+        self.files.iter().try_for_each(|file| file.paths(f))
+    }
+}
+
+impl Verified {
+    /// The cycle in a line, and below it a table of its turns.
+    fn circle(&self, cycle: &TaggedCycle, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "\n  {cycle}")?;
+        let heads = ["switch", "in port", "from", "tag", "out port", "to", "new tag", "a rule of"].map(String::from);
+        let rows = cycle.turns.iter().map(|Step { turn, new_tag, of }| {
+            let files: Vec<&str> = of.iter().map(|&at| self.files[at].file.as_str()).collect();
+            let tag = turn.tag.map(|tag| tag.to_string()).unwrap_or_default();
+            let [input, output] = [turn.in_port, turn.out_port].map(|port| port.to_string());
+            let [switch, from, to] = [&turn.switch, &turn.from, &turn.to].map(Clone::clone);
+            [switch, input, from, tag, output, to, new_tag.to_string(), files.join(", ")]
+        });
+        let rows: Vec<[String; 8]> = std::iter::once(heads).chain(rows).collect();
+        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let [a, b, c, d, e, g, h] = [0, 1, 2, 3, 4, 5, 6].map(width);
+        for [switch, input, from, tag, output, to, new, files] in &rows {
+            let line = format!(
+                "    {switch:<a$}  {input:>b$}  {from:<c$}  {tag:>d$}  {output:>e$}  {to:<g$}  {new:>h$}  {files}"
+            );
+            writeln!(f, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+impl VerifiedFile {
+    /// What becomes of expected paths.
+    fn paths(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.lossy, self.lossy_named.first()) {
+            (None, _) => Ok(()),
+            (Some(lossy), Some(walk)) => {
+                let turns = counted(lossy, "turn");
+                let LossyWalk { turn, path } = walk;
+                writeln!(
+                    f,
+                    "{}: packets become lossy at {turns} of their paths, such as at {turn} on {path}",
+                    self.file
+                )
+            }
+            (Some(_), None) => writeln!(f, "{}: no packet on an expected path becomes lossy", self.file),
+        }
+    }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}

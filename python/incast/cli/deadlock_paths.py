@@ -1,0 +1,39 @@
+"""Options that say which packets there are, for all commands of `incast deadlock`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from incast.errors import ScenarioError
+
+KINDS = ("routes", "shortest", "trees", "random", "up-down")
+"""Paths that have a name; another word is a file of them."""
+
+Bounces = Annotated[int | None, Parameter(validator=Number(gte=0, lte=255))]
+Each = Annotated[int | None, Parameter(validator=Number(gte=1, lte=1000))]
+Seed = Annotated[int, Parameter(validator=Number(gte=0))]
+
+
+def paths_of(text: str, bounces: int | None, each: int | None) -> object:
+    """Paths as the core takes them."""
+    only_for(text, bounces, each)
+    if text == "up-down":
+        return {"up_down": {"bounces": bounces or 0}}
+    if text == "random":
+        return {"random": {"each": 1 if each is None else each}}
+    return text if text in KINDS else {"file": text}
+
+
+def only_for(text: str | None, bounces: int | None, each: int | None) -> None:
+    """Raise if an option is for other paths than these."""
+    together(bounces is None or text == "up-down", "--bounces is for --paths up-down")
+    together(each is None or text == "random", "--each is for --paths random")
+
+
+def together(good: object, otherwise: str) -> None:
+    """Raise unless options go together."""
+    if not good:
+        raise ScenarioError(otherwise)
