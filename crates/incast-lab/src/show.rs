@@ -81,7 +81,7 @@ pub struct SchemeShow {
     pub hypervisor: Option<String>,
     /// How switches mark, and who says so.
     pub ecn: String,
-    /// Load balancing, given routes and failures, such as `balance spray`, where there are any.
+    /// Load balancing, given routes, failures and pauses, such as `balance spray`, where there are any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub network: Vec<String>,
 }
@@ -237,6 +237,9 @@ fn network(setup: &Setup) -> Vec<String> {
     if !params.failure.is_empty() {
         let follows = params.reroute_after.map_or("never follow".into(), |after| format!("follow after {after}"));
         said.push(format!("{} failures, routes {follows}", params.failure.len()));
+    }
+    if !params.pause.is_empty() {
+        said.push(format!("{} pauses that nodes send by themselves", params.pause.len()));
     }
     said.extend(tagging::told(&setup.params, setup.tags.as_deref()));
     let dog = &setup.params.switch.watchdog;
@@ -444,8 +447,14 @@ control = "dcqcn"
         let network =
             "[network]\nbalance = \"flowlet\"\nroute = [{ at = \"leaf0\", to = \"leaf1\", via = [\"spine1\"] }]\n";
         let failure = "failure = [{ switch = \"spine0\", at = \"1ms\" }]\nreroute_after = \"none\"\n";
-        let show = shown(&format!("{SMALL}{network}{failure}"));
-        let said = ["balance flowlet", "1 given routes", "1 failures, routes never follow"];
+        let pause = "pause = [{ at = \"h0\", priority = 3, until = \"1us\" }]\n";
+        let show = shown(&format!("{SMALL}{network}{failure}{pause}"));
+        let said = [
+            "balance flowlet",
+            "1 given routes",
+            "1 failures, routes never follow",
+            "1 pauses that nodes send by themselves",
+        ];
         assert_eq!(show.schemes[0].network, said);
         assert!(show.to_string().contains("\n           balance flowlet; 1 given routes; 1 failures"), "{show}");
         let text = show.to_string();

@@ -56,6 +56,7 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("network.route", Always),
     ("network.ttl", Always),
     ("network.failure", Always),
+    ("network.pause", Always),
     ("network.reroute_after", If(|facts| facts.failures())),
     ("switch.forwarding", If(|facts| facts.switches())),
     ("switch.cut_through_header", If(|facts| facts.cuts_through())),

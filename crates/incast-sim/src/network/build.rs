@@ -58,6 +58,7 @@ impl Network {
         check_transports(&transports, &fabric, &flows, &params)?;
         check_hypervisor(&transports, &carriers, &flows, tenancy.as_deref(), &params)?;
         params.check_host()?;
+        params.check_pauses()?;
         params.check_deadlock(tags.as_deref(), &flows)?;
         let ports = fabric.ports().len();
         let rates = rate_table(&fabric)?;
@@ -155,10 +156,10 @@ impl Network {
         Ok(network)
     }
 
-    /// The failures of links and changes of given routes, if there are any.
+    /// The failures of links, pauses that nodes send by themselves and changes of given routes, if there are any.
     fn add_faults(&mut self, resolved: Resolved, params: &Params) -> Result<(), SetupError> {
         let timed = resolved.fixed.iter().any(|one| one.from > Time::ZERO || one.until.is_some());
-        if !resolved.outages.is_empty() || timed {
+        if !resolved.outages.is_empty() || !resolved.holds.is_empty() || timed {
             let size = (self.fabric.links().len(), self.ports.len());
             let network = &params.network;
             let faults = Faults::new(resolved, network.reroute_after, network.next_hop_order, params.seed, size);
@@ -462,6 +463,7 @@ fn check_limits(
             format!("ns3 arithmetic knows ecmp only, not {}", network.balance.name())
         })?;
         check(network.failure.is_empty(), "network.failure", || "ns3 arithmetic knows no failures of links".into())?;
+        check(network.pause.is_empty(), "network.pause", || "ns3 arithmetic knows no pauses of that kind".into())?;
         let timed = network.route.iter().any(|route| route.from > Time::ZERO || route.until.is_some());
         check(!timed, "network.route", || "ns3 arithmetic knows no routes that change".into())?;
         let forwarding = params.switch.forwarding;

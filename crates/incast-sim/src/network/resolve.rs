@@ -1,4 +1,4 @@
-//! From names to numbers: given routes and failures on a fabric. Everything that can be wrong with them is said here.
+//! From names to numbers: given routes, failures and pauses on a fabric. Everything that can be wrong with them is said here.
 
 use incast_model::fabric::{Fabric, HostId, LinkId, NodeId, NodeKind, PortId};
 use incast_model::nearest::{hint, nearest};
@@ -8,6 +8,7 @@ use incast_model::units::Time;
 use rand::Rng;
 
 use super::params::{FailureParams, NetworkParams, RandomLinks, RouteParams};
+use super::pause::{self, Hold};
 use crate::simulation::SetupError;
 
 /// A value that does not fit the fabric: which, and what would.
@@ -58,11 +59,12 @@ impl TimedHops {
     }
 }
 
-/// Given routes and failures of a fabric.
+/// Given routes, failures and pauses of a fabric.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Resolved {
     pub(crate) fixed: Vec<TimedHops>,
     pub(crate) outages: Vec<Outage>,
+    pub(crate) holds: Vec<Hold>,
 }
 
 impl Resolved {
@@ -72,11 +74,11 @@ impl Resolved {
     }
 }
 
-fn bad(field: impl Into<String>, message: impl Into<String>) -> BadNetwork {
+pub(super) fn bad(field: impl Into<String>, message: impl Into<String>) -> BadNetwork {
     BadNetwork { field: field.into(), message: message.into(), allowed: None, nearest: None }
 }
 
-fn unless(holds: bool, field: &str, value: impl ToString, allowed: &str) -> Result<(), BadNetwork> {
+pub(super) fn unless(holds: bool, field: &str, value: impl ToString, allowed: &str) -> Result<(), BadNetwork> {
     let message = || format!("`{}` is out of range", value.to_string());
     if holds { Ok(()) } else { Err(BadNetwork { allowed: Some(allowed.into()), ..bad(field, message()) }) }
 }
@@ -108,6 +110,9 @@ impl NetworkParams {
             let links = failed_links(failure, &field, fabric, (seed, index as u64))?;
             resolved.outages.push(outage(failure, &field, links)?);
         }
+        for (index, pause) in self.pause.iter().enumerate() {
+            resolved.holds.push(pause::resolve(pause, &format!("network.pause[{index}]"), fabric)?);
+        }
         Ok(resolved)
     }
 
@@ -127,7 +132,7 @@ impl NetworkParams {
     }
 }
 
-fn node(fabric: &Fabric, field: &str, name: &str) -> Result<NodeId, BadNetwork> {
+pub(super) fn node(fabric: &Fabric, field: &str, name: &str) -> Result<NodeId, BadNetwork> {
     let found = fabric.nodes().iter().position(|node| node.name == name);
     found.map(|at| NodeId(at as u32)).ok_or_else(|| BadNetwork {
         nearest: nearest(name, fabric.nodes().iter().map(|node| node.name.as_str())).map(str::to_owned),
@@ -135,12 +140,12 @@ fn node(fabric: &Fabric, field: &str, name: &str) -> Result<NodeId, BadNetwork> 
     })
 }
 
-fn joining(fabric: &Fabric, a: NodeId, b: NodeId) -> Vec<PortId> {
+pub(super) fn joining(fabric: &Fabric, a: NodeId, b: NodeId) -> Vec<PortId> {
     fabric.ports_of(a).filter(|&port| fabric.neighbour(port) == b).collect()
 }
 
 /// Names of the neighbours of a node, each once.
-fn neighbours(fabric: &Fabric, of: NodeId) -> String {
+pub(super) fn neighbours(fabric: &Fabric, of: NodeId) -> String {
     let mut names: Vec<&str> = fabric.ports_of(of).map(|port| &*fabric.node(fabric.neighbour(port)).name).collect();
     names.dedup();
     names.join(", ")
