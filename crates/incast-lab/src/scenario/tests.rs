@@ -557,6 +557,15 @@ fn what_is_wrong_with_the_network_is_located() {
             "[network]\nfailure = [{ switch = \"spine0\", at = \"2us\", until = \"1us\" }]",
             "network.failure[0].until: `1us` is out of range (allowed: after `at`, 2us)",
         ),
+        (
+            "[network]\nrouting = \"updown\"",
+            "network.routing: unknown name `updown` (allowed: shortest, up-down); did you mean `up-down`?",
+        ),
+        (
+            "[network]\nrouting = \"up-down\"\nroute = [{ at = \"leaf0\", to = \"h2\", via = [\"spine0\"] }, { at = \"spine0\", to = \
+             \"h2\", via = [\"leaf0\"] }]",
+            "network.route: packets of leaf0 to h2 can come back to leaf0",
+        ),
         ("[network]\nfailure = [{ swich = \"spine0\" }]", "unknown field `swich`"),
         (
             "[network]\nroute = [{ at = \"leaf0\", to = \"h2\", via = [\"leaf1\"] }]",

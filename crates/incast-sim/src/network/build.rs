@@ -4,7 +4,6 @@ use incast_model::fabric::{BaseRtts, Fabric, NodeId, NodeKind, PortId};
 use incast_model::flow::FlowSet;
 use incast_model::gates::check_gates;
 use incast_model::rng;
-use incast_model::routing::Routes;
 use incast_model::tenant::Tenancy;
 use incast_model::units::{Rate, Time};
 
@@ -64,7 +63,7 @@ impl Network {
         let rates = rate_table(&fabric)?;
         let resolved = params.network.resolve(&fabric, params.seed)?;
         let given = resolved.fixed_at(Time::ZERO);
-        let routes = Routes::around(&fabric, params.network.next_hop_order, &|_| true, &given);
+        let routes = params.network.with_fixed(&fabric, &given);
         let choice = (params.network.hash, &params.network.balance);
         let routing = Routing::new(&fabric, &flows, routes, choice, params.seed)?;
         let longest = longest_serialisation(&fabric, &params, needs_int);
@@ -162,7 +161,8 @@ impl Network {
         if !resolved.outages.is_empty() || !resolved.holds.is_empty() || timed {
             let size = (self.fabric.links().len(), self.ports.len());
             let network = &params.network;
-            let faults = Faults::new(resolved, network.reroute_after, network.next_hop_order, params.seed, size);
+            let rule = (network.routing, network.next_hop_order);
+            let faults = Faults::new(resolved, network.reroute_after, rule, params.seed, size);
             self.check_detours(&faults, params.packets.int_records)?;
             self.faults = Some(Box::new(faults));
         }

@@ -8,7 +8,7 @@
 
 use incast_model::fabric::{Fabric, LinkId, NodeId, NodeKind, PortId};
 use incast_model::rng::{Stream, stream, unit};
-use incast_model::routing::{FixedHops, NextHopOrder, Routes};
+use incast_model::routing::{FixedHops, NextHopOrder, Paths, Routes};
 use incast_model::units::Time;
 
 use super::{Far, Network, pause};
@@ -49,7 +49,8 @@ pub(crate) struct Faults {
     /// By port: what decides whether a packet is lost; empty without silent failures.
     streams: Vec<Stream>,
     fixed: Vec<TimedHops>,
-    order: NextHopOrder,
+    /// Which paths routes take, and in which order next hops are numbered.
+    pub(super) rule: (Paths, NextHopOrder),
     /// Payload acknowledged at the last look for progress.
     acked_before: u64,
 }
@@ -59,7 +60,7 @@ impl Faults {
     pub(super) fn new(
         resolved: Resolved,
         after: Option<Time>,
-        order: NextHopOrder,
+        rule: (Paths, NextHopOrder),
         seed: u64,
         size: (usize, usize),
     ) -> Self {
@@ -77,7 +78,7 @@ impl Faults {
             free_at: vec![0; ports],
             streams: (0..ports_with_loss).map(|port| stream(seed, "loss", port)).collect(),
             fixed: resolved.fixed,
-            order,
+            rule,
             acked_before: 0,
         }
     }
@@ -123,7 +124,13 @@ impl Faults {
 
     /// Routes over the links that routing knows as up, and those that are given at a time.
     fn routes(&self, fabric: &Fabric, time: Time) -> Routes {
-        Routes::around(fabric, self.order, &|link| !self.known[link.index()], &self.fixed_at(time))
+        self.routes_around(fabric, &self.known, time)
+    }
+
+    /// The same with other links down.
+    fn routes_around(&self, fabric: &Fabric, down: &[bool], time: Time) -> Routes {
+        let (paths, order) = self.rule;
+        Routes::along(fabric, paths, order, &|link| !down[link.index()], &self.fixed_at(time))
     }
 
     fn fixed_at(&self, time: Time) -> Vec<FixedHops> {
@@ -145,8 +152,7 @@ impl Faults {
         });
         learns.map(move |(time, links)| {
             links.iter().for_each(|&(link, down)| known[link.index()] = down);
-            let given = self.fixed_at(Time(time));
-            (Time(time), Routes::around(fabric, self.order, &|link| !known[link.index()], &given))
+            (Time(time), self.routes_around(fabric, &known, Time(time)))
         })
     }
 }
@@ -479,7 +485,7 @@ mod tests {
     fn a_link_is_down_while_any_outage_holds_it() {
         let outages = vec![outage(&[0, 1], 1, None), outage(&[1, 2], 2, None)];
         let resolved = Resolved { outages, ..Resolved::default() };
-        let mut faults = Faults::new(resolved, None, NextHopOrder::Port, 1, (3, 6));
+        let mut faults = Faults::new(resolved, None, (Paths::Shortest, NextHopOrder::Port), 1, (3, 6));
         let links = |numbers: &[u32]| numbers.iter().map(|&link| LinkId(link)).collect::<Vec<_>>();
         assert_eq!(faults.change(&[0], &[]), [links(&[0, 1]), links(&[])]);
         assert_eq!(faults.change(&[1], &[]), [links(&[2]), links(&[])]);
@@ -497,7 +503,7 @@ mod tests {
             [(5, change(&[0], &[])), (9, change(&[], &[0]))]
         );
         let resolved = Resolved { outages: vec![silent, worse], ..Resolved::default() };
-        let mut faults = Faults::new(resolved, None, NextHopOrder::Port, 1, (1, 2));
+        let mut faults = Faults::new(resolved, None, (Paths::Shortest, NextHopOrder::Port), 1, (1, 2));
         assert_eq!(faults.change(&[0], &[]), [vec![], vec![]]);
         assert_eq!((faults.loss(LinkId(0)), faults.blocks(LinkId(0))), (0.5, None));
         faults.change(&[1], &[]);

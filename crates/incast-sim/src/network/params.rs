@@ -1,6 +1,6 @@
 //! Parameters of routing, load balancing, link failures and pauses that nodes send by themselves.
 
-use incast_model::routing::{EcmpHash, NextHopOrder};
+use incast_model::routing::{EcmpHash, NextHopOrder, Paths};
 use incast_model::units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,6 +11,8 @@ use crate::balance::Balance;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NetworkParams {
+    /// Which paths packets take where no route is given. Up-down needs a fabric in tiers. Default shortest (our choice).
+    pub routing: Paths,
     /// Hash of a flow's addresses and ports that picks one of several equal next hops. Default mix64 (our
     /// choice).
     pub hash: EcmpHash,
@@ -18,7 +20,7 @@ pub struct NetworkParams {
     pub next_hop_order: NextHopOrder,
     /// Which of several equal next hops a packet takes. Default ecmp (the HPCC evaluation).
     pub balance: Balance,
-    /// Routes that are given. All others are the shortest paths. Default none.
+    /// Routes that are given. All others are those of `routing`. Default none.
     pub route: Vec<RouteParams>,
     /// Switches that a packet may come to, 1 to 255: the last of them drops it, as by IP's time to live. Default 64 (RFC 1700,
     /// as most systems send).
@@ -27,7 +29,7 @@ pub struct NetworkParams {
     pub failure: Vec<FailureParams>,
     /// Priorities that nodes pause by themselves. Default none (our choice).
     pub pause: Vec<PauseParams>,
-    /// Time from a failure or repair of a link until routes everywhere are the shortest paths over what is up; absent: they
+    /// Time from a failure or repair of a link until routes everywhere are the paths over what is up; absent: they
     /// never change, and packets for a dead link are lost as long as it is down. Default 10ms (our choice: local repair in
     /// hardware takes microseconds, a routing protocol tens to hundreds of milliseconds). A link that is down from the
     /// start is not on any route, unless this is absent.
@@ -37,6 +39,7 @@ pub struct NetworkParams {
 impl Default for NetworkParams {
     fn default() -> Self {
         Self {
+            routing: Paths::default(),
             hash: EcmpHash::default(),
             next_hop_order: NextHopOrder::default(),
             balance: Balance::default(),
@@ -49,7 +52,7 @@ impl Default for NetworkParams {
     }
 }
 
-/// The next hops of a node towards a host, in place of the shortest paths.
+/// The next hops of a node towards a host, in place of those of `routing`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RouteParams {

@@ -3,7 +3,7 @@
 use incast_model::fabric::{Fabric, HostId, LinkId, NodeId, NodeKind, PortId};
 use incast_model::nearest::{hint, nearest};
 use incast_model::rng::stream;
-use incast_model::routing::{FixedHops, Routes};
+use incast_model::routing::{FixedHops, Paths, Routes};
 use incast_model::units::Time;
 use rand::Rng;
 
@@ -89,10 +89,15 @@ impl NetworkParams {
         self.resolve(fabric, seed).map(|_| ())
     }
 
-    /// The routes at the start without failures: all shortest paths, but for given ones.
+    /// The routes at the start without failures: those of `routing`, but for given ones.
     pub fn routes(&self, fabric: &Fabric, seed: u64) -> Result<Routes, BadNetwork> {
         let resolved = self.resolve(fabric, seed)?;
-        Ok(Routes::around(fabric, self.next_hop_order, &|_| true, &resolved.fixed_at(Time::ZERO)))
+        Ok(self.with_fixed(fabric, &resolved.fixed_at(Time::ZERO)))
+    }
+
+    /// The routes without failures, but for these next hops.
+    pub(super) fn with_fixed(&self, fabric: &Fabric, fixed: &[FixedHops]) -> Routes {
+        Routes::along(fabric, self.routing, self.next_hop_order, &|_| true, fixed)
     }
 
     pub(crate) fn resolve(&self, fabric: &Fabric, seed: u64) -> Result<Resolved, BadNetwork> {
@@ -100,6 +105,7 @@ impl NetworkParams {
             let field = format!("network.balance.{}.{}", self.balance.name(), wrong.field);
             unless(false, &field, wrong.value, wrong.allowed)?;
         }
+        self.check_reach(fabric)?;
         let mut resolved = Resolved::default();
         for (index, route) in self.route.iter().enumerate() {
             fixed_hops(route, &format!("network.route[{index}]"), fabric, &mut resolved.fixed)?;
@@ -116,14 +122,37 @@ impl NetworkParams {
         Ok(resolved)
     }
 
-    /// No packet goes round in circles at the start: whatever next hops are chosen, every node's way to a host with a given route ends
-    /// there.
+    /// Up-down paths lead from every host to every other one; shortest paths always do.
+    fn check_reach(&self, fabric: &Fabric) -> Result<(), BadNetwork> {
+        if self.routing == Paths::Shortest {
+            return Ok(());
+        }
+        let Some((src, dst)) = self.with_fixed(fabric, &[]).apart(fabric) else { return Ok(()) };
+        let name = |host: HostId| &fabric.node(fabric.hosts()[host.index()]).name;
+        let mut message = format!("there is no up-down path from {} to {}", name(src), name(dst));
+        let ends = fabric.links().iter().map(|link| [link.a, link.b].map(|port| fabric.node(fabric.port(port).node)));
+        let mut switches = ends.filter(|ends| ends.iter().all(|node| node.kind == NodeKind::Switch));
+        if let Some([a, b]) = switches.find(|[a, b]| a.tier == b.tier) {
+            message += &format!("; links between equal tiers are on none, such as that of {} and {}", a.name, b.name);
+        }
+        let allowed = Some("shortest, or a fabric in whose tiers a way up and then down leads to every host".into());
+        Err(BadNetwork { allowed, ..bad("network.routing", message) })
+    }
+
+    /// No packet goes round in circles at the start, or comes to where there is no way on: whatever next hops are chosen, every node's
+    /// way to a host with a given route ends there.
     fn check_loops(&self, fabric: &Fabric, fixed: &[FixedHops]) -> Result<(), BadNetwork> {
-        let routes = Routes::around(fabric, self.next_hop_order, &|_| true, fixed);
+        let routes = self.with_fixed(fabric, fixed);
         for one in fixed {
-            if let Some(node) = circle(fabric, &routes, one) {
+            if let Some(astray) = astray(fabric, &routes, one) {
                 let (at, dst) = (&fabric.node(one.node).name, &fabric.node(fabric.hosts()[one.dst.index()]).name);
-                let message = format!("packets of {at} to {dst} can come back to {}", fabric.node(node).name);
+                let name = |node| &fabric.node(node).name;
+                let message = match astray {
+                    Astray::Circle(node) => format!("packets of {at} to {dst} can come back to {}", name(node)),
+                    Astray::DeadEnd(node) => {
+                        format!("packets of {at} to {dst} can come to {}, which has no up-down path there", name(node))
+                    }
+                };
                 let allowed = Some("routes that lead to their end, whatever next hops are chosen".into());
                 return Err(BadNetwork { allowed, ..bad("network.route", message) });
             }
@@ -209,8 +238,16 @@ fn overlap(a: &TimedHops, b: &TimedHops) -> bool {
     begins_before_end(a, b) && begins_before_end(b, a)
 }
 
-/// A node that packets can come back to on the way that begins with a given route.
-fn circle(fabric: &Fabric, routes: &Routes, from: &FixedHops) -> Option<NodeId> {
+/// How packets can get lost.
+enum Astray {
+    /// They come back to a node.
+    Circle(NodeId),
+    /// They come to a node without a next hop.
+    DeadEnd(NodeId),
+}
+
+/// How packets can get lost on the way that begins with a given route.
+fn astray(fabric: &Fabric, routes: &Routes, from: &FixedHops) -> Option<Astray> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {
         Unseen,
@@ -222,7 +259,11 @@ fn circle(fabric: &Fabric, routes: &Routes, from: &FixedHops) -> Option<NodeId> 
     let mut way = vec![(from.node, 0)];
     marks[from.node.index()] = Mark::OnTheWay;
     while let Some((node, edge)) = way.last_mut() {
-        let Some(&port) = routes.next_hops(*node, from.dst).get(*edge) else {
+        let hops = routes.next_hops(*node, from.dst);
+        if hops.is_empty() {
+            return Some(Astray::DeadEnd(*node));
+        }
+        let Some(&port) = hops.get(*edge) else {
             marks[node.index()] = Mark::Done;
             way.pop();
             continue;
@@ -230,7 +271,7 @@ fn circle(fabric: &Fabric, routes: &Routes, from: &FixedHops) -> Option<NodeId> 
         *edge += 1;
         let next = fabric.neighbour(port);
         match marks[next.index()] {
-            Mark::OnTheWay => return Some(next),
+            Mark::OnTheWay => return Some(Astray::Circle(next)),
             Mark::Unseen if next != target => {
                 marks[next.index()] = Mark::OnTheWay;
                 way.push((next, 0));
