@@ -5,7 +5,7 @@ use std::fmt;
 use incast_model::fabric::{Fabric, HostId, NodeId, PortId, Summary};
 use incast_model::flow::{Flow, FlowSet};
 use incast_model::gates::never_start;
-use incast_model::routing::Routes;
+use incast_model::routing::{Paths, Routes};
 use incast_model::units::{Bytes, Time};
 use incast_model::workload::{WorkloadSpec, warnings as workload_warnings};
 use incast_sim::Setup;
@@ -81,7 +81,7 @@ pub struct SchemeShow {
     pub hypervisor: Option<String>,
     /// How switches mark, and who says so.
     pub ecn: String,
-    /// Load balancing, given routes and failures, such as `balance spray`, where there are any.
+    /// Load balancing, given routes, failures and pauses, such as `balance spray`, where there are any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub network: Vec<String>,
 }
@@ -120,7 +120,7 @@ pub const TYPICAL_RATE: f64 = 8e6;
 pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
     let scenario = &prepared.scenario;
     let (fabric, flows) = (&prepared.fabric, &prepared.flows);
-    let routes = Routes::shortest(fabric, scenario.network.next_hop_order);
+    let routes = Routes::along(fabric, scenario.network.routing, scenario.network.next_hop_order, &|_| true, &[]);
     let links = |flow: &Flow| links(fabric, flows, &routes, flow);
     let mut found: Vec<Warning> = workload_warnings(
         &scenario.workload,
@@ -228,6 +228,9 @@ fn behind(hypervisor: &Hypervisor) -> String {
 fn network(setup: &Setup) -> Vec<String> {
     let params = &setup.params.network;
     let mut said = Vec::new();
+    if params.routing != Paths::Shortest {
+        said.push(format!("{} routes", params.routing.name()));
+    }
     if params.balance != Balance::Ecmp {
         said.push(format!("balance {}", params.balance.name()));
     }
@@ -237,6 +240,9 @@ fn network(setup: &Setup) -> Vec<String> {
     if !params.failure.is_empty() {
         let follows = params.reroute_after.map_or("never follow".into(), |after| format!("follow after {after}"));
         said.push(format!("{} failures, routes {follows}", params.failure.len()));
+    }
+    if !params.pause.is_empty() {
+        said.push(format!("{} pauses that nodes send by themselves", params.pause.len()));
     }
     said.extend(tagging::told(&setup.params, setup.tags.as_deref()));
     let dog = &setup.params.switch.watchdog;
@@ -267,7 +273,7 @@ fn links(fabric: &Fabric, flows: &FlowSet, routes: &Routes, flow: &Flow) -> u64 
         let port = *routes.next_hops(at, flow.dst).first()?;
         Some(fabric.neighbour(port))
     };
-    // Shortest paths have no loops, so this ends at the receiver.
+    // Shortest and up-down paths have no loops, so this ends at the receiver.
     std::iter::successors(Some(node(flow.src)), |at| if *at == node(flow.dst) { None } else { next(at) }).count() as u64
         - 1
 }
@@ -441,13 +447,22 @@ control = "dcqcn"
         assert_eq!(show.schemes[1].controls, ["dcqcn, window off"]);
         assert_eq!(show.warnings, []);
         assert_eq!(show.schemes[1].network, [""; 0]);
-        let network =
-            "[network]\nbalance = \"flowlet\"\nroute = [{ at = \"leaf0\", to = \"leaf1\", via = [\"spine1\"] }]\n";
+        let network = "[network]\nrouting = \"up-down\"\nbalance = \"flowlet\"\nroute = [{ at = \"leaf0\", to = \"leaf1\", via = [\"spine1\"] }]\n";
         let failure = "failure = [{ switch = \"spine0\", at = \"1ms\" }]\nreroute_after = \"none\"\n";
-        let show = shown(&format!("{SMALL}{network}{failure}"));
-        let said = ["balance flowlet", "1 given routes", "1 failures, routes never follow"];
+        let pause = "pause = [{ at = \"h0\", priority = 3, until = \"1us\" }]\n";
+        let show = shown(&format!("{SMALL}{network}{failure}{pause}"));
+        let said = [
+            "up-down routes",
+            "balance flowlet",
+            "1 given routes",
+            "1 failures, routes never follow",
+            "1 pauses that nodes send by themselves",
+        ];
         assert_eq!(show.schemes[0].network, said);
-        assert!(show.to_string().contains("\n           balance flowlet; 1 given routes; 1 failures"), "{show}");
+        assert!(
+            show.to_string().contains("\n           up-down routes; balance flowlet; 1 given routes; 1 failures"),
+            "{show}"
+        );
         let text = show.to_string();
         assert!(text.starts_with("fabric     8 hosts, 4 switches, 12 links of 100Gbps and 1us"), "{text}");
     }

@@ -259,7 +259,7 @@ pub struct PauseRecord {
     pub end: Option<Time>,
     /// Ingress bytes held at the peer for this port and priority when it sent the XOFF (its cause).
     pub ingress_bytes: u64,
-    /// The peer's egress port that held most of those bytes.
+    /// The peer's egress port that held most of those bytes; for a pause of `network.pause` the peer's port that sent it.
     pub blamed_port: PortId,
 }
 
@@ -412,7 +412,7 @@ pub struct LinkRecord {
     pub change: LinkChange,
 }
 
-/// A flow that failures keep from completing.
+/// A flow that failures, or pauses that nodes send by themselves, keep from completing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CutOff {
     /// The flow.
@@ -432,4 +432,6 @@ pub enum Obstacle {
     Silent(PortId),
     /// This node knows no way to the destination.
     NoRoute(NodeId),
+    /// The far end of this queue's link pauses it by itself (`network.pause`).
+    Held(QueueRef),
 }

@@ -3,15 +3,17 @@
 #[allow(dead_code, unused_imports, reason = "each test program uses a part of it")]
 mod common;
 
-use incast_model::fabric::{FabricBuilder, LinkId};
+use incast_model::fabric::{FabricBuilder, LinkId, NodeId};
+use incast_model::routing::Paths;
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::balance::{AdaptiveParams, Balance, FlowletParams, SprayParams};
-use incast_sim::network::{FailureParams, RandomLinks};
-use incast_sim::outcome::{DropReason, LinkChange, Obstacle, Outcome, Stop};
+use incast_sim::network::{FailureParams, PauseParams, RandomLinks, RouteParams};
+use incast_sim::outcome::{DropReason, LinkChange, Obstacle, Outcome, PauseRecord, Stop};
+use incast_sim::switch::PfcMode;
 use incast_sim::{Arithmetic, SetupError};
 use proptest::prelude::*;
 
-use common::{Bench, Cable, digest, leaf_spine, port};
+use common::{Bench, Cable, digest, leaf_spine, port, testbed};
 
 const CABLE: Cable = Cable::new(100, 1000);
 /// A full packet and an ACK on a link.
@@ -327,6 +329,21 @@ fn failures() -> impl Strategy<Value = Vec<FailureParams>> {
     prop::collection::vec(one, 1..5)
 }
 
+/// Pauses that all end, of hosts and of switches.
+fn holds() -> impl Strategy<Value = Vec<PauseParams>> {
+    let host = (0usize..6).prop_map(|host| (format!("h{host}"), None));
+    let ends = (0usize..3, 3usize..6, any::<bool>());
+    let switch = ends.prop_map(|(leaf, spine, down)| {
+        let (at, peer) = if down { (spine, leaf) } else { (leaf, spine) };
+        (format!("s{at}"), Some(format!("s{peer}")))
+    });
+    let one = (prop_oneof![host, switch], 0u64..60_000, 1u64..200_000).prop_map(|((at, peer), from, lasts)| {
+        let (from, until) = (Time::ns(from), Some(Time::ns(from + lasts)));
+        PauseParams { at, peer, priority: 3, from, until }
+    });
+    prop::collection::vec(one, 0..5)
+}
+
 fn balance() -> impl Strategy<Value = Balance> {
     prop_oneof![
         Just(Balance::Ecmp),
@@ -339,11 +356,12 @@ fn balance() -> impl Strategy<Value = Balance> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, max_shrink_iters: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever fails and for how long: when everything is up again all flows complete, every byte has a fate, no pause and no
+    /// Whatever fails or is paused by nodes themselves, and for how long: when everything is up again all flows complete, every byte has a fate, no pause and no
     /// buffer is left over (buffers are checked within each run), and the run repeats.
     #[test]
     fn everything_recovers(
         failures in failures(),
+        holds in holds(),
         balance in balance(),
         reroute in prop::option::of(0u64..50_000),
         pairs in prop::collection::vec((0u32..6, 1u32..6, 1u64..60_000, 0u64..40_000), 1..16),
@@ -353,12 +371,14 @@ proptest! {
     ) {
         let flows = pairs.iter().map(|&(src, shift, size, start)| (src, (src + shift) % 6, size, Time::ns(start)));
         let bench = Bench::new(leaf_spine(3, 2, 3, CABLE, CABLE)).control(control.0, control.1).flows(flows);
+        let held = lossless && !holds.is_empty();
         let bench = failing(bench, failures, reroute.map(Time::ns)).with(|params| {
             params.seed = seed;
             params.max_events = Some(20_000_000);
             params.rdma.rto = Some(Time::us(100));
             params.rdma.nack_interval = Time::us(20);
             params.switch.lossless = if lossless { vec![3] } else { vec![] };
+            params.network.pause = if lossless { holds } else { Vec::new() };
             params.switch.buffer = Bytes(400_000);
             params.packets.int_records = 7;
             params.network.balance = balance;
@@ -366,7 +386,8 @@ proptest! {
         let outcome = bench.run();
         prop_assert_eq!(&outcome.stop, &Stop::Finished);
         prop_assert_eq!(outcome.ledger.unbalanced().count(), 0, "{:?}", outcome.ledger);
-        prop_assert_eq!(outcome.counts.lossless_drops, 0);
+        // A link that comes up is not paused; what a hold has left in buffers may be in the headroom that its packets then need.
+        prop_assert!(outcome.counts.lossless_drops == 0 || held);
         prop_assert_eq!(outcome.cut_off.len(), 0);
         let counted: u64 = outcome.ports.iter().map(|record| record.drops + record.lost).sum();
         prop_assert_eq!(counted, outcome.counts.drops);
@@ -376,6 +397,9 @@ proptest! {
         for (flow, spec) in outcome.flows.iter().zip(bench.sorted().flows) {
             prop_assert_eq!(flow.acked, spec.size.0);
         }
+        for record in &outcome.ports {
+            prop_assert!(record.xoff_sent >= record.xon_sent);
+        }
         for pause in &outcome.pauses {
             prop_assert!(pause.end.is_none_or(|end| end >= pause.start));
         }
@@ -384,6 +408,133 @@ proptest! {
         let half = bench.with(|params| params.horizon = Some(Time(outcome.end.0 / 2 + 1))).run();
         prop_assert_eq!(half.ledger.unbalanced().count(), 0, "{:?}", half.ledger);
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, max_shrink_iters: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Pauses that nodes send by themselves lose nothing, whoever sends them and for how long; all flows complete, all pauses end
+    /// with an XON, and no deadlock is seen.
+    #[test]
+    fn holds_lose_nothing(
+        holds in holds(),
+        pairs in prop::collection::vec((0u32..6, 1u32..6, 1u64..200_000, 0u64..40_000), 1..16),
+        xoff in prop::option::of(5_000u64..50_000),
+        seed in any::<u64>(),
+    ) {
+        let flows = pairs.iter().map(|&(src, shift, size, start)| (src, (src + shift) % 6, size, Time::ns(start)));
+        let bench = Bench::new(leaf_spine(3, 2, 3, CABLE, CABLE)).flows(flows).with(|params| {
+            params.seed = seed;
+            params.switch.buffer = Bytes(1_000_000);
+            params.network.pause = holds;
+            params.measure.deadlock_every = Time::us(1);
+            if let Some(xoff) = xoff {
+                params.switch.pfc_mode = PfcMode::Static { xoff: Bytes(xoff) };
+            }
+        });
+        let outcome = bench.run();
+        prop_assert_eq!(&outcome.stop, &Stop::Finished);
+        prop_assert_eq!((outcome.counts.drops, outcome.deadlocks.len(), outcome.cut_off.len()), (0, 0, 0));
+        prop_assert_eq!(outcome.ledger.unbalanced().count(), 0, "{:?}", outcome.ledger);
+        for (index, pause) in outcome.pauses.iter().enumerate() {
+            let same = |other: &PauseRecord| (other.port, other.priority) == (pause.port, pause.priority);
+            let next = outcome.pauses[index + 1..].iter().find(|other| same(other));
+            prop_assert!(next.is_none_or(|next| pause.end.is_some_and(|end| end <= next.start)));
+        }
+        prop_assert_eq!(digest(&outcome), digest(&bench.run()));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, max_shrink_iters: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// With up-down routes too: when everything is up again all flows complete, and every byte has a fate.
+    #[test]
+    fn everything_recovers_on_up_down_routes(
+        failures in prop::collection::vec((1u32..10, 0u64..60_000, 1u64..200_000), 1..4),
+        pairs in prop::collection::vec((0u32..16, 1u32..16, 1u64..60_000, 0u64..40_000), 1..16),
+        reroute in 0u64..50_000,
+        seed in any::<u64>(),
+    ) {
+        let flows = pairs.iter().map(|&(src, shift, size, start)| (src, (src + shift) % 16, size, Time::ns(start)));
+        let failures = failures.iter().map(|&(links, at, lasts)| FailureParams {
+            random: Some(RandomLinks { links, tiers: None }),
+            at: Time::ns(at),
+            until: Some(Time::ns(at + lasts)),
+            ..FailureParams::default()
+        });
+        let bench = Bench::new(testbed(CABLE)).flows(flows);
+        let bench = failing(bench, failures.collect(), Some(Time::ns(reroute))).with(|params| {
+            (params.seed, params.network.routing) = (seed, Paths::UpDown);
+            params.rdma.rto = Some(Time::us(100));
+        });
+        let outcome = bench.run();
+        prop_assert_eq!(&outcome.stop, &Stop::Finished);
+        prop_assert_eq!(outcome.ledger.unbalanced().count(), 0, "{:?}", outcome.ledger);
+    }
+}
+
+/// l3 loses both spines and t3 loses l2: from elsewhere t3 is reached by way of t2 alone, which is down and up again.
+#[test]
+fn up_down_routes_do_not_turn_up_again() {
+    let run = |paths, at, until| {
+        let failures = [("l3", "s0"), ("l3", "s1"), ("l2", "t3")].map(|(a, b)| link(a, b, at, until));
+        let bench = Bench::new(testbed(CABLE)).flow(0, 12, 200_000, Time::ZERO).flow(9, 13, 200_000, Time::ZERO);
+        failing(bench, failures.to_vec(), Some(Time::us(1))).with(|params| {
+            (params.network.routing, params.rdma.rto) = (paths, Some(RTO));
+        })
+    };
+    let down_to_t2 = |bench: &Bench| {
+        let (outcome, port) = (bench.run(), port(&bench.fabric(), "l2", "t2"));
+        let turned = outcome.ports.iter().any(|record| record.port == port && record.priority == 3);
+        (outcome, turned)
+    };
+    let (shortest, turned) = down_to_t2(&run(Paths::Shortest, Time::us(5), None));
+    assert_eq!((shortest.stop, turned), (Stop::Finished, true));
+    let bench = run(Paths::UpDown, Time::us(5), None);
+    let (cut, turned) = down_to_t2(&bench);
+    assert!(!turned && cut.flows[1].finish.is_some() && cut.counts.no_route_drops > 0, "{:?}", cut.counts);
+    assert_eq!(cut.stop, Stop::Starved { flows: vec![0], unfinished: 1 });
+    let t0 = bench.fabric().nodes().iter().position(|node| node.name == "t0").unwrap() as u32;
+    let places: Vec<(u32, bool, Obstacle)> = cut.cut_off.iter().map(|one| (one.flow, one.acks, one.place)).collect();
+    assert_eq!(places, [(0, false, Obstacle::NoRoute(NodeId(t0)))]);
+    let repaired = run(Paths::UpDown, Time::us(5), Some(Time::us(800))).run();
+    assert_eq!((repaired.stop, repaired.cut_off.len()), (Stop::Finished, 0));
+    // From the start.
+    let error = refused(&run(Paths::UpDown, Time::ZERO, None));
+    assert_eq!(error.field, "network.failure");
+    assert!(error.message.contains("flow 0 never has a way from h0 to h12 by up-down paths"), "{error}");
+    assert_eq!(run(Paths::Shortest, Time::ZERO, None).run().stop, Stop::Finished);
+}
+
+/// On a folded Clos fabric that is whole up-down routes are the shortest: a run is the same with both. Elsewhere it is refused.
+#[test]
+fn up_down_routes_are_for_tiers() {
+    let run = |paths| {
+        let flows = (0..16).map(|host| (host, (host + 5) % 16, 100_000, Time::ns(host.into())));
+        Bench::new(testbed(CABLE)).flows(flows).with(|params| params.network.routing = paths)
+    };
+    assert_eq!(digest(&run(Paths::UpDown).run()), digest(&run(Paths::Shortest).run()));
+    let row = fabric().flow(0, 2, 1000, Time::ZERO).with(|params| params.network.routing = Paths::UpDown);
+    let error = refused(&row);
+    assert_eq!(error.field, "network.routing");
+    let message =
+        "there is no up-down path from h0 to h2; links between equal tiers are on none, such as that of s0 and s2";
+    assert!(error.message.starts_with(message) && error.message.contains("(allowed: shortest, or"), "{error}");
+    // A given route must not lead to a switch that has no way on: x is over s0 alone.
+    let mut builder = FabricBuilder::new();
+    let hosts = [builder.host("h0"), builder.host("h1")];
+    let [s0, s1, m, x] = [("s0", 1), ("s1", 1), ("m", 2), ("x", 2)].map(|(name, tier)| builder.switch(name, tier));
+    for (a, b) in [(hosts[0], s0), (hosts[1], s1), (s0, m), (s1, m), (s0, x)] {
+        builder.link(a, b, Rate::gbps(100), Time::us(1));
+    }
+    let over_x = RouteParams { at: "s0".into(), to: "h1".into(), via: vec!["x".into()], ..RouteParams::default() };
+    let astray = Bench::new(builder.finish().unwrap()).flow(0, 1, 1000, Time::ZERO).with(|params| {
+        (params.network.routing, params.network.route) = (Paths::UpDown, vec![over_x]);
+    });
+    let error = refused(&astray);
+    let message = "packets of s0 to h1 can come to x, which has no up-down path there";
+    assert!(error.field == "network.route" && error.message.starts_with(message), "{error}");
 }
 
 #[test]

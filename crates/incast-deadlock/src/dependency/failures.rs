@@ -40,7 +40,7 @@ pub enum Failures {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rerouting {
-    /// All know, and packets take shortest paths over the links that are up.
+    /// All know, and packets take paths over the links that are up: the shortest, or up-down ones where the routes are those.
     Converged,
     /// Only those next to it know, as before routes have converged: one that has no next hop left sends packets to any
     /// neighbour but back, which sends them on as ever. Packets that had to be sent so more often are left out.
@@ -239,7 +239,8 @@ impl<'s, 'f> Search<'s, 'f> {
     }
 
     fn around(&self, down: &[LinkId]) -> Routes {
-        Routes::around(self.wiring.fabric(), NextHopOrder::Port, &|link| !down.contains(&link), &[])
+        let up = |link| !down.contains(&link);
+        Routes::along(self.wiring.fabric(), self.routes.paths(), NextHopOrder::Port, &up, &[])
     }
 
     fn circular(&self, down: &[LinkId], detours: &mut Detours<'_, '_>) -> bool {

@@ -57,6 +57,17 @@ fn a_clos_without_failures_has_no_cycle() {
     assert!(found(r#"{"failures": 1, "detours": 1}"#).unwrap().deadlock_free(), "one detour");
 }
 
+/// After convergence shortest paths may bounce round failures, and close cycles; up-down paths never do.
+#[test]
+fn up_down_routes_close_no_cycle_whatever_fails() {
+    let text = format!("{CLOS}[network]\nrouting = \"up-down\"\n");
+    let loaded = Loaded::from_text("clos.toml", &text, Path::new("."), &[]).unwrap();
+    let many = r#"{"failures": 6, "samples": 500}"#;
+    assert!(!found(many).unwrap().deadlock_free(), "shortest paths");
+    let up_down = |json| check(&loaded, &options(json), Path::new(".")).unwrap();
+    assert!(up_down(many).deadlock_free() && up_down("{}").deadlock_free());
+}
+
 #[test]
 fn two_failed_links_close_the_cycle_of_the_text() {
     let text = said(r#"{"fail": ["L3-T4", "T1-L1"], "detours": 1}"#);

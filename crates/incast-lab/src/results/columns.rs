@@ -233,7 +233,12 @@ pub const PAUSES: TableSpec = TableSpec {
         column("start_ps", I64, "ps", "when the XOFF frame took effect"),
         maybe("end_ps", I64, "ps", "when the XON frame took effect; missing if the run ended first"),
         column("ingress_bytes", I64, "B", "bytes held at the peer for this port and priority when it sent the XOFF"),
-        column("blamed_port", U32, "", "the peer's egress port that held most of those bytes"),
+        column(
+            "blamed_port",
+            U32,
+            "",
+            "the peer's egress port that held most of those bytes, or that sent a pause of network.pause",
+        ),
         column("blamed_peer_name", Name, "", "name of the node that this egress port leads to"),
     ],
 };

@@ -149,7 +149,8 @@ pub struct StopManifest {
     /// Of a starved run: the first flows without progress.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub starved: Vec<u32>,
-    /// Flows that failures of links kept from completing (at most 100), each with where.
+    /// Flows that failures of links, or pauses that nodes send by themselves, kept from completing (at most 100), each with
+    /// where.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cut_off: Vec<CutOffManifest>,
     /// The same in a sentence.
@@ -169,7 +170,7 @@ pub struct QueueManifest {
     pub priority: u8,
 }
 
-/// A flow that failures of links kept from completing.
+/// A flow that failures of links, or pauses that nodes send by themselves, kept from completing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CutOffManifest {
     /// Number of the flow.
@@ -196,6 +197,10 @@ impl CutOffManifest {
             Obstacle::Down(port) => format!("{} is down", link(port)),
             Obstacle::Silent(port) => format!("{} silently loses everything", link(port)),
             Obstacle::NoRoute(node) => format!("{} knows no route", name(node)),
+            Obstacle::Held(QueueRef { port, priority }) => {
+                let by = name(fabric.neighbour(port));
+                format!("{} is paused by {by} itself for priority {priority}", link(port))
+            }
         };
         Self { flow: cut.flow, what: if cut.acks { "acks" } else { "data" }.into(), why }
     }
@@ -320,7 +325,7 @@ impl StopManifest {
         self
     }
 
-    /// With the flows that failures kept from completing.
+    /// With the flows that failures, or pauses that nodes send by themselves, kept from completing.
     #[must_use]
     pub(super) fn cut_off(mut self, flows: &[CutOff], fabric: &Fabric) -> Self {
         self.cut_off = flows.iter().map(|cut| CutOffManifest::of(cut, fabric)).collect();

@@ -108,7 +108,10 @@ fn outcome(setup: &Setup) -> Outcome {
         }],
         storms: vec![Storm { port, priority: 3, begin: Time::us(5), end: Some(Time::us(7)) }],
         links: vec![LinkRecord { time: Time::us(4), link: LinkId(2), change: LinkChange::Withdrawn }],
-        cut_off: vec![CutOff { flow: 4, acks: false, place: Obstacle::Down(port) }],
+        cut_off: vec![
+            CutOff { flow: 4, acks: false, place: Obstacle::Down(port) },
+            CutOff { flow: 2, acks: true, place: Obstacle::Held(QueueRef { port, priority }) },
+        ],
         queues: vec![QueueSample { time: Time::us(1), port, bytes: 10, tx_bytes: 20 }],
         rates: vec![
             RateSample { time: Time::us(1), flow: 0, rate: 5, window: u64::MAX, acked: 1 },
@@ -329,9 +332,11 @@ fn the_manifest_says_what_happened() {
     let scheme = &manifest.schemes["DCQCN+w"];
     assert_eq!((scheme.completed, scheme.lossless_drops, &scheme.controls[..]), (4, 1, &["dcqcn".to_owned()][..]));
     assert_eq!((scheme.stop.reason.as_str(), scheme.stop.unfinished), ("horizon", 1));
-    let cut = "data of flow 4 are cut off: the link from s0 to h2 is down";
+    let cut = "data of flow 4 are cut off: the link from s0 to h2 is down (so are 1 more)";
     assert_eq!(scheme.stop.text, format!("the horizon came first; 1 flow is incomplete; {cut}"));
-    assert_eq!(scheme.stop.cut_off.len(), 1);
+    let held = &scheme.stop.cut_off[1];
+    let why = "the link from s0 to h2 is paused by h2 itself for priority 3";
+    assert_eq!((scheme.stop.cut_off.len(), held.flow, &*held.what, &*held.why), (2, 2, "acks", why));
     assert_eq!(scheme.counts["data_hops"], 100);
     assert_eq!(scheme.ledger["injected"][3], 100);
     let fingerprint = scheme.fingerprint.as_ref().unwrap();

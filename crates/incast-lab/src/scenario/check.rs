@@ -213,6 +213,7 @@ fn network(params: &NetworkParams, arithmetic: Arithmetic, path: &str) -> Vec<Di
         let balance = format!("balance by `{}`", params.balance.name());
         refuse(params.balance == Balance::Ecmp, "balance", &balance, "ecmp, or exact arithmetic");
         refuse(params.failure.is_empty(), "failure", "a failure of links", "none, or exact arithmetic");
+        refuse(params.pause.is_empty(), "pause", "a pause that a node sends by itself", "none, or exact arithmetic");
     }
     found
 }

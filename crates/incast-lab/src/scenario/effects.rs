@@ -50,12 +50,14 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("tenant.fill", Always),
     ("tenant.mappers", If(|facts| facts.mappers())),
     ("tenant.placement", Always),
+    ("network.routing", Always),
     ("network.hash", If(|facts| facts.several_paths())),
     ("network.next_hop_order", If(|facts| facts.several_paths())),
     ("network.balance", If(|facts| facts.several_paths())),
     ("network.route", Always),
     ("network.ttl", Always),
     ("network.failure", Always),
+    ("network.pause", Always),
     ("network.reroute_after", If(|facts| facts.failures())),
     ("switch.forwarding", If(|facts| facts.switches())),
     ("switch.cut_through_header", If(|facts| facts.cuts_through())),
@@ -362,7 +364,7 @@ impl<'a> Facts<'a> {
     fn several_paths(&self) -> Verdict {
         let (fabric, network) = (&self.prepared.fabric, &self.params().network);
         let found = self.several_paths.get_or_init(|| {
-            let routes = Routes::shortest(fabric, network.next_hop_order);
+            let routes = Routes::along(fabric, network.routing, network.next_hop_order, &|_| true, &[]);
             let routed = self.prepared.flows.flows.iter().any(|flow| flow.path.is_none());
             let hosts = || (0..fabric.hosts().len() as u32).map(incast_model::fabric::HostId);
             let nodes = (0..fabric.nodes().len() as u32).map(incast_model::fabric::NodeId);

@@ -61,7 +61,8 @@ impl Scenario {
                 .map_err(|(index, bad)| transport_error(bad, scheme, &transports[index], &path))?;
             let params = self.params(scheme, &path)?;
             params.check_host().map_err(|error| setup_error(self, name, &error))?;
-            params.network.check(&fabric, self.seed).map_err(|bad| network_error(bad, scheme, &path))?;
+            let network = params.network.check(&fabric, self.seed).and_then(|()| params.check_pauses());
+            network.map_err(|bad| network_error(bad, scheme, &path))?;
             for switch in fabric.switches() {
                 BufferPlan::new(&fabric, &params, switch).map_err(|error| setup_error(self, name, &error))?;
             }

@@ -557,6 +557,15 @@ fn what_is_wrong_with_the_network_is_located() {
             "[network]\nfailure = [{ switch = \"spine0\", at = \"2us\", until = \"1us\" }]",
             "network.failure[0].until: `1us` is out of range (allowed: after `at`, 2us)",
         ),
+        (
+            "[network]\nrouting = \"updown\"",
+            "network.routing: unknown name `updown` (allowed: shortest, up-down); did you mean `up-down`?",
+        ),
+        (
+            "[network]\nrouting = \"up-down\"\nroute = [{ at = \"leaf0\", to = \"h2\", via = [\"spine0\"] }, { at = \"spine0\", to = \
+             \"h2\", via = [\"leaf0\"] }]",
+            "network.route: packets of leaf0 to h2 can come back to leaf0",
+        ),
         ("[network]\nfailure = [{ swich = \"spine0\" }]", "unknown field `swich`"),
         (
             "[network]\nroute = [{ at = \"leaf0\", to = \"h2\", via = [\"leaf1\"] }]",
@@ -590,6 +599,36 @@ fn what_is_wrong_with_the_network_is_located() {
             "[simulation]\narithmetic = \"ns3\"\n[network]\nfailure = [{ switch = \"spine0\" }]",
             "network.failure: a failure of links is not possible in ns3 arithmetic",
         ),
+        (
+            "[network]\npause = [{ at = \"h9\", priority = 3 }]",
+            "network.pause[0].at: there is no node `h9`; did you mean",
+        ),
+        (
+            "[network]\npause = [{ at = \"spine0\", priority = 3 }]",
+            "network.pause[0].peer: spine0 is a switch: it is to be said which neighbour it pauses (allowed: neighbours of \
+             spine0: leaf0, leaf1)",
+        ),
+        (
+            "[network]\npause = [{ at = \"h0\", peer = \"leaf1\", priority = 3 }]",
+            "network.pause[0].peer: `leaf1` is no neighbour (allowed: neighbours of h0: leaf0)",
+        ),
+        (
+            "[scheme.B]\ncontrol = \"hpcc\"\nnetwork.pause = [{ at = \"h0\", priority = 3, from = \"2us\", until = \"1us\" }]",
+            "scheme.B.network.pause[0].until: `1us` is out of range (allowed: after `from`, 2us)",
+        ),
+        (
+            "[switch]\nlossless = [3, 5]\n[network]\npause = [{ at = \"h0\", priority = 4 }]",
+            "network.pause[0].priority: 4 is no lossless priority (allowed: the priorities of switch.lossless: 3, 5)",
+        ),
+        (
+            "[switch]\npfc = false\n[network]\npause = [{ at = \"h0\", priority = 3 }]",
+            "network.pause[0]: there is no PFC here, and nothing heeds a pause (allowed: none, or switches with PFC",
+        ),
+        (
+            "[simulation]\narithmetic = \"ns3\"\n[network]\npause = [{ at = \"h0\", priority = 3 }]",
+            "network.pause: a pause that a node sends by itself is not possible in ns3 arithmetic",
+        ),
+        ("[network]\npause = [{ at = \"h0\" }]", "network.pause[0]"),
     ] {
         let found = said(network);
         assert!(found.contains(message) && found.starts_with("s.toml:"), "{found}\n{message}");

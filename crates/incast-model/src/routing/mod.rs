@@ -1,11 +1,12 @@
-//! Where a packet goes next: shortest-path next hops and the hash that chooses among them.
+//! Where a packet goes next: next hops on shortest or up-down paths, and the hash that chooses among them.
 
 mod ecmp;
 mod path;
 mod shortest;
 #[cfg(test)]
 mod tests;
+mod updown;
 
 pub use ecmp::{EcmpHash, EcmpKey, FlowKey};
 pub use path::{nodes_of, path};
-pub use shortest::{FixedHops, MAX_ROUTES, NextHopOrder, Routes};
+pub use shortest::{FixedHops, MAX_ROUTES, NextHopOrder, Paths, Routes};

@@ -1,4 +1,4 @@
-//! Shortest paths in hops, all of them.
+//! Next hops of all nodes: on all shortest paths in hops, or on up-down paths.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
@@ -6,6 +6,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::updown::UpDownDistances;
 use crate::fabric::{Fabric, HostId, LinkId, NodeId, NodeKind, PortId};
 
 /// In which order equal-cost next hops are numbered; the hash picks an index into this order.
@@ -19,12 +20,36 @@ pub enum NextHopOrder {
     NeighbourDescending,
 }
 
+/// Which paths packets take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Paths {
+    /// All shortest ones in hops.
+    #[default]
+    Shortest,
+    /// Up the tiers and then down, as in folded Clos fabrics, and never up again, whatever fails. A switch with a way down takes
+    /// the shortest of these; others send to the neighbours of a higher tier with the least hops left. Where only a path is left
+    /// that turns up again, there is none.
+    UpDown,
+}
+
+impl Paths {
+    /// As scenarios name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Shortest => "shortest",
+            Self::UpDown => "up-down",
+        }
+    }
+}
+
 /// The equal-cost next hops of every node towards every host.
 ///
 /// Hosts behind the same single switch share their routes, so a table of 72 switches and 1,152 hosts stays in cache. Hosts
 /// with one link need none of their own, as long as they are numbered first.
 #[derive(Debug, Clone)]
 pub struct Routes {
+    paths: Paths,
     classes: usize,
     class_of_host: Vec<u32>,
     /// For the switch a single-homed host hangs on: the port to that host.
@@ -103,6 +128,17 @@ impl Routes {
 
     /// All shortest paths between hosts over the links that are `up`, but for the `fixed` next hops.
     pub fn around(fabric: &Fabric, order: NextHopOrder, up: &dyn Fn(LinkId) -> bool, fixed: &[FixedHops]) -> Self {
+        Self::along(fabric, Paths::Shortest, order, up, fixed)
+    }
+
+    /// All such paths between hosts over the links that are `up`, but for the `fixed` next hops.
+    pub fn along(
+        fabric: &Fabric,
+        paths: Paths,
+        order: NextHopOrder,
+        up: &dyn Fn(LinkId) -> bool,
+        fixed: &[FixedHops],
+    ) -> Self {
         let up = |port: PortId| up(fabric.port(port).link);
         let mut apart = vec![false; fabric.hosts().len()];
         for fixed in fixed {
@@ -111,6 +147,7 @@ impl Routes {
         let Ends { targets, class_of_host, last_hop, alone } = Ends::new(fabric, &up, &|host| apart[host.index()]);
         let nodes = fabric.nodes().len() - alone.len();
         let mut routes = Self {
+            paths,
             classes: targets.len(),
             class_of_host,
             last_hop,
@@ -122,9 +159,13 @@ impl Routes {
         let hasher = BuildHasherDefault::<DefaultHasher>::new();
         let mut known: HashMap<u64, (u32, u32), _> = HashMap::with_hasher(hasher);
         for (class, &target) in targets.iter().enumerate() {
-            let distance = distances(fabric, target, &up);
+            let distances = match paths {
+                Paths::Shortest => Distances::Shortest(distances(fabric, target, &up)),
+                Paths::UpDown => Distances::UpDown(UpDownDistances::new(fabric, target, &up)),
+            };
             for node in (routes.alone.len() as u32..).map(NodeId).take(nodes).filter(|&node| node != target) {
-                let hops = closer(fabric, node, target, &distance, &up, order);
+                let mut hops = distances.next_hops(fabric, node, target, &up);
+                order.sort(fabric, &mut hops);
                 let hash = known.hasher().hash_one(&hops);
                 let same = |&(first, count): &(u32, u32)| routes.hops[first as usize..(first + count) as usize] == hops;
                 let group = known.get(&hash).copied().filter(same).unwrap_or_else(|| {
@@ -166,6 +207,23 @@ impl Routes {
         self.class_of_host[dst.index()] as usize
     }
 
+    /// Which paths these are, but for fixed next hops.
+    pub const fn paths(&self) -> Paths {
+        self.paths
+    }
+
+    /// Two hosts of which the first has no way to the second, by the first of all next hops; `None` if all have one.
+    pub fn apart(&self, fabric: &Fabric) -> Option<(HostId, HostId)> {
+        // One host of each class stands for all, as they have the same next hops but for the last.
+        let mut one_of = vec![None; self.classes];
+        for host in (0..fabric.hosts().len() as u32).map(HostId) {
+            one_of[self.class(host)].get_or_insert(host);
+        }
+        let hosts = || one_of.iter().copied().flatten();
+        let pairs = hosts().flat_map(|src| hosts().map(move |dst| (src, dst)));
+        pairs.into_iter().find(|&(src, dst)| self.links_between(fabric, src, dst).is_none())
+    }
+
     /// How many groups of next hops there are.
     pub fn groups(&self) -> usize {
         self.groups.len()
@@ -185,7 +243,7 @@ impl Routes {
         Some(links)
     }
 
-    /// The ports of `node` that lie on a shortest path to `dst`, in the order that the hash indexes; none without a path.
+    /// The ports of `node` that lie on a path to `dst`, in the order that the hash indexes; none without a path.
     #[inline]
     pub fn next_hops(&self, node: NodeId, dst: HostId) -> &[PortId] {
         let last = &self.last_hop[dst.index()];
@@ -205,6 +263,22 @@ impl NextHopOrder {
     fn sort(self, fabric: &Fabric, hops: &mut [PortId]) {
         if self == Self::NeighbourDescending {
             hops.sort_by_key(|&port| (std::cmp::Reverse(fabric.neighbour(port)), port));
+        }
+    }
+}
+
+/// How far nodes are from a destination.
+enum Distances {
+    Shortest(Vec<u32>),
+    UpDown(UpDownDistances),
+}
+
+impl Distances {
+    /// The ports by which a node other than the destination sends on, in order of their numbers.
+    fn next_hops(&self, fabric: &Fabric, node: NodeId, target: NodeId, up: &dyn Fn(PortId) -> bool) -> Vec<PortId> {
+        match self {
+            Self::Shortest(distance) => closer(fabric, node, target, distance, up),
+            Self::UpDown(distances) => distances.next_hops(fabric, node, target, up),
         }
     }
 }
@@ -233,16 +307,15 @@ fn distances(fabric: &Fabric, target: NodeId, up: &dyn Fn(PortId) -> bool) -> Ve
     distance
 }
 
-/// The ports of `node` whose link is up and whose far end is one hop closer to `target`.
-fn closer(
+/// The ports of `node` whose link is up and whose far end is one hop closer to `target`, in order of their numbers.
+pub(super) fn closer(
     fabric: &Fabric,
     node: NodeId,
     target: NodeId,
     distance: &[u32],
     up: &dyn Fn(PortId) -> bool,
-    order: NextHopOrder,
 ) -> Vec<PortId> {
-    let mut hops: Vec<PortId> = fabric
+    fabric
         .ports_of(node)
         .filter(|&port| up(port))
         .filter(|&port| {
@@ -252,9 +325,7 @@ fn closer(
                 && distance[neighbour.index()] != u32::MAX
                 && distance[neighbour.index()] + 1 == distance[node.index()]
         })
-        .collect();
-    order.sort(fabric, &mut hops);
-    hops
+        .collect()
 }
 
 #[cfg(test)]

@@ -147,8 +147,10 @@ impl Network {
     fn could_resume(&self, candidate: &Candidate, stuck: &HashMap<usize, u32>) -> bool {
         let Some(&own) = stuck.get(&candidate.ingress) else { return true };
         let ingress = &self.ingress[candidate.ingress];
-        if own == ingress.bytes + ingress.headroom && !candidate.in_flight {
-            return false; // An XON goes out when one of its own packets leaves, and none will.
+        if own == ingress.bytes + ingress.headroom && !candidate.in_flight && !ingress.held {
+            // An XON goes out when one of its own packets leaves, and none will; or when a hold ends. Where that
+            // never comes it is a storm, and no circle.
+            return false;
         }
         let switch = self.ports[self.ports[candidate.queue.port.index()].peer as usize].owner;
         let buffer = &self.switches[switch as usize].buffer;

@@ -4,7 +4,6 @@ use incast_model::fabric::{BaseRtts, Fabric, NodeId, NodeKind, PortId};
 use incast_model::flow::FlowSet;
 use incast_model::gates::check_gates;
 use incast_model::rng;
-use incast_model::routing::Routes;
 use incast_model::tenant::Tenancy;
 use incast_model::units::{Rate, Time};
 
@@ -58,12 +57,13 @@ impl Network {
         check_transports(&transports, &fabric, &flows, &params)?;
         check_hypervisor(&transports, &carriers, &flows, tenancy.as_deref(), &params)?;
         params.check_host()?;
+        params.check_pauses()?;
         params.check_deadlock(tags.as_deref(), &flows)?;
         let ports = fabric.ports().len();
         let rates = rate_table(&fabric)?;
         let resolved = params.network.resolve(&fabric, params.seed)?;
         let given = resolved.fixed_at(Time::ZERO);
-        let routes = Routes::around(&fabric, params.network.next_hop_order, &|_| true, &given);
+        let routes = params.network.with_fixed(&fabric, &given);
         let choice = (params.network.hash, &params.network.balance);
         let routing = Routing::new(&fabric, &flows, routes, choice, params.seed)?;
         let longest = longest_serialisation(&fabric, &params, needs_int);
@@ -155,13 +155,14 @@ impl Network {
         Ok(network)
     }
 
-    /// The failures of links and changes of given routes, if there are any.
+    /// The failures of links, pauses that nodes send by themselves and changes of given routes, if there are any.
     fn add_faults(&mut self, resolved: Resolved, params: &Params) -> Result<(), SetupError> {
         let timed = resolved.fixed.iter().any(|one| one.from > Time::ZERO || one.until.is_some());
-        if !resolved.outages.is_empty() || timed {
+        if !resolved.outages.is_empty() || !resolved.holds.is_empty() || timed {
             let size = (self.fabric.links().len(), self.ports.len());
             let network = &params.network;
-            let faults = Faults::new(resolved, network.reroute_after, network.next_hop_order, params.seed, size);
+            let rule = (network.routing, network.next_hop_order);
+            let faults = Faults::new(resolved, network.reroute_after, rule, params.seed, size);
             self.check_detours(&faults, params.packets.int_records)?;
             self.faults = Some(Box::new(faults));
         }
@@ -467,6 +468,7 @@ fn check_limits(
             format!("ns3 arithmetic knows ecmp only, not {}", network.balance.name())
         })?;
         check(network.failure.is_empty(), "network.failure", || "ns3 arithmetic knows no failures of links".into())?;
+        check(network.pause.is_empty(), "network.pause", || "ns3 arithmetic knows no pauses of that kind".into())?;
         let timed = network.route.iter().any(|route| route.from > Time::ZERO || route.until.is_some());
         check(!timed, "network.route", || "ns3 arithmetic knows no routes that change".into())?;
         let forwarding = params.switch.forwarding;

@@ -1,7 +1,7 @@
 //! What failures do to the ways of flows, looked at before a run: what cannot go well whatever happens is refused.
 
 use incast_model::flow::Flow;
-use incast_model::routing::Routes;
+use incast_model::routing::{Paths, Routes};
 use incast_model::units::Time;
 
 use super::{Faults, Network};
@@ -39,7 +39,7 @@ impl Network {
             }
         }
         match apart.first() {
-            Some(&(index, flow)) => Err(self.never(index, flow)),
+            Some(&(index, flow)) => Err(self.never(index, flow, faults.rule.0)),
             None => Ok(()),
         }
     }
@@ -62,12 +62,13 @@ impl Network {
         true
     }
 
-    fn never(&self, index: usize, flow: &Flow) -> SetupError {
+    fn never(&self, index: usize, flow: &Flow, paths: Paths) -> SetupError {
         let [src, dst] = [flow.src, flow.dst].map(|host| &self.fabric.node(self.fabric.hosts()[host.index()]).name);
         SetupError {
             field: "network.failure".into(),
             message: format!(
-                "flow {index} never has a way from {src} to {dst}: links that are down from the start keep them apart"
+                "flow {index} never has a way from {src} to {dst} by {} paths: links that are down from the start keep them apart",
+                paths.name()
             ),
         }
     }

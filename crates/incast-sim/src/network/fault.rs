@@ -8,15 +8,15 @@
 
 use incast_model::fabric::{Fabric, LinkId, NodeId, NodeKind, PortId};
 use incast_model::rng::{Stream, stream, unit};
-use incast_model::routing::{FixedHops, NextHopOrder, Routes};
+use incast_model::routing::{FixedHops, NextHopOrder, Paths, Routes};
 use incast_model::units::Time;
 
-use super::{Far, Network};
+use super::{Far, Network, pause};
 use crate::kernel::{Event, Kind, NONE, Target};
 use crate::network::resolve::{Outage, Resolved, TimedHops};
 use crate::outcome::{DropReason, DropRecord, LinkChange, LinkRecord};
 
-/// Something that happens to links at one time.
+/// Something that happens at one time.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Step {
     /// Outages begin and end.
@@ -25,9 +25,11 @@ pub(super) enum Step {
     Learn(Vec<(LinkId, bool)>),
     /// Other given routes hold.
     Given,
+    /// Ports begin to pause priorities by themselves (true), or cease to.
+    Hold(Vec<(PortId, u8, bool)>),
 }
 
-/// The failures of a run, and what they have come to.
+/// The failures and pauses of a run, and what they have come to.
 #[derive(Debug)]
 pub(crate) struct Faults {
     outages: Vec<Outage>,
@@ -47,7 +49,8 @@ pub(crate) struct Faults {
     /// By port: what decides whether a packet is lost; empty without silent failures.
     streams: Vec<Stream>,
     fixed: Vec<TimedHops>,
-    order: NextHopOrder,
+    /// Which paths routes take, and in which order next hops are numbered.
+    pub(super) rule: (Paths, NextHopOrder),
     /// Payload acknowledged at the last look for progress.
     acked_before: u64,
 }
@@ -57,7 +60,7 @@ impl Faults {
     pub(super) fn new(
         resolved: Resolved,
         after: Option<Time>,
-        order: NextHopOrder,
+        rule: (Paths, NextHopOrder),
         seed: u64,
         size: (usize, usize),
     ) -> Self {
@@ -75,12 +78,12 @@ impl Faults {
             free_at: vec![0; ports],
             streams: (0..ports_with_loss).map(|port| stream(seed, "loss", port)).collect(),
             fixed: resolved.fixed,
-            order,
+            rule,
             acked_before: 0,
         }
     }
 
-    /// Whether links are yet to fail or to be repaired, or routing to learn of it.
+    /// Whether links are yet to fail or to be repaired, routing to learn of it, or pauses to begin or end.
     pub(crate) fn pending(&self) -> bool {
         self.next < self.steps.len()
     }
@@ -121,7 +124,13 @@ impl Faults {
 
     /// Routes over the links that routing knows as up, and those that are given at a time.
     fn routes(&self, fabric: &Fabric, time: Time) -> Routes {
-        Routes::around(fabric, self.order, &|link| !self.known[link.index()], &self.fixed_at(time))
+        self.routes_around(fabric, &self.known, time)
+    }
+
+    /// The same with other links down.
+    fn routes_around(&self, fabric: &Fabric, down: &[bool], time: Time) -> Routes {
+        let (paths, order) = self.rule;
+        Routes::along(fabric, paths, order, &|link| !down[link.index()], &self.fixed_at(time))
     }
 
     fn fixed_at(&self, time: Time) -> Vec<FixedHops> {
@@ -139,19 +148,18 @@ impl Faults {
         let learns = self.steps.iter().filter_map(|(time, step)| match step {
             Step::Learn(links) => Some((*time, links.as_slice())),
             Step::Given => Some((*time, [].as_slice())),
-            Step::Change { .. } => None,
+            Step::Change { .. } | Step::Hold(_) => None,
         });
         learns.map(move |(time, links)| {
             links.iter().for_each(|&(link, down)| known[link.index()] = down);
-            let given = self.fixed_at(Time(time));
-            (Time(time), Routes::around(fabric, self.order, &|link| !known[link.index()], &given))
+            (Time(time), self.routes_around(fabric, &known, Time(time)))
         })
     }
 }
 
-/// What happens to links, in order: at one time outages begin and end before routing learns.
+/// What happens, in order: at one time outages begin and end before routing learns, and pauses come last.
 fn steps(resolved: &Resolved, after: Option<Time>, links: usize) -> Vec<(u64, Step)> {
-    let Resolved { outages, fixed } = resolved;
+    let Resolved { outages, fixed, holds } = resolved;
     let mut times: Vec<Time> = outages.iter().flat_map(|one| [Some(one.at), one.until]).flatten().collect();
     times.sort_unstable();
     times.dedup();
@@ -184,6 +192,7 @@ fn steps(resolved: &Resolved, after: Option<Time>, links: usize) -> Vec<(u64, St
     given.sort_unstable();
     given.dedup();
     found.extend(given.into_iter().map(|time| (time, Step::Given)));
+    found.extend(pause::steps(holds));
     found.sort_by_key(|(time, step)| (*time, !matches!(step, Step::Change { .. })));
     found
 }
@@ -233,6 +242,9 @@ impl Network {
                 self.routing.reroute(faults.routes(&self.fabric, Time(self.now)));
             }
             Step::Given => self.routing.reroute(faults.routes(&self.fabric, Time(self.now))),
+            Step::Hold(changed) => {
+                changed.into_iter().for_each(|(port, priority, holds)| self.hold(port.0, priority, holds))
+            }
         }
         self.faults = Some(faults);
     }
@@ -306,11 +318,12 @@ impl Network {
             state.down = false;
             state.busy_until = faults.free_at[port as usize];
         }
-        for port in ports {
+        for &port in &ports {
             if self.ports[port as usize].at_host {
                 self.kick_nic(port);
             }
         }
+        ports.into_iter().for_each(|port| self.pause_anew(port));
     }
 
     /// Links begin or cease to lose packets silently.
@@ -436,7 +449,7 @@ mod tests {
     #[test]
     fn routing_learns_what_changed_and_when() {
         let outages = [outage(&[0, 1], 0, Some(50)), outage(&[1], 50, Some(70)), outage(&[2], 55, None)];
-        let resolved = Resolved { fixed: Vec::new(), outages: outages.to_vec() };
+        let resolved = Resolved { outages: outages.to_vec(), ..Resolved::default() };
         let found = steps(&resolved, Some(Time(10)), 3);
         // Link 1 stays down at 50: nothing to learn of it.
         let expected = vec![
@@ -461,7 +474,7 @@ mod tests {
         let timed =
             |from, until: Option<u64>| TimedHops { hops: hops.clone(), from: Time(from), until: until.map(Time) };
         let fixed = vec![timed(0, Some(50)), timed(50, Some(70)), timed(90, None)];
-        let resolved = Resolved { fixed, outages: vec![outage(&[0], 70, None)] };
+        let resolved = Resolved { fixed, outages: vec![outage(&[0], 70, None)], ..Resolved::default() };
         let found = steps(&resolved, None, 1);
         assert_eq!(found, [(50, Step::Given), (70, change(&[0], &[])), (70, Step::Given), (90, Step::Given)]);
         let at = |time| resolved.fixed_at(Time(time)).len();
@@ -471,8 +484,8 @@ mod tests {
     #[test]
     fn a_link_is_down_while_any_outage_holds_it() {
         let outages = vec![outage(&[0, 1], 1, None), outage(&[1, 2], 2, None)];
-        let resolved = Resolved { fixed: Vec::new(), outages };
-        let mut faults = Faults::new(resolved, None, NextHopOrder::Port, 1, (3, 6));
+        let resolved = Resolved { outages, ..Resolved::default() };
+        let mut faults = Faults::new(resolved, None, (Paths::Shortest, NextHopOrder::Port), 1, (3, 6));
         let links = |numbers: &[u32]| numbers.iter().map(|&link| LinkId(link)).collect::<Vec<_>>();
         assert_eq!(faults.change(&[0], &[]), [links(&[0, 1]), links(&[])]);
         assert_eq!(faults.change(&[1], &[]), [links(&[2]), links(&[])]);
@@ -486,11 +499,11 @@ mod tests {
         let silent = Outage { silent: Some(0.5), ..outage(&[0], 5, Some(9)) };
         let worse = Outage { silent: Some(1.0), ..outage(&[0], 5, None) };
         assert_eq!(
-            steps(&Resolved { fixed: Vec::new(), outages: vec![silent.clone()] }, Some(Time(1)), 1),
+            steps(&Resolved { outages: vec![silent.clone()], ..Resolved::default() }, Some(Time(1)), 1),
             [(5, change(&[0], &[])), (9, change(&[], &[0]))]
         );
-        let resolved = Resolved { fixed: Vec::new(), outages: vec![silent, worse] };
-        let mut faults = Faults::new(resolved, None, NextHopOrder::Port, 1, (1, 2));
+        let resolved = Resolved { outages: vec![silent, worse], ..Resolved::default() };
+        let mut faults = Faults::new(resolved, None, (Paths::Shortest, NextHopOrder::Port), 1, (1, 2));
         assert_eq!(faults.change(&[0], &[]), [vec![], vec![]]);
         assert_eq!((faults.loss(LinkId(0)), faults.blocks(LinkId(0))), (0.5, None));
         faults.change(&[1], &[]);

@@ -12,6 +12,7 @@ mod ideal;
 mod jitter;
 mod link;
 mod params;
+mod pause;
 mod progress;
 mod reach;
 mod resolve;
@@ -37,7 +38,7 @@ use crate::transport::Transports;
 
 pub(crate) use cut_through::WHOLE_PACKETS;
 pub(crate) use fault::Faults;
-pub use params::{FailureParams, NetworkParams, RandomLinks, RouteParams};
+pub use params::{FailureParams, NetworkParams, PauseParams, RandomLinks, RouteParams};
 pub(crate) use progress::Limits;
 pub use resolve::BadNetwork;
 pub(crate) use routing::Routing;
@@ -202,7 +203,7 @@ pub(crate) struct Network {
     pub(crate) routing: Routing,
     /// In runs in which hosts take random times.
     pub(crate) jitter: Option<Box<jitter::Jitter>>,
-    /// In runs in which links fail.
+    /// In runs in which links fail, nodes pause by themselves, or given routes change.
     pub(crate) faults: Option<Box<Faults>>,
 
     pub(crate) nics: Vec<Nic>,

@@ -1,13 +1,19 @@
-//! Which unfinished flows failures keep from their destination, and where.
+//! Which unfinished flows failures, or pauses that nodes send by themselves, keep from their destination, and where.
+
+use std::collections::BTreeSet;
 
 use incast_model::fabric::{HostId, NodeId, PortId};
 
 use super::Network;
 use crate::balance::Balancer;
-use crate::outcome::{CutOff, LinkChange, Obstacle};
+use crate::outcome::{CutOff, LinkChange, Obstacle, QueueRef};
+use crate::transport::Room;
 
 /// Flows named at most.
 const NAMED: usize = 100;
+
+/// A queue on the way of a packet: its port and priority.
+type Step = (u32, u8);
 
 impl Network {
     /// The flows that have started, have not ended, and cannot as things stand; at most 100.
@@ -22,50 +28,77 @@ impl Network {
     /// What keeps data of a flow, or else its ACKs, from coming through.
     pub(super) fn obstacle(&self, flow: u32) -> Option<CutOff> {
         let spec = &self.flows.flows[flow as usize];
+        let [data, acks] = self.priorities_of(flow);
         if spec.path.is_some() {
             let [out, back] = self.walk(flow);
-            let blocked = |ports: &[u32]| ports.iter().find_map(|&port| self.blocked(port));
-            let found = blocked(&out).map(|place| CutOff { flow, acks: false, place });
-            return found.or_else(|| blocked(&back).map(|place| CutOff { flow, acks: true, place }));
+            let found = self.blocked_on(&out, data).map(|place| CutOff { flow, acks: false, place });
+            return found.or_else(|| self.blocked_on(&back, acks).map(|place| CutOff { flow, acks: true, place }));
         }
         let port = self.source_port(flow);
-        if let Some(place) = self.no_way(&[PortId(port)], spec.dst, flow, false) {
+        if let Some(place) = self.no_way(vec![(port, data)], spec.dst, flow, false) {
             return Some(CutOff { flow, acks: false, place });
         }
-        let home: Vec<PortId> = self.fabric.ports_of(self.fabric.hosts()[spec.dst.index()]).collect();
-        self.no_way(&home, spec.src, flow, true).map(|place| CutOff { flow, acks: true, place })
+        let home = self.fabric.ports_of(self.fabric.hosts()[spec.dst.index()]).map(|port| (port.0, acks)).collect();
+        self.no_way(home, spec.src, flow, true).map(|place| CutOff { flow, acks: true, place })
     }
 
-    /// The link of a port, if nothing gets through it.
-    fn blocked(&self, port: u32) -> Option<Obstacle> {
-        let port = PortId(port);
-        let why = self.faults.as_ref()?.blocks(self.fabric.port(port).link)?;
-        Some(if why == LinkChange::Down { Obstacle::Down(port) } else { Obstacle::Silent(port) })
+    /// The priorities that data and ACKs leave their hosts with; 0, which nothing pauses, for transports that choose theirs
+    /// packet by packet.
+    fn priorities_of(&self, flow: u32) -> [u8; 2] {
+        let data = self.flows.flows[flow as usize].priority;
+        match self.transports.room(flow) {
+            Room::Rdma if self.config.rdma.acks_ignore_pause => [data, 0],
+            Room::Rdma => [data, self.config.rdma.ack_priority.unwrap_or(data)],
+            Room::Tcp(_) | Room::Udp(_) => [data, data],
+            _ => [0, 0],
+        }
     }
 
-    /// The first obstacle met, if no packet that leaves by one of `first` can reach the host.
-    fn no_way(&self, first: &[PortId], dst: HostId, flow: u32, back: bool) -> Option<Obstacle> {
+    /// The link of a queue, if nothing gets through it.
+    fn blocked(&self, (port, priority): Step) -> Option<Obstacle> {
+        let link = self.fabric.port(PortId(port)).link;
+        match self.faults.as_ref()?.blocks(link) {
+            Some(LinkChange::Down) => Some(Obstacle::Down(PortId(port))),
+            Some(_) => Some(Obstacle::Silent(PortId(port))),
+            None if self.is_held(port, priority) => Some(Obstacle::Held(QueueRef { port: PortId(port), priority })),
+            None => None,
+        }
+    }
+
+    /// The first obstacle on a way of packets that begin it with a priority.
+    fn blocked_on(&self, ports: &[u32], mut priority: u8) -> Option<Obstacle> {
+        let mut before = None;
+        ports.iter().find_map(|&port| {
+            if let Some(before) = before.replace(port) {
+                priority = self.priority_beyond(priority, self.ports[before as usize].peer, port);
+            }
+            self.blocked((port, priority))
+        })
+    }
+
+    /// The first obstacle met, if no packet that leaves by one of the queues `ahead` can reach the host.
+    fn no_way(&self, mut ahead: Vec<Step>, dst: HostId, flow: u32, back: bool) -> Option<Obstacle> {
         let target = self.fabric.hosts()[dst.index()];
         let mut met = None;
-        let mut seen = vec![false; self.fabric.nodes().len()];
-        let mut ahead = first.to_vec();
-        while let Some(port) = ahead.pop() {
-            if let Some(obstacle) = self.blocked(port.0) {
+        let mut seen = BTreeSet::new();
+        while let Some((port, priority)) = ahead.pop() {
+            if let Some(obstacle) = self.blocked((port, priority)) {
                 met = met.or(Some(obstacle));
                 continue;
             }
-            let node = self.fabric.neighbour(port);
+            let (node, input) = (self.fabric.neighbour(PortId(port)), self.ports[port as usize].peer);
             if node == target {
                 return None;
             }
-            if std::mem::replace(&mut seen[node.index()], true) {
+            // What its tag becomes depends on where a packet comes in.
+            if !seen.insert((node, priority, self.tagging.as_ref().map(|_| input))) {
                 continue;
             }
             let hops = self.hops_of_flow(node, dst, flow, back);
             if hops.is_empty() {
                 met = met.or(Some(Obstacle::NoRoute(node)));
             }
-            ahead.extend(hops);
+            ahead.extend(hops.into_iter().map(|out| (out.0, self.priority_beyond(priority, input, out.0))));
         }
         met
     }

@@ -1,13 +1,14 @@
-//! From names to numbers: given routes and failures on a fabric. Everything that can be wrong with them is said here.
+//! From names to numbers: given routes, failures and pauses on a fabric. Everything that can be wrong with them is said here.
 
 use incast_model::fabric::{Fabric, HostId, LinkId, NodeId, NodeKind, PortId};
 use incast_model::nearest::{hint, nearest};
 use incast_model::rng::stream;
-use incast_model::routing::{FixedHops, Routes};
+use incast_model::routing::{FixedHops, Paths, Routes};
 use incast_model::units::Time;
 use rand::Rng;
 
 use super::params::{FailureParams, NetworkParams, RandomLinks, RouteParams};
+use super::pause::{self, Hold};
 use crate::simulation::SetupError;
 
 /// A value that does not fit the fabric: which, and what would.
@@ -58,11 +59,12 @@ impl TimedHops {
     }
 }
 
-/// Given routes and failures of a fabric.
+/// Given routes, failures and pauses of a fabric.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Resolved {
     pub(crate) fixed: Vec<TimedHops>,
     pub(crate) outages: Vec<Outage>,
+    pub(crate) holds: Vec<Hold>,
 }
 
 impl Resolved {
@@ -72,11 +74,11 @@ impl Resolved {
     }
 }
 
-fn bad(field: impl Into<String>, message: impl Into<String>) -> BadNetwork {
+pub(super) fn bad(field: impl Into<String>, message: impl Into<String>) -> BadNetwork {
     BadNetwork { field: field.into(), message: message.into(), allowed: None, nearest: None }
 }
 
-fn unless(holds: bool, field: &str, value: impl ToString, allowed: &str) -> Result<(), BadNetwork> {
+pub(super) fn unless(holds: bool, field: &str, value: impl ToString, allowed: &str) -> Result<(), BadNetwork> {
     let message = || format!("`{}` is out of range", value.to_string());
     if holds { Ok(()) } else { Err(BadNetwork { allowed: Some(allowed.into()), ..bad(field, message()) }) }
 }
@@ -87,10 +89,15 @@ impl NetworkParams {
         self.resolve(fabric, seed).map(|_| ())
     }
 
-    /// The routes at the start without failures: all shortest paths, but for given ones.
+    /// The routes at the start without failures: those of `routing`, but for given ones.
     pub fn routes(&self, fabric: &Fabric, seed: u64) -> Result<Routes, BadNetwork> {
         let resolved = self.resolve(fabric, seed)?;
-        Ok(Routes::around(fabric, self.next_hop_order, &|_| true, &resolved.fixed_at(Time::ZERO)))
+        Ok(self.with_fixed(fabric, &resolved.fixed_at(Time::ZERO)))
+    }
+
+    /// The routes without failures, but for these next hops.
+    pub(super) fn with_fixed(&self, fabric: &Fabric, fixed: &[FixedHops]) -> Routes {
+        Routes::along(fabric, self.routing, self.next_hop_order, &|_| true, fixed)
     }
 
     pub(crate) fn resolve(&self, fabric: &Fabric, seed: u64) -> Result<Resolved, BadNetwork> {
@@ -98,6 +105,7 @@ impl NetworkParams {
             let field = format!("network.balance.{}.{}", self.balance.name(), wrong.field);
             unless(false, &field, wrong.value, wrong.allowed)?;
         }
+        self.check_reach(fabric)?;
         let mut resolved = Resolved::default();
         for (index, route) in self.route.iter().enumerate() {
             fixed_hops(route, &format!("network.route[{index}]"), fabric, &mut resolved.fixed)?;
@@ -108,17 +116,43 @@ impl NetworkParams {
             let links = failed_links(failure, &field, fabric, (seed, index as u64))?;
             resolved.outages.push(outage(failure, &field, links)?);
         }
+        for (index, pause) in self.pause.iter().enumerate() {
+            resolved.holds.push(pause::resolve(pause, &format!("network.pause[{index}]"), fabric)?);
+        }
         Ok(resolved)
     }
 
-    /// No packet goes round in circles at the start: whatever next hops are chosen, every node's way to a host with a given route ends
-    /// there.
+    /// Up-down paths lead from every host to every other one; shortest paths always do.
+    fn check_reach(&self, fabric: &Fabric) -> Result<(), BadNetwork> {
+        if self.routing == Paths::Shortest {
+            return Ok(());
+        }
+        let Some((src, dst)) = self.with_fixed(fabric, &[]).apart(fabric) else { return Ok(()) };
+        let name = |host: HostId| &fabric.node(fabric.hosts()[host.index()]).name;
+        let mut message = format!("there is no up-down path from {} to {}", name(src), name(dst));
+        let ends = fabric.links().iter().map(|link| [link.a, link.b].map(|port| fabric.node(fabric.port(port).node)));
+        let mut switches = ends.filter(|ends| ends.iter().all(|node| node.kind == NodeKind::Switch));
+        if let Some([a, b]) = switches.find(|[a, b]| a.tier == b.tier) {
+            message += &format!("; links between equal tiers are on none, such as that of {} and {}", a.name, b.name);
+        }
+        let allowed = Some("shortest, or a fabric in whose tiers a way up and then down leads to every host".into());
+        Err(BadNetwork { allowed, ..bad("network.routing", message) })
+    }
+
+    /// No packet goes round in circles at the start, or comes to where there is no way on: whatever next hops are chosen, every node's
+    /// way to a host with a given route ends there.
     fn check_loops(&self, fabric: &Fabric, fixed: &[FixedHops]) -> Result<(), BadNetwork> {
-        let routes = Routes::around(fabric, self.next_hop_order, &|_| true, fixed);
+        let routes = self.with_fixed(fabric, fixed);
         for one in fixed {
-            if let Some(node) = circle(fabric, &routes, one) {
+            if let Some(astray) = astray(fabric, &routes, one) {
                 let (at, dst) = (&fabric.node(one.node).name, &fabric.node(fabric.hosts()[one.dst.index()]).name);
-                let message = format!("packets of {at} to {dst} can come back to {}", fabric.node(node).name);
+                let name = |node| &fabric.node(node).name;
+                let message = match astray {
+                    Astray::Circle(node) => format!("packets of {at} to {dst} can come back to {}", name(node)),
+                    Astray::DeadEnd(node) => {
+                        format!("packets of {at} to {dst} can come to {}, which has no up-down path there", name(node))
+                    }
+                };
                 let allowed = Some("routes that lead to their end, whatever next hops are chosen".into());
                 return Err(BadNetwork { allowed, ..bad("network.route", message) });
             }
@@ -127,7 +161,7 @@ impl NetworkParams {
     }
 }
 
-fn node(fabric: &Fabric, field: &str, name: &str) -> Result<NodeId, BadNetwork> {
+pub(super) fn node(fabric: &Fabric, field: &str, name: &str) -> Result<NodeId, BadNetwork> {
     let found = fabric.nodes().iter().position(|node| node.name == name);
     found.map(|at| NodeId(at as u32)).ok_or_else(|| BadNetwork {
         nearest: nearest(name, fabric.nodes().iter().map(|node| node.name.as_str())).map(str::to_owned),
@@ -135,12 +169,12 @@ fn node(fabric: &Fabric, field: &str, name: &str) -> Result<NodeId, BadNetwork> 
     })
 }
 
-fn joining(fabric: &Fabric, a: NodeId, b: NodeId) -> Vec<PortId> {
+pub(super) fn joining(fabric: &Fabric, a: NodeId, b: NodeId) -> Vec<PortId> {
     fabric.ports_of(a).filter(|&port| fabric.neighbour(port) == b).collect()
 }
 
 /// Names of the neighbours of a node, each once.
-fn neighbours(fabric: &Fabric, of: NodeId) -> String {
+pub(super) fn neighbours(fabric: &Fabric, of: NodeId) -> String {
     let mut names: Vec<&str> = fabric.ports_of(of).map(|port| &*fabric.node(fabric.neighbour(port)).name).collect();
     names.dedup();
     names.join(", ")
@@ -204,8 +238,16 @@ fn overlap(a: &TimedHops, b: &TimedHops) -> bool {
     begins_before_end(a, b) && begins_before_end(b, a)
 }
 
-/// A node that packets can come back to on the way that begins with a given route.
-fn circle(fabric: &Fabric, routes: &Routes, from: &FixedHops) -> Option<NodeId> {
+/// How packets can get lost.
+enum Astray {
+    /// They come back to a node.
+    Circle(NodeId),
+    /// They come to a node without a next hop.
+    DeadEnd(NodeId),
+}
+
+/// How packets can get lost on the way that begins with a given route.
+fn astray(fabric: &Fabric, routes: &Routes, from: &FixedHops) -> Option<Astray> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {
         Unseen,
@@ -217,7 +259,11 @@ fn circle(fabric: &Fabric, routes: &Routes, from: &FixedHops) -> Option<NodeId> 
     let mut way = vec![(from.node, 0)];
     marks[from.node.index()] = Mark::OnTheWay;
     while let Some((node, edge)) = way.last_mut() {
-        let Some(&port) = routes.next_hops(*node, from.dst).get(*edge) else {
+        let hops = routes.next_hops(*node, from.dst);
+        if hops.is_empty() {
+            return Some(Astray::DeadEnd(*node));
+        }
+        let Some(&port) = hops.get(*edge) else {
             marks[node.index()] = Mark::Done;
             way.pop();
             continue;
@@ -225,7 +271,7 @@ fn circle(fabric: &Fabric, routes: &Routes, from: &FixedHops) -> Option<NodeId> 
         *edge += 1;
         let next = fabric.neighbour(port);
         match marks[next.index()] {
-            Mark::OnTheWay => return Some(next),
+            Mark::OnTheWay => return Some(Astray::Circle(next)),
             Mark::Unseen if next != target => {
                 marks[next.index()] = Mark::OnTheWay;
                 way.push((next, 0));

@@ -1,4 +1,4 @@
-//! The next hop of a packet: its flow's explicit path, or one of the shortest paths, by ECMP or another balancing.
+//! The next hop of a packet: its flow's explicit path, or one of its destination's next hops, by ECMP or another balancing.
 
 use incast_model::fabric::{Fabric, HostId, NodeId, PortId};
 use incast_model::flow::FlowSet;

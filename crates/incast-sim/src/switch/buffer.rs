@@ -48,6 +48,8 @@ pub(crate) struct Ingress {
     pub(crate) xoffs: u32,
     /// The peer is paused.
     pub(crate) paused: bool,
+    /// The peer stays paused whatever leaves (`network.pause`).
+    pub(crate) held: bool,
 }
 
 impl Buffer {
@@ -181,6 +183,7 @@ impl Buffer {
     pub(crate) fn wants_xon(&self, ingress: &Ingress) -> bool {
         let above = self.above_reserve(ingress);
         ingress.paused
+            && !ingress.held
             && ingress.headroom == 0
             && (above == 0 || above + u64::from(self.resume_offset) <= self.threshold(ingress))
     }

@@ -6,7 +6,8 @@ use crate::kernel::{Kind, Packet, flag};
 use crate::network::Network;
 
 impl Network {
-    /// Sends a pause or resume of `prio` to the peer of `port`. `blamed` is the egress port of the packet that did it.
+    /// Sends a pause or resume of `prio` to the peer of `port`. `blamed` is the egress port of the packet that did it;
+    /// `port` itself where no packet did.
     pub(crate) fn send_pfc(&mut self, port: u32, prio: u8, xoff: bool, blamed: u32) {
         let at = self.at(port, prio);
         let ingress = &mut self.ingress[at];

@@ -204,6 +204,17 @@ impl Network {
         }
     }
 
+    /// Whether tags change on the wire: the wrong variant.
+    pub(crate) fn tags_on_the_wire(&self) -> bool {
+        self.tagging.as_ref().is_some_and(|tagging| tagging.on_the_wire)
+    }
+
+    /// The priority that packets leave with by `output` of a switch, which come under `priority` by `input`.
+    pub(crate) fn priority_beyond(&self, priority: u8, input: u32, output: u32) -> u8 {
+        let tagging = self.tagging.as_ref();
+        tagging.map_or(priority, |tagging| tagging.rewritten(&self.fabric, priority, input, output))
+    }
+
     fn change_priority(&mut self, id: u32, new: u8) {
         let packet = &mut self.pool[id];
         let (old, size) = (std::mem::replace(&mut packet.prio, new), i64::from(packet.size));

@@ -84,7 +84,7 @@ impl Watchdog {
 
     /// Whether what concerns a queue is dropped.
     #[inline]
-    fn drops(&self, port: u32, prio: u8) -> bool {
+    pub(crate) fn drops(&self, port: u32, prio: u8) -> bool {
         self.params.action == WatchdogAction::Drop && self.stormy[port as usize] & 1 << prio != 0
     }
 }

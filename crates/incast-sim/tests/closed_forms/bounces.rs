@@ -13,8 +13,8 @@ use incast_sim::switch::{PfcMode, QueueBy, TagRules, WatchdogAction, WatchdogPar
 
 use crate::common::{Bench, Cable, check, exact, testbed};
 
-const END: Time = Time::ms(12);
-const EVENT: Time = Time::ms(4);
+pub(crate) const END: Time = Time::ms(12);
+pub(crate) const EVENT: Time = Time::ms(4);
 
 fn tier(fabric: &Fabric, port: PortId) -> u8 {
     fabric.node(fabric.neighbour(port)).tier
@@ -39,7 +39,7 @@ fn one_bounce(fabric: &Fabric) -> TagRules {
 }
 
 /// The testbed at 40 Gb/s with greedy senders and buffers of 1 MB.
-fn bench() -> Bench {
+pub(crate) fn bench() -> Bench {
     Bench::new(testbed(Cable::new(40, 1000))).with(|params| {
         params.switch.buffer = Bytes(1_000_000);
         params.switch.lossless = vec![3, 4];
@@ -49,12 +49,12 @@ fn bench() -> Bench {
     })
 }
 
-fn tagged(bench: Bench) -> Bench {
+pub(crate) fn tagged(bench: Bench) -> Bench {
     let rules = one_bounce(&bench.fabric());
     bench.tags(rules).with(|params| params.switch.tagging.enabled = true)
 }
 
-fn watched(bench: Bench, action: WatchdogAction) -> Bench {
+pub(crate) fn watched(bench: Bench, action: WatchdogAction) -> Bench {
     bench.with(|params| {
         let [detection, restoration, poll] = [Time::us(500), Time::us(200), Time::us(100)];
         params.switch.watchdog = WatchdogParams { enabled: true, detection, restoration, poll, action };
@@ -91,14 +91,14 @@ fn looping() -> Bench {
 ///
 /// A circular dependency need not become a deadlock (Hu et al., HotNets 2016). This one does if a few packets are enough for a
 /// pause: with 5 kB in every run tried, with 10 kB in three of four, with 30 kB or more in none.
-fn bouncing() -> Bench {
+pub(crate) fn bouncing() -> Bench {
     let bench = bench().with(|params| params.switch.pfc_mode = PfcMode::Static { xoff: Bytes(5_000) });
     let bench = bench.flow(0, 12, 1 << 30, Time::ZERO).via(&["t0", "l0", "s0", "l2", "s1", "l3", "t3"]);
     bench.flow(8, 0, 1 << 30, EVENT).via(&["t2", "l2", "s1", "l0", "s0", "l1", "t0"])
 }
 
 /// Payload of a flow acknowledged from one time to another, in Gb/s.
-fn rate(outcome: &Outcome, flow: u32, from: Time, to: Time) -> f64 {
+pub(crate) fn rate(outcome: &Outcome, flow: u32, from: Time, to: Time) -> f64 {
     let acked = |time: Time| {
         let before = outcome.rates.iter().filter(|sample| sample.flow == flow && sample.time <= time);
         before.map(|sample| sample.acked).max().unwrap_or(0)
@@ -114,7 +114,7 @@ fn after(outcome: &Outcome, flow: u32) -> f64 {
     rate(outcome, flow, EVENT + Time::ms(4), END)
 }
 
-fn names(bench: &Bench, outcome: &Outcome, deadlock: usize) -> String {
+pub(crate) fn names(bench: &Bench, outcome: &Outcome, deadlock: usize) -> String {
     let fabric = bench.fabric();
     let name = |port: PortId| {
         let (node, peer) = (fabric.port(port).node, fabric.neighbour(port));

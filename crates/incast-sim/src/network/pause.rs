@@ -1,0 +1,158 @@
+//! Pauses that a node sends by itself, whatever lies in its buffers: a NIC that malfunctions or cannot keep up (a PFC storm), or
+//! an experiment that holds one priority.
+//!
+//! While such a pause is in force, the port *holds* the priority: it has sent an XOFF, and sends no XON whatever leaves. They
+//! are steps of the list of failures, and their frames are like any other.
+
+use std::collections::BTreeSet;
+
+use incast_model::fabric::{Fabric, NodeKind, PortId};
+use incast_model::units::Time;
+
+use super::Network;
+use super::fault::Step;
+use super::params::PauseParams;
+use super::resolve::{BadNetwork, bad, joining, neighbours, node, unless};
+use crate::setup::Params;
+
+/// A priority that ports pause for a time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Hold {
+    /// Those that send the frames.
+    pub(crate) ports: Vec<PortId>,
+    pub(crate) priority: u8,
+    pub(crate) from: Time,
+    pub(crate) until: Option<Time>,
+}
+
+impl Params {
+    /// Whether pauses that nodes send by themselves are of priorities that PFC pauses here.
+    pub fn check_pauses(&self) -> Result<(), BadNetwork> {
+        let lossless = &self.switch.lossless;
+        for (index, pause) in self.network.pause.iter().enumerate() {
+            let field = format!("network.pause[{index}]");
+            if self.switch.paused_priorities() == 0 {
+                let allowed =
+                    Some("none, or switches with PFC (switch.pfc, switch.lossless, queues that share a buffer)".into());
+                return Err(BadNetwork { allowed, ..bad(field, "there is no PFC here, and nothing heeds a pause") });
+            }
+            let known: Vec<String> = lossless.iter().map(u8::to_string).collect();
+            let allowed = format!("the priorities of switch.lossless: {}", known.join(", "));
+            if !lossless.contains(&pause.priority) {
+                let message = format!("{} is no lossless priority", pause.priority);
+                return Err(BadNetwork { allowed: Some(allowed), ..bad(format!("{field}.priority"), message) });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// From names to ports.
+pub(super) fn resolve(pause: &PauseParams, field: &str, fabric: &Fabric) -> Result<Hold, BadNetwork> {
+    let at = node(fabric, &format!("{field}.at"), &pause.at)?;
+    let field_peer = format!("{field}.peer");
+    let peers = || Some(format!("neighbours of {}: {}", pause.at, neighbours(fabric, at)));
+    let ports: Vec<PortId> = match &pause.peer {
+        Some(name) => {
+            let ports = joining(fabric, at, node(fabric, &field_peer, name)?);
+            if ports.is_empty() {
+                return Err(BadNetwork { allowed: peers(), ..bad(field_peer, format!("`{name}` is no neighbour")) });
+            }
+            ports
+        }
+        None if fabric.node(at).kind == NodeKind::Switch => {
+            let message = format!("{} is a switch: it is to be said which neighbour it pauses", pause.at);
+            return Err(BadNetwork { allowed: peers(), ..bad(field_peer, message) });
+        }
+        None => fabric.ports_of(at).collect(),
+    };
+    if let Some(until) = pause.until {
+        unless(until > pause.from, &format!("{field}.until"), until, &format!("after `from`, {}", pause.from))?;
+    }
+    Ok(Hold { ports, priority: pause.priority, from: pause.from, until: pause.until })
+}
+
+/// When ports begin to hold priorities (true) and cease to; holds of one port and priority that overlap, or follow each other,
+/// are one.
+pub(super) fn steps(holds: &[Hold]) -> Vec<(u64, Step)> {
+    let times: BTreeSet<Time> = holds.iter().flat_map(|one| [Some(one.from), one.until]).flatten().collect();
+    let mut was = BTreeSet::new();
+    let mut found = Vec::new();
+    for time in times {
+        let in_force = holds.iter().filter(|one| one.from <= time && one.until.is_none_or(|end| end > time));
+        let is: BTreeSet<(PortId, u8)> =
+            in_force.flat_map(|one| one.ports.iter().map(|&port| (port, one.priority))).collect();
+        let begin = is.difference(&was).map(|&(port, priority)| (port, priority, true));
+        let end = was.difference(&is).map(|&(port, priority)| (port, priority, false));
+        let changed: Vec<(PortId, u8, bool)> = begin.chain(end).collect();
+        if !changed.is_empty() {
+            found.push((time.0, Step::Hold(changed)));
+        }
+        was = is;
+    }
+    found
+}
+
+impl Network {
+    /// A port begins to hold a priority, or ceases to.
+    pub(super) fn hold(&mut self, port: u32, priority: u8, holds: bool) {
+        let at = self.at(port, priority);
+        self.ingress[at].held = holds;
+        if holds {
+            self.pause_held(port, priority);
+            return;
+        }
+        let state = &self.ports[port as usize];
+        // A switch that must pause by itself resumes when enough has left it.
+        let ingress = &self.ingress[at];
+        let resumes =
+            if state.at_host { ingress.paused } else { self.switches[state.owner as usize].buffer.wants_xon(ingress) };
+        if resumes {
+            self.send_pfc(port, priority, false, port);
+        }
+    }
+
+    /// The link of a port has come up: what is held is paused anew.
+    pub(super) fn pause_anew(&mut self, port: u32) {
+        for priority in 1..8 {
+            if self.ingress[self.at(port, priority)].held {
+                self.pause_held(port, priority);
+            }
+        }
+    }
+
+    fn pause_held(&mut self, port: u32, priority: u8) {
+        if !self.ingress[self.at(port, priority)].paused && !self.ports[port as usize].down {
+            self.send_pfc(port, priority, true, port);
+        }
+    }
+
+    /// Whether packets of a priority do not leave by a port because its far end holds it, and no watchdog will let them.
+    pub(super) fn is_held(&self, port: u32, priority: u8) -> bool {
+        let state = &self.ports[port as usize];
+        // The wrong variant of tags queues packets under other priorities than those followed here.
+        if !self.ingress[self.at(state.peer, priority)].held || self.tags_on_the_wire() {
+            return false;
+        }
+        match &self.watchdog {
+            Some(watchdog) if !state.at_host => watchdog.drops(port, priority),
+            _ => state.paused & 1 << priority != 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hold(port: u32, from: u64, until: Option<u64>) -> Hold {
+        Hold { ports: vec![PortId(port)], priority: 3, from: Time(from), until: until.map(Time) }
+    }
+
+    #[test]
+    fn pauses_that_overlap_are_one() {
+        let holds = [hold(1, 0, Some(50)), hold(1, 20, Some(60)), hold(1, 60, Some(70)), hold(2, 50, None)];
+        let step = |time, port, begins| (time, Step::Hold(vec![(PortId(port), 3, begins)]));
+        assert_eq!(steps(&holds), [step(0, 1, true), step(50, 2, true), step(70, 1, false)]);
+    }
+}
