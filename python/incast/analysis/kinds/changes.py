@@ -1,0 +1,87 @@
+"""Rules that are changed from one set to another while packets are under way: whether a mixture can deadlock."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from incast import _core
+from incast.analysis.kind import Kind, Row
+from incast.analysis.kinds import fabric, tags
+from incast.errors import translated
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfChanges(tags.OfTags):
+    """Rules for paths, and those that take their place, or a file of rules alone."""
+
+    new_seed: int | None = None
+    """The new rules are for paths drawn by this seed plus `seed`. Default: by `seed`."""
+    new_bounces: int | None = None
+    """The new rules are for up-down paths with so many bounces. Default `bounces`."""
+    swapped: bool = False
+    """Where a rule of the old ones leads to another tag, tags 1 and 2 take each other's place: two users who share two
+    priorities in opposite directions. Default false.
+    """
+
+
+def rules(cell: tags.OfTags, base: Path) -> str:
+    """The rules of a cell, as `incast deadlock tag --export json` writes them."""
+    with translated():
+        _, files = fabric.opened(cell, base).deadlock_tag(tags.options(cell, ("json",)), str(base), "json")
+    ((_, text),) = files
+    return text
+
+
+def swapped(text: str) -> str:
+    """Rules of tags 1 and 2 that lead from each to the other where they led to another tag."""
+    tree = json.loads(text)
+    for switch in tree["switches"]:
+        switch["rules"] = [rule for rule in switch["rules"] if rule["tag"] <= 2]
+        for rule in switch["rules"]:
+            rule["new_tag"] = rule["tag"] if rule["new_tag"] == rule["tag"] else 3 - rule["tag"]
+    return json.dumps(tree)
+
+
+def _compute(cell: OfChanges, base: Path) -> Iterator[Row]:
+    texts = [swapped(rules(cell, base)) if cell.swapped else rules(cell, base)]
+    if cell.new_seed is not None or cell.new_bounces is not None:
+        texts.append(rules(_new(cell), base))
+    with tempfile.TemporaryDirectory() as folder:
+        names = [f"{number}.json" for number in range(len(texts))]
+        for name, text in zip(names, texts, strict=True):
+            (Path(folder) / name).write_text(text, encoding="utf-8")
+        asked = {"files": names, "paths": None, "classes": cell.classes, "seed": cell.seed}
+        scenario: _core.Scenario = fabric.opened(cell, base)
+        with translated():
+            _, _, told = scenario.deadlock_verify(json.dumps(asked), folder)
+    found = json.loads(told)
+    turns = len(found["cycle"]["turns"]) if found["cycle"] else None
+    yield {
+        "tags": found["tags"],
+        "circular": int(not found["deadlock_free"]),
+        "falling": found["falling"],
+        "shortest": turns,
+    }
+
+
+def _new(cell: OfChanges) -> tags.OfTags:
+    """What the new rules are made for; the fabric stays that of the old ones."""
+    overrides = [each.replace("{seed}", str(cell.seed)) for each in cell.overrides]
+    seed = cell.seed if cell.new_seed is None else cell.seed + cell.new_seed
+    bounces = cell.bounces if cell.new_bounces is None else cell.new_bounces
+    return replace(cell, overrides=overrides, seed=seed, bounces=bounces)
+
+
+CHANGES = Kind(
+    name="changes",
+    about="rules that take the place of others while packets are under way, each switch with either",
+    parameters=OfChanges,
+    figures={"tags": "bigint", "circular": "bigint", "falling": "bigint", "shortest": "bigint"},
+    compute=_compute,
+    stamp=fabric.stamp,
+)
+"""The kind."""
