@@ -3340,7 +3340,7 @@ class Scenario(Tree):
     """
 
     network: NetworkParams | None = None
-    """How packets find their way: load balancing, given routes, links that fail."""
+    """How packets find their way: load balancing, given routes, links that fail, pauses that nodes send by themselves."""
 
     switch: SwitchParams | None = None
     """Switch buffers, PFC and schedulers, under every scheme. What is not given is as the scheme's transport wants it,
