@@ -2350,6 +2350,18 @@ WindowMode: TypeAlias = Literal["off", "fixed", "rate"]
 """
 
 
+Paths: TypeAlias = Literal["shortest", "up-down"]
+"""Which paths packets take.
+
+`shortest`: All shortest ones in hops.
+
+`up-down`: Up the tiers and then down, as in folded Clos fabrics, and never up again, whatever fails. A switch with
+a way down takes the shortest of these; others send to the neighbours of a higher tier with the least hops left.
+Where only a path is left that turns up again, there is none. (Packets that are on their way down when routes change
+may still be sent up once.)
+"""
+
+
 EcmpHash: TypeAlias = Literal["mix64", "murmur3"]
 """Which function of a packet's addresses and ports picks one of several equal-cost next hops.
 
@@ -2434,7 +2446,7 @@ Balance: TypeAlias = Literal["ecmp", "spray", "flowlet", "adaptive"] | SprayPara
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class RouteParams(Tree):
-    """The next hops of a node towards a host, in place of the shortest paths."""
+    """The next hops of a node towards a host, in place of those of `routing`."""
 
     _names: ClassVar[Mapping[str, str]] = {"from_": "from"}
     at: str
@@ -2498,8 +2510,40 @@ class FailureParams(Tree):
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
+class PauseParams(Tree):
+    """A priority that a node pauses by itself, whatever lies in its buffers: what a NIC does that malfunctions or
+    cannot keep up (a PFC storm), and what holds one priority for an experiment. An XOFF goes out when the pause
+    begins, and an XON when it ends; from a switch that must then pause by its own threshold, once that allows it.
+    When the link goes down the pause ends like any other, and is sent anew when the link comes up.
+    """
+
+    _names: ClassVar[Mapping[str, str]] = {"from_": "from"}
+    at: str
+    """The host (or switch) that sends the pause, by name."""
+
+    peer: str | None = None
+    """The neighbour that it pauses, by name; all links to it if there are several. A switch needs one. Default: all
+    neighbours of a host (our choice).
+    """
+
+    priority: int
+    """What is paused: one of the priorities of `switch.lossless`."""
+
+    from_: Time | None = None
+    """When it begins. Default 0s: from the start (our choice)."""
+
+    until: Time | None = None
+    """When it ends. Default never (our choice)."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
 class NetworkParams(Tree):
-    """How packets find their way: load balancing, given routes, links that fail."""
+    """How packets find their way: load balancing, given routes, links that fail, pauses that nodes send by themselves."""
+
+    routing: Paths | None = None
+    """Which paths packets take where no route is given. Up-down needs a fabric in tiers. Default shortest (our
+    choice).
+    """
 
     hash: EcmpHash | None = None
     """Hash of a flow's addresses and ports that picks one of several equal next hops. Default mix64 (our choice)."""
@@ -2511,7 +2555,7 @@ class NetworkParams(Tree):
     """Which of several equal next hops a packet takes. Default ecmp (the HPCC evaluation)."""
 
     route: list[RouteParams] | None = None
-    """Routes that are given. All others are the shortest paths. Default none."""
+    """Routes that are given. All others are those of `routing`. Default none."""
 
     ttl: int | None = None
     """Switches that a packet may come to, 1 to 255: the last of them drops it, as by IP's time to live. Default 64
@@ -2521,11 +2565,14 @@ class NetworkParams(Tree):
     failure: list[FailureParams] | None = None
     """Links and switches that fail. Default none."""
 
+    pause: list[PauseParams] | None = None
+    """Priorities that nodes pause by themselves. Default none (our choice)."""
+
     reroute_after: Time | None = None
-    """Time from a failure or repair of a link until routes everywhere are the shortest paths over what is up; absent:
-    they never change, and packets for a dead link are lost as long as it is down. Default 10ms (our choice: local
-    repair in hardware takes microseconds, a routing protocol tens to hundreds of milliseconds). A link that is down
-    from the start is not on any route, unless this is absent.
+    """Time from a failure or repair of a link until routes everywhere are the paths over what is up; absent: they
+    never change, and packets for a dead link are lost as long as it is down. Default 10ms (our choice: local repair
+    in hardware takes microseconds, a routing protocol tens to hundreds of milliseconds). A link that is down from
+    the start is not on any route, unless this is absent.
     """
 
 
@@ -3293,7 +3340,7 @@ class Scenario(Tree):
     """
 
     network: NetworkParams | None = None
-    """How packets find their way: load balancing, given routes, links that fail."""
+    """How packets find their way: load balancing, given routes, links that fail, pauses that nodes send by themselves."""
 
     switch: SwitchParams | None = None
     """Switch buffers, PFC and schedulers, under every scheme. What is not given is as the scheme's transport wants it,

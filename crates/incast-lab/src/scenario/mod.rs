@@ -71,7 +71,8 @@ pub struct Scenario {
     /// simulation.
     #[serde(default)]
     pub scheme: IndexMap<String, Scheme>,
-    /// How packets find their way: load balancing, given routes, links that fail.
+    /// How packets find their way: load balancing, given routes, links that fail, pauses that nodes send by
+    /// themselves.
     #[serde(default)]
     pub network: NetworkParams,
     /// Switch buffers, PFC and schedulers, under every scheme. What is not given is as the scheme's transport wants it, or by

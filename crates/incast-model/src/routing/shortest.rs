@@ -29,7 +29,7 @@ pub enum Paths {
     Shortest,
     /// Up the tiers and then down, as in folded Clos fabrics, and never up again, whatever fails. A switch with a way down takes
     /// the shortest of these; others send to the neighbours of a higher tier with the least hops left. Where only a path is left
-    /// that turns up again, there is none.
+    /// that turns up again, there is none. (Packets that are on their way down when routes change may still be sent up once.)
     UpDown,
 }
 
