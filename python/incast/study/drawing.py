@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from incast.study.description import Check, Metric, StudyChart
-from incast.study.figures import Choice, Measured, figures, same
+from incast.study.figures import Choice, Measured, figures, order, same
 from incast.study.student import interval
 
 
@@ -85,10 +85,10 @@ def draw(chart: StudyChart, metric: Metric, measured: Measured) -> DrawnChart:
         )
     if chart.lines and (other := next((bar.x for bar in bars if type(bar.x) not in (int, float)), None)) is not None:
         raise NotNumberError(str(other))
-    order = {name: _order(measured, name) for name in (chart.x, chart.series, chart.panels) if name}
+    places = {name: _order(measured, name) for name in (chart.x, chart.series, chart.panels) if name}
     bars.sort(
         key=lambda bar: [
-            _place(order.get(name or "", []), value)
+            _place(places.get(name or "", []), value)
             for name, value in ((chart.panels, bar.panel), (chart.x, bar.x), (chart.series, bar.series))
         ]
     )
@@ -107,14 +107,15 @@ def draw(chart: StudyChart, metric: Metric, measured: Measured) -> DrawnChart:
 
 
 def _order(measured: Measured, name: str) -> list[Any]:
-    """The values of a column in the order in which they were run; after them those that only rows have."""
+    """The values of a column in the order in which they were run; after them those that only rows have, in order."""
     found: list[Any] = []
     columns: list[Choice] = [run.columns for run in measured.runs]
-    for choice in itertools.chain(columns, measured.rows):
+    rows = sorted((row for row in measured.rows if name in row), key=lambda row: order(row[name]))
+    for choice in itertools.chain(columns, rows):
         if name in choice and not any(same(choice[name], other) for other in found):
             found.append(choice[name])
     return found
 
 
-def _place(order: list[Any], value: Any) -> int:
-    return next((place for place, other in enumerate(order) if same(value, other)), len(order))
+def _place(values: list[Any], value: Any) -> int:
+    return next((place for place, other in enumerate(values) if same(value, other)), len(values))

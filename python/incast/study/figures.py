@@ -113,10 +113,10 @@ def _places(measured: Measured, chosen: Choice) -> list[Choice]:
 
 def _distinct(choices: Iterable[Choice]) -> list[Choice]:
     found = {tuple(choice.items()): choice for choice in choices}
-    return sorted(found.values(), key=lambda choice: [_order(value) for value in choice.values()])
+    return sorted(found.values(), key=lambda choice: [order(value) for value in choice.values()])
 
 
-def _order(value: Any) -> tuple[int, float, str]:
+def order(value: Any) -> tuple[int, float, str]:
     """Numbers by size, then text."""
     return (0, value, "") if isinstance(value, (int, float)) else (1, 0.0, str(value))
 
