@@ -1,6 +1,7 @@
 //! Open-loop traffic between random hosts: the background load of most evaluations.
 
 use std::path::Path;
+use std::slice::Chunks;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ use super::hosts::HostSet;
 use super::locality::{Destinations, LoadAt, Locality};
 use super::members::Members;
 use super::sizes::SizeSpec;
+use crate::fabric::HostId;
 use crate::units::Time;
 
 /// Every host starts flows at random times, to random other hosts, whatever became of the earlier ones.
@@ -51,6 +53,10 @@ pub struct Poisson {
     /// Hosts that send and receive, such as `"0-15"`. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts: Option<HostSet>,
+    /// Regions of so many of these hosts, in order of their numbers, at least 2: flows stay within the region of their sender. The last
+    /// region may be smaller. Default: one region of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub region: Option<u32>,
 }
 
 fn is_host(at: &LoadAt) -> bool {
@@ -71,14 +77,19 @@ impl Pattern for Poisson {
         let arrivals = self.arrivals(entry)?;
         let window = entry.window(self.duration)?;
         let hosts = entry.pairs_of(self.hosts.as_ref())?;
-        let to = Destinations::new(entry.members, &hosts, self.locality, &entry.field("locality"))?;
-        let load = to.host_load(load, self.load_at, &entry.field("load_at"))?;
-        let gaps: Vec<f64> = hosts.iter().map(|&host| mean_gap(sizes.mean(), load, entry.capacity(host))).collect();
-        let flows = gaps.iter().map(|gap| window.length() / gap).sum();
-        entry.expect("duration", window.end - window.start, flows)?;
-        for (own, (&src, &gap)) in hosts.iter().zip(&gaps).enumerate() {
-            let arrivals = Arrivals::new(window, gap).with(arrivals);
-            open_loop(entry, out, src, arrivals, &sizes, |rng| to.draw(own, rng))?;
+        let regions = self.regions(entry, &hosts)?;
+        let mut expected = 0.0;
+        for region in regions.clone() {
+            let to = Destinations::new(entry.members, region, self.locality, &entry.field("locality"))?;
+            let load = to.host_load(load, self.load_at, &entry.field("load_at"))?;
+            let gaps: Vec<f64> =
+                region.iter().map(|&host| mean_gap(sizes.mean(), load, entry.capacity(host))).collect();
+            expected += gaps.iter().map(|gap| window.length() / gap).sum::<f64>();
+            entry.expect("duration", window.end - window.start, expected)?;
+            for (own, (&src, &gap)) in region.iter().zip(&gaps).enumerate() {
+                let arrivals = Arrivals::new(window, gap).with(arrivals);
+                open_loop(entry, out, src, arrivals, &sizes, |rng| to.draw(own, rng))?;
+            }
         }
         Ok(())
     }
@@ -104,6 +115,23 @@ impl Poisson {
             }
             law => Ok(law),
         }
+    }
+
+    /// The hosts, region by region.
+    fn regions<'a>(&self, entry: &Entry<'_>, hosts: &'a [HostId]) -> Result<Chunks<'a, HostId>, WorkloadError> {
+        let size = match self.region {
+            None => hosts.len(),
+            Some(_) if self.load_at != LoadAt::Host => {
+                return Err(entry.refuse("load_at", "a load of links above hosts", "host, where there are regions"));
+            }
+            Some(region) => region as usize,
+        };
+        if size < 2 || hosts.len() % size == 1 {
+            let allowed =
+                format!("at least 2, and so that none of the {} hosts is left alone in the last", hosts.len());
+            return Err(entry.refuse("region", size, allowed));
+        }
+        Ok(hosts.chunks(size))
     }
 
     /// What the load is divided by to get payload.
@@ -172,6 +200,35 @@ mod tests {
                 assert!(!expected || count.abs_diff(3125) < 280, "{src} to {dst}: {count}");
             }
         }
+    }
+
+    #[test]
+    fn flows_stay_in_their_region() {
+        let fabric = star(16, Rate::gbps(100));
+        let json = |extra: &str| format!(r#"{{"load": 0.5, "sizes": "1kB", "duration": "2ms"{extra}}}"#);
+        let spec = pattern("poisson", &json(r#", "region": 6"#));
+        let set = flows(&fabric, &spec, 1);
+        let mut counts = [[0u32; 16]; 16];
+        for flow in &set.flows {
+            counts[flow.src.index()][flow.dst.index()] += 1;
+        }
+        for (src, row) in counts.iter().enumerate() {
+            for (dst, &count) in row.iter().enumerate() {
+                assert_eq!(count > 0, src != dst && src / 6 == dst / 6, "{src} to {dst}: {count}");
+            }
+        }
+        // As many as without, and where all are in one region the same.
+        let plain = flows(&fabric, &pattern("poisson", &json("")), 1);
+        assert!((set.flows.len() as f64 / plain.flows.len() as f64 - 1.0).abs() < 0.01);
+        assert_eq!(flows(&fabric, &pattern("poisson", &json(r#", "region": 16"#)), 1).flows, plain.flows);
+        for (region, hosts) in [(1, 16), (0, 16), (5, 16), (15, 16)] {
+            let spec = pattern("poisson", &json(&format!(r#", "region": {region}"#)));
+            let expected =
+                format!("workload[0].poisson.region = {region}: must be at least 2, and so that none of the {hosts}");
+            assert!(refused(&fabric, &spec).starts_with(&expected), "{}", refused(&fabric, &spec));
+        }
+        let tiers = pattern("poisson", &json(r#", "region": 4, "load_at": "core""#));
+        assert!(refused(&fabric, &tiers).contains("host, where there are regions"));
     }
 
     #[test]

@@ -27,6 +27,7 @@ fn case(seed: u64) -> (Arc<Fabric>, Arc<FlowSet>) {
         load_at: LoadAt::default(),
         locality: None,
         hosts: None,
+        region: None,
     };
     let burst = Incast {
         fan_in: 7,
