@@ -17,7 +17,8 @@ use incast_model::units::{Bytes, Rate, Time};
 use incast_model::workload::{ArrivalLaw, Incast, LoadAt, LoadOf, Poisson, SizeSpec, WorkloadSpec, generate};
 use incast_sim::balance::{Balance, SprayOrder, SprayParams};
 use incast_sim::congestion::{Control, WindowMode};
-use incast_sim::switch::{Forwarding, QueueParams, SwitchParams};
+use incast_sim::host::{ClassBy, CnpMode};
+use incast_sim::switch::{Forwarding, QueueParams, SchedulerParams, SwitchParams};
 use incast_sim::tenant::Hypervisor;
 use incast_sim::transport::{FastpassParams, Transport, TransportParams};
 use incast_sim::{Carrier, ControlSetup, Params, Setup, Simulation};
@@ -38,6 +39,8 @@ const BENCHES: &[(&str, &str)] = &[
     ("hpcc320-hadoop", "the HPCC evaluation's 320 hosts, FB Hadoop 50 %, DCQCN+w: many short flows"),
     ("fattree1024-dcqcn+w", "1,024 hosts (k = 16), web search 30 %, DCQCN+w"),
     ("fattree1024-hpcc", "1,024 hosts (k = 16), web search 30 %, HPCC"),
+    ("clos1152-mice", "1,152 hosts in regions of 32 and incasts of 16 x 1 MB, DCQCN, mice before elephants"),
+    ("clos1152-isolation", "the same with congestion isolation"),
     (TENANTS, "300 VMs to one beside 1 to one, TCP behind ElasticSwitch, 30 s on a link of 1 Gb/s"),
 ];
 
@@ -57,6 +60,7 @@ fn poisson(load: f64, sizes: &str, duration: Time) -> WorkloadSpec {
             locality: None,
             duration: Some(duration),
             hosts: None,
+            region: None,
         }),
         ..WorkloadSpec::default()
     }
@@ -101,6 +105,13 @@ fn scenario(name: &str, scale: f64) -> Option<(FabricSpec, Vec<WorkloadSpec>)> {
             (clos.host_rate, clos.uplink_rate, clos.delay) = (Rate::gbps(40), Rate::gbps(160), Time::ns(200));
             (FabricSpec::LeafSpine(clos), vec![poisson(0.6, "websearch_yaps", ms(6.0))])
         }
+        ("clos1152", _) => {
+            let clos = LeafSpine { delay: Time::ns(200), ..LeafSpine::new(48, 24, 24) };
+            let regions = poisson(0.4, "fb_cachefollower_conweave", ms(1.0)).poisson;
+            let regions = regions.map(|poisson| Poisson { region: Some(32), ..poisson });
+            let regions = WorkloadSpec { poisson: regions, ..WorkloadSpec::default() };
+            (FabricSpec::LeafSpine(clos), vec![regions, incast(16, "1MB", Some(0.02), Some(ms(1.0)))])
+        }
         ("fattree1024", _) => (FabricSpec::FatTree(FatTree::new(16)), vec![poisson(0.3, "websearch", ms(1.0))]),
         _ => return None,
     })
@@ -110,7 +121,7 @@ fn scenario(name: &str, scale: f64) -> Option<(FabricSpec, Vec<WorkloadSpec>)> {
 fn control(name: &str) -> Option<ControlSetup> {
     let (control, window) = match name.split_once('-')?.1 {
         "dcqcn+w" | "hadoop" => ("dcqcn", Some(WindowMode::Rate)),
-        "incast" => ("dcqcn", None),
+        "incast" | "mice" | "isolation" => ("dcqcn", None),
         other => (other, None),
     };
     let info = Control::catalogue().into_iter().find(|info| info.name == control)?;
@@ -143,6 +154,21 @@ fn params(control: Option<&ControlSetup>, transport: Option<&Transport>) -> Para
         params.ecn = control.and_then(|setup| setup.control.ecn()).unwrap_or_default();
     }
     params
+}
+
+/// Mice before elephants, and congested flows apart, as in the study `isolation`.
+fn classes(params: &mut Params, isolation: bool) {
+    params.switch.buffer = Bytes(16_000_000);
+    params.switch.lossless = vec![2, 3, 4];
+    params.rdma.ack_priority = Some(7);
+    params.rdma.cnp = CnpMode::Packet;
+    params.host.classes.by = ClassBy::Size;
+    params.switch.isolation.enabled = isolation;
+    params.switch.scheduler = if isolation {
+        SchedulerParams::Drr { quanta: [1000, 1000, 1000, 8000, 1000, 1000, 1000, 1000], strict: vec![7, 4] }
+    } else {
+        SchedulerParams::StrictPriority
+    };
 }
 
 /// Every bench with what it is: those listed above, one of each control, and one of each other transport.
@@ -231,7 +257,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     if !benches().iter().any(|(known, _)| *known == name) {
         return Err(format!("no bench `{name}`; {usage}").into());
     }
-    let setup = if name == TENANTS { tenants(scale)? } else { usual(&name, scale)? };
+    let mut setup = if name == TENANTS { tenants(scale)? } else { usual(&name, scale)? };
+    if name.starts_with("clos1152-") {
+        classes(&mut setup.params, name.ends_with("isolation"));
+    }
     let (flows, hosts) = (setup.flows.clone(), setup.fabric.hosts().len());
     let simulation = Simulation::new(setup)?;
     report(&name, &flows, hosts, simulation);

@@ -4,7 +4,7 @@ use incast_model::fabric::{LinkId, NodeId, PortId};
 use incast_model::units::Time;
 use serde::{Deserialize, Serialize};
 
-use crate::measure::{Fingerprint, QueueHistogram, QueueSample, RateSample};
+use crate::measure::{Fingerprint, QueueHistogram, QueueSample, RateSample, Waits};
 use crate::tenant::{HypervisorCounts, PairRecord, PairSample};
 
 /// Everything measured in one run.
@@ -32,6 +32,10 @@ pub struct Outcome {
     pub deadlocks: Vec<DeadlockRecord>,
     /// Queues that the PFC watchdog freed, in order.
     pub storms: Vec<Storm>,
+    /// Flows isolated at ports, in order of their begin.
+    pub isolations: Vec<IsolationRecord>,
+    /// How long data of each flow waited, if asked for; else empty.
+    pub waits: Vec<Waits>,
     /// Flows that could not complete as things stood at the stop, because of failures (at most 100).
     pub cut_off: Vec<CutOff>,
     /// Queue lengths over time, if asked for.
@@ -102,7 +106,7 @@ pub struct Counts {
     pub events: u64,
     /// Data packets, counted once per link crossed.
     pub data_hops: u64,
-    /// ACKs, NACKs and CNPs, counted once per link crossed.
+    /// ACKs, NACKs, CNPs and congestion isolation messages, counted once per link crossed.
     pub ack_hops: u64,
     /// PFC frames, counted once per link crossed (they cross one).
     pub pfc_hops: u64,
@@ -128,6 +132,12 @@ pub struct Counts {
     pub made_lossy: u64,
     /// XOFF frames sent.
     pub pauses: u64,
+    /// Congestion isolation messages sent.
+    pub isolation_messages: u64,
+    /// Of these, messages that came to hosts.
+    pub isolation_messages_to_hosts: u64,
+    /// Times that a flow was not isolated because its port's table had no place.
+    pub isolations_refused: u64,
     /// Most packets that existed at once.
     pub peak_packets: u64,
 }
@@ -144,7 +154,7 @@ impl Counts {
 pub struct Ledger {
     /// Made by hosts and (PFC frames) by switches.
     pub injected: [u64; 8],
-    /// Come from other priorities, by Tagger's rules, less those gone to others.
+    /// Come from other priorities, by Tagger's rules or isolation, less those gone to others.
     #[serde(default)]
     pub retagged: [i64; 8],
     /// Consumed by the node they were for.
@@ -306,6 +316,56 @@ pub struct Storm {
     pub begin: Time,
     /// When it let it be paused again; `None` if the run ended before.
     pub end: Option<Time>,
+}
+
+/// A flow that was isolated at an egress port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IsolationRecord {
+    /// The port: a switch's, or a host's where hosts isolate.
+    pub port: PortId,
+    /// The flow.
+    pub flow: u32,
+    /// Why.
+    pub by: IsolatedBy,
+    /// Since when.
+    pub begin: Time,
+    /// Until when; `None` if the run ended before.
+    pub end: Option<Time>,
+    /// Packets that left by the isolated queue, or went by it while nothing waited; none are counted at hosts.
+    pub packets: u64,
+    /// Their wire bytes.
+    pub bytes: u64,
+    /// Messages about the flow that the port sent.
+    pub messages: u32,
+}
+
+/// Why a flow was isolated at a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IsolatedBy {
+    /// It was picked as ECN picks packets.
+    Marks,
+    /// It was one of those with most bytes in the queue.
+    Counters,
+    /// The next switch said so.
+    Message,
+    /// Its packets came with the priority of isolated flows.
+    Class,
+}
+
+impl IsolatedBy {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Marks, Self::Counters, Self::Message, Self::Class];
+
+    /// As results name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Marks => "marks",
+            Self::Counters => "counters",
+            Self::Message => "message",
+            Self::Class => "class",
+        }
+    }
 }
 
 /// Why a packet was dropped.

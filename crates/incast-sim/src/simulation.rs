@@ -80,6 +80,7 @@ impl Simulation {
         let stop = self.network.explain(halt);
         let _ = observe(&self.network.progress());
         let mut network = self.network;
+        network.close_waits();
         network.recorder.finish(Time(network.now));
         let ledger = network.close_ledger();
         debug_assert!(network.buffers_balance(), "buffer held for packets that are not queued");
@@ -98,6 +99,8 @@ impl Simulation {
             links: std::mem::take(&mut network.recorder.links),
             deadlocks: std::mem::take(&mut network.detector.records),
             storms: network.watchdog.take().map_or_else(Vec::new, |watchdog| watchdog.records),
+            isolations: network.isolation.take().map_or_else(Vec::new, |isolation| isolation.into_records()),
+            waits: network.blocking.take().map_or_else(Vec::new, |blocking| blocking.into_waits()),
             cut_off,
             queues: std::mem::take(&mut network.recorder.queues),
             rates: std::mem::take(&mut network.recorder.rates),

@@ -184,7 +184,7 @@ impl Scenario {
             params.switch.scheduler = match self.scheduler {
                 0 => SchedulerParams::RoundRobin,
                 1 => SchedulerParams::StrictPriority,
-                _ => SchedulerParams::Drr { quanta: [0, 1000, 1000, 3000, 1500, 700, 1000, 1000] },
+                _ => SchedulerParams::Drr { quanta: [0, 1000, 1000, 3000, 1500, 700, 1000, 1000], strict: Vec::new() },
             };
             params.ecn.kmin = Bytes(self.kmin);
             params.ecn.kmax = Bytes(4 * self.kmin);

@@ -1,5 +1,6 @@
 //! Hosts: their ports, and RDMA with its queue pairs, pacing, windows, acknowledgements and loss recovery.
 
+mod classes;
 mod gates;
 mod nic;
 mod params;
@@ -9,6 +10,7 @@ mod selective;
 mod sender;
 mod turns;
 
+pub use classes::{ClassBy, ClassParams};
 pub(crate) use gates::{End, Gates};
 pub(crate) use nic::Nic;
 pub use params::{CnpMode, HostParams, NicQueue, PacketParams, RdmaParams, Recovery};

@@ -199,6 +199,21 @@ impl Network {
         }
     }
 
+    /// A queue pair is not among the ready ones any more.
+    pub(crate) fn take_from_turns(&mut self, sender: u32) {
+        let qp = &mut self.senders[sender as usize];
+        if qp.state != QpState::Ready {
+            return;
+        }
+        qp.state = QpState::Idle;
+        let (port, prio, flow) = (qp.port, usize::from(qp.prio), qp.flow);
+        let nic = &mut self.nics[self.ports[port as usize].owner as usize];
+        nic.turns[prio].remove(flow);
+        if nic.turns[prio].is_empty() {
+            nic.ready &= !(1 << prio);
+        }
+    }
+
     fn pop_ready(&mut self, owner: usize, prio: usize) -> Option<u32> {
         let nic = &mut self.nics[owner];
         let sender = nic.turns[prio].pop()?;

@@ -7,6 +7,7 @@ use incast_model::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::ClassParams;
 use crate::congestion::Telemetry;
 use crate::kernel::flag;
 
@@ -152,6 +153,8 @@ pub struct HostParams {
     /// drop-tail queues, one flow can lock others out as none would between real hosts; the time of a packet on the slowest link avoids
     /// it (Floyd and Jacobson, CCR 1991).
     pub jitter: Time,
+    /// Priorities of short and of long flows. Default those of the workload (the HPCC evaluation).
+    pub classes: ClassParams,
 }
 
 /// How a receiver tells the sender of an ECN mark.

@@ -205,7 +205,11 @@ impl Network {
         let qp = &mut self.senders[sender as usize];
         qp.next_avail = next;
         qp.cc.on_sent(size, Time(self.now));
+        let demoted = qp.next >= self.config.demotion;
         self.apply_control(sender);
+        if demoted {
+            self.demote(sender);
+        }
     }
 
     /// An ACK or NACK has come, perhaps at another port than the flow's.

@@ -38,6 +38,12 @@ impl Turns {
         self.round.pop().or_else(|| self.next.pop()).map(|Reverse((_, sender))| sender)
     }
 
+    /// Takes out a flow that is to be served elsewhere.
+    pub(super) fn remove(&mut self, flow: u32) {
+        self.round.retain(|Reverse((one, _))| *one != flow);
+        self.next.retain(|Reverse((one, _))| *one != flow);
+    }
+
     /// The sender just taken out is served: turns go on after its flow.
     #[inline]
     pub(super) fn served(&mut self, flow: u32) {

@@ -41,6 +41,8 @@ pub(crate) mod chore {
     pub(crate) const SAMPLE: u32 = 0;
     /// PFC watchdogs look at their queues.
     pub(crate) const WATCHDOG: u32 = 1;
+    /// Tables of isolated flows are looked through.
+    pub(crate) const ISOLATION: u32 = 2;
 }
 
 /// Ranks of `ns3` arithmetic.

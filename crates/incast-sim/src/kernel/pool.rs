@@ -47,6 +47,8 @@ pub(crate) enum Kind {
     Feedback,
     /// Hypervisors: a receiver's rate.
     Told,
+    /// A congestion isolation message: [`flag::XOFF`] tells whether the flow is to be isolated, or let go.
+    Isolation,
 }
 
 impl Kind {

@@ -1,5 +1,6 @@
 //! What is recorded beside flows and counters. Nothing here changes what happens.
 
+mod blocking;
 mod fingerprint;
 mod recorder;
 
@@ -8,6 +9,8 @@ use incast_model::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use blocking::Blocking;
+pub use blocking::Waits;
 pub use fingerprint::Fingerprint;
 pub(crate) use recorder::Recorder;
 
@@ -27,6 +30,9 @@ pub struct MeasureParams {
     pub histogram_bin: Bytes,
     /// Keep the intervals during which queues were paused (they are counted in any case). Default true (our choice).
     pub pauses: bool,
+    /// Keep how long data of each flow waited in switches, how long of that because of PFC, and how long of that because of flows that
+    /// leave the next switch by another port. Default false (our choice).
+    pub blocking: bool,
     /// Time between two looks for deadlocks of PFC; 0s: one at the end. Looks do not change a run. Default 100us (our choice).
     pub deadlock_every: Time,
     /// Keep at most so many dropped packets (they are counted in any case). Default 100000 (our choice).
@@ -45,6 +51,7 @@ impl Default for MeasureParams {
             queue_histogram: false,
             histogram_bin: Bytes(1000),
             pauses: true,
+            blocking: false,
             deadlock_every: Time::us(100),
             max_drops: 100_000,
             fingerprint: false,

@@ -153,6 +153,30 @@ impl Recorder {
 }
 
 impl Network {
+    /// A packet has come into a queue of a port.
+    #[inline(never)]
+    pub(crate) fn note_queued(&mut self, port: u32, id: u32) {
+        self.note_queue(port);
+        if !self.ports[port as usize].at_host {
+            if self.isolation.is_some() {
+                self.count_apart(port, id, true);
+            }
+            self.begin_wait(port, id);
+        }
+    }
+
+    /// A packet has left a queue of a port.
+    #[inline(never)]
+    pub(crate) fn note_unqueued(&mut self, port: u32, id: u32) {
+        self.note_queue(port);
+        if !self.ports[port as usize].at_host {
+            if self.isolation.is_some() {
+                self.count_apart(port, id, false);
+            }
+            self.end_wait(port, id);
+        }
+    }
+
     /// The queues of a port have another length now.
     #[inline]
     pub(crate) fn note_queue(&mut self, port: u32) {

@@ -1,5 +1,7 @@
 //! From a [`Setup`] to a network: every limit of the simulator is checked here.
 
+use std::sync::Arc;
+
 use incast_model::fabric::{BaseRtts, Fabric, NodeId, NodeKind, PortId};
 use incast_model::flow::FlowSet;
 use incast_model::gates::check_gates;
@@ -13,16 +15,16 @@ use super::{Config, ControlState, Far, Faults, Network, Port, Queue, Routing, WH
 use crate::balance::Balance;
 use crate::congestion::{Control, FlowContext, IntFormat, MAX_INT_RECORDS, Telemetry};
 use crate::deadlock::Detector;
-use crate::host::{Gates, Nic, NicQueue, Receiver, Recovery, Selective};
+use crate::host::{ClassBy, Gates, Nic, NicQueue, Receiver, Recovery, Selective};
 use crate::kernel::{EventQueue, MAX_ID, NONE, Pool, flag};
-use crate::measure::Recorder;
+use crate::measure::{Blocking, Recorder};
 use crate::ns3::Draws;
 use crate::outcome::{Counts, FlowRecord, Ledger};
 use crate::setup::{Arithmetic, Carrier, Params, Setup};
 use crate::simulation::SetupError;
 use crate::switch::{
-    Alpha, Buffer, BufferPlan, EcnPort, Forwarding, Ingress, MarkAt, PfcMode, Pint, QueueParams, RankedQueue,
-    Scheduler, Storage, Switch, Tagging, Watchdog, alpha, fixed_alpha, headroom, host_rate,
+    Alpha, Buffer, BufferPlan, EcnPort, Forwarding, Ingress, Isolation, MarkAt, PfcMode, Pint, QueueParams,
+    RankedQueue, Scheduler, Storage, Switch, Tagging, Watchdog, alpha, fixed_alpha, headroom, host_rate,
 };
 use crate::tenant::Hypervisors;
 use crate::transport::{Transport, Transports};
@@ -50,7 +52,11 @@ impl Params {
 
 impl Network {
     pub(crate) fn new(setup: Setup) -> Result<Self, SetupError> {
-        let Setup { fabric, flows, controls, transports, carriers, tenancy, tags, params } = setup;
+        let Setup { fabric, mut flows, controls, transports, carriers, tenancy, tags, params } = setup;
+        params.check_classes()?;
+        if params.host.classes.by != ClassBy::Given {
+            params.host.classes.apply(Arc::make_mut(&mut flows));
+        }
         let ns3 = params.arithmetic == Arithmetic::Ns3;
         let needs_int = controls.iter().any(|setup| setup.control.telemetry() == Telemetry::Int);
         check_limits(&fabric, &flows, &params, needs_int)?;
@@ -59,6 +65,8 @@ impl Network {
         params.check_host()?;
         params.check_pauses()?;
         params.check_deadlock(tags.as_deref(), &flows)?;
+        params.check_isolation(&fabric, &flows)?;
+        params.check_blocking()?;
         let ports = fabric.ports().len();
         let rates = rate_table(&fabric)?;
         let resolved = params.network.resolve(&fabric, params.seed)?;
@@ -97,6 +105,7 @@ impl Network {
             tagging: tags
                 .filter(|_| params.switch.tagging.enabled)
                 .map(|rules| Box::new(Tagging::new(rules, &params.switch))),
+            isolation: None,
             watchdog: params.switch.watchdog.enabled.then(|| Box::new(Watchdog::new(params.switch.watchdog, ports))),
             detector: Detector::new(params.measure.deadlock_every),
             scheduler: Scheduler::new(&params.switch.scheduler, is_ranked(&params), ports),
@@ -137,6 +146,7 @@ impl Network {
             counts: Counts::default(),
             ledger: Ledger::default(),
             flow_records: vec![FlowRecord::default(); flows.flows.len()],
+            blocking: params.measure.blocking.then(|| Box::new(Blocking::new(&fabric, flows.flows.len()))),
             recorder: Recorder::new(params.measure.clone(), ports),
             rates,
             carriers,
@@ -147,6 +157,7 @@ impl Network {
         network.add_ports(&params);
         network.add_buffers(&params)?;
         network.add_contexts(&params);
+        network.add_isolation(&params);
         network.add_pint()?;
         network.add_transports(&transports);
         network.add_hypervisors(tenancy.as_deref(), &params);
@@ -225,6 +236,15 @@ impl Network {
         let packet = self.full_packet();
         let all = Hypervisors::new(hypervisor, tenancy, &self.fabric, &self.flows, &owner, packet, params.seed);
         self.hypervisors = Some(Box::new(all));
+    }
+
+    /// Tables of isolated flows, where there are any.
+    fn add_isolation(&mut self, params: &Params) {
+        if params.switch.isolation.enabled {
+            let rates: Vec<u64> = self.ports.iter().map(|port| self.rates[usize::from(port.rate)]).collect();
+            let isolation = Isolation::new(&params.switch, &rates, self.switches.len(), params.seed);
+            self.isolation = Some(Box::new(isolation));
+        }
     }
 
     fn add_ports(&mut self, params: &Params) {
@@ -328,11 +348,10 @@ fn config(params: &Params, ns3: bool, fabric: &Fabric, mixed: bool) -> Config {
         ranked: is_ranked(params),
         port_rank: is_ranked(params).into(),
         ttl: params.network.ttl,
-        guarded_from: if params.switch.tagging.enabled || params.switch.watchdog.enabled {
-            0
-        } else {
-            params.network.ttl
-        },
+        guarded_from: if params.switch.looks_closely() { 0 } else { params.network.ttl },
+        notes_queues: params.measure.queue_histogram || params.measure.blocking || params.switch.isolation.enabled,
+        demotion: params.host.classes.demotion(),
+        elephants: params.host.classes.elephants,
         underrun: params.switch.forwarding == Forwarding::CutThroughUnderrun,
         mixed,
         int: if ns3 {
@@ -550,7 +569,10 @@ fn check_limits(
     }
     check(params.rdma.ack_every > 0, "rdma.ack_every", || "0 would never acknowledge; at least 1".into())?;
     check_recovery(params)?;
-    if let crate::switch::SchedulerParams::Drr { quanta } = &params.switch.scheduler {
+    if let crate::switch::SchedulerParams::Drr { quanta, strict } = &params.switch.scheduler {
+        check(strict.iter().all(|prio| (1..8).contains(prio)), "switch.scheduler.drr.strict", || {
+            format!("{strict:?} is not possible; priorities are 1 to 7 (0 goes before all others anyway)")
+        })?;
         check(quanta[1..].iter().all(|&quantum| quantum > 0), "switch.scheduler.drr.quanta", || {
             "a quantum of 0 never lets its queue send; at least 1 for priorities 1 to 7".into()
         })?;

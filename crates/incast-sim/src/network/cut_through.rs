@@ -25,7 +25,7 @@ impl Network {
         let (cut, size) = (u64::from(state.cut), u64::from(packet.size));
         let waits = || match packet.kind {
             Kind::Lost => false,
-            Kind::Pfc => true,
+            Kind::Pfc | Kind::Isolation => true,
             _ => !self.config.underrun && self.goes_on_faster(port, id),
         };
         if size <= cut || !waits() {

@@ -214,6 +214,7 @@ impl Network {
     }
 
     /// The event asked for: takes the next step. True if there is none: then it is time to look for progress.
+    #[inline(never)]
     pub(crate) fn fault(&mut self, stall: u64) -> bool {
         let look = !self.faults.as_ref().is_some_and(|faults| faults.pending());
         if !look {
@@ -301,6 +302,7 @@ impl Network {
         for prio in 0..8 {
             let at = self.at(port, prio);
             if paused & 1 << prio != 0 {
+                self.end_pause(port, prio);
                 self.recorder.resume(at, Time(self.now));
             }
             if std::mem::take(&mut self.ingress[at].paused) {
@@ -367,7 +369,7 @@ impl Network {
 
     /// A packet is lost because the link of `port`, by which it leaves or was to leave, is down.
     pub(crate) fn lose(&mut self, port: u32, id: u32) {
-        let own = self.pool[id].kind == Kind::Pfc || self.ports[port as usize].at_host;
+        let own = matches!(self.pool[id].kind, Kind::Pfc | Kind::Isolation) || self.ports[port as usize].at_host;
         let ingress = if own { None } else { Some(self.pool[id].in_port) };
         self.count_drop(id, DropReason::LinkDown, self.fabric.port(PortId(port)).node, ingress, Some(port));
     }
@@ -391,7 +393,7 @@ impl Network {
             ingress: ingress.map(PortId),
             egress: egress.map(PortId),
             priority: prio,
-            flow: if packet.kind == Kind::Pfc { None } else { Some(packet.flow) },
+            flow: if matches!(packet.kind, Kind::Pfc | Kind::Isolation) { None } else { Some(packet.flow) },
             bytes: u32::from(size),
             lossless,
         };

@@ -133,7 +133,9 @@ impl Network {
             self.pool[tail].next = id;
         }
         self.ports[port as usize].queued += size;
-        self.note_queue(port);
+        if self.config.notes_queues {
+            self.note_queued(port, id);
+        }
     }
 
     /// Takes the first packet of an egress queue that is not empty.
@@ -153,7 +155,9 @@ impl Network {
         if queue.head == NONE {
             state.waiting &= !(1 << prio);
         }
-        self.note_queue(port);
+        if self.config.notes_queues {
+            self.note_unqueued(port, id);
+        }
         id
     }
 }

@@ -28,11 +28,11 @@ use crate::congestion::{Control, FlowContext, WindowMode};
 use crate::deadlock::Detector;
 use crate::host::{Gates, Nic, PacketParams, RdmaParams, Receiver, Selective, SendQp};
 use crate::kernel::{EventQueue, Pool};
-use crate::measure::Recorder;
+use crate::measure::{Blocking, Recorder};
 use crate::ns3::Draws;
 use crate::outcome::{Counts, FlowRecord, Ledger};
 use crate::setup::Carrier;
-use crate::switch::{EcnPort, Ingress, Pint, RankedQueue, Scheduler, Storage, Switch, Tagging, Watchdog};
+use crate::switch::{EcnPort, Ingress, Isolation, Pint, RankedQueue, Scheduler, Storage, Switch, Tagging, Watchdog};
 use crate::tenant::Hypervisors;
 use crate::transport::Transports;
 
@@ -137,6 +137,13 @@ pub(crate) struct Config {
     /// A packet that comes to so many switches is looked at closely: all of them if tags are rewritten or a watchdog is at work,
     /// else those whose time to live ends.
     pub(crate) guarded_from: u8,
+    /// Whether what comes into queues and leaves them is noted: for histograms, for how long packets wait, or because flows are
+    /// isolated.
+    pub(crate) notes_queues: bool,
+    /// Bytes after which a flow's data is an elephant's; [`u64::MAX`] for never.
+    pub(crate) demotion: u64,
+    /// The priority that it then has.
+    pub(crate) elephants: u8,
     /// Cut-through towards whatever link.
     pub(crate) underrun: bool,
     /// Whether hosts have both RDMA and other transports.
@@ -192,6 +199,8 @@ pub(crate) struct Network {
     pub(crate) scheduler: Scheduler,
     /// In runs with Tagger.
     pub(crate) tagging: Option<Box<Tagging>>,
+    /// In runs with congestion isolation.
+    pub(crate) isolation: Option<Box<Isolation>>,
     /// In runs with PFC watchdogs.
     pub(crate) watchdog: Option<Box<Watchdog>>,
     pub(crate) detector: Detector,
@@ -237,6 +246,8 @@ pub(crate) struct Network {
     pub(crate) ledger: Ledger,
     pub(crate) flow_records: Vec<FlowRecord>,
     pub(crate) recorder: Recorder,
+    /// In runs that measure how long packets wait.
+    pub(crate) blocking: Option<Box<Blocking>>,
 }
 
 impl Network {

@@ -76,8 +76,7 @@ impl Network {
                     self.start_flow(flow);
                 }
                 Target::Agenda(nic) => self.keep_agenda(nic),
-                Target::Chore(chore::SAMPLE) => self.take_sample(),
-                Target::Chore(_) => self.poll_watchdog(),
+                Target::Chore(which) => self.do_chore(which),
                 Target::Fault(_) => {
                     let still = self.now - last_arrival > limits.stall;
                     if self.fault(limits.stall) && (self.is_given_up() || still && self.is_stuck()) {
@@ -159,6 +158,16 @@ impl Network {
             self.reference_free(port);
         } else {
             self.nic_due(port);
+        }
+    }
+
+    /// Apart, so that the loop has room for what happens all the time.
+    #[inline(never)]
+    fn do_chore(&mut self, which: u32) {
+        match which {
+            chore::SAMPLE => self.take_sample(),
+            chore::ISOLATION => self.sweep_isolated(),
+            _ => self.poll_watchdog(),
         }
     }
 

@@ -169,7 +169,15 @@ impl Network {
         }
     }
 
-    pub(super) fn path_port(&self, flow: u32, back: bool, hop: usize) -> u32 {
+    /// The egress port at `node` of data of a flow towards host `dst` by ECMP; [`NONE`] if that is where it is, or without a route.
+    pub(crate) fn port_by_ecmp(&self, node: u32, dst: u32, flow: u32) -> u32 {
+        if self.fabric.hosts()[dst as usize].0 == node {
+            return NONE;
+        }
+        self.routing.ecmp_port(node, dst, flow, false).unwrap_or(NONE)
+    }
+
+    pub(crate) fn path_port(&self, flow: u32, back: bool, hop: usize) -> u32 {
         let path = self.flows.flows[flow as usize].path.expect("only flows with a path ask for it");
         self.routing.paths[path as usize][usize::from(back)][hop]
     }

@@ -69,8 +69,18 @@ impl Network {
             Verdict::Always => true,
             Verdict::WithProbability(p) => self.draw(port) < p,
         };
-        if hit && self.pool[id].understands_marks() {
-            self.pool[id].flags |= flag::CE;
+        if hit {
+            self.set_mark(port, id);
+        }
+    }
+
+    /// Marks a packet, if marks mean anything to its flow and isolation does not spare it.
+    #[inline(never)]
+    fn set_mark(&mut self, port: u32, id: u32) {
+        let packet = &mut self.pool[id];
+        let spared = self.isolation.as_ref().is_some_and(|isolation| isolation.marks_only_others(packet.prio));
+        if !spared && packet.understands_marks() {
+            packet.flags |= flag::CE;
             self.counts.marks += 1;
             let at = self.at(port, self.pool[id].prio);
             self.recorder.mark(at);

@@ -1,8 +1,10 @@
 //! The output-queued switch, as a pipeline of small stages: admission ([`buffer`], or [`port_buffer`]), pausing the peer
-//! ([`pfc`]), queueing, choosing ([`scheduler`]), marking ([`ecn`]), INT. Against deadlocks: [`tagging`], [`watchdog`].
+//! ([`pfc`]), queueing, choosing ([`scheduler`]), marking ([`ecn`]), INT. Against deadlocks: [`tagging`], [`watchdog`]; against
+//! waiting behind congested flows: [`isolation`].
 
 mod buffer;
 mod ecn;
+mod isolation;
 mod params;
 mod pfc;
 mod pint;
@@ -17,6 +19,8 @@ use incast_model::rng::Stream;
 
 pub(crate) use buffer::{Buffer, Ingress, fixed_alpha};
 pub(crate) use ecn::EcnPort;
+pub(crate) use isolation::Isolation;
+pub use isolation::{Detection, IsolationAtHosts, IsolationParams, MarkedFlows};
 pub use params::{
     Alpha, EcnParams, EcnThreshold, Forwarding, Headroom, MarkAt, PfcMode, QueueParams, SchedulerParams, SwitchParams,
 };

@@ -7,7 +7,7 @@ use incast_model::units::{Bytes, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{TaggingParams, WatchdogParams};
+use super::{IsolationParams, TaggingParams, WatchdogParams};
 
 /// Forwarding, buffer, PFC and scheduling of every switch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -47,6 +47,8 @@ pub struct SwitchParams {
     pub tagging: TaggingParams,
     /// The PFC watchdog. Default none (the HPCC evaluation).
     pub watchdog: WatchdogParams,
+    /// Congestion isolation (IEEE 802.1Qcz). Default none (the HPCC evaluation).
+    pub isolation: IsolationParams,
 }
 
 impl Default for SwitchParams {
@@ -66,11 +68,17 @@ impl Default for SwitchParams {
             scheduler: SchedulerParams::RoundRobin,
             tagging: TaggingParams::default(),
             watchdog: WatchdogParams::default(),
+            isolation: IsolationParams::default(),
         }
     }
 }
 
 impl SwitchParams {
+    /// Whether every packet is looked at closely on its way through a switch.
+    pub(crate) const fn looks_closely(&self) -> bool {
+        self.tagging.enabled || self.watchdog.enabled || self.isolation.enabled
+    }
+
     /// The priorities that PFC pauses, as bits; none where it is off, or where ports have buffers of their own.
     pub fn paused_priorities(&self) -> u8 {
         if self.pfc && self.queues == QueueParams::Shared {
@@ -180,6 +188,9 @@ pub enum SchedulerParams {
     Drr {
         /// Bytes earned per round by priorities 0 to 7 (that of 0 is not used).
         quanta: [u32; 8],
+        /// Priorities that go before the rounds, the highest first. Default none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        strict: Vec<u8>,
     },
 }
 

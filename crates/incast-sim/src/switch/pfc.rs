@@ -9,6 +9,9 @@ impl Network {
     /// Sends a pause or resume of `prio` to the peer of `port`. `blamed` is the egress port of the packet that did it;
     /// `port` itself where no packet did.
     pub(crate) fn send_pfc(&mut self, port: u32, prio: u8, xoff: bool, blamed: u32) {
+        if xoff {
+            self.note_culprit(port, prio);
+        }
         let at = self.at(port, prio);
         let ingress = &mut self.ingress[at];
         ingress.paused = xoff;
@@ -55,6 +58,7 @@ impl Network {
         if state.paused & bit != 0 {
             state.paused &= !bit;
             let at = self.at(port, frame.in_prio);
+            self.end_pause(port, frame.in_prio);
             self.recorder.resume(at, Time(self.now));
         }
         if at_host {

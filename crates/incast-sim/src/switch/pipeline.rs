@@ -7,7 +7,7 @@ use incast_model::fabric::NodeId;
 use incast_model::units::Time;
 
 use crate::congestion::int_record;
-use crate::kernel::{Event, NONE, Target, flag};
+use crate::kernel::{Event, Kind, NONE, Target, flag};
 use crate::network::Network;
 use crate::outcome::DropReason;
 use crate::switch::Storage;
@@ -28,11 +28,17 @@ impl Network {
         self.pass(switch, (in_port, prio), (out, prio), id, size);
     }
 
-    /// The same where tags are rewritten or a watchdog is at work, and for a packet whose time to live ends. Apart, so that one
-    /// comparison is all it costs elsewhere.
+    /// The same where tags are rewritten, flows are isolated or a watchdog is at work, and for a packet whose time to live ends.
+    /// Apart, so that one comparison is all it costs elsewhere.
     #[inline(never)]
     fn forward_guarded(&mut self, switch: u32, in_port: u32, id: u32) {
-        self.retag_late(in_port, id);
+        if self.pool[id].kind == Kind::Isolation {
+            self.ledger.delivered[0] += u64::from(self.pool[id].size);
+            return self.hear_isolation(in_port, id);
+        }
+        if self.tagging.is_some() {
+            self.retag_late(in_port, id);
+        }
         let packet = &mut self.pool[id];
         packet.in_port = in_port;
         packet.in_prio = packet.prio;
@@ -42,7 +48,12 @@ impl Network {
             return self.drop_packet(switch, in_port, out, id, DropReason::Ttl);
         }
         if out != NONE {
-            self.retag(in_port, out, id);
+            if self.tagging.is_some() {
+                self.retag(in_port, out, id);
+            }
+            if self.isolation.is_some() {
+                self.set_apart(switch, in_port, out, id);
+            }
         }
         let prio = self.pool[id].prio;
         if self.watchdog.is_some() && out != NONE && self.in_storm(in_port, in_prio, out, prio) {
@@ -143,6 +154,7 @@ impl Network {
     pub(crate) fn serve(&mut self, port: u32) {
         let state = &mut self.ports[port as usize];
         let eligible = state.waiting & (!state.paused | 1);
+        let eligible = if self.config.notes_queues { self.in_order(port, eligible) } else { eligible };
         if eligible == 0 {
             return;
         }

@@ -14,6 +14,8 @@ pub(crate) enum Scheduler {
     Ranked,
     Drr {
         quanta: [u32; 8],
+        /// Priorities that go before the rounds, one bit each.
+        strict: u8,
         /// By port: what each priority may still send in its turn.
         deficits: Vec<[u32; 8]>,
     },
@@ -25,7 +27,11 @@ impl Scheduler {
             _ if ranked => Self::Ranked,
             SchedulerParams::RoundRobin => Self::RoundRobin,
             SchedulerParams::StrictPriority => Self::StrictPriority,
-            SchedulerParams::Drr { quanta } => Self::Drr { quanta: *quanta, deficits: vec![[0; 8]; ports] },
+            SchedulerParams::Drr { quanta, strict } => Self::Drr {
+                quanta: *quanta,
+                strict: strict.iter().fold(0, |mask, prio| mask | 1 << prio),
+                deficits: vec![[0; 8]; ports],
+            },
         }
     }
 
@@ -39,6 +45,7 @@ impl Scheduler {
         match self {
             _ if eligible & 1 != 0 => 0,
             Self::StrictPriority => highest(eligible),
+            Self::Drr { strict, .. } if eligible & strict != 0 => highest(eligible & strict),
             Self::RoundRobin | Self::Drr { .. } | Self::Ranked => after(eligible, last),
         }
     }
@@ -69,6 +76,8 @@ impl Network {
         let prio = match &self.scheduler {
             Scheduler::RoundRobin | Scheduler::Ranked => after(eligible, last),
             Scheduler::StrictPriority => highest(eligible),
+            // They leave the turns of the others alone.
+            Scheduler::Drr { strict, .. } if eligible & strict != 0 => return highest(eligible & strict),
             Scheduler::Drr { .. } => self.choose_drr(port, eligible, last),
         };
         self.ports[port as usize].last_served = prio;
@@ -79,33 +88,38 @@ impl Network {
     /// within its deficit. An emptied queue loses its deficit, a paused one keeps it and earns nothing (our choice).
     fn choose_drr(&mut self, port: u32, eligible: u8, last: u8) -> u8 {
         let state = &self.ports[port as usize];
-        let at_host = state.at_host;
-        let waiting = if at_host { self.nics[state.owner as usize].ready } else { state.waiting };
-        let heads: [u32; 8] = std::array::from_fn(|prio| {
-            if eligible & 1 << prio == 0 {
-                0
-            } else if at_host {
-                self.ready_size(port, prio as u8) as u32
-            } else {
-                u32::from(self.pool[self.queues[self.at(port, prio as u8)].head].size)
-            }
-        });
-        let Scheduler::Drr { quanta, deficits } = &mut self.scheduler else { unreachable!("called under DRR only") };
-        let deficits = &mut deficits[port as usize];
-        for (prio, deficit) in deficits.iter_mut().enumerate() {
-            if waiting & 1 << prio == 0 {
-                *deficit = 0;
-            }
+        let waiting = if state.at_host { self.nics[state.owner as usize].ready } else { state.waiting };
+        let Scheduler::Drr { quanta, deficits, .. } = &self.scheduler else { unreachable!("called under DRR only") };
+        let mut own = deficits[port as usize];
+        for (prio, deficit) in own.iter_mut().enumerate() {
+            *deficit = if waiting & 1 << prio == 0 { 0 } else { *deficit };
         }
         let mut turn = last;
         loop {
             let at = usize::from(turn);
-            if eligible & 1 << turn != 0 && heads[at] <= deficits[at] {
-                deficits[at] -= heads[at];
-                return turn;
+            if eligible & 1 << turn != 0 {
+                let first = self.first_size(port, turn);
+                if first <= own[at] {
+                    own[at] -= first;
+                    break;
+                }
             }
             turn = after(eligible, turn);
-            deficits[usize::from(turn)] += quanta[usize::from(turn)];
+            own[usize::from(turn)] += quanta[usize::from(turn)];
+        }
+        if let Scheduler::Drr { deficits, .. } = &mut self.scheduler {
+            deficits[port as usize] = own;
+        }
+        turn
+    }
+
+    /// Bytes of the packet that a priority of a port would send next.
+    #[inline]
+    fn first_size(&self, port: u32, prio: u8) -> u32 {
+        if self.ports[port as usize].at_host {
+            self.ready_size(port, prio) as u32
+        } else {
+            u32::from(self.pool[self.queues[self.at(port, prio)].head].size)
         }
     }
 }

@@ -156,6 +156,7 @@ impl Network {
         watchdog.last[at] = watchdog.records.len() as u32;
         watchdog.records.push(Storm { port: PortId(port), priority: prio, begin: Time(now), end: None });
         let drops = watchdog.params.action == WatchdogAction::Drop;
+        self.end_pause(port, prio);
         self.recorder.resume(at, Time(now));
         self.ports[port as usize].paused &= !bit;
         if drops {

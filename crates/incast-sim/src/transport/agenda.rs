@@ -67,6 +67,7 @@ impl Network {
     }
 
     /// The event of an agenda: does what is due.
+    #[inline(never)]
     pub(crate) fn keep_agenda(&mut self, nic: u32) {
         if self.transports.agendas[nic as usize].due != self.now {
             return;

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use incast_model::units::{Bytes, Time};
 use incast_model::workload::{ListedFlow, WorkloadSpec, generate};
+use incast_sim::host::ClassBy;
 use incast_sim::switch::SchedulerParams;
 
-use crate::common::{Bench, Cable, check, port, record, star, within};
+use crate::common::{Bench, Cable, check, exact, port, star, within};
 
 /// Bytes of each class that leave in 1 ms, all of them always waiting, for flows of (priority).
 fn shares(scheduler: SchedulerParams, classes: &[(u8, u64)]) -> Vec<f64> {
@@ -21,7 +22,8 @@ fn shares(scheduler: SchedulerParams, classes: &[(u8, u64)]) -> Vec<f64> {
     }
     let outcome = bench.run();
     let link = port(&bench.fabric(), "s0", "h0");
-    classes.iter().map(|&(priority, _)| record(&outcome, link, priority).tx_bytes as f64).collect()
+    let sent = |priority| outcome.ports.iter().find(|one| one.port == link && one.priority == priority);
+    classes.iter().map(|&(priority, _)| sent(priority).map_or(0.0, |one| one.tx_bytes as f64)).collect()
 }
 
 /// Weighted shares `x_i = w_i C / sum w`: deficit round robin by quanta, whatever their ratio to the packet.
@@ -30,18 +32,57 @@ fn d2_deficit_round_robin() {
     for (first, second) in [(1500, 1500), (2000, 1000), (3000, 1000), (500, 250), (9000, 3500)] {
         let mut quanta = [1000; 8];
         (quanta[3], quanta[4]) = (first, second);
-        let got = shares(SchedulerParams::Drr { quanta }, &[(3, 1000), (4, 1000)]);
+        let got = shares(SchedulerParams::Drr { quanta, strict: Vec::new() }, &[(3, 1000), (4, 1000)]);
         let expected = f64::from(first) / f64::from(second);
         within("D2", &format!("DRR quanta {first}:{second}, ratio of bytes"), expected, got[0] / got[1], 0.01);
         within("D2", "DRR is work conserving: bytes in 1 ms", 12_487_000.0, got.iter().sum(), 0.001);
     }
     let quanta = [0, 1000, 2000, 3000, 4000, 5000, 6000, 7000];
     let classes: Vec<(u8, u64)> = (1..8).map(|priority| (priority, 1000)).collect();
-    let got = shares(SchedulerParams::Drr { quanta }, &classes);
+    let got = shares(SchedulerParams::Drr { quanta, strict: Vec::new() }, &classes);
     for (index, bytes) in got.iter().enumerate() {
         let weight = (index + 1) as f64 / 28.0;
         within("D2", &format!("DRR share of class {} of 7", index + 1), weight, bytes / got.iter().sum::<f64>(), 0.01);
     }
+}
+
+/// Priorities before the rounds: everything to the highest of them, and among the rest shares by quanta as if it were not there.
+#[test]
+fn d2_strict_before_rounds() {
+    let mut quanta = [1000; 8];
+    (quanta[3], quanta[4]) = (3000, 1000);
+    let strict = SchedulerParams::Drr { quanta, strict: vec![5, 6] };
+    let got = shares(strict.clone(), &[(3, 1000), (6, 1000), (5, 1000)]);
+    for bytes in [got[0], got[2]] {
+        check("D2", "packets beside a class before the rounds", "<= 2", bytes / 1048.0, bytes <= 2.0 * 1048.0);
+    }
+    let got = shares(strict, &[(3, 1000), (4, 1000)]);
+    within("D2", "quanta 3:1 with others before the rounds", 3.0, got[0] / got[1], 0.01);
+}
+
+/// Flows of a host by class: what leaves under which priority.
+#[test]
+fn d3_classes_at_hosts() {
+    let bytes = |by, flows: &[u64]| {
+        let bench = Bench::new(star(&[Cable::new(100, 1000); 2])).with(|params| {
+            params.switch.lossless = vec![3, 4];
+            params.host.classes.by = by;
+        });
+        let bench = flows.iter().fold(bench, |bench, &size| bench.flow(0, 1, size, Time::ZERO));
+        let outcome = bench.run();
+        let link = port(&bench.fabric(), "h0", "s0");
+        let of = |prio| {
+            outcome.ports.iter().find(|one| one.port == link && one.priority == prio).map_or(0, |one| one.tx_bytes)
+        };
+        exact("D3", "packets out of order", 0, outcome.flows.iter().map(|flow| flow.discarded).sum::<u32>());
+        (of(4), of(3))
+    };
+    assert_eq!(bytes(ClassBy::Given, &[300_000, 100_000]), (0, 400 * 1048));
+    assert_eq!(bytes(ClassBy::Size, &[300_000, 100_000]), (100 * 1048, 300 * 1048));
+    assert_eq!(bytes(ClassBy::Sent, &[300_000, 100_000]), (200 * 1048, 200 * 1048));
+    let (one, other) = bytes(ClassBy::Hash, &[1000; 400]);
+    assert_eq!(one + other, 400 * 1048);
+    within("D3", "flows of one of two classes by chance, of half", 1.0, one as f64 / (200.0 * 1048.0), 0.2);
 }
 
 /// Round robin by packets: equal shares. Strict priority: everything to the highest that waits.
@@ -75,9 +116,10 @@ fn shares_of_host(scheduler: SchedulerParams) -> [f64; 2] {
 fn d2_classes_of_a_host() {
     let mut quanta = [1000; 8];
     quanta[3] = 2000;
-    for (what, scheduler, expected) in
-        [("round robin", SchedulerParams::RoundRobin, 1.0), ("DRR 2:1", SchedulerParams::Drr { quanta }, 2.0)]
-    {
+    for (what, scheduler, expected) in [
+        ("round robin", SchedulerParams::RoundRobin, 1.0),
+        ("DRR 2:1", SchedulerParams::Drr { quanta, strict: Vec::new() }, 2.0),
+    ] {
         let [first, second] = shares_of_host(scheduler);
         within("D2", &format!("host under {what}, ratio of packets"), expected, first / second, 0.01);
     }

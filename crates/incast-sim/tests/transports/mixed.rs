@@ -31,9 +31,11 @@ fn everything(queues: QueueParams, scheduler: SchedulerParams) -> Bench {
 fn m1_all_of_them_share_one_run() {
     let limit = Bytes(100_000);
     for queues in [QueueParams::Shared, QueueParams::DropTail { limit }, QueueParams::Pfabric { limit }] {
-        for scheduler in
-            [SchedulerParams::RoundRobin, SchedulerParams::StrictPriority, SchedulerParams::Drr { quanta: [1500; 8] }]
-        {
+        for scheduler in [
+            SchedulerParams::RoundRobin,
+            SchedulerParams::StrictPriority,
+            SchedulerParams::Drr { quanta: [1500; 8], strict: Vec::new() },
+        ] {
             let bench = everything(queues, scheduler.clone());
             let outcome = bench.run();
             let done = outcome.flows.iter().filter(|flow| flow.finish.is_some()).count();

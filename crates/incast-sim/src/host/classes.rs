@@ -1,0 +1,134 @@
+//! Which priority a host gives to its data: short flows (mice) before long ones (elephants), as far as it can tell them apart.
+
+use incast_model::flow::{Flow, FlowSet};
+use incast_model::rng::mix;
+use incast_model::units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::kernel::NONE;
+use crate::network::Network;
+use crate::setup::{Arithmetic, Params};
+use crate::simulation::SetupError;
+
+/// Classes of data at hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ClassParams {
+    /// What decides the class of a flow, whose priority the workload then does not say. Default given (the HPCC evaluation).
+    pub by: ClassBy,
+    /// Priority of mice, 1 to 7. Default 4 (our choice: above that of data, 3).
+    pub mice: u8,
+    /// Priority of elephants, 1 to 7. Default 3 (that of all data in the HPCC evaluation).
+    pub elephants: u8,
+    /// A flow of at most so many bytes is a mouse. Default 100kB (our choice: it makes 82 % of data-mining flows mice, as in the
+    /// slides on congestion isolation).
+    pub threshold: Bytes,
+}
+
+impl Default for ClassParams {
+    fn default() -> Self {
+        Self { by: ClassBy::default(), mice: 4, elephants: 3, threshold: Bytes(100_000) }
+    }
+}
+
+/// What decides whether a flow is a mouse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClassBy {
+    /// Nothing: flows have the priorities of the workload.
+    #[default]
+    Given,
+    /// Its size, known in advance.
+    Size,
+    /// What it has sent so far: each flow begins as a mouse, and what it sends beyond the threshold is an elephant's (as PIAS
+    /// demotes flows, NSDI 2015, with two priorities). RDMA alone. Its last packets as a mouse can be overtaken where priorities
+    /// are not strict, or one is paused.
+    Sent,
+    /// Chance, one half each: two ordinary queues that know nothing of sizes.
+    Hash,
+}
+
+impl ClassParams {
+    /// Gives flows the priorities of their classes; those that they begin with.
+    pub fn apply(&self, flows: &mut FlowSet) {
+        if self.by == ClassBy::Given {
+            return;
+        }
+        for (index, flow) in flows.flows.iter_mut().enumerate() {
+            flow.priority = if self.is_mouse(index as u64, flow) { self.mice } else { self.elephants };
+        }
+    }
+
+    fn is_mouse(&self, index: u64, flow: &Flow) -> bool {
+        match self.by {
+            ClassBy::Given | ClassBy::Sent => true,
+            ClassBy::Size => flow.size <= self.threshold,
+            ClassBy::Hash => mix(index) & 1 == 0,
+        }
+    }
+
+    /// Bytes after which flows are demoted; [`u64::MAX`] for never.
+    pub(crate) const fn demotion(&self) -> u64 {
+        match self.by {
+            ClassBy::Sent => self.threshold.0,
+            _ => u64::MAX,
+        }
+    }
+}
+
+impl Params {
+    /// Whether classes can be as they are asked to be.
+    pub fn check_classes(&self) -> Result<(), SetupError> {
+        let classes = &self.host.classes;
+        if classes.by == ClassBy::Given {
+            return Ok(());
+        }
+        let refuse = |field: &str, message: String| Err(SetupError { field: format!("host.classes.{field}"), message });
+        for (field, prio) in [("mice", classes.mice), ("elephants", classes.elephants)] {
+            if !(1..8).contains(&prio) {
+                return refuse(
+                    field,
+                    format!("{prio} is no priority that data can have; a port has 1 to 7 (0 carries PFC frames)"),
+                );
+            }
+        }
+        if classes.by == ClassBy::Sent && self.arithmetic == Arithmetic::Ns3 {
+            return refuse("by", "ns3 arithmetic knows no flows that change their priority".into());
+        }
+        Ok(())
+    }
+}
+
+impl Network {
+    /// A queue pair has sent what it may as a mouse: the rest is an elephant's. One that its switch has isolated stays so.
+    #[cold]
+    pub(crate) fn demote(&mut self, sender: u32) {
+        let isolated = self.isolation.as_ref().is_some_and(|one| one.queue() == self.senders[sender as usize].prio);
+        if !isolated {
+            self.senders[sender as usize].prio = self.config.elephants;
+        }
+    }
+
+    /// Data of an RDMA flow leaves its host under the priority of its class again.
+    pub(crate) fn send_as_usual(&mut self, flow: u32) {
+        let sender = self.sender_of[flow as usize];
+        if sender != NONE {
+            let demoted = self.senders[sender as usize].high >= self.config.demotion;
+            let usual = self.flows.flows[flow as usize].priority;
+            self.send_under(flow, if demoted { self.config.elephants } else { usual });
+        }
+    }
+
+    /// Data of an RDMA flow leaves its host under another priority from now on.
+    pub(crate) fn send_under(&mut self, flow: u32, prio: u8) {
+        let sender = self.sender_of[flow as usize];
+        if sender == NONE || self.senders[sender as usize].prio == prio {
+            return;
+        }
+        self.take_from_turns(sender);
+        self.senders[sender as usize].prio = prio;
+        self.place(sender);
+        self.kick_nic(self.senders[sender as usize].port);
+    }
+}

@@ -1,0 +1,134 @@
+//! What congestion isolation cannot have.
+
+use incast_model::fabric::{Fabric, NodeId, NodeKind};
+use incast_model::flow::FlowSet;
+use incast_model::units::{Bytes, Rate, Time};
+
+use super::{Detection, IsolationParams, scaled};
+use crate::setup::{Arithmetic, Params};
+use crate::simulation::SetupError;
+use crate::switch::BufferPlan;
+
+fn refuse(field: &str, message: impl Into<String>) -> Result<(), SetupError> {
+    let field = if field.is_empty() { "switch.isolation".into() } else { format!("switch.isolation.{field}") };
+    Err(SetupError { field, message: message.into() })
+}
+
+impl IsolationParams {
+    /// Whether its numbers are possible, and in order.
+    fn check_numbers(&self) -> Result<(), SetupError> {
+        if !(1..8).contains(&self.queue) {
+            let message =
+                format!("{} is no priority that data can have; a port has 1 to 7 (0 carries PFC frames)", self.queue);
+            return refuse("queue", message);
+        }
+        if self.table == Some(0) {
+            return refuse("table", "a table of 0 flows isolates none; at least 1, or absent for any number");
+        }
+        if !(1..=4096).contains(&self.message.0) {
+            return refuse("message", format!("{} is out of range; 1B to 4096B are possible", self.message));
+        }
+        if let Some((name, _)) = [("hold", self.hold), ("age", self.age)].iter().find(|(_, time)| *time == Time::ZERO) {
+            return refuse(name, "0s is out of range; it must be more");
+        }
+        let lowest = match self.detection {
+            Detection::Marks { kmin, kmax, pmax } => {
+                if kmin > kmax {
+                    let message = format!("kmin {kmin} is above kmax {kmax}; at most that");
+                    return refuse("detection.marks.kmin", message);
+                }
+                if !(pmax > 0.0 && pmax <= 1.0) {
+                    return refuse("detection.marks.pmax", format!("{pmax} is out of range; above 0, at most 1"));
+                }
+                kmin
+            }
+            Detection::Counters { flows: 0, .. } => {
+                return refuse("detection.counters.flows", "0 flows would never be isolated; at least 1");
+            }
+            Detection::Counters { above, .. } => above,
+        };
+        if self.release_below > lowest {
+            let message = format!(
+                "{} is above {lowest}, from which on flows are isolated: they would be let go at once; at most that",
+                self.release_below
+            );
+            return refuse("release_below", message);
+        }
+        Ok(())
+    }
+}
+
+impl Params {
+    /// Whether congestion isolation can be as it is asked to be, with these flows.
+    pub fn check_isolation(&self, fabric: &Fabric, flows: &FlowSet) -> Result<(), SetupError> {
+        let isolation = &self.switch.isolation;
+        if !isolation.enabled {
+            return Ok(());
+        }
+        isolation.check_numbers()?;
+        self.check_isolation_company()?;
+        let queue = isolation.queue;
+        let lossless = &self.switch.lossless;
+        if !lossless.contains(&queue) {
+            let message = format!(
+                "{queue} is a lossy priority: isolated flows need PFC of their own; one of switch.lossless, {lossless:?}"
+            );
+            return refuse("queue", message);
+        }
+        if lossless.iter().all(|&prio| prio == queue) {
+            let message =
+                format!("{queue} is the only lossless priority; there must be another that flows are isolated from");
+            return refuse("queue", message);
+        }
+        let control =
+            [("rdma.ack_priority", self.rdma.ack_priority), ("rdma.cnp_priority", Some(self.rdma.cnp_priority))];
+        if let Some((field, _)) = control.iter().find(|(_, prio)| *prio == Some(queue)) {
+            return refuse("queue", format!("{queue} is {field}; isolated flows need a priority of their own"));
+        }
+        if flows.flows.iter().any(|flow| flow.priority == queue) {
+            return refuse("queue", format!("{queue} is the priority of flows; isolated flows need one of their own"));
+        }
+        self.check_message_threshold(fabric)
+    }
+
+    /// Messages are to come before pauses.
+    fn check_message_threshold(&self, fabric: &Fabric) -> Result<(), SetupError> {
+        let above = self.switch.isolation.message_above;
+        for index in 0..fabric.nodes().len() as u32 {
+            let node = NodeId(index);
+            if fabric.node(node).kind != NodeKind::Switch {
+                continue;
+            }
+            let plan = BufferPlan::new(fabric, self, node)?;
+            for port in fabric.ports_of(node) {
+                let rate = fabric.rate(port);
+                let xoff = plan.lone_xoff(fabric, self, rate) + self.switch.reserve.0;
+                if u64::from(scaled(above, rate.0)) >= xoff {
+                    let most = Bytes(xoff.saturating_sub(1) * Rate::gbps(100).0 / rate.0.max(1));
+                    let name = &fabric.node(node).name;
+                    let message = format!(
+                        "{above} at 100 Gb/s is not below the {xoff} B at which a port of {rate} of {name} pauses its peer; at most {most}"
+                    );
+                    return refuse("message_above", message);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What it does not go together with, and why.
+    fn check_isolation_company(&self) -> Result<(), SetupError> {
+        if self.switch.paused_priorities() == 0 {
+            return refuse("enabled", "flows are isolated from each other's pauses, and there is no PFC here");
+        }
+        if self.arithmetic == Arithmetic::Ns3 {
+            return refuse("enabled", "ns3 arithmetic knows no congestion isolation");
+        }
+        if self.switch.tagging.enabled {
+            let message = "it does not go together with switch.tagging: both write a packet's priority, and one that lost its tag \
+                           could close the cycles that tags keep open";
+            return refuse("enabled", message);
+        }
+        Ok(())
+    }
+}

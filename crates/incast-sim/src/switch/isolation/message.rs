@@ -1,0 +1,82 @@
+//! Congestion isolation messages (the slides' CIP, the standard's CIM; EtherType 0x89A2): from a port to the node at the far end of
+//! its link, and no further.
+
+use super::{Isolation, IsolationAtHosts};
+use crate::kernel::{Kind, NONE, Packet, flag};
+use crate::network::Network;
+use crate::outcome::IsolatedBy;
+
+impl Network {
+    /// A packet of `size` bytes of an isolated flow came by `input`: its peer is told to isolate the flow too, if the isolated queue
+    /// is long and it has not been told lately.
+    pub(super) fn tell_upstream(&mut self, slot: u32, input: u32, size: u32) {
+        let now = self.now;
+        let Some(isolation) = &mut self.isolation else { return };
+        let (port, flow) = (isolation.table[slot].port, isolation.table[slot].flow);
+        let at = usize::from(isolation.params.queue) * self.ports.len() + port as usize;
+        if self.queues[at].bytes + size <= isolation.thresholds[port as usize].message {
+            return;
+        }
+        let every = isolation.params.message_every.0;
+        let told = &mut isolation.table[slot].told;
+        match told.iter_mut().find(|(to, _)| *to == input) {
+            Some((_, last)) if now - *last < every => return,
+            Some((_, last)) => *last = now,
+            None => told.push((input, now)),
+        }
+        isolation.table.record_mut(slot).messages += 1;
+        self.send_isolation(input, flow, true);
+    }
+
+    /// Says to the peer of a port that it is to isolate a flow (true), or need not any more.
+    pub(super) fn send_isolation(&mut self, port: u32, flow: u32, isolate: bool) {
+        let Some(Isolation { params, .. }) = self.isolation.as_deref() else { return };
+        if self.ports[port as usize].down {
+            return;
+        }
+        let size = params.message.0;
+        self.counts.isolation_messages += 1;
+        self.ledger.injected[0] += size;
+        let id = self.pool.alloc(Packet {
+            kind: Kind::Isolation,
+            flow,
+            size: size as u16,
+            flags: if isolate { flag::XOFF } else { 0 },
+            ..Packet::EMPTY
+        });
+        self.enqueue(port, id);
+        self.kick(port);
+    }
+
+    /// A message has come in at `port`: it concerns what leaves there. Its bytes are in the ledger.
+    #[inline(never)]
+    pub(crate) fn hear_isolation(&mut self, port: u32, id: u32) {
+        let (flow, isolate) = (self.pool[id].flow, self.pool[id].flags & flag::XOFF != 0);
+        self.pool.release(id);
+        let at_host = self.ports[port as usize].at_host;
+        self.counts.isolation_messages_to_hosts += u64::from(at_host);
+        let now = self.now;
+        let Some(isolation) = &mut self.isolation else { return };
+        if at_host && isolation.params.hosts == IsolationAtHosts::Ignore {
+            return;
+        }
+        let queue = isolation.params.queue;
+        let known = isolation.table.find(port, flow);
+        if !isolate {
+            if let Some(slot) = known {
+                isolation.table[slot].asked = None;
+            }
+            return;
+        }
+        if at_host && self.sender_of[flow as usize] == NONE {
+            return; // it has completed, or is not RDMA's
+        }
+        let Some(slot) = known.or_else(|| self.isolate(port, flow, IsolatedBy::Message)) else { return };
+        if let Some(isolation) = &mut self.isolation {
+            isolation.table[slot].asked = Some(now);
+        }
+        if at_host {
+            self.send_under(flow, queue);
+        }
+    }
+}

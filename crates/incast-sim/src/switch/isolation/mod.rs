@@ -1,0 +1,347 @@
+//! Congestion isolation in the switch (IEEE 802.1Qcz): flows that congest an egress port leave it by a queue of their own, so that
+//! others do not wait behind them, here or, by PFC, at the switches before.
+//!
+//! A flow is isolated at one egress port at a time. Its packets take the priority of isolated flows there and keep it on the wire:
+//! the next switch counts them under that priority, pauses it alone, and isolates them in its turn. What the switch before should
+//! do is said in a message ([`message`]). Order is kept both ways: packets in the isolated queue wait until those of the same flow
+//! have left the other queues ([`Network::in_order`]), and a flow is let go only when none is left behind.
+
+mod check;
+mod message;
+mod params;
+mod table;
+
+use incast_model::rng::{self, Stream, unit};
+use incast_model::units::{Bytes, Rate};
+
+pub use params::{Detection, IsolationAtHosts, IsolationParams, MarkedFlows};
+use table::{Map, Table};
+
+use super::SwitchParams;
+use crate::kernel::{Event, Kind, NONE, Target, chore};
+use crate::network::Network;
+use crate::outcome::{IsolatedBy, IsolationRecord};
+
+/// Thresholds of one port in bytes.
+#[derive(Debug, Clone, Copy)]
+struct Thresholds {
+    /// No flow is found up to this length of a queue.
+    from: u32,
+    /// One is found always above this.
+    always: u32,
+    message: u32,
+    release: u32,
+}
+
+/// Congestion isolation at work.
+#[derive(Debug)]
+pub(crate) struct Isolation {
+    params: IsolationParams,
+    /// Lossless priorities from which flows are isolated, one bit each.
+    monitored: u8,
+    /// By port.
+    thresholds: Vec<Thresholds>,
+    table: Table,
+    /// With counters, by queue ([`Network::at`]): bytes of each flow there.
+    counters: Vec<Map<u32, u32>>,
+    /// By switch: which flows marks pick.
+    draws: Vec<Stream>,
+    /// Whether the tables will be looked through.
+    sweeping: bool,
+}
+
+/// A threshold of a port of `rate`.
+fn scaled(threshold: Bytes, rate: u64) -> u32 {
+    let scaled = u128::from(threshold.0) * u128::from(rate) / u128::from(Rate::gbps(100).0);
+    scaled.min(u128::from(u32::MAX)) as u32
+}
+
+impl Isolation {
+    /// Empty tables for ports of these rates, and for so many switches.
+    pub(crate) fn new(switch: &SwitchParams, rates: &[u64], switches: usize, seed: u64) -> Self {
+        let params = switch.isolation;
+        let (from, always) = match params.detection {
+            Detection::Marks { kmin, kmax, .. } => (kmin, kmax),
+            Detection::Counters { above, .. } => (above, above),
+        };
+        let of_port = |&rate: &u64| Thresholds {
+            from: scaled(from, rate),
+            always: scaled(always, rate),
+            message: scaled(params.message_above, rate),
+            release: scaled(params.release_below, rate),
+        };
+        let counted = matches!(params.detection, Detection::Counters { .. });
+        Self {
+            params,
+            monitored: switch.paused_priorities() & !(1 << params.queue),
+            thresholds: rates.iter().map(of_port).collect(),
+            table: Table::new(rates.len()),
+            counters: vec![Map::default(); if counted { 8 * rates.len() } else { 0 }],
+            draws: (0..switches as u64).map(|switch| rng::stream(seed, "isolation", switch)).collect(),
+            sweeping: false,
+        }
+    }
+
+    /// What was isolated, in order of its begin.
+    pub(crate) fn into_records(self) -> Vec<IsolationRecord> {
+        self.table.records
+    }
+
+    /// The priority of isolated flows.
+    pub(crate) const fn queue(&self) -> u8 {
+        self.params.queue
+    }
+
+    /// Whether ECN does not mark what leaves under `prio`.
+    #[inline]
+    pub(crate) fn marks_only_others(&self, prio: u8) -> bool {
+        self.params.mark == MarkedFlows::Isolated && prio != self.params.queue
+    }
+
+    /// By the packet that comes for a queue of this length, whether a flow is to be found; with marks its own.
+    #[inline]
+    fn is_congested(&mut self, switch: u32, port: u32, queued: u32) -> bool {
+        let Thresholds { from, always, .. } = self.thresholds[port as usize];
+        if queued <= from {
+            return false;
+        }
+        let Detection::Marks { pmax, .. } = self.params.detection else { return true };
+        queued > always
+            || unit(&mut self.draws[switch as usize]) < pmax * f64::from(queued - from) / f64::from(always - from)
+    }
+}
+
+/// Whether packets of this kind are isolated: those that fill queues.
+#[inline]
+const fn is_data(kind: Kind) -> bool {
+    matches!(kind, Kind::Data | Kind::Segment)
+}
+
+impl Network {
+    /// Gives a packet that came by `input` and leaves by `output` the priority of isolated flows, if its flow is isolated there; finds
+    /// flows to isolate by it, if not.
+    #[inline]
+    pub(crate) fn set_apart(&mut self, switch: u32, input: u32, output: u32, id: u32) {
+        let packet = &self.pool[id];
+        let (flow, prio, size) = (packet.flow, packet.prio, u32::from(packet.size));
+        let Some(isolation) = &self.isolation else { return };
+        let queue = isolation.params.queue;
+        let apart = prio == queue;
+        let elsewhere = self.ports[output as usize].at_server || !is_data(packet.kind);
+        if elsewhere || !apart && isolation.monitored & 1 << prio == 0 {
+            return;
+        }
+        let slot = match isolation.table.find(output, flow) {
+            Some(slot) if !apart && self.may_let_go(slot) => {
+                self.end_isolation(slot);
+                None
+            }
+            Some(slot) => Some(slot),
+            None if apart => self.isolate(output, flow, IsolatedBy::Class),
+            None => None,
+        };
+        let Some(slot) = slot else { return self.find_congesting(switch, output, id) };
+        if !apart {
+            self.move_apart(id, queue);
+        }
+        let now = self.now;
+        if let Some(isolation) = &mut self.isolation {
+            let record = isolation.table.record_mut(slot);
+            record.packets += 1;
+            record.bytes += u64::from(size);
+            if apart {
+                isolation.table[slot].quiet_since = now;
+            }
+        }
+        self.tell_upstream(slot, input, size);
+    }
+
+    fn move_apart(&mut self, id: u32, queue: u8) {
+        let packet = &mut self.pool[id];
+        let (old, size) = (std::mem::replace(&mut packet.prio, queue), i64::from(packet.size));
+        self.ledger.retagged[usize::from(old)] -= size;
+        self.ledger.retagged[usize::from(queue)] += size;
+    }
+
+    /// A packet of a flow that is not isolated comes for its queue: if that is congested, some flow is isolated from now on.
+    fn find_congesting(&mut self, switch: u32, port: u32, id: u32) {
+        let at = self.at(port, self.pool[id].prio);
+        let (flow, queued) = (self.pool[id].flow, self.queues[at].bytes);
+        let Some(isolation) = &mut self.isolation else { return };
+        if !isolation.is_congested(switch, port, queued) {
+            return;
+        }
+        match isolation.params.detection {
+            Detection::Marks { .. } => {
+                self.isolate(port, flow, IsolatedBy::Marks);
+            }
+            Detection::Counters { flows, .. } => {
+                let mut largest: Vec<(u32, u32)> =
+                    isolation.counters[at].iter().map(|(&flow, &bytes)| (bytes, flow)).collect();
+                largest.sort_unstable_by_key(|&(bytes, flow)| (std::cmp::Reverse(bytes), flow));
+                for (_, flow) in largest.into_iter().take(flows as usize) {
+                    let isolation = self.isolation.as_ref().expect("as above");
+                    if isolation.table.find(port, flow).is_none() {
+                        self.isolate(port, flow, IsolatedBy::Counters);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Isolates a flow at a port; `None` if there is no place for it in the port's table.
+    fn isolate(&mut self, port: u32, flow: u32, by: IsolatedBy) -> Option<u32> {
+        if by != IsolatedBy::Class && !self.make_place(port) {
+            self.counts.isolations_refused += 1;
+            return None;
+        }
+        let ahead = self.packets_ahead(port, flow);
+        let now = self.now;
+        let isolation = self.isolation.as_mut()?;
+        let slot = isolation.table.insert(port, flow, by, ahead, now);
+        self.sweep_later();
+        Some(slot)
+    }
+
+    /// Whether a port's table has a place, if need be that of the oldest entry without a packet.
+    fn make_place(&mut self, port: u32) -> bool {
+        let Some(isolation) = &self.isolation else { return false };
+        let table = &isolation.table;
+        let Some(most) = isolation.params.table else { return true };
+        if table.places(port).count() < most as usize {
+            return true;
+        }
+        let empty = |&slot: &u32| table[slot].ahead == 0 && table[slot].held == 0;
+        let Some(oldest) = table.places(port).find(empty) else { return false };
+        self.end_isolation(oldest);
+        true
+    }
+
+    /// Packets of a flow in the queues of a port that are not the isolated one.
+    fn packets_ahead(&self, port: u32, flow: u32) -> u32 {
+        let Some(isolation) = &self.isolation else { return 0 };
+        let mut found = 0;
+        for prio in (0..8).filter(|prio| isolation.monitored & 1 << prio != 0) {
+            let mut id = self.queues[self.at(port, prio)].head;
+            while id != NONE {
+                let packet = &self.pool[id];
+                found += u32::from(packet.flow == flow && is_data(packet.kind));
+                id = packet.next;
+            }
+        }
+        found
+    }
+
+    /// Keeps count of a packet that has come into (true) or is leaving a queue of a switch.
+    #[inline]
+    pub(crate) fn count_apart(&mut self, port: u32, id: u32, came: bool) {
+        let packet = &self.pool[id];
+        let (flow, prio, size) = (packet.flow, packet.prio, u32::from(packet.size));
+        let (kind, at, now) = (packet.kind, self.at(port, prio), self.now);
+        let Some(isolation) = &mut self.isolation else { return };
+        let unwatched = isolation.table.is_empty_at(port) && isolation.counters.is_empty();
+        if unwatched || !is_data(kind) {
+            return;
+        }
+        let slot = isolation.table.find(port, flow);
+        if prio == isolation.params.queue {
+            let entry = &mut isolation.table[slot.expect("packets in the isolated queue are of isolated flows")];
+            if came {
+                entry.held += 1;
+            } else {
+                entry.held -= 1;
+                entry.quiet_since = now;
+            }
+        } else if isolation.monitored & 1 << prio != 0 {
+            if let Some(slot) = slot {
+                isolation.table.count_ahead(slot, came);
+            }
+            if let Some(counters) = isolation.counters.get_mut(at) {
+                let bytes = counters.entry(flow).or_default();
+                *bytes = if came { *bytes + size } else { *bytes - size };
+                if *bytes == 0 {
+                    counters.remove(&flow);
+                }
+            }
+        }
+    }
+
+    /// Of the queues of a port that may be served, those whose first packet would not overtake another of its flow.
+    #[inline(never)]
+    pub(crate) fn in_order(&self, port: u32, eligible: u8) -> u8 {
+        match &self.isolation {
+            Some(isolation) if isolation.table.is_unsettled(port) => {
+                let queue = isolation.params.queue;
+                let first = self.queues[self.at(port, queue)].head;
+                let waits = eligible & 1 << queue != 0
+                    && isolation
+                        .table
+                        .find(port, self.pool[first].flow)
+                        .is_some_and(|slot| isolation.table[slot].ahead > 0);
+                if waits { eligible & !(1 << queue) } else { eligible }
+            }
+            _ => eligible,
+        }
+    }
+
+    /// Whether a flow need not be isolated any more.
+    fn may_let_go(&self, slot: u32) -> bool {
+        let Some(isolation) = &self.isolation else { return false };
+        let (entry, params) = (&isolation.table[slot], &isolation.params);
+        let since = |time: u64| self.now - time;
+        if entry.asked.is_some_and(|asked| since(asked) <= params.age.0) {
+            return false;
+        }
+        if self.ports[entry.port as usize].at_host {
+            return true;
+        }
+        entry.held == 0
+            && entry.ahead == 0
+            && since(entry.quiet_since) >= params.hold.0
+            && self.monitored_bytes(entry.port) < isolation.thresholds[entry.port as usize].release
+    }
+
+    fn monitored_bytes(&self, port: u32) -> u32 {
+        let Some(isolation) = &self.isolation else { return 0 };
+        let monitored = (0..8).filter(|prio| isolation.monitored & 1 << prio != 0);
+        monitored.map(|prio| self.queues[self.at(port, prio)].bytes).sum()
+    }
+
+    /// A flow is not isolated any more; those who were told so are told.
+    fn end_isolation(&mut self, slot: u32) {
+        let now = self.now;
+        let Some(isolation) = &mut self.isolation else { return };
+        let (port, flow) = (isolation.table[slot].port, isolation.table[slot].flow);
+        let told = isolation.table.remove(slot, now);
+        if self.ports[port as usize].at_host {
+            self.send_as_usual(flow);
+        }
+        for (input, _) in told {
+            self.send_isolation(input, flow, false);
+        }
+    }
+
+    /// Asks for a look through the tables, if none is to come.
+    fn sweep_later(&mut self) {
+        let now = self.now;
+        let Some(isolation) = &mut self.isolation else { return };
+        if !isolation.sweeping && !isolation.table.is_empty() {
+            isolation.sweeping = true;
+            let time = now.saturating_add(isolation.params.hold.0.max(1));
+            self.events.push(Event::new(time, 0, Target::Chore(chore::ISOLATION)));
+        }
+    }
+
+    /// A look through the tables: flows that send nothing would stay in them.
+    #[inline(never)]
+    pub(crate) fn sweep_isolated(&mut self) {
+        let Some(isolation) = &mut self.isolation else { return };
+        isolation.sweeping = false;
+        for slot in isolation.table.slots() {
+            if self.may_let_go(slot) {
+                self.end_isolation(slot);
+            }
+        }
+        self.sweep_later();
+    }
+}
