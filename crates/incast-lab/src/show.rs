@@ -18,6 +18,7 @@ use crate::scenario::{Patch, Prepared, Scenario, tagging};
 use crate::warnings;
 
 mod estimate;
+mod isolation;
 mod vms;
 
 pub use estimate::Estimate;
@@ -245,6 +246,7 @@ fn network(setup: &Setup) -> Vec<String> {
         said.push(format!("{} pauses that nodes send by themselves", params.pause.len()));
     }
     said.extend(tagging::told(&setup.params, setup.tags.as_deref()));
+    said.extend(isolation::told(&setup.params));
     let dog = &setup.params.switch.watchdog;
     if dog.enabled {
         let does = if dog.action == WatchdogAction::Drop { "drops" } else { "forwards" };

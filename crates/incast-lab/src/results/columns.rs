@@ -83,6 +83,11 @@ impl TableSpec {
         Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), metadata))
     }
 
+    /// Whether every run has it.
+    pub fn is_of_all(&self) -> bool {
+        !self.is_of_vms() && ![ISOLATIONS.name, WAITS.name].contains(&self.name)
+    }
+
     /// Whether only runs with tenants have it.
     pub fn is_of_vms(&self) -> bool {
         [VMS.name, PAIRS.name, LIMITS.name, THROUGHPUT.name].contains(&self.name)
@@ -368,6 +373,57 @@ pub const STORMS: TableSpec = TableSpec {
     ],
 };
 
+/// Flows that switches isolated.
+pub const ISOLATIONS: TableSpec = TableSpec {
+    name: "isolations",
+    description: "one row per time during which a flow was isolated at a port (`switch.isolation`); only in runs with a scheme that \
+                  isolates",
+    columns: &[
+        SCHEME,
+        PORT,
+        NODE_NAME,
+        LOCAL_PORT,
+        PEER_NAME,
+        column("flow", U32, "", "number of the flow, as in `flows`"),
+        column(
+            "reason",
+            Name,
+            "",
+            "why: `marks` or `counters` (found at this port), `message` (the next switch said so), `class` (it came isolated)",
+        ),
+        column("begin_ps", I64, "ps", "when it was isolated"),
+        maybe("end_ps", I64, "ps", "when it was let go; missing if the run ended first"),
+        column(
+            "packets",
+            I64,
+            "",
+            "its packets that the port gave the priority of isolated flows, or that came with it; 0 at hosts",
+        ),
+        column("bytes", I64, "B", "wire bytes of these"),
+        column("messages", U32, "", "messages that the port sent about it"),
+    ],
+};
+
+/// How long data waited.
+pub const WAITS: TableSpec = TableSpec {
+    name: "waits",
+    description: "one row per flow and scheme; only in runs with `measure.blocking`",
+    columns: &[
+        SCHEME,
+        column("flow", U32, "", "number of the flow, as in `flows`"),
+        column("tag", Name, "", "tag of the flow"),
+        column("waited_ps", I64, "ps", "time in egress queues of switches, all data packets together"),
+        column("blocked_ps", I64, "ps", "of that, while the next node paused the queue (PFC)"),
+        column(
+            "in_vain_ps",
+            I64,
+            "ps",
+            "of that, while most of the bytes that the next switch paused for left it by another port than the packet: head-of-line \
+             blocking",
+        ),
+    ],
+};
+
 /// Time-weighted queue lengths.
 pub const HISTOGRAMS: TableSpec = TableSpec {
     name: "histograms",
@@ -471,7 +527,7 @@ pub const THROUGHPUT: TableSpec = TableSpec {
 };
 
 /// All tables of a results folder.
-pub const TABLES: [TableSpec; 15] = [
-    FLOWS, MESSAGES, PORTS, PAUSES, DEADLOCKS, STORMS, DROPS, LINKS, QUEUES, RATES, HISTOGRAMS, VMS, PAIRS, LIMITS,
-    THROUGHPUT,
+pub const TABLES: [TableSpec; 17] = [
+    FLOWS, MESSAGES, PORTS, PAUSES, DEADLOCKS, STORMS, ISOLATIONS, WAITS, DROPS, LINKS, QUEUES, RATES, HISTOGRAMS, VMS,
+    PAIRS, LIMITS, THROUGHPUT,
 ];

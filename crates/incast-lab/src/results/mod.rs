@@ -16,8 +16,8 @@ mod throughput;
 mod write;
 
 pub use columns::{
-    Column, DEADLOCKS, DROPS, FLOWS, HISTOGRAMS, Kind, LIMITS, LINKS, MESSAGES, PAIRS, PAUSES, PORTS, QUEUES, RATES,
-    STORMS, TABLES, THROUGHPUT, TableSpec, VMS,
+    Column, DEADLOCKS, DROPS, FLOWS, HISTOGRAMS, ISOLATIONS, Kind, LIMITS, LINKS, MESSAGES, PAIRS, PAUSES, PORTS,
+    QUEUES, RATES, STORMS, TABLES, THROUGHPUT, TableSpec, VMS, WAITS,
 };
 pub use deadlocks::DeadlockManifest;
 pub use error::ResultsError;

@@ -13,11 +13,11 @@ use incast_model::flow::FlowSet;
 use incast_model::tenant::{Tenancy, Tenant, Vm};
 use incast_model::units::{Bytes, Time};
 use incast_sim::Outcome;
-use incast_sim::outcome::{DeadlockRecord, DropReason, FlowRecord, LinkChange, LinkRecord, StuckQueue};
+use incast_sim::outcome::{DeadlockRecord, DropReason, FlowRecord, IsolatedBy, LinkChange, LinkRecord, StuckQueue};
 
 use super::columns::{
-    DEADLOCKS, DROPS, FLOWS, HISTOGRAMS, LIMITS, LINKS, MESSAGES, PAIRS, PAUSES, PORTS, QUEUES, RATES, STORMS,
-    THROUGHPUT, TableSpec, VMS,
+    DEADLOCKS, DROPS, FLOWS, HISTOGRAMS, ISOLATIONS, LIMITS, LINKS, MESSAGES, PAIRS, PAUSES, PORTS, QUEUES, RATES,
+    STORMS, THROUGHPUT, TableSpec, VMS, WAITS,
 };
 use super::throughput::Row;
 
@@ -85,6 +85,8 @@ impl Records<'_> {
             "pauses" => self.pauses()?,
             "deadlocks" => self.deadlocks()?,
             "storms" => self.storms()?,
+            "isolations" => self.isolations()?,
+            "waits" => self.waits()?,
             "drops" => self.drops()?,
             "links" => self.links()?,
             "queues" => self.queues()?,
@@ -286,6 +288,40 @@ impl Records<'_> {
             u8s(all().map(|r| r.priority)),
             i64s(all().map(|r| r.begin.0)),
             maybe_i64s(all().map(|r| r.end.map(|end| end.0))),
+        ])
+    }
+
+    fn isolations(&self) -> Result<Vec<ArrayRef>, ArrowError> {
+        let all = || self.outcome.isolations.iter();
+        let [node_name, local, peer] = self.port_names(all().map(|r| r.port))?;
+        debug_assert_eq!(ISOLATIONS.columns.len(), 12);
+        Ok(vec![
+            self.scheme(all().len())?,
+            u32s(all().map(|r| r.port.0)),
+            node_name,
+            local,
+            peer,
+            u32s(all().map(|r| r.flow)),
+            names(IsolatedBy::ALL.map(IsolatedBy::name).into_iter(), all().map(|r| r.by as usize))?,
+            i64s(all().map(|r| r.begin.0)),
+            maybe_i64s(all().map(|r| r.end.map(|end| end.0))),
+            i64s(all().map(|r| r.packets)),
+            i64s(all().map(|r| r.bytes)),
+            u32s(all().map(|r| r.messages)),
+        ])
+    }
+
+    fn waits(&self) -> Result<Vec<ArrayRef>, ArrowError> {
+        let all = || self.outcome.waits.iter();
+        debug_assert_eq!(WAITS.columns.len(), 6);
+        let tags = self.flows.flows.iter().take(all().len()).map(|flow| flow.tag.into());
+        Ok(vec![
+            self.scheme(all().len())?,
+            u32s(0..all().len() as u32),
+            names(self.flows.tags.iter().map(String::as_str), tags)?,
+            i64s(all().map(|r| r.waited.0)),
+            i64s(all().map(|r| r.blocked.0)),
+            i64s(all().map(|r| r.in_vain.0)),
         ])
     }
 

@@ -117,6 +117,8 @@ fn outcome(setup: &Setup) -> Outcome {
             RateSample { time: Time::us(1), flow: 0, rate: 5, window: u64::MAX, acked: 1 },
             RateSample { time: Time::us(2), flow: 0, rate: 6, window: 7, acked: 2 },
         ],
+        isolations: Vec::new(),
+        waits: Vec::new(),
         pairs: Vec::new(),
         pair_samples: Vec::new(),
         hypervisors: HypervisorCounts::default(),
@@ -160,7 +162,7 @@ fn every_table_reads_back_as_specified() {
     assert_eq!(*results.manifest(), report.manifest);
     let rows: Vec<(&str, usize)> = TABLES
         .iter()
-        .filter(|table| !table.is_of_vms())
+        .filter(|table| table.is_of_all())
         .map(|table| {
             let batch = read_table(results.folder(), table.name).unwrap();
             for (read, specified) in batch.schema().fields().iter().zip(table.schema().fields()) {
@@ -318,7 +320,7 @@ fn equal_runs_give_equal_bytes() {
         .collect();
     assert_eq!(digests[0], digests[1]);
     let read = |run: &str, file: &str| std::fs::read(folder.path().join(run).join(file)).unwrap();
-    for table in TABLES.iter().filter(|table| !table.is_of_vms()) {
+    for table in TABLES.iter().filter(|table| table.is_of_all()) {
         assert_eq!(read("a", &table.file()), read("b", &table.file()), "{}", table.name);
     }
 }
@@ -510,7 +512,7 @@ fn labels_are_columns_of_every_table() {
     };
     let report = run(labels(r#"{"sizes": "websearch", "load": 0.3, "n": 3, "on": true}"#)).unwrap();
     assert_eq!(report.manifest.labels.0.len(), 4);
-    for table in TABLES.iter().filter(|table| !table.is_of_vms()) {
+    for table in TABLES.iter().filter(|table| table.is_of_all()) {
         let rows = read_table(&folder.path().join("run"), table.name).unwrap();
         assert_eq!(rows.num_columns(), table.columns.len() + 4, "{}", table.name);
         // An empty column has no dictionary to look names up in.
@@ -524,4 +526,78 @@ fn labels_are_columns_of_every_table() {
     let error = RunOptions { labels: labels(r#"{"port": 1}"#), ..RunOptions::default() };
     let error = super::run(&prepared(), &folder.path().join("two"), error, &mut go).unwrap_err();
     assert!(error.to_string().contains("`port` cannot be added as a column: table ports has it"), "{error}");
+}
+
+/// What isolation and waiting leave behind: both tables, with the switches' counts in the manifest. Runs without have neither.
+#[test]
+fn isolations_and_waits_are_in_the_tables() {
+    let text = r#"
+[fabric.star]
+hosts = 4
+[switch]
+lossless = [2, 3, 4]
+pfc_mode.static.xoff = "100kB"
+isolation = { detection.marks = { kmin = "20kB", kmax = "60kB", pmax = 0.2 } }
+[host]
+classes.by = "size"
+[[workload]]
+list = [{ src = 0, dst = 3, size = "1MB" }, { src = 1, dst = 3, size = "1MB" }, { src = 2, dst = 3, size = "10kB" }]
+[scheme.plain]
+control = "unlimited"
+[scheme.isolated]
+control = "unlimited"
+switch.isolation.enabled = true
+[measure]
+blocking = true
+"#;
+    let folder = tempfile::tempdir().unwrap();
+    let prepared = Loaded::from_text("s.toml", text, Path::new("."), &[]).unwrap().prepare().unwrap();
+    let report = run(&prepared, &folder.path().join("run"), RunOptions::default(), &mut go).unwrap();
+    let table = |name| read_table(&folder.path().join("run"), name).unwrap();
+    let (flows, isolations, waits) = (table("flows"), table("isolations"), table("waits"));
+    let priorities: Vec<u8> =
+        flows.column_by_name("priority").unwrap().as_primitive::<arrow_array::types::UInt8Type>().values().to_vec();
+    assert_eq!(priorities, [3, 3, 4, 3, 3, 4]);
+    assert!(isolations.num_rows() >= 2, "{}", isolations.num_rows());
+    assert_eq!(names(&isolations, "scheme")[0], "isolated");
+    assert_eq!(
+        (names(&isolations, "reason")[0].as_str(), names(&isolations, "peer_name")[0].as_str()),
+        ("marks", "h3")
+    );
+    assert!(i64s(&isolations, "bytes").iter().all(|bytes| bytes.unwrap() > 0));
+    assert_eq!(waits.num_rows(), 6);
+    assert!(i64s(&waits, "waited_ps").iter().all(|waited| waited.unwrap() > 0));
+    assert!(i64s(&waits, "in_vain_ps").iter().all(|waited| *waited == Some(0)));
+    assert_eq!(report.manifest.tables["waits"].rows, 6);
+    for name in ["isolations", "waits"] {
+        let folder = tempfile::tempdir().unwrap();
+        written(folder.path());
+        assert!(read_table(&folder.path().join("run"), name).is_err());
+    }
+}
+
+/// What is refused is said of where it was written.
+#[test]
+fn bad_isolation_is_located() {
+    let text = |isolation: &str| {
+        format!(
+            "[fabric.star]\nhosts = 3\n[switch]\nlossless = [2, 3]\nisolation = {{ enabled = true, {isolation} }}\n\
+             [[workload]]\nlist = [{{ src = 0, dst = 1, size = 1 }}]\n[scheme.A]\ncontrol = \"hpcc\"\n"
+        )
+    };
+    for (given, path, said) in [
+        ("queue = 9", "switch.isolation.queue", "9 is no priority that data can have; a port has 1 to 7"),
+        ("queue = 4", "switch.isolation.queue", "4 is a lossy priority"),
+        ("table = 0", "switch.isolation.table", "a table of 0 flows isolates none"),
+        ("release_below = \"200kB\"", "switch.isolation.release_below", "200kB is above 100kB"),
+        (
+            "detection.marks = { kmin = \"3kB\", kmax = \"2kB\", pmax = 1 }, release_below = 0",
+            "switch.isolation.detection.marks.kmin",
+            "kmin 3kB is above kmax 2kB",
+        ),
+    ] {
+        let loaded = Loaded::from_text("s.toml", &text(given), Path::new("."), &[]);
+        let error = loaded.unwrap().prepare().unwrap_err().to_string();
+        assert!(error.contains(path) && error.contains(said) && error.contains("s.toml:5"), "{error}");
+    }
 }

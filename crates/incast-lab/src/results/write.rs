@@ -22,7 +22,7 @@ use super::simulate::{RunProgress, SchemeRun, simulate};
 use super::staging::Staging;
 use super::tables::Records;
 use super::throughput::{self, Row};
-use crate::scenario::Prepared;
+use crate::scenario::{Prepared, PreparedScheme};
 
 /// How a scenario is run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -101,7 +101,7 @@ fn finish(
     let mut manifest = Manifest { labels, ..Manifest::of(prepared, &runs, &scenario, wall) };
     staging.write("scenario.toml", scenario.as_bytes())?;
     let throughput = throughput_of(prepared, &runs);
-    for table in TABLES.iter().filter(|table| !table.is_of_vms() || prepared.tenancy.is_some()) {
+    for table in TABLES.iter().filter(|table| has(prepared, table)) {
         let fail = |why: String| ResultsError::write(&staging.shown(&table.file()), why);
         let written = write_table(&staging, table, prepared, &runs, &throughput, &manifest.labels).map_err(fail)?;
         manifest.tables.insert(table.name.into(), written);
@@ -111,6 +111,16 @@ fn finish(
     staging.write("manifest.json", (text + "\n").as_bytes())?;
     staging.commit()?;
     Ok(RunReport { manifest, runs })
+}
+
+/// Whether the results of a scenario have a table.
+fn has(prepared: &Prepared, table: &TableSpec) -> bool {
+    let isolates = |scheme: &PreparedScheme| scheme.setup.params.switch.isolation.enabled;
+    match table.name {
+        "isolations" => prepared.schemes.iter().any(isolates),
+        "waits" => prepared.scenario.measure.blocking,
+        _ => table.is_of_all() || prepared.tenancy.is_some(),
+    }
 }
 
 /// By scheme: what pairs of VMs carried.
@@ -152,7 +162,7 @@ fn write_table(
     for (scheme, run) in runs.iter().enumerate() {
         let records = Records {
             fabric: &prepared.fabric,
-            flows: &prepared.flows,
+            flows: &prepared.schemes[scheme].setup.flows,
             tenancy: prepared.tenancy.as_deref(),
             schemes: &schemes,
             scheme,

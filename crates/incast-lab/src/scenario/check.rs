@@ -262,7 +262,17 @@ fn switch(params: &SwitchParams, arithmetic: Arithmetic, path: &str) -> Vec<Diag
     section.unless(resumes, "resume_offset", params.resume_offset, "less than the buffer");
     let lossy = params.lossy_alpha > 0.0 && params.lossy_alpha <= 16.0;
     section.unless(lossy, "lossy_alpha", params.lossy_alpha, "above 0, at most 16");
-    if let SchedulerParams::Drr { quanta } = &params.scheduler {
+    if let SchedulerParams::Drr { quanta, strict } = &params.scheduler {
+        for (index, &priority) in strict.iter().enumerate() {
+            let field = format!("scheduler.drr.strict[{index}]");
+            section.unless(
+                (1..8).contains(&priority),
+                &field,
+                priority,
+                "a priority, 1 to 7 (0 goes before all others anyway)",
+            );
+            section.unless(!strict[..index].contains(&priority), &field, priority, "each priority once");
+        }
         for (priority, &quantum) in quanta.iter().enumerate().skip(1) {
             section.unless(quantum > 0, &format!("scheduler.drr.quanta[{priority}]"), quantum, "1 byte or more");
         }

@@ -10,7 +10,7 @@ use incast_model::tenant::{Placement, TenantSpec, VmCount};
 use incast_model::units::{Rate, Time};
 use incast_sim::balance::Balance;
 use incast_sim::congestion::{Control, Input, Telemetry, WindowMode};
-use incast_sim::host::{CnpMode, Recovery};
+use incast_sim::host::{ClassBy, CnpMode, Recovery};
 use incast_sim::switch::{Forwarding, Headroom, QueueParams};
 use incast_sim::tenant::{Hypervisor, RateParams};
 use incast_sim::transport::{TcpParams, Transport};
@@ -73,6 +73,7 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("switch.scheduler", If(|facts| facts.several_priorities())),
     ("switch.tagging", If(|facts| facts.pauses())),
     ("switch.watchdog", If(|facts| facts.pauses())),
+    ("switch.isolation", If(|facts| facts.pauses())),
     ("ecn.enabled", If(|facts| facts.marks_are_read())),
     ("ecn.kmin", If(|facts| facts.scaled_thresholds())),
     ("ecn.kmax", If(|facts| facts.scaled_thresholds())),
@@ -97,6 +98,7 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("packets.gap", Always),
     ("host.jitter", Always),
     ("host.nic_queue", If(|facts| facts.other_transports())),
+    ("host.classes", If(|facts| facts.classes())),
     ("rdma.ack_every", If(|facts| facts.rdma())),
     ("rdma.ack_priority", If(|facts| facts.rdma())),
     ("rdma.acks_ignore_pause", If(|facts| facts.acks_are_paused())),
@@ -118,6 +120,7 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("measure.queue_histogram", If(|facts| facts.switches())),
     ("measure.histogram_bin", If(|facts| facts.histogram())),
     ("measure.pauses", If(|facts| facts.pauses())),
+    ("measure.blocking", If(|facts| facts.shares_buffers())),
     ("measure.deadlock_every", If(|facts| facts.pauses())),
     ("measure.max_drops", Always),
     ("measure.fingerprint", Always),
@@ -293,11 +296,15 @@ impl<'a> Facts<'a> {
     /// The priorities of data, ACKs and CNPs, and those that tags change them to.
     fn priorities(&self) -> u8 {
         let rdma = &self.params().rdma;
-        let data = self.prepared.flows.flows.iter().fold(0, |mask, flow| mask | 1u8 << flow.priority);
+        let classes = &self.params().host.classes;
+        let demoted = if classes.by == ClassBy::Sent { 1 << classes.elephants } else { 0 };
+        let isolation = &self.params().switch.isolation;
+        let isolated = if isolation.enabled { 1 << isolation.queue } else { 0 };
+        let data = self.setup.flows.flows.iter().fold(demoted, |mask, flow| mask | 1u8 << flow.priority);
         let acks = rdma.ack_priority.map_or(data, |priority| 1 << priority);
         let cnps = if self.cnps().is_ok() { 1 << rdma.cnp_priority } else { 0 };
         let own = self.transports().fold(0, |mask, one| mask | one.priorities());
-        data | acks | cnps | own | self.tagged()
+        data | acks | cnps | own | isolated | self.tagged()
     }
 
     fn tagged(&self) -> u8 {
@@ -323,7 +330,16 @@ impl<'a> Facts<'a> {
         unless(self.priorities().count_ones() > 1, "all packets have one priority")
     }
 
+    fn classes(&self) -> Verdict {
+        unless(
+            self.params().host.classes.by != ClassBy::Given,
+            "host.classes.by is \"given\": flows have the workload's priorities",
+        )
+    }
+
     fn own_priority(&self) -> Verdict {
+        let given = self.params().host.classes.by == ClassBy::Given;
+        unless(given, "host.classes.by decides the priorities of flows")?;
         let entry = self.entry.map(|index| &self.prepared.scenario.workload[index]);
         unless(entry.is_none_or(|entry| entry.ns3.is_none()), "the flow file has a priority for every flow")
     }

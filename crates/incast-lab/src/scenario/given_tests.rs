@@ -123,6 +123,30 @@ const CASES: &[Case] = &[
         &[HPCC, "[switch]\nwatchdog.enabled = true\n"],
     ),
     (
+        "switch.isolation",
+        "switch.isolation",
+        &[HPCC, LOSSY, "isolation.queue = 1\n"],
+        &[HPCC, "[switch]\nlossless = [2, 3]\nisolation.enabled = true\n"],
+    ),
+    (
+        "host.classes",
+        "host.classes",
+        &[HPCC, "[host]\nclasses.mice = 5\n"],
+        &[HPCC, "[host]\nclasses = { by = \"size\", mice = 5 }\n"],
+    ),
+    (
+        "workload.priority",
+        "workload[0].priority",
+        &["[host]\nclasses.by = \"size\"\n", HPCC, FLOW, "priority = 2\n"],
+        &[HPCC, FLOW, "priority = 2\n"],
+    ),
+    (
+        "measure.blocking",
+        "measure.blocking",
+        &[HPCC, DIRECT, "[measure]\nblocking = true\n"],
+        &[HPCC, "[measure]\nblocking = true\n"],
+    ),
+    (
         "switch.headroom",
         "switch.headroom",
         &[HPCC, LOSSY, "headroom.bytes = \"1kB\"\n"],

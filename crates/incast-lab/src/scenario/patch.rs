@@ -11,6 +11,10 @@ use serde_json::{Map, Value};
 use crate::diagnostic::Diagnostic;
 use crate::tree;
 
+/// Parameters that are tables of parameters themselves: laid over each other key by key. (Others that are written as tables are one choice
+/// of several, such as `pfc_mode`, and replace the whole choice.)
+const TABLES: &[&str] = &["tagging", "watchdog", "isolation", "classes"];
+
 /// Some parameters of a `T` by name: laid over a whole `T`, each replaces that parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Patch<T> {
@@ -53,7 +57,7 @@ impl<T: Serialize + DeserializeOwned + Clone> Patch<T> {
         // Read alone first: an error must be about what is given here, not about the base.
         tree::typed::<T>(&Value::Object(self.given.clone()), path)?;
         match serde_json::to_value(base) {
-            Ok(Value::Object(base)) => tree::typed(&Value::Object(tree::overlaid(&base, &self.given)), path),
+            Ok(Value::Object(base)) => tree::typed(&Value::Object(tree::overlaid(&base, &self.given, TABLES)), path),
             _ => Err(Diagnostic::new(path, "these parameters cannot be given in part")),
         }
     }
@@ -80,5 +84,55 @@ impl<T: JsonSchema> JsonSchema for Patch<T> {
     }
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         T::json_schema(generator)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use incast_sim::host::{HostParams, PacketParams, RdmaParams};
+    use incast_sim::network::NetworkParams;
+    use incast_sim::switch::{EcnParams, SwitchParams};
+
+    use super::*;
+
+    #[test]
+    fn tables_of_parameters_are_laid_over_key_by_key() {
+        let patch = |json: &str| Patch::<SwitchParams> { given: serde_json::from_str(json).unwrap(), of: PhantomData };
+        let base = patch(
+            r#"{"isolation": {"table": 7, "detection": {"counters": {"above": 9, "flows": 2}}}, "pfc_mode": {"static": {"xoff": 5}}}"#,
+        );
+        let base = base.over(&SwitchParams::default(), "switch").unwrap();
+        let over = patch(r#"{"isolation": {"enabled": true, "queue": 5}}"#).over(&base, "switch").unwrap();
+        assert_eq!((over.isolation.enabled, over.isolation.queue, over.isolation.table), (true, 5, Some(7)));
+        assert_eq!((over.isolation.detection, &over.pfc_mode), (base.isolation.detection, &base.pfc_mode));
+        let marks = patch(r#"{"isolation": {"detection": {"marks": {"kmin": 1, "kmax": 2, "pmax": 1}}}}"#);
+        assert!(marks.over(&base, "switch").unwrap().isolation.detection != base.isolation.detection);
+    }
+
+    /// Every parameter of the sections whose schema is that of a table with keys of its own, and no other.
+    #[test]
+    fn the_tables_are_those_of_the_schema() {
+        fn tables<T: JsonSchema>(found: &mut Vec<String>) {
+            let schema = schemars::schema_for!(T);
+            let properties = schema.get("properties").and_then(Value::as_object).unwrap();
+            for (name, property) in properties {
+                let Some(reference) = property.get("$ref").and_then(Value::as_str) else { continue };
+                let definition = schema.pointer(reference.trim_start_matches('#')).unwrap();
+                if definition.get("properties").is_some() {
+                    found.push(name.clone());
+                }
+            }
+        }
+        let mut found = Vec::new();
+        tables::<SwitchParams>(&mut found);
+        tables::<HostParams>(&mut found);
+        tables::<RdmaParams>(&mut found);
+        tables::<PacketParams>(&mut found);
+        tables::<EcnParams>(&mut found);
+        tables::<NetworkParams>(&mut found);
+        found.sort();
+        let mut known = TABLES.to_vec();
+        known.sort_unstable();
+        assert_eq!(found, known);
     }
 }

@@ -8,6 +8,7 @@ use incast_model::flow::FlowSet;
 use incast_model::ns3::Ns3Error;
 use incast_model::tenant::Tenancy;
 use incast_model::workload::{WorkloadError, generate_with};
+use incast_sim::host::ClassBy;
 use incast_sim::network::BadNetwork;
 use incast_sim::switch::{BufferPlan, EcnParams, SwitchParams};
 use incast_sim::transport::Transport;
@@ -60,15 +61,18 @@ impl Scenario {
             Transport::check_together(&transports, &fabric, &flows)
                 .map_err(|(index, bad)| transport_error(bad, scheme, &transports[index], &path))?;
             let params = self.params(scheme, &path)?;
-            params.check_host().map_err(|error| setup_error(self, name, &error))?;
+            let refused = |error: SetupError| setup_error(self, name, &error);
+            params.check_host().and_then(|()| params.check_classes()).map_err(refused)?;
+            let flows = of_classes(&flows, &params);
             let network = params.network.check(&fabric, self.seed).and_then(|()| params.check_pauses());
             network.map_err(|bad| network_error(bad, scheme, &path))?;
             for switch in fabric.switches() {
-                BufferPlan::new(&fabric, &params, switch).map_err(|error| setup_error(self, name, &error))?;
+                BufferPlan::new(&fabric, &params, switch).map_err(refused)?;
             }
             let tags = self.tag_rules(name, &fabric, &params, base_dir)?;
-            params.check_deadlock(tags.as_deref(), &flows).map_err(|error| setup_error(self, name, &error))?;
-            let (fabric, flows) = (fabric.clone(), flows.clone());
+            params.check_deadlock(tags.as_deref(), &flows).map_err(refused)?;
+            params.check_isolation(&fabric, &flows).and_then(|()| params.check_blocking()).map_err(refused)?;
+            let fabric = fabric.clone();
             let setup = Setup { fabric, flows, controls, transports, carriers, tenancy: tenancy.clone(), tags, params };
             schemes.push(PreparedScheme { name: name.clone(), setup });
         }
@@ -138,6 +142,15 @@ impl Scenario {
         let wanted = scheme.wanted_ecn().unwrap_or_default();
         scheme.ecn.over(&self.ecn.over(&wanted, "ecn")?, &path::join(path, "ecn"))
     }
+}
+
+/// The flows of a scheme, whose hosts may give them priorities of their own.
+fn of_classes(flows: &Arc<FlowSet>, params: &Params) -> Arc<FlowSet> {
+    let mut flows = flows.clone();
+    if params.host.classes.by != ClassBy::Given {
+        params.host.classes.apply(Arc::make_mut(&mut flows));
+    }
+    flows
 }
 
 /// What carries the flows of a scheme.

@@ -168,11 +168,17 @@ pub(crate) fn fill(table: &mut Map<String, Value>, defaults: &Map<String, Value>
     }
 }
 
-/// `table` with the keys of `over` put in their place.
-pub(crate) fn overlaid(table: &Map<String, Value>, over: &Map<String, Value>) -> Map<String, Value> {
+/// `table` with the keys of `over` put in their place; where the value of one of `tables` is a table in both, so it is with its keys.
+pub(crate) fn overlaid(table: &Map<String, Value>, over: &Map<String, Value>, tables: &[&str]) -> Map<String, Value> {
     let mut merged = table.clone();
     for (key, value) in over {
-        merged.insert(key.clone(), value.clone());
+        let value = match (table.get(key), value) {
+            (Some(Value::Object(below)), Value::Object(above)) if tables.contains(&key.as_str()) => {
+                Value::Object(overlaid(below, above, &[]))
+            }
+            _ => value.clone(),
+        };
+        merged.insert(key.clone(), value);
     }
     merged
 }

@@ -1,0 +1,45 @@
+//! Classes at hosts and congestion isolation, in a line each.
+
+use incast_sim::Params;
+use incast_sim::host::ClassBy;
+use incast_sim::switch::{Detection, IsolationAtHosts, MarkedFlows};
+
+/// What a scheme has of them.
+pub(super) fn told(params: &Params) -> Vec<String> {
+    [classes(params), isolation(params)].into_iter().flatten().collect()
+}
+
+fn classes(params: &Params) -> Option<String> {
+    let classes = &params.host.classes;
+    let by = match classes.by {
+        ClassBy::Given => return None,
+        ClassBy::Size => format!("flows of at most {}", classes.threshold),
+        ClassBy::Sent => format!("the first {} of each flow", classes.threshold),
+        ClassBy::Hash => "half of the flows, by chance".into(),
+    };
+    Some(format!("classes: {by} have priority {}, the rest {}", classes.mice, classes.elephants))
+}
+
+fn isolation(params: &Params) -> Option<String> {
+    let isolation = &params.switch.isolation;
+    if !isolation.enabled {
+        return None;
+    }
+    let found = match isolation.detection {
+        Detection::Marks { kmin, kmax, pmax } => format!("picked like marks, {kmin} to {kmax} (pmax {pmax})"),
+        Detection::Counters { above, flows } => format!("the {flows} largest in a queue above {above}"),
+    };
+    let table = isolation.table.map_or_else(String::new, |most| format!(", at most {most} at a port"));
+    let hosts = match isolation.hosts {
+        IsolationAtHosts::Ignore => "",
+        IsolationAtHosts::Isolate => ", hosts isolate too",
+    };
+    let mark = match isolation.mark {
+        MarkedFlows::All => "",
+        MarkedFlows::Isolated => ", ECN marks these alone",
+    };
+    Some(format!(
+        "isolation: flows {found}, to priority {}{table}; messages above {}, every {}{hosts}{mark}",
+        isolation.queue, isolation.message_above, isolation.message_every
+    ))
+}
