@@ -19,7 +19,7 @@ from incast import ResultsError, ScenarioError, sweep
 from incast.cli.sweep_live import status
 from incast.sweep import Activity, SweepProgress
 from incast.sweep.columns import OF_SLOWDOWN
-from incast.sweep.dataset import OF_TENANTS, TABLES
+from incast.sweep.dataset import OF_SOME, TABLES
 from incast.sweep.execute import Pulse
 
 HEAD = 'scenario = "scenario.toml"\n'
@@ -119,7 +119,7 @@ def test_keys_tell_runs_apart_and_nothing_else(tmp_path: Path) -> None:
 def test_every_table_has_the_columns(done: sweep.Sweep) -> None:
     assert len(done.done) == 8
     catalogue = json.loads(incast._core.catalogue())["tables"]
-    assert sorted([*TABLES, *OF_TENANTS]) == sorted(["slowdown", *(table["name"] for table in catalogue)])
+    assert sorted([*TABLES, *OF_SOME]) == sorted(["slowdown", *(table["name"] for table in catalogue)])
     for table in TABLES:
         for run, file in zip(done.done, done.files(table), strict=True):
             schema = pyarrow.parquet.read_schema(file)

@@ -875,6 +875,11 @@ class Poisson(Tree):
     hosts: HostSet | None = None
     """Hosts that send and receive, such as `"0-15"`. Default: all."""
 
+    region: int | None = None
+    """Regions of so many of these hosts, in order of their numbers, at least 2: flows stay within the region of their
+    sender. The last region may be smaller. Default: one region of all.
+    """
+
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class Incast(Tree):
@@ -2681,6 +2686,9 @@ class SchedulerParamsDrr(Tree):
     quanta: list[int]
     """Bytes earned per round by priorities 0 to 7 (that of 0 is not used)."""
 
+    strict: list[int] | None = None
+    """Priorities that go before the rounds, the highest first. Default none."""
+
 
 SchedulerParams: TypeAlias = Literal["round-robin", "strict-priority"] | SchedulerParamsDrr
 """Order in which the eight queues of a port are served. Priority 0 carries PFC frames and CNPs, is served first and is
@@ -2787,6 +2795,80 @@ class WatchdogParams(Tree):
     """What is done about a storm. Default drop (SONiC `pfcwd start_default`)."""
 
 
+IsolationAtHosts: TypeAlias = Literal["ignore", "isolate"]
+"""What a host does when its switch says that a flow is to be isolated.
+
+`ignore`: Nothing; the message is counted.
+
+`isolate`: It sends RDMA data of the flow under the priority of isolated flows, until `age` has passed since the
+last message.
+"""
+
+
+MarkedFlows: TypeAlias = Literal["all", "isolated"]
+"""Whose packets ECN marks.
+
+`all`: Those of all flows.
+
+`isolated`: Those of isolated flows alone.
+"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class IsolationParams(Tree):
+    """Congestion isolation (IEEE 802.1Qcz): a switch finds flows that congest an egress port, keeps their later
+    packets in a queue of their own at that port, and tells the switch before, which does the same. Thresholds are
+    for ports of 100 Gb/s and scale with the port's rate.
+    """
+
+    enabled: bool | None = None
+    """Whether switches isolate flows. Default false (the HPCC evaluation)."""
+
+    queue: int | None = None
+    """Priority of isolated flows, 1 to 7: one of the lossless ones, and no flow's own. Their packets have it on the
+    wire too, so that PFC pauses them apart from others. Default 2 (our choice: below that of data, 3).
+    """
+
+    detection: Detection | None = None
+    """How congesting flows are found. Default marks (802.1Qcz: a flow is picked as ECN picks packets)."""
+
+    table: int | None = None
+    """Most flows that one egress port isolates at a time, at least 1; one more takes the place of the one isolated for
+    longest of those without a packet there, or stays where it is. Default none: any number (our choice).
+    """
+
+    message_above: Bytes | None = None
+    """While the isolated queue of a port holds more than this, each isolated packet that comes for it is reason to
+    tell the node it came from. Below what makes PFC pause. Default 10kB (our choice: twice rate times two delays of
+    100 Gb/s and 200 ns, after Pyrrha's thresholds in per-hop bandwidth-delay products).
+    """
+
+    message_every: Time | None = None
+    """Least time between two messages about a flow over one link. Default 10us (our choice)."""
+
+    message: Bytes | None = None
+    """Wire bytes of a message, 1B to 4096B. Default 64B (our choice: the smallest Ethernet frame)."""
+
+    release_below: Bytes | None = None
+    """A flow is let go only while other lossless queues of its port are shorter than this together. Default 20kB (our
+    choice).
+    """
+
+    hold: Time | None = None
+    """A flow is let go when the isolated queue has held no packet of it for so long. Default 50us (our choice)."""
+
+    age: Time | None = None
+    """A flow isolated because the next switch said so is let go only when that has not been said again for so long.
+    Default 200us (our choice).
+    """
+
+    hosts: IsolationAtHosts | None = None
+    """What hosts do about messages. Default ignore (our choice: they obey PFC)."""
+
+    mark: MarkedFlows | None = None
+    """Which packets ECN marks. Default all (our choice; for the other see arXiv 2511.04639)."""
+
+
 @dataclass(kw_only=True, repr=False, slots=True)
 class SwitchParams(Tree):
     """Forwarding, buffer, PFC and scheduling of every switch."""
@@ -2846,6 +2928,9 @@ class SwitchParams(Tree):
 
     watchdog: WatchdogParams | None = None
     """The PFC watchdog. Default none (the HPCC evaluation)."""
+
+    isolation: IsolationParams | None = None
+    """Congestion isolation (IEEE 802.1Qcz). Default none (the HPCC evaluation)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -2977,6 +3062,42 @@ its own host.
 """
 
 
+ClassBy: TypeAlias = Literal["given", "size", "sent", "hash"]
+"""What decides whether a flow is a mouse.
+
+`given`: Nothing: flows have the priorities of the workload.
+
+`size`: Its size, known in advance.
+
+`sent`: What it has sent so far: each flow begins as a mouse, and what it sends beyond the threshold is an
+elephant's (as PIAS demotes flows, NSDI 2015, with two priorities). RDMA alone. Its last packets as a mouse can be
+overtaken where priorities are not strict, or one is paused.
+
+`hash`: Chance, one half each: two ordinary queues that know nothing of sizes.
+"""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class ClassParams(Tree):
+    """Classes of data at hosts."""
+
+    by: ClassBy | None = None
+    """What decides the class of a flow, whose priority the workload then does not say. Default given (the HPCC
+    evaluation).
+    """
+
+    mice: int | None = None
+    """Priority of mice, 1 to 7. Default 4 (our choice: above that of data, 3)."""
+
+    elephants: int | None = None
+    """Priority of elephants, 1 to 7. Default 3 (that of all data in the HPCC evaluation)."""
+
+    threshold: Bytes | None = None
+    """A flow of at most so many bytes is a mouse. Default 100kB (our choice: it makes 82 % of data-mining flows mice,
+    as in the slides on congestion isolation).
+    """
+
+
 @dataclass(kw_only=True, repr=False, slots=True)
 class HostParams(Tree):
     """What all transports of a host share."""
@@ -2992,6 +3113,9 @@ class HostParams(Tree):
     of one rate, packets of one size and drop-tail queues, one flow can lock others out as none would between real
     hosts; the time of a packet on the slowest link avoids it (Floyd and Jacobson, CCR 1991).
     """
+
+    classes: ClassParams | None = None
+    """Priorities of short and of long flows. Default those of the workload (the HPCC evaluation)."""
 
 
 Recovery: TypeAlias = Literal["go-back-n", "selective-repeat"]
@@ -3267,6 +3391,11 @@ class MeasureParams(Tree):
 
     pauses: bool | None = None
     """Keep the intervals during which queues were paused (they are counted in any case). Default true (our choice)."""
+
+    blocking: bool | None = None
+    """Keep how long data of each flow waited in switches, how long of that because of PFC, and how long of that
+    because of flows that leave the next switch by another port. Default false (our choice).
+    """
 
     deadlock_every: Time | None = None
     """Time between two looks for deadlocks of PFC; 0s: one at the end. Looks do not change a run. Default 100us (our

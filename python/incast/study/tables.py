@@ -20,6 +20,8 @@ SMALLEST = {
     "tenant": [{"name": "t", "vms": 2}],
     "workload": [{"list": [{"src": 0, "dst": 1, "size": "1kB"}]}],
     "scheme": {"A": {"control": "unlimited"}},
+    "switch": {"lossless": [2, 3], "isolation": {"enabled": True}},
+    "measure": {"blocking": True},
 }
 """A scenario that runs in a few milliseconds: what tables and columns there are, its results say."""
 RUNS = {"run": "varchar", "scheme": "varchar", "state": "varchar", "error": "varchar", **OF_RUNS}

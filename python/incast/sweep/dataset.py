@@ -25,8 +25,12 @@ TABLES = (
     "slowdown",
 )
 """Tables of every run; each has the varied parameters as columns at its end."""
-OF_TENANTS = ("vms", "pairs", "limits", "throughput")
-"""Tables of runs with tenants."""
+OF_SOME = {
+    **dict.fromkeys(("vms", "pairs", "limits", "throughput"), "with tenants"),
+    "isolations": "with switches that isolate flows",
+    "waits": "with measure.blocking",
+}
+"""Tables of some runs, and of which."""
 OF_RUNS = {
     "wall_s": "double",
     "cpu_s": "double",
@@ -37,6 +41,9 @@ OF_RUNS = {
     "stop": "varchar",
     "lossless_drops": "bigint",
     "deadlocks": "bigint",
+    "isolation_messages": "bigint",
+    "isolation_messages_to_hosts": "bigint",
+    "isolations_refused": "bigint",
     "hypervisor_messages": "bigint",
     "hypervisor_message_bytes": "bigint",
     "hypervisor_events": "bigint",
@@ -130,14 +137,14 @@ class Sweep:
 
     def files(self, table: str) -> list[Path]:
         """The Parquet files of a table, one for each finished run."""
-        if table not in (*TABLES, *OF_TENANTS):
+        if table not in (*TABLES, *OF_SOME):
             raise _no_table(table)
         having = self.done if table in TABLES else [run for run in self.done if table in self._manifest(run)["tables"]]
         return [self.path / RUNS / run.key / f"{table}.parquet" for run in having]
 
     def table(self, name: str) -> duckdb.DuckDBPyRelation:
         """A table of all runs, as a DuckDB relation: `.pl()`, `.df()`, `.arrow()`, `.fetchall()`."""
-        if name not in (*TABLES, "runs") and not (name in OF_TENANTS and self.files(name)):
+        if name not in (*TABLES, "runs") and not (name in OF_SOME and self.files(name)):
             raise _no_table(name)
         return self.connect().sql(f"from {name}")
 
@@ -155,8 +162,7 @@ class Sweep:
         if not self.done:
             raise ResultsError(f"{self.path}: no run of this sweep is finished yet")
         connection = duckdb.connect()
-        with_tenants = [table for table in OF_TENANTS if self.files(table)]
-        for table in (*TABLES, *with_tenants):
+        for table in (*TABLES, *(table for table in OF_SOME if self.files(table))):
             files = self.files(table)
             for file in files:
                 _check(file)
@@ -223,6 +229,7 @@ class Sweep:
             scheme["stop"]["reason"],
             scheme["lossless_drops"],
             len(scheme.get("deadlocks", ())),
+            *(counts[name] for name in ("isolation_messages", "isolation_messages_to_hosts", "isolations_refused")),
             *_of_hypervisors(scheme.get("hypervisors") or {}),
         ]
 
@@ -267,8 +274,11 @@ def _of_hypervisors(counts: dict[str, int]) -> list[int | None]:
 
 
 def _no_table(name: str) -> ResultsError:
-    of_tenants = f"with tenants {', '.join(OF_TENANTS)}"
-    return ResultsError(f"a sweep has no table `{name}`; it has {', '.join(TABLES)}, runs; {of_tenants}")
+    of_some = "; ".join(
+        f"{condition} {', '.join(table for table, one in OF_SOME.items() if one == condition)}"
+        for condition in dict.fromkeys(OF_SOME.values())
+    )
+    return ResultsError(f"a sweep has no table `{name}`; it has {', '.join(TABLES)}, runs; {of_some}")
 
 
 def _first_line(error: Exception) -> str:
