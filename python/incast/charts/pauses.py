@@ -9,7 +9,7 @@ from incast.charts.chart import Chart, Field, Spec
 from incast.charts.source import Source
 
 PORTS = 20
-"""Ports that are drawn (our choice)."""
+"""Queues of ports that are drawn (our choice)."""
 BARS = 1500
 """Intervals of a scheme that are drawn one by one (our choice)."""
 STEPS = 500
@@ -17,32 +17,33 @@ STEPS = 500
 
 
 def pauses(source: Source, *, ports: int = PORTS, bars: int = BARS) -> Chart:
-    """The intervals in which the ports that were paused longest were paused."""
+    """The intervals in which the queues that were paused longest were paused."""
     ends = {scheme: int(manifest["end_ps"]) for scheme, manifest in source.manifests.items()}
     source.rows("create or replace temp table ends as select unnest($names) as scheme, unnest($times) as run_end_ps",
                 {"names": list(ends), "times": list(ends.values())})  # fmt: skip
     source.rows(
-        "create or replace temp view closed as select scheme, port, node_name || ' to ' || peer_name as link, "
-        "priority, start_ps, "
+        "create or replace temp view closed as select scheme, port, port * 8 + priority as queue, "
+        "node_name || ' to ' || peer_name || case when (select count(distinct priority) from pauses) > 1 "
+        "then ', priority ' || priority else '' end as link, priority, start_ps, "
         "coalesce(end_ps, run_end_ps) as end_ps, end_ps is null as open "
         "from pauses join ends using (scheme)"
     )
-    by_time = "select port from closed group by port order by sum(end_ps - start_ps) desc, port limit ?"
-    longest = [port for (port,) in source.rows(by_time, [ports])]
-    counts = source.rows("select scheme, count(*) from closed where list_contains(?, port) group by scheme", [longest])
+    by_time = "select queue from closed group by queue order by sum(end_ps - start_ps) desc, queue limit ?"
+    longest = [queue for (queue,) in source.rows(by_time, [ports])]
+    counts = source.rows("select scheme, count(*) from closed where list_contains(?, queue) group by scheme", [longest])
     most = max((count for _, count in counts), default=0)
     step = 1 if most <= bars else max(1, max(ends.values()) // STEPS)
     rows = source.rows(
         "select scheme, port, any_value(link), priority, min(start_ps), max(end_ps), sum(end_ps - start_ps)::bigint, "
-        "count(*) from closed where list_contains($ports, port) "
+        "count(*) from closed where list_contains($ports, queue) "
         "group by scheme, port, priority, case when $step = 1 then start_ps else start_ps // $step end "
-        "order by list_position($ports, port), scheme, priority, min(start_ps)",
+        "order by list_position($ports, any_value(queue)), scheme, min(start_ps)",
         {"ports": longest, "step": step},
     )
-    paused = source.rows("select count(distinct port), count(*) filter (open) from closed")[0]
+    paused = source.rows("select count(distinct queue), count(*) filter (open) from closed")[0]
     left_out = []
     if paused[0] > ports:
-        left_out.append(f"Of {paused[0]} ports that were paused, the {ports} that were paused longest.")
+        left_out.append(f"Of {paused[0]} queues of ports that were paused, the {ports} that were paused longest.")
     if step > 1:
         left_out.append(
             f"Intervals that begin within the same {look.time(step)} are drawn as one bar, paler the less of it was "
@@ -53,11 +54,14 @@ def pauses(source: Source, *, ports: int = PORTS, bars: int = BARS) -> Chart:
     return Chart(
         name="pauses",
         title="When ports were paused",
-        about="Intervals during which an egress queue was paused by its peer (PFC), by port.",
+        about="Intervals during which an egress queue was paused by its peer (PFC), by port, or by port and priority.",
         fields=(
             Field("scheme", "the scheme simulated"),
             Field("port", "number of the port, over the whole fabric"),
-            Field("link", "the port's node, and the node at the other end, which paused it"),
+            Field(
+                "link",
+                "the port's node, and the node at the other end, which paused it; the priority, where several were",
+            ),
             Field("priority", "priority, 0 to 7"),
             Field("start_ps", "when the first interval began", "ps"),
             Field("end_ps", "when the last interval ended", "ps"),
