@@ -88,7 +88,9 @@ def test_what_was_published_is_what_is_judged() -> None:
     assert sizes == {(row.switches, row.ports) for row in tagger.published()}
     testbed_file = incast.load(STUDY / "testbed.toml")
     assert isinstance(testbed_file.fabric, incast.schema.CustomFabric)
-    assert (len(testbed_file.fabric.hosts), len(testbed_file.fabric.switches)) == (16, 10)
+    hosts, switches = testbed_file.fabric.hosts, testbed_file.fabric.switches
+    assert isinstance(hosts, list)
+    assert (len(hosts), len(switches or ())) == (16, 10)
     assert {link.rate for link in testbed_file.fabric.links} == {"40Gbps"}
 
 
