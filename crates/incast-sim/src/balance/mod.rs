@@ -238,6 +238,7 @@ pub(crate) mod testing {
                 pending: false,
                 down: false,
                 at_server: false,
+                noted: false,
                 cut: u16::MAX,
             };
             Self { ports: vec![idle; fabric.ports().len()], fabric, node: 2, hops }

@@ -109,6 +109,13 @@ pub enum Telemetry {
     Pint,
 }
 
+impl Telemetry {
+    /// Whether switches write it, not the sender.
+    pub(crate) const fn is_written_by_switches(self) -> bool {
+        matches!(self, Self::Int | Self::Pint)
+    }
+}
+
 /// Something that a control may look at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {

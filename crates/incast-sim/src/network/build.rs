@@ -58,6 +58,7 @@ impl Network {
             params.host.classes.apply(Arc::make_mut(&mut flows));
         }
         let ns3 = params.arithmetic == Arithmetic::Ns3;
+        let telemetry = controls.iter().any(|setup| setup.control.telemetry().is_written_by_switches());
         let needs_int = controls.iter().any(|setup| setup.control.telemetry() == Telemetry::Int);
         check_limits(&fabric, &flows, &params, needs_int)?;
         check_transports(&transports, &fabric, &flows, &params)?;
@@ -76,7 +77,7 @@ impl Network {
         let routing = Routing::new(&fabric, &flows, routes, choice, params.seed)?;
         let longest = longest_serialisation(&fabric, &params, needs_int);
         let mut network = Self {
-            config: config(&params, ns3, &fabric, mixed(&carriers, &flows)),
+            config: config(&params, ns3, &fabric, mixed(&carriers, &flows), telemetry),
             controls: controls
                 .into_iter()
                 .map(|setup| ControlState {
@@ -155,6 +156,7 @@ impl Network {
         };
         network.add_nodes(&params);
         network.add_ports(&params);
+        network.config.plain_wires = network.has_plain_wires();
         network.add_buffers(&params)?;
         network.add_contexts(&params);
         network.add_isolation(&params);
@@ -238,6 +240,11 @@ impl Network {
         self.hypervisors = Some(Box::new(all));
     }
 
+    fn has_plain_wires(&self) -> bool {
+        let whole = self.ports.iter().all(|port| port.ps_per_byte != 0);
+        whole && !self.config.ns3 && self.config.packets.gap.0 == 0 && self.jitter.is_none()
+    }
+
     /// Tables of isolated flows, where there are any.
     fn add_isolation(&mut self, params: &Params) {
         if params.switch.isolation.enabled {
@@ -286,6 +293,7 @@ impl Network {
                 pending: false,
                 down: false,
                 at_server: fabric.servers().contains(&port.node),
+                noted: self.config.notes_queues,
                 cut: if is_host(port.peer) { WHOLE_PACKETS } else { cut },
             });
         }
@@ -329,7 +337,7 @@ impl Network {
     }
 }
 
-fn config(params: &Params, ns3: bool, fabric: &Fabric, mixed: bool) -> Config {
+fn config(params: &Params, ns3: bool, fabric: &Fabric, mixed: bool, telemetry: bool) -> Config {
     let nic = host_rate(fabric);
     let storage = Storage::new(&params.switch.queues);
     let bound = params.rdma.recovery == Recovery::SelectiveRepeat && params.rdma.bdp_bound;
@@ -348,12 +356,16 @@ fn config(params: &Params, ns3: bool, fabric: &Fabric, mixed: bool) -> Config {
         ranked: is_ranked(params),
         port_rank: is_ranked(params).into(),
         ttl: params.network.ttl,
-        guarded_from: if params.switch.looks_closely() { 0 } else { params.network.ttl },
-        notes_queues: params.measure.queue_histogram || params.measure.blocking || params.switch.isolation.enabled,
+        guarded_from: guarded_from(params),
+        notes_queues: params.measure.queue_histogram
+            || params.measure.blocking
+            || params.switch.isolation.counts_flows(),
         demotion: params.host.classes.demotion(),
         elephants: params.host.classes.elephants,
         underrun: params.switch.forwarding == Forwarding::CutThroughUnderrun,
         mixed,
+        telemetry,
+        plain_wires: false,
         int: if ns3 {
             IntFormat::Quantised { multi: ((nic.0 / 25_000_000_000) as u32).max(1) }
         } else {
@@ -362,6 +374,12 @@ fn config(params: &Params, ns3: bool, fabric: &Fabric, mixed: bool) -> Config {
         rto: params.rdma.rto.map_or(u64::MAX, |rto| rto.0),
         in_flight: if bound { BaseRtts::new(fabric, params.packets.payload).max().1.0 } else { u64::MAX },
     }
+}
+
+/// By priority, how many switches a packet comes to before it is looked at closely.
+fn guarded_from(params: &Params) -> [u8; 8] {
+    let closely = params.switch.looked_at_closely();
+    std::array::from_fn(|prio| if closely & 1 << prio != 0 { 0 } else { params.network.ttl })
 }
 
 /// Whether ports have pFabric queues.

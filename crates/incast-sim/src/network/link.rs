@@ -40,11 +40,13 @@ impl Network {
     pub(crate) fn transmit(&mut self, port: u32, id: u32) {
         let (size, prio) = (self.pool[id].size, self.pool[id].prio);
         let size = u64::from(size);
-        let sent = self.now + self.wire_time(port, size);
-        let free = if self.config.packets.gap.0 == 0 { sent } else { self.now + self.busy_time(port, size) };
-        if self.config.ns3 {
-            self.end_rank[port as usize] = self.take_rank();
-        }
+        let plain = self.config.plain_wires;
+        let (sent, free) = if plain {
+            let sent = self.now + size * u64::from(self.ports[port as usize].ps_per_byte);
+            (sent, sent)
+        } else {
+            self.wire_ends(port, size)
+        };
         let rank = self.take_rank();
         let at = self.at(port, prio);
         let queue = &mut self.queues[at];
@@ -57,7 +59,7 @@ impl Network {
         let seen = if size <= u64::from(cut) { sent } else { self.now + self.wire_time(port, cut.into()) };
         let state = &mut self.ports[port as usize];
         let arrive = seen + state.delay;
-        let arrive = if self.jitter.is_some() { self.jittered(port, arrive) } else { arrive };
+        let arrive = if plain || self.jitter.is_none() { arrive } else { self.jittered(port, arrive) };
         self.pool[id].next = NONE;
         let state = &mut self.ports[port as usize];
         if state.flight_head == NONE {
@@ -70,6 +72,14 @@ impl Network {
             tail.next_arrive = arrive;
             tail.next_rank = rank;
         }
+    }
+
+    /// When a packet's last bit has left, and when the next packet's first may.
+    fn wire_ends(&mut self, port: u32, size: u64) -> (u64, u64) {
+        if self.config.ns3 {
+            self.end_rank[port as usize] = self.take_rank();
+        }
+        (self.now + self.wire_time(port, size), self.now + self.busy_time(port, size))
     }
 
     /// The first packet on the wire out of `port` has arrived; to its last bit, unless the far end cuts through.
@@ -133,7 +143,7 @@ impl Network {
             self.pool[tail].next = id;
         }
         self.ports[port as usize].queued += size;
-        if self.config.notes_queues {
+        if self.ports[port as usize].noted {
             self.note_queued(port, id);
         }
     }
@@ -155,7 +165,7 @@ impl Network {
         if queue.head == NONE {
             state.waiting &= !(1 << prio);
         }
-        if self.config.notes_queues {
+        if self.ports[port as usize].noted {
             self.note_unqueued(port, id);
         }
         id

@@ -96,6 +96,8 @@ pub(crate) struct Port {
     pub(crate) down: bool,
     /// Belongs to the switch in a server of VMs.
     pub(crate) at_server: bool,
+    /// What comes into its queues and leaves them is noted: everywhere, or because flows are isolated here.
+    pub(crate) noted: bool,
     /// Bytes of a packet that its far end waits for ([`WHOLE_PACKETS`]: all).
     pub(crate) cut: u16,
 }
@@ -134,11 +136,11 @@ pub(crate) struct Config {
     pub(crate) port_rank: u64,
     /// Switches that a packet may come to, the last of which drops it.
     pub(crate) ttl: u8,
-    /// A packet that comes to so many switches is looked at closely: all of them if tags are rewritten or a watchdog is at work,
-    /// else those whose time to live ends.
-    pub(crate) guarded_from: u8,
-    /// Whether what comes into queues and leaves them is noted: for histograms, for how long packets wait, or because flows are
-    /// isolated.
+    /// A packet that comes to so many switches is looked at closely, by priority: all of them if tags are rewritten or a watchdog
+    /// is at work, those that may be isolated or say what is, else those whose time to live ends.
+    pub(crate) guarded_from: [u8; 8],
+    /// Whether what comes into the queues of each port and leaves them is noted: for histograms, for how long packets wait, or
+    /// for the bytes of each flow there.
     pub(crate) notes_queues: bool,
     /// Bytes after which a flow's data is an elephant's; [`u64::MAX`] for never.
     pub(crate) demotion: u64,
@@ -148,6 +150,11 @@ pub(crate) struct Config {
     pub(crate) underrun: bool,
     /// Whether hosts have both RDMA and other transports.
     pub(crate) mixed: bool,
+    /// Whether wires are as they mostly are: no gap between packets, no jitter, whole picoseconds for a byte at each rate, and times
+    /// that are not rounded as the reference rounds them. One comparison for all of it.
+    pub(crate) plain_wires: bool,
+    /// Whether switches write into packets.
+    pub(crate) telemetry: bool,
     pub(crate) int: crate::congestion::IntFormat,
     /// Retransmission timeout in ps, [`u64::MAX`] for none.
     pub(crate) rto: u64,

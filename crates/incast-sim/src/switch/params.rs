@@ -74,9 +74,13 @@ impl Default for SwitchParams {
 }
 
 impl SwitchParams {
-    /// Whether every packet is looked at closely on its way through a switch.
-    pub(crate) const fn looks_closely(&self) -> bool {
-        self.tagging.enabled || self.watchdog.enabled || self.isolation.enabled
+    /// Priorities whose packets are looked at closely on their way through a switch, as bits.
+    pub(crate) fn looked_at_closely(&self) -> u8 {
+        if self.tagging.enabled || self.watchdog.enabled {
+            return u8::MAX;
+        }
+        // Messages about isolation have priority 0.
+        if self.isolation.enabled { self.paused_priorities() | 1 << self.isolation.queue | 1 } else { 0 }
     }
 
     /// The priorities that PFC pauses, as bits; none where it is off, or where ports have buffers of their own.

@@ -18,7 +18,7 @@ impl Network {
     pub(crate) fn forward(&mut self, switch: u32, in_port: u32, id: u32) {
         let packet = &mut self.pool[id];
         packet.hops += 1;
-        if packet.hops >= self.config.guarded_from {
+        if packet.hops >= self.config.guarded_from[usize::from(packet.prio & 7)] {
             return self.forward_guarded(switch, in_port, id);
         }
         packet.in_port = in_port;
@@ -154,7 +154,7 @@ impl Network {
     pub(crate) fn serve(&mut self, port: u32) {
         let state = &mut self.ports[port as usize];
         let eligible = state.waiting & (!state.paused | 1);
-        let eligible = if self.config.notes_queues { self.in_order(port, eligible) } else { eligible };
+        let eligible = if state.noted { self.in_order(port, eligible) } else { eligible };
         if eligible == 0 {
             return;
         }
@@ -212,8 +212,14 @@ impl Network {
     }
 
     /// Writes telemetry into a packet that asks for it.
-    #[inline]
+    #[inline(always)]
     fn stamp(&mut self, port: u32, id: u32) {
+        if self.config.telemetry {
+            self.write_telemetry(port, id);
+        }
+    }
+
+    fn write_telemetry(&mut self, port: u32, id: u32) {
         if self.pool[id].flags & flag::INT != 0 {
             let state = &self.ports[port as usize];
             let record =

@@ -85,11 +85,19 @@ impl Network {
     }
 
     /// Deficit round robin: a queue earns its quantum when its turn comes and keeps the turn while its first packet is
-    /// within its deficit. An emptied queue loses its deficit, a paused one keeps it and earns nothing (our choice).
+    /// within its deficit. An emptied queue loses its deficit, one that is alone has none, a paused one keeps it and earns nothing
+    /// (our choice).
     fn choose_drr(&mut self, port: u32, eligible: u8, last: u8) -> u8 {
         let state = &self.ports[port as usize];
         let waiting = if state.at_host { self.nics[state.owner as usize].ready } else { state.waiting };
-        let Scheduler::Drr { quanta, deficits, .. } = &self.scheduler else { unreachable!("called under DRR only") };
+        let Scheduler::Drr { quanta, deficits, .. } = &mut self.scheduler else {
+            unreachable!("called under DRR only")
+        };
+        if waiting == eligible && waiting.is_power_of_two() {
+            deficits[port as usize] = [0; 8];
+            return highest(eligible);
+        }
+        let quanta = *quanta;
         let mut own = deficits[port as usize];
         for (prio, deficit) in own.iter_mut().enumerate() {
             *deficit = if waiting & 1 << prio == 0 { 0 } else { *deficit };

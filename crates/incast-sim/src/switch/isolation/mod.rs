@@ -18,7 +18,7 @@ pub use params::{Detection, IsolationAtHosts, IsolationParams, MarkedFlows};
 use table::{Map, Table};
 
 use super::SwitchParams;
-use crate::kernel::{Event, Kind, NONE, Target, chore};
+use crate::kernel::{Event, Kind, NONE, Packet, Target, chore};
 use crate::network::Network;
 use crate::outcome::{IsolatedBy, IsolationRecord};
 
@@ -39,6 +39,8 @@ pub(crate) struct Isolation {
     params: IsolationParams,
     /// Lossless priorities from which flows are isolated, one bit each.
     monitored: u8,
+    /// No flow is found at a port that has no more than this in all its queues: the least of all `from`.
+    calm: u32,
     /// By port.
     thresholds: Vec<Thresholds>,
     table: Table,
@@ -70,13 +72,14 @@ impl Isolation {
             message: scaled(params.message_above, rate),
             release: scaled(params.release_below, rate),
         };
-        let counted = matches!(params.detection, Detection::Counters { .. });
+        let thresholds: Vec<Thresholds> = rates.iter().map(of_port).collect();
         Self {
             params,
             monitored: switch.paused_priorities() & !(1 << params.queue),
-            thresholds: rates.iter().map(of_port).collect(),
+            calm: thresholds.iter().map(|port| port.from).min().unwrap_or(0),
+            thresholds,
             table: Table::new(rates.len()),
-            counters: vec![Map::default(); if counted { 8 * rates.len() } else { 0 }],
+            counters: vec![Map::default(); if params.counts_flows() { 8 * rates.len() } else { 0 }],
             draws: (0..switches as u64).map(|switch| rng::stream(seed, "isolation", switch)).collect(),
             sweeping: false,
         }
@@ -84,7 +87,7 @@ impl Isolation {
 
     /// What was isolated, in order of its begin.
     pub(crate) fn into_records(self) -> Vec<IsolationRecord> {
-        self.table.records
+        self.table.into_records()
     }
 
     /// The priority of isolated flows.
@@ -122,16 +125,17 @@ impl Network {
     /// flows to isolate by it, if not.
     #[inline]
     pub(crate) fn set_apart(&mut self, switch: u32, input: u32, output: u32, id: u32) {
-        let packet = &self.pool[id];
+        let (packet, port) = (&self.pool[id], &self.ports[output as usize]);
         let (flow, prio, size) = (packet.flow, packet.prio, u32::from(packet.size));
         let Some(isolation) = &self.isolation else { return };
         let queue = isolation.params.queue;
         let apart = prio == queue;
-        let elsewhere = self.ports[output as usize].at_server || !is_data(packet.kind);
-        if elsewhere || !apart && isolation.monitored & 1 << prio == 0 {
+        // Most packets find nothing isolated and queues that are short, which the port alone says.
+        let calm = !port.noted && port.queued <= isolation.calm;
+        if !apart && (calm || isolation.monitored & 1 << prio == 0) || port.at_server || !is_data(packet.kind) {
             return;
         }
-        let slot = match isolation.table.find(output, flow) {
+        let slot = match port.noted.then(|| isolation.table.find(output, flow)).flatten() {
             Some(slot) if !apart && self.may_let_go(slot) => {
                 self.end_isolation(slot);
                 None
@@ -141,16 +145,18 @@ impl Network {
             None => None,
         };
         let Some(slot) = slot else { return self.find_congesting(switch, output, id) };
+        // Free while a packet is on no wire: spares the lookup when it comes into its queue and leaves it.
+        self.pool[id].next_rank = slot.into();
         if !apart {
             self.move_apart(id, queue);
         }
         let now = self.now;
         if let Some(isolation) = &mut self.isolation {
-            let record = isolation.table.record_mut(slot);
-            record.packets += 1;
-            record.bytes += u64::from(size);
+            let entry = &mut isolation.table[slot];
+            entry.packets += 1;
+            entry.bytes += u64::from(size);
             if apart {
-                isolation.table[slot].quiet_since = now;
+                entry.quiet_since = now;
             }
         }
         self.tell_upstream(slot, input, size);
@@ -173,16 +179,21 @@ impl Network {
         }
         match isolation.params.detection {
             Detection::Marks { .. } => {
-                self.isolate(port, flow, IsolatedBy::Marks);
+                if let Some(slot) = self.isolate(port, flow, IsolatedBy::Marks) {
+                    self.pool[id].next_rank = slot.into();
+                }
             }
             Detection::Counters { flows, .. } => {
                 let mut largest: Vec<(u32, u32)> =
                     isolation.counters[at].iter().map(|(&flow, &bytes)| (bytes, flow)).collect();
                 largest.sort_unstable_by_key(|&(bytes, flow)| (std::cmp::Reverse(bytes), flow));
-                for (_, flow) in largest.into_iter().take(flows as usize) {
+                for (_, one) in largest.into_iter().take(flows as usize) {
                     let isolation = self.isolation.as_ref().expect("as above");
-                    if isolation.table.find(port, flow).is_none() {
-                        self.isolate(port, flow, IsolatedBy::Counters);
+                    if isolation.table.find(port, one).is_none() {
+                        let slot = self.isolate(port, one, IsolatedBy::Counters);
+                        if let Some(slot) = slot.filter(|_| one == flow) {
+                            self.pool[id].next_rank = slot.into();
+                        }
                     }
                 }
             }
@@ -195,10 +206,11 @@ impl Network {
             self.counts.isolations_refused += 1;
             return None;
         }
-        let ahead = self.packets_ahead(port, flow);
         let now = self.now;
-        let isolation = self.isolation.as_mut()?;
-        let slot = isolation.table.insert(port, flow, by, ahead, now);
+        let slot = self.isolation.as_mut()?.table.insert(port, flow, by, now);
+        let ahead = self.note_packets_ahead(port, flow, slot);
+        self.isolation.as_mut()?.table.set_ahead(slot, ahead);
+        self.ports[port as usize].noted = true;
         self.sweep_later();
         Some(slot)
     }
@@ -217,15 +229,18 @@ impl Network {
         true
     }
 
-    /// Packets of a flow in the queues of a port that are not the isolated one.
-    fn packets_ahead(&self, port: u32, flow: u32) -> u32 {
+    /// Packets of a flow in the queues of a port that are not the isolated one, each with a note now of the flow's entry.
+    fn note_packets_ahead(&mut self, port: u32, flow: u32, slot: u32) -> u32 {
         let Some(isolation) = &self.isolation else { return 0 };
         let mut found = 0;
         for prio in (0..8).filter(|prio| isolation.monitored & 1 << prio != 0) {
             let mut id = self.queues[self.at(port, prio)].head;
             while id != NONE {
-                let packet = &self.pool[id];
-                found += u32::from(packet.flow == flow && is_data(packet.kind));
+                let packet = &mut self.pool[id];
+                if packet.flow == flow && is_data(packet.kind) {
+                    packet.next_rank = slot.into();
+                    found += 1;
+                }
                 id = packet.next;
             }
         }
@@ -237,13 +252,12 @@ impl Network {
     pub(crate) fn count_apart(&mut self, port: u32, id: u32, came: bool) {
         let packet = &self.pool[id];
         let (flow, prio, size) = (packet.flow, packet.prio, u32::from(packet.size));
-        let (kind, at, now) = (packet.kind, self.at(port, prio), self.now);
+        let (kind, note, at, now) = (packet.kind, packet.next_rank, self.at(port, prio), self.now);
         let Some(isolation) = &mut self.isolation else { return };
-        let unwatched = isolation.table.is_empty_at(port) && isolation.counters.is_empty();
-        if unwatched || !is_data(kind) {
+        if !is_data(kind) {
             return;
         }
-        let slot = isolation.table.find(port, flow);
+        let slot = isolation.table.noted(port, flow, note);
         if prio == isolation.params.queue {
             let entry = &mut isolation.table[slot.expect("packets in the isolated queue are of isolated flows")];
             if came {
@@ -272,12 +286,10 @@ impl Network {
         match &self.isolation {
             Some(isolation) if isolation.table.is_unsettled(port) => {
                 let queue = isolation.params.queue;
-                let first = self.queues[self.at(port, queue)].head;
-                let waits = eligible & 1 << queue != 0
-                    && isolation
-                        .table
-                        .find(port, self.pool[first].flow)
-                        .is_some_and(|slot| isolation.table[slot].ahead > 0);
+                let first = || &self.pool[self.queues[self.at(port, queue)].head];
+                let noted = |first: &Packet| isolation.table.noted(port, first.flow, first.next_rank);
+                let waits =
+                    eligible & 1 << queue != 0 && noted(first()).is_some_and(|slot| isolation.table[slot].ahead > 0);
                 if waits { eligible & !(1 << queue) } else { eligible }
             }
             _ => eligible,
@@ -313,6 +325,7 @@ impl Network {
         let Some(isolation) = &mut self.isolation else { return };
         let (port, flow) = (isolation.table[slot].port, isolation.table[slot].flow);
         let told = isolation.table.remove(slot, now);
+        self.ports[port as usize].noted = self.config.notes_queues || !isolation.table.is_empty_at(port);
         if self.ports[port as usize].at_host {
             self.send_as_usual(flow);
         }

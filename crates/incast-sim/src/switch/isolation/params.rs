@@ -62,6 +62,13 @@ impl Default for IsolationParams {
     }
 }
 
+impl IsolationParams {
+    /// Whether switches keep the bytes of each flow in a queue.
+    pub(crate) const fn counts_flows(&self) -> bool {
+        self.enabled && matches!(self.detection, Detection::Counters { .. })
+    }
+}
+
 /// How a switch finds the flows that congest an egress queue.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]

@@ -1,12 +1,12 @@
 //! Which flows are isolated at which port.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
+use foldhash::fast::FixedState;
 use incast_model::fabric::PortId;
-use incast_model::rng::mix;
 use incast_model::units::Time;
 
+use crate::kernel::NONE;
 use crate::outcome::{IsolatedBy, IsolationRecord};
 
 /// A flow that is isolated at an egress port.
@@ -22,35 +22,16 @@ pub(super) struct Entry {
     pub(super) quiet_since: u64,
     /// When the next switch last said that it is to be isolated; `None` if it never did, or has taken it back.
     pub(super) asked: Option<u64>,
+    /// Its packets and their bytes that were isolated here.
+    pub(super) packets: u64,
+    pub(super) bytes: u64,
     /// Ports whose far ends have been told, and when last.
     pub(super) told: Vec<(u32, u64)>,
     record: u32,
 }
 
-/// Numbers are spread by one multiplication-based mix, which is what the lookup for every packet can afford.
-#[derive(Debug, Default)]
-pub(super) struct Mixed(u64);
-
-impl Hasher for Mixed {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
-    }
-
-    fn write_u32(&mut self, number: u32) {
-        self.write_u64(number.into());
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 = mix(self.0 ^ number);
-    }
-}
-
-/// A map that is never walked in its own order.
-pub(super) type Map<K, V> = HashMap<K, V, BuildHasherDefault<Mixed>>;
+/// A map that is never walked in its own order, with a hash that the lookup for every packet can afford.
+pub(super) type Map<K, V> = HashMap<K, V, FixedState>;
 
 /// The flow tables of all ports.
 #[derive(Debug)]
@@ -63,8 +44,8 @@ pub(super) struct Table {
     at_port: Vec<Vec<u32>>,
     /// By port: entries whose packets in other queues have not all left.
     unsettled: Vec<u32>,
-    /// In order of their begin.
-    pub(super) records: Vec<IsolationRecord>,
+    /// In order of their begin; what they count is in the entries as long as there are.
+    records: Vec<IsolationRecord>,
 }
 
 const fn key(port: u32, flow: u32) -> u64 {
@@ -92,10 +73,15 @@ impl Table {
     /// The entry of a flow at a port.
     #[inline]
     pub(super) fn find(&self, port: u32, flow: u32) -> Option<u32> {
-        if self.is_empty_at(port) {
-            return None;
-        }
         self.index.get(&key(port, flow)).copied()
+    }
+
+    /// The entry of a packet of `flow` that came for `port` with a note of it ([`Packet::next_rank`](crate::kernel::Packet)), which
+    /// says nothing if that is of another.
+    #[inline]
+    pub(super) fn noted(&self, port: u32, flow: u32, note: u64) -> Option<u32> {
+        let entry = self.entries.get(usize::try_from(note).ok()?)?;
+        (entry.port == port && entry.flow == flow).then_some(note as u32)
     }
 
     /// Whether packets of an isolated flow must wait at a port for others of it in another queue.
@@ -119,8 +105,8 @@ impl Table {
         self.at_port[port as usize].iter().copied().filter(|&slot| self.record(slot).by != IsolatedBy::Class)
     }
 
-    /// A flow is isolated at a port that has it not yet, with `ahead` packets in other queues.
-    pub(super) fn insert(&mut self, port: u32, flow: u32, by: IsolatedBy, ahead: u32, now: u64) -> u32 {
+    /// A flow is isolated at a port that has it not yet.
+    pub(super) fn insert(&mut self, port: u32, flow: u32, by: IsolatedBy, now: u64) -> u32 {
         let record = self.records.len() as u32;
         self.records.push(IsolationRecord {
             port: PortId(port),
@@ -132,7 +118,18 @@ impl Table {
             bytes: 0,
             messages: 0,
         });
-        let entry = Entry { port, flow, ahead, held: 0, quiet_since: now, asked: None, told: Vec::new(), record };
+        let entry = Entry {
+            port,
+            flow,
+            ahead: 0,
+            held: 0,
+            quiet_since: now,
+            asked: None,
+            packets: 0,
+            bytes: 0,
+            told: Vec::new(),
+            record,
+        };
         let slot = match self.free.pop() {
             Some(slot) => {
                 self.entries[slot as usize] = entry;
@@ -145,8 +142,14 @@ impl Table {
         };
         self.index.insert(key(port, flow), slot);
         self.at_port[port as usize].push(slot);
-        self.unsettled[port as usize] += u32::from(ahead > 0);
         slot
+    }
+
+    /// How many packets of a flow that has just been isolated are in other queues.
+    pub(super) fn set_ahead(&mut self, slot: u32, ahead: u32) {
+        let entry = &mut self.entries[slot as usize];
+        entry.ahead = ahead;
+        self.unsettled[entry.port as usize] += u32::from(ahead > 0);
     }
 
     /// A flow is let go; whom it had told.
@@ -154,7 +157,9 @@ impl Table {
         let entry = &mut self.entries[slot as usize];
         let (port, flow, told) = (entry.port, entry.flow, std::mem::take(&mut entry.told));
         debug_assert!(entry.ahead == 0 && entry.held == 0, "a flow is let go when none of its packets waits");
-        self.records[entry.record as usize].end = Some(Time(now));
+        let record = &mut self.records[entry.record as usize];
+        (record.end, record.packets, record.bytes) = (Some(Time(now)), entry.packets, entry.bytes);
+        (entry.port, entry.flow) = (NONE, NONE);
         self.index.remove(&key(port, flow));
         self.at_port[port as usize].retain(|&one| one != slot);
         self.free.push(slot);
@@ -169,6 +174,15 @@ impl Table {
         let has = entry.ahead > 0;
         let unsettled = &mut self.unsettled[entry.port as usize];
         *unsettled = *unsettled + u32::from(has && !had) - u32::from(had && !has);
+    }
+
+    /// All there has been, in order of its begin.
+    pub(super) fn into_records(mut self) -> Vec<IsolationRecord> {
+        for entry in self.at_port.iter().flatten().map(|&slot| &self.entries[slot as usize]) {
+            let record = &mut self.records[entry.record as usize];
+            (record.packets, record.bytes) = (entry.packets, entry.bytes);
+        }
+        self.records
     }
 
     pub(super) fn record(&self, slot: u32) -> &IsolationRecord {
