@@ -225,6 +225,7 @@ impl Network {
     }
 
     /// Wire bytes of the next data packet of a priority that has ready queue pairs.
+    #[inline(never)]
     pub(crate) fn ready_size(&self, port: u32, prio: u8) -> u64 {
         let nic = &self.nics[self.ports[port as usize].owner as usize];
         let Some(first) = nic.turns[usize::from(prio)].first() else { return 0 };

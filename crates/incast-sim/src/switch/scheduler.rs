@@ -85,19 +85,14 @@ impl Network {
     }
 
     /// Deficit round robin: a queue earns its quantum when its turn comes and keeps the turn while its first packet is
-    /// within its deficit. An emptied queue loses its deficit, one that is alone has none, a paused one keeps it and earns nothing
-    /// (our choice).
+    /// within its deficit. An emptied queue loses its deficit, a paused one keeps it and earns nothing (our choice).
     fn choose_drr(&mut self, port: u32, eligible: u8, last: u8) -> u8 {
         let state = &self.ports[port as usize];
         let waiting = if state.at_host { self.nics[state.owner as usize].ready } else { state.waiting };
-        let Scheduler::Drr { quanta, deficits, .. } = &mut self.scheduler else {
-            unreachable!("called under DRR only")
-        };
         if waiting == eligible && waiting.is_power_of_two() {
-            deficits[port as usize] = [0; 8];
-            return highest(eligible);
+            return self.go_on_alone(port, highest(eligible), last);
         }
-        let quanta = *quanta;
+        let Scheduler::Drr { quanta, deficits, .. } = &self.scheduler else { unreachable!("called under DRR only") };
         let mut own = deficits[port as usize];
         for (prio, deficit) in own.iter_mut().enumerate() {
             *deficit = if waiting & 1 << prio == 0 { 0 } else { *deficit };
@@ -121,8 +116,27 @@ impl Network {
         turn
     }
 
-    /// Bytes of the packet that a priority of a port would send next.
+    /// The same where one queue is all there is, which has the turn or takes it.
     #[inline]
+    fn go_on_alone(&mut self, port: u32, prio: u8, last: u8) -> u8 {
+        let first = self.first_size(port, prio);
+        let Scheduler::Drr { quanta, deficits, .. } = &mut self.scheduler else {
+            unreachable!("called under DRR only")
+        };
+        let at = usize::from(prio & 7);
+        let quantum = quanta[at];
+        let own = &mut deficits[port as usize];
+        let mut deficit = own[at] + if prio == last { 0 } else { quantum };
+        while first > deficit {
+            deficit += quantum;
+        }
+        *own = [0; 8];
+        own[at] = deficit - first;
+        prio
+    }
+
+    /// Bytes of the packet that a priority of a port would send next.
+    #[inline(always)]
     fn first_size(&self, port: u32, prio: u8) -> u32 {
         if self.ports[port as usize].at_host {
             self.ready_size(port, prio) as u32
