@@ -1,0 +1,288 @@
+//! The thread that answers page faults.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::thread::futex;
+
+use crate::channel::Channel;
+use crate::delays::Delays;
+use crate::desk;
+use crate::heap::{Call, Heap};
+use crate::pager::{Fault, Memory};
+use crate::ring::{Record, Ring, Word};
+use crate::sys::{Event, Region};
+
+/// How long the handler looks for the next fault before it sleeps, in nanoseconds: to be woken takes several microseconds, which
+/// would be in every fetch of a program that has them close together. Our choice.
+const LOOKING: u64 = 50_000;
+/// Fetches that can be on their way at a time: faults beyond them are seen when one of them is there.
+const ON_THE_WAY: usize = 1024;
+/// With no fetch to come within this, the handler sleeps until shortly before; in nanoseconds.
+const LONG: u64 = 2_000_000;
+
+/// A fetch on its way.
+#[derive(Debug)]
+struct Fetch {
+    page: u32,
+    thread: u32,
+    write: bool,
+    /// When its fault was seen.
+    seen: u64,
+    /// When the instrument was done with it, but for mapping it.
+    ready: u64,
+    asked: u32,
+}
+
+impl Fetch {
+    const fn due(&self) -> u64 {
+        self.ready + self.asked as u64
+    }
+}
+
+/// All that the handler has.
+#[derive(Debug)]
+pub(crate) struct Server {
+    heap: Heap<Region>,
+    delays: Delays,
+    channel: Option<Channel>,
+    ring: Ring,
+    fetches: Vec<Fetch>,
+    busy: u64,
+    calls: u64,
+    stalled: u64,
+    lost: u64,
+    /// Nobody reads the ring any more.
+    alone: bool,
+}
+
+/// The handler's state, which a process that is forked inherits.
+static SERVER: Mutex<Option<Server>> = Mutex::new(None);
+
+/// Where the handler is while the process forks.
+static FORKING: AtomicU32 = AtomicU32::new(AWAKE);
+const AWAKE: u32 = 0;
+const RESTING: u32 = 1;
+
+fn server() -> MutexGuard<'static, Option<Server>> {
+    SERVER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Hands over what the handler is to work with.
+pub(crate) fn equip(heap: Heap<Region>, delays: Delays, channel: Channel, ring: Ring) {
+    let fetches = Vec::with_capacity(ON_THE_WAY);
+    ring.set(Word::Start, now());
+    let channel = Some(channel);
+    let new = Server { heap, delays, channel, ring, fetches, busy: 0, calls: 0, stalled: 0, lost: 0, alone: false };
+    *server() = Some(new);
+}
+
+/// Equips the handler of a process that was forked with what is not inherited.
+pub(crate) fn equip_anew(channel: Option<Channel>, ring: Ring, seed: u64) -> std::io::Result<()> {
+    let mut server = server();
+    let server = server.as_mut().expect("the process that forked had a handler");
+    server.heap.pager.memory.connect()?;
+    for fetch in server.fetches.drain(..) {
+        server.heap.pager.give_up(fetch.page);
+    }
+    server.heap.pager.forked();
+    server.delays.reseed(seed);
+    ring.set(Word::Start, now());
+    server.alone = channel.is_none();
+    // As with the file of faults, the number of the connection that was inherited is another file's here.
+    std::mem::forget(std::mem::replace(&mut server.channel, channel));
+    server.ring = ring;
+    (server.busy, server.calls, server.stalled, server.lost) = (0, 0, 0, 0);
+    Ok(())
+}
+
+/// Answers page faults for ever.
+pub(crate) fn run() -> ! {
+    loop {
+        if let Some(server) = server().as_mut() {
+            server.serve();
+        }
+        FORKING.store(RESTING, Ordering::Release);
+        let _ = futex::wake(&FORKING, futex::Flags::PRIVATE, 1);
+        while FORKING.load(Ordering::Acquire) == RESTING {
+            let _ = futex::wait(&FORKING, futex::Flags::PRIVATE, RESTING, None);
+        }
+    }
+}
+
+/// Before a fork: the handler rests until [`after_fork`].
+pub(crate) fn before_fork() {
+    desk::rest();
+    while FORKING.load(Ordering::Acquire) != RESTING {
+        let _ = futex::wait(&FORKING, futex::Flags::PRIVATE, AWAKE, None);
+    }
+}
+
+/// After a fork, in both processes.
+pub(crate) fn after_fork() {
+    FORKING.store(AWAKE, Ordering::Release);
+    let _ = futex::wake(&FORKING, futex::Flags::PRIVATE, 1);
+    desk::go_on();
+}
+
+fn now() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+impl Server {
+    /// Answers until the process is about to fork.
+    fn serve(&mut self) {
+        let mut awake_until = now() + LOOKING;
+        loop {
+            let begun = now();
+            let mut did = true;
+            let mut forks = false;
+            if let Some(at) = self.due(begun) {
+                let fetch = self.fetches.swap_remove(at);
+                self.arrive(&fetch);
+            } else if self.fetches.len() < ON_THE_WAY {
+                let mut events = [Event::default(); 16];
+                let seen = self.heap.pager.memory.events(&mut events);
+                forks = events[..seen].iter().fold(false, |forks, event| self.on(*event, begun) | forks);
+                did = seen > 0;
+            }
+            if did {
+                let done = now();
+                self.busy += done - begun;
+                awake_until = done + LOOKING;
+                self.tell();
+            } else if let Some(wait) = self.rest(begun, awake_until) {
+                self.heap.pager.memory.wait(wait);
+            } else {
+                std::hint::spin_loop();
+            }
+            if forks {
+                return;
+            }
+        }
+    }
+
+    /// A fetch that is due.
+    fn due(&self, now: u64) -> Option<usize> {
+        let next = self.fetches.iter().enumerate().min_by_key(|(_, fetch)| fetch.due());
+        next.filter(|(_, fetch)| fetch.due() <= now).map(|(at, _)| at)
+    }
+
+    /// How long to sleep, in nanoseconds, if at all; a time without end if nothing is on its way.
+    fn rest(&self, now: u64, awake_until: u64) -> Option<u64> {
+        match self.fetches.iter().map(Fetch::due).min() {
+            Some(due) => due.checked_sub(now + LONG),
+            None => (now > awake_until).then_some(u64::MAX),
+        }
+    }
+
+    /// An event of the program; true if that is about to fork.
+    fn on(&mut self, event: Event, seen: u64) -> bool {
+        if event.page == desk::BELL {
+            return self.call();
+        }
+        if event.guarded {
+            self.heap.pager.write(event.page);
+        } else if self.heap.pager.fault(event.page, event.write) == Fault::Fetch {
+            let asked = self.delays.draw();
+            let Event { page, thread, write, .. } = event;
+            let fetch = Fetch { page, thread, write, seen, ready: now(), asked };
+            if asked == 0 {
+                self.arrive(&fetch);
+            } else {
+                self.fetches.push(fetch);
+            }
+        } else {
+            self.trim();
+        }
+        false
+    }
+
+    fn call(&mut self) -> bool {
+        let call = desk::slip().0;
+        let answer = self.heap.answer(call);
+        desk::slip().1 = answer;
+        self.calls += 1;
+        self.heap.pager.memory.zero(desk::BELL);
+        call == Call::Fork
+    }
+
+    /// Maps a page that was fetched, and records that.
+    fn arrive(&mut self, fetch: &Fetch) {
+        let &Fetch { page, thread, write, seen, ready, asked } = fetch;
+        let begun = now();
+        self.heap.pager.arrive(page, write);
+        let done = now();
+        // What does not fit would be four seconds: of a machine that slept.
+        let bounded = |time: u64| u32::try_from(time).unwrap_or(u32::MAX);
+        let (achieved, software) = (bounded(begun - ready), bounded(ready - seen + done - begun));
+        self.record(Record { time: seen, page, thread, kind: u8::from(write), asked, achieved, software });
+        self.trim();
+    }
+
+    /// Sends away what is too much.
+    fn trim(&mut self) {
+        if self.heap.pager.is_over() {
+            let now = now();
+            let mut sent = [0; 64];
+            loop {
+                let count = self.heap.pager.trim(&mut sent);
+                for page in &sent[..count] {
+                    self.record(Record {
+                        time: now,
+                        page: *page,
+                        thread: 0,
+                        kind: 2,
+                        asked: 0,
+                        achieved: 0,
+                        software: 0,
+                    });
+                }
+                if count < sent.len() {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn record(&mut self, record: Record) {
+        if self.ring.is_full() && !self.alone {
+            let begun = now();
+            while self.ring.is_full() && !self.alone {
+                self.alone = self.channel.as_ref().is_none_or(Channel::is_closed);
+                std::thread::sleep(std::time::Duration::from_micros(100));
+            }
+            self.stalled += now() - begun;
+        }
+        if self.alone && self.ring.is_full() {
+            self.lost += 1;
+        } else {
+            self.ring.write(record);
+        }
+    }
+
+    /// Tells the reader how things stand.
+    fn tell(&self) {
+        let counts = self.heap.pager.counts();
+        for (word, value) in [
+            (Word::First, counts.first),
+            (Word::Fetched, counts.fetched),
+            (Word::Sent, counts.written),
+            (Word::Dropped, counts.dropped),
+            (Word::MappedAgain, counts.mapped_again),
+            (Word::Guarded, counts.guarded),
+            (Word::Footprint, counts.footprint),
+            (Word::Peak, counts.peak),
+            (Word::Pinned, counts.pinned),
+            (Word::Limit, self.heap.pager.limit()),
+            (Word::Busy, self.busy),
+            (Word::Calls, self.calls),
+            (Word::Unserved, desk::unserved_bytes()),
+            (Word::Stalled, self.stalled),
+            (Word::Lost, self.lost),
+        ] {
+            self.ring.set(word, value);
+        }
+    }
+}

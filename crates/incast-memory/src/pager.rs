@@ -1,0 +1,418 @@
+//! Which pages are local: the policy, over any [`Memory`].
+
+use crate::list::{Link, List};
+use crate::space::Extent;
+
+/// Local pages at least, whatever the share: an instruction may need several at once, and all of them must be there together. Our
+/// choice.
+const LEAST: u64 = 64;
+
+/// What the policy does to pages of a program and to their copies in the store. Page numbers count from the start of the region.
+pub(crate) trait Memory {
+    /// Maps an empty page that can be written, and wakes who waits for it.
+    fn zero(&mut self, page: u32);
+    /// Maps the copy of a page, and wakes who waits for it; `guard`: writes to it fault.
+    fn fill(&mut self, page: u32, guard: bool);
+    /// Makes writes to a page fault from now on: what it holds stands still then.
+    fn guard(&mut self, page: u32);
+    /// Lets a page be written again, and wakes who waits for it.
+    fn unguard(&mut self, page: u32);
+    /// Copies a mapped page into the store; false if it cannot be read.
+    fn save(&mut self, page: u32) -> bool;
+    /// Whether the copy of a page holds zeros only.
+    fn is_empty(&self, page: u32) -> bool;
+    /// Unmaps pages; false if they have to stay.
+    fn unmap(&mut self, pages: Extent) -> bool;
+    /// Empties the copies of pages.
+    fn forget(&mut self, pages: Extent);
+    /// Moves the copy of a page.
+    fn carry(&mut self, from: u32, to: u32);
+    /// Has who waits for a page look again.
+    fn wake(&mut self, page: u32);
+}
+
+/// Where a page is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Nowhere: never written, it reads as zeros.
+    Fresh,
+    /// Local.
+    Mapped,
+    /// Local too, but with the next access to be noticed: its content is in the store.
+    Aside,
+    /// In the store.
+    Remote,
+    /// On its way from there.
+    Fetching,
+    /// Local for good: it is locked, or could not be read.
+    Pinned,
+    /// Not ours: the program has mapped something else here.
+    Foreign,
+}
+
+/// A page: its place, and two things to know of it.
+#[derive(Debug, Clone, Copy)]
+struct Page(u8);
+
+impl Page {
+    /// The local content is newer than that of the remote memory.
+    const DIRTY: u8 = 8;
+    /// The remote memory has a content, and the store a copy of it.
+    const STORED: u8 = 16;
+
+    const fn new(place: Place, flags: u8) -> Self {
+        Self(place as u8 | flags)
+    }
+
+    const fn place(self) -> Place {
+        match self.0 & 7 {
+            0 => Place::Fresh,
+            1 => Place::Mapped,
+            2 => Place::Aside,
+            3 => Place::Remote,
+            4 => Place::Fetching,
+            5 => Place::Pinned,
+            _ => Place::Foreign,
+        }
+    }
+
+    const fn flags(self) -> u8 {
+        self.0 & (Self::DIRTY | Self::STORED)
+    }
+
+    const fn is(self, flag: u8) -> bool {
+        self.0 & flag != 0
+    }
+}
+
+/// How many pages may be local.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Limit {
+    /// A share of the largest footprint so far, in millionths: memory that was there once stays.
+    Share(u64),
+    /// So many pages.
+    Pages(u64),
+}
+
+/// Which pages go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Policy {
+    /// That which came first.
+    Fifo,
+    /// An approximation of least recently used: a page first loses its mapping for as long as a quarter of the local memory takes
+    /// to be renewed, and is mapped again at little cost if it is accessed meanwhile (segmented FIFO; Turner & Levy, "Segmented FIFO
+    /// page replacement", SIGMETRICS 1981. The quarter is our choice).
+    Lru,
+}
+
+/// What a fault was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// It is served.
+    Served,
+    /// The page has to come from remote memory: [`Pager::arrive`] when it is there.
+    Fetch,
+}
+
+/// What happened so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Pages that were accessed for the first time.
+    pub(crate) first: u64,
+    /// Pages that came from remote memory.
+    pub(crate) fetched: u64,
+    /// Pages that were sent to remote memory.
+    pub(crate) written: u64,
+    /// Pages whose remote content was still right, so that nothing was sent.
+    pub(crate) dropped: u64,
+    /// Pages that were mapped again before they became remote.
+    pub(crate) mapped_again: u64,
+    /// First writes to pages that had been fetched to be read.
+    pub(crate) guarded: u64,
+    /// Pages with a content now, wherever.
+    pub(crate) footprint: u64,
+    /// The most of these at a time.
+    pub(crate) peak: u64,
+    /// Pages that cannot become remote.
+    pub(crate) pinned: u64,
+}
+
+/// The policy.
+#[derive(Debug)]
+pub(crate) struct Pager<M> {
+    pub(crate) memory: M,
+    pages: &'static mut [u8],
+    links: &'static mut [Link],
+    mapped: List,
+    aside: List,
+    policy: Policy,
+    limit: Limit,
+    counts: Counts,
+}
+
+impl<M: Memory> Pager<M> {
+    /// No page has a content; the tables have an element for each page, all of them 0.
+    pub(crate) fn new(
+        memory: M,
+        (pages, links): (&'static mut [u8], &'static mut [Link]),
+        policy: Policy,
+        limit: Limit,
+    ) -> Self {
+        let counts = Counts::default();
+        Self { memory, pages, links, mapped: List::EMPTY, aside: List::EMPTY, policy, limit, counts }
+    }
+
+    pub(crate) const fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Pages that are local now.
+    pub(crate) fn local(&self) -> u64 {
+        (self.mapped.len() + self.aside.len()) as u64 + self.counts.pinned
+    }
+
+    /// Pages that may be local now.
+    pub(crate) fn limit(&self) -> u64 {
+        let limit = match self.limit {
+            Limit::Share(millionths) => (self.counts.peak * millionths).div_ceil(1_000_000),
+            Limit::Pages(pages) => pages,
+        };
+        limit.max(LEAST)
+    }
+
+    /// A thread waits for a page that is not mapped.
+    pub(crate) fn fault(&mut self, page: u32, write: bool) -> Fault {
+        let found = self.get(page);
+        match found.place() {
+            Place::Fresh => {
+                self.memory.zero(page);
+                self.counts.first += 1;
+                self.counts.footprint += 1;
+                self.counts.peak = self.counts.peak.max(self.counts.footprint);
+                self.map(page, Page::DIRTY);
+            }
+            Place::Aside => {
+                self.aside.remove(self.links, page);
+                let dirty = if write { Page::DIRTY } else { 0 };
+                let flags = found.flags() | dirty;
+                self.memory.fill(page, flags & Page::DIRTY == 0);
+                self.counts.mapped_again += 1;
+                self.map(page, flags);
+            }
+            Place::Remote => {
+                self.set(page, Place::Fetching, found.flags());
+                return Fault::Fetch;
+            }
+            // It comes anyway.
+            Place::Fetching => {}
+            // Another thread's fault brought it.
+            Place::Mapped | Place::Pinned | Place::Foreign => self.memory.wake(page),
+        }
+        Fault::Served
+    }
+
+    /// A thread waits to write to a page that is guarded.
+    pub(crate) fn write(&mut self, page: u32) {
+        let found = self.get(page);
+        if found.place() == Place::Mapped {
+            if !found.is(Page::DIRTY) {
+                self.counts.guarded += 1;
+            }
+            self.set(page, Place::Mapped, found.flags() | Page::DIRTY);
+            self.memory.unguard(page);
+        } else {
+            self.memory.wake(page);
+        }
+    }
+
+    /// A page that was fetched is here.
+    pub(crate) fn arrive(&mut self, page: u32, write: bool) {
+        let found = self.get(page);
+        if found.place() == Place::Fetching {
+            self.memory.fill(page, !write);
+            self.counts.fetched += 1;
+            self.map(page, if write { found.flags() | Page::DIRTY } else { found.flags() });
+        } else {
+            // It was given up meanwhile.
+            self.memory.wake(page);
+        }
+    }
+
+    /// Whether [`Pager::trim`] has anything to do.
+    pub(crate) fn is_over(&self) -> bool {
+        let limit = self.limit();
+        self.local() > limit || (self.policy == Policy::Lru && self.mapped.len() as u64 > limit - limit / 4)
+    }
+
+    /// Sends pages away until no more are local than may be, or as many had to be sent to remote memory as `sent` has room for:
+    /// these are written there, and counted.
+    pub(crate) fn trim(&mut self, sent: &mut [u32]) -> usize {
+        let limit = self.limit();
+        if self.policy == Policy::Lru {
+            while self.mapped.len() as u64 > limit - limit / 4 {
+                let Some(page) = self.mapped.oldest() else { break };
+                self.set_aside(page);
+            }
+        }
+        let mut count = 0;
+        while self.local() > limit && count < sent.len() {
+            let (page, is_here) = match (self.aside.oldest(), self.mapped.oldest()) {
+                (Some(page), _) => {
+                    self.aside.remove(self.links, page);
+                    (page, true)
+                }
+                (None, Some(page)) => (page, self.unmap(page)),
+                // All that is local is pinned.
+                (None, None) => break,
+            };
+            if is_here && self.leave(page) {
+                sent[count] = page;
+                count += 1;
+            }
+        }
+        count
+    }
+
+    /// Forgets what pages hold, and that they were somebody else's: they read as zeros.
+    pub(crate) fn discard(&mut self, extent: Extent) {
+        let (mut mapped, mut stored) = (false, false);
+        for page in extent.pages() {
+            let found = self.get(page);
+            match found.place() {
+                Place::Fresh | Place::Foreign => {}
+                Place::Mapped => self.mapped.remove(self.links, page),
+                Place::Aside => self.aside.remove(self.links, page),
+                Place::Pinned => self.counts.pinned -= 1,
+                Place::Remote | Place::Fetching => {}
+            }
+            mapped |= matches!(found.place(), Place::Mapped | Place::Pinned);
+            stored |= found.is(Page::STORED) || found.place() == Place::Aside;
+            self.counts.footprint -= u64::from(!matches!(found.place(), Place::Fresh | Place::Foreign));
+            self.set(page, Place::Fresh, 0);
+        }
+        if mapped {
+            self.memory.unmap(extent);
+        }
+        if stored {
+            self.memory.forget(extent);
+        }
+    }
+
+    /// Moves what pages hold to others, which hold nothing; false, with nothing moved, if some could not be read.
+    pub(crate) fn shift(&mut self, from: Extent, to: u32) -> bool {
+        for page in from.pages() {
+            if self.get(page).place() == Place::Mapped {
+                self.set_aside(page);
+            }
+        }
+        if from.pages().any(|page| matches!(self.get(page).place(), Place::Pinned | Place::Foreign)) {
+            return false;
+        }
+        for (page, other) in from.pages().zip(to..) {
+            let found = self.get(page);
+            // Who waits for a page at its old place looks again, and finds none.
+            let place = if found.place() == Place::Fetching { Place::Remote } else { found.place() };
+            if place == Place::Aside {
+                self.aside.remove(self.links, page);
+                self.aside.push(self.links, other);
+            }
+            if place != Place::Fresh {
+                self.memory.carry(page, other);
+            }
+            self.set(page, Place::Fresh, 0);
+            self.set(other, place, found.flags());
+        }
+        true
+    }
+
+    /// Whether one of these pages is not ours.
+    pub(crate) fn has_foreign(&self, extent: Extent) -> bool {
+        extent.pages().any(|page| self.get(page).place() == Place::Foreign)
+    }
+
+    /// Says that pages, which hold nothing, are somebody else's.
+    pub(crate) fn hand_over(&mut self, extent: Extent) {
+        for page in extent.pages() {
+            self.set(page, Place::Foreign, 0);
+        }
+    }
+
+    /// What a process that was forked has to see otherwise: its pages are no longer guarded, and what happened before is not its own.
+    pub(crate) fn forked(&mut self) {
+        let Counts { footprint, peak, pinned, .. } = self.counts;
+        self.counts = Counts { footprint, peak, pinned, ..Counts::default() };
+        let mut at = self.mapped.oldest();
+        while let Some(page) = at {
+            self.pages[page as usize] |= Page::DIRTY;
+            at = self.mapped.behind(self.links, page);
+        }
+    }
+
+    /// A page that was being fetched for a thread that is gone.
+    pub(crate) fn give_up(&mut self, page: u32) {
+        let found = self.get(page);
+        if found.place() == Place::Fetching {
+            self.set(page, Place::Remote, found.flags());
+        }
+    }
+
+    /// Makes a page local that was mapped just now.
+    fn map(&mut self, page: u32, flags: u8) {
+        self.set(page, Place::Mapped, flags);
+        self.mapped.push(self.links, page);
+    }
+
+    /// Unmaps a page, and keeps its content local.
+    fn set_aside(&mut self, page: u32) {
+        let flags = self.get(page).flags();
+        if self.unmap(page) {
+            self.set(page, Place::Aside, flags);
+            self.aside.push(self.links, page);
+        }
+    }
+
+    /// Takes a mapped page from the program, its content in the store; if that is not possible it is pinned.
+    fn unmap(&mut self, page: u32) -> bool {
+        let found = self.get(page);
+        self.mapped.remove(self.links, page);
+        let dirty = found.is(Page::DIRTY);
+        if dirty {
+            self.memory.guard(page);
+        }
+        if (dirty && !self.memory.save(page)) || !self.memory.unmap(Extent::new(page, 1)) {
+            self.memory.unguard(page);
+            self.set(page, Place::Pinned, found.flags() | Page::DIRTY);
+            self.counts.pinned += 1;
+            return false;
+        }
+        true
+    }
+
+    /// A page whose content is in the store is local no more; true if that had to be sent.
+    fn leave(&mut self, page: u32) -> bool {
+        let found = self.get(page);
+        if !found.is(Page::STORED) && self.memory.is_empty(page) {
+            self.memory.forget(Extent::new(page, 1));
+            self.counts.footprint -= 1;
+            self.set(page, Place::Fresh, 0);
+            return false;
+        }
+        self.set(page, Place::Remote, Page::STORED);
+        let dirty = found.is(Page::DIRTY);
+        self.counts.written += u64::from(dirty);
+        self.counts.dropped += u64::from(!dirty);
+        dirty
+    }
+
+    fn get(&self, page: u32) -> Page {
+        Page(self.pages[page as usize])
+    }
+
+    fn set(&mut self, page: u32, place: Place, flags: u8) {
+        self.pages[page as usize] = Page::new(place, flags).0;
+    }
+}
+
+#[cfg(test)]
+#[path = "pager_tests.rs"]
+mod tests;

@@ -1,0 +1,246 @@
+//! The policy over memory that is played.
+
+use super::*;
+
+/// Pages of one number each.
+#[derive(Debug)]
+struct Played {
+    mapped: Vec<Option<(u64, bool)>>,
+    store: Vec<u64>,
+    locked: Vec<u32>,
+}
+
+impl Memory for Played {
+    fn zero(&mut self, page: u32) {
+        assert_eq!(self.mapped[page as usize].replace((0, false)), None);
+    }
+
+    fn fill(&mut self, page: u32, guard: bool) {
+        let copy = (self.store[page as usize], guard);
+        assert_eq!(self.mapped[page as usize].replace(copy), None, "page {page} is mapped already");
+    }
+
+    fn guard(&mut self, page: u32) {
+        self.mapped[page as usize].as_mut().unwrap().1 = true;
+    }
+
+    fn unguard(&mut self, page: u32) {
+        self.mapped[page as usize].as_mut().unwrap().1 = false;
+    }
+
+    fn save(&mut self, page: u32) -> bool {
+        self.store[page as usize] = self.mapped[page as usize].unwrap().0;
+        true
+    }
+
+    fn is_empty(&self, page: u32) -> bool {
+        self.store[page as usize] == 0
+    }
+
+    fn unmap(&mut self, pages: Extent) -> bool {
+        if pages.pages().any(|page| self.locked.contains(&page)) {
+            return false;
+        }
+        for page in pages.pages() {
+            self.mapped[page as usize] = None;
+        }
+        true
+    }
+
+    fn forget(&mut self, pages: Extent) {
+        for page in pages.pages() {
+            self.store[page as usize] = 0;
+        }
+    }
+
+    fn carry(&mut self, from: u32, to: u32) {
+        self.store[to as usize] = std::mem::take(&mut self.store[from as usize]);
+    }
+
+    fn wake(&mut self, _: u32) {}
+}
+
+const PAGES: usize = 512;
+
+fn pager(policy: Policy, limit: Limit) -> Pager<Played> {
+    let memory = Played { mapped: vec![None; PAGES], store: vec![0; PAGES], locked: Vec::new() };
+    let pages = Box::leak(vec![0; PAGES].into_boxed_slice());
+    let links = Box::leak(vec![Link::default(); PAGES].into_boxed_slice());
+    Pager::new(memory, (pages, links), policy, limit)
+}
+
+/// A thread of the program.
+impl Pager<Played> {
+    fn access(&mut self, page: u32, write: bool) -> &mut u64 {
+        while self.memory.mapped[page as usize].is_none_or(|(_, guarded)| write && guarded) {
+            if self.memory.mapped[page as usize].is_some() {
+                self.write(page);
+            } else if self.fault(page, write) == Fault::Fetch {
+                self.arrive(page, write);
+            }
+        }
+        &mut self.memory.mapped[page as usize].as_mut().unwrap().0
+    }
+
+    fn touch(&mut self, pages: impl IntoIterator<Item = u32>, write: bool) -> Vec<u32> {
+        let mut sent = Vec::new();
+        for page in pages {
+            let content = self.access(page, write);
+            *content += u64::from(write);
+            let mut gone = [0; 4];
+            while self.is_over() {
+                let count = self.trim(&mut gone);
+                sent.extend_from_slice(&gone[..count]);
+            }
+        }
+        sent
+    }
+}
+
+#[test]
+fn oldest_go_first_and_come_back_as_fetches() {
+    let mut pager = pager(Policy::Fifo, Limit::Pages(100));
+    assert_eq!(pager.touch(0..100, true), []);
+    assert_eq!(pager.touch([0], false), [], "an access does not change the order");
+    assert_eq!(pager.touch([100, 101], true), [0, 1]);
+    assert_eq!(pager.counts().fetched, 0, "first accesses are no fetches");
+    assert_eq!(pager.touch([0], false), [2]);
+    assert_eq!((pager.counts().fetched, pager.local()), (1, 100));
+}
+
+#[test]
+fn clean_pages_are_not_sent_again() {
+    let mut pager = pager(Policy::Fifo, Limit::Pages(64));
+    assert_eq!(pager.touch(0..128, true).len(), 64);
+    assert_eq!(pager.touch(0..64, false).len(), 64, "those that were only written");
+    assert_eq!(pager.touch(64..128, false).len(), 0, "those that were read");
+    assert_eq!(pager.counts().dropped, 64);
+    assert_eq!(pager.touch(0..1, true).len(), 0);
+    assert_eq!(pager.touch(128..192, true), [0], "written after it was fetched to be read");
+}
+
+#[test]
+fn a_written_page_after_a_read_is_noticed() {
+    let mut pager = pager(Policy::Fifo, Limit::Pages(64));
+    pager.touch(0..65, true);
+    pager.touch([0], false);
+    assert_eq!(pager.counts().guarded, 0);
+    pager.touch([0], true);
+    assert_eq!(pager.counts().guarded, 1);
+    pager.touch([0], true);
+    assert_eq!(pager.counts().guarded, 1);
+}
+
+#[test]
+fn pages_never_written_are_forgotten() {
+    let mut pager = pager(Policy::Fifo, Limit::Pages(64));
+    assert_eq!(pager.touch(0..128, false), []);
+    assert_eq!((pager.counts().footprint, pager.counts().peak, pager.counts().written), (64, 65, 0));
+}
+
+#[test]
+fn recently_used_pages_stay_under_lru() {
+    let often = |policy| {
+        let mut pager = pager(policy, Limit::Pages(100));
+        pager.touch(0..400, true);
+        for round in 0..20 {
+            pager.touch((0..40).flat_map(|page| [page, 100 + (round * 40 + page) % 300]), false);
+        }
+        pager.counts()
+    };
+    let (fifo, lru) = (often(Policy::Fifo), often(Policy::Lru));
+    assert_eq!(fifo.mapped_again, 0);
+    assert!(lru.mapped_again > 0);
+    assert!(lru.fetched < fifo.fetched, "{lru:?} {fifo:?}");
+}
+
+#[test]
+fn the_limit_follows_the_largest_footprint() {
+    let mut pager = pager(Policy::Fifo, Limit::Share(250_000));
+    assert_eq!(pager.limit(), LEAST);
+    pager.touch(0..400, true);
+    assert_eq!((pager.limit(), pager.local()), (100, 100));
+    pager.discard(Extent::new(0, 300));
+    assert_eq!((pager.limit(), pager.counts().footprint), (100, 100));
+}
+
+#[test]
+fn locked_pages_stay() {
+    let mut pager = pager(Policy::Fifo, Limit::Pages(64));
+    pager.memory.locked = (0..10).collect();
+    assert_eq!(pager.touch(0..74, true).len(), 10);
+    assert_eq!((pager.counts().pinned, pager.local()), (10, 64));
+    assert_eq!(*pager.access(3, false), 1);
+    pager.memory.locked.clear();
+    pager.discard(Extent::new(0, 74));
+    assert_eq!((pager.counts().pinned, pager.local(), pager.counts().footprint), (0, 0, 0));
+}
+
+#[test]
+fn a_page_given_up_while_it_is_fetched_is_empty() {
+    let mut pager = pager(Policy::Fifo, Limit::Pages(64));
+    pager.touch(0..65, true);
+    assert_eq!(pager.fault(0, false), Fault::Fetch);
+    assert_eq!(pager.fault(0, true), Fault::Served, "a second thread waits for the same page");
+    pager.discard(Extent::new(0, 1));
+    pager.arrive(0, false);
+    assert_eq!(*pager.access(0, false), 0);
+}
+
+/// Reads, writes, moves, discards, evictions, in any order: every page reads as it was written.
+fn holds_what_was_written(policy: Policy, limit: Limit, seed: u64) {
+    use rand::RngExt;
+    let mut rng = <rand_pcg::Pcg32 as rand::SeedableRng>::seed_from_u64(seed);
+    let mut pager = pager(policy, limit);
+    let mut right = vec![0; PAGES];
+    for step in 1..40_000 {
+        let page = rng.random_range(0..PAGES as u32);
+        match rng.random_range(0..1000) {
+            0..400 => {
+                *pager.access(page, true) = step;
+                right[page as usize] = step;
+            }
+            400..990 => assert_eq!(*pager.access(page, false), right[page as usize], "page {page} at step {step}"),
+            990..996 => {
+                let extent = Extent::new(page, rng.random_range(1..20u32).min(PAGES as u32 - page));
+                pager.discard(extent);
+                extent.pages().for_each(|page| right[page as usize] = 0);
+            }
+            996..999 => {
+                let half = PAGES as u32 / 2;
+                let count = rng.random_range(1..20u32).min(half - page % half);
+                let (from, to) = (Extent::new(page, count), (page + half) % PAGES as u32);
+                pager.discard(Extent::new(to, count));
+                assert!(pager.shift(from, to));
+                for at in 0..count {
+                    right[(to + at) as usize] = std::mem::take(&mut right[(page + at) as usize]);
+                }
+            }
+            _ => {
+                pager.memory.mapped.iter_mut().flatten().for_each(|(_, guarded)| *guarded = false);
+                pager.forked();
+            }
+        }
+        pager.trim(&mut [0; 64]);
+        assert!(pager.local() <= pager.limit());
+        let held = pager.memory.mapped.iter().flatten().count() + pager.aside.len();
+        assert_eq!(held as u64, pager.local());
+    }
+    assert!(pager.counts().fetched > 5_000, "{:?}", pager.counts());
+}
+
+#[test]
+fn nothing_is_lost_under_fifo() {
+    for seed in 0..3 {
+        holds_what_was_written(Policy::Fifo, Limit::Pages(70), seed);
+        holds_what_was_written(Policy::Fifo, Limit::Share(300_000), seed);
+    }
+}
+
+#[test]
+fn nothing_is_lost_under_lru() {
+    for seed in 0..3 {
+        holds_what_was_written(Policy::Lru, Limit::Pages(70), seed);
+        holds_what_was_written(Policy::Lru, Limit::Share(300_000), seed);
+    }
+}

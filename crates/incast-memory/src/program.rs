@@ -1,0 +1,138 @@
+//! What a program's calls for memory mean: those that are served become a [`Call`], the others are left to the C library.
+//!
+//! Addresses are plain numbers here; what the C library promises of each function is what its manual page says.
+
+use libc::c_int;
+
+use crate::desk::{self, PAGE};
+use crate::heap::Call;
+
+/// Mappings that are not served: at a place that the caller names, or of another kind than pages of 4 KiB that may be swapped.
+#[cfg(target_arch = "x86_64")]
+const OTHER: c_int = EVERYWHERE | libc::MAP_32BIT;
+#[cfg(not(target_arch = "x86_64"))]
+const OTHER: c_int = EVERYWHERE;
+const EVERYWHERE: c_int = libc::MAP_FIXED
+    | libc::MAP_FIXED_NOREPLACE
+    | libc::MAP_STACK
+    | libc::MAP_GROWSDOWN
+    | libc::MAP_HUGETLB
+    | libc::MAP_LOCKED;
+
+/// A call's result: what the C function gives, or the number of an error.
+pub(crate) type Answer = Result<usize, c_int>;
+
+/// Whether an address is of the region.
+pub(crate) fn has(address: usize) -> bool {
+    desk::has(address)
+}
+
+/// Memory of so many bytes at a multiple of `align`; `None` if the C library has to give it.
+pub(crate) fn allocate(bytes: usize, align: usize) -> Option<usize> {
+    if !desk::serves(bytes) {
+        return None;
+    }
+    let align = align.div_ceil(PAGE).max(1) as u32;
+    wanted(bytes, |count| Call::Allocate { count, align })
+}
+
+/// Gives an allocation of the region back.
+pub(crate) fn free(address: usize) {
+    desk::ask(Call::Free { first: desk::page(address) });
+}
+
+/// Gives an allocation of the region another size; `None` if there is no memory.
+pub(crate) fn resize(address: usize, bytes: usize) -> Option<usize> {
+    let first = desk::page(address);
+    wanted(bytes, |count| Call::Resize { first, count })
+}
+
+/// How many bytes an allocation of the region has.
+pub(crate) fn size(address: usize) -> usize {
+    desk::ask(Call::Size { first: desk::page(address) }).map_or(0, |pages| pages as usize * PAGE)
+}
+
+/// mmap; `None` if the kernel is to do it.
+pub(crate) fn map(address: usize, bytes: usize, protection: c_int, flags: c_int) -> Option<Answer> {
+    let ours = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    let is_ours = flags & (ours | libc::MAP_SHARED) == ours && protection & libc::PROT_EXEC == 0;
+    if flags & libc::MAP_FIXED != 0 && desk::has(address) {
+        let Some(pages) = desk::extent(address, bytes).filter(|_| address.is_multiple_of(PAGE)) else {
+            return Some(Err(libc::EINVAL));
+        };
+        if is_ours && flags & OTHER == libc::MAP_FIXED {
+            let mapped = desk::ask(Call::MapAt { pages, protection: protection as u32 });
+            return Some(mapped.map(|_| address).ok_or(libc::ENOMEM));
+        }
+        desk::ask(Call::HandOver { pages });
+        return None;
+    }
+    if !is_ours || flags & OTHER != 0 || !desk::serves(bytes) {
+        return None;
+    }
+    wanted(bytes, |count| Call::Map { count, protection: protection as u32 }).map(Ok)
+}
+
+/// munmap; `None` if the kernel is to do it.
+pub(crate) fn unmap(address: usize, bytes: usize) -> Option<Answer> {
+    let pages = range(address, bytes)?;
+    Some(pages.map(|pages| {
+        desk::ask(Call::Unmap { pages });
+        0
+    }))
+}
+
+/// mremap; `None` if the kernel is to do it.
+pub(crate) fn remap(address: usize, bytes: usize, new_bytes: usize, flags: c_int, to: usize) -> Option<Answer> {
+    if flags & libc::MREMAP_FIXED != 0 && desk::has(to) && !desk::has(address) {
+        let pages = desk::extent(to, new_bytes)?;
+        desk::ask(Call::HandOver { pages });
+        return None;
+    }
+    let pages = range(address, bytes)?;
+    Some(pages.and_then(|pages| {
+        let count = desk::count(new_bytes).ok_or(libc::ENOMEM)?;
+        // To a place that is named, or so that both remain: not served, and nobody is hurt by an error that mremap may give.
+        if flags & !libc::MREMAP_MAYMOVE != 0 || count == 0 {
+            return Err(libc::EINVAL);
+        }
+        let moves = flags & libc::MREMAP_MAYMOVE != 0;
+        desk::ask(Call::Remap { pages, count, moves }).map(desk::address).ok_or(libc::ENOMEM)
+    }))
+}
+
+/// madvise; `None` if the kernel is to do it.
+pub(crate) fn advise(address: usize, bytes: usize, advice: c_int) -> Option<Answer> {
+    let pages = range(address, bytes)?;
+    match advice {
+        libc::MADV_DONTNEED | libc::MADV_FREE | libc::MADV_REMOVE => Some(pages.map(|pages| {
+            desk::ask(Call::Discard { pages });
+            0
+        })),
+        // Pages are single and the policy is ours, so that these have no effect.
+        libc::MADV_HUGEPAGE
+        | libc::MADV_NOHUGEPAGE
+        | libc::MADV_MERGEABLE
+        | libc::MADV_UNMERGEABLE
+        | libc::MADV_COLD
+        | libc::MADV_PAGEOUT => Some(pages.map(|_| 0)),
+        _ => None,
+    }
+}
+
+/// The pages of a range that begins in the region, `None` if it does not; an error if it is no range of pages.
+fn range(address: usize, bytes: usize) -> Option<Result<crate::space::Extent, c_int>> {
+    desk::has(address).then(|| {
+        let pages = desk::extent(address, bytes).filter(|pages| address.is_multiple_of(PAGE) && pages.count > 0);
+        pages.ok_or(libc::EINVAL)
+    })
+}
+
+/// Asks for so many bytes; notes if there is no room.
+fn wanted(bytes: usize, call: impl FnOnce(u32) -> Call) -> Option<usize> {
+    let first = desk::count(bytes).and_then(|count| desk::ask(call(count)));
+    if first.is_none() {
+        desk::unserved(bytes);
+    }
+    first.map(desk::address)
+}

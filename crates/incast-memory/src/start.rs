@@ -1,0 +1,144 @@
+//! How it begins: in a program that was started, and in a process that it forks.
+
+use std::fmt::Display;
+use std::os::fd::AsFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+use std::sync::mpsc::sync_channel;
+
+use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+
+use crate::channel::{Channel, Config};
+use crate::delays::Delays;
+use crate::desk::{self, BELL, PAGE};
+use crate::handler;
+use crate::heap::Heap;
+use crate::pager::Pager;
+use crate::ring::{HEADER, RECORD, Ring};
+use crate::space::{Extent, Space};
+use crate::sys::{self, Region};
+
+/// The name of the socket at which `incast` listens.
+const VARIABLE: &str = "INCAST_MEMORY";
+/// What a program ends with that could not be instrumented: the code of shells for a command that cannot be executed.
+const NOT_INSTRUMENTED: i32 = 126;
+/// Free ranges that are known at a time. Our choice.
+const FREE_RANGES: usize = 1 << 16;
+/// Records of a ring that nobody reads.
+const FEW: usize = 1024;
+
+/// What was asked when the program began.
+static ASKED: OnceLock<(Vec<u8>, Config)> = OnceLock::new();
+
+/// The program begins: serves its memory, if `incast` started it.
+pub(crate) fn start() {
+    let Some(name) = std::env::var_os(VARIABLE) else { return };
+    let name = name.into_encoded_bytes();
+    run_handler(move || {
+        // Without an incast that listens, there is nobody to record for: the program runs as ever.
+        let Ok((channel, config)) = Channel::open(&name) else { return Ok(false) };
+        if let Err(why) = first(&channel, &config) {
+            channel.complain(&why);
+            sys::exit(NOT_INSTRUMENTED);
+        }
+        let _ = ASKED.set((name, config));
+        Ok(true)
+    });
+}
+
+/// Runs `begin` in the handler's thread, waits for it, and lets the thread serve if it says so. If it fails, the process ends: the
+/// program has not begun, or could not go on.
+fn run_handler(begin: impl FnOnce() -> Result<bool, String> + Send + 'static) {
+    let (tell, told) = sync_channel(1);
+    let started = sys::spawn(move || {
+        let begun = sys::leave_files().map_err(|error| said("close_range", error)).and_then(|()| begin());
+        let serves = matches!(begun, Ok(true));
+        // The other side waits for it.
+        let _ = tell.send(begun);
+        // Whatever fails here, the program's memory is not served any more: it must not go on.
+        if serves && catch_unwind(AssertUnwindSafe(|| handler::run())).is_err() {
+            std::process::abort();
+        }
+    });
+    let begun = started.map_err(|error| said("thread", error)).and_then(|()| told.recv().unwrap_or(Ok(false)));
+    if let Err(why) = begun {
+        eprintln!("incast: this process cannot be instrumented: {}", why.replace('\n', ": "));
+        sys::exit(NOT_INSTRUMENTED);
+    }
+}
+
+/// Makes the region, and says hello.
+fn first(channel: &Channel, config: &Config) -> Result<(), String> {
+    let pages = (config.region / PAGE) as u32;
+    let region = Region::new(pages).map_err(|error| said("userfaultfd", error))?;
+    let base = region.base();
+    let table = |error| said("tables", error);
+    let of_pages = (sys::table(pages as usize).map_err(table)?, sys::table(pages as usize).map_err(table)?);
+    let mut space = Space::new(sys::table(FREE_RANGES).map_err(table)?, pages);
+    space.claim(Extent::new(BELL, 1));
+    let pager = Pager::new(region, of_pages, config.policy, config.limit);
+    report_panics(channel).map_err(|error| said("socket", error))?;
+    let heap = Heap::new(pager, space, sys::table(pages as usize).map_err(table)?);
+    let delays = Delays::new(config.delays.clone(), config.seed);
+    let ring = shared_ring(Some(channel), config.records)?;
+    handler::equip(heap, delays, channel.try_clone().map_err(|error| said("socket", error))?, ring);
+    sys::at_fork(before_fork, in_parent, in_child);
+    desk::open(base, config.region, config.threshold);
+    Ok(())
+}
+
+/// Has a failure of this library itself said where it is heard: the handler has no stderr.
+fn report_panics(channel: &Channel) -> std::io::Result<()> {
+    let channel = channel.try_clone()?;
+    // The hook before, if a process was forked, has a file whose number is another's here: it is not dropped.
+    std::mem::forget(std::panic::take_hook());
+    std::panic::set_hook(Box::new(move |panic| channel.complain(&format!("panic\n0\n{panic}"))));
+    Ok(())
+}
+
+/// A ring that the other side sees too.
+fn shared_ring(channel: Option<&Channel>, records: usize) -> Result<Ring, String> {
+    let words = HEADER + records * RECORD;
+    let file = memfd_create("incast-memory", MemfdFlags::CLOEXEC).map_err(|error| said("ring", error))?;
+    ftruncate(&file, words as u64 * 8).map_err(|error| said("ring", error))?;
+    if let Some(channel) = channel {
+        channel.hello(file.as_fd()).map_err(|error| said("hello", error))?;
+    }
+    Ok(Ring::new(sys::share(&file, words).map_err(|error| said("ring", error))?))
+}
+
+/// What failed and how, as `incast` reads it.
+fn said(what: &str, error: impl Into<std::io::Error> + Display) -> String {
+    let error = error.into();
+    format!("{what}\n{}\n{error}", error.raw_os_error().unwrap_or(0))
+}
+
+extern "C" fn before_fork() {
+    handler::before_fork();
+    desk::inherit(true);
+}
+
+extern "C" fn in_parent() {
+    desk::inherit(false);
+    handler::after_fork();
+}
+
+/// The new process has the pages and the state, but no handler and no file of faults: it gets its own, before anything of the
+/// program runs in it.
+extern "C" fn in_child() {
+    run_handler(|| {
+        let Some((name, config)) = ASKED.get() else { return Ok(false) };
+        // If incast is gone the pages have to be served all the same.
+        let channel = Channel::open(name).ok().map(|(channel, _)| channel);
+        let records = if channel.is_some() { config.records } else { FEW };
+        if let Some(channel) = &channel {
+            report_panics(channel).map_err(|error| said("socket", error))?;
+        }
+        let ring = shared_ring(channel.as_ref(), records)?;
+        let seed = config.seed ^ u64::from(std::process::id());
+        handler::equip_anew(channel, ring, seed).map_err(|error| said("userfaultfd", error))?;
+        Ok(true)
+    });
+    desk::inherit(false);
+    handler::after_fork();
+}

@@ -1,0 +1,122 @@
+"""Whether a program can be instrumented, before it is started."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import stat
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+
+from incast._nearest import nearest
+from incast.errors import ApplicationError
+
+LIBRARY = Path(__file__).with_name("libincast_memory.so")
+"""The library to preload."""
+PT_INTERP = 3
+MACHINES = {3: "32-bit x86", 40: "32-bit ARM", 62: "x86-64", 183: "AArch64", 243: "RISC-V"}
+DEEPEST = 4
+"""Scripts whose interpreter is a script whose interpreter and so on, as Linux has it."""
+
+
+def check(command: Sequence[str]) -> str:
+    """The path of the program that a command starts.
+
+    Raises:
+        ApplicationError: There is no such program, or it cannot be instrumented.
+
+    """
+    path = _found(command[0])
+    _check(Path(path), path, DEEPEST)
+    return path
+
+
+def _found(name: str) -> str:
+    path = shutil.which(name)
+    if path is not None:
+        return path
+    if os.sep in name:
+        why = "it is a folder" if Path(name).is_dir() else "it is not executable" if Path(name).exists() else None
+        raise ApplicationError(f"`{name}` cannot be started: {why}" if why else f"there is no program `{name}`")
+    near = nearest(name, _programs())
+    hint = f"\n = did you mean `{near}`?" if near else ""
+    raise ApplicationError(f"error: there is no program `{name}`\n = allowed: a path, or a program on PATH{hint}")
+
+
+def _programs() -> list[str]:
+    """Names of programs on PATH."""
+    found: set[str] = set()
+    for folder in os.get_exec_path():
+        try:
+            found.update(entry.name for entry in os.scandir(folder) if entry.is_file())
+        except OSError:
+            continue
+    return sorted(found)
+
+
+def _check(path: Path, asked: str, deepest: int) -> None:
+    try:
+        with path.open("rb") as file:
+            head = file.read(4096)
+            mode = os.fstat(file.fileno())
+    except OSError as error:
+        raise ApplicationError(f"`{asked}` cannot be read, to see whether it can be instrumented: {error.strerror}") from None
+    if head.startswith(b"#!") and deepest:
+        _check(Path(_found(_interpreter(head))), asked, deepest - 1)
+        return
+    if not head.startswith(b"\x7fELF"):
+        raise ApplicationError(f"`{asked}` cannot be instrumented: it is neither an ELF program nor a script that names one")
+    changes = (mode.st_mode & stat.S_ISUID and mode.st_uid != os.getuid()) or (
+        mode.st_mode & stat.S_ISGID and mode.st_gid != os.getgid()
+    )
+    if changes:
+        raise ApplicationError(
+            f"`{asked}` cannot be instrumented: it runs as another user (setuid), and Linux preloads nothing into such programs"
+        )
+    _check_elf(path, head, asked)
+
+
+def _interpreter(head: bytes) -> str:
+    """What a script is run by: its first line, with `env` looked through."""
+    words = shlex.split(head[2:].partition(b"\n")[0].decode("utf-8", "replace"))
+    if words and Path(words[0]).name == "env":
+        words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+    return words[0] if words else "/bin/sh"
+
+
+def _check_elf(path: Path, head: bytes, asked: str) -> None:
+    machine = struct.unpack_from("<H", head, 18)[0]
+    ours = struct.unpack_from("<H", Path("/proc/self/exe").read_bytes()[:20], 18)[0]
+    if machine != ours or head[4] != 2:
+        kinds = f"{MACHINES.get(machine, f'machine {machine}')}, and incast for {MACHINES.get(ours, f'machine {ours}')}"
+        raise ApplicationError(f"`{asked}` cannot be instrumented: it is for {kinds}")
+    loader = _loader(path, head)
+    if loader is None:
+        raise ApplicationError(
+            f"error: `{asked}` cannot be instrumented: it is a static binary{_of(path, asked)}, which loads no library\n"
+            " = allowed: programs that are linked to the C library as a shared one"
+        )
+    if "musl" in Path(loader).name:
+        raise ApplicationError(
+            f"error: `{asked}` cannot be instrumented: its C library is musl{_of(path, asked)}\n"
+            " = allowed: programs of the GNU C library"
+        )
+
+
+def _of(path: Path, asked: str) -> str:
+    return "" if str(path) == asked else f" ({path})"
+
+
+def _loader(path: Path, head: bytes) -> str | None:
+    """The loader that an ELF program names; `None` if it loads itself."""
+    offset, size, count = struct.unpack_from("<Q", head, 32)[0], *struct.unpack_from("<HH", head, 54)
+    with path.open("rb") as file:
+        for each in range(count):
+            file.seek(offset + each * size)
+            kind, _, at, _, _, length = struct.unpack("<IIQQQQ", file.read(40))
+            if kind == PT_INTERP:
+                file.seek(at)
+                return file.read(length).rstrip(b"\0").decode("utf-8", "replace")
+    return None

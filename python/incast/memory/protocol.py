@@ -1,0 +1,103 @@
+"""What incast and the library that it preloads say to each other: crates/incast-memory has the other side.
+
+A program that is started with `INCAST_MEMORY`, the name of an abstract Unix socket, connects. It gets a file with what is
+asked of it (`Asked`), and gives a file of its own, a ring of records with a header of counters (`Word`), or an error.
+"""
+
+from __future__ import annotations
+
+import enum
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+VARIABLE = "INCAST_MEMORY"
+"""The environment variable with the socket's name."""
+VERSION = 1
+PAGE = 4096
+"""Bytes of a page."""
+HEADER_BYTES = 4096
+"""Bytes before the first record."""
+RECORD_BYTES = 32
+HELLO, ERROR = b"H", b"E"
+"""What a message of a program begins with."""
+
+Policy = Literal["fifo", "lru"]
+POLICIES: tuple[Policy, ...] = ("fifo", "lru")
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of the largest footprint so far."""
+
+    millionths: int
+
+    def __str__(self) -> str:
+        return f"{self.millionths / 1e4:g} % of the footprint"
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """So many bytes, whatever the footprint."""
+
+    bytes: int
+
+    def __str__(self) -> str:
+        return f"{self.bytes:,} B"
+
+
+Local = Share | Bytes
+"""How much memory is local."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of the library."""
+
+    local: Local
+    policy: Policy
+    threshold_bytes: int
+    region_bytes: int
+    records: int
+    seed: int
+    delays_ns: Sequence[int] = ()
+
+    def pack(self) -> bytes:
+        """As the library reads it."""
+        by_pages = isinstance(self.local, Bytes)
+        limit = -(-self.local.bytes // PAGE) if isinstance(self.local, Bytes) else self.local.millionths
+        numbers = (
+            VERSION,
+            POLICIES.index(self.policy),
+            int(by_pages),
+            limit,
+            self.threshold_bytes,
+            self.region_bytes,
+            self.records,
+            self.seed,
+        )
+        return struct.pack("<8Q", *numbers) + struct.pack(f"<{len(self.delays_ns)}I", *self.delays_ns)
+
+
+class Word(enum.IntEnum):
+    """Places in a ring's header, of 8 bytes each."""
+
+    WRITTEN = 0
+    READ = 1
+    START = 2
+    FIRST = 3
+    FETCHED = 4
+    SENT = 5
+    DROPPED = 6
+    MAPPED_AGAIN = 7
+    GUARDED = 8
+    FOOTPRINT = 9
+    PEAK = 10
+    PINNED = 11
+    LIMIT = 12
+    BUSY = 13
+    CALLS = 14
+    UNSERVED = 15
+    STALLED = 16
+    LOST = 17
