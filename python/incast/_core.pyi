@@ -15,6 +15,7 @@ __all__ = [
     "__version__",
     "catalogue",
     "import_ns3",
+    "memory_trace",
     "schema",
     "tagger_facts",
     "tagger_row",
@@ -99,3 +100,4 @@ def import_ns3(
     out: str | PathLike[str],
     overwrite: bool = False,
 ) -> str: ...
+def memory_trace(out: str | PathLike[str], start_ns: int, processes: Sequence[tuple[int, str | PathLike[str]]]) -> int: ...

@@ -9,7 +9,7 @@ use crate::channel::Channel;
 use crate::delays::Delays;
 use crate::desk;
 use crate::heap::{Call, Heap};
-use crate::pager::{Fault, Memory};
+use crate::pager::{BATCH, Fault, Memory};
 use crate::ring::{Record, Ring, Word};
 use crate::sys::{Event, Region};
 
@@ -18,6 +18,8 @@ use crate::sys::{Event, Region};
 const LOOKING: u64 = 50_000;
 /// Fetches that can be on their way at a time: faults beyond them are seen when one of them is there.
 const ON_THE_WAY: usize = 1024;
+/// With a fetch to come within this, in nanoseconds, nothing else is looked at: that would take longer.
+const SHORT: u64 = 1_000;
 /// With no fetch to come within this, the handler sleeps until shortly before; in nanoseconds.
 const LONG: u64 = 2_000_000;
 
@@ -138,8 +140,11 @@ impl Server {
             let begun = now();
             let mut did = true;
             let mut forks = false;
-            if let Some(at) = self.due(begun) {
+            if let Some(at) = self.due(begun + SHORT) {
                 let fetch = self.fetches.swap_remove(at);
+                while now() < fetch.due() {
+                    std::hint::spin_loop();
+                }
                 self.arrive(&fetch);
             } else if self.fetches.len() < ON_THE_WAY {
                 let mut events = [Event::default(); 16];
@@ -154,8 +159,9 @@ impl Server {
                 self.tell();
             } else if let Some(wait) = self.rest(begun, awake_until) {
                 self.heap.pager.memory.wait(wait);
-            } else {
-                std::hint::spin_loop();
+            } else if self.fetches.is_empty() {
+                // On a core that others want it is theirs.
+                std::thread::yield_now();
             }
             if forks {
                 return;
@@ -163,10 +169,10 @@ impl Server {
         }
     }
 
-    /// A fetch that is due.
-    fn due(&self, now: u64) -> Option<usize> {
+    /// The next fetch, if it is due by then.
+    fn due(&self, then: u64) -> Option<usize> {
         let next = self.fetches.iter().enumerate().min_by_key(|(_, fetch)| fetch.due());
-        next.filter(|(_, fetch)| fetch.due() <= now).map(|(at, _)| at)
+        next.filter(|(_, fetch)| fetch.due() <= then).map(|(at, _)| at)
     }
 
     /// How long to sleep, in nanoseconds, if at all; a time without end if nothing is on its way.
@@ -224,23 +230,12 @@ impl Server {
     /// Sends away what is too much.
     fn trim(&mut self) {
         if self.heap.pager.is_over() {
-            let now = now();
-            let mut sent = [0; 64];
-            loop {
-                let count = self.heap.pager.trim(&mut sent);
+            let time = now();
+            let mut sent = [0; BATCH];
+            while let Some(count) = self.heap.pager.trim(&mut sent) {
                 for page in &sent[..count] {
-                    self.record(Record {
-                        time: now,
-                        page: *page,
-                        thread: 0,
-                        kind: 2,
-                        asked: 0,
-                        achieved: 0,
-                        software: 0,
-                    });
-                }
-                if count < sent.len() {
-                    break;
+                    let page = *page;
+                    self.record(Record { time, page, thread: 0, kind: 2, asked: 0, achieved: 0, software: 0 });
                 }
             }
         }

@@ -22,9 +22,11 @@ impl Memory for Played {
     fn fill(&mut self, page: u32, _: bool) {
         self.mapped[page as usize] = true;
     }
-    fn guard(&mut self, _: u32) {}
+    fn guard(&mut self, _: Extent) -> bool {
+        true
+    }
     fn unguard(&mut self, _: u32) {}
-    fn save(&mut self, _: u32) -> bool {
+    fn save(&mut self, _: Extent) -> bool {
         true
     }
     fn is_empty(&self, _: u32) -> bool {

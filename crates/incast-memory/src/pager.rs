@@ -3,9 +3,14 @@
 use crate::list::{Link, List};
 use crate::space::Extent;
 
-/// Local pages at least, whatever the share: an instruction may need several at once, and all of them must be there together. Our
-/// choice.
+/// Pages that can come and go at least, whatever the share: an instruction may need several at once, and all of them must be there
+/// together. Our choice.
 const LEAST: u64 = 64;
+
+/// Pages that leave together at most: neighbours cost little more than one (as many as Linux reclaims together, SWAP_CLUSTER_MAX).
+pub(crate) const BATCH: usize = 32;
+/// Part of the local pages that leave together: so many that the limit is nearly used. Our choice.
+const PART: u64 = 16;
 
 /// What the policy does to pages of a program and to their copies in the store. Page numbers count from the start of the region.
 pub(crate) trait Memory {
@@ -13,12 +18,12 @@ pub(crate) trait Memory {
     fn zero(&mut self, page: u32);
     /// Maps the copy of a page, and wakes who waits for it; `guard`: writes to it fault.
     fn fill(&mut self, page: u32, guard: bool);
-    /// Makes writes to a page fault from now on: what it holds stands still then.
-    fn guard(&mut self, page: u32);
+    /// Makes writes to mapped pages fault from now on: what they hold stands still then. False if it does not.
+    fn guard(&mut self, pages: Extent) -> bool;
     /// Lets a page be written again, and wakes who waits for it.
     fn unguard(&mut self, page: u32);
-    /// Copies a mapped page into the store; false if it cannot be read.
-    fn save(&mut self, page: u32) -> bool;
+    /// Copies mapped pages into the store; false if they cannot be read.
+    fn save(&mut self, pages: Extent) -> bool;
     /// Whether the copy of a page holds zeros only.
     fn is_empty(&self, page: u32) -> bool;
     /// Unmaps pages; false if they have to stay.
@@ -177,7 +182,7 @@ impl<M: Memory> Pager<M> {
             Limit::Share(millionths) => (self.counts.peak * millionths).div_ceil(1_000_000),
             Limit::Pages(pages) => pages,
         };
-        limit.max(LEAST)
+        limit.max(LEAST + self.counts.pinned)
     }
 
     /// A thread waits for a page that is not mapped.
@@ -238,39 +243,40 @@ impl<M: Memory> Pager<M> {
         }
     }
 
-    /// Whether [`Pager::trim`] has anything to do.
+    /// Whether more pages are local than may be: then [`Pager::trim`] until it gives nothing.
     pub(crate) fn is_over(&self) -> bool {
         let limit = self.limit();
         self.local() > limit || (self.policy == Policy::Lru && self.mapped.len() as u64 > limit - limit / 4)
     }
 
-    /// Sends pages away until no more are local than may be, or as many had to be sent to remote memory as `sent` has room for:
-    /// these are written there, and counted.
-    pub(crate) fn trim(&mut self, sent: &mut [u32]) -> usize {
+    /// Sends some pages away; gives those that had to be sent to remote memory, at the beginning of `sent`, or nothing if few enough
+    /// are local: a few less than may be, so that this is not for one page at a time.
+    pub(crate) fn trim(&mut self, sent: &mut [u32; BATCH]) -> Option<usize> {
         let limit = self.limit();
+        let together = (limit / PART).min(BATCH as u64);
         if self.policy == Policy::Lru {
-            while self.mapped.len() as u64 > limit - limit / 4 {
-                let Some(page) = self.mapped.oldest() else { break };
-                self.set_aside(page);
+            let most = limit - limit / 4 - together;
+            while self.mapped.len() as u64 > most {
+                self.set_aside(self.mapped.len() - most as usize);
             }
         }
+        let over = (self.local() + together).saturating_sub(limit).min(BATCH as u64) as usize;
+        if over == 0 || self.mapped.len() + self.aside.len() == 0 {
+            return None;
+        }
+        if self.aside.len() == 0 {
+            self.set_aside(over);
+        }
         let mut count = 0;
-        while self.local() > limit && count < sent.len() {
-            let (page, is_here) = match (self.aside.oldest(), self.mapped.oldest()) {
-                (Some(page), _) => {
-                    self.aside.remove(self.links, page);
-                    (page, true)
-                }
-                (None, Some(page)) => (page, self.unmap(page)),
-                // All that is local is pinned.
-                (None, None) => break,
-            };
-            if is_here && self.leave(page) {
+        for _ in 0..over {
+            let Some(page) = self.aside.oldest() else { break };
+            self.aside.remove(self.links, page);
+            if self.leave(page) {
                 sent[count] = page;
                 count += 1;
             }
         }
-        count
+        Some(count)
     }
 
     /// Forgets what pages hold, and that they were somebody else's: they read as zeros.
@@ -302,7 +308,8 @@ impl<M: Memory> Pager<M> {
     pub(crate) fn shift(&mut self, from: Extent, to: u32) -> bool {
         for page in from.pages() {
             if self.get(page).place() == Place::Mapped {
-                self.set_aside(page);
+                self.mapped.remove(self.links, page);
+                self.unmap(Extent::new(page, 1));
             }
         }
         if from.pages().any(|page| matches!(self.get(page).place(), Place::Pinned | Place::Foreign)) {
@@ -362,30 +369,47 @@ impl<M: Memory> Pager<M> {
         self.mapped.push(self.links, page);
     }
 
-    /// Unmaps a page, and keeps its content local.
-    fn set_aside(&mut self, page: u32) {
-        let flags = self.get(page).flags();
-        if self.unmap(page) {
-            self.set(page, Place::Aside, flags);
-            self.aside.push(self.links, page);
+    /// Unmaps the oldest pages, so many of them or [`BATCH`], and keeps their content local.
+    fn set_aside(&mut self, count: usize) {
+        let mut chosen = [0; BATCH];
+        let count = count.min(BATCH).min(self.mapped.len());
+        for place in &mut chosen[..count] {
+            let page = self.mapped.oldest().expect("the list is as long as it says");
+            self.mapped.remove(self.links, page);
+            *place = page;
+        }
+        let chosen = &mut chosen[..count];
+        chosen.sort_unstable();
+        let alike = |a: &u32, b: &u32| a + 1 == *b && self.get(*a).is(Page::DIRTY) == self.get(*b).is(Page::DIRTY);
+        let mut runs = [Extent::default(); BATCH];
+        let mut len = 0;
+        for run in chosen.chunk_by(alike) {
+            runs[len] = Extent::new(run[0], run.len() as u32);
+            len += 1;
+        }
+        for run in &runs[..len] {
+            self.unmap(*run);
         }
     }
 
-    /// Takes a mapped page from the program, its content in the store; if that is not possible it is pinned.
-    fn unmap(&mut self, page: u32) -> bool {
-        let found = self.get(page);
-        self.mapped.remove(self.links, page);
-        let dirty = found.is(Page::DIRTY);
-        if dirty {
-            self.memory.guard(page);
-        }
-        if (dirty && !self.memory.save(page)) || !self.memory.unmap(Extent::new(page, 1)) {
-            self.memory.unguard(page);
-            self.set(page, Place::Pinned, found.flags() | Page::DIRTY);
+    /// Takes mapped pages, all dirty or none, from the program, with their content in the store; those for which that is not possible are
+    /// pinned. They are in no list.
+    fn unmap(&mut self, run: Extent) {
+        let dirty = self.get(run.first).is(Page::DIRTY);
+        if (!dirty || (self.memory.guard(run) && self.memory.save(run))) && self.memory.unmap(run) {
+            for page in run.pages() {
+                let flags = self.get(page).flags();
+                self.set(page, Place::Aside, flags);
+                self.aside.push(self.links, page);
+            }
+        } else if run.count > 1 {
+            run.pages().for_each(|page| self.unmap(Extent::new(page, 1)));
+        } else {
+            let flags = self.get(run.first).flags();
+            self.memory.unguard(run.first);
+            self.set(run.first, Place::Pinned, flags | Page::DIRTY);
             self.counts.pinned += 1;
-            return false;
         }
-        true
     }
 
     /// A page whose content is in the store is local no more; true if that had to be sent.

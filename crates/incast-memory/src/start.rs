@@ -20,6 +20,10 @@ use crate::sys::{self, Region};
 
 /// The name of the socket at which `incast` listens.
 const VARIABLE: &str = "INCAST_MEMORY";
+/// Names of the programs that are served, with slashes between them; all if there are none.
+const ONLY: &str = "INCAST_MEMORY_ONLY";
+/// Bytes of a program's name that Linux keeps (TASK_COMM_LEN less its end).
+const NAME: usize = 15;
 /// What a program ends with that could not be instrumented: the code of shells for a command that cannot be executed.
 const NOT_INSTRUMENTED: i32 = 126;
 /// Free ranges that are known at a time. Our choice.
@@ -32,7 +36,7 @@ static ASKED: OnceLock<(Vec<u8>, Config)> = OnceLock::new();
 
 /// The program begins: serves its memory, if `incast` started it.
 pub(crate) fn start() {
-    let Some(name) = std::env::var_os(VARIABLE) else { return };
+    let Some(name) = std::env::var_os(VARIABLE).filter(|_| is_wanted()) else { return };
     let name = name.into_encoded_bytes();
     run_handler(move || {
         // Without an incast that listens, there is nobody to record for: the program runs as ever.
@@ -44,6 +48,12 @@ pub(crate) fn start() {
         let _ = ASKED.set((name, config));
         Ok(true)
     });
+}
+
+/// Whether this program is one of those that are to be served.
+fn is_wanted() -> bool {
+    let (Ok(only), Ok(own)) = (std::env::var(ONLY), std::fs::read_to_string("/proc/self/comm")) else { return true };
+    only.split('/').any(|name| name.as_bytes().iter().take(NAME).eq(own.trim_end().as_bytes()))
 }
 
 /// Runs `begin` in the handler's thread, waits for it, and lets the thread serve if it says so. If it fails, the process ends: the

@@ -240,20 +240,20 @@ impl Memory for Region {
         self.call_or_wake(uffd::COPY, [to, from, PAGE as u64, mode, 0], page);
     }
 
-    fn guard(&mut self, page: u32) {
-        self.call_or_wake(uffd::WRITEPROTECT, [self.address(Extent::new(page, 1)), PAGE as u64, 1], page);
+    fn guard(&mut self, pages: Extent) -> bool {
+        self.call(uffd::WRITEPROTECT, &mut [self.address(pages), bytes(pages), 1]).is_ok()
     }
 
     fn unguard(&mut self, page: u32) {
         self.call_or_wake(uffd::WRITEPROTECT, [self.address(Extent::new(page, 1)), PAGE as u64, 0], page);
     }
 
-    fn save(&mut self, page: u32) -> bool {
-        let vector = |base| libc::iovec { iov_base: base, iov_len: PAGE };
-        let (from, to) = (vector(self.pointer(Extent::new(page, 1))), vector(self.copy(Extent::new(page, 1))));
-        // SAFETY: it writes to the copy only, to which nothing refers now; what cannot be read is an error.
+    fn save(&mut self, pages: Extent) -> bool {
+        let vector = |base| libc::iovec { iov_base: base, iov_len: bytes(pages) as usize };
+        let (from, to) = (vector(self.pointer(pages)), vector(self.copy(pages)));
+        // SAFETY: it writes to the copies only, to which nothing refers now; what cannot be read is an error.
         let read = unsafe { libc::process_vm_readv(libc::getpid(), &raw const to, 1, &raw const from, 1, 0) };
-        read == PAGE as isize
+        read == bytes(pages) as isize
     }
 
     fn is_empty(&self, page: u32) -> bool {

@@ -10,6 +10,7 @@ mod cells;
 mod document;
 mod errors;
 mod facade;
+mod memory;
 mod results;
 mod run;
 mod scenario;
@@ -26,6 +27,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<results::Folder>()?;
     module.add_class::<table::Table>()?;
+    module.add_function(wrap_pyfunction!(memory::memory_trace, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::schema, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::import_ns3, module)?)?;

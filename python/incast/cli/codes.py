@@ -30,3 +30,8 @@ def complain(text: str) -> None:
 def close_stdout() -> None:
     """Nobody reads our output any more: let the interpreter end without saying so."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def tell(text: str) -> None:
+    """Write a line to stderr that is no complaint: stdout belongs to another program."""
+    print(text, file=sys.stderr, flush=True)

@@ -18,6 +18,7 @@ from incast.cli import (
     deadlock,
     export,
     listing,
+    memory,
     new,
     plot,
     report,
@@ -65,6 +66,7 @@ app.command(plot.plot, sort_key=4, help_epilogue=plot.EXAMPLES)
 app.command(study.app)
 app.command(compare.compare, sort_key=4.5, help_epilogue=compare.EXAMPLES)
 app.command(application.application, sort_key=4.7, help_epilogue=application.EXAMPLES)
+app.command(memory.app)
 app.command(deadlock.app)
 app.command(convert.app)
 app.command(export.app)

@@ -14,6 +14,8 @@ from typing import Literal
 
 VARIABLE = "INCAST_MEMORY"
 """The environment variable with the socket's name."""
+ONLY = "INCAST_MEMORY_ONLY"
+"""The environment variable with the names of the programs that are served, with slashes between them."""
 VERSION = 1
 PAGE = 4096
 """Bytes of a page."""

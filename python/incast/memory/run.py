@@ -18,9 +18,10 @@ from typing import Any, BinaryIO
 
 from incast.errors import EnvironmentFailure
 from incast.memory import program
+from incast.memory.cores import awake, on_cores
 from incast.memory.listener import Failure, Joined, Listener, heard
 from incast.memory.permission import explained
-from incast.memory.protocol import PAGE, VARIABLE, Asked, Local, Policy, Share, Word
+from incast.memory.protocol import ONLY, PAGE, VARIABLE, Asked, Local, Policy, Share, Word
 
 THRESHOLD = 128 * 1024
 """Allocations from so many bytes on are served: what the GNU C library maps on its own at first (M_MMAP_THRESHOLD)."""
@@ -48,6 +49,11 @@ class Instrument:
     """Delays of fetches, each as likely as any other; none if empty."""
     seed: int = 1
     """Of the draws of delays."""
+    one_core: bool = False
+    """Whether the program and what serves it share one core: no core has to wake another then, which makes fetches of a program of
+    one thread faster and steadier."""
+    only: Sequence[str] = ()
+    """Names of the programs that are served, as Linux keeps them (15 bytes); all if empty."""
 
 
 @dataclass(frozen=True)
@@ -59,15 +65,15 @@ class Process:
     name: str
     start_ns: int
     """On the clock CLOCK_MONOTONIC."""
-    counts: dict[str, int]
-    """By the name of each `Word`."""
+    counts: dict[Word, int]
+    """The header of its ring."""
     raw: Path
     """Its records."""
 
     @property
     def peak_bytes(self) -> int:
         """The most memory that it had in the region at a time."""
-        return self.counts["peak"] * PAGE
+        return self.counts[Word.PEAK] * PAGE
 
 
 @dataclass(frozen=True)
@@ -85,10 +91,12 @@ class Run:
     processes: tuple[Process, ...]
     ended: int
     """Processes that were left when it ended, and were ended."""
+    awake: bool
+    """Whether idle cores were kept from sleeping."""
 
     def total(self, word: Word) -> int:
         """A counter, over all processes."""
-        return sum(process.counts[word.name.lower()] for process in self.processes)
+        return sum(process.counts[word] for process in self.processes)
 
 
 @dataclass
@@ -117,22 +125,33 @@ class Session:
             instrument.delays_ns,
         )
         self._folder = folder
+        self._only = instrument.only
+        self._one_core = instrument.one_core
         self._listener = Listener(asked)
         self._live: dict[socket.socket, _Live] = {}
         self._silent: set[socket.socket] = set()
         self._ended: list[Process] = []
         self._failures: list[Failure] = []
 
-    def run(self, command: Sequence[str], output: Any = None) -> Run:
-        """Run a command to its end; its output goes where incast's does, or to `output`."""
+    def run(self, command: Sequence[str], quiet: BinaryIO | None = None) -> Run:
+        """Run a command to its end.
+
+        Its input and output are incast's own; or it has no input, and all that it writes goes to the file `quiet`.
+        """
         path = program.check(command)
         _check_library()
         environment = os.environ | {VARIABLE: self._listener.name, "LD_PRELOAD": _preload()}
+        if self._only:
+            environment[ONLY] = "/".join(self._only)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         start_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-        child = subprocess.Popen([command[0], *command[1:]], executable=path, env=environment, stdout=output)
+        stdin = None if quiet is None else subprocess.DEVNULL
+        with on_cores(one=self._one_core):
+            child = subprocess.Popen(
+                list(command), executable=path, env=environment, stdin=stdin, stdout=quiet, stderr=quiet
+            )
         try:
-            with _Signals(child):
+            with _Signals(child), awake() as kept:
                 self._follow(child)
             seconds = (time.clock_gettime_ns(time.CLOCK_MONOTONIC) - start_ns) / 1e9
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -147,7 +166,7 @@ class Session:
         cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         code = child.returncode if child.returncode >= 0 else 128 - child.returncode
         processes = tuple(sorted(self._ended, key=lambda process: process.ordinal))
-        return Run(code, start_ns, seconds, cpu, processes, left)
+        return Run(code, start_ns, seconds, cpu, processes, left, kept)
 
     def _follow(self, child: subprocess.Popen[bytes]) -> None:
         """Read what is written until the command ends."""
@@ -224,8 +243,8 @@ class Session:
         try:
             ring = live.joined.ring
             ring.drain(live.raw, ended=True)
-            counts = {word.name.lower(): ring.word(word) for word in Word}
-            process = Process(live.ordinal, live.joined.pid, live.joined.name, counts["start"], counts, live.path)
+            counts = {word: ring.word(word) for word in Word}
+            process = Process(live.ordinal, live.joined.pid, live.joined.name, counts[Word.START], counts, live.path)
             self._ended.append(process)
         finally:
             live.raw.close()

@@ -1,0 +1,167 @@
+//! Traces of remote memory as Parquet files: what the library of `incast memory` recorded, in tables' usual form.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    ArrayRef, BooleanArray, DictionaryArray, Int32Array, Int64Array, RecordBatch, StringArray, UInt32Array,
+};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
+
+use crate::results::{Column, Kind, TableSpec};
+
+/// Bytes of a record, as the library writes it: the time in 8 bytes, then 4 each of the page, the thread, the kind (0 a fetch to
+/// read, 1 a fetch to write, 2 a page sent away), the delay asked for, the one achieved, and the instrument's own time.
+const RECORD: usize = 32;
+/// Records that are converted at a time: a row group.
+const BATCH: usize = 1 << 20;
+
+/// What a trace of remote memory holds.
+pub const FETCHES: TableSpec = TableSpec {
+    name: "trace",
+    description: "Pages that a program fetched from remote memory and sent there, those of a process in the order in which they arrived",
+    columns: &[
+        column(
+            "time_ns",
+            Kind::I64,
+            false,
+            "ns",
+            "when the fault was seen or the page sent, since the program's start",
+        ),
+        column("process", Kind::U32, false, "", "the process, by its number in summary.json"),
+        column("thread", Kind::U32, true, "", "the thread that waited, as gettid has it; none of a page sent away"),
+        column("page", Kind::U32, false, "", "the page, by its number in the process's region"),
+        column(
+            "kind",
+            Kind::Name,
+            false,
+            "",
+            "read: a page fetched; write-back: a page sent away, as its content had changed",
+        ),
+        column("write", Kind::Flag, true, "", "whether the page was fetched to be written"),
+        column("asked_ns", Kind::U32, true, "ns", "the delay that was asked for"),
+        column("achieved_ns", Kind::U32, true, "ns", "the delay that it became"),
+        column("software_ns", Kind::U32, true, "ns", "what the instrument took beside, from when the fault was seen"),
+    ],
+};
+
+const fn column(
+    name: &'static str,
+    kind: Kind,
+    nullable: bool,
+    unit: &'static str,
+    description: &'static str,
+) -> Column {
+    Column { name, kind, nullable, unit, description }
+}
+
+/// Writes the records of processes, each in a file, as one trace; `start_ns`: the program's start on the clock of the records. Gives the
+/// number of rows.
+pub fn write_memory_trace(out: &Path, start_ns: u64, processes: &[(u32, PathBuf)]) -> io::Result<u64> {
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_max_row_group_row_count(Some(BATCH))
+        .build();
+    let mut writer = ArrowWriter::try_new(File::create(out)?, FETCHES.schema(), Some(properties))?;
+    let mut rows = 0;
+    for (process, file) in processes {
+        let mut file = File::open(file)?;
+        loop {
+            let mut bytes = Vec::with_capacity(BATCH * RECORD);
+            (&mut file).take((BATCH * RECORD) as u64).read_to_end(&mut bytes)?;
+            let (records, rest) = bytes.as_chunks::<RECORD>();
+            if !rest.is_empty() {
+                return Err(io::Error::other("a record is not whole"));
+            }
+            if records.is_empty() {
+                break;
+            }
+            rows += records.len() as u64;
+            writer.write(&batch(*process, start_ns, records).map_err(io::Error::other)?)?;
+        }
+    }
+    writer.close()?;
+    Ok(rows)
+}
+
+/// Records as rows.
+fn batch(process: u32, start_ns: u64, records: &[[u8; RECORD]]) -> Result<RecordBatch, arrow_schema::ArrowError> {
+    let word = |record: &[u8; RECORD], at: usize| {
+        u32::from_le_bytes([record[at], record[at + 1], record[at + 2], record[at + 3]])
+    };
+    let long = |record: &[u8; RECORD]| u64::from(word(record, 0)) | u64::from(word(record, 4)) << 32;
+    let is_fetch = |record: &[u8; RECORD]| word(record, 16) < 2;
+    let plain = |at: usize| UInt32Array::from_iter_values(records.iter().map(|record| word(record, at)));
+    let of_fetch =
+        |at: usize| UInt32Array::from_iter(records.iter().map(|record| is_fetch(record).then(|| word(record, at))));
+    let times = records.iter().map(|record| long(record).wrapping_sub(start_ns) as i64);
+    let kinds = Int32Array::from_iter_values(records.iter().map(|record| i32::from(!is_fetch(record))));
+    let kinds = DictionaryArray::<Int32Type>::try_new(kinds, Arc::new(StringArray::from(vec!["read", "write-back"])))?;
+    let writes = records.iter().map(|record| is_fetch(record).then(|| word(record, 16) == 1));
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(Int64Array::from_iter_values(times)),
+        Arc::new(UInt32Array::from_value(process, records.len())),
+        Arc::new(of_fetch(12)),
+        Arc::new(plain(8)),
+        Arc::new(kinds),
+        Arc::new(BooleanArray::from_iter(writes)),
+        Arc::new(of_fetch(20)),
+        Arc::new(of_fetch(24)),
+        Arc::new(of_fetch(28)),
+    ];
+    RecordBatch::try_new(FETCHES.schema(), columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::{Int64Type, UInt32Type};
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+    fn record(time: u64, words: [u32; 6]) -> Vec<u8> {
+        time.to_le_bytes().into_iter().chain(words.into_iter().flat_map(u32::to_le_bytes)).collect()
+    }
+
+    #[test]
+    fn records_become_rows() {
+        let folder = tempfile::tempdir().unwrap();
+        let (first, second, out) = (folder.path().join("0"), folder.path().join("1"), folder.path().join("t.parquet"));
+        let fetch = record(1_500, [7, 42, 1, 3_000, 3_010, 900]);
+        std::fs::write(&first, [fetch, record(1_600, [9, 0, 2, 0, 0, 0])].concat()).unwrap();
+        std::fs::write(&second, record(1_400, [1, 43, 0, 0, 5, 800])).unwrap();
+        assert_eq!(write_memory_trace(&out, 1_000, &[(0, first), (3, second)]).unwrap(), 3);
+        let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(&out).unwrap()).unwrap().build().unwrap();
+        let batches: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
+        let rows = arrow_select::concat::concat_batches(&FETCHES.schema(), &batches).unwrap();
+        let numbers = |name: &str| {
+            let column = rows.column_by_name(name).unwrap().as_primitive::<UInt32Type>();
+            column.iter().map(|value| value.map_or(-1, i64::from)).collect::<Vec<_>>()
+        };
+        assert_eq!(rows.column(0).as_primitive::<Int64Type>().values(), &[500, 600, 400]);
+        assert_eq!(numbers("process"), [0, 0, 3]);
+        assert_eq!(numbers("thread"), [42, -1, 43]);
+        assert_eq!(numbers("page"), [7, 9, 1]);
+        assert_eq!(numbers("asked_ns"), [3_000, -1, 0]);
+        assert_eq!(numbers("achieved_ns"), [3_010, -1, 5]);
+        assert_eq!(numbers("software_ns"), [900, -1, 800]);
+        let kinds = rows.column(4).as_dictionary::<Int32Type>();
+        let names = kinds.downcast_dict::<StringArray>().unwrap();
+        assert_eq!(names.into_iter().flatten().collect::<Vec<_>>(), ["read", "write-back", "read"]);
+        let writes: Vec<_> = rows.column(5).as_boolean().iter().collect();
+        assert_eq!(writes, [Some(true), None, Some(false)]);
+    }
+
+    #[test]
+    fn half_a_record_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, out) = (folder.path().join("0"), folder.path().join("t.parquet"));
+        std::fs::write(&file, [0; RECORD + 5]).unwrap();
+        assert!(write_memory_trace(&out, 0, &[(0, file)]).is_err());
+    }
+}

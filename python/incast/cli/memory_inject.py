@@ -1,0 +1,253 @@
+"""`incast memory inject`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from incast._whole import refuse_if_there, write_whole
+from incast.charts.look import time
+from incast.cli import codes
+from incast.cli.listing import wrapped
+from incast.cli.memory_options import Command, Flag, Local, OneCore, Only, Policy, Threshold, needed
+from incast.memory import amounts
+from incast.memory.delays import parsed
+from incast.memory.injection import CHECKED, REPETITIONS, Injection, Row, Timing
+from incast.memory.injection import inject as injected
+from incast.memory.run import Instrument
+
+EXAMPLES = """
+Examples:
+  incast memory inject --latency 3us --latency 10us -- python3 -c 'print(sum(list(range(2_000_000))))'
+  incast memory inject --latency results/network --repetitions 9 -- sort -S 64M numbers.txt
+  incast memory inject --latency 'exponential(3us)' --throughput '([0-9.]+) ops/s' --only memcached -- ./load.sh
+
+Each fetch from remote memory waits as long as one drawn from what --latency
+names; the program is run without delay, and without the instrument, as well.
+"""
+OFF = 0.05
+"""From which distance on a mean delay is not the one that was asked for (our choice)."""
+
+
+def inject(
+    *command: Command,
+    latency: Annotated[list[str], Parameter(negative=(), consume_multiple=False)],
+    scheme: str | None = None,
+    tag: Annotated[list[str] | None, Parameter(negative=(), consume_multiple=False)] = None,
+    repetitions: Annotated[int, Parameter(validator=Number(gte=1))] = REPETITIONS,
+    throughput: str | None = None,
+    plain: Annotated[bool, Parameter(negative="--no-plain")] = True,
+    local: Local = "25%",
+    policy: Policy = "fifo",
+    threshold: Threshold = "128KiB",
+    one_core: OneCore = False,
+    only: Only = None,
+    seed: Annotated[int, Parameter(validator=Number(gte=0, lt=2**63))] = 1,
+    format: Literal["text", "csv", "json"] = "text",  # noqa: A002 - the name of the option
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    overwrite: Flag = False,
+    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False)] = False,
+) -> None:
+    """Run a program with its fetches from remote memory delayed, and say what it loses.
+
+    A fetch that was served is held back, by busy waiting, for a time drawn from the latencies; other threads' fetches wait at the
+    same time. The program's input is empty and its output is not shown.
+
+    Parameters
+    ----------
+    command
+        The program and its arguments, after --.
+    latency
+        How long a fetch takes: a time such as 3us; a results folder, whose memory flows' completion times are drawn from, for each of
+        its schemes; a file with a latency in each line; or uniform(1us,5us), exponential(3us), lognormal(3us,1.5). Repeatable.
+    scheme
+        Scheme of a results folder; all if not given.
+    tag
+        Tag of the memory flows of a results folder; repeatable; all if not given.
+    repetitions
+        How often each case is run, in turns.
+    throughput
+        For servers: a regular expression with one group, a number in the output of the load generator, to be compared in place of run
+        time.
+    plain
+        Run the program without the instrument as well, which says what that alone costs.
+    seed
+        Seed of the draws; each repetition has another one.
+    format
+        text to read, csv or json for programs.
+    output
+        File for the figures of every run, as CSV.
+    overwrite
+        Replace the file if it is there.
+    quiet
+        No progress.
+
+    """
+    needed(command)
+    if output is not None:
+        refuse_if_there(output, overwrite=overwrite)
+    delays = [each for text in latency for each in parsed(text, scheme, tag)]
+    for each in delays:
+        if each.note:
+            codes.complain(f"warning: {each.note}")
+    instrument = Instrument(
+        amounts.local(local), policy, amounts.threshold(threshold), seed=seed, one_core=one_core, only=tuple(only or ())
+    )
+    with _Runs(quiet=quiet) as runs:
+        found = injected(
+            command,
+            delays,
+            instrument,
+            repetitions=repetitions,
+            plain=plain,
+            figure=throughput,
+            progress=runs.update,
+        )
+    if output is not None:
+        write_whole(output, _csv(found).encode(), overwrite=overwrite)
+    if format == "csv":
+        sys.stdout.write(_csv(found))
+    elif format == "json":
+        print(json.dumps([_flat(row) for row in found.rows()], indent=2))
+    else:
+        print("\n".join(_lines(found)))
+
+
+class _Runs:
+    """Progress over runs, if somebody sees it."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        console = Console(stderr=True)
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("runs"))
+        times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
+        self._progress = Progress(*columns, *times, console=console, transient=True, disable=quiet or not console.is_terminal)
+        self._task = self._progress.add_task("", total=None)
+
+    def __enter__(self) -> _Runs:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def update(self, done: int, total: int, name: str) -> None:
+        self._progress.update(self._task, completed=done, total=total, description=name)
+
+
+def _lines(found: Injection) -> Iterator[str]:
+    """What was found, for people."""
+    rows = list(found.rows())
+    servers = rows[0].figures is not None
+    yield f"{' '.join(found.command)}"
+    repetitions = len(rows[0].timings)
+    yield f"local: {found.instrument.local}, {found.instrument.policy}; {repetitions} runs of each, medians, and from shortest to longest"
+    yield ""
+    head = ["", "throughput" if servers else "run time", "range", "slowdown", "fetches", "asked", "achieved", "longer by", "delays"]
+    table = [head, *(_cells(row) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for cells in table:
+        told = zip(cells, widths, range(len(cells)), strict=True)
+        yield "  ".join(cell.ljust(width) if at == 0 else cell.rjust(width) for cell, width, at in told).rstrip()
+    yield ""
+    what = "throughput without delay over that with it" if servers else "run time over that without delay"
+    yield from wrapped(f"slowdown: {what}, less 1; asked, achieved: mean delay of a fetch; delays: their sum, over all threads", 0)
+    if found.overhead is not None:
+        fetches, software = rows[1].mean("fetches"), rows[1].mean("software_s")
+        of_each = f" ({time(software / fetches * 1e12)} for each of {fetches:,.0f} fetches)" if fetches else ""
+        yield from wrapped(
+            f"the instrument alone costs {100 * found.overhead:+.1f} % of the program's own time{of_each}; slowdowns are against runs "
+            "that have it, without delay",
+            0,
+        )
+    yield ""
+    yield from _checked(rows)
+
+
+def _cells(row: Row) -> list[str]:
+    middle, low, high = row.figures or row.seconds
+    of_time = row.figures is None
+    shown = (lambda value: f"{value:.3f} s") if of_time else (lambda value: f"{value:,.0f}")
+    spread = f"{low:.3f} .. {high:.3f}" if of_time else f"{low:,.0f} .. {high:,.0f}"
+    cells = [row.case.name, shown(middle), spread]
+    if row.case.kind == "plain":
+        return [*cells, "", "", "", "", "", ""]
+    fetches = row.mean("fetches")
+    cells += ["" if row.case.kind == "zero" else f"{100 * row.slowdown:+.2f} %", f"{fetches:,.0f}"]
+    if row.case.kind == "zero":
+        return [*cells, "", "", "", ""]
+    each = [time(row.mean(name) / fetches * 1e12) if fetches else "" for name in ("asked_s", "achieved_s")]
+    return [*cells, *each, f"{row.lengthened_s:+.3f} s", f"{row.mean('achieved_s'):.3f} s"]
+
+
+def _checked(rows: list[Row]) -> Iterator[str]:
+    """How the delays that were achieved compare with those asked for."""
+    for row in rows:
+        delays, fetches = row.case.delays, row.mean("fetches")
+        if row.case.kind != "delayed" or delays is None:
+            continue
+        if not fetches:
+            yield f"{delays.name}: nothing was fetched, so nothing was delayed"
+            continue
+        pairs = [
+            f"p{100 * float(q):g} {time(delays.quantile_ns(float(q)) * 1e3)} asked, {time(row.achieved_ns(q) * 1e3)} achieved"
+            for q in CHECKED
+        ]
+        asked, achieved = row.mean("asked_s"), row.mean("achieved_s")
+        yield f"{delays.name}: " + "; ".join(pairs)
+        if abs(achieved / asked - 1) > OFF:
+            yield from wrapped(
+                f"warning: delays were {100 * (achieved / asked - 1):+.1f} % off in the mean: are the machine's cores busy with other work?", 4
+            )
+
+
+def _csv(found: Injection) -> str:
+    rows = [_run(timing) for timing in found.timings]
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def _run(timing: Timing) -> dict[str, Any]:
+    achieved = {f"achieved_p{100 * float(q):g}_ns": timing.achieved_ns.get(q) for q in CHECKED}
+    return {
+        "case": timing.case.name,
+        "kind": timing.case.kind,
+        "repetition": timing.repetition,
+        "seconds": timing.seconds,
+        "throughput": timing.figure,
+        "fetches": timing.fetches,
+        "write_backs": timing.write_backs,
+        "asked_s": timing.asked_s,
+        "achieved_s": timing.achieved_s,
+        **achieved,
+        "software_s": timing.software_s,
+    }
+
+
+def _flat(row: Row) -> dict[str, Any]:
+    middle, low, high = row.seconds
+    return {
+        "case": row.case.name,
+        "kind": row.case.kind,
+        "seconds": middle,
+        "shortest_s": low,
+        "longest_s": high,
+        "throughput": row.figures[0] if row.figures else None,
+        "slowdown": row.slowdown if row.case.kind == "delayed" else None,
+        "fetches": row.mean("fetches"),
+        "asked_s": row.mean("asked_s"),
+        "achieved_s": row.mean("achieved_s"),
+        "software_s": row.mean("software_s"),
+    }

@@ -1,0 +1,75 @@
+"""`incast memory traffic`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from incast.cli.memory_options import Flag
+from incast.memory.traffic import DURATION, NODES, SAMPLES, write_traffic
+
+EXAMPLES = """
+Examples:
+  incast memory traffic results/sort-memory -o results/sort-traffic
+  incast run results/sort-traffic/scenario.toml -o results/sort-network
+  incast memory inject --latency results/sort-network -- sort -S 64M numbers.txt
+
+  incast memory traffic results/sort-memory results/rank-memory --nodes 64 --scale rack -o results/both
+"""
+
+
+def traffic(
+    *recordings: Annotated[Path, Parameter(name="RECORDING")],
+    nodes: Annotated[int, Parameter(validator=Number(gte=16))] = NODES,
+    scale: Literal["datacenter", "rack"] = "datacenter",
+    samples: Annotated[int, Parameter(validator=Number(gte=1, lte=1000))] = SAMPLES,
+    duration: str = DURATION,
+    clock: Literal["compute", "wall"] = "compute",
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    overwrite: Flag = False,
+) -> None:
+    """Turn recordings into traffic: a scenario in which such programs fill a datacenter, with the scaling of the study.
+
+    A system has 5 CPU, 5 memory and 3 disk blades; each CPU blade runs a recorded program, with its pages on all five memory
+    blades. Systems fill the fabric. Gaps between the flows of each pair of blades are drawn from those recorded, three times over as
+    a host stands for three units. Disks are silent: nothing was recorded of them.
+
+    Parameters
+    ----------
+    recordings
+        Folders that incast memory record has written; CPU blades run them in turns.
+    nodes
+        Hosts of the fabric, in racks of 16.
+    scale
+        datacenter: the blades of a system are anywhere. rack: they are in one rack.
+    samples
+        How often each pair of blades is drawn.
+    duration
+        How long flows start.
+    clock
+        compute: a program's time stands still while it waits for a page, as if the network were infinitely fast. wall: as it was
+        recorded, with what the instrument took.
+    output
+        Folder for the scenario and its flows; results/NAME-traffic for the first recording NAME if not given.
+    overwrite
+        Replace it if it is there.
+
+    """
+    output = output or Path("results") / f"{recordings[0].name.removesuffix('-memory') if recordings else 'memory'}-traffic"
+    made = write_traffic(
+        recordings,
+        output,
+        nodes=nodes,
+        scale=scale,
+        samples=samples,
+        duration=duration,
+        clock=clock,
+        overwrite=overwrite,
+    )
+    print(
+        f"{made.flows:,} flows of a system over {made.seconds:.3f} s of computing, {made.fetches_per_s:,.0f} fetches a second of a "
+        f"CPU blade in the mean\nwritten to {made.path}; next: incast run {made.scenario}"
+    )

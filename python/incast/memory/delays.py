@@ -1,0 +1,127 @@
+"""Delays of fetches: none, a constant, a distribution, or what a simulation measured."""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from statistics import NormalDist
+
+from incast.application import Latencies, wrong
+from incast.application.memory import opened, schemes
+from incast.errors import ApplicationError
+from incast.memory.amounts import LONGEST_NS, nanoseconds
+
+SAMPLE = 1 << 16
+"""Delays that the library draws from, at most: of more, as many quantiles (our choice)."""
+ALLOWED = (
+    "a time such as 3us; a results folder; a file with a latency in each line; or a distribution: uniform(1us,5us), "
+    "exponential(3us), lognormal(3us,1.5) with its mean and the sigma of its logarithm"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Delays:
+    """Delays that fetches can have, each as likely as any other."""
+
+    name: str
+    """What they are, in words."""
+    sample_ns: Sequence[int]
+    """In order of length; empty: no delay at all."""
+    note: str | None = None
+    """What is to be said of them."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be kept."""
+        if len(self.sample_ns) and self.sample_ns[-1] > LONGEST_NS:
+            raise wrong.refused("--latency", self.name, "delays of up to 4.29 s")
+
+    @property
+    def mean_ns(self) -> float:
+        """The mean, in nanoseconds."""
+        return math.fsum(self.sample_ns) / len(self.sample_ns) if self.sample_ns else 0.0
+
+    def quantile_ns(self, p: float) -> int:
+        """Quantile `p`, 0 to 1, in nanoseconds: element floor(n p) in order."""
+        count = len(self.sample_ns)
+        return self.sample_ns[min(count - 1, math.floor(count * p))] if count else 0
+
+    @classmethod
+    def constant(cls, delay_ns: float, name: str) -> Delays:
+        """The same delay for all fetches; 0 is none."""
+        return cls(name, [round(delay_ns)] if round(delay_ns) else [])
+
+    @classmethod
+    def of(cls, latencies: Latencies, name: str) -> Delays:
+        """As long as simulated fetches took."""
+        found = latencies.values_s
+        count = len(found)
+        chosen = found if count <= SAMPLE else [found[(2 * i + 1) * count // (2 * SAMPLE)] for i in range(SAMPLE)]
+        return cls(name, array("Q", (round(value * 1e9) for value in chosen)), latencies.warning)
+
+
+def parsed(text: str, scheme: str | None = None, tags: Sequence[str] | None = None) -> list[Delays]:
+    """What `--latency` names: of a results folder, the memory flows of each scheme or of the one named."""
+    if (constant := nanoseconds(text)) is not None:
+        return [Delays.constant(constant, text)]
+    if formula := re.fullmatch(r"(\w+)\((.*)\)", text):
+        return [_distribution(text, formula[1], [each.strip() for each in formula[2].split(",")])]
+    path = Path(text)
+    if path.is_dir():
+        results = opened(path)
+        names = schemes(results, scheme)
+        return [Delays.of(Latencies.of(results, name, tags), f"{path.name}, {name}") for name in names]
+    if path.is_file():
+        return [Delays.of(_measured(path), path.name)]
+    raise wrong.refused("--latency", text, ALLOWED)
+
+
+def _distribution(text: str, kind: str, arguments: list[str]) -> Delays:
+    """A distribution by its formula: the middles of as many equally likely parts."""
+    middles = [(i + 0.5) / SAMPLE for i in range(SAMPLE)]
+    values: list[float]
+    times = [nanoseconds(argument) for argument in arguments]
+    if kind == "uniform" and len(arguments) == 2 and (low := times[0]) is not None and (high := times[1]) is not None:
+        if low > high:
+            raise wrong.refused("--latency", text, "a lower end that is not above the upper one")
+        values = [low + (high - low) * p for p in middles]
+    elif kind == "exponential" and len(arguments) == 1 and (mean := times[0]) is not None:
+        values = [-mean * math.log1p(-p) for p in middles]
+    elif kind == "lognormal" and len(arguments) == 2 and (mean := times[0]) and (sigma := _number(arguments[1])):
+        mu, normal = math.log(mean) - sigma * sigma / 2, NormalDist()
+        values = [math.exp(mu + sigma * normal.inv_cdf(p)) for p in middles]
+    else:
+        raise wrong.refused("--latency", text, ALLOWED)
+    return Delays(text, array("Q", (round(value) for value in values)))
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if 0 < value < math.inf else None
+
+
+def _measured(path: str | PathLike[str]) -> Latencies:
+    """Latencies from a file, one in each line, with their unit."""
+    values: list[float] = []
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise ApplicationError(f"{path}: it is no text; a latency in each line is needed, such as 2.5us") from None
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        value = nanoseconds(line.strip())
+        if value is None:
+            allowed = "a latency with its unit, such as 2.5us, and nothing else"
+            raise wrong.at_cell(str(path), number, line, None, f"`{line.strip()}` is not possible here", allowed)
+        values.append(value)
+    if not values:
+        raise ApplicationError(f"{path}: it is empty; a latency in each line is needed, such as 2.5us")
+    return Latencies(values, "ns", of=str(path))

@@ -1,0 +1,254 @@
+"""Runs a program again and again with its fetches delayed, and says what it loses."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import mean, median
+from typing import Literal
+
+from incast.application import wrong
+from incast.errors import ApplicationError
+from incast.memory import program
+from incast.memory.cores import awake, on_cores
+from incast.memory.delays import Delays
+from incast.memory.protocol import Word
+from incast.memory.recording import write_trace
+from incast.memory.run import Instrument, Run, Session
+
+REPETITIONS = 5
+"""How often each case is run if nothing is said (our choice)."""
+LAST_LINES = 20
+"""Lines of what a program that failed wrote last."""
+CHECKED = ("0.5", "0.99")
+"""Quantiles by which achieved delays are held against those asked for."""
+
+Kind = Literal["plain", "zero", "delayed"]
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """How a program is run; each is one of its own."""
+
+    name: str
+    kind: Kind
+    delays: Delays | None = None
+
+
+PLAIN = Case("without instrument", "plain")
+ZERO = Case("no delay", "zero", Delays.constant(0, "no delay"))
+
+
+@dataclass(frozen=True)
+class Timing:
+    """One run."""
+
+    case: Case
+    repetition: int
+    """From 0."""
+    seconds: float
+    figure: float | None = None
+    """What the program's output says of itself, if that was asked for."""
+    fetches: int = 0
+    write_backs: int = 0
+    asked_s: float = 0.0
+    """The sum of the delays asked for."""
+    achieved_s: float = 0.0
+    """The sum of what they became."""
+    achieved_ns: dict[str, float] = field(default_factory=dict)
+    """Quantiles of what they became."""
+    software_s: float = 0.0
+    """The sum of what the instrument took for fetches beside."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A case over its repetitions."""
+
+    case: Case
+    timings: tuple[Timing, ...]
+    zero: tuple[Timing, ...]
+
+    @property
+    def seconds(self) -> tuple[float, float, float]:
+        """Run time: median, shortest, longest."""
+        times = [timing.seconds for timing in self.timings]
+        return median(times), min(times), max(times)
+
+    @property
+    def figures(self) -> tuple[float, float, float] | None:
+        """What the program says of itself: median, lowest, highest."""
+        found = [timing.figure for timing in self.timings if timing.figure is not None]
+        return (median(found), min(found), max(found)) if found else None
+
+    @property
+    def slowdown(self) -> float:
+        """Median run time over that without delay, less 1; of throughput, that without delay over this one, less 1."""
+        base = replace(self, case=ZERO, timings=self.zero)
+        if self.figures is not None and base.figures is not None:
+            return base.figures[0] / self.figures[0] - 1
+        return self.seconds[0] / base.seconds[0] - 1
+
+    @property
+    def lengthened_s(self) -> float:
+        """Median run time less that without delay, in seconds."""
+        return self.seconds[0] - median(timing.seconds for timing in self.zero)
+
+    def mean(self, name: Literal["fetches", "asked_s", "achieved_s", "software_s"]) -> float:
+        """The mean of one of a timing's numbers."""
+        return mean(getattr(timing, name) for timing in self.timings)
+
+    def achieved_ns(self, quantile: str) -> float:
+        """A quantile of the delays as they were, the median over the runs."""
+        return median(timing.achieved_ns.get(quantile, 0.0) for timing in self.timings)
+
+
+@dataclass(frozen=True)
+class Injection:
+    """What a program lost."""
+
+    command: tuple[str, ...]
+    instrument: Instrument
+    timings: tuple[Timing, ...]
+
+    def rows(self) -> Iterator[Row]:
+        """Each case, in order."""
+        zero = tuple(timing for timing in self.timings if timing.case.kind == "zero")
+        for case in dict.fromkeys(timing.case for timing in self.timings):
+            yield Row(case, tuple(timing for timing in self.timings if timing.case is case), zero)
+
+    @property
+    def overhead(self) -> float | None:
+        """What the instrument alone costs: run time without delay over that without it, less 1; `None` if not measured."""
+        by_kind = {row.case.kind: row for row in self.rows()}
+        if "plain" not in by_kind:
+            return None
+        return by_kind["zero"].seconds[0] / by_kind["plain"].seconds[0] - 1
+
+
+def inject(
+    command: Sequence[str],
+    delays: Sequence[Delays],
+    instrument: Instrument | None = None,
+    *,
+    repetitions: int = REPETITIONS,
+    plain: bool = True,
+    figure: str | None = None,
+    progress: Callable[[int, int, str], object] | None = None,
+) -> Injection:
+    """Run a program with each of several delays, and without, in turns.
+
+    Args:
+        command: The program and its arguments. Its input is empty, and its output is not shown.
+        delays: Delays to try; no delay is tried anyway.
+        instrument: How its memory is served.
+        repetitions: How often each case is run, 1 or more.
+        plain: Whether it is run without the instrument as well, which says what that costs.
+        figure: A regular expression whose group is a number in the output: a throughput, to be compared in place of run time.
+        progress: Called before each run with how many are done, how many there are, and the case.
+
+    Raises:
+        ApplicationError: There is no such program, it cannot be instrumented, it ended with another code than 0, or its
+            output has no such number.
+        EnvironmentFailure: This machine or this user cannot; what is missing is said.
+
+    """
+    program.check(command)
+    repetitions = wrong.whole("repetitions", repetitions, "a whole number, 1 or more", 1)
+    pattern = _pattern(figure)
+    delayed = [Case(each.name, "delayed", each) for each in delays if len(each.sample_ns)]
+    cases = [*([PLAIN] if plain else []), ZERO, *delayed]
+    timings: list[Timing] = []
+    total = repetitions * len(cases)
+    for repetition in range(repetitions):
+        # Another one first each time: what drifts with time is not always at the same one's cost.
+        first = repetition % len(cases)
+        for case in cases[first:] + cases[:first]:
+            if progress is not None:
+                progress(len(timings), total, case.name)
+            timings.append(_timed(command, case, repetition, instrument or Instrument(), pattern))
+    order = {case: place for place, case in enumerate(cases)}
+    timings.sort(key=lambda timing: (order[timing.case], timing.repetition))
+    return Injection(tuple(command), instrument or Instrument(), tuple(timings))
+
+
+def _pattern(figure: str | None) -> re.Pattern[str] | None:
+    if figure is None:
+        return None
+    try:
+        pattern = re.compile(figure)
+    except re.error as error:
+        raise wrong.refused("--throughput", figure, f"a regular expression ({error})") from None
+    if pattern.groups != 1:
+        raise wrong.refused("--throughput", figure, "a regular expression with one group, around the number")
+    return pattern
+
+
+def _timed(
+    command: Sequence[str], case: Case, repetition: int, instrument: Instrument, pattern: re.Pattern[str] | None
+) -> Timing:
+    with tempfile.TemporaryDirectory(prefix="incast-memory-") as name, tempfile.TemporaryFile() as output:
+        folder = Path(name)
+        if case.delays is None:
+            with awake():
+                begin = time.perf_counter()
+                with on_cores(one=instrument.one_core):
+                    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+                try:
+                    code = child.wait()
+                finally:
+                    child.kill()
+            timing = Timing(case, repetition, time.perf_counter() - begin)
+        else:
+            asked = replace(instrument, delays_ns=case.delays.sample_ns, seed=instrument.seed + repetition)
+            run = Session(asked, folder).run(command, quiet=output)
+            write_trace(run, folder / "trace.parquet")
+            code, timing = run.code, _measured(case, repetition, run, folder / "trace.parquet")
+        output.seek(0)
+        text = output.read().decode("utf-8", "replace")
+    if code:
+        last = "\n".join(text.splitlines()[-LAST_LINES:])
+        raise ApplicationError(f"the program ended with {code} in its run {case.name}:\n{last}".rstrip())
+    return timing if pattern is None else replace(timing, figure=_figure(text, pattern))
+
+
+def _figure(text: str, pattern: re.Pattern[str]) -> float:
+    found = pattern.findall(text)
+    try:
+        value = float(found[-1].replace(",", ""))
+    except (IndexError, ValueError):
+        last = "\n".join(text.splitlines()[-LAST_LINES:])
+        raise ApplicationError(f"`{pattern.pattern}` finds no number in what the program printed, which ends with\n{last}") from None
+    if value <= 0:
+        raise ApplicationError(f"`{pattern.pattern}` finds {value:g}: a throughput above 0 is needed")
+    return value
+
+
+def _measured(case: Case, repetition: int, run: Run, trace: Path) -> Timing:
+    import duckdb
+
+    quantiles = ", ".join(CHECKED)
+    query = f"""
+    select count(*), sum(asked_ns) * 1e-9, sum(achieved_ns) * 1e-9, sum(software_ns) * 1e-9,
+      quantile_disc(achieved_ns, [{quantiles}])
+    from read_parquet(?) where kind = 'read'
+    """
+    with duckdb.connect() as connection:
+        fetches, asked, achieved, software, found = connection.execute(query, [str(trace)]).fetchall()[0]
+    return Timing(
+        case,
+        repetition,
+        run.seconds,
+        None,
+        fetches,
+        run.total(Word.SENT),
+        asked or 0.0,
+        achieved or 0.0,
+        dict(zip(CHECKED, map(float, found), strict=True)) if found else {},
+        software or 0.0,
+    )

@@ -1,0 +1,48 @@
+"""What the replay model makes of a recording: it predicts what delays cost, without running the program."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+from incast.application import Segments
+from incast.errors import ApplicationError
+from incast.memory.recording import TRACE, open_recording
+
+
+def recorded_segments(path: str | PathLike[str]) -> Segments:
+    """The threads of a recording as segments of computing, each with a fetch at its end (extra `incast[numpy]`).
+
+    A thread computes from the end of a fetch to the next fault; what the instrument takes for a fault is part of that, as it is of the
+    time without delay that measured slowdowns are held against. After its last fetch a thread goes on until the program ends.
+
+    Args:
+        path: A folder that `record` has written.
+
+    Raises:
+        ApplicationError: It is none, or nothing was fetched.
+
+    """
+    import duckdb
+
+    recording = open_recording(path)
+    trace = Path(path) / TRACE
+    query = """
+    with fetches as (
+        select *, row_number() over (order by time_ns) as number from read_parquet(?) where kind = 'read'),
+      gaps as (
+        select process, thread, number, time_ns - coalesce(lag(time_ns + achieved_ns) over (
+          partition by process, thread order by number), 0) as compute_ns, 1 as fetches from fetches),
+      ends as (
+        select process, thread, max(number) + 0.5 as number, ? - max(time_ns + achieved_ns) as compute_ns, 0 as fetches
+        from fetches group by all)
+    select greatest(compute_ns, 0) * 1e-9 as compute_s, fetches,
+      dense_rank() over (order by process, thread) as thread
+    from (from gaps union all from ends) order by process, thread, number
+    """
+    with duckdb.connect() as connection:
+        connection.execute("SET enable_progress_bar = false")
+        found = connection.execute(query, [str(trace), recording.summary.seconds * 1e9]).fetchnumpy()
+    if not len(found["fetches"]):
+        raise ApplicationError(f"{path}: nothing was fetched, so that delays of fetches change nothing")
+    return Segments(found["compute_s"], found["fetches"], found["thread"], name=Path(path).name)

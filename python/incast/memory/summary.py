@@ -1,0 +1,205 @@
+"""A recording in figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from incast.charts.look import time
+from incast.memory.protocol import PAGE, Word
+from incast.memory.run import Instrument, Run
+
+QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
+BATCH_GAP_NS = 10_000
+"""Fetches that follow each other within this are a batch (our choice: below what a page takes across a datacenter twice)."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a program did, in figures. A share is of 1; quantiles are by their name, such as `0.99`."""
+
+    command: list[str]
+    local: str
+    """How much memory was local, in words."""
+    policy: str
+    threshold_bytes: int
+    code: int
+    """The exit code; 128 and its number for a signal."""
+    seconds: float
+    """From start to end."""
+    cpu_s: float
+    """Processor time, the instrument's included."""
+    processes: list[dict[str, Any]]
+    """Each process's counters."""
+    ended: int
+    """Processes that were left when the program ended, and were ended."""
+    footprint_bytes: int
+    """The most memory of the largest process that was served."""
+    fetches: int
+    write_backs: int
+    fetches_per_s: float
+    interarrival_us: dict[str, float]
+    """Times between fetches, whichever thread waits: quantiles, and their mean."""
+    batches: dict[str, float]
+    """How many fetches follow each other within `batch_gap_us`: quantiles, mean and largest."""
+    batch_gap_us: float
+    handler_share: float
+    """Processor time of the instrument over run time."""
+    waiting_share: float
+    """Time that threads waited for fetches over run time; above 1 where several waited."""
+    software_us: float
+    """What the instrument took for a fetch, in the mean, from when it saw the fault."""
+    one_core: bool
+    """Whether the program and the instrument shared a core."""
+    threads: int
+    """Threads that waited for fetches."""
+    awake: bool
+    """Whether idle cores were kept from sleeping, which makes fetches faster."""
+
+    @classmethod
+    def of(cls, found: dict[str, Any]) -> Summary:
+        """As summary.json has it."""
+        return cls(**found)
+
+    def lines(self) -> Iterator[str]:
+        """The summary for people."""
+        names = ", ".join(dict.fromkeys(str(process["name"]) for process in self.processes))
+        count = len(self.processes)
+        yield f"program     {names}{f', {count} processes' if count > 1 else ''}: {self.seconds:.3f} s, exit code {self.code}"
+        yield f"memory      {size(self.footprint_bytes)} served, local: {self.local}, {self.policy}"
+        yield f"fetches     {self.fetches:,}, {self.fetches_per_s:,.0f} a second; {self.write_backs:,} write-backs"
+        if self.fetches > 1:
+            gaps, batches = self.interarrival_us, self.batches
+            yield "gaps        " + ", ".join(f"p{100 * float(q):g} {micro(gaps[q])}" for q in ("0.1", "0.5", "0.9", "0.99"))
+            yield (
+                f"batches     {batches['mean']:.1f} fetches in the mean, p99 {batches['0.99']:.0f}, largest "
+                f"{batches['largest']:.0f} (within {micro(self.batch_gap_us)} of each other)"
+            )
+            yield (
+                f"instrument  {micro(self.software_us)} a fetch; its handler was busy {100 * self.handler_share:.1f} % of "
+                f"the time, threads waited {100 * self.waiting_share:.1f} %"
+            )
+        yield from self.doubts()
+
+    def doubts(self) -> Iterator[str]:
+        """What is to be said of figures that mean less than they seem."""
+        if not self.fetches:
+            yield (
+                f"note: nothing was fetched: what the program has in allocations of {size(self.threshold_bytes)} and more "
+                "fits into its local memory"
+            )
+        if count := self._total("unserved_bytes"):
+            yield f"note: {size(count)} were not served: there was no room for them"
+        if count := self._total("pinned_pages"):
+            yield f"note: {size(count * PAGE)} had to stay local: they are locked, or cannot be read"
+        if stalled := self._total("stalled_ns"):
+            yield f"warning: the program stood still for {time(stalled * 1e3)} as its records could not be read in time"
+        if lost := self._total("lost_records"):
+            yield f"warning: {lost:,} records were lost"
+        if self.threads == 1 and not self.one_core:
+            yield "note: one thread fetched; with --one-core its fetches take less of the instrument's time"
+        if not self.awake and not self.one_core:
+            yield "note: idle cores were not kept from sleeping (/dev/cpu_dma_latency is not yours): fetches take longer than they need"
+        if self.ended:
+            yield f"note: {self.ended} processes were left when the program ended, and were ended"
+
+    def _total(self, counter: str) -> int:
+        return sum(process[counter] for process in self.processes)
+
+
+def size(count: float) -> str:
+    """Bytes as people write them."""
+    for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count >= factor:
+            return f"{count / factor:.4g} {unit}"
+    return f"{count:g} B"
+
+
+def micro(count: float) -> str:
+    """Microseconds as people write them."""
+    return time(count * 1e6)
+
+
+def summarised(command: Sequence[str], instrument: Instrument, run: Run, trace: Path) -> Summary:
+    """The figures of a run and its trace."""
+    gaps, batches, software_ns, waited_ns, threads = _distributions(trace)
+    fetches = run.total(Word.FETCHED)
+    return Summary(
+        command=list(command),
+        local=str(instrument.local),
+        policy=instrument.policy,
+        threshold_bytes=instrument.threshold_bytes,
+        code=run.code,
+        seconds=run.seconds,
+        cpu_s=run.cpu_s,
+        processes=[
+            {"process": each.ordinal, "pid": each.pid, "name": each.name, **_told(each.counts)} for each in run.processes
+        ],
+        ended=run.ended,
+        footprint_bytes=max((process.peak_bytes for process in run.processes), default=0),
+        fetches=fetches,
+        write_backs=run.total(Word.SENT),
+        fetches_per_s=fetches / run.seconds,
+        interarrival_us=gaps,
+        batches=batches,
+        batch_gap_us=BATCH_GAP_NS / 1e3,
+        handler_share=run.total(Word.BUSY) / 1e9 / run.seconds,
+        waiting_share=waited_ns / 1e9 / run.seconds,
+        software_us=software_ns / 1e3,
+        one_core=instrument.one_core,
+        threads=threads,
+        awake=run.awake,
+    )
+
+
+COUNTERS = {
+    Word.FIRST: "first_accesses",
+    Word.FETCHED: "fetches",
+    Word.SENT: "write_backs",
+    Word.DROPPED: "unchanged",
+    Word.MAPPED_AGAIN: "mapped_again",
+    Word.GUARDED: "first_writes",
+    Word.PEAK: "peak_pages",
+    Word.PINNED: "pinned_pages",
+    Word.BUSY: "busy_ns",
+    Word.CALLS: "calls",
+    Word.UNSERVED: "unserved_bytes",
+    Word.STALLED: "stalled_ns",
+    Word.LOST: "lost_records",
+}
+"""What summary.json calls the counters of a process: pages accessed for the first time, fetched, sent away, dropped as the remote
+content was still right, mapped again before they became remote (policy lru), written for the first time after they had been fetched to
+be read; the most pages at a time, and those that had to stay local; the handler's time; calls for memory; what was not served; waiting
+for the reader of records, and records lost."""
+
+
+def _told(counts: dict[Word, int]) -> dict[str, int]:
+    return {name: counts[word] for word, name in COUNTERS.items()}
+
+
+def _distributions(trace: Path) -> tuple[dict[str, float], dict[str, float], float, float, int]:
+    """Of a trace's fetches: gaps in us, sizes of batches, the instrument's mean time for one and all waiting in ns, threads."""
+    import duckdb
+
+    quantiles = ", ".join(str(q) for q in QUANTILES)
+    query = f"""
+    with fetches as (select * from read_parquet(?) where kind = 'read'),
+      gaps as (select *, time_ns - lag(time_ns) over (order by time_ns) as gap from fetches),
+      numbered as (select *, sum((gap > {BATCH_GAP_NS})::int) over (order by time_ns) as batch from gaps),
+      batches as (select count(*) as size from numbered group by batch)
+    select (select quantile_disc(gap, [{quantiles}]) from gaps), (select avg(gap) from gaps),
+      (select quantile_disc(size, [{quantiles}]) from batches), (select avg(size) from batches),
+      (select max(size) from batches), (select avg(software_ns) from fetches),
+      (select sum(software_ns + achieved_ns) from fetches), (select count(distinct (process, thread)) from fetches)
+    """
+    with duckdb.connect() as connection:
+        connection.execute("SET enable_progress_bar = false")
+        gaps, gap, sizes, mean, largest, software, waited, threads = connection.execute(query, [str(trace)]).fetchall()[0]
+    if gap is None:
+        return {}, {}, float(software or 0), float(waited or 0), threads
+    names = [str(q) for q in QUANTILES]
+    of_gaps = dict(zip(names, (value / 1e3 for value in gaps), strict=True)) | {"mean": gap / 1e3}
+    of_batches = dict(zip(names, map(float, sizes), strict=True)) | {"mean": float(mean), "largest": float(largest)}
+    return of_gaps, of_batches, float(software), float(waited), threads
