@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::thread::futex;
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::channel::Channel;
 use crate::delays::Delays;
@@ -22,6 +23,9 @@ const ON_THE_WAY: usize = 1024;
 const SHORT: u64 = 1_000;
 /// With no fetch to come within this, the handler sleeps until shortly before; in nanoseconds.
 const LONG: u64 = 2_000_000;
+
+/// How often the handler looks how much processor time it took, in nanoseconds.
+const LOOK_AGAIN: u64 = 1_000_000;
 
 /// A fetch on its way.
 #[derive(Debug)]
@@ -50,7 +54,8 @@ pub(crate) struct Server {
     channel: Option<Channel>,
     ring: Ring,
     fetches: Vec<Fetch>,
-    busy: u64,
+    /// When the handler's processor time was looked at last.
+    looked: u64,
     calls: u64,
     stalled: u64,
     lost: u64,
@@ -75,7 +80,7 @@ pub(crate) fn equip(heap: Heap<Region>, delays: Delays, channel: Channel, ring: 
     let fetches = Vec::with_capacity(ON_THE_WAY);
     ring.set(Word::Start, now());
     let channel = Some(channel);
-    let new = Server { heap, delays, channel, ring, fetches, busy: 0, calls: 0, stalled: 0, lost: 0, alone: false };
+    let new = Server { heap, delays, channel, ring, fetches, looked: 0, calls: 0, stalled: 0, lost: 0, alone: false };
     *server() = Some(new);
 }
 
@@ -94,7 +99,7 @@ pub(crate) fn equip_anew(channel: Option<Channel>, ring: Ring, seed: u64) -> std
     // As with the file of faults, the number of the connection that was inherited is another file's here.
     std::mem::forget(std::mem::replace(&mut server.channel, channel));
     server.ring = ring;
-    (server.busy, server.calls, server.stalled, server.lost) = (0, 0, 0, 0);
+    (server.looked, server.calls, server.stalled, server.lost) = (0, 0, 0, 0);
     Ok(())
 }
 
@@ -128,8 +133,13 @@ pub(crate) fn after_fork() {
 }
 
 fn now() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+    time_of(ClockId::Monotonic)
+}
+
+/// What a clock shows, in nanoseconds.
+fn time_of(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 impl Server {
@@ -154,10 +164,10 @@ impl Server {
             }
             if did {
                 let done = now();
-                self.busy += done - begun;
                 awake_until = done + LOOKING;
-                self.tell();
+                self.tell(done);
             } else if let Some(wait) = self.rest(begun, awake_until) {
+                self.ring.set(Word::Processor, time_of(ClockId::ThreadCPUTime));
                 self.heap.pager.memory.wait(wait);
             } else if self.fetches.is_empty() {
                 // On a core that others want it is theirs.
@@ -210,7 +220,7 @@ impl Server {
         let answer = self.heap.answer(call);
         desk::slip().1 = answer;
         self.calls += 1;
-        self.heap.pager.memory.zero(desk::BELL);
+        self.heap.pager.memory.zero(desk::BELL, false);
         call == Call::Fork
     }
 
@@ -257,8 +267,12 @@ impl Server {
         }
     }
 
-    /// Tells the reader how things stand.
-    fn tell(&self) {
+    /// Tells the reader how things stand; `now` and then of the processor time too, which takes a system call.
+    fn tell(&mut self, now: u64) {
+        if now - self.looked > LOOK_AGAIN {
+            self.looked = now;
+            self.ring.set(Word::Processor, time_of(ClockId::ThreadCPUTime));
+        }
         let counts = self.heap.pager.counts();
         for (word, value) in [
             (Word::First, counts.first),
@@ -271,7 +285,6 @@ impl Server {
             (Word::Peak, counts.peak),
             (Word::Pinned, counts.pinned),
             (Word::Limit, self.heap.pager.limit()),
-            (Word::Busy, self.busy),
             (Word::Calls, self.calls),
             (Word::Unserved, desk::unserved_bytes()),
             (Word::Stalled, self.stalled),

@@ -16,7 +16,7 @@ struct Played {
 }
 
 impl Memory for Played {
-    fn zero(&mut self, page: u32) {
+    fn zero(&mut self, page: u32, _: bool) {
         self.mapped[page as usize] = true;
     }
     fn fill(&mut self, page: u32, _: bool) {

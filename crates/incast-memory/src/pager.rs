@@ -14,8 +14,8 @@ const PART: u64 = 16;
 
 /// What the policy does to pages of a program and to their copies in the store. Page numbers count from the start of the region.
 pub(crate) trait Memory {
-    /// Maps an empty page that can be written, and wakes who waits for it.
-    fn zero(&mut self, page: u32);
+    /// Maps an empty page that can be written, at little cost at once if `write`, and wakes who waits for it.
+    fn zero(&mut self, page: u32, write: bool);
     /// Maps the copy of a page, and wakes who waits for it; `guard`: writes to it fault.
     fn fill(&mut self, page: u32, guard: bool);
     /// Makes writes to mapped pages fault from now on: what they hold stands still then. False if it does not.
@@ -190,7 +190,7 @@ impl<M: Memory> Pager<M> {
         let found = self.get(page);
         match found.place() {
             Place::Fresh => {
-                self.memory.zero(page);
+                self.memory.zero(page, write);
                 self.counts.first += 1;
                 self.counts.footprint += 1;
                 self.counts.peak = self.counts.peak.max(self.counts.footprint);

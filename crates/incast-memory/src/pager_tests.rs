@@ -11,7 +11,7 @@ struct Played {
 }
 
 impl Memory for Played {
-    fn zero(&mut self, page: u32) {
+    fn zero(&mut self, page: u32, _: bool) {
         assert_eq!(self.mapped[page as usize].replace((0, false)), None);
     }
 

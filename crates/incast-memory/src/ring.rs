@@ -37,8 +37,8 @@ pub(crate) enum Word {
     Pinned,
     /// Pages that may be local now.
     Limit,
-    /// Time spent on faults and calls, without waiting, in nanoseconds.
-    Busy,
+    /// The handler's processor time so far, in nanoseconds.
+    Processor,
     /// Calls for memory that were served.
     Calls,
     /// Bytes of large allocations that the region had no room for.

@@ -230,8 +230,15 @@ fn faults() -> Result<OwnedFd> {
 }
 
 impl Memory for Region {
-    fn zero(&mut self, page: u32) {
-        self.call_or_wake(uffd::ZEROPAGE, [self.address(Extent::new(page, 1)), PAGE as u64, 0, 0], page);
+    fn zero(&mut self, page: u32, write: bool) {
+        let to = self.address(Extent::new(page, 1));
+        if write {
+            // A page of its own now: the one that all share would have to be copied, and other cores told.
+            let empty = self.copy(Extent::new(desk::BELL, 1)).addr() as u64;
+            self.call_or_wake(uffd::COPY, [to, empty, PAGE as u64, 0, 0], page);
+        } else {
+            self.call_or_wake(uffd::ZEROPAGE, [to, PAGE as u64, 0, 0], page);
+        }
     }
 
     fn fill(&mut self, page: u32, guard: bool) {

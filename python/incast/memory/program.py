@@ -106,7 +106,7 @@ def _check_elf(path: Path, head: bytes, asked: str) -> None:
 
 
 def _of(path: Path, asked: str) -> str:
-    return "" if str(path) == asked else f" ({path})"
+    return "" if path == Path(asked) else f" ({path})"
 
 
 def _loader(path: Path, head: bytes) -> str | None:

@@ -98,7 +98,7 @@ class Word(enum.IntEnum):
     PEAK = 10
     PINNED = 11
     LIMIT = 12
-    BUSY = 13
+    PROCESSOR = 13
     CALLS = 14
     UNSERVED = 15
     STALLED = 16

@@ -46,7 +46,7 @@ class Summary:
     """How many fetches follow each other within `batch_gap_us`: quantiles, mean and largest."""
     batch_gap_us: float
     handler_share: float
-    """Processor time of the instrument over run time."""
+    """Processor time of the instrument over run time, with what it spends on looking for the next fault."""
     waiting_share: float
     """Time that threads waited for fetches over run time; above 1 where several waited."""
     software_us: float
@@ -78,8 +78,8 @@ class Summary:
                 f"{batches['largest']:.0f} (within {micro(self.batch_gap_us)} of each other)"
             )
             yield (
-                f"instrument  {micro(self.software_us)} a fetch; its handler was busy {100 * self.handler_share:.1f} % of "
-                f"the time, threads waited {100 * self.waiting_share:.1f} %"
+                f"instrument  {micro(self.software_us)} a fetch; threads waited for fetches {100 * self.waiting_share:.1f} % of "
+                f"the time, and the handler took {100 * self.handler_share:.1f} % of a core"
             )
         yield from self.doubts()
 
@@ -145,7 +145,7 @@ def summarised(command: Sequence[str], instrument: Instrument, run: Run, trace: 
         interarrival_us=gaps,
         batches=batches,
         batch_gap_us=BATCH_GAP_NS / 1e3,
-        handler_share=run.total(Word.BUSY) / 1e9 / run.seconds,
+        handler_share=run.total(Word.PROCESSOR) / 1e9 / run.seconds,
         waiting_share=waited_ns / 1e9 / run.seconds,
         software_us=software_ns / 1e3,
         one_core=instrument.one_core,
@@ -163,7 +163,7 @@ COUNTERS = {
     Word.GUARDED: "first_writes",
     Word.PEAK: "peak_pages",
     Word.PINNED: "pinned_pages",
-    Word.BUSY: "busy_ns",
+    Word.PROCESSOR: "handler_cpu_ns",
     Word.CALLS: "calls",
     Word.UNSERVED: "unserved_bytes",
     Word.STALLED: "stalled_ns",
@@ -171,7 +171,7 @@ COUNTERS = {
 }
 """What summary.json calls the counters of a process: pages accessed for the first time, fetched, sent away, dropped as the remote
 content was still right, mapped again before they became remote (policy lru), written for the first time after they had been fetched to
-be read; the most pages at a time, and those that had to stay local; the handler's time; calls for memory; what was not served; waiting
+be read; the most pages at a time, and those that had to stay local; the handler's processor time; calls for memory; what was not served; waiting
 for the reader of records, and records lost."""
 
 
