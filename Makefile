@@ -8,6 +8,8 @@ BIN := $(VENV)/bin
 SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 	$(shell find crates -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -path '*/src/*' -o -path '*/data/*' \) 2>/dev/null)
 
+PRELOADED := python/incast/memory/libincast_memory.so
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test bench lint format schema reference docs build clean
 .DELETE_ON_ERROR:
@@ -53,7 +55,7 @@ docs: $(VENV)/.dev $(VENV)/.built ## Write into the pages of docs what commands 
 build: $(VENV)/.built ## Build incast into .venv and stop there
 
 clean: ## Remove everything that was built or run here
-	rm -rf $(VENV) target results .pytest_cache .mypy_cache .ruff_cache python/incast/_core*.so
+	rm -rf $(VENV) target results .pytest_cache .mypy_cache .ruff_cache python/incast/_core*.so $(PRELOADED)
 	find python tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps below say what is up to date, so that each target is quick when nothing changed.
@@ -74,13 +76,18 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.demo
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
-$(VENV)/.built: $(SOURCES) $(VENV)/.demo
+$(VENV)/.built: $(SOURCES) $(VENV)/.demo $(PRELOADED)
 	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked
 	@touch $@ $(VENV)/.testable
 
+# The library that `incast memory` preloads into programs: always optimised, as it is measured with them. It lies with the package.
+$(PRELOADED): $(SOURCES)
+	cargo build --release --locked -p incast-memory
+	cp $(or $(CARGO_TARGET_DIR),target)/release/$(@F) $@
+
 # Tests take the release build if it is current. Otherwise they take one that shares its libraries with `cargo test`, which
 # saves building them twice; it replaces the release build.
-$(VENV)/.testable: $(SOURCES) $(VENV)/.demo
+$(VENV)/.testable: $(SOURCES) $(VENV)/.demo $(PRELOADED)
 	@rm -f $(VENV)/.built
 	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --locked
 	@touch $@

@@ -26,7 +26,9 @@ DIR gets trace.parquet, a row for each page fetched or sent away, and
 summary.json. The exit code is the program's own; 3 if it could not be
 instrumented.
 """
-EXAMPLES = f"{RECORD_EXAMPLES.partition('DIR gets')[0].rstrip()}\n{INJECT_EXAMPLES.partition('Examples:')[2].lstrip(chr(10))}"
+EXAMPLES = (
+    f"{RECORD_EXAMPLES.partition('DIR gets')[0].rstrip()}\n{INJECT_EXAMPLES.partition('Examples:')[2].lstrip(chr(10))}"
+)
 
 app = App(
     name="memory",
@@ -70,7 +72,9 @@ def record(
 
     """
     needed(command)
-    instrument = Instrument(amounts.local(local), policy, amounts.threshold(threshold), one_core=one_core, only=tuple(only or ()))
+    instrument = Instrument(
+        amounts.local(local), policy, amounts.threshold(threshold), one_core=one_core, only=tuple(only or ())
+    )
     output = output or Path("results") / f"{Path(command[0]).name}-memory"
     found = recorded(command, output, instrument, overwrite=overwrite)
     if not quiet:

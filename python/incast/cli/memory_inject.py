@@ -60,16 +60,17 @@ def inject(
 ) -> None:
     """Run a program with its fetches from remote memory delayed, and say what it loses.
 
-    A fetch that was served is held back, by busy waiting, for a time drawn from the latencies; other threads' fetches wait at the
-    same time. The program's input is empty and its output is not shown.
+    A fetch that was served is held back, by busy waiting, for a time drawn from the latencies; other threads'
+    fetches wait at the same time. The program's input is empty and its output is not shown.
 
     Parameters
     ----------
     command
         The program and its arguments, after --.
     latency
-        How long a fetch takes: a time such as 3us; a results folder, whose memory flows' completion times are drawn from, for each of
-        its schemes; a file with a latency in each line; or uniform(1us,5us), exponential(3us), lognormal(3us,1.5). Repeatable.
+        How long a fetch takes: a time such as 3us; a results folder, whose memory flows' completion times are drawn
+        from, for each of its schemes; a file with a latency in each line; or uniform(1us,5us), exponential(3us),
+        lognormal(3us,1.5). Repeatable.
     scheme
         Scheme of a results folder; all if not given.
     tag
@@ -77,8 +78,8 @@ def inject(
     repetitions
         How often each case is run, in turns.
     throughput
-        For servers: a regular expression with one group, a number in the output of the load generator, to be compared in place of run
-        time.
+        For servers: a regular expression with one group, a number in the output of the load generator, to be
+        compared in place of run time.
     plain
         Run the program without the instrument as well, which says what that alone costs.
     seed
@@ -130,7 +131,9 @@ class _Runs:
         console = Console(stderr=True)
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("runs"))
         times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
-        self._progress = Progress(*columns, *times, console=console, transient=True, disable=quiet or not console.is_terminal)
+        self._progress = Progress(
+            *columns, *times, console=console, transient=True, disable=quiet or not console.is_terminal
+        )
         self._task = self._progress.add_task("", total=None)
 
     def __enter__(self) -> _Runs:
@@ -150,9 +153,21 @@ def _lines(found: Injection) -> Iterator[str]:
     servers = rows[0].figures is not None
     yield f"{' '.join(found.command)}"
     repetitions = len(rows[0].timings)
-    yield f"local: {found.instrument.local}, {found.instrument.policy}; {repetitions} runs of each, medians, and from shortest to longest"
+    how = f"local: {found.instrument.local}, {found.instrument.policy}"
+    yield f"{how}; {repetitions} runs of each, medians, and from shortest to longest"
     yield ""
-    head = ["", "throughput" if servers else "run time", "range", "slowdown", "fetches", "asked", "achieved", "longer by", "delays"]
+    head = [
+        "",
+        "throughput" if servers else "run time",
+        "range",
+        "slowdown",
+        "own",
+        "fetches",
+        "asked",
+        "achieved",
+        "longer by",
+        "delays",
+    ]
     table = [head, *(_cells(row) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for cells in table:
@@ -160,13 +175,15 @@ def _lines(found: Injection) -> Iterator[str]:
         yield "  ".join(cell.ljust(width) if at == 0 else cell.rjust(width) for cell, width, at in told).rstrip()
     yield ""
     what = "throughput without delay over that with it" if servers else "run time over that without delay"
-    yield from wrapped(f"slowdown: {what}, less 1; asked, achieved: mean delay of a fetch; delays: their sum, over all threads", 0)
+    yield from wrapped(
+        f"slowdown: {what}, less 1; asked, achieved: mean delay of a fetch; delays: their sum, over all threads", 0
+    )
     if found.overhead is not None:
         fetches, software = rows[1].mean("fetches"), rows[1].mean("software_s")
         of_each = f" ({time(software / fetches * 1e12)} for each of {fetches:,.0f} fetches)" if fetches else ""
         yield from wrapped(
-            f"the instrument alone costs {100 * found.overhead:+.1f} % of the program's own time{of_each}; slowdowns are against runs "
-            "that have it, without delay",
+            f"the instrument alone costs {100 * found.overhead:+.1f} % of the program's own time{of_each}; slowdowns "
+            "are against runs that have it; own: the same delays over the program's own time",
             0,
         )
     yield ""
@@ -175,16 +192,15 @@ def _lines(found: Injection) -> Iterator[str]:
 
 def _cells(row: Row) -> list[str]:
     middle, low, high = row.figures or row.seconds
-    of_time = row.figures is None
-    shown = (lambda value: f"{value:.3f} s") if of_time else (lambda value: f"{value:,.0f}")
-    spread = f"{low:.3f} .. {high:.3f}" if of_time else f"{low:,.0f} .. {high:,.0f}"
-    cells = [row.case.name, shown(middle), spread]
-    if row.case.kind == "plain":
-        return [*cells, "", "", "", "", "", ""]
+    if row.figures is None:
+        cells = [row.case.name, f"{middle:.3f} s", f"{low:.3f} .. {high:.3f}"]
+    else:
+        cells = [row.case.name, f"{middle:,.0f}", f"{low:,.0f} .. {high:,.0f}"]
     fetches = row.mean("fetches")
-    cells += ["" if row.case.kind == "zero" else f"{100 * row.slowdown:+.2f} %", f"{fetches:,.0f}"]
-    if row.case.kind == "zero":
-        return [*cells, "", "", "", ""]
+    if row.case.kind != "delayed":
+        return [*cells, "", "", f"{fetches:,.0f}" if row.case.kind == "zero" else "", "", "", "", ""]
+    own = "" if row.own is None else f"{100 * row.own:+.2f} %"
+    cells += [f"{100 * row.slowdown:+.2f} %", own, f"{fetches:,.0f}"]
     each = [time(row.mean(name) / fetches * 1e12) if fetches else "" for name in ("asked_s", "achieved_s")]
     return [*cells, *each, f"{row.lengthened_s:+.3f} s", f"{row.mean('achieved_s'):.3f} s"]
 
@@ -199,14 +215,17 @@ def _checked(rows: list[Row]) -> Iterator[str]:
             yield f"{delays.name}: nothing was fetched, so nothing was delayed"
             continue
         pairs = [
-            f"p{100 * float(q):g} {time(delays.quantile_ns(float(q)) * 1e3)} asked, {time(row.achieved_ns(q) * 1e3)} achieved"
+            f"p{100 * float(q):g} {time(delays.quantile_ns(float(q)) * 1e3)} asked, "
+            f"{time(row.achieved_ns(q) * 1e3)} achieved"
             for q in CHECKED
         ]
         asked, achieved = row.mean("asked_s"), row.mean("achieved_s")
         yield f"{delays.name}: " + "; ".join(pairs)
         if abs(achieved / asked - 1) > OFF:
             yield from wrapped(
-                f"warning: delays were {100 * (achieved / asked - 1):+.1f} % off in the mean: are the machine's cores busy with other work?", 4
+                f"warning: delays were {100 * (achieved / asked - 1):+.1f} % off in the mean: are the machine's cores "
+                "busy with other work?",
+                4,
             )
 
 
@@ -246,6 +265,7 @@ def _flat(row: Row) -> dict[str, Any]:
         "longest_s": high,
         "throughput": row.figures[0] if row.figures else None,
         "slowdown": row.slowdown if row.case.kind == "delayed" else None,
+        "own": row.own if row.case.kind == "delayed" else None,
         "fetches": row.mean("fetches"),
         "asked_s": row.mean("asked_s"),
         "achieved_s": row.mean("achieved_s"),

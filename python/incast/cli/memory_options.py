@@ -12,7 +12,8 @@ from incast.errors import ApplicationError
 Command = Annotated[str, Parameter(name="COMMAND", allow_leading_hyphen=True, show_default=False)]
 Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
 Local = Annotated[
-    str, Parameter(help="How much of the memory is local: a share of the largest footprint so far, such as 25%, or bytes.")
+    str,
+    Parameter(help="How much of the memory is local: a share of the largest footprint so far, such as 25%, or bytes."),
 ]
 Policy = Annotated[
     Literal["fifo", "lru"],

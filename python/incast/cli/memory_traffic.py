@@ -33,9 +33,9 @@ def traffic(
 ) -> None:
     """Turn recordings into traffic: a scenario in which such programs fill a datacenter, with the scaling of the study.
 
-    A system has 5 CPU, 5 memory and 3 disk blades; each CPU blade runs a recorded program, with its pages on all five memory
-    blades. Systems fill the fabric. Gaps between the flows of each pair of blades are drawn from those recorded, three times over as
-    a host stands for three units. Disks are silent: nothing was recorded of them.
+    A system has 5 CPU, 5 memory and 3 disk blades; each CPU blade runs a recorded program, with its pages on all
+    five memory blades. Systems fill the fabric. Gaps between the flows of each pair of blades are drawn from those
+    recorded, three times over as a host stands for three units. Disks are silent: nothing was recorded of them.
 
     Parameters
     ----------
@@ -50,15 +50,17 @@ def traffic(
     duration
         How long flows start.
     clock
-        compute: a program's time stands still while it waits for a page, as if the network were infinitely fast. wall: as it was
-        recorded, with what the instrument took.
+        compute: a program's time stands still while it waits for a page, as if the network were infinitely fast.
+        wall: as it was recorded, with what the instrument took.
     output
         Folder for the scenario and its flows; results/NAME-traffic for the first recording NAME if not given.
     overwrite
         Replace it if it is there.
 
     """
-    output = output or Path("results") / f"{recordings[0].name.removesuffix('-memory') if recordings else 'memory'}-traffic"
+    output = (
+        output or Path("results") / f"{recordings[0].name.removesuffix('-memory') if recordings else 'memory'}-traffic"
+    )
     made = write_traffic(
         recordings,
         output,
@@ -70,6 +72,6 @@ def traffic(
         overwrite=overwrite,
     )
     print(
-        f"{made.flows:,} flows of a system over {made.seconds:.3f} s of computing, {made.fetches_per_s:,.0f} fetches a second of a "
-        f"CPU blade in the mean\nwritten to {made.path}; next: incast run {made.scenario}"
+        f"{made.flows:,} flows of a system over {made.seconds:.3f} s of computing, {made.fetches_per_s:,.0f} fetches a "
+        f"second of a CPU blade in the mean\nwritten to {made.path}; next: incast run {made.scenario}"
     )

@@ -10,8 +10,8 @@ resource disaggregation study (Gao et al., "Network Requirements for Resource Di
 swap device.
 """
 
-from incast.memory.injection import Injection, Timing, inject
 from incast.memory.delays import Delays
+from incast.memory.injection import Injection, Timing, inject
 from incast.memory.protocol import Bytes, Share
 from incast.memory.recording import Recording, open_recording, record
 from incast.memory.run import Instrument

@@ -15,7 +15,8 @@ DEVICE = "/dev/cpu_dma_latency"
 def awake() -> Iterator[bool]:
     """Ask for cores that wake at once, as long as this lasts; gives whether that was allowed.
 
-    A fault wakes another thread, and the thread that faulted in turn: on cores that slept this takes tens of microseconds more.
+    A fault wakes another thread, and the thread that faulted in turn: on cores that slept this takes tens of
+    microseconds more.
     """
     try:
         descriptor = os.open(DEVICE, os.O_WRONLY | os.O_CLOEXEC)

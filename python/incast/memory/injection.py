@@ -73,6 +73,7 @@ class Row:
     case: Case
     timings: tuple[Timing, ...]
     zero: tuple[Timing, ...]
+    plain: tuple[Timing, ...]
 
     @property
     def seconds(self) -> tuple[float, float, float]:
@@ -89,10 +90,12 @@ class Row:
     @property
     def slowdown(self) -> float:
         """Median run time over that without delay, less 1; of throughput, that without delay over this one, less 1."""
-        base = replace(self, case=ZERO, timings=self.zero)
-        if self.figures is not None and base.figures is not None:
-            return base.figures[0] / self.figures[0] - 1
-        return self.seconds[0] / base.seconds[0] - 1
+        return _cost(self.timings) / _cost(self.zero) - 1
+
+    @property
+    def own(self) -> float | None:
+        """What the delays cost over the program's own time, without the instrument: what one without cost would measure."""
+        return (_cost(self.timings) - _cost(self.zero)) / _cost(self.plain) if self.plain else None
 
     @property
     def lengthened_s(self) -> float:
@@ -101,11 +104,16 @@ class Row:
 
     def mean(self, name: Literal["fetches", "asked_s", "achieved_s", "software_s"]) -> float:
         """The mean of one of a timing's numbers."""
-        return mean(getattr(timing, name) for timing in self.timings)
+        return mean(float(getattr(timing, name)) for timing in self.timings)
 
     def achieved_ns(self, quantile: str) -> float:
         """A quantile of the delays as they were, the median over the runs."""
         return median(timing.achieved_ns.get(quantile, 0.0) for timing in self.timings)
+
+
+def _cost(timings: Sequence[Timing]) -> float:
+    """The median of what runs took: of run time, or of time for each of what a throughput counts."""
+    return median(timing.seconds if timing.figure is None else 1 / timing.figure for timing in timings)
 
 
 @dataclass(frozen=True)
@@ -118,17 +126,15 @@ class Injection:
 
     def rows(self) -> Iterator[Row]:
         """Each case, in order."""
-        zero = tuple(timing for timing in self.timings if timing.case.kind == "zero")
+        zero, plain = (tuple(each for each in self.timings if each.case.kind == kind) for kind in ("zero", "plain"))
         for case in dict.fromkeys(timing.case for timing in self.timings):
-            yield Row(case, tuple(timing for timing in self.timings if timing.case is case), zero)
+            yield Row(case, tuple(timing for timing in self.timings if timing.case is case), zero, plain)
 
     @property
     def overhead(self) -> float | None:
-        """What the instrument alone costs: run time without delay over that without it, less 1; `None` if not measured."""
-        by_kind = {row.case.kind: row for row in self.rows()}
-        if "plain" not in by_kind:
-            return None
-        return by_kind["zero"].seconds[0] / by_kind["plain"].seconds[0] - 1
+        """What the instrument alone costs: run time without delay over that without it, less 1, if that was measured."""
+        row = next(self.rows())
+        return _cost(row.zero) / _cost(row.plain) - 1 if row.plain else None
 
 
 def inject(
@@ -149,7 +155,8 @@ def inject(
         instrument: How its memory is served.
         repetitions: How often each case is run, 1 or more.
         plain: Whether it is run without the instrument as well, which says what that costs.
-        figure: A regular expression whose group is a number in the output: a throughput, to be compared in place of run time.
+        figure: A regular expression whose group is a number in the output: a throughput, to be compared in place of
+            run time.
         progress: Called before each run with how many are done, how many there are, and the case.
 
     Raises:
@@ -223,7 +230,9 @@ def _figure(text: str, pattern: re.Pattern[str]) -> float:
         value = float(found[-1].replace(",", ""))
     except (IndexError, ValueError):
         last = "\n".join(text.splitlines()[-LAST_LINES:])
-        raise ApplicationError(f"`{pattern.pattern}` finds no number in what the program printed, which ends with\n{last}") from None
+        raise ApplicationError(
+            f"`{pattern.pattern}` finds no number in what the program printed, which ends with\n{last}"
+        ) from None
     if value <= 0:
         raise ApplicationError(f"`{pattern.pattern}` finds {value:g}: a throughput above 0 is needed")
     return value

@@ -93,7 +93,7 @@ def heard(connection: socket.socket) -> Joined | Failure | None:
         pid = _peer(connection)[0]
         return Joined(pid, _name(pid), Ring(descriptors[0]))
     if message.startswith(ERROR):
-        what, number, reason = (message[1:].decode("utf-8", "replace").split("\n", 2) + ["", ""])[:3]
+        what, number, reason = [*message[1:].decode("utf-8", "replace").split("\n", 2), "", ""][:3]
         return Failure(what, int(number or 0), reason)
     return None
 

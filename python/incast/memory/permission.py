@@ -23,7 +23,10 @@ def explained(failure: Failure) -> str:
         if failure.errno == errno.ENOSYS:
             return "this kernel has no userfaultfd (CONFIG_USERFAULTFD): the program was not started"
         if failure.errno == errno.EINVAL:
-            return "this kernel's userfaultfd has no write protection: Linux 5.7 or later is needed. The program was not started"
+            return (
+                "this kernel's userfaultfd has no write protection: Linux 5.7 or later is needed. "
+                "The program was not started"
+            )
         if failure.errno == errno.ENOMEM:
             return (
                 "there are no addresses for the program's memory: is there a limit (ulimit -v, ulimit -d), or does "

@@ -62,18 +62,23 @@ def _check(path: Path, asked: str, deepest: int) -> None:
             head = file.read(4096)
             mode = os.fstat(file.fileno())
     except OSError as error:
-        raise ApplicationError(f"`{asked}` cannot be read, to see whether it can be instrumented: {error.strerror}") from None
+        raise ApplicationError(
+            f"`{asked}` cannot be read, to see whether it can be instrumented: {error.strerror}"
+        ) from None
     if head.startswith(b"#!") and deepest:
         _check(Path(_found(_interpreter(head))), asked, deepest - 1)
         return
     if not head.startswith(b"\x7fELF"):
-        raise ApplicationError(f"`{asked}` cannot be instrumented: it is neither an ELF program nor a script that names one")
+        raise ApplicationError(
+            f"`{asked}` cannot be instrumented: it is neither an ELF program nor a script that names one"
+        )
     changes = (mode.st_mode & stat.S_ISUID and mode.st_uid != os.getuid()) or (
         mode.st_mode & stat.S_ISGID and mode.st_gid != os.getgid()
     )
     if changes:
         raise ApplicationError(
-            f"`{asked}` cannot be instrumented: it runs as another user (setuid), and Linux preloads nothing into such programs"
+            f"`{asked}` cannot be instrumented: it runs as another user (setuid), and Linux preloads nothing into such "
+            "programs"
         )
     _check_elf(path, head, asked)
 
@@ -95,7 +100,8 @@ def _check_elf(path: Path, head: bytes, asked: str) -> None:
     loader = _loader(path, head)
     if loader is None:
         raise ApplicationError(
-            f"error: `{asked}` cannot be instrumented: it is a static binary{_of(path, asked)}, which loads no library\n"
+            f"error: `{asked}` cannot be instrumented: it is a static binary{_of(path, asked)}, which loads no "
+            "library\n"
             " = allowed: programs that are linked to the C library as a shared one"
         )
     if "musl" in Path(loader).name:

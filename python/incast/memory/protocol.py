@@ -1,7 +1,8 @@
 """What incast and the library that it preloads say to each other: crates/incast-memory has the other side.
 
-A program that is started with `INCAST_MEMORY`, the name of an abstract Unix socket, connects. It gets a file with what is
-asked of it (`Asked`), and gives a file of its own, a ring of records with a header of counters (`Word`), or an error.
+A program that is started with `INCAST_MEMORY`, the name of an abstract Unix socket, connects. It gets a file with
+what is asked of it (`Asked`), and gives a file of its own, a ring of records with a header of counters (`Word`), or
+an error.
 """
 
 from __future__ import annotations

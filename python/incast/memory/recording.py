@@ -126,7 +126,8 @@ def _refuse(output: Path, marks: Sequence[str], *, overwrite: bool) -> None:
         return
     if not all((output / mark).is_file() for mark in marks):
         raise ResultsExistError(
-            f"{output} is there and has no {' and '.join(marks)}: it is never overwritten; name another place with --output"
+            f"{output} is there and has no {' and '.join(marks)}: it is never overwritten; name another place with "
+            "--output"
         )
     if not overwrite:
         raise ResultsExistError(f"{output} exists already; it was left as it is")

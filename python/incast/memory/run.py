@@ -50,8 +50,8 @@ class Instrument:
     seed: int = 1
     """Of the draws of delays."""
     one_core: bool = False
-    """Whether the program and what serves it share one core: no core has to wake another then, which makes fetches of a program of
-    one thread faster and steadier."""
+    """Whether the program and what serves it share one core: no core has to wake another then, which makes fetches
+    of a program of one thread faster and steadier."""
     only: Sequence[str] = ()
     """Names of the programs that are served, as Linux keeps them (15 bytes); all if empty."""
 
@@ -274,8 +274,8 @@ class Session:
             raise EnvironmentFailure(explained(self._failures[0]))
         if not self._ended:
             raise EnvironmentFailure(
-                f"the command ran and ended with {code}, but without the instrument: nothing was recorded. Does it clear "
-                "its environment, or run in a container or network namespace of its own?"
+                f"the command ran and ended with {code}, but without the instrument: nothing was recorded. Does it "
+                "clear its environment, or run in a container or network namespace of its own?"
             )
 
 

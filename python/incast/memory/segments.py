@@ -13,8 +13,9 @@ from incast.memory.recording import TRACE, open_recording
 def recorded_segments(path: str | PathLike[str]) -> Segments:
     """The threads of a recording as segments of computing, each with a fetch at its end (extra `incast[numpy]`).
 
-    A thread computes from the end of a fetch to the next fault; what the instrument takes for a fault is part of that, as it is of the
-    time without delay that measured slowdowns are held against. After its last fetch a thread goes on until the program ends.
+    A thread computes from the end of a fetch to the next fault; what the instrument takes for a fault is part of
+    that, as it is of the time without delay that measured slowdowns are held against. After its last fetch a thread
+    goes on until the program ends.
 
     Args:
         path: A folder that `record` has written.

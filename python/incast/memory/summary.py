@@ -13,7 +13,8 @@ from incast.memory.run import Instrument, Run
 
 QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 BATCH_GAP_NS = 10_000
-"""Fetches that follow each other within this are a batch (our choice: below what a page takes across a datacenter twice)."""
+"""Fetches that follow each other within this are a batch (our choice: below what a page takes across a datacenter
+twice)."""
 
 
 @dataclass(frozen=True)
@@ -67,19 +68,22 @@ class Summary:
         """The summary for people."""
         names = ", ".join(dict.fromkeys(str(process["name"]) for process in self.processes))
         count = len(self.processes)
-        yield f"program     {names}{f', {count} processes' if count > 1 else ''}: {self.seconds:.3f} s, exit code {self.code}"
+        many = f", {count} processes" if count > 1 else ""
+        yield f"program     {names}{many}: {self.seconds:.3f} s, exit code {self.code}"
         yield f"memory      {size(self.footprint_bytes)} served, local: {self.local}, {self.policy}"
         yield f"fetches     {self.fetches:,}, {self.fetches_per_s:,.0f} a second; {self.write_backs:,} write-backs"
         if self.fetches > 1:
             gaps, batches = self.interarrival_us, self.batches
-            yield "gaps        " + ", ".join(f"p{100 * float(q):g} {micro(gaps[q])}" for q in ("0.1", "0.5", "0.9", "0.99"))
+            yield "gaps        " + ", ".join(
+                f"p{100 * float(q):g} {micro(gaps[q])}" for q in ("0.1", "0.5", "0.9", "0.99")
+            )
             yield (
                 f"batches     {batches['mean']:.1f} fetches in the mean, p99 {batches['0.99']:.0f}, largest "
                 f"{batches['largest']:.0f} (within {micro(self.batch_gap_us)} of each other)"
             )
             yield (
-                f"instrument  {micro(self.software_us)} a fetch; threads waited for fetches {100 * self.waiting_share:.1f} % of "
-                f"the time, and the handler took {100 * self.handler_share:.1f} % of a core"
+                f"instrument  {micro(self.software_us)} a fetch; threads waited for {100 * self.waiting_share:.1f} "
+                f"% of the time, and the handler took {100 * self.handler_share:.1f} % of a core"
             )
         yield from self.doubts()
 
@@ -87,8 +91,8 @@ class Summary:
         """What is to be said of figures that mean less than they seem."""
         if not self.fetches:
             yield (
-                f"note: nothing was fetched: what the program has in allocations of {size(self.threshold_bytes)} and more "
-                "fits into its local memory"
+                f"note: nothing was fetched: what the program has in allocations of {size(self.threshold_bytes)} and "
+                "more fits into its local memory"
             )
         if count := self._total("unserved_bytes"):
             yield f"note: {size(count)} were not served: there was no room for them"
@@ -101,7 +105,10 @@ class Summary:
         if self.threads == 1 and not self.one_core:
             yield "note: one thread fetched; with --one-core its fetches take less of the instrument's time"
         if not self.awake and not self.one_core:
-            yield "note: idle cores were not kept from sleeping (/dev/cpu_dma_latency is not yours): fetches take longer than they need"
+            yield (
+                "note: idle cores were not kept from sleeping (/dev/cpu_dma_latency is not yours): fetches take longer "
+                "than they need"
+            )
         if self.ended:
             yield f"note: {self.ended} processes were left when the program ended, and were ended"
 
@@ -135,7 +142,8 @@ def summarised(command: Sequence[str], instrument: Instrument, run: Run, trace: 
         seconds=run.seconds,
         cpu_s=run.cpu_s,
         processes=[
-            {"process": each.ordinal, "pid": each.pid, "name": each.name, **_told(each.counts)} for each in run.processes
+            {"process": each.ordinal, "pid": each.pid, "name": each.name, **_told(each.counts)}
+            for each in run.processes
         ],
         ended=run.ended,
         footprint_bytes=max((process.peak_bytes for process in run.processes), default=0),
@@ -169,10 +177,10 @@ COUNTERS = {
     Word.STALLED: "stalled_ns",
     Word.LOST: "lost_records",
 }
-"""What summary.json calls the counters of a process: pages accessed for the first time, fetched, sent away, dropped as the remote
-content was still right, mapped again before they became remote (policy lru), written for the first time after they had been fetched to
-be read; the most pages at a time, and those that had to stay local; the handler's processor time; calls for memory; what was not served; waiting
-for the reader of records, and records lost."""
+"""What summary.json calls the counters of a process: pages accessed for the first time, fetched, sent away, dropped
+as the remote content was still right, mapped again before they became remote (policy lru), written for the first
+time after they had been fetched to be read; the most pages at a time, and those that had to stay local; the
+handler's processor time; calls for memory; what was not served; waiting for the reader of records, and records lost."""
 
 
 def _told(counts: dict[Word, int]) -> dict[str, int]:
@@ -180,7 +188,7 @@ def _told(counts: dict[Word, int]) -> dict[str, int]:
 
 
 def _distributions(trace: Path) -> tuple[dict[str, float], dict[str, float], float, float, int]:
-    """Of a trace's fetches: gaps in us, sizes of batches, the instrument's mean time for one and all waiting in ns, threads."""
+    """Of a trace's fetches: gaps in us, sizes of batches, the instrument's mean time and all waiting in ns, threads."""
     import duckdb
 
     quantiles = ", ".join(str(q) for q in QUANTILES)
@@ -196,7 +204,9 @@ def _distributions(trace: Path) -> tuple[dict[str, float], dict[str, float], flo
     """
     with duckdb.connect() as connection:
         connection.execute("SET enable_progress_bar = false")
-        gaps, gap, sizes, mean, largest, software, waited, threads = connection.execute(query, [str(trace)]).fetchall()[0]
+        gaps, gap, sizes, mean, largest, software, waited, threads = connection.execute(query, [str(trace)]).fetchall()[
+            0
+        ]
     if gap is None:
         return {}, {}, float(software or 0), float(waited or 0), threads
     names = [str(q) for q in QUANTILES]

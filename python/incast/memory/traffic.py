@@ -1,4 +1,4 @@
-"""Turns recordings into traffic for the simulator: the blades of a small system, and a scenario that fills a datacenter with such."""
+"""Turns recordings into traffic: the blades of a small system, and a scenario that fills a datacenter with such."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def write_traffic(
 ) -> Traffic:
     """Write a scenario with the traffic of recorded programs, each on a CPU blade with its pages on five memory blades.
 
-    CPU blade i of a system runs recording i modulo their number. A page lies on the memory blade that a hash of its number says; to
-    fetch it is a flow from there of 4096 B, to send it away one back.
+    CPU blade i of a system runs recording i modulo their number. A page lies on the memory blade that a hash of its
+    number says; to fetch it is a flow from there of 4096 B, to send it away one back.
 
     Args:
         recordings: Folders that `record` has written, one at least.
@@ -71,8 +71,8 @@ def write_traffic(
         scale: Whether the blades of a system are anywhere or in one rack.
         samples: How often each pair of blades is drawn.
         duration: How long flows start.
-        clock: `compute`: the time of a thread stands still while it waits for a page, as on an infinitely fast network; `wall`: it does
-            not, and what the instrument took is in the traffic.
+        clock: `compute`: the time of a thread stands still while it waits for a page, as on an infinitely fast
+            network; `wall`: it does not, and what the instrument took is in the traffic.
         overwrite: Replace such a folder if it is there.
 
     Raises:
@@ -81,11 +81,15 @@ def write_traffic(
 
     """
     if not recordings:
-        raise ApplicationError("error: there is no recording\n = allowed: folders that `incast memory record` has written")
+        raise ApplicationError(
+            "error: there is no recording\n = allowed: folders that `incast memory record` has written"
+        )
     found = [open_recording(path) for path in recordings]
     nodes = wrong.whole("--nodes", nodes, "a whole number of hosts, a multiple of 16", PER_RACK)
     if nodes % PER_RACK:
-        raise wrong.refused("--nodes", nodes, f"a multiple of {PER_RACK}: {nodes // PER_RACK * 16} or {-(-nodes // 16) * 16}")
+        raise wrong.refused(
+            "--nodes", nodes, f"a multiple of {PER_RACK}: {nodes // PER_RACK * 16} or {-(-nodes // 16) * 16}"
+        )
     for recording in found:
         if recording.summary.fetches < 2 * MEMORIES:
             raise ApplicationError(f"{recording.path}: {recording.summary.fetches} fetches are too few to draw from")
@@ -118,9 +122,7 @@ def _write_flows(recordings: Sequence[Recording], out: Path, clock: Clock) -> tu
                 """,
                 [str(recording.trace)],
             )
-        each = " union all ".join(
-            f"select {cpu} as cpu, * from shifted_{cpu % len(recordings)}" for cpu in range(CPUS)
-        )
+        each = " union all ".join(f"select {cpu} as cpu, * from shifted_{cpu % len(recordings)}" for cpu in range(CPUS))
         # Knuth's multiplicative hash, which spreads neighbours.
         connection.execute(
             f"""
@@ -144,10 +146,12 @@ def _scenario(recordings: Sequence[Recording], nodes: int, scale: Scale, samples
     return f"""\
 # Traffic between CPU and memory blades, drawn from what real programs fetched from remote memory:
 {told}
-# Measured: their gaps. Modelled: where pages lie, and that {SAMPLES} such programs share a blade, of which a datacenter is full.
+# Measured: their gaps. Modelled: where pages lie, and that {samples} such programs share a host, of which the
+# datacenter is full.
 title = "Remote memory of {names}"
 
-# The network of the resource disaggregation study (Gao et al., OSDI 2016; NetSys/simulator): racks of 16, full bisection, 0.2 us a link.
+# The network of the resource disaggregation study (Gao et al., OSDI 2016; NetSys/simulator): racks of 16, full
+# bisection, 0.2 us a link.
 [fabric.leaf_spine]
 leaves = {nodes // PER_RACK}
 spines = 4
