@@ -32,3 +32,5 @@ class Kind:
     """How long a cell takes, in any unit."""
     impossible: Callable[[], str | None] = lambda: None
     """Why this machine cannot do it; `None` if it can."""
+    missing: Callable[[Any], str | None] = lambda _: None
+    """What a cell needs that this machine has not; `None` if it has all."""

@@ -74,7 +74,10 @@ class _Run:
 
     def do(self) -> None:
         base = str(self.plan.path.parent.absolute())
-        tasks = [Task(cell.key, self.plan.kind.name, asdict(cell.parameters), base) for cell in self.todo]
+        missing = {cell.key: reason for cell in self.todo if (reason := self.plan.kind.missing(cell.parameters))}
+        self.errors |= missing
+        todo = [cell for cell in self.todo if cell.key not in missing]
+        tasks = [Task(cell.key, self.plan.kind.name, asdict(cell.parameters), base) for cell in todo]
         with closing(local(tasks, lambda task: self.folder.work / task.key, jobs=1, worker=WORKER)) as events:
             for event in events:
                 self.note(event)

@@ -12,6 +12,7 @@ swap device.
 
 from incast.memory.delays import Delays
 from incast.memory.injection import Injection, Timing, inject
+from incast.memory.possible import impossible
 from incast.memory.protocol import Bytes, Share
 from incast.memory.recording import Recording, open_recording, record
 from incast.memory.run import Instrument
@@ -29,6 +30,7 @@ __all__ = [
     "Summary",
     "Timing",
     "Traffic",
+    "impossible",
     "inject",
     "open_recording",
     "record",

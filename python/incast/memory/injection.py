@@ -94,7 +94,7 @@ class Row:
 
     @property
     def own(self) -> float | None:
-        """What the delays cost over the program's own time, without the instrument: what one without cost would measure."""
+        """What the delays cost over the program's own time: what an instrument without cost would measure."""
         return (_cost(self.timings) - _cost(self.zero)) / _cost(self.plain) if self.plain else None
 
     @property
@@ -132,7 +132,7 @@ class Injection:
 
     @property
     def overhead(self) -> float | None:
-        """What the instrument alone costs: run time without delay over that without it, less 1, if that was measured."""
+        """What the instrument alone costs: run time without delay over that without it, less 1, if measured."""
         row = next(self.rows())
         return _cost(row.zero) / _cost(row.plain) - 1 if row.plain else None
 

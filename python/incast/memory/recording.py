@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from incast import _core
 from incast.errors import ApplicationError, EnvironmentFailure, ResultsExistError
@@ -47,6 +47,7 @@ def record(
     instrument: Instrument | None = None,
     *,
     overwrite: bool = False,
+    quiet: BinaryIO | None = None,
 ) -> Recording:
     """Run a program with part of its memory remote, and record its fetches.
 
@@ -55,6 +56,7 @@ def record(
         output: The folder to be written, whole or not at all.
         instrument: How its memory is served; a quarter of it local if not given.
         overwrite: Replace such a folder if it is there.
+        quiet: A file for all that the program writes; it has no input then.
 
     Raises:
         ApplicationError: There is no such program, or it cannot be instrumented; nothing was run.
@@ -63,7 +65,7 @@ def record(
 
     """
     with staged(Path(output), overwrite=overwrite) as folder:
-        run = Session(instrument or Instrument(), folder).run(command)
+        run = Session(instrument or Instrument(), folder).run(command, quiet)
         write_trace(run, folder / TRACE)
         found = summarised(command, instrument or Instrument(), run, folder / TRACE)
         text = json.dumps(asdict(found), indent=2) + "\n"

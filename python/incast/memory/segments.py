@@ -10,7 +10,7 @@ from incast.errors import ApplicationError
 from incast.memory.recording import TRACE, open_recording
 
 
-def recorded_segments(path: str | PathLike[str]) -> Segments:
+def recorded_segments(path: str | PathLike[str], window_s: tuple[float, float] | None = None) -> Segments:
     """The threads of a recording as segments of computing, each with a fetch at its end (extra `incast[numpy]`).
 
     A thread computes from the end of a fetch to the next fault; what the instrument takes for a fault is part of
@@ -19,6 +19,7 @@ def recorded_segments(path: str | PathLike[str]) -> Segments:
 
     Args:
         path: A folder that `record` has written.
+        window_s: From when to when, in seconds since the program's start; the whole program if not given.
 
     Raises:
         ApplicationError: It is none, or nothing was fetched.
@@ -27,23 +28,25 @@ def recorded_segments(path: str | PathLike[str]) -> Segments:
     import duckdb
 
     recording = open_recording(path)
-    trace = Path(path) / TRACE
+    begin, end = window_s or (0.0, recording.summary.seconds)
+    asked = {"trace": str(Path(path) / TRACE), "begin": begin * 1e9, "end": end * 1e9}
     query = """
     with fetches as (
-        select *, row_number() over (order by time_ns) as number from read_parquet(?) where kind = 'read'),
+        select *, row_number() over (order by time_ns) as number from read_parquet($trace)
+        where kind = 'read' and time_ns between $begin and $end),
       gaps as (
         select process, thread, number, time_ns - coalesce(lag(time_ns + achieved_ns) over (
-          partition by process, thread order by number), 0) as compute_ns, 1 as fetches from fetches),
+          partition by process, thread order by number), $begin) as compute_ns, 1 as fetches from fetches),
       ends as (
-        select process, thread, max(number) + 0.5 as number, ? - max(time_ns + achieved_ns) as compute_ns, 0 as fetches
-        from fetches group by all)
+        select process, thread, max(number) + 0.5 as number, $end - max(time_ns + achieved_ns) as compute_ns, 0 as
+        fetches from fetches group by all)
     select greatest(compute_ns, 0) * 1e-9 as compute_s, fetches,
       dense_rank() over (order by process, thread) as thread
     from (from gaps union all from ends) order by process, thread, number
     """
     with duckdb.connect() as connection:
         connection.execute("SET enable_progress_bar = false")
-        found = connection.execute(query, [str(trace), recording.summary.seconds * 1e9]).fetchnumpy()
+        found = connection.execute(query, asked).fetchnumpy()
     if not len(found["fetches"]):
         raise ApplicationError(f"{path}: nothing was fetched, so that delays of fetches change nothing")
     return Segments(found["compute_s"], found["fetches"], found["thread"], name=Path(path).name)

@@ -28,6 +28,8 @@ class Summary:
     threshold_bytes: int
     code: int
     """The exit code; 128 and its number for a signal."""
+    start_ns: int
+    """When it was started, on the clock CLOCK_MONOTONIC."""
     seconds: float
     """From start to end."""
     cpu_s: float
@@ -139,6 +141,7 @@ def summarised(command: Sequence[str], instrument: Instrument, run: Run, trace: 
         policy=instrument.policy,
         threshold_bytes=instrument.threshold_bytes,
         code=run.code,
+        start_ns=run.start_ns,
         seconds=run.seconds,
         cpu_s=run.cpu_s,
         processes=[
