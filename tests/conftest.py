@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import subprocess
@@ -86,6 +87,7 @@ control = "unlimited"
 """Three flows that chase each other around three switches until each waits for the next."""
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
+Compiled = Callable[..., Path]
 Start = Callable[..., subprocess.Popen[str]]
 
 
@@ -166,3 +168,18 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("small")
     incast.load(write(folder, SMALL)).run(folder / "results")
     return folder / "results"
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
+    """Compile a C program of tests/memory, each once; gives its path."""
+    folder = tmp_path_factory.mktemp("programs")
+
+    @functools.cache
+    def compile_(name: str, *flags: str) -> Path:
+        program = folder / "".join([name, *(flag.replace("/", "") for flag in flags)])
+        source = ROOT / "tests" / "memory" / f"{name}.c"
+        subprocess.run(["cc", "-O2", "-pthread", source, *flags, "-o", program], check=True)
+        return program
+
+    return compile_

@@ -18,7 +18,7 @@ pub(crate) enum Call {
     Map { count: u32, protection: u32 },
     /// Empty pages with this protection in place of these.
     MapAt { pages: Extent, protection: u32 },
-    /// The program maps something else at these.
+    /// The program has mapped something else at these.
     HandOver { pages: Extent },
     /// Pages are given back.
     Unmap { pages: Extent },
@@ -84,7 +84,7 @@ impl<M: Ground> Heap<M> {
                 self.pager.memory.protect(pages, protection).then_some(pages.first)
             }
             Call::HandOver { pages } => {
-                self.empty(pages);
+                self.space.claim(pages);
                 self.pager.hand_over(pages);
                 Some(pages.first)
             }

@@ -337,8 +337,10 @@ impl<M: Memory> Pager<M> {
         extent.pages().any(|page| self.get(page).place() == Place::Foreign)
     }
 
-    /// Says that pages, which hold nothing, are somebody else's.
+    /// Forgets what pages held, and that they were ours: something else is mapped there.
     pub(crate) fn hand_over(&mut self, extent: Extent) {
+        // What there is of pages to unmap is new, and nobody has written to it.
+        self.discard(extent);
         for page in extent.pages() {
             self.set(page, Place::Foreign, 0);
         }
@@ -396,20 +398,35 @@ impl<M: Memory> Pager<M> {
     /// pinned. They are in no list.
     fn unmap(&mut self, run: Extent) {
         let dirty = self.get(run.first).is(Page::DIRTY);
-        if (!dirty || (self.memory.guard(run) && self.memory.save(run))) && self.memory.unmap(run) {
-            for page in run.pages() {
-                let flags = self.get(page).flags();
-                self.set(page, Place::Aside, flags);
-                self.aside.push(self.links, page);
-            }
-        } else if run.count > 1 {
-            run.pages().for_each(|page| self.unmap(Extent::new(page, 1)));
+        if dirty && !(self.memory.guard(run) && self.memory.save(run)) {
+            self.one_by_one(run, Self::unmap);
         } else {
-            let flags = self.get(run.first).flags();
-            self.memory.unguard(run.first);
-            self.set(run.first, Place::Pinned, flags | Page::DIRTY);
-            self.counts.pinned += 1;
+            self.let_go(run);
         }
+    }
+
+    /// Unmaps pages whose content is in the store. Where that fails for some it may have been done for others: these must not be read
+    /// again.
+    fn let_go(&mut self, run: Extent) {
+        if !self.memory.unmap(run) {
+            return self.one_by_one(run, Self::let_go);
+        }
+        for page in run.pages() {
+            let flags = self.get(page).flags();
+            self.set(page, Place::Aside, flags);
+            self.aside.push(self.links, page);
+        }
+    }
+
+    /// Does for each page what is not possible for all; a page for which it is not possible alone is pinned.
+    fn one_by_one(&mut self, run: Extent, what: impl Fn(&mut Self, Extent)) {
+        if run.count > 1 {
+            return run.pages().for_each(|page| what(self, Extent::new(page, 1)));
+        }
+        let flags = self.get(run.first).flags();
+        self.memory.unguard(run.first);
+        self.set(run.first, Place::Pinned, flags | Page::DIRTY);
+        self.counts.pinned += 1;
     }
 
     /// A page whose content is in the store is local no more; true if that had to be sent.

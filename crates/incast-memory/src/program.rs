@@ -64,13 +64,19 @@ pub(crate) fn map(address: usize, bytes: usize, protection: c_int, flags: c_int)
             let mapped = desk::ask(Call::MapAt { pages, protection: protection as u32 });
             return Some(mapped.map(|_| address).ok_or(libc::ENOMEM));
         }
-        desk::ask(Call::HandOver { pages });
         return None;
     }
     if !is_ours || flags & OTHER != 0 || !desk::serves(bytes) {
         return None;
     }
     wanted(bytes, |count| Call::Map { count, protection: protection as u32 }).map(Ok)
+}
+
+/// The kernel has mapped something for the program: in place of pages of the region, perhaps. They are not ours then.
+pub(crate) fn mapped(address: usize, bytes: usize) {
+    if let Some(pages) = desk::has(address).then(|| desk::extent(address, bytes)).flatten() {
+        desk::ask(Call::HandOver { pages });
+    }
 }
 
 /// munmap; `None` if the kernel is to do it.
@@ -83,12 +89,7 @@ pub(crate) fn unmap(address: usize, bytes: usize) -> Option<Answer> {
 }
 
 /// mremap; `None` if the kernel is to do it.
-pub(crate) fn remap(address: usize, bytes: usize, new_bytes: usize, flags: c_int, to: usize) -> Option<Answer> {
-    if flags & libc::MREMAP_FIXED != 0 && desk::has(to) && !desk::has(address) {
-        let pages = desk::extent(to, new_bytes)?;
-        desk::ask(Call::HandOver { pages });
-        return None;
-    }
+pub(crate) fn remap(address: usize, bytes: usize, new_bytes: usize, flags: c_int) -> Option<Answer> {
     let pages = range(address, bytes)?;
     Some(pages.and_then(|pages| {
         let count = desk::count(new_bytes).ok_or(libc::ENOMEM)?;

@@ -551,7 +551,11 @@ mod hooks {
     ) -> *mut c_void {
         match program::map(address.addr(), bytes, protection, flags) {
             Some(answer) => pointer(given(answer)),
-            None => unsafe { real_mmap(address, bytes, protection, flags, file, offset) },
+            None => {
+                let memory = unsafe { real_mmap(address, bytes, protection, flags, file, offset) };
+                program::mapped(memory.addr(), bytes);
+                memory
+            }
         }
     }
 
@@ -584,9 +588,13 @@ mod hooks {
         flags: c_int,
         to: *mut c_void,
     ) -> *mut c_void {
-        match program::remap(address.addr(), bytes, new_bytes, flags, to.addr()) {
+        match program::remap(address.addr(), bytes, new_bytes, flags) {
             Some(answer) => pointer(given(answer)),
-            None => pointer(unsafe { libc::syscall(libc::SYS_mremap, address, bytes, new_bytes, flags, to) } as usize),
+            None => {
+                let memory = unsafe { libc::syscall(libc::SYS_mremap, address, bytes, new_bytes, flags, to) } as usize;
+                program::mapped(memory, new_bytes);
+                pointer(memory)
+            }
         }
     }
 

@@ -221,7 +221,7 @@ def _checked(rows: list[Row]) -> Iterator[str]:
         ]
         asked, achieved = row.mean("asked_s"), row.mean("achieved_s")
         yield f"{delays.name}: " + "; ".join(pairs)
-        if abs(achieved / asked - 1) > OFF:
+        if asked and abs(achieved / asked - 1) > OFF:
             yield from wrapped(
                 f"warning: delays were {100 * (achieved / asked - 1):+.1f} % off in the mean: are the machine's cores "
                 "busy with other work?",

@@ -13,6 +13,8 @@ NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 NUMBER = r"([0-9]+\.?[0-9]*|\.[0-9]+)"
 LONGEST_NS = 2**32 - 1
 """The longest delay: the library keeps them in 32 bits."""
+MOST_BYTES = 2**63
+"""The most bytes: more than there are addresses."""
 
 
 def local(text: str) -> Local:
@@ -47,4 +49,5 @@ def nanoseconds(text: str) -> float | None:
 
 def _bytes(text: str) -> int | None:
     written = re.fullmatch(f"{NUMBER} ?({'|'.join(FACTORS)})", text)
-    return int(Fraction(written[1]) * FACTORS[written[2]]) if written else None
+    count = int(Fraction(written[1]) * FACTORS[written[2]]) if written else None
+    return None if count is None or count > MOST_BYTES else count

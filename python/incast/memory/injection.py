@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 import tempfile
 import time
@@ -25,6 +26,8 @@ REPETITIONS = 5
 """How often each case is run if nothing is said (our choice)."""
 LAST_LINES = 20
 """Lines of what a program that failed wrote last."""
+STOPPED: dict[int, tuple[int, ...]] = {130: (), 143: (signal.SIGTERM,), 129: (signal.SIGHUP,)}
+"""Exit codes of programs that were asked to end by a signal, and what this is for incast itself."""
 CHECKED = ("0.5", "0.99")
 """Quantiles by which achieved delays are held against those asked for."""
 
@@ -218,6 +221,8 @@ def _timed(
             code, timing = run.code, _measured(case, repetition, run, folder / "trace.parquet")
         output.seek(0)
         text = output.read().decode("utf-8", "replace")
+    if code in STOPPED:
+        raise KeyboardInterrupt(*STOPPED[code])
     if code:
         last = "\n".join(text.splitlines()[-LAST_LINES:])
         raise ApplicationError(f"the program ended with {code} in its run {case.name}:\n{last}".rstrip())

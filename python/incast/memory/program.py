@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import stat
 import struct
@@ -80,12 +79,15 @@ def _check(path: Path, asked: str, deepest: int) -> None:
             f"`{asked}` cannot be instrumented: it runs as another user (setuid), and Linux preloads nothing into such "
             "programs"
         )
-    _check_elf(path, head, asked)
+    try:
+        _check_elf(path, head, asked)
+    except struct.error:
+        raise ApplicationError(f"`{asked}` cannot be instrumented: its ELF header is not whole") from None
 
 
 def _interpreter(head: bytes) -> str:
     """What a script is run by: its first line, with `env` looked through."""
-    words = shlex.split(head[2:].partition(b"\n")[0].decode("utf-8", "replace"))
+    words = head[2:].partition(b"\n")[0].decode("utf-8", "replace").split()
     if words and Path(words[0]).name == "env":
         words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
     return words[0] if words else "/bin/sh"

@@ -79,6 +79,7 @@ def open_recording(path: str | PathLike[str]) -> Recording:
     try:
         found: dict[str, Any] = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
         summary = Summary.of(found)
+        (folder / TRACE).stat()
     except (OSError, ValueError, TypeError, KeyError):
         allowed = f"a folder that `incast memory record` has written, with {TRACE} and {SUMMARY}"
         raise ApplicationError(f"error: {folder} is no recording\n = allowed: {allowed}") from None

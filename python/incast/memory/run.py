@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 from incast.errors import EnvironmentFailure
 from incast.memory import program
 from incast.memory.cores import awake, on_cores
+from incast.memory.left import end_those_left
 from incast.memory.listener import Failure, Joined, Listener, heard
 from incast.memory.permission import explained
 from incast.memory.protocol import ONLY, PAGE, VARIABLE, Asked, Local, Policy, Share, Word
@@ -29,8 +30,8 @@ RECORDS = 1 << 18
 """Records of a ring: 8 MiB, and 13 million a second at the rate that they are read (our choice)."""
 LOOK_S = 0.02
 """How often rings are read."""
-GRACE_S = 2.0
-"""What processes that are left when the command has ended may take to end, when they are asked to."""
+REST_S = 0.2
+"""For how long processes that are left when the command has ended are heard (our choice)."""
 MOST_REGION = 1 << 43
 """The largest region, in bytes: page numbers have 32 bits, half of them used."""
 
@@ -129,7 +130,6 @@ class Session:
         self._one_core = instrument.one_core
         self._listener = Listener(asked)
         self._live: dict[socket.socket, _Live] = {}
-        self._silent: set[socket.socket] = set()
         self._ended: list[Process] = []
         self._failures: list[Failure] = []
 
@@ -155,12 +155,11 @@ class Session:
                 self._follow(child)
             seconds = (time.clock_gettime_ns(time.CLOCK_MONOTONIC) - start_ns) / 1e9
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            left = self._end_those_left()
         finally:
             if child.poll() is None:
                 child.kill()
                 child.wait()
-            self._end_those_left()
+            left = self._end_those_left()
             self._listener.close()
         self._complain(child.returncode)
         cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -186,6 +185,7 @@ class Session:
                         live.joined.ring.drain(live.raw)
                 if any(key.fileobj == watched for key, _ in events):
                     child.wait()
+                    self._selector.unregister(watched)
                     self._hear_the_rest()
                     return
         finally:
@@ -195,7 +195,6 @@ class Session:
     def _hear(self, source: Any) -> None:
         if source is self._listener:
             while (connection := self._listener.accept()) is not None:
-                self._silent.add(connection)
                 self._selector.register(connection, selectors.EVENT_READ)
         elif isinstance(source, socket.socket):
             self._message(source)
@@ -203,32 +202,21 @@ class Session:
     def _message(self, connection: socket.socket) -> None:
         found = heard(connection)
         if isinstance(found, Joined):
-            self._silent.discard(connection)
             self._join(connection, found)
             return
         if isinstance(found, Failure):
             self._failures.append(found)
         self._selector.unregister(connection)
-        self._silent.discard(connection)
         if (live := self._live.pop(connection, None)) is not None:
             self._leave(live)
         self._listener.drop(connection)
 
     def _hear_the_rest(self) -> None:
         """What was said before the command ended."""
-        for connection in [*self._silent, *self._live]:
-            connection.setblocking(False)
-            self._message_if_any(connection)
-
-    def _message_if_any(self, connection: socket.socket) -> None:
-        try:
-            if connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) is None:
-                return
-        except BlockingIOError:
-            return
-        except OSError:
-            pass
-        self._message(connection)
+        until = time.monotonic() + REST_S
+        while (events := self._selector.select(0)) and time.monotonic() < until:
+            for key, _ in events:
+                self._hear(key.fileobj)
 
     def _join(self, connection: socket.socket, joined: Joined) -> None:
         ordinal = len(self._live) + len(self._ended)
@@ -254,24 +242,22 @@ class Session:
 
     def _end_those_left(self) -> int:
         """End the processes that the command has left, and read their last; gives how many there were."""
-        left = [live for live in self._live.values() if live.pidfd is not None and not _has_ended(live.pidfd, 0)]
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            until = time.monotonic() + GRACE_S
-            for live in left:
-                with suppress(ProcessLookupError):
-                    signal.pidfd_send_signal(live.pidfd or -1, number)
-            left_now = [live for live in left if not _has_ended(live.pidfd or -1, until - time.monotonic())]
-            if not left_now:
-                break
+        known = {live.joined.pid: live.pidfd for live in self._live.values() if live.pidfd is not None}
+        left = end_those_left(self._listener.name, known)
         for live in self._live.values():
             self._leave(live)
         self._live.clear()
-        return len(left)
+        return left
 
     def _complain(self, code: int) -> None:
         """Raise if the program could not be instrumented."""
         if self._failures:
             raise EnvironmentFailure(explained(self._failures[0]))
+        if not self._ended and self._only:
+            raise EnvironmentFailure(
+                f"the command ran and ended with {code}, but nothing was recorded: no process of it has the name "
+                f"{' or '.join(self._only)}"
+            )
         if not self._ended:
             raise EnvironmentFailure(
                 f"the command ran and ended with {code}, but without the instrument: nothing was recorded. Does it "
@@ -310,12 +296,6 @@ def _in_foreground() -> bool:
         return os.tcgetpgrp(sys.__stderr__.fileno() if sys.__stderr__ else 2) == os.getpgrp()
     except OSError:
         return False
-
-
-def _has_ended(pidfd: int, wait_s: float) -> bool:
-    with selectors.DefaultSelector() as selector:
-        selector.register(pidfd, selectors.EVENT_READ)
-        return bool(selector.select(max(0.0, wait_s)))
 
 
 def _check_library() -> None:

@@ -198,7 +198,8 @@ def _distributions(trace: Path) -> tuple[dict[str, float], dict[str, float], flo
     query = f"""
     with fetches as (select * from read_parquet(?) where kind = 'read'),
       gaps as (select *, time_ns - lag(time_ns) over (order by time_ns) as gap from fetches),
-      numbered as (select *, sum((gap > {BATCH_GAP_NS})::int) over (order by time_ns) as batch from gaps),
+      numbered as (
+        select *, sum(coalesce(gap > {BATCH_GAP_NS}, false)::int) over (order by time_ns) as batch from gaps),
       batches as (select count(*) as size from numbered group by batch)
     select (select quantile_disc(gap, [{quantiles}]) from gaps), (select avg(gap) from gaps),
       (select quantile_disc(size, [{quantiles}]) from batches), (select avg(size) from batches),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -10,6 +11,7 @@ from typing import Literal
 
 from incast.application import wrong
 from incast.errors import ApplicationError
+from incast.memory.amounts import nanoseconds
 from incast.memory.protocol import PAGE
 from incast.memory.recording import Recording, open_recording, staged
 
@@ -90,6 +92,9 @@ def write_traffic(
         raise wrong.refused(
             "--nodes", nodes, f"a multiple of {PER_RACK}: {nodes // PER_RACK * 16} or {-(-nodes // 16) * 16}"
         )
+    samples = wrong.whole("--samples", samples, "a whole number, 1 or more", 1)
+    if not nanoseconds(duration):
+        raise wrong.refused("--duration", duration, "a time such as 5ms")
     for recording in found:
         if recording.summary.fetches < 2 * MEMORIES:
             raise ApplicationError(f"{recording.path}: {recording.summary.fetches} fetches are too few to draw from")
@@ -139,16 +144,22 @@ def _write_flows(recordings: Sequence[Recording], out: Path, clock: Clock) -> tu
     return count, last / 1e9
 
 
+def _one_line(text: str) -> str:
+    """A text as TOML takes it in one line: names and commands may hold anything."""
+    return "".join(each if each.isprintable() else "?" for each in " ".join(text.split()))
+
+
 def _scenario(recordings: Sequence[Recording], nodes: int, scale: Scale, samples: int, duration: str) -> str:
     """The scenario, with the network of the resource disaggregation study."""
-    names = ", ".join(recording.path.name for recording in recordings)
-    told = "\n".join(f"#   {each.path.name}: {' '.join(each.summary.command)}"[:118] for each in recordings)
+    title = _one_line("Remote memory of " + ", ".join(recording.path.name for recording in recordings))
+    commands = (_one_line(" ".join([f"{each.path.name}:", *each.summary.command])) for each in recordings)
+    told = "\n".join(f"#   {command}"[:118] for command in commands)
     return f"""\
 # Traffic between CPU and memory blades, drawn from what real programs fetched from remote memory:
 {told}
 # Measured: their gaps. Modelled: where pages lie, and that {samples} such programs share a host, of which the
 # datacenter is full.
-title = "Remote memory of {names}"
+title = {json.dumps(title, ensure_ascii=False)}
 
 # The network of the resource disaggregation study (Gao et al., OSDI 2016; NetSys/simulator): racks of 16, full
 # bisection, 0.2 us a link.

@@ -1,0 +1,533 @@
+"""`incast memory record`: programs do what they do without it, and what they fetch is written down."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import struct
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+
+import incast
+from conftest import Command, Compiled, Start, environment, wait_until
+from incast import memory
+from incast.memory.protocol import HEADER_BYTES, RECORD_BYTES, Policy, Word
+from incast.memory.ring import Ring
+from memory_programs import LISTS, record, rows, running_in, served
+
+PAGES, ROUNDS = 2048, 2
+"""What the walker goes over: 8 MiB, twice."""
+LOCAL = {"25%": memory.Share(250_000), "5%": memory.Share(50_000)}
+
+
+@pytest.fixture
+def walker(compiled: Compiled) -> list[object]:
+    return [compiled("walker"), PAGES, ROUNDS]
+
+
+def incast_memory(
+    folder: Path, *arguments: object, limit: Callable[[], None] | None = None, text: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Run the command in a folder, with one for what is temporary, and see that it leaves nothing of that."""
+    temporary = folder / "temporary"
+    temporary.mkdir(exist_ok=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "incast", "memory", *map(str, arguments)],
+        cwd=folder,
+        env={**environment(), "TMPDIR": str(temporary)},
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        preexec_fn=limit,
+    )
+    assert list(temporary.iterdir()) == []
+    assert [path for path in folder.iterdir() if path.name.startswith(".")] == []
+    assert [path for path in Path("/dev/shm").iterdir() if "incast" in path.name] == []
+    assert running_in(folder) == []
+    assert "incast/cli" not in done.stderr, "a traceback of its own"
+    return done
+
+
+def summary(folder: Path) -> memory.Summary:
+    return memory.open_recording(folder).summary
+
+
+# The program's own.
+
+
+@served
+def test_input_output_arguments_and_exit_code_are_the_programs_own(tmp_path: Path) -> None:
+    script = 'cat; echo "$0 $*"; echo oops >&2; exit 7'
+    after = ("--", "sh", "-c", script, "-o", "mine", "--local", "5", "-q")
+    done = incast_memory(tmp_path, "record", "-o", "out", *after, text="line 1\nline 2")
+    assert done.stdout == "line 1\nline 2-o mine --local 5 -q\n"
+    assert done.returncode == 7
+    assert done.stderr.startswith("oops\n")
+    assert "exit code 7" in done.stderr
+    assert summary(tmp_path / "out").command == ["sh", "-c", script, "-o", "mine", "--local", "5", "-q"]
+    assert summary(tmp_path / "out").code == 7
+
+
+@served
+def test_quietly(tmp_path: Path) -> None:
+    done = incast_memory(tmp_path, "record", "-q", "-o", "out", "--", "echo", "hello")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "hello\n", "")
+
+
+@served
+def test_a_summary_for_people(command: Command, walker: list[object], tmp_path: Path) -> None:
+    done = command("memory", "record", "--", *walker)
+    assert done.returncode == 0, done.stderr
+    for part in ("walker: ", "8 MiB served", "25 % of the footprint, fifo", "4,096, ", "written to results/walker"):
+        assert part in done.stderr.replace("4,095, ", "4,096, ")
+    assert sorted(path.name for path in (tmp_path / "results" / "walker-memory").iterdir()) == [
+        "summary.json",
+        "trace.parquet",
+    ]
+
+
+@served
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL, signal.SIGTERM])
+def test_a_program_that_a_signal_ends_is_recorded_all_the_same(tmp_path: Path, number: signal.Signals) -> None:
+    end = (
+        "import ctypes; ctypes.string_at(0)"
+        if number == signal.SIGSEGV
+        else f"import os; os.kill(os.getpid(), {number})"
+    )
+    # Of a crash there is no core dump: it would be what is left.
+    limit = lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # noqa: E731
+    done = incast_memory(tmp_path, "record", "-o", "out", "--", sys.executable, "-c", f"{LISTS}; {end}", limit=limit)
+    assert done.returncode == 128 + number, done.stderr
+    assert summary(tmp_path / "out").code == 128 + number
+    assert summary(tmp_path / "out").fetches > 1000
+
+
+@served
+def test_a_program_that_runs_out_of_memory_is_recorded_all_the_same(tmp_path: Path) -> None:
+    eat = "x = []\nwhile True: x.append(b'x' * (4 << 20))"
+    most = 1_100_000_000
+    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most))  # noqa: E731
+    done = incast_memory(tmp_path, "record", "-o", "out", "--", sys.executable, "-c", eat, limit=limit)
+    assert done.returncode == 1, done.stderr
+    assert "MemoryError" in done.stderr
+    found = summary(tmp_path / "out")
+    assert found.footprint_bytes > 200 << 20
+    assert found.processes[0]["unserved_bytes"] > 0
+    assert "were not served: there was no room for them" in done.stderr
+
+
+# What is written.
+
+
+@served
+def test_the_trace_and_the_summary_agree(walker: list[object], tmp_path: Path) -> None:
+    found, printed = record(tmp_path, walker)
+    assert printed == f"{PAGES} pages, {ROUNDS} rounds, 1,234.5 ops/s\n"
+    schema = pyarrow.parquet.read_schema(found.trace)
+    assert {field.name: (field.metadata or {}).get(b"unit") for field in schema} == {
+        "time_ns": b"ns",
+        "process": None,
+        "thread": None,
+        "page": None,
+        "kind": None,
+        "write": None,
+        "asked_ns": b"ns",
+        "achieved_ns": b"ns",
+        "software_ns": b"ns",
+    }
+    assert all((field.metadata or {})[b"description"] for field in schema)
+    told = found.summary
+    assert told == memory.open_recording(found.path).summary
+    assert dict(rows(found, "select kind, count(*) from trace group by kind")) == {
+        "read": told.fetches,
+        "write-back": told.write_backs,
+    }
+    (process,) = told.processes
+    assert (process["name"], process["fetches"], process["write_backs"]) == ("walker", told.fetches, told.write_backs)
+    assert (told.code, told.threads, told.policy, told.local) == (0, 1, "fifo", "25 % of the footprint")
+    assert told.footprint_bytes == process["peak_pages"] * 4096 == pytest.approx(PAGES * 4096, rel=0.01)
+    # Of a page sent away nobody waits, and nothing is known but when and which.
+    assert rows(found, "select distinct thread, write, asked_ns from trace where kind = 'write-back'") == [(None,) * 3]
+    assert rows(found, "select distinct thread, process, write, asked_ns from trace where kind = 'read'") == [
+        (process["pid"], 0, False, 0)
+    ]
+    assert rows(found, "select min(time_ns) > 0, max(time_ns) / 1e9 < $1 from trace".replace("$1", str(told.seconds)))[
+        0
+    ] == (True, True)
+    gaps = rows(
+        found,
+        "select avg(gap) from (select time_ns - lag(time_ns) over (order by time_ns) as gap from trace "
+        "where kind = 'read')",
+    )
+    assert told.interarrival_us["mean"] == pytest.approx(gaps[0][0] / 1e3, rel=1e-9)
+    assert told.software_us == pytest.approx(
+        rows(found, "select avg(software_ns) / 1e3 from trace where kind = 'read'")[0][0], rel=1e-9
+    )
+    assert told.fetches_per_s == pytest.approx(told.fetches / told.seconds, rel=1e-12)
+    of_batches = rows(
+        found,
+        "select count(*) from (select time_ns - lag(time_ns) over (order by time_ns) as gap from trace "
+        "where kind = 'read') where gap > 10_000",
+    )
+    assert told.batches["mean"] == pytest.approx(told.fetches / (1 + of_batches[0][0]), rel=1e-9)
+
+
+@served
+@pytest.mark.parametrize("policy", ["fifo", "lru"])
+@pytest.mark.parametrize(
+    ("local", "fetched"),
+    [
+        (memory.Share(1_000_000), 0),
+        (memory.Bytes(PAGES * 4096), 0),
+        (memory.Bytes(PAGES * 4096 // 2), PAGES * ROUNDS),
+        (memory.Share(250_000), PAGES * ROUNDS),
+    ],
+    ids=str,
+)
+def test_so_much_is_local(
+    walker: list[object], tmp_path: Path, policy: Policy, local: memory.Share | memory.Bytes, fetched: int
+) -> None:
+    told = record(tmp_path, walker, local=local, policy=policy)[0].summary
+    assert told.fetches == pytest.approx(fetched, rel=0.01)
+    assert told.write_backs == (0 if fetched == 0 else pytest.approx(PAGES, rel=0.01)), "written once, then only read"
+    # lru takes the mapping of pages away to see whether they are used.
+    assert (told.processes[0]["mapped_again"] > 0) == (policy == "lru" and fetched == 0)
+    assert any("nothing was fetched" in line for line in told.lines()) == (fetched == 0)
+
+
+@served
+def test_lru_keeps_what_is_used(tmp_path: Path) -> None:
+    """One page between any two others: fifo sends it away again and again, lru does not."""
+    program = """
+x = bytearray(b"x" * (8 << 20))
+for round in range(2):
+    for at in range(0, len(x), 4096): x[at] + x[0]
+"""
+    found = {}
+    for policy in ("fifo", "lru"):
+        trace = record(tmp_path, [sys.executable, "-c", program], policy=policy)[0]
+        found[policy] = rows(
+            trace, "select max(n) from (select count(*) as n from trace where kind = 'read' group by page)"
+        )
+        trace.path.rename(tmp_path / policy)
+    assert found["fifo"] > found["lru"] == [(2,)]
+
+
+@served
+def test_small_allocations_are_not_served(tmp_path: Path) -> None:
+    program = [sys.executable, "-c", "x = [bytes(100_000) for _ in range(100)]; sum(map(len, x))"]
+    assert record(tmp_path, program)[0].summary.footprint_bytes < 1 << 20
+    (tmp_path / "recording").rename(tmp_path / "first")
+    assert record(tmp_path, program, threshold_bytes=65536, local=memory.Share(1))[0].summary.footprint_bytes >= 0
+
+
+@served
+@pytest.mark.parametrize("delays", [[], [2_000]], ids=["no delay", "2us"])
+@pytest.mark.parametrize("local", LOCAL)
+@pytest.mark.parametrize("policy", ["fifo", "lru"])
+def test_every_byte_is_right(compiled: Compiled, tmp_path: Path, policy: Policy, local: str, delays: list[int]) -> None:
+    command: list[object] = [compiled("checker"), 4, 32, 120, 1]
+    found, printed = record(tmp_path, command, policy=policy, local=LOCAL[local], delays_ns=delays)
+    assert (printed, found.code) == ("every byte was right\n", 0)
+    assert found.summary.fetches > 1000
+    assert found.summary.threads >= 4
+    assert rows(found, "select min(achieved_ns - asked_ns) >= 0 from trace where asked_ns > 0") == [
+        (True if delays else None,)
+    ]
+
+
+@served
+@pytest.mark.parametrize("delays", [[], [2_000]], ids=["no delay", "2us"])
+@pytest.mark.parametrize("policy", ["fifo", "lru"])
+def test_every_byte_is_right_in_processes_that_are_forked(
+    compiled: Compiled, tmp_path: Path, policy: Policy, delays: list[int]
+) -> None:
+    command: list[object] = [compiled("checker"), 2, 16, 60, 2, "fork"]
+    found, printed = record(tmp_path, command, policy=policy, delays_ns=delays)
+    assert (printed, found.code) == ("every byte was right\n", 0)
+    assert len(found.summary.processes) == 9
+    assert all(process["fetches"] for process in found.summary.processes)
+
+
+@served
+def test_mappings_over_mappings(compiled: Compiled, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"F" * (1 << 17))
+    found, printed = record(tmp_path, [compiled("mappings"), tmp_path / "file"])
+    assert found.code == 0, printed
+
+
+@served
+def test_no_access_is_wrong(compiled: Compiled, tmp_path: Path) -> None:
+    """By AddressSanitizer, which gives allocations itself: mappings are what is served then."""
+    try:
+        # Its functions are not to take the place of those that the instrument has.
+        flags = ("-fsanitize=address", "-static-libasan", "-Wl,--exclude-libs,libasan.a", "-g")
+        checker = compiled("checker", *flags)
+    except subprocess.CalledProcessError:
+        missing = subprocess.run(["cc", "-print-file-name=libasan.a"], capture_output=True, text=True, check=True)
+        assert missing.stdout == "libasan.a\n", "it is there, and yet the program was not built"
+        return
+    found, printed = record(tmp_path, [checker, 4, 64, 100, 1], threshold_bytes=4096)
+    assert (printed, found.code) == ("every byte was right\n", 0)
+    assert found.summary.fetches > 100
+
+
+@pytest.mark.xfail(reason="the library gives memory of its own malloc to the program's realloc and free")
+@served
+def test_a_program_with_an_allocator_of_its_own(compiled: Compiled, tmp_path: Path) -> None:
+    found, printed = record(tmp_path, [compiled("own_malloc")])
+    assert (printed, found.code) == (f"{6 * 2048}\n", 0)
+    assert found.summary.fetches > 2048, "its arena is a mapping"
+
+
+# Processes.
+
+
+@served
+def test_fork(tmp_path: Path) -> None:
+    program = """
+import os
+x = list(range(300_000))
+child = os.fork()
+print(sum(x), flush=True)
+if child: os.waitpid(child, 0)
+else: os._exit(0)
+"""
+    found, printed = record(tmp_path, [sys.executable, "-c", program])
+    assert printed == f"{sum(range(300_000))}\n" * 2
+    assert [process["process"] for process in found.summary.processes] == [0, 1]
+    assert all(process["fetches"] > 100 for process in found.summary.processes)
+    counts = rows(found, "select process, count(*) from trace where kind = 'read' group by all order by all")
+    assert counts == [(process["process"], process["fetches"]) for process in found.summary.processes]
+    assert rows(found, "select count(*) from (select distinct process, thread from trace where kind = 'read')") == [
+        (2,)
+    ]
+
+
+@served
+def test_multiprocessing(tmp_path: Path) -> None:
+    program = """
+import multiprocessing
+x = list(range(300_000))
+def work(i): return sum(x) + i
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    print(pool.map(work, range(4), chunksize=1))
+"""
+    found, printed = record(tmp_path, [sys.executable, "-c", program])
+    assert printed == f"{[sum(range(300_000)) + i for i in range(4)]}\n"
+    assert len(found.summary.processes) == 3
+
+
+@served
+def test_programs_that_it_starts_are_recorded(tmp_path: Path) -> None:
+    program = f"import subprocess, sys; {LISTS}; subprocess.run([sys.executable, '-c', '{LISTS}'], check=True)"
+    found, printed = record(tmp_path, ["sh", "-c", f'{sys.executable} -c "{program}"; true'])
+    assert (printed, found.code) == ("", 0)
+    fetched = [process["fetches"] > 1000 for process in found.summary.processes]
+    assert fetched.count(True) == 2
+    assert found.summary.processes[0]["name"] == "sh"
+
+
+@served
+def test_only_processes_of_a_name_are_served(compiled: Compiled, tmp_path: Path) -> None:
+    script = f"{compiled('walker')} {PAGES} 1; {sys.executable} -c '{LISTS}'; true"
+    found, _ = record(tmp_path, ["sh", "-c", script], only=["walker", "nobody"])
+    assert [process["name"] for process in found.summary.processes] == ["walker"]
+
+
+@served
+def test_no_process_of_the_name(tmp_path: Path) -> None:
+    done = incast_memory(tmp_path, "record", "--only", "memcahed", "-o", "out", "--", "true")
+    assert done.returncode == 3
+    assert "no process of it has the name memcahed" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@served
+def test_clone_is_refused(compiled: Compiled, tmp_path: Path) -> None:
+    clone = compiled("clone")
+    assert subprocess.run([clone], check=False).returncode == 7
+    found, printed = record(tmp_path, [clone])
+    assert found.code == 5
+    assert "incast: this program makes a process by clone without CLONE_VM" in printed
+    assert "clone: Function not implemented" in printed
+
+
+@served
+def test_processes_that_are_left_are_ended(tmp_path: Path) -> None:
+    # At another point of the start of the process that is left each time.
+    for count in range(12):
+        left = "setsid sleep 100" if count % 3 == 0 else "sleep 100"
+        found, _ = record(tmp_path, ["sh", "-c", f"cd {tmp_path}; {left} & exit 3"])
+        assert (found.code, found.summary.ended) == (3, 1)
+        assert running_in(tmp_path) == []
+        assert "note: 1 processes were left when the program ended, and were ended" in list(found.summary.lines())
+        found.path.rename(tmp_path / f"{count}")
+
+
+@served
+def test_processes_that_do_not_want_to_end(tmp_path: Path) -> None:
+    found, _ = record(tmp_path, ["sh", "-c", f"cd {tmp_path}; trap '' TERM; sleep 100 & exit 3"])
+    assert found.summary.ended == 1
+    assert running_in(tmp_path) == []
+
+
+@served
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("answer", ["print('asked', flush=True); sys.exit(5)", None], ids=["answered", "not answered"])
+def test_signals_are_the_programs_to_answer(
+    start: Start, tmp_path: Path, number: signal.Signals, answer: str | None
+) -> None:
+    (tmp_path / "program.py").write_text(
+        f"import signal, sys\n{LISTS}\n"
+        f"def told(*_): {answer}\n"
+        f"signal.signal({number}, {'told' if answer else 'signal.SIG_DFL'})\n"
+        "open('ready', 'w').close()\nwhile True: signal.pause()\n"
+    )
+    process = start("memory", "record", "-o", "out", "--", sys.executable, "program.py")
+    wait_until((tmp_path / "ready").exists)
+    process.send_signal(number)
+    printed, errors = process.communicate(timeout=30)
+    code = 5 if answer else 128 + number
+    assert (process.returncode, printed) == (code, "asked\n" if answer else ""), errors
+    assert summary(tmp_path / "out").code == code
+    assert summary(tmp_path / "out").fetches > 1000
+    assert {path.name for path in tmp_path.iterdir()} == {"out", "program.py", "ready"}
+    assert running_in(tmp_path) == []
+
+
+@served
+def test_a_program_goes_on_when_incast_is_gone(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "import os, time\nopen('ready', 'w').close()\n"
+        "while not os.path.exists('go'): time.sleep(0.01)\n"
+        "x = list(range(1_000_000))\nopen('sum', 'w').write(str(sum(x) + sum(x)))\nos.rename('sum', 'done')\n"
+    )
+    process = start("memory", "record", "-o", "out", "--", sys.executable, "program.py")
+    wait_until((tmp_path / "ready").exists)
+    process.kill()
+    process.wait()
+    (tmp_path / "go").touch()
+    wait_until((tmp_path / "done").exists)
+    assert (tmp_path / "done").read_text() == str(2 * sum(range(1_000_000)))
+    wait_until(lambda: running_in(tmp_path) == [])
+    assert not (tmp_path / "out").exists()
+    process.communicate()
+
+
+# Where it cannot be.
+
+
+@served
+def test_addresses_that_a_program_may_not_have(tmp_path: Path) -> None:
+    done = incast_memory(tmp_path, "record", "-o", "out", "--", "sh", "-c", "ulimit -v 500000; exec cat")
+    assert done.returncode == 3, done.stderr
+    assert "there are no addresses for the program's memory: is there a limit (ulimit -v" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@served
+def test_a_program_that_nothing_is_preloaded_into(tmp_path: Path) -> None:
+    done = incast_memory(tmp_path, "record", "-o", "out", "--", "env", "-i", "echo", "hello")
+    assert done.returncode == 0, "env itself was recorded"
+    (tmp_path / "script").write_text("#!/usr/bin/env -S -i echo\n")
+    assert done.stdout == "hello\n"
+    assert [process["name"] for process in summary(tmp_path / "out").processes] == ["env"]
+
+
+@served
+def test_a_full_disk(tmp_path: Path, compiled: Compiled) -> None:
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        # More than the ring has, and less than what goes through it.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (9_000_000, 9_000_000))
+
+    done = incast_memory(tmp_path, "record", "-o", "out", "--", compiled("walker"), PAGES, 150, limit=limit)
+    assert done.returncode == 3, done.stderr
+    assert "File too large" in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["temporary"]
+
+
+@served
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    done = incast_memory(tmp_path, "record", "-o", "file/out", "--", "true")
+    assert done.returncode == 3, done.stderr
+    assert "file" in done.stderr
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+# Folders that are there.
+
+
+@served
+def test_a_recording_is_replaced_if_that_is_wanted(tmp_path: Path) -> None:
+    assert incast_memory(tmp_path, "record", "-q", "-o", "out", "--", "sh", "-c", "exit 4").returncode == 4
+    again = ("record", "-q", "-o", "out", "--", "sh", "-c", "touch ran; exit 5")
+    done = incast_memory(tmp_path, *again)
+    assert done.returncode == 2
+    assert "out exists already; replace it with --overwrite, or name another place with --output" in done.stderr
+    assert summary(tmp_path / "out").code == 4
+    assert not (tmp_path / "ran").exists(), "nothing was run"
+    assert incast_memory(tmp_path, "record", "--overwrite", *again[1:]).returncode == 5
+    assert summary(tmp_path / "out").code == 5
+    # A start that fails takes nothing away.
+    done = incast_memory(tmp_path, "record", "--overwrite", "-o", "out", "--", "gone")
+    assert done.returncode == 2
+    assert summary(tmp_path / "out").code == 5
+
+
+@pytest.mark.parametrize("there", [["precious"], ["precious", "summary.json"], []], ids=["one", "part", "empty"])
+def test_a_folder_of_something_else_is_never_replaced(tmp_path: Path, there: list[str]) -> None:
+    (tmp_path / "out").mkdir()
+    for name in there:
+        (tmp_path / "out" / name).write_text("mine")
+    done = incast_memory(tmp_path, "record", "--overwrite", "-o", "out", "--", "touch", "ran")
+    assert done.returncode == 2
+    assert "never overwritten" in done.stderr
+    assert {path.name: path.read_text() for path in (tmp_path / "out").iterdir()} == dict.fromkeys(there, "mine")
+    assert not (tmp_path / "ran").exists(), "nothing was run"
+
+
+def test_what_is_no_recording(tmp_path: Path) -> None:
+    for text in (None, "{", "{}", json.dumps({"command": []})):
+        if text is not None:
+            (tmp_path / "summary.json").write_text(text)
+        with pytest.raises(incast.ApplicationError, match="is no recording"):
+            memory.open_recording(tmp_path)
+
+
+# Records on their way.
+
+
+def test_a_ring_is_read_in_order_when_it_goes_round(tmp_path: Path) -> None:
+    ring = os.memfd_create("ring")
+    os.ftruncate(ring, HEADER_BYTES + 4 * RECORD_BYTES)
+    reader = Ring(os.dup(ring))
+
+    def write(first: int, end: int) -> None:
+        for number in range(first, end):
+            os.pwrite(ring, bytes([number]) * RECORD_BYTES, HEADER_BYTES + number % 4 * RECORD_BYTES)
+        os.pwrite(ring, struct.pack("<Q", end), Word.WRITTEN * 8)
+
+    out = tmp_path / "records"
+    with out.open("wb") as file:
+        write(0, 3)
+        assert reader.drain(file) == 0, "what was just written is read at the next look"
+        assert reader.drain(file) == 3
+        assert reader.word(Word.READ) == 3
+        write(3, 6)
+        assert reader.drain(file, ended=True) == 3
+        assert reader.drain(file, ended=True) == 0
+    assert out.read_bytes() == b"".join(bytes([number]) * RECORD_BYTES for number in range(6))
+    reader.close()
+    os.close(ring)
