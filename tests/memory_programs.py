@@ -84,8 +84,11 @@ def running_in(folder: Path) -> list[int]:
 def first_in_line() -> Iterator[None]:
     """Give what is started meanwhile as much of the machine as this user may."""
     before = os.getpriority(os.PRIO_PROCESS, 0)
-    with suppress(PermissionError):
+    try:
         os.setpriority(os.PRIO_PROCESS, 0, -20)
+    except PermissionError:
+        yield
+        return
     try:
         yield
     finally:

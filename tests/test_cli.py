@@ -34,6 +34,10 @@ COMMANDS = [
     "export ns3",
     "trace",
     "schema",
+    "memory",
+    "memory record",
+    "memory inject",
+    "memory traffic",
 ]
 
 

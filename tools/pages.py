@@ -14,6 +14,10 @@ Comments before a block say what the block cannot:
     <!-- test: onto mine.toml -->    the part is laid over that file
     <!-- test: no, WHY -->           it is not run, or its text not compared
     <!-- test: off --> ... <!-- test: on -->    nothing between them is run
+    <!-- test: served -->            it runs programs under `incast memory`; where page faults may not be
+                                     served here, it must fail and say so
+    <!-- test: measured -->          the text after such a block: words are compared, figures are not, nor
+                                     notes and warnings, which depend on the machine
 
 In a `text` block a line `...` stands for any lines. Times of the machine are not compared.
 """
@@ -21,6 +25,7 @@ In a `text` block a line `...` stands for any lines. Times of the machine are no
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import json
 import os
@@ -31,11 +36,11 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from incast import _core
+from incast import EnvironmentFailure, _core, memory
 
 ROOT = Path(__file__).parent.parent
 PAGES = ["README.md", "CONTRIBUTING.md", *sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/**/*.md"))]
@@ -48,6 +53,9 @@ MACHINE = (
     (re.compile(r"─+|━+|-{3,}"), "--"),
 )
 """What differs from run to run, and what a table does to make its columns fit."""
+DOUBT = re.compile(r"^ *(note|warning): .*\n(    .*\n)*", re.MULTILINE)
+FIGURE = re.compile(r"[+-]?\d[\d,]*(\.\d+)?( ([num]?s|[KMG]iB|B)\b)?")
+"""What is of one machine in a text with measured figures."""
 PROGRESS = re.compile(r".*: (done|\d+%), .* simulated, .* flows.*")
 BASE = """\
 [fabric.leaf_spine]
@@ -141,10 +149,28 @@ class Reader:
             file = self.folder / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(block.text, encoding="utf-8")
-        if block.says.get("test", "").startswith("no,"):
+        test = block.says.get("test", "")
+        if test.startswith("no,"):
             self.printed = None if block.language in ("sh", "python") else self.printed
-            return
-        getattr(self, f"follow_{block.language}")(block)
+        elif test == "served" and (why := refusal()) is not None:
+            self.see_refusal(block, why)
+        elif test != "measured" or refusal() is None:
+            getattr(self, f"follow_{block.language}")(block)
+
+    def see_refusal(self, block: Block, why: str) -> None:
+        """See that a block fails where page faults may not be served, and says why."""
+        if block.language == "sh":
+            self.follow_sh(replace(block, says={"test": "exit 3"}))
+            said = self.printed or ""
+        else:
+            try:
+                self.follow_python(block)
+            except EnvironmentFailure as error:
+                said = str(error)
+            else:
+                raise AssertionError("page faults may not be served here, but it did not fail")
+        assert why in said, said
+        self.printed = None
 
     def follow_sh(self, block: Block) -> None:
         """Run commands."""
@@ -159,7 +185,8 @@ class Reader:
             timeout=120,
             check=False,
         )
-        wanted = int(block.says.get("test", "exit 0").removeprefix("exit "))
+        test = block.says.get("test", "")
+        wanted = int(test.removeprefix("exit ")) if test.startswith("exit ") else 0
         assert done.returncode == wanted, f"{block.text}\n{done.stdout}"
         self.printed = done.stdout
 
@@ -182,6 +209,10 @@ class Reader:
     def follow_text(self, block: Block) -> None:
         """Compare with what was printed."""
         assert self.printed is not None, "a text follows no command; say why: <!-- test: no, WHY -->"
+        if block.says.get("test") == "measured":
+            pattern = re.escape(measured(block.text)).replace(r"\ \.\.\.", ".*")
+            assert re.fullmatch(pattern, measured(self.printed)), f"printed:\n{self.printed}"
+            return
         wanted, printed = compared(block.text), compared(self.printed)
         pattern = "".join("(?:.*\n)*" if line == "..." else re.escape(line) + "\n" for line in wanted)
         assert re.fullmatch(pattern, "".join(f"{line}\n" for line in printed)), "\n".join(["printed:", *printed])
@@ -200,6 +231,17 @@ def compared(text: str) -> list[str]:
                 line = pattern.sub(stands_for, line)
             lines.append(line.strip())
     return lines
+
+
+def measured(text: str) -> str:
+    """What is the same every time of a text with measured figures; these also say where its lines are broken."""
+    return FIGURE.sub("#", "".join(f" {line}" for line in compared(DOUBT.sub("", text))))
+
+
+@functools.cache
+def refusal() -> str | None:
+    """Why page faults may not be served here; `None` if they may."""
+    return memory.impossible()
 
 
 def laid_over(base: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { MARK = 0x6d61726b, ARENA = 64 << 20, PAGE = 4096 };
+enum { MARK = 0x6d61726b, ARENA = 1 << 20, PAGE = 4096 };
 
 struct head {
 	size_t bytes;
@@ -28,8 +28,9 @@ static struct head *head_of(void *memory) {
 void *malloc(size_t bytes) {
 	bytes = (bytes + 15) & ~(size_t)15;
 	if (!arena || (size_t)(end - arena) < bytes + sizeof(struct head)) {
-		arena = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		end = arena + ARENA;
+		size_t length = bytes + sizeof(struct head) > ARENA ? bytes + PAGE : ARENA;
+		arena = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		end = arena + length;
 	}
 	struct head *head = (struct head *)arena;
 	arena += bytes + sizeof *head;

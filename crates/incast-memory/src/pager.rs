@@ -260,10 +260,10 @@ impl<M: Memory> Pager<M> {
                 self.set_aside(self.mapped.len() - most as usize);
             }
         }
-        let over = (self.local() + together).saturating_sub(limit).min(BATCH as u64) as usize;
-        if over == 0 || self.mapped.len() + self.aside.len() == 0 {
+        if self.local() <= limit || self.mapped.len() + self.aside.len() == 0 {
             return None;
         }
+        let over = (self.local() + together - limit).min(BATCH as u64) as usize;
         if self.aside.len() == 0 {
             self.set_aside(over);
         }

@@ -167,6 +167,15 @@ fn recently_used_pages_stay_under_lru() {
 }
 
 #[test]
+fn what_fits_stays_under_lru() {
+    let mut pager = pager(Policy::Lru, Limit::Pages(100));
+    assert_eq!(pager.touch((0..100).chain(0..100), true), []);
+    assert_eq!((pager.counts().fetched, pager.local()), (0, 100));
+    assert!(pager.counts().mapped_again > 0, "as pages stand aside");
+    assert_eq!(pager.touch([100], true).len(), 7, "one too many, and a sixteenth of the limit");
+}
+
+#[test]
 fn the_limit_follows_the_largest_footprint() {
     let mut pager = pager(Policy::Fifo, Limit::Share(250_000));
     assert_eq!(pager.limit(), LEAST);

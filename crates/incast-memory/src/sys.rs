@@ -396,6 +396,7 @@ mod hooks {
     use super::*;
     use crate::program::{self, Answer};
     use libc::{c_char, size_t};
+    use std::alloc::{GlobalAlloc, Layout};
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     unsafe extern "C" {
@@ -404,6 +405,22 @@ mod hooks {
         fn __libc_realloc(memory: *mut c_void, bytes: size_t) -> *mut c_void;
         fn __libc_memalign(align: size_t, bytes: size_t) -> *mut c_void;
         fn __libc_free(memory: *mut c_void);
+    }
+
+    /// What this library itself allocates, always the C library's: the program may have a `malloc` of its own, that comes before ours.
+    #[global_allocator]
+    static OWN: Own = Own;
+    struct Own;
+
+    // SAFETY: these do what is asked, as their manual pages say.
+    unsafe impl GlobalAlloc for Own {
+        unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+            unsafe { __libc_memalign(layout.align(), layout.size()).cast() }
+        }
+
+        unsafe fn dealloc(&self, memory: *mut u8, _: Layout) {
+            unsafe { __libc_free(memory.cast()) }
+        }
     }
 
     /// Runs when the library is loaded.
@@ -487,15 +504,6 @@ mod hooks {
             Some(new) => new,
             None => unsafe { __libc_realloc(memory, bytes) },
         }
-    }
-
-    #[unsafe(no_mangle)]
-    unsafe extern "C" fn reallocarray(memory: *mut c_void, count: size_t, bytes: size_t) -> *mut c_void {
-        let Some(total) = count.checked_mul(bytes) else {
-            fail(libc::ENOMEM);
-            return null_mut();
-        };
-        unsafe { realloc(memory, total) }
     }
 
     #[unsafe(no_mangle)]

@@ -21,14 +21,13 @@ Examples:
   incast memory record -- python3 -c 'x = list(range(2_000_000)); print(sum(x))'
   incast memory record --local 25% -o results/sort -- sort -S 64M numbers.txt
   incast memory record --local 64MiB --policy lru --only memcached -- ./serve.sh
-
-DIR gets trace.parquet, a row for each page fetched or sent away, and
-summary.json. The exit code is the program's own; 3 if it could not be
+"""
+RECORD_EPILOGUE = f"""{RECORD_EXAMPLES}
+The folder gets trace.parquet, a row for each page fetched or sent away, and
+summary.json. The exit code is the program's own, or 3 if it could not be
 instrumented.
 """
-EXAMPLES = (
-    f"{RECORD_EXAMPLES.partition('DIR gets')[0].rstrip()}\n{INJECT_EXAMPLES.partition('Examples:')[2].lstrip(chr(10))}"
-)
+EXAMPLES = f"{RECORD_EXAMPLES.rstrip()}\n{INJECT_EXAMPLES.partition('Examples:')[2].lstrip(chr(10))}"
 
 app = App(
     name="memory",
@@ -41,7 +40,7 @@ app.command(inject, help_epilogue=INJECT_EXAMPLES)
 app.command(traffic, help_epilogue=TRAFFIC_EXAMPLES)
 
 
-@app.command(help_epilogue=RECORD_EXAMPLES, sort_key=0)
+@app.command(help_epilogue=RECORD_EPILOGUE, sort_key=0)
 def record(
     *command: Command,
     local: Local = "25%",

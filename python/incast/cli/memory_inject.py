@@ -28,9 +28,9 @@ from incast.memory.run import Instrument
 
 EXAMPLES = """
 Examples:
-  incast memory inject --latency 3us --latency 10us -- python3 -c 'print(sum(list(range(2_000_000))))'
-  incast memory inject --latency results/network --repetitions 9 -- sort -S 64M numbers.txt
-  incast memory inject --latency 'exponential(3us)' --throughput '([0-9.]+) ops/s' --only memcached -- ./load.sh
+  incast memory inject --latency 3us --latency 10us -- python3 -c 'print(sum(list(range(10**6))))'
+  incast memory inject --latency 'exponential(3us)' --latency results/network -- sort big.txt
+  incast memory inject --latency 5us --throughput '([0-9.]+) ops/s' --only memcached -- ./load.sh
 
 Each fetch from remote memory waits as long as one drawn from what --latency
 names; the program is run without delay, and without the instrument, as well.

@@ -13,7 +13,10 @@ Command = Annotated[str, Parameter(name="COMMAND", allow_leading_hyphen=True, sh
 Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
 Local = Annotated[
     str,
-    Parameter(help="How much of the memory is local: a share of the largest footprint so far, such as 25%, or bytes."),
+    Parameter(
+        help="How much of the memory is local: a share of the largest footprint so far, such as 25%, or bytes, such as "
+        "64MiB."
+    ),
 ]
 Policy = Annotated[
     Literal["fifo", "lru"],
@@ -41,6 +44,11 @@ Only = Annotated[
 
 
 def needed(command: Sequence[str]) -> None:
-    """Raise if there is no command."""
+    """Raise if there is no command, or an option in its place that there is not."""
     if not command:
         raise ApplicationError("error: there is no program to run\n = allowed: -- PROGRAM ARGUMENTS at the end")
+    if command[0].startswith("-"):
+        raise ApplicationError(
+            f"error: there is no option `{command[0]}`\n = allowed: those that --help tells, and -- PROGRAM ARGUMENTS "
+            "at the end"
+        )

@@ -17,7 +17,7 @@ Examples:
   incast run results/sort-traffic/scenario.toml -o results/sort-network
   incast memory inject --latency results/sort-network -- sort -S 64M numbers.txt
 
-  incast memory traffic results/sort-memory results/rank-memory --nodes 64 --scale rack -o results/both
+  incast memory traffic results/sort-memory results/rank-memory --nodes 64 --scale rack -o both
 """
 
 
@@ -31,7 +31,7 @@ def traffic(
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     overwrite: Flag = False,
 ) -> None:
-    """Turn recordings into traffic: a scenario in which such programs fill a datacenter, with the scaling of the study.
+    """Turn recordings into traffic: a scenario in which such programs fill a datacenter, as in the study of Gao et al.
 
     A system has 5 CPU, 5 memory and 3 disk blades; each CPU blade runs a recorded program, with its pages on all
     five memory blades. Systems fill the fabric. Gaps between the flows of each pair of blades are drawn from those

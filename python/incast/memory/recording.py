@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
@@ -105,6 +105,7 @@ def staged(output: Path, *, overwrite: bool, marks: Sequence[str] = (TRACE, SUMM
     """
     _refuse(output, marks, overwrite=overwrite)
     parent = output.parent
+    made = [each for each in (parent, *parent.parents) if not each.exists()]
     try:
         parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=f".{output.name}.", dir=parent))
@@ -119,8 +120,12 @@ def staged(output: Path, *, overwrite: bool, marks: Sequence[str] = (TRACE, SUMM
         if output.exists():
             shutil.rmtree(output)
         folder.rename(output)
-    finally:
+    except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
+        for each in made:
+            with suppress(OSError):
+                each.rmdir()
+        raise
 
 
 def _refuse(output: Path, marks: Sequence[str], *, overwrite: bool) -> None:

@@ -1,0 +1,305 @@
+"""What `incast memory` cannot do is said before anything is run; what a machine cannot do, with what would help."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import incast
+from conftest import Command, Compiled, environment
+from incast import memory
+from incast.memory import amounts, program
+from incast.memory.listener import Failure
+from incast.memory.permission import explained
+from memory_programs import permitted
+
+SWITCH = Path("/proc/sys/vm/unprivileged_userfaultfd")
+INTERPRETER = 3
+"""The kind of the program header that names the loader (elf(5), PT_INTERP)."""
+
+
+def refused(command: Command, folder: Path, *arguments: object) -> str:
+    """What the command says that cannot be, before it does anything."""
+    before = {path.name for path in folder.iterdir()}
+    done = command("memory", "record", *arguments)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert {path.name for path in folder.iterdir()} == before, "nothing is left behind"
+    return done.stderr
+
+
+def executable(file: Path, content: bytes | bytearray) -> Path:
+    file.write_bytes(content)
+    file.chmod(0o755)
+    return file
+
+
+# Programs that it cannot be.
+
+
+def test_a_static_binary(command: Command, compiled: Compiled, tmp_path: Path) -> None:
+    static = compiled("walker", "-static")
+    assert subprocess.run([static, "1", "1"], capture_output=True, check=False).returncode == 0
+    told = refused(command, tmp_path, "--", static, 1, 1)
+    assert f"`{static}` cannot be instrumented: it is a static binary, which loads no library" in told
+    assert "allowed: programs that are linked to the C library as a shared one" in told
+    script = executable(tmp_path / "script", f"#!{static} 1\n".encode())
+    assert f"`{script}` cannot be instrumented: it is a static binary ({static})" in refused(
+        command, tmp_path, "--", script
+    )
+
+
+def test_a_static_binary_at_any_address(compiled: Compiled) -> None:
+    with pytest.raises(incast.ApplicationError, match="it is a static binary"):
+        program.check([str(compiled("walker", "-static-pie"))])
+
+
+@pytest.mark.parametrize(
+    ("wide", "machine", "name"),
+    [(1, 3, "32-bit x86"), (1, 40, "32-bit ARM"), (2, 183, "AArch64"), (2, 243, "RISC-V"), (2, 21, "machine 21")],
+)
+def test_a_binary_of_another_machine(tmp_path: Path, own_elf: bytearray, wide: int, machine: int, name: str) -> None:
+    own = struct.unpack_from("<H", own_elf, 18)[0]
+    if machine == own:
+        machine, name = 62, "x86-64"
+    own_elf[4] = wide
+    struct.pack_into("<H", own_elf, 18, machine)
+    with pytest.raises(incast.ApplicationError, match=f"it is for {name}, and incast for {program.MACHINES[own]}"):
+        program.check([str(executable(tmp_path / "other", own_elf))])
+
+
+@pytest.fixture
+def own_elf() -> bytearray:
+    """A program of this machine, to be changed."""
+    found = shutil.which("true")
+    assert found
+    return bytearray(Path(found).read_bytes())
+
+
+def test_a_binary_of_musl(command: Command, tmp_path: Path, own_elf: bytearray) -> None:
+    (headers,), (size, count) = struct.unpack_from("<Q", own_elf, 32), struct.unpack_from("<HH", own_elf, 54)
+    for header in range(headers, headers + count * size, size):
+        kind, _, at, _, _, length = struct.unpack_from("<IIQQQQ", own_elf, header)
+        if kind == INTERPRETER:
+            own_elf[at : at + length] = b"/lib/ld-musl-x.so.1".ljust(length, b"\0")
+    musl = executable(tmp_path / "musl", own_elf)
+    told = refused(command, tmp_path, "--", musl)
+    assert f"`{musl}` cannot be instrumented: its C library is musl\n = allowed: programs of the GNU C library" in told
+
+
+@pytest.mark.parametrize("length", [4, 18, 40, 64])
+def test_a_binary_that_is_not_whole(tmp_path: Path, own_elf: bytearray, length: int) -> None:
+    with pytest.raises(incast.ApplicationError, match="its ELF header is not whole"):
+        program.check([str(executable(tmp_path / "cut", own_elf[:length]))])
+
+
+def test_scripts(tmp_path: Path) -> None:
+    for first in ("#!/bin/sh", "#! /bin/sh -e", "#!/usr/bin/env sh", "#!/usr/bin/env -S A=1 sh -e", "#!/bin/sh -c 'x"):
+        script = executable(tmp_path / "script", f"{first}\n:\n".encode())
+        assert program.check([str(script)]) == str(script)
+    again = executable(tmp_path / "again", f"#!{script}\n".encode())
+    assert program.check([str(again)]) == str(again)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"echo hello\n", "it is neither an ELF program nor a script that names one"),
+        (b"", "it is neither an ELF program nor a script that names one"),
+        (b"#!/gone/python\n", "there is no program `/gone/python`"),
+        (b"#!/usr/bin/env pythn3\n", "there is no program `pythn3`"),
+        (b"#!SELF\n", "it is neither an ELF program nor a script that names one"),
+    ],
+)
+def test_scripts_that_it_cannot_be(command: Command, tmp_path: Path, content: bytes, says: str) -> None:
+    script = tmp_path / "script"
+    executable(script, content.replace(b"SELF", bytes(script)))
+    assert says in refused(command, tmp_path, "--", script)
+
+
+def test_a_program_that_is_not_there(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    executable(tmp_path / "sortabc", b"")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    told = refused(command, tmp_path, "--", "sortabd")
+    assert "there is no program `sortabd`\n = allowed: a path, or a program on PATH\n = did you mean `sortabc`?" in told
+    assert "did you mean" not in refused(command, tmp_path, "--", "nothing-like-it-at-all")
+    with pytest.raises(incast.ApplicationError, match=r"there is no program `\./gone`"):
+        program.check(["./gone"])
+    with pytest.raises(incast.ApplicationError, match="`/` cannot be started: it is a folder"):
+        program.check(["/"])
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(incast.ApplicationError, match="cannot be started: it is not executable"):
+        program.check([str(tmp_path / "file")])
+
+
+def test_a_program_that_runs_as_another_user(tmp_path: Path, own_elf: bytearray) -> None:
+    other = executable(tmp_path / "other", own_elf)
+    for bit in (stat.S_ISUID, stat.S_ISGID):
+        if os.getuid() == 0:
+            os.chown(other, 65534, 65534)
+        else:
+            other = Path(shutil.which("mount") or shutil.which("su") or "")
+            assert other.stat().st_mode & stat.S_ISUID
+        if os.getuid() == 0:
+            other.chmod(0o755 | bit)
+        with pytest.raises(incast.ApplicationError, match="it runs as another user"):
+            program.check([str(other)])
+    if os.getuid() == 0:
+        os.chown(other, 0, 0)
+        other.chmod(0o6755)
+    own = executable(tmp_path / "own", own_elf)
+    own.chmod(0o6755)
+    assert program.check([str(own)]) == str(own)
+
+
+# Amounts.
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("25%", memory.Share(250_000)),
+        ("0.5 %", memory.Share(5_000)),
+        (".5%", memory.Share(5_000)),
+        ("100%", memory.Share(1_000_000)),
+        ("0.00000001%", memory.Share(1)),
+        ("4096B", memory.Bytes(4096)),
+        ("8MiB", memory.Bytes(8 << 20)),
+        ("1.5 GiB", memory.Bytes(3 << 29)),
+        ("64MB", memory.Bytes(64_000_000)),
+        ("100kB", memory.Bytes(100_000)),
+    ],
+)
+def test_local_memory(text: str, expected: memory.Share | memory.Bytes) -> None:
+    assert amounts.local(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("0%", "101%", "100.0001%", "-5%", "25", "%", "", "a quarter", "nan%", "1.2.3%"),
+        *("4095B", "0B", "-8MiB", "8mib", "8 MiB x", "1e3MiB", "99999999999999999GiB"),
+    ],
+)
+def test_local_memory_that_there_is_not(text: str) -> None:
+    with pytest.raises(incast.ApplicationError, match="is not possible for --local") as raised:
+        amounts.local(text)
+    assert "above 0% and up to 100%, such as 25%; or bytes, such as 64MiB" in str(raised.value)
+
+
+@pytest.mark.parametrize(("text", "expected"), [("4096B", 4096), ("128KiB", 131072), ("1MB", 1_000_000)])
+def test_a_threshold(text: str, expected: int) -> None:
+    assert amounts.threshold(text) == expected
+
+
+@pytest.mark.parametrize("text", ["4095B", "4kB", "0B", "128", "10%", "99999999999GiB", "-1MiB"])
+def test_a_threshold_that_is_none(text: str) -> None:
+    with pytest.raises(incast.ApplicationError, match="is not possible for --threshold") as raised:
+        amounts.threshold(text)
+    assert "a size of 4096B or more, such as 128KiB" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((), "there is no program to run\n = allowed: -- PROGRAM ARGUMENTS at the end"),
+        (("--local", "150%", "--", "true"), "`150%` is not possible for --local"),
+        (("--threshold", "1kB", "--", "true"), "`1kB` is not possible for --threshold"),
+        (("--policy", "lfu", "--", "true"), "fifo"),
+        (("--locl", "5%", "--", "true"), "there is no option `--locl`"),
+    ],
+)
+def test_the_command_tells_what_is_wrong(
+    command: Command, tmp_path: Path, arguments: tuple[str, ...], says: str
+) -> None:
+    assert says in refused(command, tmp_path, *arguments)
+
+
+# Machines and users that cannot.
+
+
+@pytest.mark.parametrize(
+    ("what", "number", "says"),
+    [
+        ("userfaultfd", errno.EPERM, "error: this user may not serve page faults (userfaultfd)"),
+        ("userfaultfd", errno.EACCES, "sudo sysctl vm.unprivileged_userfaultfd=1"),
+        ("userfaultfd", errno.EPERM, "sudo setfacl -m u:$USER:rw /dev/userfaultfd"),
+        ("userfaultfd", errno.EPERM, "--cap-add SYS_PTRACE"),
+        ("userfaultfd", errno.ENOSYS, "this kernel has no userfaultfd (CONFIG_USERFAULTFD)"),
+        ("userfaultfd", errno.EINVAL, "Linux 5.7 or later is needed"),
+        ("userfaultfd", errno.ENOMEM, "is there a limit (ulimit -v, ulimit -d), or does vm.overcommit_memory=2"),
+        ("userfaultfd", errno.EMFILE, "userfaultfd: some reason"),
+        ("close_range", errno.ENOSYS, "Linux 5.9 or later is needed (close_range)"),
+        ("ring", errno.EFBIG, "the program was not started: ring: some reason"),
+    ],
+)
+def test_why_a_program_was_not_started(what: str, number: int, says: str) -> None:
+    told = explained(Failure(what, number, "some reason"))
+    assert says in told
+    assert "the program was not started" in told.lower()
+
+
+AS_NOBODY = """
+import os, sys
+from pathlib import Path
+from incast.cli import main
+from incast.memory import program
+program.LIBRARY = Path("library.so").absolute()
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+main(["memory", "record", "-o", "out/recording", "--", "touch", "out/ran"])
+"""
+"""incast as a user who may do nothing; its own files, and Python's, are read before as he may not see them."""
+
+
+def test_a_user_who_may_not_serve_page_faults() -> None:
+    if os.getuid() == 0 and SWITCH.is_file() and SWITCH.read_text().strip() == "0":
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            folder.chmod(0o755)
+            shutil.copy(program.LIBRARY, folder / "library.so")
+            (folder / "library.so").chmod(0o755)
+            (folder / "out").mkdir()
+            (folder / "out").chmod(0o777)
+            run = [sys.executable, "-c", AS_NOBODY]
+            done = subprocess.run(
+                run, cwd=folder, env=environment(), capture_output=True, text=True, timeout=60, check=False
+            )
+            assert list((folder / "out").iterdir()) == [], "nothing was run, and nothing is left"
+        assert done.returncode == 3, done.stderr
+        told = done.stderr
+        assert done.stdout == ""
+    else:
+        told = explained(Failure("userfaultfd", errno.EPERM, "Operation not permitted")) + "\n"
+    assert told == explained(Failure("userfaultfd", errno.EPERM, "")) + "\n"
+    assert told.startswith("error: this user may not serve page faults (userfaultfd): the program was not started\n")
+
+
+def test_the_reason_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (memory.impossible() is None) == permitted()
+    monkeypatch.setattr(program, "LIBRARY", Path("/gone/library.so"))
+    assert memory.impossible() == "/gone/library.so is not there; `make build` builds it"
+    monkeypatch.setattr(program, "LIBRARY", Path(__file__).parent)
+    with tempfile.TemporaryDirectory(prefix="a b") as folder:
+        blank = shutil.copy(__file__, f"{folder}/library.so")
+        monkeypatch.setattr(program, "LIBRARY", Path(blank))
+        assert "cannot be preloaded: there is a blank or a colon in its path" in (memory.impossible() or "")
+
+
+def test_the_library_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program, "LIBRARY", tmp_path / "gone.so")
+    with pytest.raises(incast.EnvironmentFailure, match="`make build` builds it"):
+        memory.record(["true"], tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,510 @@
+"""`incast memory inject`: fetches take as long as is asked for, and what a program loses is told."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import signal
+import sys
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+import incast
+from conftest import Command, Compiled, Start, wait_until, write
+from incast import application, memory
+from incast.memory import delays
+from incast.memory.injection import PLAIN, ZERO, Case, Injection, Timing
+from memory_programs import LISTS, first_in_line, record, rows, running_in, served
+
+ROUNDS = 8
+"""How often a measurement is repeated at most, for one that nothing else on the machine disturbs."""
+CLOSE = 0.05
+
+SIMULATED = """\
+[fabric.star]
+hosts = 12
+rate = "40Gbps"
+
+[[workload]]
+tag = "memory"
+poisson = { load = 0.3, sizes = "4096B", duration = "100us", hosts = "0-5" }
+
+[[workload]]
+tag = "disk"
+list = [{ src = 6, dst = 7, size = "1MB" }]
+
+[scheme.DCQCN]
+control = "dcqcn"
+
+[scheme.HPCC]
+control = "hpcc"
+"""
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results with memory flows, and others."""
+    folder = tmp_path_factory.mktemp("network")
+    return incast.load(write(folder, SIMULATED)).run(folder / "results").path
+
+
+def one(text: str) -> memory.Delays:
+    """The only delays that a text names."""
+    (found,) = delays.parsed(text)
+    return found
+
+
+# Delays become what was asked for.
+
+
+@served
+def test_a_constant_delay_lengthens_a_program_by_its_product_with_the_fetches(compiled: Compiled) -> None:
+    delay_s = 50e-6
+    times: dict[str, list[float]] = {"no delay": [], "50us": []}
+    achieved: list[float] = []
+    offs: list[tuple[float, float]] = []
+    with first_in_line():
+        for _ in range(ROUNDS):
+            found = memory.inject(
+                [str(compiled("walker")), "2048", "5"],
+                [one("50us")],
+                memory.Instrument(one_core=True),
+                repetitions=1,
+                plain=False,
+            )
+            for timing in found.timings:
+                times[timing.case.name].append(timing.seconds)
+            timing = found.timings[-1]
+            assert timing.fetches == pytest.approx(2048 * 5, rel=1e-3)
+            assert timing.asked_s == pytest.approx(timing.fetches * delay_s, rel=1e-12)
+            # What is asked for is kept; what comes on top of it is of a core that others had.
+            assert timing.achieved_s >= timing.asked_s
+            achieved.append(timing.achieved_s)
+            longer = min(times["50us"]) - min(times["no delay"])
+            offs.append((longer / timing.asked_s - 1, min(achieved) / timing.asked_s - 1))
+            if all(abs(off) < CLOSE for off in offs[-1]):
+                return
+    raise AssertionError(f"the program became longer, and fetches were delayed, by so much more than asked: {offs}")
+
+
+@served
+def test_no_fetch_is_delayed_by_less_than_was_asked(compiled: Compiled, tmp_path: Path) -> None:
+    sample = one("uniform(5us,15us)").sample_ns
+    found, _ = record(tmp_path, [compiled("walker"), 2048, 2], delays_ns=sample, seed=3)
+    fetches = found.summary.fetches
+    ((count, least, mean, low, high),) = rows(
+        found,
+        "select count(*), min(achieved_ns - asked_ns::bigint), avg(asked_ns), min(asked_ns), max(asked_ns) from trace "
+        "where kind = 'read'",
+    )
+    assert count == fetches > 4000
+    assert least >= 0
+    # Five standard deviations of the mean of as many draws.
+    assert mean == pytest.approx(10_000, abs=5 * 10_000 / math.sqrt(12 * fetches))
+    assert 5_000 <= low < 5_100
+    assert 14_900 < high <= 15_000
+
+
+@served
+def test_a_seed_says_which_delays(compiled: Compiled, tmp_path: Path) -> None:
+    drawn = []
+    for name, seed in (("first", 3), ("second", 3), ("third", 4)):
+        found, _ = record(
+            tmp_path, [compiled("walker"), 256, 2], delays_ns=[1, 200, 4000], seed=seed, local=memory.Bytes(1 << 19)
+        )
+        drawn.append(rows(found, "select asked_ns from trace where kind = 'read' limit 100"))
+        found.path.rename(tmp_path / name)
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert {(1,), (200,), (4000,)} == set(drawn[0])
+
+
+@served
+def test_delays_of_several_threads_are_waited_for_together(compiled: Compiled, tmp_path: Path) -> None:
+    """Four threads that fetch at a time do not take as long as all of their delays."""
+    found, printed = record(tmp_path, [compiled("checker"), 4, 32, 30, 1], delays_ns=[1_000_000])
+    assert printed == "every byte was right\n"
+    assert found.summary.seconds < 0.75 * found.summary.fetches * 1e-3
+
+
+# Which delays there are.
+
+
+@pytest.mark.parametrize(
+    ("text", "mean_us", "quantiles_us"),
+    [
+        ("3us", 3, {0.0: 3, 0.5: 3, 1.0: 3}),
+        ("1.5us", 1.5, {0.5: 1.5}),
+        ("250ns", 0.25, {0.5: 0.25}),
+        ("2ms", 2000, {0.5: 2000}),
+        ("uniform(1us,5us)", 3, {0.0: 1, 0.25: 2, 0.5: 3, 0.99: 4.96, 1.0: 5}),
+        ("uniform(1us, 5us)", 3, {0.5: 3}),
+        ("uniform(2us,2us)", 2, {0.0: 2, 1.0: 2}),
+        ("exponential(3us)", 3, {0.5: 3 * math.log(2), 0.9: 3 * math.log(10), 0.99: 3 * math.log(100)}),
+        # Of mean 3: exp(mu + sigma^2 / 2), with the median exp(mu).
+        ("lognormal(3us,1.5)", 3, {0.5: 3 * math.exp(-1.125), 0.975: 3 * math.exp(-1.125 + 1.5 * 1.959964)}),
+    ],
+)
+def test_a_distribution_has_its_mean_and_quantiles(text: str, mean_us: float, quantiles_us: dict[float, float]) -> None:
+    found = one(text)
+    assert found.name == text
+    assert found.mean_ns == pytest.approx(1e3 * mean_us, rel=2e-3)
+    assert list(found.sample_ns) == sorted(found.sample_ns)
+    for p, value_us in quantiles_us.items():
+        assert found.quantile_ns(p) == pytest.approx(1e3 * value_us, rel=2e-3, abs=1)
+
+
+def test_no_delay_is_none() -> None:
+    for text in ("0", "0us", "0.2ns"):
+        assert (list(one(text).sample_ns), one(text).mean_ns, one(text).quantile_ns(0.5)) == ([], 0, 0)
+
+
+def test_a_file_of_latencies(tmp_path: Path) -> None:
+    found = one(str(write(tmp_path, "2us\n\n 1500ns\n10us  \n", "measured.txt")))
+    assert (found.name, list(found.sample_ns)) == ("measured.txt", [1_500, 2_000, 10_000])
+    assert found.mean_ns == 4_500
+
+
+def test_of_more_latencies_than_are_kept_there_are_as_many_quantiles() -> None:
+    found = memory.Delays.of(application.Latencies(range(1, 1_000_001), "ns"), "many")
+    assert len(found.sample_ns) == delays.SAMPLE
+    assert found.mean_ns == pytest.approx(500_000, rel=1e-3)
+    for p in (0.01, 0.5, 0.99):
+        assert found.quantile_ns(p) == pytest.approx(1e6 * p, rel=2e-3)
+
+
+def test_a_results_folder_has_a_case_for_each_scheme(network: Path) -> None:
+    found = delays.parsed(str(network))
+    assert [each.name for each in found] == ["results, DCQCN", "results, HPCC"]
+    for each, scheme in zip(found, ("DCQCN", "HPCC"), strict=True):
+        expected = application.Latencies.of(network, scheme)
+        assert list(each.sample_ns) == [round(value * 1e9) for value in expected.values_s]
+        assert each.mean_ns == pytest.approx(expected.mean() * 1e9, abs=0.5)
+        assert each.quantile_ns(0.99) == round(expected.quantile(0.99) * 1e9)
+        assert each.note is None
+    (chosen,) = delays.parsed(str(network), "HPCC", ["memory"])
+    assert list(chosen.sample_ns) == list(found[1].sample_ns)
+    with pytest.raises(incast.ApplicationError, match="did you mean `HPCC`"):
+        delays.parsed(str(network), "HPPC")
+    with pytest.raises(incast.ApplicationError, match="no tag of memory flows"):
+        delays.parsed(str(network), None, ["disk"])
+
+
+def test_results_without_memory_flows(command: Command, results: Path) -> None:
+    done = command("memory", "inject", "--latency", results, "--", "true")
+    assert done.returncode == 2
+    assert "its tags are incast, poisson" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("5", "a time such as 3us"),
+        ("-5us", "a time such as 3us"),
+        ("gone", "`gone` is not possible for --latency"),
+        ("5s", "delays of up to 4.29 s"),
+        ("uniform(1us,5s)", "delays of up to 4.29 s"),
+        ("uniform(5us,1us)", "a lower end that is not above the upper one"),
+        ("uniform(1us)", "uniform(1us,5us)"),
+        ("uniform(1us,2us,3us)", "uniform(1us,5us)"),
+        ("exponential(3)", "exponential(3us)"),
+        ("lognormal(3us)", "lognormal(3us,1.5)"),
+        ("lognormal(3us,-1)", "lognormal(3us,1.5)"),
+        ("lognormal(3us,x)", "lognormal(3us,1.5)"),
+        ("lognormal(3us,nan)", "lognormal(3us,1.5)"),
+        ("gauss(3us,1us)", "a time such as 3us"),
+    ],
+)
+def test_delays_that_are_none(text: str, says: str) -> None:
+    with pytest.raises(incast.ApplicationError) as raised:
+        delays.parsed(text)
+    assert says in str(raised.value)
+    assert text in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"1us\n2\n", "measured.txt:2:1"),
+        (b"1us 2us\n", "a latency with its unit, such as 2.5us, and nothing else"),
+        (b"\n\n", "it is empty"),
+        (b"\xff\xfe\x00", "it is no text"),
+    ],
+)
+def test_a_file_that_holds_no_latencies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, says: str
+) -> None:
+    (tmp_path / "measured.txt").write_bytes(content)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(incast.ApplicationError) as raised:
+        delays.parsed("measured.txt")
+    assert says in str(raised.value)
+
+
+# What a program loses.
+
+
+def timings(case: Case, seconds: list[float], **more: float) -> list[Timing]:
+    return [Timing(case, number, each, **more) for number, each in enumerate(seconds)]  # type: ignore[arg-type]
+
+
+def test_slowdowns_are_of_medians() -> None:
+    delayed = Case("5us", "delayed", one("5us"))
+    found = Injection(
+        ("program",),
+        memory.Instrument(),
+        (
+            *timings(PLAIN, [2.0, 1.0, 9.0]),
+            *timings(ZERO, [2.5, 2.4, 3.0], fetches=10, software_s=0.2),
+            *timings(delayed, [4.0, 3.0, 2.9], fetches=20, asked_s=0.5, achieved_s=0.6),
+        ),
+    )
+    plain, zero, row = found.rows()
+    assert [each.case.name for each in (plain, zero, row)] == ["without instrument", "no delay", "5us"]
+    assert found.overhead == pytest.approx(2.5 / 2.0 - 1)
+    assert row.seconds == (3.0, 2.9, 4.0)
+    assert row.slowdown == pytest.approx(3.0 / 2.5 - 1)
+    assert row.own == pytest.approx((3.0 - 2.5) / 2.0)
+    assert row.lengthened_s == pytest.approx(0.5)
+    assert (row.mean("fetches"), row.mean("asked_s")) == (20, 0.5)
+    assert zero.mean("software_s") == pytest.approx(0.2)
+    without = Injection(("program",), memory.Instrument(), found.timings[3:])
+    assert without.overhead is None
+    assert [each.own for each in without.rows()] == [None, None]
+
+
+def test_throughput_takes_the_place_of_run_time() -> None:
+    delayed = Case("5us", "delayed", one("5us"))
+    found = Injection(
+        ("load",),
+        memory.Instrument(),
+        (*timings(PLAIN, [9.0], figure=1000), *timings(ZERO, [9.0], figure=800), *timings(delayed, [9.0], figure=500)),
+    )
+    *_, row = found.rows()
+    assert found.overhead == pytest.approx(0.25)
+    assert row.slowdown == pytest.approx(0.6)
+    assert row.own == pytest.approx((1 / 500 - 1 / 800) * 1000)
+    assert row.figures == (500, 500, 500)
+
+
+@served
+def test_cases_take_turns() -> None:
+    told: list[tuple[int, int, str]] = []
+    found = memory.inject(
+        ["true"], [one("5us"), one("0"), one("9us")], repetitions=5, progress=lambda *each: told.append(each)
+    )
+    names = ["without instrument", "no delay", "5us", "9us"]
+    turns = [name for first in (0, 1, 2, 3, 0) for name in names[first:] + names[:first]]
+    assert told == [(number, 20, name) for number, name in enumerate(turns)]
+    assert [(timing.case.name, timing.repetition) for timing in found.timings] == [
+        (name, repetition) for name in names for repetition in range(5)
+    ]
+
+
+@served
+def test_figures_of_every_run(command: Command, compiled: Compiled, network: Path, tmp_path: Path) -> None:
+    walker = (compiled("walker"), 512, 2)
+    options = ("--latency", network, "--latency", "20us", "--repetitions", 3, "--local", "512KiB", "--policy", "lru")
+    done = command("memory", "inject", *options, "--format", "json", "-o", "runs.csv", "--", *walker)
+    assert done.returncode == 0, done.stderr
+    cases = {row["case"]: row for row in json.loads(done.stdout)}
+    names = ["without instrument", "no delay", "results, DCQCN", "results, HPCC", "20us"]
+    assert list(cases) == names
+    assert [row["kind"] for row in cases.values()] == ["plain", "zero", "delayed", "delayed", "delayed"]
+    runs = list(csv.DictReader(io.StringIO((tmp_path / "runs.csv").read_text(encoding="utf-8"))))
+    assert [run["case"] for run in runs] == [name for name in names for _ in range(3)]
+    seconds = {name: median(float(run["seconds"]) for run in runs if run["case"] == name) for name in names}
+    for name, row in cases.items():
+        assert row["seconds"] == seconds[name]
+        own = [run for run in runs if run["case"] == name]
+        assert row["longest_s"] == max(float(run["seconds"]) for run in own)
+        if name == "without instrument":
+            assert {run["fetches"] for run in own} == {"0"}
+            continue
+        assert row["fetches"] == pytest.approx(1024, rel=0.1)
+        asked = {"no delay": 0, "20us": 20e-6}.get(name)
+        if asked is None:
+            asked = application.Latencies.of(network, name.partition(", ")[2]).mean()
+            # A tenth of the mean is beyond five standard deviations of this many draws.
+            assert row["asked_s"] / row["fetches"] == pytest.approx(asked, rel=0.1)
+        else:
+            assert row["asked_s"] == pytest.approx(asked * row["fetches"], rel=1e-9)
+        assert row["achieved_s"] >= row["asked_s"]
+        assert row["software_s"] > 0
+        assert all(float(run["achieved_p50_ns"]) <= float(run["achieved_p99_ns"]) for run in own)
+    assert cases["20us"]["slowdown"] == pytest.approx(seconds["20us"] / seconds["no delay"] - 1, rel=1e-9)
+    assert cases["no delay"]["slowdown"] is None
+    # Each repetition draws anew.
+    assert len({run["asked_s"] for run in runs if run["case"] == "results, HPCC"}) == 3
+
+
+@served
+def test_a_table_for_people(command: Command, compiled: Compiled) -> None:
+    walker = (compiled("walker"), 512, 2)
+    run = ("memory", "inject", "--latency", "20us", "--latency", "1ns", "--repetitions", 1)
+    done = command(*run, "--", *walker)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == " ".join(map(str, walker))
+    assert lines[1].startswith("local: 25 % of the footprint, fifo; 1 runs of each")
+    assert [line.split("  ")[0] for line in lines[3:8]] == ["", "without instrument", "no delay", "20us", "1ns"]
+    assert "the instrument alone costs " in done.stdout
+    assert "20us: p50 20 us asked, 20" in done.stdout
+    # A nanosecond is over before anybody can look.
+    assert "warning: delays were +" in done.stdout.partition("1ns: p50 1 ns asked")[2]
+    done = command(*run, "--no-plain", "--", *walker)
+    assert "the instrument alone costs" not in done.stdout
+    assert "without instrument" not in done.stdout
+
+
+@served
+def test_csv_to_read(command: Command) -> None:
+    done = command("memory", "inject", "--latency", "1us", "--repetitions", 2, "--format", "csv", "--", "true")
+    assert done.returncode == 0, done.stderr
+    found = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [(row["kind"], row["repetition"]) for row in found] == [
+        (kind, number) for kind in ("plain", "zero", "delayed") for number in ("0", "1")
+    ]
+
+
+@served
+def test_delays_of_nothing(command: Command) -> None:
+    options = ("--latency", "5us", "--latency", "uniform(0,0)", "--repetitions", 1)
+    done = command("memory", "inject", *options, "--", "true")
+    assert done.returncode == 0, done.stderr
+    assert "5us: nothing was fetched, so nothing was delayed" in done.stdout
+    done = command("memory", "inject", *options, "--", sys.executable, "-c", LISTS)
+    assert "uniform(0,0): p50 0 asked" in done.stdout
+    assert "warning" not in done.stdout.partition("uniform(0,0): p50")[2]
+
+
+@served
+def test_fetches_that_did_not_complete_are_told(command: Command, tmp_path: Path) -> None:
+    flows = '[{ src = 0, dst = 1, size = "4kB" }, { src = 2, dst = 3, size = "9MB" }]'
+    head, _, tail = SIMULATED.partition("[[workload]]")
+    text = f'{head}[[workload]]\ntag = "memory"\nlist = {flows}\n[scheme{tail.partition("[scheme")[2]}'
+    folder = incast.load(write(tmp_path, text + '\n[simulation]\nhorizon = "50us"\n')).run(tmp_path / "cut").path
+    done = command("memory", "inject", "--latency", folder, "--scheme", "HPCC", "--repetitions", 1, "--", "true")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("warning: ") == done.stderr.count("1 of 2 memory flows did not complete") == 1
+
+
+# Throughput.
+
+TWICE = """
+echo 'warm-up 3 ops/s'
+if [ -n "$INCAST_MEMORY" ]; then echo '800 ops/s'; else echo '1,000 ops/s'; fi
+"""
+"""Does less under the instrument."""
+
+
+@served
+def test_throughput_of_a_server(command: Command) -> None:
+    run = ("memory", "inject", "--latency", "5us", "--throughput", "([0-9.,]+) ops/s", "--repetitions", 2)
+    done = command(*run, "--format", "json", "--", "sh", "-c", TWICE)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert [row["throughput"] for row in found] == [1000, 800, 800], "the last number is taken"
+    assert [row["slowdown"] for row in found] == [None, None, 0]
+    done = command(*run, "--", "sh", "-c", TWICE)
+    assert "the instrument alone costs +25.0 % of the program's own time" in done.stdout
+    assert "throughput without delay over that with it" in " ".join(done.stdout.split())
+
+
+@served
+@pytest.mark.parametrize(
+    ("pattern", "says"),
+    [
+        ("ops/s", "one group, around the number"),
+        ("([0-9]+) (ops)", "one group, around the number"),
+        ("([0-9", "a regular expression"),
+        ("([0-9]+) requests", "finds no number in what the program printed, which ends with\nwarm-up 3 ops/s"),
+        ("(ops)", "finds no number"),
+        ("([0-9]+)-?", "finds 0: a throughput above 0 is needed"),
+    ],
+)
+def test_a_throughput_that_is_none(pattern: str, says: str) -> None:
+    with pytest.raises(incast.ApplicationError) as raised:
+        memory.inject(["sh", "-c", "echo 'warm-up 3 ops/s'; echo 0"], [one("5us")], repetitions=1, figure=pattern)
+    assert says in str(raised.value)
+
+
+# Where it cannot be.
+
+
+@served
+def test_a_program_that_fails(command: Command, tmp_path: Path) -> None:
+    program = 'echo first; seq 30; echo oops >&2; [ -z "$INCAST_MEMORY" ] || exit 7'
+    done = command("memory", "inject", "--latency", "5us", "-o", "runs.csv", "--", "sh", "-c", program)
+    assert done.returncode == 2
+    assert "error: the program ended with 7 in its run no delay:\n12\n" in done.stderr
+    assert done.stderr.endswith("30\noops\n")
+    assert done.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--latency", "5us"), "there is no program to run"),
+        (("--", "true"), "latency"),
+        (("--latency", "5us", "--", "tru"), "did you mean `true`"),
+        (("--latency", "5us", "--repetitions", "0", "--", "true"), "repetitions"),
+        (("--latency", "5us", "--seed", "-1", "--", "true"), "seed"),
+        (("--latency", "5us", "--local", "0%", "--", "true"), "--local"),
+        (("--latency", "5us", "--policy", "rule", "--", "true"), "policy"),
+        (("--latency", "5", "--", "true"), "a time such as 3us"),
+        (("--latency", "5us", "-o", "there", "--", "true"), "there exists already; replace it with --overwrite"),
+        (("--latency", "5us", "-o", ".", "--overwrite", "--", "true"), "is a folder and is never overwritten"),
+    ],
+)
+def test_the_command_tells_what_is_wrong(
+    command: Command, tmp_path: Path, arguments: tuple[str, ...], says: str
+) -> None:
+    (tmp_path / "there").write_text("mine")
+    done = command("memory", "inject", *arguments)
+    assert done.returncode == 2, done.stderr
+    assert says in done.stderr.replace("SEED", "seed").replace("--LATENCY", "latency")
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
+
+
+@served
+def test_figures_are_replaced_if_that_is_wanted(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "runs.csv").write_text("old")
+    run = ("memory", "inject", "--latency", "5us", "--repetitions", 1, "-o", "runs.csv", "--overwrite", "--", "true")
+    assert command(*run).returncode == 0
+    assert (tmp_path / "runs.csv").read_text().startswith("case,kind,repetition,seconds,")
+    assert [path.name for path in tmp_path.iterdir()] == ["runs.csv"]
+
+
+@served
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_can_be_ended(start: Start, tmp_path: Path, number: signal.Signals) -> None:
+    run = ("memory", "inject", "--latency", "5us", "--no-plain", "-o", "runs.csv")
+    process = start(*run, "--", "sh", "-c", f"touch {tmp_path}/ready; exec sleep 100")
+    wait_until((tmp_path / "ready").exists)
+    process.send_signal(number)
+    printed, errors = process.communicate(timeout=20)
+    assert (process.returncode, printed) == (128 + number, ""), errors
+    assert errors == "error: interrupted; nothing was written\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["ready"]
+    assert running_in(tmp_path) == []
+
+
+@served
+def test_one_core(tmp_path: Path) -> None:
+    before = os.sched_getaffinity(0)
+    program: list[object] = [sys.executable, "-c", "import os; print(os.sched_getaffinity(0))"]
+    for one_core, cores in ((True, {max(before)}), (False, before)):
+        found, printed = record(tmp_path, program, one_core=one_core)
+        assert printed == f"{cores}\n"
+        assert found.summary.one_core is one_core
+        found.path.rename(tmp_path / f"{one_core}")
+        assert os.sched_getaffinity(0) == before

@@ -1,0 +1,331 @@
+"""`incast memory traffic`, and what the replay model makes of recordings: both against numbers worked out by hand."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow.parquet
+import pytest
+
+import incast
+from conftest import Command, Compiled, write
+from incast import application, memory
+from incast.memory import delays
+from memory_programs import served
+
+COLUMNS = "time_ns, process, thread, page, kind, achieved_ns, software_ns"
+Row = tuple[int, int, int | None, int, str, int | None, int | None]
+
+ROWS: list[Row] = [
+    (500, 0, None, 9, "write-back", None, None),
+    (1_000, 0, 10, 1, "read", 100, 50),
+    (2_000, 0, 10, 2, "read", 70, 80),
+    (2_000, 0, None, 1, "write-back", None, None),
+    (3_000, 0, 11, 3, "read", 200, 0),
+    (3_100, 0, None, 2, "write-back", None, None),
+    (4_000, 0, 10, 4, "read", 1, 1),
+    (4_000, 1, 10, 4, "read", 5, 5),
+    (5_000, 0, 11, 5, "read", 9, 9),
+    (6_000, 1, 10, 1_000_000, "read", 5, 5),
+    *((6_500 + each, 2, 12, each, "read", 0, 0) for each in range(4)),
+    (7_000, 1, None, 4, "write-back", None, None),
+]
+"""A trace with its rows in order of time."""
+COMPUTE_NS = [500, 1_000, 1_850, 1_850, 3_000, 3_100, 3_700, 4_000, 4_800, 5_990, 6_500, 6_501, 6_502, 6_503, 6_990]
+"""When each row is if the time of a thread stands still as it waits: less what its fetches before took."""
+
+
+def recording(
+    folder: Path, rows: list[Row], seconds: float, command: tuple[str, ...] = ("program", "argument")
+) -> Path:
+    """A recording that was made by hand."""
+    folder.mkdir()
+    values = ", ".join(f"({', '.join('null' if each is None else repr(each) for each in row)})" for row in rows)
+    duckdb.connect().query(f"from (values {values}) t ({COLUMNS})").write_parquet(str(folder / "trace.parquet"))
+    told = memory.Summary(
+        command=list(command),
+        local="25 % of the footprint",
+        policy="fifo",
+        threshold_bytes=131072,
+        code=0,
+        start_ns=0,
+        seconds=seconds,
+        cpu_s=seconds,
+        processes=[],
+        ended=0,
+        footprint_bytes=1 << 20,
+        fetches=sum(row[4] == "read" for row in rows),
+        write_backs=sum(row[4] == "write-back" for row in rows),
+        fetches_per_s=1.0,
+        interarrival_us={},
+        batches={},
+        batch_gap_us=10,
+        handler_share=0,
+        waiting_share=0,
+        software_us=0,
+        one_core=False,
+        threads=1,
+        awake=True,
+    )
+    (folder / "summary.json").write_text(json.dumps(asdict(told)))
+    return folder
+
+
+@pytest.fixture
+def by_hand(tmp_path: Path) -> Path:
+    return recording(tmp_path / "hand-memory", ROWS, 8e-6)
+
+
+@pytest.fixture
+def busy(tmp_path: Path) -> Path:
+    """A program that fetches every few microseconds, for 10 ms."""
+    times = [each * 4_000 + each * each % 97 for each in range(2_500)]
+    rows: list[Row] = [(time, 0, 10, time % 1_009, "read", 30, 10) for time in times]
+    rows += [(time, 0, None, time % 1_009, "write-back", None, None) for time in times[::2]]
+    return recording(tmp_path / "busy-memory", rows, 1e-2)
+
+
+def flows(made: memory.Traffic) -> list[tuple[int, str, str, int]]:
+    with duckdb.connect() as database:
+        found: list[tuple[int, str, str, int]] = database.execute(
+            f"from read_parquet('{made.path}/flows.parquet')"
+        ).fetchall()
+    return found
+
+
+def left_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+# Flows.
+
+
+def blade(page: int) -> str:
+    return f"memory{page * 2654435761 // 65536 % 5}"
+
+
+def test_pages_are_on_five_blades_nearly_alike() -> None:
+    counts = Counter(blade(page) for page in range(10_000))
+    assert set(counts) == {f"memory{number}" for number in range(5)}
+    assert all(abs(count - 2_000) < 20 for count in counts.values())
+
+
+@pytest.mark.parametrize(("clock", "times"), [("compute", COMPUTE_NS), ("wall", [row[0] for row in ROWS])])
+def test_each_row_is_a_flow_of_each_cpu_blade(by_hand: Path, tmp_path: Path, clock: Any, times: list[int]) -> None:
+    made = memory.write_traffic([by_hand], tmp_path / "out", clock=clock)
+    expected = []
+    for cpu in range(5):
+        for time, (_, _, _, page, kind, _, _) in zip(times, ROWS, strict=True):
+            ends = [blade(page), f"cpu{cpu}"]
+            expected.append((time, *(ends if kind == "read" else reversed(ends)), 4096))
+    found = flows(made)
+    assert sorted(found) == sorted(expected)
+    assert [flow[0] for flow in found] == sorted(flow[0] for flow in found)
+    assert made.flows == 5 * len(ROWS)
+    assert made.seconds == pytest.approx(max(times) / 1e9)
+    assert made.fetches_per_s == pytest.approx(11 / made.seconds)
+    schema = pyarrow.parquet.read_schema(made.path / "flows.parquet")
+    assert schema.names == ["time_ns", "src", "dst", "size_bytes"]
+    assert left_in(made.path) == {"flows.parquet", "scenario.toml"}
+
+
+def test_cpu_blades_run_recordings_in_turns(by_hand: Path, busy: Path, tmp_path: Path) -> None:
+    made = memory.write_traffic([by_hand, busy], tmp_path / "out")
+    ends = Counter(end for flow in flows(made) for end in flow[1:3] if end.startswith("cpu"))
+    assert ends == {f"cpu{cpu}": 3_750 if cpu % 2 else len(ROWS) for cpu in range(5)}
+    three = memory.write_traffic([busy, by_hand, by_hand], tmp_path / "three")
+    ends = Counter(end for flow in flows(three) for end in flow[1:3] if end.startswith("cpu"))
+    assert ends == {f"cpu{cpu}": 3_750 if cpu % 3 == 0 else len(ROWS) for cpu in range(5)}
+
+
+@served
+def test_of_a_recorded_program(compiled: Compiled, command: Command, tmp_path: Path) -> None:
+    """The whole way: recorded, as traffic, simulated, and injected."""
+    walker = (compiled("walker"), 1024, 4)
+    done = command("memory", "record", "--local", "25%", "-q", "--", *walker)
+    assert done.returncode == 0, done.stderr
+    done = command("memory", "traffic", "results/walker-memory", "--nodes", 16, "--duration", "50us")
+    assert done.returncode == 0, done.stderr
+    rows = memory.open_recording(tmp_path / "results" / "walker-memory").summary
+    count = rows.fetches + rows.write_backs
+    assert done.stdout.startswith(f"{5 * count:,} flows of a system over ")
+    assert done.stdout.endswith(
+        "written to results/walker-traffic; next: incast run results/walker-traffic/scenario.toml\n"
+    )
+    times = {}
+    for clock in ("compute", "wall"):
+        made = memory.write_traffic([tmp_path / "results" / "walker-memory"], tmp_path / clock, clock=clock)
+        found = flows(made)
+        assert len(found) == 5 * count
+        assert {flow[3] for flow in found} == {4096}
+        times[clock] = [flow[0] for flow in found]
+        assert times[clock] == sorted(times[clock])
+        kinds = Counter((flow[1].rstrip("01234"), flow[2].rstrip("01234")) for flow in found)
+        assert kinds == {("memory", "cpu"): 5 * rows.fetches, ("cpu", "memory"): 5 * rows.write_backs}
+    assert all(0 <= compute <= wall for compute, wall in zip(times["compute"], times["wall"], strict=True))
+    assert times["compute"][-1] < times["wall"][-1]
+    done = command("run", "results/walker-traffic/scenario.toml", "-o", "network", "-q")
+    assert done.returncode == 0, done.stderr
+    run = ("memory", "inject", "--latency", "network", "--repetitions", 1, "--format", "json", "--", *walker)
+    done = command(*run)
+    assert done.returncode == 0, done.stderr
+    kinds_of = [row["kind"] for row in json.loads(done.stdout)]
+    assert kinds_of == ["plain", "zero", "delayed", "delayed", "delayed", "delayed"]
+
+
+# The scenario.
+
+
+@pytest.mark.parametrize(("scale", "nodes"), [("datacenter", 32), ("rack", 16)])
+def test_the_scenario_runs(busy: Path, tmp_path: Path, scale: Any, nodes: int) -> None:
+    made = memory.write_traffic([busy], tmp_path / "out", nodes=nodes, scale=scale, samples=2, duration="50us")
+    scenario = incast.load(made.scenario)
+    tree = scenario.to_tree()
+    assert tree["title"] == "Remote memory of busy-memory"
+    workload = tree["workload"][0]["disaggregated"]
+    assert (workload["scale"], workload["samples"]) == (scale, 2)
+    done = scenario.run(tmp_path / "results")
+    table = done.flows.to_polars()
+    assert set(table["scheme"].cast(str)) == {"pFabric", "pHost", "Fastpass", "TCP"}
+    assert set(table["tag"].cast(str)) == {"memory"}
+    assert set(table["size_bytes"]) == {4096}
+    assert max(table["start_ps"]) <= 50_000_000
+    assert max(table["src"]) < nodes
+    found = delays.parsed(str(tmp_path / "results"))
+    assert [each.name.partition(", ")[2] for each in found] == ["pFabric", "pHost", "Fastpass", "TCP"]
+    # A page at 40 Gb/s takes 0.8 us, with little else on the way.
+    assert all(820 < each.quantile_ns(0) <= each.mean_ns < 20_000 for each in found)
+
+
+def test_names_and_commands_may_hold_anything(tmp_path: Path) -> None:
+    odd = recording(tmp_path / 'a"b\\c', ROWS, 8e-6, ("python3", "-c", "x = 1\nprint(x)\n\x07é"))
+    made = memory.write_traffic([odd], tmp_path / "out", nodes=16)
+    assert incast.load(made.scenario).to_tree()["title"] == 'Remote memory of a"b\\c'
+    assert '#   a"b\\c: python3 -c x = 1 print(x) ?é\n' in made.scenario.read_text(encoding="utf-8")
+
+
+def test_traffic_is_replaced_if_that_is_wanted(by_hand: Path, tmp_path: Path) -> None:
+    memory.write_traffic([by_hand], tmp_path / "out", nodes=16)
+    with pytest.raises(incast.ResultsExistError, match="exists already"):
+        memory.write_traffic([by_hand], tmp_path / "out", nodes=32)
+    assert "leaves = 1\n" in (tmp_path / "out" / "scenario.toml").read_text()
+    memory.write_traffic([by_hand], tmp_path / "out", nodes=32, overwrite=True)
+    assert "leaves = 2\n" in (tmp_path / "out" / "scenario.toml").read_text()
+    with pytest.raises(incast.ResultsExistError, match="never overwritten"):
+        memory.write_traffic([by_hand], by_hand, overwrite=True)
+    assert memory.open_recording(by_hand).summary.fetches == 11
+    assert left_in(tmp_path) == {"hand-memory", "out"}
+
+
+# Where it cannot be.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((), "error: there is no recording\n = allowed: folders that `incast memory record` has written"),
+        (("gone",), "gone is no recording"),
+        ((".",), ". is no recording"),
+        (("hand-memory", "few-memory"), "few-memory: 9 fetches are too few to draw from"),
+        (("hand-memory", "no-trace"), "no-trace is no recording"),
+        (("hand-memory", "--nodes", "24"), "`24` is not possible for --nodes\n = allowed: a multiple of 16: 16 or 32"),
+        (("hand-memory", "--nodes", "8"), "error: "),
+        (("hand-memory", "--samples", "0"), "error: "),
+        (("hand-memory", "--scale", "rak"), "error: "),
+        (("hand-memory", "--clock", "cpu"), "error: "),
+        (("hand-memory", "--duration", "5"), "`5` is not possible for --duration\n = allowed: a time such as 5ms"),
+        (("hand-memory", "--duration", "0us"), "`0us` is not possible for --duration"),
+        (("hand-memory", "-o", "hand-memory", "--overwrite"), "never overwritten"),
+    ],
+)
+def test_the_command_tells_what_is_wrong(
+    command: Command, by_hand: Path, tmp_path: Path, arguments: tuple[str, ...], says: str
+) -> None:
+    recording(tmp_path / "few-memory", [row for row in ROWS if row[2] != 11], 8e-6)
+    (tmp_path / "no-trace").mkdir()
+    (tmp_path / "no-trace" / "summary.json").write_bytes((by_hand / "summary.json").read_bytes())
+    done = command("memory", "traffic", *arguments)
+    assert done.returncode == 2, done.stderr
+    assert says in done.stderr
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert left_in(tmp_path) == {"hand-memory", "few-memory", "no-trace"}
+
+
+@pytest.mark.parametrize("wrong", [{"nodes": 8}, {"nodes": 20}, {"samples": 0}, {"duration": "x"}])
+def test_values_that_are_not_possible(by_hand: Path, tmp_path: Path, wrong: dict[str, Any]) -> None:
+    with pytest.raises(incast.ApplicationError, match=f"`{next(iter(wrong.values()))}` is not possible for --"):
+        memory.write_traffic([by_hand], tmp_path / "out", **wrong)
+    assert left_in(tmp_path) == {"hand-memory"}
+
+
+# Segments.
+
+THREADS: list[Row] = [
+    (100_000, 0, 10, 1, "read", 1_000, 500),
+    (150_000, 0, None, 7, "write-back", None, None),
+    (200_000, 0, 11, 2, "read", 0, 400),
+    (300_000, 0, 10, 3, "read", 2_000, 600),
+]
+"""Two threads of a program that takes a millisecond."""
+
+
+def test_segments_are_what_threads_compute_between_fetches(tmp_path: Path) -> None:
+    folder = recording(tmp_path / "two", THREADS, 1e-3)
+    found = memory.recorded_segments(folder)
+    # Each from the end of a fetch's delay to the next fault, and from the last to the end of the program.
+    assert list(found.compute_s * 1e6) == pytest.approx([100, 199, 698, 200, 800])
+    assert list(found.fetches) == [1, 1, 0, 1, 0]
+    assert (found.threads, found.stages, found.name) == (2, 1, "two")
+    assert found.job_s(found.compute_s) == pytest.approx(1e-3)
+
+
+def test_segments_of_a_window(tmp_path: Path) -> None:
+    folder = recording(tmp_path / "two", THREADS, 1e-3)
+    found = memory.recorded_segments(folder, (150e-6, 500e-6))
+    assert list(found.compute_s * 1e6) == pytest.approx([150, 198, 50, 300])
+    assert list(found.fetches) == [1, 0, 1, 0]
+
+
+@pytest.mark.parametrize(("latency_us", "expected_us"), [(0.0, 1_000), (1.0, 1_001), (5.0, 1_007), (100.0, 1_197)])
+def test_a_replay_with_a_constant_latency(tmp_path: Path, latency_us: float, expected_us: float) -> None:
+    """The thread with two fetches computes for 997 us, and is the slower one from 3 us on."""
+    segments = memory.recorded_segments(recording(tmp_path / "two", THREADS, 1e-3))
+    found = application.replay(segments, application.Latencies([latency_us] * 3, "us"), repetitions=2)
+    assert found.ideal_s == pytest.approx(1e-3)
+    assert found.slowdown == pytest.approx(expected_us / 1_000 - 1, abs=1e-12)
+
+
+def test_processes_are_threads_of_their_own(tmp_path: Path) -> None:
+    rows: list[Row] = [(1_000, 0, 10, 1, "read", 0, 0), (3_000, 1, 10, 1, "read", 500, 0)]
+    found = memory.recorded_segments(recording(tmp_path / "two", rows, 5e-6))
+    assert list(found.compute_s * 1e6) == pytest.approx([1, 4, 3, 1.5])
+    assert found.threads == 2
+
+
+def test_nothing_was_fetched(tmp_path: Path) -> None:
+    folder = recording(tmp_path / "none", [THREADS[1]], 1e-3)
+    with pytest.raises(incast.ApplicationError, match="nothing was fetched"):
+        memory.recorded_segments(folder)
+    folder = recording(tmp_path / "two", THREADS, 1e-3)
+    with pytest.raises(incast.ApplicationError, match="nothing was fetched"):
+        memory.recorded_segments(folder, (400e-6, 500e-6))
+    with pytest.raises(incast.ApplicationError, match="is no recording"):
+        memory.recorded_segments(write(tmp_path, "{}", "summary.json").parent)
+
+
+@served
+def test_a_replay_of_a_recorded_program(compiled: Compiled, tmp_path: Path) -> None:
+    """Without latencies a recording takes as long as the program did, and with them so much longer."""
+    found = memory.record([str(compiled("walker")), "1024", "4"], tmp_path / "walker")
+    segments = memory.recorded_segments(tmp_path / "walker")
+    assert int(segments.fetches.sum()) == found.summary.fetches
+    replayed = application.replay(segments, application.Latencies([50.0], "us"), repetitions=2)
+    assert replayed.ideal_s == pytest.approx(found.summary.seconds, rel=0.01)
+    assert replayed.time_s - replayed.ideal_s == pytest.approx(found.summary.fetches * 50e-6, rel=1e-6)
