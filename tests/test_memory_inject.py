@@ -8,7 +8,9 @@ import json
 import math
 import os
 import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 from statistics import median
 
@@ -17,7 +19,7 @@ import pytest
 import incast
 from conftest import Command, Compiled, Start, wait_until, write
 from incast import application, memory
-from incast.memory import delays
+from incast.memory import cores, delays
 from incast.memory.injection import PLAIN, ZERO, Case, Injection, Timing
 from memory_programs import LISTS, first_in_line, record, rows, running_in, served
 
@@ -129,6 +131,15 @@ def test_delays_of_several_threads_are_waited_for_together(compiled: Compiled, t
     found, printed = record(tmp_path, [compiled("checker"), 4, 32, 30, 1], delays_ns=[1_000_000])
     assert printed == "every byte was right\n"
     assert found.summary.seconds < 0.75 * found.summary.fetches * 1e-3
+
+
+def test_what_others_take_of_the_cores() -> None:
+    others = cores.Others()
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
+        time.sleep(0.5)
+        # It is not waited for, so it is an other.
+        assert 0.2 < others.cores() < len(os.sched_getaffinity(0)) + 0.5
+        busy.kill()
 
 
 # Which delays there are.
@@ -379,7 +390,7 @@ def test_delays_of_nothing(command: Command) -> None:
     assert "5us: nothing was fetched, so nothing was delayed" in done.stdout
     done = command("memory", "inject", *options, "--", sys.executable, "-c", LISTS)
     assert "uniform(0,0): p50 0 asked" in done.stdout
-    assert "warning" not in done.stdout.partition("uniform(0,0): p50")[2]
+    assert "warning: delays" not in done.stdout.partition("uniform(0,0): p50")[2]
 
 
 @served
@@ -502,9 +513,9 @@ def test_it_can_be_ended(start: Start, tmp_path: Path, number: signal.Signals) -
 def test_one_core(tmp_path: Path) -> None:
     before = os.sched_getaffinity(0)
     program: list[object] = [sys.executable, "-c", "import os; print(os.sched_getaffinity(0))"]
-    for one_core, cores in ((True, {max(before)}), (False, before)):
+    for one_core, allowed in ((True, {max(before)}), (False, before)):
         found, printed = record(tmp_path, program, one_core=one_core)
-        assert printed == f"{cores}\n"
+        assert printed == f"{allowed}\n"
         assert found.summary.one_core is one_core
         found.path.rename(tmp_path / f"{one_core}")
         assert os.sched_getaffinity(0) == before

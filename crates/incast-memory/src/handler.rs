@@ -9,10 +9,11 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::channel::Channel;
 use crate::delays::Delays;
 use crate::desk;
+use crate::faults::{self, Event};
 use crate::heap::{Call, Heap};
 use crate::pager::{BATCH, Fault, Memory};
 use crate::ring::{Record, Ring, Word};
-use crate::sys::{Event, Region};
+use crate::sys::Region;
 
 /// How long the handler looks for the next fault before it sleeps, in nanoseconds: to be woken takes several microseconds, which
 /// would be in every fetch of a program that has them close together. Our choice.
@@ -158,7 +159,8 @@ impl Server {
                 self.arrive(&fetch);
             } else if self.fetches.len() < ON_THE_WAY {
                 let mut events = [Event::default(); 16];
-                let seen = self.heap.pager.memory.events(&mut events);
+                let region = &self.heap.pager.memory;
+                let seen = faults::read(region.faults(), region.base(), &mut events);
                 forks = events[..seen].iter().fold(false, |forks, event| self.on(*event, begun) | forks);
                 did = seen > 0;
             }
@@ -168,7 +170,7 @@ impl Server {
                 self.tell(done);
             } else if let Some(wait) = self.rest(begun, awake_until) {
                 self.ring.set(Word::Processor, time_of(ClockId::ThreadCPUTime));
-                self.heap.pager.memory.wait(wait);
+                faults::wait(self.heap.pager.memory.faults(), wait);
             } else if self.fetches.is_empty() {
                 // On a core that others want it is theirs.
                 std::thread::yield_now();

@@ -10,10 +10,10 @@ use std::ptr::{null_mut, with_exposed_provenance_mut};
 use std::sync::atomic::AtomicU64;
 
 use libc::{c_int, c_void};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 
 use crate::desk::{self, PAGE};
+use crate::faults;
 use crate::heap::Ground;
 use crate::list::Link;
 use crate::pager::Memory;
@@ -53,45 +53,6 @@ pub(crate) fn share(file: &OwnedFd, words: usize) -> Result<&'static [AtomicU64]
     Ok(unsafe { std::slice::from_raw_parts(address.cast::<AtomicU64>(), words) })
 }
 
-/// Numbers of userfaultfd (linux/userfaultfd.h): its calls, with the bytes that their arguments have.
-mod uffd {
-    const fn call(direction: u64, number: u64, bytes: u64) -> u64 {
-        direction << 30 | bytes << 16 | 0xAA << 8 | number
-    }
-    const BOTH: u64 = 3;
-    const FROM_KERNEL: u64 = 2;
-    pub(super) const NEW: u64 = call(0, 0x00, 0);
-    pub(super) const API: u64 = call(BOTH, 0x3F, 24);
-    pub(super) const REGISTER: u64 = call(BOTH, 0x00, 32);
-    pub(super) const WAKE: u64 = call(FROM_KERNEL, 0x02, 16);
-    pub(super) const COPY: u64 = call(BOTH, 0x03, 40);
-    pub(super) const ZEROPAGE: u64 = call(BOTH, 0x04, 32);
-    pub(super) const WRITEPROTECT: u64 = call(BOTH, 0x06, 24);
-
-    pub(super) const VERSION: u64 = 0xAA;
-    /// Features: faults by write protection, and the thread of each fault.
-    pub(super) const FEATURES: u64 = 1 | 1 << 8;
-    /// Modes of `REGISTER`: missing pages and write protection.
-    pub(super) const MISSING_AND_GUARDED: u64 = 1 | 2;
-    /// Mode of `COPY`: write-protected.
-    pub(super) const GUARDED: u64 = 2;
-    /// An event that is a page fault, and its flags.
-    pub(super) const PAGEFAULT: u8 = 0x12;
-    pub(super) const WRITE: u64 = 1;
-    pub(super) const WP: u64 = 2;
-}
-
-/// A page fault of the program.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Event {
-    pub(crate) page: u32,
-    pub(crate) thread: u32,
-    /// It wants to write.
-    pub(crate) write: bool,
-    /// The page is there, and guarded.
-    pub(crate) guarded: bool,
-}
-
 /// The memory that is served: the region, the store behind it, and the file of its faults.
 #[derive(Debug)]
 pub(crate) struct Region {
@@ -107,7 +68,7 @@ impl Region {
         let bytes = pages as usize * PAGE;
         let base = map(bytes, libc::PROT_NONE)?;
         let store = map(bytes, libc::PROT_READ | libc::PROT_WRITE)?;
-        let mut region = Self { faults: faults()?, base, store, pages };
+        let mut region = Self { faults: open_faults()?, base, store, pages };
         region.settle(Extent::new(0, pages));
         region.register(Extent::new(0, pages))?;
         region.protect(Extent::new(desk::BELL, 1), libc::PROT_READ as u32);
@@ -117,39 +78,22 @@ impl Region {
     /// After a fork: serves the pages that were inherited.
     pub(crate) fn connect(&mut self) -> Result<()> {
         // The file that was inherited is not: its number is another file's here.
-        std::mem::forget(std::mem::replace(&mut self.faults, faults()?));
+        std::mem::forget(std::mem::replace(&mut self.faults, open_faults()?));
         self.register(Extent::new(0, self.pages))
+    }
+
+    /// The file of its page faults.
+    pub(crate) const fn faults(&self) -> &OwnedFd {
+        &self.faults
     }
 
     pub(crate) const fn base(&self) -> usize {
         self.base
     }
 
-    /// Faults that nobody has seen yet: how many of `into` it filled.
-    pub(crate) fn events(&self, into: &mut [Event; 16]) -> usize {
-        let mut messages = [[0; 32]; 16];
-        let Ok(bytes) = rustix::io::read(&self.faults, messages.as_flattened_mut()) else { return 0 };
-        let mut seen = 0;
-        for message in messages[..bytes / 32].iter().filter(|message| message[0] == uffd::PAGEFAULT) {
-            let word = |at: usize| u64::from_ne_bytes(std::array::from_fn(|byte| message[at + byte]));
-            let (flags, address, thread) = (word(8), word(16) as usize, word(24) as u32);
-            let page = ((address - self.base) / PAGE) as u32;
-            into[seen] = Event { page, thread, write: flags & uffd::WRITE != 0, guarded: flags & uffd::WP != 0 };
-            seen += 1;
-        }
-        seen
-    }
-
-    /// Sleeps until there is a fault, for so many nanoseconds at most.
-    pub(crate) fn wait(&self, most: u64) {
-        let most = Timespec { tv_sec: (most / 1_000_000_000) as i64, tv_nsec: (most % 1_000_000_000) as i64 };
-        // Whether it ended by a fault shows when it is read.
-        let _ = poll(&mut [PollFd::new(&self.faults, PollFlags::IN)], Some(&most));
-    }
-
     fn register(&self, pages: Extent) -> Result<()> {
-        let mut argument = [self.address(pages), bytes(pages), uffd::MISSING_AND_GUARDED, 0];
-        self.call(uffd::REGISTER, &mut argument)
+        let mut argument = [self.address(pages), bytes(pages), faults::MISSING_AND_GUARDED, 0];
+        self.call(faults::REGISTER, &mut argument)
     }
 
     /// What is said once of pages that were just mapped: single pages of 4 KiB, and none for processes that are forked unless
@@ -178,7 +122,7 @@ impl Region {
     /// Does a call that wakes who waits, if it succeeds. If not, the page is there already or closed: they see that themselves.
     fn call_or_wake<const N: usize>(&self, number: u64, mut argument: [u64; N], page: u32) {
         if self.call(number, &mut argument).is_err() {
-            let _ = self.call(uffd::WAKE, &mut [self.address(Extent::new(page, 1)), PAGE as u64]);
+            let _ = self.call(faults::WAKE, &mut [self.address(Extent::new(page, 1)), PAGE as u64]);
         }
     }
 
@@ -207,12 +151,12 @@ const fn bytes(pages: Extent) -> u64 {
 }
 
 /// The file of a process's page faults: by the device if that may be opened, or else by the system call.
-fn faults() -> Result<OwnedFd> {
+fn open_faults() -> Result<OwnedFd> {
     let device = rustix::fs::open(c"/dev/userfaultfd", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
     let flags = libc::O_CLOEXEC | libc::O_NONBLOCK;
     let number = match &device {
         // SAFETY: it takes flags, and gives a new file.
-        Ok(device) => unsafe { libc::ioctl(device.as_raw_fd(), uffd::NEW, flags) },
+        Ok(device) => unsafe { libc::ioctl(device.as_raw_fd(), faults::NEW, flags) },
         // SAFETY: the same.
         Err(_) => unsafe { libc::syscall(libc::SYS_userfaultfd, flags) as c_int },
     };
@@ -221,9 +165,9 @@ fn faults() -> Result<OwnedFd> {
     }
     // SAFETY: it is new, so nobody else's.
     let file = unsafe { OwnedFd::from_raw_fd(number) };
-    let mut argument = [uffd::VERSION, uffd::FEATURES, 0];
+    let mut argument = [faults::VERSION, faults::FEATURES, 0];
     // SAFETY: the argument is as long as the number says.
-    match unsafe { libc::ioctl(number, uffd::API, argument.as_mut_ptr()) } {
+    match unsafe { libc::ioctl(number, faults::API, argument.as_mut_ptr()) } {
         0 => Ok(file),
         _ => Err(Error::last_os_error()),
     }
@@ -235,24 +179,24 @@ impl Memory for Region {
         if write {
             // A page of its own now: the one that all share would have to be copied, and other cores told.
             let empty = self.copy(Extent::new(desk::BELL, 1)).addr() as u64;
-            self.call_or_wake(uffd::COPY, [to, empty, PAGE as u64, 0, 0], page);
+            self.call_or_wake(faults::COPY, [to, empty, PAGE as u64, 0, 0], page);
         } else {
-            self.call_or_wake(uffd::ZEROPAGE, [to, PAGE as u64, 0, 0], page);
+            self.call_or_wake(faults::ZEROPAGE, [to, PAGE as u64, 0, 0], page);
         }
     }
 
     fn fill(&mut self, page: u32, guard: bool) {
         let (to, from) = (self.address(Extent::new(page, 1)), self.copy(Extent::new(page, 1)).addr() as u64);
-        let mode = if guard { uffd::GUARDED } else { 0 };
-        self.call_or_wake(uffd::COPY, [to, from, PAGE as u64, mode, 0], page);
+        let mode = if guard { faults::GUARDED } else { 0 };
+        self.call_or_wake(faults::COPY, [to, from, PAGE as u64, mode, 0], page);
     }
 
     fn guard(&mut self, pages: Extent) -> bool {
-        self.call(uffd::WRITEPROTECT, &mut [self.address(pages), bytes(pages), 1]).is_ok()
+        self.call(faults::WRITEPROTECT, &mut [self.address(pages), bytes(pages), 1]).is_ok()
     }
 
     fn unguard(&mut self, page: u32) {
-        self.call_or_wake(uffd::WRITEPROTECT, [self.address(Extent::new(page, 1)), PAGE as u64, 0], page);
+        self.call_or_wake(faults::WRITEPROTECT, [self.address(Extent::new(page, 1)), PAGE as u64, 0], page);
     }
 
     fn save(&mut self, pages: Extent) -> bool {
@@ -285,7 +229,7 @@ impl Memory for Region {
     }
 
     fn wake(&mut self, page: u32) {
-        let _ = self.call(uffd::WAKE, &mut [self.address(Extent::new(page, 1)), PAGE as u64]);
+        let _ = self.call(faults::WAKE, &mut [self.address(Extent::new(page, 1)), PAGE as u64]);
     }
 }
 

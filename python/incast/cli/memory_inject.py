@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,6 +38,8 @@ names; the program is run without delay, and without the instrument, as well.
 """
 OFF = 0.05
 """From which distance on a mean delay is not the one that was asked for (our choice)."""
+SHARED = 0.1
+"""From which share of the cores on, taken by other work, there is a warning (our choice)."""
 
 
 def inject(
@@ -188,6 +191,12 @@ def _lines(found: Injection) -> Iterator[str]:
         )
     yield ""
     yield from _checked(rows)
+    if found.others_cores > SHARED * (cores := len(os.sched_getaffinity(0))):
+        yield from wrapped(
+            f"warning: other work took {found.others_cores:.2g} of the {cores} cores meanwhile; on an idle machine run "
+            "times are shorter and vary less",
+            0,
+        )
 
 
 def _cells(row: Row) -> list[str]:
@@ -252,6 +261,7 @@ def _run(timing: Timing) -> dict[str, Any]:
         "achieved_s": timing.achieved_s,
         **achieved,
         "software_s": timing.software_s,
+        "others_cores": timing.others_cores,
     }
 
 

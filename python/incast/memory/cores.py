@@ -1,11 +1,14 @@
-"""The machine's cores: which of them a program runs on, and that they wake at once."""
+"""The machine's cores: which of them a program runs on, that they wake at once, and what others take of them."""
 
 from __future__ import annotations
 
 import os
+import resource
 import struct
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 DEVICE = "/dev/cpu_dma_latency"
 """Linux's PM QoS: as long as a file of it is open, cores that sleep wake within the time that was written to it."""
@@ -42,3 +45,34 @@ def on_cores(*, one: bool) -> Iterator[None]:
     finally:
         if one:
             os.sched_setaffinity(0, before)
+
+
+class Others:
+    """How much of this process's cores goes to others from now on: programs that share them, or the host of a guest."""
+
+    def __init__(self) -> None:
+        self._begin = time.monotonic()
+        self._taken = _busy_s() - _own_s()
+
+    def cores(self) -> float:
+        """How many cores others had, in the mean, while this process and those it has waited for had the rest."""
+        taken = _busy_s() - _own_s() - self._taken
+        return max(0.0, taken / (time.monotonic() - self._begin))
+
+
+def _busy_s() -> float:
+    """Time for which this process's cores were busy since the machine started, in seconds (proc(5), /proc/stat)."""
+    ours = {f"cpu{core}" for core in os.sched_getaffinity(0)}
+    ticks = 0
+    for line in Path("/proc/stat").read_text(encoding="ascii").splitlines():
+        name, *fields = line.split()
+        if name in ours:
+            user, nice, system, _, _, interrupts, soft, stolen = map(int, fields[:8])
+            ticks += user + nice + system + interrupts + soft + stolen
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _own_s() -> float:
+    """Processor time of this process and of those that it has waited for, in seconds."""
+    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)

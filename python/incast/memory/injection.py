@@ -16,7 +16,7 @@ from typing import Literal
 from incast.application import wrong
 from incast.errors import ApplicationError
 from incast.memory import program
-from incast.memory.cores import awake, on_cores
+from incast.memory.cores import Others, awake, on_cores
 from incast.memory.delays import Delays
 from incast.memory.protocol import Word
 from incast.memory.recording import write_trace
@@ -28,6 +28,8 @@ LAST_LINES = 20
 """Lines of what a program that failed wrote last."""
 STOPPED: dict[int, tuple[int, ...]] = {130: (), 143: (signal.SIGTERM,), 129: (signal.SIGHUP,)}
 """Exit codes of programs that were asked to end by a signal, and what this is for incast itself."""
+TICKS_S = 1.0
+"""From which time on the machine's counters, which have a tick of 10 ms, say what others took (our choice)."""
 CHECKED = ("0.5", "0.99")
 """Quantiles by which achieved delays are held against those asked for."""
 
@@ -67,6 +69,8 @@ class Timing:
     """Quantiles of what they became."""
     software_s: float = 0.0
     """The sum of what the instrument took for fetches beside."""
+    others_cores: float = 0.0
+    """How many cores others had meanwhile, in the mean."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +136,14 @@ class Injection:
         zero, plain = (tuple(each for each in self.timings if each.case.kind == kind) for kind in ("zero", "plain"))
         for case in dict.fromkeys(timing.case for timing in self.timings):
             yield Row(case, tuple(timing for timing in self.timings if timing.case is case), zero, plain)
+
+    @property
+    def others_cores(self) -> float:
+        """How many cores others had meanwhile, in the mean over the time of all runs; 0 if that is too short to say."""
+        seconds = sum(timing.seconds for timing in self.timings)
+        return (
+            0.0 if seconds < TICKS_S else sum(timing.others_cores * timing.seconds for timing in self.timings) / seconds
+        )
 
     @property
     def overhead(self) -> float | None:
@@ -203,7 +215,7 @@ def _timed(
     command: Sequence[str], case: Case, repetition: int, instrument: Instrument, pattern: re.Pattern[str] | None
 ) -> Timing:
     with tempfile.TemporaryDirectory(prefix="incast-memory-") as name, tempfile.TemporaryFile() as output:
-        folder = Path(name)
+        folder, others = Path(name), Others()
         if case.delays is None:
             with awake():
                 begin = time.perf_counter()
@@ -213,12 +225,14 @@ def _timed(
                     code = child.wait()
                 finally:
                     child.kill()
-            timing = Timing(case, repetition, time.perf_counter() - begin)
+            timing = Timing(case, repetition, time.perf_counter() - begin, others_cores=others.cores())
         else:
             asked = replace(instrument, delays_ns=case.delays.sample_ns, seed=instrument.seed + repetition)
             run = Session(asked, folder).run(command, quiet=output)
+            shared = others.cores()
             write_trace(run, folder / "trace.parquet")
-            code, timing = run.code, _measured(case, repetition, run, folder / "trace.parquet")
+            timing = replace(_measured(case, repetition, run, folder / "trace.parquet"), others_cores=shared)
+            code = run.code
         output.seek(0)
         text = output.read().decode("utf-8", "replace")
     if code in STOPPED:

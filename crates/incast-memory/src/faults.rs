@@ -1,0 +1,68 @@
+//! The file of a process's page faults, as linux/userfaultfd.h has it: the numbers of its calls, and what is read from it. The calls
+//! themselves are in [`crate::sys`].
+
+use std::os::fd::OwnedFd;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::desk::PAGE;
+
+/// The number of a call, with the bytes that its argument has.
+const fn call(direction: u64, number: u64, bytes: u64) -> u64 {
+    direction << 30 | bytes << 16 | 0xAA << 8 | number
+}
+const BOTH: u64 = 3;
+const FROM_KERNEL: u64 = 2;
+
+pub(crate) const NEW: u64 = call(0, 0x00, 0);
+pub(crate) const API: u64 = call(BOTH, 0x3F, 24);
+pub(crate) const REGISTER: u64 = call(BOTH, 0x00, 32);
+pub(crate) const WAKE: u64 = call(FROM_KERNEL, 0x02, 16);
+pub(crate) const COPY: u64 = call(BOTH, 0x03, 40);
+pub(crate) const ZEROPAGE: u64 = call(BOTH, 0x04, 32);
+pub(crate) const WRITEPROTECT: u64 = call(BOTH, 0x06, 24);
+
+pub(crate) const VERSION: u64 = 0xAA;
+/// Features: faults by write protection, and the thread of each fault.
+pub(crate) const FEATURES: u64 = 1 | 1 << 8;
+/// Modes of `REGISTER`: missing pages and write protection.
+pub(crate) const MISSING_AND_GUARDED: u64 = 1 | 2;
+/// Mode of `COPY`: write-protected.
+pub(crate) const GUARDED: u64 = 2;
+/// An event that is a page fault, and its flags.
+const PAGEFAULT: u8 = 0x12;
+const WRITE: u64 = 1;
+const WP: u64 = 2;
+
+/// A page fault of the program.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Event {
+    pub(crate) page: u32,
+    pub(crate) thread: u32,
+    /// It wants to write.
+    pub(crate) write: bool,
+    /// The page is there, and guarded.
+    pub(crate) guarded: bool,
+}
+
+/// Faults that nobody has seen yet, of a region that begins at `base`: how many of `into` it filled.
+pub(crate) fn read(file: &OwnedFd, base: usize, into: &mut [Event; 16]) -> usize {
+    let mut messages = [[0; 32]; 16];
+    let Ok(bytes) = rustix::io::read(file, messages.as_flattened_mut()) else { return 0 };
+    let mut seen = 0;
+    for message in messages[..bytes / 32].iter().filter(|message| message[0] == PAGEFAULT) {
+        let word = |at: usize| u64::from_ne_bytes(std::array::from_fn(|byte| message[at + byte]));
+        let (flags, address, thread) = (word(8), word(16) as usize, word(24) as u32);
+        let page = ((address - base) / PAGE) as u32;
+        into[seen] = Event { page, thread, write: flags & WRITE != 0, guarded: flags & WP != 0 };
+        seen += 1;
+    }
+    seen
+}
+
+/// Sleeps until there is a fault, for so many nanoseconds at most.
+pub(crate) fn wait(file: &OwnedFd, most: u64) {
+    let most = Timespec { tv_sec: (most / 1_000_000_000) as i64, tv_nsec: (most % 1_000_000_000) as i64 };
+    // Whether it ended by a fault shows when it is read.
+    let _ = poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&most));
+}
