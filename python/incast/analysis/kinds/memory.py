@@ -123,6 +123,7 @@ class _Pipeline:
                 "error": 100 * (predicted.slowdown - row.slowdown),
                 "own": 100 * (row.own or 0.0),
                 "modelled": 100 * exposed * found.mean(),
+                "others_cores": injection.others_cores,
             }
 
     def recorded(self) -> tuple[memory.Recording, _Served | None]:
@@ -172,6 +173,7 @@ MEMORY = Kind(
         "error": "double",
         "own": "double",
         "modelled": "double",
+        "others_cores": "double",
     },
     compute=_compute,
     stamp=_stamp,
