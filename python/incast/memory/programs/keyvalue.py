@@ -1,7 +1,8 @@
 """memcached under load on loopback: keyvalue.py MEMCACHED ITEMS OPERATIONS SEED.
 
-Starts the server, stores the items, and reads them in random order over one connection, one after the other. Prints the
-throughput of reading, and when that began and ended on the clock CLOCK_MONOTONIC.
+Starts the server, stores the items, and reads them in random order over one connection, one after the other: server and
+load wait for each other all the time. Prints the throughput of reading, and when that began and ended on the clock
+CLOCK_MONOTONIC.
 """
 
 import os
@@ -13,8 +14,8 @@ import time
 
 VALUE = 1_000
 """Bytes of a value."""
-TOGETHER = 100
-"""Items that are stored at a time."""
+QUIET = ("-o", "no_lru_maintainer,no_lru_crawler")
+"""Options of memcached without which threads of its own walk over items, whatever is asked for."""
 
 
 def main() -> None:
@@ -26,7 +27,7 @@ def main() -> None:
     megabytes = str(64 + items * 2 * VALUE // 1_000_000)
     user = ["-u", "root"] if os.geteuid() == 0 else []
     server = subprocess.Popen(
-        [sys.argv[1], "-l", "127.0.0.1", "-p", str(port), "-U", "0", "-t", "1", "-m", megabytes, *user]
+        [sys.argv[1], "-l", "127.0.0.1", "-p", str(port), "-U", "0", "-t", "1", "-m", megabytes, *QUIET, *user]
     )
     try:
         with connected(port) as connection:
@@ -55,13 +56,21 @@ def connected(port: int) -> socket.socket:
 def load(connection: socket.socket, items: int) -> None:
     """Store all items."""
     value = b"v" * VALUE
-    for first in range(0, items, TOGETHER):
-        keys = range(first, min(first + TOGETHER, items))
-        connection.sendall(b"".join(b"set key%d 0 0 %d noreply\r\n%s\r\n" % (key, VALUE, value) for key in keys))
-    # Answered when all before it is done.
-    connection.sendall(b"version\r\n")
-    while not connection.recv(4096).endswith(b"\r\n"):
-        pass
+    for key in range(items):
+        connection.sendall(b"set key%d 0 0 %d\r\n%s\r\n" % (key, VALUE, value))
+        if answered(connection, b"\r\n") != b"STORED\r\n":
+            raise SystemExit(f"key{key} was not stored")
+
+
+def answered(connection: socket.socket, end: bytes) -> bytes:
+    """An answer, up to its end."""
+    answer = b""
+    while not answer.endswith(end):
+        more = connection.recv(65536)
+        if not more:
+            raise SystemExit("the server has gone")
+        answer += more
+    return answer
 
 
 def ask(connection: socket.socket, items: int, operations: int, rng: random.Random) -> None:
@@ -70,13 +79,7 @@ def ask(connection: socket.socket, items: int, operations: int, rng: random.Rand
     begin = time.monotonic()
     for key in keys:
         connection.sendall(b"get key%d\r\n" % key)
-        answer = b""
-        while not answer.endswith(b"END\r\n"):
-            more = connection.recv(65536)
-            if not more:
-                raise SystemExit("the server has gone")
-            answer += more
-        if len(answer) < VALUE:
+        if len(answered(connection, b"END\r\n")) < VALUE:
             raise SystemExit(f"key{key} is not there")
     end = time.monotonic()
     print(f"throughput: {operations / (end - begin):.1f} operations/s")
