@@ -89,7 +89,7 @@ PROGRAMS: dict[str, Program] = {
         Program(
             "memcached",
             "memcached",
-            "memcached with 40,000 values of 1 kB, under a load generator that reads 100,000 of them, one after the other",
+            "memcached with 40,000 values of 1 kB, under a load generator that reads 100,000, one after the other",
             _memcached,
             ("memcached", "memcached"),
         ),
