@@ -17,6 +17,13 @@ def refuse_if_there(file: Path, *, overwrite: bool) -> None:
         raise ResultsExistError(f"{file} exists already; it was left as it is")
 
 
+def as_usual(made: Path, mode: int) -> None:
+    """Give what was made for its owner alone the permissions of what is made the usual way, with `mode`."""
+    mask = os.umask(0)
+    os.umask(mask)
+    made.chmod(mode & ~mask)
+
+
 def write_whole(file: Path, content: bytes, *, overwrite: bool) -> None:
     """Write a file beside its place and move it there; an interruption leaves nothing."""
     refuse_if_there(file, overwrite=overwrite)
@@ -24,10 +31,7 @@ def write_whole(file: Path, content: bytes, *, overwrite: bool) -> None:
     try:
         with os.fdopen(descriptor, "wb") as out:
             out.write(content)
-        # As a file that is opened to be written, and not for its owner alone.
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(name).chmod(0o666 & ~mask)
+        as_usual(Path(name), 0o666)
         if overwrite:
             Path(name).replace(file)
         else:

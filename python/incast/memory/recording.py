@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from incast import _core
+from incast._whole import as_usual
 from incast.errors import ApplicationError, EnvironmentFailure, ResultsExistError
 from incast.memory.run import Instrument, Run, Session
 from incast.memory.summary import Summary, summarised
@@ -113,9 +113,7 @@ def staged(output: Path, *, overwrite: bool, marks: Sequence[str] = (TRACE, SUMM
         raise EnvironmentFailure(f"{parent}: {error.strerror}") from None
     try:
         yield folder
-        mask = os.umask(0)
-        os.umask(mask)
-        folder.chmod(0o777 & ~mask)
+        as_usual(folder, 0o777)
         _refuse(output, marks, overwrite=overwrite)
         if output.exists():
             shutil.rmtree(output)

@@ -17,12 +17,16 @@ from incast.memory.recording import Recording, open_recording, staged
 
 FLOWS, SCENARIO = "flows.parquet", "scenario.toml"
 CPUS = MEMORIES = 5
-DISKS = 3
-"""Blades of a system, 13: each has 12 others that it may send to (Gao et al., OSDI 2016)."""
+"""Blades of a system; with 3 disk blades, which are silent here, they are 13, so that each has 12 others that it may
+send to (Gao et al., OSDI 2016)."""
 SAMPLES = 3
 """Units of its resource that a host stands for (Gao et al., OSDI 2016)."""
 PER_RACK = 16
 """Hosts of a rack (NetSys/simulator, run/experiment.cpp: 144 on 9 switches)."""
+SPINES = 4
+"""Switches above the racks (the same), with links as fast as full bisection needs."""
+HOST_RATE_GBPS = 40
+"""Rate of a host's link in Gb/s (Gao et al., OSDI 2016)."""
 NODES = 144
 """Hosts of the study's datacenter."""
 DURATION = "5ms"
@@ -89,9 +93,8 @@ def write_traffic(
     found = [open_recording(path) for path in recordings]
     nodes = wrong.whole("--nodes", nodes, "a whole number of hosts, a multiple of 16", PER_RACK)
     if nodes % PER_RACK:
-        raise wrong.refused(
-            "--nodes", nodes, f"a multiple of {PER_RACK}: {nodes // PER_RACK * 16} or {-(-nodes // 16) * 16}"
-        )
+        below = nodes - nodes % PER_RACK
+        raise wrong.refused("--nodes", nodes, f"a multiple of {PER_RACK}: {below} or {below + PER_RACK}")
     samples = wrong.whole("--samples", samples, "a whole number, 1 or more", 1)
     if not nanoseconds(duration):
         raise wrong.refused("--duration", duration, "a time such as 5ms")
@@ -165,10 +168,10 @@ title = {json.dumps(title, ensure_ascii=False)}
 # bisection, 0.2 us a link.
 [fabric.leaf_spine]
 leaves = {nodes // PER_RACK}
-spines = 4
+spines = {SPINES}
 hosts_per_leaf = {PER_RACK}
-host_rate = "40Gbps"
-uplink_rate = "160Gbps"
+host_rate = "{HOST_RATE_GBPS}Gbps"
+uplink_rate = "{PER_RACK * HOST_RATE_GBPS // SPINES}Gbps"
 delay = "200ns"
 
 [[service]]

@@ -17,14 +17,12 @@ from incast.errors import ApplicationError, Diagnostic, ScenarioError
 from incast.memory import amounts
 from incast.memory.programs import PROGRAMS, Ready
 from incast.memory.protocol import PAGE
-from incast.memory.traffic import SAMPLES
+from incast.memory.traffic import HOST_RATE_GBPS, SAMPLES
 
 Scale = Literal["datacenter", "rack"]
 SCALES: tuple[Scale, ...] = ("datacenter", "rack")
 REPLAYS = 5
 """How often the replay model draws latencies: with tens of thousands of fetches its mean is exact to a thousandth."""
-HOST_RATE = 40e9
-"""Bits per second of a host's link, as the scenario has it."""
 WINDOW = "from ([0-9.]+) to ([0-9.]+)"
 """Where in a server's output is when it was asked, on the clock CLOCK_MONOTONIC."""
 
@@ -146,7 +144,7 @@ class _Pipeline:
         made = memory.write_traffic([recording.path], folder, scale=scale, duration=self.cell.duration)
         results = incast.load(made.scenario, [f"seed={self.cell.seed}"]).run(self.folder / f"{scale}-results")
         schemes = [str(name) for name in results.manifest["schemes"]]
-        load = made.fetches_per_s * SAMPLES * PAGE * 8 / HOST_RATE
+        load = made.fetches_per_s * SAMPLES * PAGE * 8 / (HOST_RATE_GBPS * 1e9)
         return load, {scheme: Latencies.of(results, scheme) for scheme in schemes}
 
 
