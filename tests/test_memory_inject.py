@@ -66,32 +66,33 @@ def one(text: str) -> memory.Delays:
 
 @served
 def test_a_constant_delay_lengthens_a_program_by_its_product_with_the_fetches(compiled: Compiled) -> None:
-    delay_s = 50e-6
-    times: dict[str, list[float]] = {"no delay": [], "50us": []}
-    achieved: list[float] = []
+    """The middle fetch is delayed by what was asked, and the program is longer by all delays, both within 5 %.
+
+    Where others use the cores, a few fetches wait for one of them beside their delay. Their time is among what delays
+    became, which the program must be longer by; so neither figure depends on how busy the machine is.
+    """
+    delay_s = 100e-6
+    shortest = math.inf
     offs: list[tuple[float, float]] = []
     with first_in_line():
         for _ in range(ROUNDS):
             found = memory.inject(
                 [str(compiled("walker")), "2048", "5"],
-                [one("50us")],
+                [one("100us")],
                 memory.Instrument(one_core=True),
                 repetitions=1,
                 plain=False,
             )
-            for timing in found.timings:
-                times[timing.case.name].append(timing.seconds)
-            timing = found.timings[-1]
-            assert timing.fetches == pytest.approx(2048 * 5, rel=1e-3)
-            assert timing.asked_s == pytest.approx(timing.fetches * delay_s, rel=1e-12)
-            # What is asked for is kept; what comes on top of it is of a core that others had.
-            assert timing.achieved_s >= timing.asked_s
-            achieved.append(timing.achieved_s)
-            longer = min(times["50us"]) - min(times["no delay"])
-            offs.append((longer / timing.asked_s - 1, min(achieved) / timing.asked_s - 1))
+            zero, delayed = found.timings
+            assert delayed.fetches == pytest.approx(2048 * 5, rel=1e-3)
+            assert delayed.asked_s == pytest.approx(delayed.fetches * delay_s, rel=1e-12)
+            assert delayed.achieved_s >= delayed.asked_s
+            shortest = min(shortest, zero.seconds)
+            longer = delayed.seconds - shortest
+            offs.append((delayed.achieved_ns["0.5"] * 1e-9 / delay_s - 1, longer / delayed.achieved_s - 1))
             if all(abs(off) < CLOSE for off in offs[-1]):
                 return
-    raise AssertionError(f"the program became longer, and fetches were delayed, by so much more than asked: {offs}")
+    raise AssertionError(f"the middle delay is off by the first, what the program is longer by the second: {offs}")
 
 
 @served

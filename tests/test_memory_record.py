@@ -298,7 +298,7 @@ def test_fork(tmp_path: Path) -> None:
 import os
 x = list(range(300_000))
 child = os.fork()
-print(sum(x), flush=True)
+os.write(1, f"{sum(x)}\\n".encode())
 if child: os.waitpid(child, 0)
 else: os._exit(0)
 """
@@ -335,6 +335,10 @@ def test_programs_that_it_starts_are_recorded(tmp_path: Path) -> None:
     fetched = [process["fetches"] > 1000 for process in found.summary.processes]
     assert fetched.count(True) == 2
     assert found.summary.processes[0]["name"] == "sh"
+    interpreter = next(each["name"] for each in found.summary.processes if each["fetches"] > 1000)
+    assert next(found.summary.lines()).startswith(
+        f"program     {interpreter}, 2 processes (1 other had nothing to serve): "
+    )
 
 
 @served
@@ -370,7 +374,7 @@ def test_processes_that_are_left_are_ended(tmp_path: Path) -> None:
         found, _ = record(tmp_path, ["sh", "-c", f"cd {tmp_path}; {left} & exit 3"])
         assert (found.code, found.summary.ended) == (3, 1)
         assert running_in(tmp_path) == []
-        assert "note: 1 processes were left when the program ended, and were ended" in list(found.summary.lines())
+        assert "note: 1 process was left when the program ended, and ended then" in list(found.summary.lines())
         found.path.rename(tmp_path / f"{count}")
 
 

@@ -137,7 +137,8 @@ class Reader:
             (bin_ / name).chmod(0o755)
         self.environment = {
             **os.environ,
-            "PATH": f"{bin_}{os.pathsep}{os.environ['PATH']}",
+            # `python3` is the one that runs this, not a version manager's script, which starts dozens of processes.
+            "PATH": os.pathsep.join([str(bin_), str(Path(sys.executable).parent), os.environ["PATH"]]),
             "COLUMNS": "120",
             "NO_COLOR": "1",
             "TERM": "dumb",

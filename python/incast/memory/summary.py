@@ -68,10 +68,7 @@ class Summary:
 
     def lines(self) -> Iterator[str]:
         """The summary for people."""
-        names = ", ".join(dict.fromkeys(str(process["name"]) for process in self.processes))
-        count = len(self.processes)
-        many = f", {count} processes" if count > 1 else ""
-        yield f"program     {names}{many}: {self.seconds:.3f} s, exit code {self.code}"
+        yield f"program     {self._programs()}: {self.seconds:.3f} s, exit code {self.code}"
         yield f"memory      {size(self.footprint_bytes)} served, local: {self.local}, {self.policy}"
         yield f"fetches     {self.fetches:,}, {self.fetches_per_s:,.0f} a second; {self.write_backs:,} write-backs"
         if self.fetches > 1:
@@ -112,7 +109,16 @@ class Summary:
                 "than they need"
             )
         if self.ended:
-            yield f"note: {self.ended} processes were left when the program ended, and were ended"
+            what = "process was" if self.ended == 1 else "processes were"
+            yield f"note: {self.ended} {what} left when the program ended, and ended then"
+
+    def _programs(self) -> str:
+        """Whose memory was served; a script may have started many processes beside, which had none to serve."""
+        had = [each for each in self.processes if each["first_accesses"] or each["fetches"]] or self.processes[:1]
+        names = ", ".join(dict.fromkeys(str(process["name"]) for process in had))
+        many = f", {len(had)} processes" if len(had) > 1 else ""
+        others = len(self.processes) - len(had)
+        return names + many + (f" ({others} other{'s' * (others > 1)} had nothing to serve)" if others else "")
 
     def _total(self, counter: str) -> int:
         return sum(process[counter] for process in self.processes)
