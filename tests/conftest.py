@@ -149,6 +149,20 @@ def start(tmp_path: Path) -> Start:
     return run
 
 
+def needs_networks() -> pytest.MarkDecorator:
+    """Marks tests of rules in the kernel: they skip on a machine that cannot do it, and say why.
+
+    Where CI is set, as it is for the project's checks, they do not skip for want of a program: that is a fault of the
+    checks, and they fail by it.
+    """
+    from incast import testbed
+
+    why = testbed.available()
+    lacking = why is not None and why.startswith("there is no program")
+    skip = why is not None and not (lacking and os.environ.get("CI"))
+    return pytest.mark.skipif(skip, reason=f"no rules in the kernel here: {why}")
+
+
 def environment() -> dict[str, str]:
     """The environment of a user with a wide, colourless terminal."""
     return {**os.environ, "COLUMNS": "160", "NO_COLOR": "1", "TERM": "dumb", "PYTHONUNBUFFERED": "1"}

@@ -12,11 +12,9 @@ from typing import Any
 
 import pytest
 
-from conftest import ROOT, Command, environment, write
-from incast import testbed
+from conftest import ROOT, Command, environment, needs_networks, write
 
-WHY_NOT = testbed.available()
-pytestmark = pytest.mark.skipif(WHY_NOT is not None, reason=f"no network namespaces here: {WHY_NOT}")
+pytestmark = needs_networks()
 
 SCHEME = '[[workload]]\nlist = []\n[scheme.DCQCN]\ncontrol = "dcqcn"\n'
 CLOS = "[fabric.leaf_spine]\nleaves = 3\nspines = 2\nhosts_per_leaf = 2\n"

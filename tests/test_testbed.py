@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Command, Start, wait_until, write
+from conftest import Command, Start, needs_networks, wait_until, write
 from incast import testbed
 from incast.cli.main import _code
 from incast.errors import EnvironmentFailure, IncastError
@@ -20,8 +20,7 @@ from incast.testbed.rules import HERE, as_chain, as_map
 from incast.testbed.testbed import Testbed
 from incast.testbed.trend import percentile
 
-WHY_NOT = testbed.available()
-needs_networks = pytest.mark.skipif(WHY_NOT is not None, reason=f"no network namespaces here: {WHY_NOT}")
+in_the_kernel = needs_networks()
 
 
 @pytest.mark.parametrize("rules", [2, 3, 10, 160])
@@ -155,12 +154,20 @@ def test_a_machine_that_cannot(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert capsys.readouterr() == ("", "error: network namespaces are of Linux; this is darwin\n")
 
 
+def test_without_a_program_checks_fail_where_others_skip(monkeypatch: pytest.MonkeyPatch) -> None:
+    why = "there is no program `nft` (package nftables)"
+    for refusal, checks, skips in ((why, True, False), (why, False, True), ("user namespaces are restricted", True, True)):
+        monkeypatch.setattr("incast.testbed.available", lambda refusal=refusal: refusal)
+        monkeypatch.setenv("CI", "true" if checks else "")
+        assert needs_networks().args == (skips,)
+
+
 def test_a_program_that_is_not_there() -> None:
     with pytest.raises(Refused, match="no program `iproute3`"):
         tool("iproute3")
 
 
-@needs_networks
+@in_the_kernel
 @pytest.mark.parametrize("form", ["map", "chain"])
 def test_a_short_measurement(command: Command, form: str) -> None:
     asked = ["--rules", "0,2,20", "--pings", "50", "--seconds", "0.1", "--rounds", "2", "--form", form]
@@ -177,7 +184,7 @@ def test_a_short_measurement(command: Command, form: str) -> None:
         assert each["packet_bytes"] <= 1514 < each["aggregate_bytes"]
 
 
-@needs_networks
+@in_the_kernel
 def test_packets_that_no_rule_matches_are_noticed() -> None:
     """That the packets' own rule is the one that matched: without it they lose their tag."""
     with Testbed() as made:
@@ -190,13 +197,13 @@ def test_packets_that_no_rule_matches_are_noticed() -> None:
                 made.ping(10)
 
 
-@needs_networks
+@in_the_kernel
 def test_rules_that_the_kernel_does_not_take() -> None:
     with Testbed() as made, pytest.raises(EnvironmentFailure, match=r"nft -f -: /dev/stdin:2:.* Error"):
         made.load("table inet { nonsense")
 
 
-@needs_networks
+@in_the_kernel
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_stays_behind(start: Start, number: signal.Signals) -> None:
     process = start("deadlock", "cost", "--seconds", "20", "--pings", "10")
