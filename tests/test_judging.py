@@ -10,6 +10,7 @@ import pytest
 from incast.study import student
 from incast.study.description import Check, Claim, Metric
 from incast.study.expectation import Expectation
+from incast.study.explaining import Explanation
 from incast.study.figures import Figure, Measured, NotUniqueError, PlannedRun, figures
 from incast.study.judging import AmbiguousError, claim_outcome, judge
 
@@ -255,7 +256,7 @@ OPEN = check(at={"load": 0.5}, of={"scheme": "A"}, below=6)
     ],
 )
 def test_a_claim_holds_if_all_its_checks_do(checks: tuple[Check, ...], outcome: str) -> None:
-    found = claim_outcome(claim(*checks), METRICS, {"m": measured(FULL)}, "paper", "because")
+    found = claim_outcome(claim(*checks), METRICS, {"m": measured(FULL)}, "paper", Explanation("because", None))
     assert (found.outcome, found.explanation, len(found.checks)) == (outcome, "because", len(checks))
     assert [each.check for each in found.checks] == list(range(len(checks)))
     assert (found.reason is not None) == (outcome == "not measured")

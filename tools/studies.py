@@ -7,7 +7,18 @@ from collections.abc import Iterator
 from fields import table
 from incast.analysis.file import AnalysisFile, AnalysisScale
 from incast.analysis.kinds import KINDS
-from incast.study.description import Check, Claim, ClaimsFile, Metric, Scales, ScaleText, StudyChart, StudyFile
+from incast.study.description import (
+    Check,
+    Claim,
+    ClaimsFile,
+    Metric,
+    Scales,
+    ScaleText,
+    StudyChart,
+    StudyFile,
+    StudyTable,
+    TableColumn,
+)
 
 
 def page() -> Iterator[str]:
@@ -26,6 +37,8 @@ def page() -> Iterator[str]:
         ("study.toml: scale.NAME", ScaleText),
         ("claims.toml", ClaimsFile),
         ("claims.toml: metric.NAME", Metric),
+        ("claims.toml: table.NAME", StudyTable),
+        ("claims.toml: table.NAME.column.COLUMN", TableColumn),
         ("claims.toml: chart", StudyChart),
         ("claims.toml: claim", Claim),
         ("claims.toml: claim.check", Check),
@@ -38,6 +51,17 @@ def page() -> Iterator[str]:
         "Markdown: what there is to say about a claim, above all why it fails, in a section `## ID` for the claim of "
         'this id. A claim needs none; one that fails without is shown with "no explanation yet".',
         "",
+        "Figures in a text stay as they are when the study is run again, perhaps at another scale. So the file may say of "
+        "which run they are, in a head between two lines `---`; this is shown beside each explanation. A line "
+        "`measured: SCALE, DATE, COMMIT` is for all claims, `measured ID ...: SCALE, DATE, COMMIT` for those that it names:",
+        "",
+        "```text",
+        "---",
+        "measured: quick, 2026-01-31, 0123abc",
+        "measured E3 E4: paper, 2026-02-01, 4567def",
+        "---",
+        "```",
+        "",
         "## Results",
         "",
         "| file | holds |",
@@ -46,8 +70,9 @@ def page() -> Iterator[str]:
         "together; `cpu_s`: seconds of simulation |",
         "| `NAME/` | the dataset of sweep NAME, or of analysis NAME: `analysis.json`, `figures.parquet` |",
         "| `claims.json` | every claim with its outcome; every figure with its interval, and its value for each seed; "
-        "the bars of every chart |",
-        "| `claims.md` | the same for people |",
+        "the bars of every chart; the rows of every table |",
+        "| `claims.md` | claims and tables for people |",
+        "| `tables/NAME.csv` | table NAME, unrounded: of each figure its mean, and as `_least` and `_greatest` the range over seeds |",
     ]
 
 

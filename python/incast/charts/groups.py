@@ -13,6 +13,7 @@ from incast.charts.source import Source
 from incast.errors import ResultsError
 from incast.study.drawing import DrawnChart
 from incast.study.results import open_study
+from incast.study.tabulating import DrawnTable
 from incast.sweep.dataset import Run, open_sweep
 
 KINDS = {
@@ -58,6 +59,8 @@ class Study:
     """The claims as they were judged."""
     charts: tuple[DrawnChart, ...] = ()
     """What it draws beside them."""
+    tables: tuple[DrawnTable, ...] = ()
+    """The tables that it has beside them."""
     without: tuple[str, ...] = ()
     """Sweeps of which no run is done, and why they are not shown."""
 
@@ -148,7 +151,7 @@ def read_study(folder: Path) -> tuple[Study, list[Group]]:
     if not groups:
         raise ResultsError(f"{folder}: no run of this study is done")
     claims = [claim.to_tree() for claim in found.claims]
-    return Study(found.manifest, claims, found.charts, tuple(without)), groups
+    return Study(found.manifest, claims, found.charts, found.tables, tuple(without)), groups
 
 
 def told_apart(groups: Sequence[Group]) -> Iterator[Group]:

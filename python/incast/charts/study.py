@@ -14,6 +14,8 @@ FEW = 3
 """As many figures that were not measured are named each."""
 WIDEST = 1.5
 """As far beyond the highest bar, as a multiple of it, intervals are drawn (our choice)."""
+ROOM = 1.05
+"""Of the height, as a multiple of the highest point of lines (our choice)."""
 TITLE = 48
 """Letters of an axis's title that fit beside a panel; a longer text stands above the chart alone."""
 
@@ -83,14 +85,20 @@ def _layers(drawn: DrawnChart, columns: Sequence[str], series: Sequence[object])
     tooltip += [{"field": name, "type": "quantitative", "format": ".4~g"} for name in ("value", "low", "high")]
     colour = look.colour([str(each) for each in series], drawn.series)
     if drawn.lines:
-        along: Spec = {"field": drawn.x, "type": "quantitative", "title": drawn.x, "axis": {"grid": False}}
+        along: Spec = {
+            "field": drawn.x,
+            "type": "quantitative",
+            "title": drawn.x,
+            "axis": {"grid": False, "format": "~g", "tickCount": 8},
+        }
         encoding = {"x": along, "y": {"field": "value", **y}, "color": colour, "tooltip": tooltip}
         return [{"mark": {"type": "line", "point": {"size": 12}, "clip": True}, "encoding": encoding}]
     x: Spec = {
         "field": drawn.x,
         "type": "ordinal",
         "sort": list(dict.fromkeys(bar.x for bar in drawn.bars)),
-        "title": None,
+        # What is a number says of what.
+        "title": drawn.x if drawn.bars and all(isinstance(bar.x, (int, float)) for bar in drawn.bars) else None,
         "axis": {"labelAngle": 0, "grid": False, "ticks": False},
     }
     offset: Spec = {"field": drawn.series, "sort": list(series)}
@@ -152,4 +160,6 @@ def _domain(drawn: DrawnChart) -> list[float]:
     ends = [end for bar in drawn.bars for end in (bar.low, bar.high) if end is not None]
     bottom = 0.0 if low >= 0 else max(min([low, *ends]), WIDEST * low)
     top = 0.0 if high <= 0 else min(max([high, *ends]), WIDEST * high)
-    return [bottom, top]
+    if drawn.lines:
+        top *= ROOM  # A line along the edge would be cut in half.
+    return [bottom, top if top > bottom else 1.0]

@@ -167,6 +167,8 @@ def _told(found: StudyResults, *, quiet: bool) -> int:
             print(f"page with all charts: {found.path / results.PAGE}")
         parts = [each.path for each in found.sweeps.values()] + [each.path for each in found.analyses.values()]
         print(f"tables in {', '.join(map(str, parts))}")
+        if found.tables:
+            print(f"tables of the study as CSV: {found.path / results.TABLES}")
         print(f"every figure: incast study show {found.path} --figures")
     code = codes.OK
     for each in found.sweeps.values():
@@ -229,6 +231,8 @@ def _print(found: StudyResults, *, figures: bool = False) -> None:
     """Every claim, and how many have which outcome."""
     print("\n".join(writing.terminal(found.claims, figures=figures)))
     print(f"{writing.LEGEND}\n")
+    if found.tables:
+        print("\n".join(writing.tables(found.tables)))
     print("\n".join(writing.summary(found)))
 
 
@@ -249,6 +253,11 @@ def description(chosen: Study) -> Iterator[str]:
     yield "\nmetrics"
     for name, metric in chosen.metrics.items():
         yield from wrapped(f"{name}{f' ({metric.unit})' if metric.unit else ''}: {metric.about}", 4)
+
+    if chosen.tables:
+        yield "\ntables"
+    for name, table in chosen.tables.items():
+        yield from wrapped(f"{name}: {table.title}", 4)
 
 
 def expectations(chosen: Study, claim: Claim) -> Iterator[str]:
@@ -273,6 +282,7 @@ def tree(chosen: Study) -> dict[str, Any]:
             for scale, about in chosen.scales.items()
         },
         "metrics": {name: asdict(metric) for name, metric in chosen.metrics.items()},
+        "tables": {name: asdict(table) for name, table in chosen.tables.items()},
         "claims": [
             {
                 "id": claim.id,

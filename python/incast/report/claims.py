@@ -51,7 +51,8 @@ def article(claim: dict[str, Any]) -> str:
         parts.append(checks(claim))
     if claim.get("explanation"):
         text = MarkdownIt("commonmark", {"html": False}).enable("table").render(claim["explanation"])
-        parts.append(f'<div class="explanation"><h4>Explanation</h4>{text}</div>')
+        taken = element("p", claim["taken"], "note") if claim.get("taken") else ""
+        parts.append(f'<div class="explanation"><h4>Explanation</h4>{text}{taken}</div>')
     elif claim["outcome"] == "fails":
         parts.append(element("p", "No explanation yet.", "explanation"))
     return "\n".join([*parts, "</article>"])

@@ -27,9 +27,17 @@ def details(summary: str, inner: str) -> str:
 
 
 def table(
-    header: Sequence[str], rows: Iterable[Sequence[object]], caption: str, numbers: Collection[int] = (), kind: str = ""
+    header: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    caption: str,
+    numbers: Collection[int] = (),
+    kind: str = "",
+    label: str = "",
 ) -> str:
-    """A table of text that scrolls by itself where it is too wide; columns in `numbers` are set right."""
+    """A table of text that scrolls by itself where it is too wide; columns in `numbers` are set right.
+
+    `label` names it to those who do not see it, where it has no caption.
+    """
 
     def cell(name: str, column: int, text: object, scope: str = "") -> str:
         kind = ' class="number"' if column in numbers else ' class="long"' if len(str(text)) > LONG else ""
@@ -43,8 +51,8 @@ def table(
     head = f"<thead><tr>{head}</tr></thead>" if any(header) else ""
     given = f' class="{escape(kind)}"' if kind else ""
     return (
-        f'<div class="scrolls" tabindex="0" role="region" aria-label="{escape(caption)}"><table{given}>'
-        f"<caption>{escape(caption)}</caption>{head}<tbody>{''.join(lines)}</tbody></table></div>"
+        f'<div class="scrolls" tabindex="0" role="region" aria-label="{escape(caption or label)}"><table{given}>'
+        f"{element('caption', caption) if caption else ''}{head}<tbody>{''.join(lines)}</tbody></table></div>"
     )
 
 

@@ -13,7 +13,7 @@ from incast.charts.groups import Material
 from incast.charts.over import FIGURES, spec
 from incast.charts.slowdown import over_seeds
 from incast.charts.study import of_study
-from incast.report import claims, scenario
+from incast.report import claims, scenario, tables
 from incast.report.data import DIGITS, Packer
 from incast.report.html import element, escape, script
 from incast.study.drawing import DrawnChart
@@ -85,8 +85,10 @@ def titled(material: Material) -> Iterator[tuple[str, tuple[str, str, str]]]:
     """The sections of the page: the words that lead to them, their titles, and what stands in them."""
     if material.studies:
         yield "claims", ("Claims", "Claims", "\n".join(claims.section(study) for study in material.studies))
-    if charts_of(material):
-        yield "study", ("Measured", "What was measured", '<div data-charts="study"></div>')
+    tables_of = [table for study in material.studies for table in study.tables]
+    if tables_of or charts_of(material):
+        inner = tables.section(tables_of) + ('<div data-charts="study"></div>' if charts_of(material) else "")
+        yield "study", ("Measured", "What was measured", inner)
     yield "scenario", ("Scenario", "Scenario", "\n".join(
         f'<div data-group="{place}"{" hidden" if place else ""}>{scenario.section(group)}</div>'
         for place, group in enumerate(material.groups)))  # fmt: skip

@@ -12,7 +12,7 @@ from incast import analysis, sweep
 from incast._document import join
 from incast.analysis import AnalysisPlan
 from incast.study import queries
-from incast.study.description import SCALES, Check, Metric, Scale, Selection, StudyChart
+from incast.study.description import SCALES, Check, Metric, Scale, Selection, StudyChart, StudyTable
 from incast.study.expectation import KINDS, tolerance
 from incast.study.figures import SEED, VALUE, same
 from incast.study.folder import CLAIMS, STUDY, Description
@@ -32,6 +32,8 @@ class Checked:
     """What each sweep runs and each analysis computes, by scale."""
     columns: Mapping[str, tuple[str, ...]]
     """The columns of each metric."""
+    of_tables: Mapping[str, tuple[str, ...]]
+    """The columns of each table."""
 
 
 def check(told: Description) -> Checked:
@@ -44,7 +46,8 @@ def check(told: Description) -> Checked:
         }
         for scale in told.study.scale.given()
     }
-    return Checked(plans, _Claims(told, plans).check())
+    claims = _Claims(told, plans)
+    return Checked(plans, claims.check(), claims.tables())
 
 
 def _scales_and_parts(told: Description) -> None:
@@ -76,6 +79,12 @@ class _Claims:
         self.plans = plans
         self.known = {name: self._known(name) for name in told.study.parts}
         """The values that the runs of each sweep or analysis have at any scale, by column."""
+        tables = EmptyTables()
+        self.databases = {
+            name: of_analysis(plan) if isinstance(plan, AnalysisPlan) else tables.database(self.known[name])
+            for name, plan in next(iter(plans.values())).items()
+        }
+        """The tables of each sweep or analysis without rows."""
 
     def check(self) -> dict[str, tuple[str, ...]]:
         """The columns of every metric, if nothing is wrong."""
@@ -101,29 +110,62 @@ class _Claims:
 
     def _metrics(self) -> dict[str, tuple[str, ...]]:
         """The columns of every metric."""
-        document, tables = self.told.claims_document, EmptyTables()
-        databases = {
-            name: of_analysis(plan) if isinstance(plan, AnalysisPlan) else tables.database(self.known[name])
-            for name, plan in next(iter(self.plans.values())).items()
-        }
-        found = {}
+        document, found = self.told.claims_document, {}
         for name, metric in self.told.claims.metric.items():
-            self._part(name, metric)
+            self._part("metric", name, metric)
             try:
-                found[name] = queries.columns(databases[metric.part], metric.sql)
+                found[name] = queries.columns(self.databases[metric.part], metric.sql)
             except queries.QueryError as error:
                 field = f"{join('metric', name)}.sql"
                 raise document.wrong(field, f"metric `{name}`: {error}") from None
         return found
 
-    def _part(self, name: str, metric: Metric) -> None:
-        """Raise unless a metric names a sweep or an analysis of the study."""
-        document, at = self.told.claims_document, join("metric", name)
-        if (metric.sweep is None) == (metric.analysis is None):
-            raise document.wrong(at, f"metric `{name}` is of a `sweep` or of an `analysis`")
+    def tables(self) -> dict[str, tuple[str, ...]]:
+        """The columns of every table, if nothing is wrong."""
+        document, found = self.told.claims_document, {}
+        for name, table in self.told.claims.table.items():
+            at = join("table", name)
+            if not re.fullmatch(r"\w[\w-]*", name):
+                message = f"`{name}` is no name for a table, which is that of its file"
+                raise document.wrong(at, message, allowed="letters, digits, _ and -")
+            self._part("table", name, table)
+            try:
+                kinds = queries.described(self.databases[table.part], table.sql, "table")
+            except queries.QueryError as error:
+                raise document.wrong(f"{at}.sql", f"table `{name}`: {error}") from None
+            self._table(at, name, table, kinds)
+            found[name] = tuple(kinds)
+        return found
+
+    def _table(self, at: str, name: str, table: StudyTable, kinds: Mapping[str, Any]) -> None:
+        """Raise unless a table's columns are those of its query, and its figures numbers."""
+        document, names = self.told.claims_document, [each for each in kinds if each != SEED]
+        if not table.rows:
+            raise document.wrong(f"{at}.rows", "nothing tells rows apart", allowed=", ".join(names))
+        for number, row in enumerate(table.rows):
+            if row not in names:
+                message = f"the SQL of table `{name}` gives no column `{row}` to tell rows by"
+                raise document.wrong(f"{at}.rows[{number}]", message, wrong=row, names=names)
+        for column in table.column:
+            if column not in names:
+                message = f"the SQL of table `{name}` gives no column `{column}`"
+                raise document.wrong(join(f"{at}.column", column), message, wrong=column, names=names)
+        figures = [each for each in names if each not in table.rows]
+        if not figures:
+            raise document.wrong(f"{at}.sql", f"table `{name}` has no figures, only columns that tell rows apart")
+        for column in figures:
+            if not queries.is_number(kinds[column]):
+                message = f"column `{column}` of table `{name}` has no numbers but {kinds[column]}"
+                raise document.wrong(f"{at}.sql", message, allowed="numbers, or a column that `rows` names")
+
+    def _part(self, kind: str, name: str, told: Metric | StudyTable) -> None:
+        """Raise unless a metric or a table names a sweep or an analysis of the study."""
+        document, at = self.told.claims_document, join(kind, name)
+        if (told.sweep is None) == (told.analysis is None):
+            raise document.wrong(at, f"{kind} `{name}` is of a `sweep` or of an `analysis`")
         for what, named, names in (
-            ("sweep", metric.sweep, self.told.study.sweeps),
-            ("analysis", metric.analysis, self.told.study.analyses),
+            ("sweep", told.sweep, self.told.study.sweeps),
+            ("analysis", told.analysis, self.told.study.analyses),
         ):
             if named is not None and named not in names:
                 message = f"the study has no {what} `{named}`"

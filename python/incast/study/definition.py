@@ -9,7 +9,7 @@ from pathlib import Path
 from incast.errors import ScenarioError
 from incast.study import folder, running
 from incast.study.checking import Plans, check
-from incast.study.description import SCALES, Claim, Metric, Scale
+from incast.study.description import SCALES, Claim, Metric, Scale, StudyTable
 from incast.study.results import StudyResults
 from incast.study.running import Callback
 
@@ -49,6 +49,11 @@ class Study:
     def metrics(self) -> dict[str, Metric]:
         """The metrics by name."""
         return self._told.claims.metric
+
+    @property
+    def tables(self) -> dict[str, StudyTable]:
+        """The tables by name."""
+        return self._told.claims.table
 
     @property
     def sweeps(self) -> Sequence[str]:

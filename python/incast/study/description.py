@@ -160,6 +160,44 @@ class StudyChart:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class TableColumn:
+    """A `[table.NAME.column.COLUMN]` of claims.toml: how a column of the query is shown."""
+
+    title: str
+    """Its heading."""
+    unit: str = ""
+    """Unit of its figures; empty (the default) for a plain number."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StudyTable:
+    """A `[table.NAME]` of claims.toml: rows on the page, in the terminal, in claims.md, and in `tables/NAME.csv`."""
+
+    title: str
+    """Its heading."""
+    about: str
+    """What stands in it, and where what is not ours comes from: a sentence or two."""
+    sql: str
+    """One query, in DuckDB's SQL, over the tables that a metric's has. Rows keep its order. Columns that `rows` names
+    tell rows apart; `seed`, if there is one, tells seeds apart; every other column has figures, of which the mean over
+    seeds is shown, and the least and the greatest. A figure that is NULL is left empty.
+    """
+    rows: list[str]
+    """Columns that tell rows apart."""
+    sweep: str | None = None
+    """The sweep whose tables it is computed from; or else `analysis`."""
+    analysis: str | None = None
+    """The analysis whose table it is computed from."""
+    column: dict[str, TableColumn] = field(default_factory=dict)
+    """Headings and units by column. Default: columns are called as in the query."""
+
+    @property
+    def part(self) -> str:
+        """The sweep or the analysis."""
+        return self.sweep or self.analysis or ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ClaimsFile:
     """A claims.toml: metrics, and the claims that are judged by them."""
 
@@ -169,3 +207,5 @@ class ClaimsFile:
     """The metrics by name."""
     chart: list[StudyChart] = field(default_factory=list)
     """What the page draws beside the claims, in this order."""
+    table: dict[str, StudyTable] = field(default_factory=dict)
+    """Tables that stand before the charts, by name, in this order."""

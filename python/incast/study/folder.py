@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from os import PathLike, fspath
 from pathlib import Path
 
 from incast._document import Document
-from incast._located import located
 from incast._nearest import nearest
 from incast.errors import Diagnostic, ScenarioError
+from incast.study import explaining
 from incast.study.description import ClaimsFile, StudyFile
+from incast.study.explaining import Explanation
 
 STUDY = "study.toml"
 CLAIMS = "claims.toml"
@@ -31,8 +31,8 @@ class Description:
     """study.toml."""
     claims: ClaimsFile
     """claims.toml."""
-    explanations: dict[str, str]
-    """explanations.md: the text of each section, in Markdown, by the id of its claim."""
+    explanations: dict[str, Explanation]
+    """explanations.md: what it says, by the id of the claim."""
     study_document: Document
     """Points into study.toml."""
     claims_document: Document
@@ -84,7 +84,8 @@ def read(path: Path) -> Description:
     claims_document = Document(needed(path, CLAIMS))
     claims = claims_document.typed(ClaimsFile)
     told = path / EXPLANATIONS
-    explanations = sections(told, [claim.id for claim in claims.claim]) if told.is_file() else {}
+    ids, scales = [claim.id for claim in claims.claim], list(study.scale.given())
+    explanations = explaining.read(told, ids, scales) if told.is_file() else {}
     return Description(name(path), path, study, claims, explanations, study_document, claims_document)
 
 
@@ -96,32 +97,3 @@ def needed(path: Path, name: str) -> Path:
         holds = f"a study's folder holds {STUDY}, {CLAIMS}, and NAME.toml for each sweep or analysis NAME"
         raise ScenarioError(f"error: {message}\n = {holds}", (Diagnostic(message, file=str(file)),))
     return file
-
-
-def sections(file: Path, known: list[str]) -> dict[str, str]:
-    """The sections of a Markdown file whose headings, `## ID`, are the ids of claims."""
-    found: dict[str, list[str]] = {}
-    lines: list[str] = []
-    fenced = False
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
-        fenced ^= line.lstrip().startswith("```")
-        heading = None if fenced else re.match(r"## +(.*?) *$", line)
-        if heading is None:
-            lines.append(line)
-            continue
-        name = heading[1]
-        if name not in known:
-            raise _misplaced(file, number, line, f"there is no claim `{name}` to explain", known, name)
-        if name in found:
-            raise _misplaced(file, number, line, f"claim `{name}` is explained already")
-        lines = found.setdefault(name, [])
-    return {name: "\n".join(text).strip() for name, text in found.items()}
-
-
-def _misplaced(
-    file: Path, number: int, line: str, message: str, names: list[str] | None = None, wrong: str = ""
-) -> ScenarioError:
-    """An error at a heading."""
-    allowed = ", ".join(names) if names else None
-    text, told = located(str(file), number, 4, line, len(line) - 3, message, allowed, nearest(wrong, names or []))
-    return ScenarioError(text, (told,))

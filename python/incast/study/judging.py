@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from incast.study import student
 from incast.study.description import SCALES, Check, Claim, Metric, Scale
 from incast.study.expectation import Expectation
+from incast.study.explaining import Explanation
 from incast.study.figures import Figure, Measured, NotUniqueError, figures, named, said
 from incast.study.outcome import CheckOutcome, ClaimOutcome, Outcome
 
@@ -39,7 +40,11 @@ class Verdict:
 
 
 def claim_outcome(
-    claim: Claim, metrics: Mapping[str, Metric], measured: Mapping[str, Measured], scale: Scale, explanation: str | None
+    claim: Claim,
+    metrics: Mapping[str, Metric],
+    measured: Mapping[str, Measured],
+    scale: Scale,
+    explanation: Explanation | None = None,
 ) -> ClaimOutcome:
     """Judge a claim by what its metrics measured at a scale."""
     small = f"needs scale {claim.from_}" if SCALES.index(scale) < SCALES.index(claim.from_) else None
@@ -58,7 +63,8 @@ def claim_outcome(
         source=claim.source,
         outcome=outcome,
         reason=small or reason,
-        explanation=explanation,
+        explanation=explanation.text if explanation else None,
+        taken=explanation.taken.told(scale) if explanation and explanation.taken else None,
         fitted=claim.fitted,
         checks=tuple(checks),
     )

@@ -1,41 +1,48 @@
-"""What a study's metrics say of its runs."""
+"""What a study's metrics and tables say of its runs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
+
+from duckdb import DuckDBPyConnection
 
 from incast import sweep
 from incast._document import join
 from incast.analysis import Analysis, AnalysisPlan
 from incast.study import queries
-from incast.study.figures import Measured, PlannedRun
+from incast.study.checking import Checked
+from incast.study.figures import Choice, Measured, PlannedRun
 from incast.study.folder import Description
 
 
 def measure(
     told: Description,
-    columns: Mapping[str, tuple[str, ...]],
+    checked: Checked,
     plans: Mapping[str, sweep.Plan | AnalysisPlan],
     parts: Mapping[str, sweep.Sweep | Analysis],
-) -> dict[str, Measured]:
-    """Ask the sweeps and analyses that there are for every metric; columns and plans are as the study's check found."""
-    found = {}
-    for name, plan in plans.items():
-        result = parts.get(name)
+) -> tuple[dict[str, Measured], dict[str, Measured]]:
+    """Ask the sweeps and analyses that there are for every metric, and for every table."""
+    found: dict[str, dict[str, Measured]] = {"metric": {}, "table": {}}
+    asked = (("metric", told.claims.metric, checked.columns), ("table", told.claims.table, checked.of_tables))
+    for part, plan in plans.items():
+        result = parts.get(part)
         runs = planned(plan, result)
-        wanted = {metric: each.sql for metric, each in told.claims.metric.items() if each.part == name}
-        if result is None or not result.done:
-            found.update({metric: Measured(columns[metric], [], runs) for metric in wanted})
-            continue
-        with result.connect() as connection:
-            for metric, sql in wanted.items():
-                try:
-                    rows = queries.rows(connection, sql)
-                except queries.QueryError as error:
-                    field = f"{join('metric', metric)}.sql"
-                    raise told.claims_document.wrong(field, f"metric `{metric}`: {error}") from None
-                found[metric] = Measured(columns[metric], rows, runs)
-    return found
+        with result.connect() if result is not None and result.done else nullcontext() as connection:
+            for kind, each, columns in asked:
+                for name, one in each.items():
+                    if one.part == part:
+                        rows = _rows(told, connection, kind, name, one.sql) if connection else []
+                        found[kind][name] = Measured(columns[name], rows, runs)
+    return found["metric"], {name: found["table"][name] for name in told.claims.table}
+
+
+def _rows(told: Description, connection: DuckDBPyConnection, kind: str, name: str, sql: str) -> list[Choice]:
+    """The rows of a metric or a table."""
+    try:
+        return queries.rows(connection, sql)
+    except queries.QueryError as error:
+        raise told.claims_document.wrong(f"{join(kind, name)}.sql", f"{kind} `{name}`: {error}") from None
 
 
 def planned(plan: sweep.Plan | AnalysisPlan, result: sweep.Sweep | Analysis | None) -> list[PlannedRun]:

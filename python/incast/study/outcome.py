@@ -55,6 +55,8 @@ class ClaimOutcome:
     """Why it is not measured."""
     explanation: str | None
     """What the study's authors say about it, in Markdown."""
+    taken: str | None = None
+    """Of which run the figures in the explanation are, a sentence; `None` if it does not say."""
     checks: tuple[CheckOutcome, ...]
     """Every figure that was looked at."""
     fitted: str | None = None

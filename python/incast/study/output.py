@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from incast.errors import EnvironmentFailure, ResultsExistError
 from incast.study import results
 from incast.study.description import Scale
 from incast.study.folder import Description
+from incast.study.tabulating import DrawnTable
 
 LOCK = ".lock"
 """Held by the run that is at work in a folder."""
@@ -43,6 +44,7 @@ def held(told: Description, out: Path, scale: Scale, overwrite: bool) -> Iterato
             there = None
         for name in (results.CLAIMS, results.TABLE, results.PAGE):
             (out / name).unlink(missing_ok=True)  # of another time: they would pass for those of this one
+        keep_tables(out, ())
         manifest = {
             "format": results.FORMAT,
             "study": told.name,
@@ -62,6 +64,20 @@ def held(told: Description, out: Path, scale: Scale, overwrite: bool) -> Iterato
 def keep(out: Path, manifest: Mapping[str, Any]) -> None:
     """Write the manifest."""
     results.write(out / results.MANIFEST, json.dumps(manifest, indent=2) + "\n")
+
+
+def keep_tables(out: Path, tables: Sequence[DrawnTable]) -> None:
+    """Write the tables, and remove those of claims as they were before."""
+    folder = out / results.TABLES
+    if tables or folder.is_dir():
+        try:
+            folder.mkdir(exist_ok=True)
+            for file in folder.glob("*.csv"):
+                file.unlink()
+        except OSError as error:
+            raise EnvironmentFailure(f"cannot write {folder}: {error.strerror}") from None
+    for table in tables:
+        results.write(folder / f"{table.name}.csv", table.csv())
 
 
 def _there(out: Path, overwrite: bool) -> dict[str, Any] | None:

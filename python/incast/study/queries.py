@@ -1,4 +1,4 @@
-"""The SQL of metrics: checked before anything runs, asked when everything has run."""
+"""The SQL of metrics and tables: checked before anything runs, asked when everything has run."""
 
 from __future__ import annotations
 
@@ -24,25 +24,35 @@ class QueryError(Exception):
 
 def columns(connection: duckdb.DuckDBPyConnection, sql: str) -> tuple[str, ...]:
     """The columns that a metric's query gives, if it is one; nothing is computed."""
+    found = described(connection, sql, "metric")
+    if VALUE not in found:
+        raise QueryError(f"the SQL gives no column `{VALUE}`, only {', '.join(found)}")
+    if not is_number(found[VALUE]):
+        raise QueryError(f"the column `{VALUE}` is no number but {found[VALUE]}")
+    return tuple(found)
+
+
+def described(connection: duckdb.DuckDBPyConnection, sql: str, what: str) -> dict[str, duckdb.sqltypes.DuckDBPyType]:
+    """The columns that a query of a metric or table gives, with their types; nothing is computed."""
     with _told():
         statements = connection.extract_statements(sql)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-            raise QueryError("the SQL of a metric is one query, `select ...`")
+            raise QueryError(f"the SQL of a {what} is one query, `select ...`")
         relation = connection.sql(sql)
     names = relation.columns
-    if VALUE not in names:
-        raise QueryError(f"the SQL gives no column `{VALUE}`, only {', '.join(names)}")
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise QueryError(f"the SQL gives several columns `{twice[0]}`")
-    kind = relation.types[names.index(VALUE)]
-    if kind.id not in NUMBERS:
-        raise QueryError(f"the column `{VALUE}` is no number but {kind}")
-    return tuple(names)
+    return dict(zip(names, relation.types, strict=True))
+
+
+def is_number(kind: duckdb.sqltypes.DuckDBPyType) -> bool:
+    """Whether a column holds numbers."""
+    return kind.id in NUMBERS
 
 
 def rows(connection: duckdb.DuckDBPyConnection, sql: str) -> list[Choice]:
-    """The rows of a metric."""
+    """The rows of a metric or a table."""
     with _told():
         answer = connection.execute(sql)
         names = [column[0] for column in answer.description or []]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from incast import analysis, sweep
+from incast._document import join
 from incast.analysis import Analysis, AnalysisPlan
 from incast.errors import ResultsError
 from incast.study import output, results, writing
@@ -22,6 +23,7 @@ from incast.study.judging import AmbiguousError, claim_outcome
 from incast.study.measuring import measure
 from incast.study.outcome import ClaimOutcome
 from incast.study.results import Claims, StudyResults
+from incast.study.tabulating import DrawnTable, tabulate
 from incast.sweep import SweepProgress
 
 Callback = Callable[[str, SweepProgress], object]
@@ -75,7 +77,7 @@ def _judged(
     parts: Mapping[str, sweep.Sweep | Analysis],
 ) -> StudyResults:
     """Judge every claim, and write what became of it."""
-    measured = measure(told, checked.columns, checked.plans[manifest["scale"]], parts)
+    measured, tabled = measure(told, checked, checked.plans[manifest["scale"]], parts)
     outcomes: list[ClaimOutcome] = []
     for number, claim in enumerate(told.claims.claim):
         explanation = told.explanations.get(claim.id)
@@ -85,15 +87,17 @@ def _judged(
             metric = claim.check[error.check].metric
             message = f"metric `{metric}` has several rows{error.row}: a column that tells them apart is missing"
             raise told.claims_document.wrong(f"claim[{number}].check[{error.check}].metric", message) from None
-    charts = _drawn(told, measured)
-    found = StudyResults(out, manifest, Claims(outcomes), charts)
+    charts, tables = _drawn(told, measured), _tabled(told, tabled)
+    found = StudyResults(out, manifest, Claims(outcomes), charts, tables)
     output.keep(out, manifest)
     tree = {
         "study": told.name,
         "scale": manifest["scale"],
         "claims": [claim.to_tree() for claim in outcomes],
         "charts": [chart.to_tree() for chart in charts],
+        "tables": [table.to_tree() for table in tables],
     }
+    output.keep_tables(out, tables)
     results.write(out / results.CLAIMS, json.dumps(tree, indent=2, allow_nan=False) + "\n")
     results.write(out / results.TABLE, writing.markdown(found))
     if any(each.done for each in parts.values() if isinstance(each, sweep.Sweep)):
@@ -117,3 +121,15 @@ def _drawn(told: Description, measured: Mapping[str, Measured]) -> tuple[DrawnCh
             message = f"lines need numbers along x; column `{chart.x}` of metric `{chart.metric}` has `{error}`"
             raise told.claims_document.wrong(f"chart[{number}].x", message) from None
     return tuple(drawn)
+
+
+def _tabled(told: Description, measured: Mapping[str, Measured]) -> tuple[DrawnTable, ...]:
+    """The tables that the study asks for."""
+    tables = []
+    for name, table in told.claims.table.items():
+        try:
+            tables.append(tabulate(name, table, measured[name]))
+        except NotUniqueError as error:
+            message = f"table `{name}` has several rows{error}, of one seed: a column that tells them apart is missing"
+            raise told.claims_document.wrong(f"{join('table', name)}.rows", message) from None
+    return tuple(tables)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from incast.study.outcome import OUTCOMES, CheckOutcome, ClaimOutcome
 from incast.study.results import StudyResults
 from incast.study.student import CONFIDENCE
+from incast.study.tabulating import DrawnTable
 
 NOT_EXPLAINED = "no explanation yet"
 """What stands beside a claim that fails and that nobody has explained."""
@@ -41,7 +42,35 @@ def terminal(claims: Sequence[ClaimOutcome], *, figures: bool = False) -> Iterat
         if claim.outcome == "fails":
             for text in (claim.explanation or NOT_EXPLAINED).splitlines():
                 yield from _wrapped(MARGIN + text, MARGIN) or [""]
+            if claim.taken:
+                yield from _wrapped(f"{MARGIN}({claim.taken})", MARGIN)
         yield ""
+
+
+def tables(found: Sequence[DrawnTable]) -> Iterator[str]:
+    """Every table with its rows; a column has the width of its widest cell."""
+    for table in found:
+        yield from _wrapped(table.title, "")
+        yield from _wrapped(f"{MARGIN}{table.about}", MARGIN)
+        yield from _columns([table.headings, *table.texts()], table.numeric)
+        for note in table.notes:
+            yield from _wrapped(MARGIN + note, MARGIN)
+        yield ""
+
+
+def _columns(rows: Sequence[Sequence[str]], figures: Sequence[bool]) -> Iterator[str]:
+    """Cells in columns, figures set right; where the terminal is too narrow for all, headings are folded."""
+    widths = [max(map(len, column)) for column in zip(*rows[1:], strict=True)] or [0] * len(figures)
+    widths = [max(width, *map(len, head.split())) for width, head in zip(widths, rows[0], strict=True)]
+    heads = [textwrap.wrap(head, width) for head, width in zip(rows[0], widths, strict=True)]
+    tall = max(map(len, heads))
+    folded = [[*[""] * (tall - len(head)), *head] for head in heads]
+    for row in [*zip(*folded, strict=True), *rows[1:]]:
+        cells = (
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, figures, strict=True)
+        )
+        yield f"{MARGIN}{'  '.join(cells)}".rstrip()
 
 
 def summary(results: StudyResults) -> Iterator[str]:
@@ -138,6 +167,11 @@ def markdown(results: StudyResults) -> str:
         )
         for claim in results.claims
     )
+    for table in results.tables:
+        lines += ["", f"## {table.title}", "", table.about, ""]
+        lines += [_row(*table.headings), "|" + "".join("---:|" if right else "---|" for right in table.numeric)]
+        lines += (_row(*cells) for cells in table.texts())
+        lines += itertools.chain.from_iterable(("", note) for note in table.notes)
     for claim in results.claims:
         lines += ["", *_section(claim)]
     return "\n".join(lines) + "\n"
@@ -152,6 +186,8 @@ def _section(claim: ClaimOutcome) -> Iterable[str]:
         yield from [f"Not measured: {claim.reason}.", ""]
     if claim.explanation or claim.outcome == "fails":
         yield from [claim.explanation or f"({NOT_EXPLAINED})", ""]
+        if claim.taken:
+            yield from [f"*{claim.taken}*", ""]
     head = ("figure", "measured", f"{PERCENT} interval", "expected", "outcome", "why not measured")
     yield from [_row(*head), "|---" * len(head) + "|"]
     for check in claim.checks:
