@@ -156,7 +156,11 @@ def test_a_machine_that_cannot(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
 
 def test_without_a_program_checks_fail_where_others_skip(monkeypatch: pytest.MonkeyPatch) -> None:
     why = "there is no program `nft` (package nftables)"
-    for refusal, checks, skips in ((why, True, False), (why, False, True), ("user namespaces are restricted", True, True)):
+    for refusal, checks, skips in (
+        (why, True, False),
+        (why, False, True),
+        ("user namespaces are restricted", True, True),
+    ):
         monkeypatch.setattr("incast.testbed.available", lambda refusal=refusal: refusal)
         monkeypatch.setenv("CI", "true" if checks else "")
         assert needs_networks().args == (skips,)

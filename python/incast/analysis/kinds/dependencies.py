@@ -1,4 +1,4 @@
-"""Circular buffer dependencies of a fabric: whether there are any, or under how many sets of failed links."""
+"""Circular buffer dependencies of a fabric: whether there are any, or under how many sets of failed links or routes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from incast.analysis.kind import Kind, Row
-from incast.analysis.kinds import fabric
-from incast.errors import translated
+from incast.analysis.kinds import fabric, misroutes
+from incast.errors import ScenarioError, translated
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,14 +23,41 @@ class OfDependencies(fabric.OfFabric):
     Default none.
     """
     samples: int = 1000
-    """Sets of links that are drawn, for 3 failures or more. Default 1000 (our choice)."""
+    """Sets of links that are drawn, for 3 failures or more; sets of wrong routes. Default 1000 (our choice)."""
     detours: int | None = None
     """Switches next to a failure send packets to any neighbour, so often at most for each packet. Default: routes have
     converged.
     """
+    misroutes: int | None = None
+    """So many routes are wrong at a time, in sets drawn at random: a switch sends what is for a host to a switch beside
+    it that is drawn among all of these, right or wrong. All others are shortest paths. Packets that come back to a
+    switch are a circular dependency. Not with `fail`, `failures` or `detours`. Default none.
+    """
+
+
+def _stamp(cell: OfDependencies, base: Path) -> str:
+    if cell.misroutes is not None:
+        for name, given in (
+            ("fail", bool(cell.fail)),
+            ("failures", cell.failures is not None),
+            ("detours", cell.detours is not None),
+            ("paths", cell.paths != "routes"),
+        ):
+            if given:
+                hint = '; allowed: paths = "routes"' if name == "paths" else ""
+                raise ScenarioError(f"`{name}` = `{getattr(cell, name)}` does not go with `misroutes`{hint}")
+        if cell.misroutes < 1:
+            raise ScenarioError(f"misroutes = {cell.misroutes} is out of range; allowed: 1 or more")
+        if cell.samples < 1:
+            raise ScenarioError(f"samples = {cell.samples} is out of range; allowed: 1 or more")
+    return fabric.stamp(cell, base)
 
 
 def _compute(cell: OfDependencies, base: Path) -> Iterator[Row]:
+    if cell.misroutes is not None:
+        circular, shortest = misroutes.circular(fabric.opened(cell, base), cell.misroutes, cell.samples, cell.seed)
+        yield {"sets": cell.samples, "circular": circular, "shortest": shortest}
+        return
     options = {
         "paths": fabric.paths(cell),
         "fail": cell.fail,
@@ -54,10 +81,10 @@ def _compute(cell: OfDependencies, base: Path) -> Iterator[Row]:
 
 DEPENDENCIES = Kind(
     name="dependencies",
-    about="circular buffer dependencies of a fabric: in how many of how many sets of failed links",
+    about="circular buffer dependencies of a fabric: in how many of how many sets of failed links or of wrong routes",
     parameters=OfDependencies,
     figures={"sets": "bigint", "circular": "bigint", "shortest": "bigint"},
     compute=_compute,
-    stamp=fabric.stamp,
+    stamp=_stamp,
 )
 """The kind."""
