@@ -1,4 +1,4 @@
-"""What the claims of the study of Tagger are judged by: figures made up for each of them that it holds of, and fails of.
+"""What the claims of the study of Tagger are judged by: figures made up that each holds of, and fails of.
 
 The SQL of metrics and the checks are those of the study; tables hold as little as they need.
 """
@@ -131,7 +131,7 @@ def cost(slope: Mapping[str, float], swing: float = 0.0) -> Figures:
             wave = swing * at * (1 if of["seed"] % 2 else -1)
             change = {name: 1 + (slope.get(name, 0.0) + wave) * at for name in FLAT}
             if of["form"] == "chain":
-                change = {name: 1 - 0.5 * at for name in FLAT}
+                change = dict.fromkeys(FLAT, 1 - 0.5 * at)
             rows.append({"rules": rules, **{name: FLAT[name] * change[name] for name in FLAT}})
         return rows
 
@@ -161,7 +161,7 @@ def test_costs(study: Study, judge: Judge, claim: str, slope: Row, swing: float,
 
 
 def rated(study: Study, part: str, gbps: Callable[[Row, str], float], tags: Iterable[str], **of_run: Any) -> Tables:
-    """A sweep of 40 ms in which flows have these rates throughout; what of a run is a function depends on its choice."""
+    """A sweep of 40 ms in which flows have these rates throughout; functions give what depends on the run."""
     runs, flows, rates = [], [], []
     for run in study.plans["quick"][part].runs:
         of = run.choice

@@ -15,6 +15,7 @@ import pytest
 import incast
 from conftest import ROOT, Command, Start, stop, wait_until
 from incast.study import folder
+from incast.study.tabulating import Span
 
 TINY = ROOT / "tests" / "data" / "study"
 """Two controls on a dumbbell, two loads, three seeds: 12 runs in a few seconds."""
@@ -79,6 +80,85 @@ def test_charts_are_the_metrics(ran: incast.StudyResults) -> None:
         assert bar.seeds == 3
 
 
+def test_tables_are_rows_with_means_and_ranges(ran: incast.StudyResults, command: Command) -> None:
+    (table,) = ran.tables
+    assert incast.open_study(ran.path).tables == ran.tables
+    found = (
+        ran.sweeps["load"]
+        .connect()
+        .sql("""
+        with each as (select load, scheme, seed, avg(p95) as p95 from slowdown group by all)
+        select load, scheme, avg(p95), min(p95), max(p95) from each group by all order by load desc, scheme
+    """)
+        .fetchall()
+    )
+    assert [row.cells[:2] for row in table.rows] == [row[:2] for row in found]
+    for row, (load, _, *spread) in zip(table.rows, found, strict=True):
+        _, _, p95, packets, published = row.cells
+        assert (p95.mean, p95.least, p95.most) == pytest.approx(spread)
+        assert packets.least <= packets.mean <= packets.most
+        assert published == (Span(mean=10, least=10, most=10) if load > 0.3 else None)
+        assert row.seeds == 3
+    lines = (ran.path / "tables" / "tails.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[0].startswith(
+        "load,scheme,p95,p95_least,p95_greatest,packets,packets_least,packets_greatest,published,"
+    )
+    assert len(lines) == 5
+    assert lines[1].startswith(f"0.4,DCQCN,{table.rows[0].cells[2].mean},")
+    assert lines[-1].endswith(",,,,3")
+    shown = command("study", "show", ran.path).stdout
+    note = "Means over 3 seeds; in brackets the least and the greatest, where seeds differ."
+    assert "Tails and packets\n    Of all flows.\n" in shown
+    assert re.search(r"\n +load  scheme +p95 slowdown +sent \(packets\)  published\n +0\.4  DCQCN ", shown)
+    assert note in shown
+    page = (ran.path / "claims.md").read_text(encoding="utf-8")
+    assert "| load | scheme | p95 slowdown | sent (packets) | published |\n|---:|---|---:|---:|---:|\n" in page
+    assert note in page
+    drawn = (ran.path / "report.html").read_text(encoding="utf-8")
+    assert '<figure class="table" id="table-tails"' in drawn
+    assert 'download="tails.csv" href="data:text/csv' in drawn
+
+
+def test_a_row_has_one_value_for_each_seed(tiny: Path, ran: incast.StudyResults) -> None:
+    out = Path(shutil.copytree(ran.path, tiny.parent / "out"))
+    change(out / "study.json", '"study": "study"', '"study": "tiny"')
+    change(tiny / "claims.toml", 'rows = ["load", "scheme"]', 'rows = ["load"]')
+    change(tiny / "claims.toml", "select load, scheme, seed, p95, packets", "select load, seed, p95, packets")
+    with pytest.raises(incast.ScenarioError, match=r"table `tails` has several rows with load 0\.4, of one seed"):
+        incast.load_study(tiny).judge(out)
+
+
+def test_tables_of_claims_that_are_gone_are_removed(tiny: Path, ran: incast.StudyResults) -> None:
+    out = Path(shutil.copytree(ran.path, tiny.parent / "out"))
+    change(out / "study.json", '"study": "study"', '"study": "tiny"')
+    change(tiny / "claims.toml", "[table.tails]", "[table.queues]")
+    change(tiny / "claims.toml", "[table.tails.column]", "[table.queues.column]")
+    incast.load_study(tiny).judge(out)
+    assert [file.name for file in (out / "tables").iterdir()] == ["queues.csv"]
+
+
+def test_explanations_say_of_which_run_they_are(ran: incast.StudyResults, tiny: Path, command: Command) -> None:
+    told = "Figures in this text were measured at scale quick on 2026-01-31, incast at commit 0123abc."
+    assert ran.claims["C3"].taken == told
+    assert f"    Every host sends.\n    ({told})\n" in command("study", "show", ran.path).stdout
+    assert f"Every host sends.\n\n*{told}*\n" in (ran.path / "claims.md").read_text(encoding="utf-8")
+    assert told in (ran.path / "report.html").read_text(encoding="utf-8")
+    # A claim of its own run; beside results of another scale; and a file that says nothing.
+    change(tiny / "explanations.md", "abc\n", "abc\nmeasured C1 C3: smoke, 2026-02-01, 4567def0\n")
+    (taken,) = (each.taken for each in folder.read(tiny).explanations.values())
+    assert taken is not None
+    assert (taken.scale, taken.commit) == ("smoke", "4567def0")
+    assert taken.told("quick").endswith("4567def0; the results here are of scale quick.")
+    (tiny / "explanations.md").write_text("## C3\n\nEvery host sends.\n", encoding="utf-8")
+    assert folder.read(tiny).explanations["C3"].taken is None
+
+
+@pytest.mark.parametrize("name", folder.shipped())
+def test_explanations_of_studies_that_come_with_incast_say_it(name: str) -> None:
+    for claim, explanation in folder.read(folder.find(name)).explanations.items():
+        assert explanation.taken is not None, claim
+
+
 def test_a_fitted_claim_is_no_evidence(ran: incast.StudyResults, command: Command) -> None:
     assert [claim.id for claim in ran.claims if claim.fitted] == ["C4"]
     shown = command("study", "show", ran.path)
@@ -122,7 +202,8 @@ def test_claims_page(ran: incast.StudyResults) -> None:
     page = (ran.path / "claims.md").read_text(encoding="utf-8")
     assert "| C3 | fails | 0 of 1 figure | Nobody sends | nowhere |" in page
     assert "Every host sends." in page
-    assert page.count("\n## ") == 4
+    # Claims, and a table.
+    assert page.count("\n## ") == 4 + 1
 
 
 def test_command(command: Command, tiny: Path) -> None:
@@ -369,6 +450,62 @@ STUDIES = {
     "an explanation of nothing": Bad(
         "explanations.md", "## C3", "## C33", "## C33", ("no claim `C33`", "did you mean `C3`")
     ),
+    "a table's sweep": Bad(
+        "claims.toml",
+        'about = "Of all flows."\nsweep = "load"',
+        'about = "Of all flows."\nsweep = "lod"',
+        '"lod"',
+        ("no sweep `lod`", "did you mean `load`"),
+    ),
+    "a table of nothing": Bad(
+        "claims.toml", 'flows."\nsweep = "load"', 'flows."', "[table.tails]", ("of a `sweep` or of an `analysis`",)
+    ),
+    "a table's SQL": Bad(
+        "claims.toml", "from tails join sent", "from tails join snet", 'sql = """', ("table `tails`: the SQL", "snet")
+    ),
+    "a table's rows": Bad(
+        "claims.toml",
+        'rows = ["load", "scheme"]',
+        'rows = ["load", "schema"]',
+        "schema",
+        ("no column `schema` to tell rows by", "did you mean `scheme`"),
+    ),
+    "a table without rows": Bad(
+        "claims.toml", 'rows = ["load", "scheme"]', "rows = []", "rows = []", ("nothing tells rows apart",)
+    ),
+    "a table's column": Bad(
+        "claims.toml", "p95 = { title", "p96 = { title", "p96", ("no column `p96`", "did you mean `p95`")
+    ),
+    "a table of texts": Bad(
+        "claims.toml",
+        'rows = ["load", "scheme"]',
+        'rows = ["load"]',
+        '"""',
+        ("`scheme` of table `tails` has no numbers",),
+    ),
+    "a table's name": Bad(
+        "claims.toml",
+        "[table.tails]",
+        '[table."a/b"]\ntitle = "x"\nabout = "x"\nsweep = "load"\nrows = ["load"]\nsql = "select 1"\n\n[table.tails]',
+        "a/b",
+        ("`a/b` is no name for a table",),
+    ),
+    "a head's scale": Bad(
+        "explanations.md", ": quick", ": quik", "quik", ("no scale `quik`", "did you mean `quick`", "smoke, quick")
+    ),
+    "a head's date": Bad("explanations.md", "01-31", "31-01", "31-01", ("`2026-31-01` is no date",)),
+    "a head's commit": Bad("explanations.md", "0123abc", "HEAD", "HEAD", ("`HEAD` is no commit",)),
+    "a head's claim": Bad(
+        "explanations.md", "measured:", "measured C33:", "C33", ("no claim `C33`", "did you mean `C3`")
+    ),
+    "a head's line": Bad("explanations.md", "measured:", "taken:", "taken", ("no line of a head", "measured: SCALE")),
+    "a part of a head's line": Bad(
+        "explanations.md", ", 0123abc", "", "2026", ("a scale, a date and a commit are needed",)
+    ),
+    "a head said twice": Bad(
+        "explanations.md", "---\nm", "---\nmeasured: quick, 2026-01-31, 0123abc\nm", "measured", ("said already",)
+    ),
+    "a head without an end": Bad("explanations.md", "abc\n---\n", "abc\n", "---", ("the head has no end",)),
     "two explanations": Bad("explanations.md", "## C3", "## C3\n\n## C3", "## C3", ("explained already",)),
     "a scenario": Bad("dumbbell.toml", "load = 0.4", "laod = 0.4", "laod", ("did you mean `load`",)),
     "a sweep": Bad("load.toml", "poisson.load", "poisson.laod", "laod", ("did you mean `load`",)),

@@ -51,9 +51,10 @@ def page() -> Iterator[str]:
         "Markdown: what there is to say about a claim, above all why it fails, in a section `## ID` for the claim of "
         'this id. A claim needs none; one that fails without is shown with "no explanation yet".',
         "",
-        "Figures in a text stay as they are when the study is run again, perhaps at another scale. So the file may say of "
-        "which run they are, in a head between two lines `---`; this is shown beside each explanation. A line "
-        "`measured: SCALE, DATE, COMMIT` is for all claims, `measured ID ...: SCALE, DATE, COMMIT` for those that it names:",
+        "Figures in a text stay as they are when the study is run again, perhaps at another scale. So the file may say "
+        "of which run they are, in a head between two lines `---`; this is shown beside each explanation. A line "
+        "`measured: SCALE, DATE, COMMIT` is for all claims, `measured ID ...: SCALE, DATE, COMMIT` for those that it "
+        "names:",
         "",
         "```text",
         "---",
@@ -72,7 +73,8 @@ def page() -> Iterator[str]:
         "| `claims.json` | every claim with its outcome; every figure with its interval, and its value for each seed; "
         "the bars of every chart; the rows of every table |",
         "| `claims.md` | claims and tables for people |",
-        "| `tables/NAME.csv` | table NAME, unrounded: of each figure its mean, and as `_least` and `_greatest` the range over seeds |",
+        "| `tables/NAME.csv` | table NAME, unrounded: of each figure its mean, and as `_least` and `_greatest` the "
+        "range over seeds |",
     ]
 
 

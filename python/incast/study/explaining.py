@@ -68,10 +68,11 @@ class _Reader:
         """Where the text begins, and the runs by claim; of claims that have none of their own by the empty name."""
         if not self.lines or self.lines[0].strip() != FENCE:
             return 0, {}
+        end = next((number for number, line in enumerate(self.lines[1:], 1) if line.strip() == FENCE), None)
+        if end is None:
+            raise self._wrong(1, 1, f"the head has no end, a line `{FENCE}`")
         found: dict[str, Taken] = {}
-        for number, line in enumerate(self.lines[1:], 2):
-            if line.strip() == FENCE:
-                return number, found
+        for number, line in enumerate(self.lines[1:end], 2):
             match = re.fullmatch(r"measured((?: +[^\s:]+)*) *: *(.*?) *", line)
             if match is None:
                 raise self._wrong(number, 1, "this is no line of a head", HEAD)
@@ -82,7 +83,7 @@ class _Reader:
                 if name in found:
                     raise self._wrong(number, 1, f"{f'claim `{name}`' if name else 'this'} is said already")
                 found[name] = taken
-        raise self._wrong(1, 1, f"the head has no end, a line `{FENCE}`")
+        return end + 1, found
 
     def _taken(self, number: int, match: re.Match[str]) -> Taken:
         parts = [part.strip() for part in match[2].split(",")]

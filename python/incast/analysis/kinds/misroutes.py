@@ -137,16 +137,19 @@ def circular(scenario: _core.Scenario, misroutes: int, samples: int, seed: int) 
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(samples):
             wrong = routes.drawn(misroutes, rng)
-            length = _shortest(scenario, routes, usual, wrong, Path(folder))
+            length = shortest(scenario, routes, usual, wrong, Path(folder))
             found += length is not None
             lengths += [length] if length is not None else []
     return found, min(lengths, default=None)
 
 
-def _shortest(
+def shortest(
     scenario: _core.Scenario, routes: Routes, usual: Mapping[int, list[str]], wrong: Wrong, folder: Path
 ) -> int | None:
-    """The buffers of the shortest cycle with these wrong routes; `None` if there is none."""
+    """The buffers of the shortest cycle with these wrong routes, of a loop if there is one; `None` without any.
+
+    `usual` has the paths of each destination without wrong routes.
+    """
     changed = {host: routes.with_wrong(host, each) for host, each in wrong.items()}
     loops = [length for hops in changed.values() if (length := routes.loop(hops)) is not None]
     if loops:
