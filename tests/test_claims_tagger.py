@@ -13,6 +13,7 @@ import pytest
 
 import incast
 from incast import tagger
+from incast.analysis import AnalysisPlan
 from incast.study import Study, queries
 from incast.study.figures import Measured, PlannedRun
 from incast.study.judging import claim_outcome
@@ -49,7 +50,7 @@ def judge(study: Study, empty: EmptyTables) -> Judge:
         for metric in {check.metric for check in claim.check}:
             told = study.metrics[metric]
             plan = study.plans["quick"][told.part]
-            if told.analysis:
+            if isinstance(plan, AnalysisPlan):
                 connection = of_analysis(plan)
             else:
                 known: dict[str, list[Any]] = {}
@@ -194,7 +195,8 @@ def test_sharing(study: Study, judge: Judge, priorities: str, shared: Row, outco
     own = dict.fromkeys(usual, 38 / 3)
 
     def gbps(of: Row, tag: str) -> float:
-        return {"four": own, priorities: shared}.get(of["priorities"], usual)[tag]
+        rates: Row = dict({"four": own, priorities: shared}.get(of["priorities"], usual))
+        return float(rates[tag])
 
     assert judge("TG13", {"sharing": rated(study, "sharing", gbps, usual)}) == outcome
 
@@ -239,7 +241,7 @@ def test_applications(study: Study, judge: Judge, time_us: Row, gbps: Row, outco
     """TG14: lossless bounces take 10 us and give 10 Gb/s, without failures like all others."""
     runs, flows = [], []
     for run in study.plans["quick"]["applications"].runs:
-        of = run.choice
+        of: Row = dict(run.choice)
         other = of["failures"] != "0" and of["bounces"] != "lossless"
         rate, took = (gbps[of["bounces"]], time_us[of["bounces"]]) if other else (10.0, 10)
         runs.append({**of, "end_ps": 10 * MS})
@@ -255,7 +257,7 @@ def test_applications(study: Study, judge: Judge, time_us: Row, gbps: Row, outco
     assert judge("TG14", {"applications": {"runs": runs, "flows": flows}}) == outcome
 
 
-SHARES = {
+SHARES: dict[str, dict[int, float]] = {
     "failures": {1: 0, 2: 100, 4: 400, 8: 700},
     "misroutes": {1: 400, 2: 700, 4: 900, 8: 990},
     "spread": {1: 0.5, 2: 0.75, 4: 1.0, 8: 1.0},
@@ -279,8 +281,9 @@ SHARES = {
 )
 def test_dependencies(study: Study, judge: Judge, part: str, number: int, share: float, outcome: str) -> None:
     """TG15, with one share changed; of 1,000 sets, or of 20 seeds."""
-    shares = {name: {**each, **({number: share} if name == part else {})} for name, each in SHARES.items()}
-    figures = {
+    shares = {name: {**each} for name, each in SHARES.items()}
+    shares[part][number] = share
+    figures: dict[str, Callable[[Row], Row]] = {
         "failures": lambda of: {"sets": 1000, "circular": shares["failures"][of["failures"]]},
         "misroutes": lambda of: {"sets": 1000, "circular": shares["misroutes"][of["misroutes"]]},
         "spread": lambda of: {"sets": 1, "circular": int(of["seed"] <= 20 * shares["spread"][of["each"]])},
