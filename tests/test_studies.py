@@ -111,6 +111,7 @@ def test_tables_are_rows_with_means_and_ranges(ran: incast.StudyResults, command
     assert "Tails and packets\n    Of all flows.\n" in shown
     assert re.search(r"\n +load  scheme +p95 slowdown +sent \(packets\)  published\n +0\.4  DCQCN ", shown)
     assert note in shown
+    assert "\ntables\n    tails: Tails and packets\n" in command("study", "show", TINY).stdout
     page = (ran.path / "claims.md").read_text(encoding="utf-8")
     assert "| load | scheme | p95 slowdown | sent (packets) | published |\n|---:|---|---:|---:|---:|\n" in page
     assert note in page
