@@ -7,7 +7,17 @@ from collections.abc import Iterator
 from fields import table
 from incast.analysis.file import AnalysisFile, AnalysisScale
 from incast.analysis.kinds import KINDS
-from incast.study.description import Check, Claim, ClaimsFile, Metric, Scales, ScaleText, StudyChart, StudyFile
+from incast.study.description import (
+    Check,
+    Claim,
+    ClaimsFile,
+    Metric,
+    Scales,
+    ScaleText,
+    StudyChart,
+    StudyFile,
+    StudyPauses,
+)
 
 
 def page() -> Iterator[str]:
@@ -27,6 +37,7 @@ def page() -> Iterator[str]:
         ("claims.toml", ClaimsFile),
         ("claims.toml: metric.NAME", Metric),
         ("claims.toml: chart", StudyChart),
+        ("claims.toml: pauses", StudyPauses),
         ("claims.toml: claim", Claim),
         ("claims.toml: claim.check", Check),
     ):

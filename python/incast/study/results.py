@@ -14,6 +14,7 @@ from incast import sweep
 from incast.analysis import Analysis, open_analysis
 from incast.analysis.dataset import INDEX
 from incast.errors import EnvironmentFailure, ResultsError
+from incast.study.description import StudyPauses
 from incast.study.drawing import DrawnChart
 from incast.study.outcome import OUTCOMES, ClaimOutcome, Outcome
 
@@ -83,7 +84,14 @@ class Claims(Sequence[ClaimOutcome]):
 class StudyResults:
     """The results of a study: its claims, and the sweeps they were measured on."""
 
-    def __init__(self, path: Path, manifest: dict[str, Any], claims: Claims, charts: Sequence[DrawnChart] = ()) -> None:
+    def __init__(
+        self,
+        path: Path,
+        manifest: dict[str, Any],
+        claims: Claims,
+        charts: Sequence[DrawnChart] = (),
+        pauses: Sequence[StudyPauses] = (),
+    ) -> None:
         """Wrap a folder that was read."""
         self.path = path
         """The folder."""
@@ -93,6 +101,8 @@ class StudyResults:
         """What became of each claim."""
         self.charts = tuple(charts)
         """The figures that the study's page draws beside the claims."""
+        self.pauses = tuple(pauses)
+        """The sweeps of which it draws when queues were paused."""
 
     @property
     def study(self) -> str:
@@ -140,12 +150,13 @@ def open_study(path: str | PathLike[str], study: str | None = None) -> StudyResu
         claims = json.loads((folder / CLAIMS).read_text(encoding="utf-8"))
         outcomes = Claims([ClaimOutcome.from_tree(tree) for tree in claims["claims"]])
         charts = [DrawnChart.from_tree(tree) for tree in claims.get("charts", ())]
+        pauses = [StudyPauses(**tree) for tree in claims.get("pauses", ())]
     except FileNotFoundError:
         message = f"the study has not been run to its end; {MANIFEST} is there, {CLAIMS} is not"
         raise ResultsError(f"{folder}: {message}") from None
     except (ValueError, KeyError, TypeError) as error:
         raise ResultsError(f"{folder / CLAIMS}: not as incast writes it: {error}") from None
-    return StudyResults(folder, manifest, outcomes, charts)
+    return StudyResults(folder, manifest, outcomes, charts, pauses)
 
 
 def of_study(folder: Path, study: str | None) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -86,13 +87,14 @@ def _judged(
             message = f"metric `{metric}` has several rows{error.row}: a column that tells them apart is missing"
             raise told.claims_document.wrong(f"claim[{number}].check[{error.check}].metric", message) from None
     charts = _drawn(told, measured)
-    found = StudyResults(out, manifest, Claims(outcomes), charts)
+    found = StudyResults(out, manifest, Claims(outcomes), charts, told.claims.pauses)
     output.keep(out, manifest)
     tree = {
         "study": told.name,
         "scale": manifest["scale"],
         "claims": [claim.to_tree() for claim in outcomes],
         "charts": [chart.to_tree() for chart in charts],
+        "pauses": [asdict(each) for each in told.claims.pauses],
     }
     results.write(out / results.CLAIMS, json.dumps(tree, indent=2, allow_nan=False) + "\n")
     results.write(out / results.TABLE, writing.markdown(found))
