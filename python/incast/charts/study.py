@@ -14,7 +14,7 @@ FEW = 3
 """As many figures that were not measured are named each."""
 WIDEST = 1.5
 """As far beyond the highest bar, as a multiple of it, intervals are drawn (our choice)."""
-ROOM = 600
+PLACE = 600
 """Pixels that the names beneath the bars share."""
 LETTER = 6.5
 """Width of a letter of such a name (11 px)."""
@@ -122,13 +122,13 @@ def _layers(drawn: DrawnChart, columns: Sequence[str], series: Sequence[object])
 def _labels(names: Sequence[str]) -> Spec:
     """Names beneath the bars: in lines where they are long, or aslant where one word is wider than its place."""
     names = list(dict.fromkeys(names))
-    letters = int(ROOM / max(1, len(names)) / LETTER)
+    letters = int(PLACE / max(1, len(names)) / LETTER)
     if max(map(len, names), default=0) <= letters:
         return {"labelAngle": 0}
     if max(len(word) for name in names for word in name.split() or [""]) > letters:
         return {"labelAngle": -40, "labelLimit": 220}
     lines = {name: textwrap.wrap(name, letters) for name in names}
-    return {"labelAngle": 0, "labelLimit": ROOM, "labelExpr": f"({json.dumps(lines)})[datum.label]"}
+    return {"labelAngle": 0, "labelLimit": PLACE, "labelExpr": f"({json.dumps(lines)})[datum.label]"}
 
 
 def _opacity(name: str, series: Sequence[str]) -> Spec:
