@@ -299,6 +299,13 @@ def test_names_beneath_bars_do_not_run_into_each_other() -> None:
     lines = axis_of(named([f"isolated queue {number}" for number in range(10)]))
     assert '"isolated queue 3": ["isolated", "queue 3"]' in lines["labelExpr"]
     assert axis_of(named([f"incomprehensible{number}" for number in range(10)]))["labelAngle"] == -40
+    # Panels share the room: three words fit in a line of one, and not of three.
+    wide = named(["sent by switches", "sent by servers"])
+    assert "labelExpr" not in axis_of(wide)
+    bars = tuple(replace(bar, panel=panel) for panel in "abc" for bar in wide.bars)
+    spec = of_study(0, replace(wide, panels="panel", columns=3, bars=bars)).spec
+    assert spec is not None
+    assert '["sent by", "switches"]' in spec["spec"]["layer"][0]["encoding"]["x"]["axis"]["labelExpr"]
 
 
 def test_schemes_keep_their_colours_on_a_page() -> None:

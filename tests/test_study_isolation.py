@@ -110,7 +110,7 @@ def test_every_scheme_is_run_with_isolation_or_refused(ran: incast.StudyResults)
     assert schemes - {scheme for scheme, isolation in done if isolation == "with"} == set(OWN_QUEUES)
     for scheme in OWN_QUEUES:
         with pytest.raises(incast.ScenarioError, match="there is no PFC here"):
-            incast.load(STUDY / "controls_clos.toml", [f"scheme.{scheme}.switch.isolation.enabled=true"])
+            incast.load(STUDY / "controls_clos.toml", [f"scheme.{scheme}.switch.isolation.enabled=true"]).check()
 
 
 def test_a_shared_threshold_divides_mice_from_elephants(ran: incast.StudyResults) -> None:

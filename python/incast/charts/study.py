@@ -96,7 +96,7 @@ def _layers(drawn: DrawnChart, columns: Sequence[str], series: Sequence[object])
         "type": "ordinal",
         "sort": list(dict.fromkeys(bar.x for bar in drawn.bars)),
         "title": None,
-        "axis": {**_labels([str(bar.x) for bar in drawn.bars]), "grid": False, "ticks": False},
+        "axis": {**_labels(drawn), "grid": False, "ticks": False},
     }
     offset: Spec = {"field": drawn.series, "sort": list(series)}
     bars: Spec = {
@@ -119,10 +119,11 @@ def _layers(drawn: DrawnChart, columns: Sequence[str], series: Sequence[object])
     return [bars, intervals]
 
 
-def _labels(names: Sequence[str]) -> Spec:
+def _labels(drawn: DrawnChart) -> Spec:
     """Names beneath the bars: in lines where they are long, or aslant where one word is wider than its place."""
-    names = list(dict.fromkeys(names))
-    letters = int(PLACE / max(1, len(names)) / LETTER)
+    names = list(dict.fromkeys(str(bar.x) for bar in drawn.bars))
+    beside = max(1, min(drawn.columns, len({bar.panel for bar in drawn.bars})))
+    letters = int(PLACE / beside / max(1, len(names)) / LETTER)
     if max(map(len, names), default=0) <= letters:
         return {"labelAngle": 0}
     if max(len(word) for name in names for word in name.split() or [""]) > letters:
