@@ -5,23 +5,25 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 
 import incast
-from conftest import SMALL, write
+from conftest import ROOT, SMALL, write
 from folders import make_sweep
 from incast import charts
-from incast.charts import groups
+from incast.charts import groups, look
 from incast.charts.cdf import Measure
 from incast.charts.look import log_ticks
 from incast.charts.over import over
 from incast.charts.series import with_empty
 from incast.charts.study import of_study
+from incast.cli import summary
 from incast.study.drawing import Bar, DrawnChart
 
 SAMPLED = SMALL.replace('"hpcc"', '"unlimited"') + '[switch]\nbuffer = "600kB"\n[measure]\nsample_every = "1us"\n'
@@ -160,6 +162,23 @@ def test_counters_add_up(sampled: incast.Results, source: charts.Source) -> None
         assert found[scheme, "simulated time"] == manifest["end_ps"]
 
 
+def test_isolation_messages_are_counted_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results = incast.load(ROOT / "scenarios" / "isolation.toml").run(tmp_path / "results")
+    rows = list(charts.counters(charts.Source([results])).dicts())
+    counts = {name: scheme["counts"] for name, scheme in results.manifest["schemes"].items()}
+    sent = {row["scheme"]: row["value"] for row in rows if row["counter"] == "isolation messages (CIP) sent"}
+    assert sent == {name: each["isolation_messages"] for name, each in counts.items()}
+    assert sent["+isolation"] > sent["+mice"] == 0
+    cnps = {row["scheme"]: row["value"] for row in rows if row["counter"] == "marks echoed and CNPs received by hosts"}
+    assert cnps["+mice"] == sum(row["marks"] for row in results.flows.dicts() if row["scheme"] == "+mice")
+    summary.show(results)
+    told = [line for line in capsys.readouterr().out.splitlines() if "isolation messages" in line]
+    to_hosts = counts["+isolation"]["isolation_messages_to_hosts"]
+    assert [line.strip() for line in told] == [
+        f"{sent['+isolation']:,} isolation messages (CIP) sent, {to_hosts:,} of them to hosts"
+    ]
+
+
 def test_without_samples_it_says_what_is_needed(results: Path) -> None:
     source = charts.Source([incast.open(results)])
     for make in (charts.queues, charts.rates):
@@ -247,3 +266,70 @@ def test_studies_draw_orders_of_magnitude_as_points() -> None:
     assert linear.spec is not None
     assert linear.spec["layer"][0]["mark"]["type"] == "bar"
     assert linear.left_out == ()
+
+
+def test_studies_say_why_nothing_is_drawn() -> None:
+    empty = DrawnChart(**ABOUT, bars=(), missing=("the metric has no row with seed 1",))
+    assert of_study(0, empty).why_empty == "T. Nothing to draw: the metric has no row with seed 1."
+
+
+ABOUT: dict[str, Any] = {"title": "T", "about": "t", "unit": "", "x": "x", "series": "scheme", "panels": None}
+
+
+def named(names: Sequence[str], **more: Any) -> DrawnChart:
+    """A chart with a bar for each name along x, and for each of two schemes."""
+    bars = tuple(
+        Bar(x=name, series=scheme, panel=None, value=1.0, low=None, high=None, seeds=1)
+        for name in names
+        for scheme in ("A", "B")
+    )
+    return DrawnChart(**ABOUT, bars=bars, missing=(), **more)
+
+
+def axis_of(chart: DrawnChart) -> dict[str, Any]:
+    spec = of_study(0, chart).spec
+    assert spec is not None
+    axis: dict[str, Any] = spec["layer"][0]["encoding"]["x"]["axis"]
+    return axis
+
+
+def test_names_beneath_bars_do_not_run_into_each_other() -> None:
+    assert axis_of(named(["one", "two"]))["labelAngle"] == 0
+    # Ten names in 600 pixels: nine letters each.
+    lines = axis_of(named([f"isolated queue {number}" for number in range(10)]))
+    assert '"isolated queue 3": ["isolated", "queue 3"]' in lines["labelExpr"]
+    assert axis_of(named([f"incomprehensible{number}" for number in range(10)]))["labelAngle"] == -40
+    # Panels share the room: three words fit in a line of one, and not of three.
+    wide = named(["sent by switches", "sent by servers"])
+    assert "labelExpr" not in axis_of(wide)
+    bars = tuple(replace(bar, panel=panel) for panel in "abc" for bar in wide.bars)
+    spec = of_study(0, replace(wide, panels="panel", columns=3, bars=bars)).spec
+    assert spec is not None
+    assert '["sent by", "switches"]' in spec["spec"]["layer"][0]["encoding"]["x"]["axis"]["labelExpr"]
+
+
+def test_schemes_keep_their_colours_on_a_page() -> None:
+    chart = of_study(0, named(["x"], order=("B", "A")))
+    assert chart.spec is not None
+    assert chart.palette == ("B", "A")
+    colours = {"domain": ["B", "A"], "range": [*look.LIGHT[:2]]}
+    assert colours in scales(chart.spec)
+    assert {**colours, "range": [look.LIGHT[3], look.LIGHT[1]]} in scales(
+        look.of_page(chart.spec, chart.palette, ["C", "A", "D", "B"])
+    )
+    # A seventh scheme has the first colour again, paler.
+    seventh = look.of_page(chart.spec, chart.palette, ["A", *"CDEFG", "B"])
+    assert {**colours, "range": [look.LIGHT[0], look.LIGHT[0]]} in scales(seventh)
+    assert {"type": "ordinal", "domain": ["B", "A"], "range": [look.PALE, 1]} in scales(seventh)
+    # Names that are no schemes of the page, and more schemes than there are colours, keep their own.
+    assert look.of_page(chart.spec, chart.palette, ["A"]) == chart.spec
+    assert look.of_page(chart.spec, chart.palette, ["A", *"CDEFGHIJKLM", "B"]) == chart.spec
+
+
+def scales(spec: Any) -> list[Any]:
+    """Every scale of a specification."""
+    if isinstance(spec, list):
+        return [scale for each in spec for scale in scales(each)]
+    if not isinstance(spec, dict):
+        return []
+    return [*([spec["scale"]] if "scale" in spec else []), *(s for each in spec.values() for s in scales(each))]

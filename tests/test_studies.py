@@ -418,6 +418,16 @@ STUDIES = {
     "a column drawn twice": Bad(
         "claims.toml", 'x = "load"', 'x = "load"\npanels = "load"', "panels", ("`load` is x already",)
     ),
+    "no panels beside each other": Bad(
+        "claims.toml", 'x = "load"', 'x = "load"\ncolumns = 0', "columns = 0", ("0 panels", "1 or more")
+    ),
+    "pauses of no sweep": Bad(
+        "claims.toml",
+        "[[chart]]",
+        '[[pauses]]\ntitle = "When"\nsweep = "laod"\n\n[[chart]]',
+        '"laod"',
+        ("no sweep `laod`", "did you mean `load`"),
+    ),
     "a column that is not drawn": Bad(
         "claims.toml",
         "select load, scheme, seed, avg(p95) as value",

@@ -2,16 +2,47 @@
 
 from __future__ import annotations
 
+import itertools
 import tomllib
 
 import pytest
+from playwright.sync_api import Browser
 
 import incast
 from conftest import ROOT
+from test_page import browser, opened
 
+__all__ = ["browser"]
 STUDY = ROOT / "python" / "incast" / "studies" / "isolation"
-RARE = {"pause_length_isolated", "pauses_left", "pauses_left_by_queue", "xoff_left", "xoff_gain", "in_vain_left"}
+RARE = {
+    "pause_length_isolated", "pauses_left", "pauses_left_by_queue", "pauses_normalised", "xoff_left", "xoff_gain",
+    "in_vain_left",
+}  # fmt: skip
 """Metrics that may have no figure where nothing was paused."""
+OWN_QUEUES = ("pFabric", "pHost", "Fastpass", "ideal")
+"""Schemes whose queues have no PFC."""
+PANELS = """(name) => [...document.querySelectorAll(
+    `#figure-${name} svg .mark-group.role-scope.cell > g > path.background`
+)].map((each) => {
+    const box = each.getBoundingClientRect();
+    return [box.x, box.y, box.width, box.height];
+})"""
+"""Left, top, width and height of each panel of a chart."""
+COLOURS = """() => {
+    const charts = [...DATA.study, ...DATA.studyPauses];
+    for (const group of DATA.groups)
+        if (group.name !== "controls")
+            charts.push(...Object.values(group.variations[0].charts).map((each) => each[""]));
+    const found = [];
+    const look = (key, value) => {
+        const place = Array.isArray(value?.domain) ? value.domain.indexOf("+isolation") : -1;
+        if (place >= 0 && String(value.range?.[0]).startsWith("#")) found.push(value.range[place]);
+        return value;
+    };
+    for (const chart of charts) if (chart?.spec != null) JSON.stringify(DATA.specs[chart.spec], look);
+    return found;
+}"""
+"""The colours of isolation in all charts of the page. The sweep of other controls has no such scheme."""
 
 
 @pytest.fixture(scope="module")
@@ -22,10 +53,10 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> incast.StudyResults:
 
 def test_all_of_it_runs(ran: incast.StudyResults) -> None:
     assert {name: len(sweep.done) for name, sweep in ran.sweeps.items()} == {
-        "solutions": 12,
+        "solutions": 18,
         "scale": 12,
-        "selection": 14,
-        "controls": 40,
+        "selection": 16,
+        "controls": 80,
         "numbers": 42,
         "timeline": 3,
     }
@@ -71,7 +102,53 @@ def test_isolation_is_where_it_is_asked_for(ran: incast.StudyResults) -> None:
     assert all("marks" not in reasons[one] for one in reasons if "largest" in one)
 
 
-def test_the_page_has_the_timelines(ran: incast.StudyResults) -> None:
-    page = (ran.path / "report.html").read_text(encoding="utf-8")
-    assert "Queues that are paused at a time" in page
-    assert "Every congestion control" in page
+def test_every_scheme_is_run_with_isolation_or_refused(ran: incast.StudyResults) -> None:
+    """What the study leaves out is what the loader refuses, for want of PFC."""
+    done = ran.sweeps["controls"].connect().sql("select distinct scheme, isolation from runs").fetchall()
+    schemes = {scheme for scheme, _ in done}
+    assert {scheme for scheme, isolation in done if isolation == "without"} == schemes
+    assert schemes - {scheme for scheme, isolation in done if isolation == "with"} == set(OWN_QUEUES)
+    for scheme in OWN_QUEUES:
+        with pytest.raises(incast.ScenarioError, match="there is no PFC here"):
+            incast.load(STUDY / "controls_clos.toml", [f"scheme.{scheme}.switch.isolation.enabled=true"]).check()
+
+
+def test_a_shared_threshold_divides_mice_from_elephants(ran: incast.StudyResults) -> None:
+    """Of a cache follower's flows 52 % have at most 100 kB, 60 % at most 200 kB: priority 4."""
+    rows = (
+        ran.sweeps["solutions"]
+        .connect()
+        .sql("""
+            select traffic, max(size_bytes) filter (priority = 4), min(size_bytes) filter (priority = 3)
+            from flows where scheme = '+mice' and tag = 'regional' group by all
+        """)
+    )
+    for traffic, largest_mouse, smallest_elephant in rows.fetchall():
+        threshold = 200_000 if traffic.endswith("200 kB") else 100_000
+        assert largest_mouse <= threshold < smallest_elephant, traffic
+
+
+def test_the_page_has_the_solutions_above_each_other(ran: incast.StudyResults, browser: Browser) -> None:
+    found = opened(browser, ran.path / "report.html")
+    assert found.said == []
+    pauses = found.rows("study-pauses-1")
+    with_pauses = {row["scheme"] for row in pauses}
+    expected = ran.sweeps["timeline"].connect().sql("select distinct scheme from pauses").fetchall()
+    assert with_pauses == {scheme for (scheme,) in expected} == {"PFC+ECN", "+mice", "+isolation"}
+    for name in ("study-pauses-1", "study-1"):
+        panels = found.page.evaluate(PANELS, name)
+        assert len(panels) == 3, name
+        assert len({(round(x), round(width)) for x, _, width, _ in panels}) == 1, name
+        for (_, above, _, height), (_, below, _, _) in itertools.pairwise(panels):
+            assert below > above + height, name
+    choices = found.page.locator("#choices")
+    choices.get_by_label("sweep").select_option(label="timeline: Pauses over time")
+    found.drawn()
+    assert found.rows("pauses") == pauses
+
+
+def test_a_scheme_has_one_colour_on_the_page(ran: incast.StudyResults, browser: Browser) -> None:
+    found = opened(browser, ran.path / "report.html")
+    colours = found.page.evaluate(COLOURS)
+    assert len(colours) > 10
+    assert len(set(colours)) == 1

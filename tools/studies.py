@@ -16,6 +16,7 @@ from incast.study.description import (
     ScaleText,
     StudyChart,
     StudyFile,
+    StudyPauses,
     StudyTable,
     TableColumn,
 )
@@ -40,6 +41,7 @@ def page() -> Iterator[str]:
         ("claims.toml: table.NAME", StudyTable),
         ("claims.toml: table.NAME.column.COLUMN", TableColumn),
         ("claims.toml: chart", StudyChart),
+        ("claims.toml: pauses", StudyPauses),
         ("claims.toml: claim", Claim),
         ("claims.toml: claim.check", Check),
     ):

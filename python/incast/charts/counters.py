@@ -14,6 +14,7 @@ FROM_FLOWS = {
     "data packets sent": ("flows", None, "sum(packets)"),
     "data packets sent again": ("flows", None, "sum(retransmitted)"),
     "NACKs received": ("flows", None, "sum(nacks)"),
+    "marks echoed and CNPs received by hosts": ("flows", None, "sum(marks)"),
     "retransmission timeouts": ("flows", None, "sum(timeouts)"),
     "ECN marks at switches": ("ports", None, "sum(marks)"),
     "packets dropped": ("ports", None, "sum(drops)"),
@@ -26,6 +27,14 @@ FROM_FLOWS = {
 """What is counted: the table it stands in, its unit, and how it is added up."""
 
 
+FROM_MANIFEST = {
+    "isolation messages (CIP) sent": "isolation_messages",
+    "isolation messages (CIP) received by hosts": "isolation_messages_to_hosts",
+    "flows not isolated, as a table was full": "isolations_refused",
+}
+"""What is counted for schemes with congestion isolation, and its name in the manifest."""
+
+
 def counters(source: Source) -> Chart:
     """One row per scheme and counter."""
     rows: list[tuple[Any, ...]] = []
@@ -35,10 +44,13 @@ def counters(source: Source) -> Chart:
         columns = ", ".join(f"{formula}::bigint" for formula in mine.values())
         for scheme, *values in source.rows(f"select scheme, {columns} from {table} group by scheme"):
             found.update({(scheme, name): value for name, value in zip(mine, values, strict=True)})
+    isolates = any("isolations" in each.tables for each in source.results)
     overall = {row["scheme"]: row for each in source.results for row in each.slowdown(bins=1).dicts()}
     for scheme, manifest in source.manifests.items():
         rows.append((scheme, "simulated time", "ps", int(manifest["end_ps"])))
         rows += [(scheme, name, unit, found.get((scheme, name))) for name, (_, unit, _) in FROM_FLOWS.items()]
+        if isolates:
+            rows += [(scheme, name, None, manifest["counts"].get(count)) for name, count in FROM_MANIFEST.items()]
         for percentile in ("p50", "p95", "p99"):
             rows.append((scheme, f"slowdown of all flows, {percentile}", None, overall.get(scheme, {}).get(percentile)))
     return Chart(

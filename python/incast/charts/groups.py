@@ -63,6 +63,8 @@ class Study:
     """The tables that it has beside them."""
     without: tuple[str, ...] = ()
     """Sweeps of which no run is done, and why they are not shown."""
+    pauses: tuple[tuple[str, Variation], ...] = ()
+    """Scenarios of which it draws when queues were paused, with headings."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,9 @@ def read_study(folder: Path) -> tuple[Study, list[Group]]:
     if not groups:
         raise ResultsError(f"{folder}: no run of this study is done")
     claims = [claim.to_tree() for claim in found.claims]
-    return Study(found.manifest, claims, found.charts, found.tables, tuple(without)), groups
+    first = {group.name: group.variations[0] for group in groups}
+    pauses = tuple((each.title, first[each.sweep]) for each in found.pauses if each.sweep in first)
+    return Study(found.manifest, claims, found.charts, found.tables, tuple(without), pauses), groups
 
 
 def told_apart(groups: Sequence[Group]) -> Iterator[Group]:

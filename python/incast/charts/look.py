@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from incast.charts.chart import Spec
 
@@ -16,6 +16,8 @@ DARK = ("#56b4e9", "#ff8f45", "#2cc296", "#e79bc9", "#f0c244", "#b4bfc9")
 """The same hues on a dark ground."""
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 """A second mark of a scheme, for those who see no colours."""
+PALE = 0.4
+"""Opacity of bars whose colour another scheme has too."""
 DASHES = ([1, 0], [6, 3], [2, 2])
 """More schemes than colours: the colours come again, dashed."""
 
@@ -54,7 +56,7 @@ def time_axis() -> Spec:
 
 
 def colour(schemes: Sequence[str], field: str = "scheme", title: str | None = None) -> Spec:
-    """A scheme's colour. The order of the domain gives it, so a scheme has one colour in all charts of a page."""
+    """A scheme's colour. The order of the domain gives it; `of_page` gives schemes of several domains one each."""
     legend = {"title": title, "orient": "top", "symbolStrokeWidth": 2}
     return {"field": field, "type": "nominal", "scale": {"domain": list(schemes), "range": around(LIGHT, len(schemes))},
             "legend": legend}  # fmt: skip
@@ -75,6 +77,36 @@ def dash(schemes: Sequence[str], field: str = "scheme") -> Spec:
     dashes = [DASHES[number // len(LIGHT) % len(DASHES)] for number in range(len(schemes))]
     scale = {"domain": list(schemes), "range": dashes}
     return {"field": field, "type": "nominal", "scale": scale, "legend": {"title": None, "orient": "top"}}
+
+
+def places(palette: Sequence[str], all_: Sequence[str]) -> list[int]:
+    """The places among those of a page by which schemes have their colours; see `of_page`."""
+    found = [all_.index(name) for name in palette if name in all_]
+    alike = len({place % (2 * len(LIGHT)) for place in found}) < len(palette)
+    return list(range(len(palette))) if alike else found
+
+
+def of_page(spec: Spec, palette: Sequence[str], all_: Sequence[str]) -> Spec:
+    """A chart's specification with its schemes in the colours, marks and lines that they have on a whole page.
+
+    `palette` are the schemes in the order by which the chart drew them, `all_` those of the page. A chart keeps its own
+    order where it has names that are no schemes of the page, or where two of its schemes would look alike.
+    """
+    count, of_all = len(palette), places(palette, all_)
+    looks = (LIGHT, SHAPES, [*[1] * len(LIGHT), *[PALE] * len(LIGHT)], [each for each in DASHES for _ in LIGHT])
+    ranges = [(around(look, count), [look[place % len(look)] for place in of_all]) for look in looks]
+
+    def painted(value: Any) -> Any:
+        if isinstance(value, list):
+            return [painted(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        if value.get("domain") == list(palette):
+            new = next((after for before, after in ranges if before == value.get("range")), None)
+            return {**value, "range": new} if new else value
+        return {name: painted(each) for name, each in value.items()}
+
+    return dict(painted(spec))
 
 
 def around(values: Sequence[T], count: int) -> list[T]:

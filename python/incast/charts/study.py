@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import textwrap
 from collections.abc import Sequence
 
 from incast.charts import look
 from incast.charts.chart import Chart, Field, Spec
 from incast.study.drawing import DrawnChart
 
-PALE = 0.4
-"""Opacity of bars whose colour another series has too."""
 FEW = 3
 """As many figures that were not measured are named each."""
 WIDEST = 1.5
 """As far beyond the highest bar, as a multiple of it, intervals are drawn (our choice)."""
 ROOM = 1.05
 """Of the height, as a multiple of the highest point of lines (our choice)."""
+PLACE = 600
+"""Pixels that the names beneath the bars share."""
+LETTER = 6.5
+"""Width of a letter of such a name (11 px)."""
 TITLE = 48
 """Letters of an axis's title that fit beside a panel; a longer text stands above the chart alone."""
 
@@ -35,7 +39,7 @@ def of_study(number: int, drawn: DrawnChart) -> Chart:
         (*([bar.panel] if drawn.panels else []), bar.x, bar.series, bar.value, bar.low, bar.high, bar.seeds)
         for bar in drawn.bars
     ]
-    series = list(dict.fromkeys(bar.series for bar in drawn.bars))
+    series = list(drawn.order) or list(dict.fromkeys(bar.series for bar in drawn.bars))
     about = f"{drawn.about[:1].upper()}{drawn.about[1:]}."
     return Chart(
         name=f"study-{number + 1}",
@@ -46,7 +50,7 @@ def of_study(number: int, drawn: DrawnChart) -> Chart:
         spec=_spec(drawn, columns, series),
         palette=tuple(map(str, series)),
         left_out=(*_lacking(drawn.missing), *_off_scale(drawn)),
-        why_empty=None if rows else "No run is done that it would be measured on.",
+        why_empty=None if rows else f"{about} {_nothing(drawn.missing)}",
     )
 
 
@@ -69,7 +73,8 @@ def _spec(drawn: DrawnChart, columns: Sequence[str], series: Sequence[object]) -
         "title": None,
         "sort": list(dict.fromkeys(bar.panel for bar in drawn.bars)),
     }
-    return {"facet": facet, "columns": 2, "spec": {"width": 420, **layers}}
+    width = 640 if drawn.columns == 1 else 420
+    return {"facet": facet, "columns": drawn.columns, "spec": {"width": width, **layers}}
 
 
 def _layers(drawn: DrawnChart, columns: Sequence[str], series: Sequence[object]) -> list[Spec]:
@@ -99,7 +104,7 @@ def _layers(drawn: DrawnChart, columns: Sequence[str], series: Sequence[object])
         "sort": list(dict.fromkeys(bar.x for bar in drawn.bars)),
         # What is a number says of what.
         "title": drawn.x if drawn.bars and all(isinstance(bar.x, (int, float)) for bar in drawn.bars) else None,
-        "axis": {"labelAngle": 0, "grid": False, "ticks": False},
+        "axis": {**_labels(drawn), "grid": False, "ticks": False},
     }
     offset: Spec = {"field": drawn.series, "sort": list(series)}
     bars: Spec = {
@@ -122,9 +127,22 @@ def _layers(drawn: DrawnChart, columns: Sequence[str], series: Sequence[object])
     return [bars, intervals]
 
 
+def _labels(drawn: DrawnChart) -> Spec:
+    """Names beneath the bars: in lines where they are long, or aslant where one word is wider than its place."""
+    names = list(dict.fromkeys(str(bar.x) for bar in drawn.bars))
+    beside = max(1, min(drawn.columns, len({bar.panel for bar in drawn.bars})))
+    letters = int(PLACE / beside / max(1, len(names)) / LETTER)
+    if max(map(len, names), default=0) <= letters:
+        return {"labelAngle": 0}
+    if max(len(word) for name in names for word in name.split() or [""]) > letters:
+        return {"labelAngle": -40, "labelLimit": 220}
+    lines = {name: textwrap.wrap(name, letters) for name in names}
+    return {"labelAngle": 0, "labelLimit": PLACE, "labelExpr": f"({json.dumps(lines)})[datum.label]"}
+
+
 def _opacity(name: str, series: Sequence[str]) -> Spec:
     """Pale from where colours begin anew; in the same legend as the colours."""
-    values = [PALE if number >= len(look.LIGHT) else 1 for number in range(len(series))]
+    values = [look.PALE if number >= len(look.LIGHT) else 1 for number in range(len(series))]
     legend = {"title": None, "orient": "top"}
     return {
         "field": name,
@@ -132,6 +150,12 @@ def _opacity(name: str, series: Sequence[str]) -> Spec:
         "scale": {"type": "ordinal", "domain": list(series), "range": values},
         "legend": legend,
     }
+
+
+def _nothing(missing: Sequence[str]) -> str:
+    """Why no figure is there."""
+    why = missing[0] if missing else "no run is planned that it would be measured on"
+    return f"Nothing to draw: {why}."
 
 
 def _lacking(missing: Sequence[str]) -> tuple[str, ...]:

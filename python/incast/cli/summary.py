@@ -29,7 +29,7 @@ def show(results: Results) -> None:
     width = max(map(len, schemes), default=0)
     for name, scheme in schemes.items():
         print(f"{name:<{width}}  {scheme['stop']['text']}{lost(scheme)}; {took(scheme)}")
-        for told in deadlocks(scheme):
+        for told in [*isolation(scheme), *deadlocks(scheme)]:
             print(f"{'':<{width}}  {told}")
     prints = {name: scheme["fingerprint"] for name, scheme in schemes.items() if "fingerprint" in scheme}
     if prints:
@@ -47,6 +47,18 @@ def lost(scheme: dict[str, Any]) -> str:
     """What failures of links cost a scheme, if anything."""
     packets = sum(scheme["counts"].get(f"{reason}_drops", 0) for reason in ("link_down", "silent", "no_route"))
     return f", {packets:,} packets lost to failures of links" if packets else ""
+
+
+def isolation(scheme: dict[str, Any]) -> list[str]:
+    """The isolation messages of a scheme, and what its tables had no place for, if there are any."""
+    counts = scheme["counts"]
+    sent, to_hosts, refused = (
+        counts.get(name, 0) for name in ("isolation_messages", "isolation_messages_to_hosts", "isolations_refused")
+    )
+    if not sent and not refused:
+        return []
+    text = f"{sent:,} isolation messages (CIP) sent, {to_hosts:,} of them to hosts"
+    return [text + (f"; {refused:,} times a table had no place for a flow" if refused else "")]
 
 
 def deadlocks(scheme: dict[str, Any]) -> list[str]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from incast import charts
-from incast.charts.chart import Chart
+from incast.charts import look
+from incast.charts.chart import Chart, Spec
 from incast.charts.groups import Group
 from incast.charts.over import of_rows, rows_of
 from incast.charts.source import Source
@@ -41,6 +42,10 @@ class Packer:
 
     scenarios: int
     """How many scenarios the page has."""
+    palette: Sequence[str] = ()
+    """The schemes of all its scenarios, in the order that gives them their colours."""
+    alone: int = 0
+    """How many of its groups are a single scenario."""
     deadlocks: bool = False
     """Whether any of them had a deadlock."""
     specs: list[Json] = field(default_factory=list)
@@ -60,12 +65,16 @@ class Packer:
         """Whether there are so many scenarios that some charts are left out."""
         return self.scenarios > MANY
 
+    def few(self, group: Group) -> bool:
+        """Whether a group's scenarios have all their charts: on a page of few, or as the only one of its sweep."""
+        return not self.many or (len(group.variations) == 1 and self.alone <= MANY)
+
     def group(self, group: Group) -> Json:
         """A group with all its scenarios."""
         variations = []
         rows: list[tuple[Any, ...]] = []
         for variation in group.variations:
-            variations.append({"values": variation.values, **self.variation(variation.source)})
+            variations.append({"values": variation.values, **self.variation(variation.source, self.few(group))})
             if group.columns:
                 rows += rows_of(variation.values, variation.source)
             variation.source.close()
@@ -75,6 +84,7 @@ class Packer:
             "title": group.title,
             "columns": list(group.columns),
             "schemes": group.variations[0].source.palette,
+            "places": look.places(group.variations[0].source.palette, self.palette),
             "variations": variations,
         }
         if group.columns:
@@ -82,8 +92,8 @@ class Packer:
             packed["over"] = self.chart(of_rows(names, rows, packed["schemes"]))
         return packed
 
-    def variation(self, source: Source) -> Json:
-        """The charts of one scenario."""
+    def variation(self, source: Source, few: bool) -> Json:
+        """The charts of one scenario, over time too if it is one of few."""
         packed: Json = {"tags": [], "charts": {}}
         tags = source.tags()
         if len(tags) > 1 and not self.many:
@@ -97,13 +107,13 @@ class Packer:
             for of in ("fct", "slowdown"):
                 chart = charts.cdf(source, of, tag=tag, points=points)
                 packed["charts"].setdefault(chart.name, {})[key] = self.chart(chart)
-        if self.many and any(source.count(table) for table in ("queues", "rates", "pauses")):
+        if not few and any(source.count(table) for table in ("queues", "rates", "pauses")):
             self.note(
-                f"Queues, rates and pauses over time are left out, as the page has more than {MANY} scenarios; "
-                "`incast plot` and `incast report` of one run's folder have them."
+                f"Queues, rates and pauses over time are left out of sweeps of several scenarios, as the page has more "
+                f"than {MANY}; `incast plot` and `incast report` of one run's folder have them."
             )
         makes: list[Callable[[Source], Chart]] = [charts.counters]
-        if not self.many:
+        if few:
             makes += [charts.queues, charts.rates, charts.pauses]
         if source.count("throughput"):
             makes += [few_vms if self.many else charts.vms, charts.guarantees]
@@ -124,11 +134,15 @@ class Packer:
             "about": chart.about,
             "leftOut": chart.left_out,
             "whyEmpty": chart.why_empty,
-            "spec": None if chart.spec is None else self._once(self.specs, chart.spec),
+            "spec": None if chart.spec is None else self._once(self.specs, self._coloured(chart, chart.spec)),
             "names": [each.name for each in chart.fields],
             "units": [each.unit for each in chart.fields],
             "columns": [packed(column) for column in zip(*chart.rows, strict=True)],
         }
+
+    def _coloured(self, chart: Chart, spec: Spec) -> Spec:
+        """A specification in the colours of the page."""
+        return look.of_page(spec, chart.palette, self.palette)
 
     def fabric(self, source: Source) -> Json | None:
         """Links with their figures, the fabric apart; `None` beyond the bound."""

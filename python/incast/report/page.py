@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib.resources import files
 
 from incast import _core
 from incast.charts import look
-from incast.charts.groups import Material
+from incast.charts.chart import Chart
+from incast.charts.groups import Material, Variation
 from incast.charts.over import FIGURES, spec
+from incast.charts.pauses import pauses
 from incast.charts.slowdown import over_seeds
 from incast.charts.study import of_study
 from incast.report import claims, scenario, tables
@@ -40,7 +43,12 @@ ONLY_WITH = {"deadlocks": "deadlocks", "tenants": "throughput"}
 
 def page(material: Material, told: Callable[[int, int], object] | None = None) -> str:
     """The whole page."""
-    packer = Packer(sum(len(group.variations) for group in material.groups), deadlocks=has(material, "deadlocks"))
+    packer = Packer(
+        sum(len(group.variations) for group in material.groups),
+        palette=schemes_of(material),
+        alone=sum(len(group.variations) == 1 for group in material.groups),
+        deadlocks=has(material, "deadlocks"),
+    )
     done = 0
 
     def one_more() -> None:
@@ -54,6 +62,7 @@ def page(material: Material, told: Callable[[int, int], object] | None = None) -
     data = {
         "title": material.title,
         "groups": groups,
+        "studyPauses": [packer.chart(pauses_of(title, one)) for title, one in paused(material)],
         "study": [packer.chart(of_study(place, chart)) for place, chart in enumerate(charts_of(material))],
         "specs": packer.specs,
         "seedSpecs": {place: over_seeds(one) for place, one in enumerate(packer.specs) if "fold" in str(one)},
@@ -85,9 +94,10 @@ def titled(material: Material) -> Iterator[tuple[str, tuple[str, str, str]]]:
     """The sections of the page: the words that lead to them, their titles, and what stands in them."""
     if material.studies:
         yield "claims", ("Claims", "Claims", "\n".join(claims.section(study) for study in material.studies))
+    drawn = charts_of(material) or paused(material)
     tables_of = [table for study in material.studies for table in study.tables]
-    if tables_of or charts_of(material):
-        inner = tables.section(tables_of) + ('<div data-charts="study"></div>' if charts_of(material) else "")
+    if tables_of or drawn:
+        inner = tables.section(tables_of) + ('<div data-charts="study"></div>' if drawn else "")
         yield "study", ("Measured", "What was measured", inner)
     yield "scenario", ("Scenario", "Scenario", "\n".join(
         f'<div data-group="{place}"{" hidden" if place else ""}>{scenario.section(group)}</div>'
@@ -109,6 +119,23 @@ def has(material: Material, table: str) -> bool:
 def charts_of(material: Material) -> list[DrawnChart]:
     """What studies draw beside their claims."""
     return [chart for study in material.studies for chart in study.charts]
+
+
+def paused(material: Material) -> list[tuple[str, Variation]]:
+    """The scenarios of which studies draw when queues were paused."""
+    return [each for study in material.studies for each in study.pauses]
+
+
+def pauses_of(title: str, variation: Variation) -> Chart:
+    """When queues were paused in a scenario, under the heading that a study gives it."""
+    chart = pauses(variation.source)
+    variation.source.close()
+    return replace(chart, title=title, about=f"{chart.about} A panel for each scheme; of seed {variation.source.seed}.")
+
+
+def schemes_of(material: Material) -> list[str]:
+    """The schemes of all scenarios, once each."""
+    return list(dict.fromkeys(name for group in material.groups for name in group.variations[0].source.palette))
 
 
 def footer(packer: Packer, material: Material) -> str:

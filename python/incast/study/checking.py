@@ -106,6 +106,8 @@ class _Claims:
                 self._check(f"{field}.check[{at}]", each, columns)
         for number, chart in enumerate(self.told.claims.chart):
             self._chart(f"chart[{number}]", chart, columns)
+        for number, pauses in enumerate(self.told.claims.pauses):
+            self._sweep(f"pauses[{number}].sweep", pauses.sweep)
         return columns
 
     def _metrics(self) -> dict[str, tuple[str, ...]]:
@@ -193,6 +195,9 @@ class _Claims:
             message = f"there is no metric `{chart.metric}`"
             raise document.wrong(f"{field}.metric", message, wrong=chart.metric, names=list(columns))
         drawable = [name for name in columns[chart.metric] if name not in (VALUE, SEED)]
+        if chart.columns < 1:
+            message = f"{chart.columns} panels beside each other are none"
+            raise document.wrong(f"{field}.columns", message, allowed="1 or more")
         if chart.lines and chart.log:
             raise document.wrong(f"{field}.lines", "a chart of lines has no logarithmic scale: leave `log` out")
         axes: dict[str, str] = {}
@@ -209,6 +214,11 @@ class _Claims:
             if name not in axes:
                 message = f"metric `{chart.metric}` has a column `{name}` that the chart does not draw"
                 raise document.wrong(field, message, allowed="each column of the metric as x, series or panels")
+
+    def _sweep(self, field: str, name: str) -> None:
+        if name not in self.told.study.sweeps:
+            message = f"the study has no sweep `{name}`"
+            raise self.told.claims_document.wrong(field, message, wrong=name, names=self.told.study.sweeps)
 
     def _selection(self, field: str, selection: Selection, metric: str, columns: tuple[str, ...]) -> None:
         document = self.told.claims_document

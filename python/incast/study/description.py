@@ -152,6 +152,8 @@ class StudyChart:
     """The column whose values have a colour each. Default `scheme`."""
     panels: str | None = None
     """The column whose values have a panel each. Default: one panel."""
+    columns: int = 2
+    """How many panels are beside each other, where there is room; 1: they are above each other. Default 2."""
     log: bool = False
     """Whether the scale is logarithmic, for figures above 0 that differ by orders of magnitude: points in place of
     bars. Default false."""
@@ -198,6 +200,16 @@ class StudyTable:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class StudyPauses:
+    """A `[[pauses]]` of claims.toml: when ports were paused in a sweep's first scenario, a panel for each scheme."""
+
+    title: str
+    """Its heading."""
+    sweep: str
+    """The sweep, one of the study's."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ClaimsFile:
     """A claims.toml: metrics, and the claims that are judged by them."""
 
@@ -209,3 +221,5 @@ class ClaimsFile:
     """What the page draws beside the claims, in this order."""
     table: dict[str, StudyTable] = field(default_factory=dict)
     """Tables that stand before the charts, by name, in this order."""
+    pauses: list[StudyPauses] = field(default_factory=list)
+    """Pauses over time that the page draws before those, schemes above each other."""

@@ -47,6 +47,10 @@ class DrawnChart:
     """Whether the scale is logarithmic."""
     lines: bool = False
     """Whether values of a series are joined by a line along `x`, a number."""
+    columns: int = 2
+    """Panels beside each other."""
+    order: tuple[Any, ...] = ()
+    """The values of the series in the order of what was run."""
 
     def to_tree(self) -> dict[str, Any]:
         """As in claims.json."""
@@ -56,7 +60,8 @@ class DrawnChart:
     def from_tree(cls, tree: dict[str, Any]) -> DrawnChart:
         """From claims.json."""
         bars = tuple(Bar(**bar) for bar in tree["bars"])
-        return cls(**{**tree, "bars": bars, "missing": tuple(tree["missing"])})
+        told = {name: tuple(tree.get(name, ())) for name in ("missing", "order")}
+        return cls(**{**tree, **told, "bars": bars})
 
 
 class NotNumberError(Exception):
@@ -103,6 +108,8 @@ def draw(chart: StudyChart, metric: Metric, measured: Measured) -> DrawnChart:
         missing=tuple(dict.fromkeys(missing)),
         log=chart.log,
         lines=chart.lines,
+        columns=chart.columns,
+        order=tuple(dict.fromkeys(value for value in places[chart.series] if value in {bar.series for bar in bars})),
     )
 
 

@@ -14,6 +14,7 @@ from incast import sweep
 from incast.analysis import Analysis, open_analysis
 from incast.analysis.dataset import INDEX
 from incast.errors import EnvironmentFailure, ResultsError
+from incast.study.description import StudyPauses
 from incast.study.drawing import DrawnChart
 from incast.study.outcome import OUTCOMES, ClaimOutcome, Outcome
 from incast.study.tabulating import DrawnTable
@@ -92,6 +93,7 @@ class StudyResults:
         claims: Claims,
         charts: Sequence[DrawnChart] = (),
         tables: Sequence[DrawnTable] = (),
+        pauses: Sequence[StudyPauses] = (),
     ) -> None:
         """Wrap a folder that was read."""
         self.path = path
@@ -104,6 +106,8 @@ class StudyResults:
         """The figures that the study's page draws beside the claims."""
         self.tables = tuple(tables)
         """The tables that it has beside them."""
+        self.pauses = tuple(pauses)
+        """The sweeps of which it draws when queues were paused."""
 
     @property
     def study(self) -> str:
@@ -152,12 +156,13 @@ def open_study(path: str | PathLike[str], study: str | None = None) -> StudyResu
         outcomes = Claims([ClaimOutcome.from_tree(tree) for tree in claims["claims"]])
         charts = [DrawnChart.from_tree(tree) for tree in claims.get("charts", ())]
         tables = [DrawnTable.from_tree(tree) for tree in claims.get("tables", ())]
+        pauses = [StudyPauses(**tree) for tree in claims.get("pauses", ())]
     except FileNotFoundError:
         message = f"the study has not been run to its end; {MANIFEST} is there, {CLAIMS} is not"
         raise ResultsError(f"{folder}: {message}") from None
     except (ValueError, KeyError, TypeError) as error:
         raise ResultsError(f"{folder / CLAIMS}: not as incast writes it: {error}") from None
-    return StudyResults(folder, manifest, outcomes, charts, tables)
+    return StudyResults(folder, manifest, outcomes, charts, tables, pauses)
 
 
 def of_study(folder: Path, study: str | None) -> dict[str, Any]:

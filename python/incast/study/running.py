@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -88,7 +89,7 @@ def _judged(
             message = f"metric `{metric}` has several rows{error.row}: a column that tells them apart is missing"
             raise told.claims_document.wrong(f"claim[{number}].check[{error.check}].metric", message) from None
     charts, tables = _drawn(told, measured), _tabled(told, tabled)
-    found = StudyResults(out, manifest, Claims(outcomes), charts, tables)
+    found = StudyResults(out, manifest, Claims(outcomes), charts, tables, told.claims.pauses)
     output.keep(out, manifest)
     tree = {
         "study": told.name,
@@ -96,6 +97,7 @@ def _judged(
         "claims": [claim.to_tree() for claim in outcomes],
         "charts": [chart.to_tree() for chart in charts],
         "tables": [table.to_tree() for table in tables],
+        "pauses": [asdict(each) for each in told.claims.pauses],
     }
     output.keep_tables(out, tables)
     results.write(out / results.CLAIMS, json.dumps(tree, indent=2, allow_nan=False) + "\n")

@@ -334,6 +334,9 @@ async function showStudy() {
   if (!container) return;
   container.style.minHeight = `${container.offsetHeight}px`;
   container.replaceChildren();
+  for (const [place, chart] of DATA.studyPauses.entries()) {
+    await showChart(container, chart, `study-pauses-${place + 1}`, DATA.specs[chart.spec], unpacked(chart));
+  }
   for (const [place, chart] of DATA.study.entries()) {
     await showChart(container, chart, `study-${place + 1}`, DATA.specs[chart.spec], unpacked(chart));
   }
@@ -366,7 +369,7 @@ async function showOver() {
   const column = group().columns.find((each) => each.name === choice.x);
   const numeric = column.values.every((value) => typeof value === "number");
   const spec = JSON.parse(JSON.stringify(DATA.overSpec).replaceAll("X_FIELD", choice.x).replaceAll("Y_FIELD", choice.y).replaceAll("Y_TITLE", DATA.overTitles[choice.y] ?? choice.y).replaceAll("X_TYPE", numeric ? "quantitative" : "ordinal"));
-  const scale = { domain: group().schemes, range: group().schemes.map((_, place) => PALETTES.light[place % PALETTES.light.length]) };
+  const scale = { domain: group().schemes, range: group().places.map((place) => PALETTES.light[place % PALETTES.light.length]) };
   for (const layer of spec.layer) {
     layer.encoding.color.scale = scale;
     if (numeric && column.values.length <= 12) layer.encoding.x.axis.values = column.values;
