@@ -21,6 +21,10 @@ RARE = {
 """Metrics that may have no figure where nothing was paused."""
 OWN_QUEUES = ("pFabric", "pHost", "Fastpass", "ideal")
 """Schemes whose queues have no PFC."""
+REFUSED = "flows are isolated from each other's pauses, and there is no PFC here"
+"""What the loader says of them with isolation."""
+SCHEMES = tuple(tomllib.loads((STUDY / "controls_clos.toml").read_text(encoding="utf-8"))["scheme"])
+"""All that the table has, in its order."""
 PANELS = """(name) => [...document.querySelectorAll(
     `#figure-${name} svg .mark-group.role-scope.cell > g > path.background`
 )].map((each) => {
@@ -109,8 +113,13 @@ def test_every_scheme_is_run_with_isolation_or_refused(ran: incast.StudyResults)
     assert {scheme for scheme, isolation in done if isolation == "without"} == schemes
     assert schemes - {scheme for scheme, isolation in done if isolation == "with"} == set(OWN_QUEUES)
     for scheme in OWN_QUEUES:
-        with pytest.raises(incast.ScenarioError, match="there is no PFC here"):
+        with pytest.raises(incast.ScenarioError, match=REFUSED):
             incast.load(STUDY / "controls_clos.toml", [f"scheme.{scheme}.switch.isolation.enabled=true"]).check()
+    (table,) = ran.tables
+    assert [row.cells[0] for row in table.rows] == [scheme for scheme in SCHEMES if scheme in schemes]
+    assert {row.cells[1] for row in table.rows if row.cells[0] in OWN_QUEUES} == {f"refused: {REFUSED}"}
+    assert {row.cells[1] for row in table.rows if row.cells[0] not in OWN_QUEUES} == {"runs"}
+    assert table.title in (ran.path / "report.html").read_text(encoding="utf-8")
 
 
 def test_a_shared_threshold_divides_mice_from_elephants(ran: incast.StudyResults) -> None:
