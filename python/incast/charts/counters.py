@@ -25,6 +25,20 @@ FROM_FLOWS = {
 }
 """What is counted: the table it stands in, its unit, and how it is added up."""
 
+FROM_COUNTS = {
+    "lossless packets that found no room": ("lossless_drops", None),
+    "packets dropped by the PFC watchdog": ("watchdog_drops", None),
+    "of these, of lossless priorities": ("watchdog_lossless_drops", None),
+    "bytes dropped by the PFC watchdog": ("watchdog_bytes", "B"),
+}
+"""What is counted by the simulator itself, by its name there, and its unit."""
+
+
+def _of_manifest(manifest: dict[str, Any], name: str) -> int | None:
+    """A count of a scheme; none in results that are older than it."""
+    value = manifest["counts"].get(name)
+    return None if value is None else int(value)
+
 
 def counters(source: Source) -> Chart:
     """One row per scheme and counter."""
@@ -39,6 +53,7 @@ def counters(source: Source) -> Chart:
     for scheme, manifest in source.manifests.items():
         rows.append((scheme, "simulated time", "ps", int(manifest["end_ps"])))
         rows += [(scheme, name, unit, found.get((scheme, name))) for name, (_, unit, _) in FROM_FLOWS.items()]
+        rows += [(scheme, name, unit, _of_manifest(manifest, key)) for name, (key, unit) in FROM_COUNTS.items()]
         for percentile in ("p50", "p95", "p99"):
             rows.append((scheme, f"slowdown of all flows, {percentile}", None, overall.get(scheme, {}).get(percentile)))
     return Chart(
