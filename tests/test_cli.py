@@ -15,6 +15,7 @@ import pytest
 
 import incast
 from conftest import RING, ROOT, SMALL, Command, environment, write
+from incast import charts
 from incast.cli import new
 
 COMMANDS = [
@@ -167,6 +168,51 @@ def test_lossless_drops_are_exit_code_1(command: Command, tmp_path: Path) -> Non
     assert done.returncode == 1, done.stderr
     assert "lossless" in done.stderr
     assert any(incast.open(tmp_path / "out").drops["lossless"])
+
+
+WATCHED = 'watchdog = { enabled = true, detection = "200us", restoration = "200us", poll = "50us" }'
+STORM = RING.replace("[switch]", f"[switch]\n{WATCHED}") + '\n[simulation]\nhorizon = "3ms"\n'
+"""The ring, whose deadlock a watchdog ends by dropping lossless packets."""
+
+
+def test_what_a_watchdog_drops_is_exit_code_1(command: Command, tmp_path: Path) -> None:
+    """It does what it is told to, but a lossless priority has lost packets; they are no failure of the headroom."""
+    done = command("run", write(tmp_path, STORM), "-o", "out")
+    assert done.returncode == 1, done.stderr
+    results = incast.open(tmp_path / "out")
+    scheme = results.manifest["schemes"]["none"]
+    drops = list(results.drops.dicts())
+    assert {row["reason"] for row in drops} == {"watchdog"}
+    counts, packets = scheme["counts"], len(drops)
+    assert (scheme["lossless_drops"], counts["lossless_drops"], counts["drops"]) == (0, 0, packets)
+    assert (counts["watchdog_drops"], counts["watchdog_lossless_drops"]) == (packets, packets)
+    assert counts["watchdog_bytes"] == sum(row["bytes"] for row in drops)
+    assert f", {packets:,} packets dropped by the PFC watchdog; " in done.stdout
+    told = f"error: none: {packets:,} packets of lossless priorities were dropped by the PFC watchdog, as it is told to"
+    assert done.stderr.strip() == f"{told} (see drops.parquet)"
+    rows = charts.counters(charts.Source([results])).dicts()
+    found = {row["counter"]: row["value"] for row in rows}
+    assert (found["lossless packets that found no room"], found["packets dropped by the PFC watchdog"]) == (0, packets)
+
+
+def test_what_a_watchdog_drops_is_in_the_runs_of_a_sweep(command: Command, tmp_path: Path) -> None:
+    write(tmp_path, STORM)
+    sweep = '[[vary]]\npath = "switch.watchdog.action"\nvalues = ["drop", "forward"]\n'
+    done = command("sweep", write(tmp_path, f'scenario = "scenario.toml"\n{sweep}', "sweep.toml"), "-o", "out")
+    opened = incast.open_sweep(tmp_path / "out")
+    rows = opened.connect().sql(
+        "select action, lossless_drops, watchdog_drops, watchdog_lossless_drops, watchdog_bytes from runs order by all"
+    )
+    (dropped, forwarded) = rows.fetchall()
+    assert dropped[:2] == ("drop", 0)
+    assert dropped[2] == dropped[3] > 0
+    assert dropped[4] > dropped[2]
+    # What is sent to a full buffer finds no room there.
+    assert forwarded[1] > 0
+    assert forwarded[2:] == (0, 0, 0)
+    assert (
+        f"{dropped[2]:,} packets of lossless priorities were dropped by the PFC watchdog" in done.stderr + done.stdout
+    )
 
 
 def test_horizon_is_no_failure(command: Command, small: Path) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import csv
+import errno
 import json
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +15,8 @@ import pytest
 
 import incast
 from conftest import RING, ROOT, Command, write
+from incast._whole import write_all
+from incast.errors import ResultsExistError
 from incast.wiring import Wiring
 
 TESTBED = ROOT / "scenarios" / "clos-testbed.toml"
@@ -103,7 +107,7 @@ def spread(switch: str, tag: int, new: int, inputs: list[int], outputs: list[int
 
 def of_json(file: Path) -> Rules:
     told = json.loads(file.read_text(encoding="utf-8"))
-    assert (told["format"], told["hosts_send_with"], told["no_match"]) == ("incast-tag-rules", 1, "lossy")
+    assert (told["format"], told["hosts_send_with"], told["no_match"]) == ("incast-tag-rules", [1], "lossy")
     rules: Rules = {}
     for one in told["switches"]:
         for rule in one["rules"]:
@@ -171,13 +175,13 @@ def of_sonic(folder: Path, switches: list[str]) -> Rules:
 
 
 def test_ports_and_code_points_of_ones_own(command: Command, tmp_path: Path) -> None:
-    own = ("--port-names", "eth10/2", "--dscp", 10, "--export", "nftables", "--export", "sonic", "-o", "rules")
+    own = ("--port-names", "Ethernet10/2", "--dscp", 10, "--export", "nftables", "--export", "sonic", "-o", "rules")
     done = command("deadlock", "tag", TESTBED, *own)
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "rules" / "T1.nft").read_text(encoding="utf-8")
-    assert set(re.findall(r'"(\w+)"', text)) == {"eth10", "eth12", "eth14", "eth16", "eth18", "eth20"}
+    assert set(re.findall(r'"(\w+)"', text)) == {f"Ethernet{port}" for port in range(10, 21, 2)}
     assert set(re.findall(r"ip dscp (\d+) iif", text)) == {"10"}
-    assert '"eth20"' in (tmp_path / "rules" / "T1.sonic.json").read_text(encoding="utf-8")
+    assert '"Ethernet20"' in (tmp_path / "rules" / "T1.sonic.json").read_text(encoding="utf-8")
 
 
 BOUNCED = ("--paths", "up-down", "--bounces", 2, "--method", "clos")
@@ -187,6 +191,12 @@ BAD_TAGS: dict[str, tuple[Sequence[object], *tuple[str, ...]]] = {
         [*BOUNCED, "--priorities", 1, *NFT],
         "--priorities: 3 lossless priorities are needed, 1 are available",
         "packets come to tag 2 on H",
+    ),
+    "classes that are too many": (
+        ["--paths", "up-down", "--bounces", 1, "--method", "clos", "--classes", 7, "--priorities", 2, *NFT],
+        "--priorities: 8 lossless priorities are needed, 2 are available",
+        "packets of class 2 come to tag 3 on H",
+        "hosts send classes 3 to 7 with tags of the same numbers",
     ),
     "more than PFC has": (["--paths", "up-down", "--bounces", 9, *NFT], "--priorities: ", "needed, 7 are available"),
     "no switch has so many": (["--priorities", 8], "--priorities", "<= 7"),
@@ -198,10 +208,19 @@ BAD_TAGS: dict[str, tuple[Sequence[object], *tuple[str, ...]]] = {
     "an order of others": ([*BOUNCED, "--order", "random"], "--order is for --method greedy"),
     "names of nothing": (["--port-names", "eth0", "--export", "csv", "-o", "rules"], "--port-names: only for"),
     "no name of a port": (["--port-names", "eth", *NFT], "`eth` is no name of a first port", "swp1"),
-    "a name that Linux has not": (["--port-names", "a-long-name-of-port0", *NFT], "nftables: port 0", "at most 15"),
-    "no code point": (["--dscp", 64, *NFT], "--dscp 64: a code point is 0 to 63"),
-    "a code point twice": ([*BOUNCED, *("--dscp", 8) * 3, *NFT], "code point 8; allowed: each code point once"),
-    "too few code points": ([*BOUNCED, "--dscp", 8, *NFT], "1 code points for 3 tags"),
+    "a name that Linux has not": (
+        ["--port-names", "a-long-name-of-port0", *NFT],
+        "--port-names: nftables: port 0",
+        "at most 15",
+    ),
+    "no code point": (["--dscp", 64, *NFT], "--dscp 64: a tag's code point is 1 to 63; lossy packets have 0"),
+    "that of lossy packets": (["--dscp", 0, *NFT], "--dscp 0: a tag's code point is 1 to 63; lossy packets have 0"),
+    "a name that SONiC has not": (
+        ["--port-names", "foo0", "--export", "sonic", "-o", "rules"],
+        "--port-names: SONiC: port 0 would be named `foo0`; allowed: Ethernet and a number",
+    ),
+    "a code point twice": ([*BOUNCED, *("--dscp", 8) * 3, *NFT], "--dscp: code point 8; allowed: each code point once"),
+    "too few code points": ([*BOUNCED, "--dscp", 8, *NFT], "--dscp: 1 code points for 3 tags"),
 }  # fmt: skip
 
 
@@ -228,3 +247,57 @@ def test_an_output_that_is_a_file(command: Command, tmp_path: Path) -> None:
     done = command("deadlock", "tag", TESTBED, *NFT)
     assert (done.returncode, file.read_text(encoding="utf-8")) == (2, "mine")
     assert "--output rules: it is a file; a folder is meant" in done.stderr
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_all_files_or_none(overwrite: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error midway leaves a folder as it was, and none where none was."""
+    files = {f"T{number}.nft": b"new" for number in range(4)}
+    folder = tmp_path / "deep" / "rules"
+    if overwrite:
+        folder.mkdir(parents=True)
+        (folder / "T1.nft").write_bytes(b"old")
+        (folder / "notes").write_bytes(b"mine")
+    before = contents(folder) if overwrite else None
+    link, calls = os.link, iter(range(10))
+
+    def full(source: Path, target: Path) -> None:
+        if next(calls) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device", str(target))
+        link(source, target)
+
+    monkeypatch.setattr(os, "link", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_all(folder, files, overwrite=overwrite)
+    if before is None:
+        assert list(tmp_path.iterdir()) == []
+    else:
+        assert contents(folder) == before
+    write_all(folder, files, overwrite=overwrite)
+    assert contents(folder) == (before or {}) | files
+
+
+def test_a_file_that_came_meanwhile_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    link = os.link
+
+    def late(source: Path, target: Path) -> None:
+        if target.name == "b":
+            target.write_bytes(b"another's")
+        link(source, target)
+
+    monkeypatch.setattr(os, "link", late)
+    with pytest.raises(ResultsExistError, match="b exists already; it was left as it is"):
+        write_all(tmp_path, {"a": b"1", "b": b"2"}, overwrite=False)
+    assert contents(tmp_path) == {"b": b"another's"}
+
+
+def test_one_name_that_is_taken_stops_all(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "rules" / "T3.nft").mkdir(parents=True)
+    done = command("deadlock", "tag", TESTBED, *NFT, "--overwrite")
+    assert done.returncode == 2
+    assert "T3.nft is a folder and is never overwritten" in done.stderr
+    assert [file.name for file in (tmp_path / "rules").iterdir()] == ["T3.nft"]

@@ -143,6 +143,21 @@ def test_other_trees_on_jellyfish(seed: int, free: bool, command: Command, make:
         assert all(row.endswith(f"  {names}") for row, names in zip(rows, files, strict=True)), said
 
 
+def test_classes_are_those_of_the_file(command: Command, make: Make) -> None:
+    """Rules for two classes are looked at for both, whether that is said or not."""
+    rules = make("two.json", *BOUNCED, "--method", "clos", "--classes", 2)
+    assert json.loads(rules.read_text(encoding="utf-8"))["hosts_send_with"] == [1, 2]
+    code, said = verify(command, "two.json", *BOUNCED)
+    assert code == 0, said
+    assert said.startswith("two.json: 3 lossless tags, ")
+    assert ", hosts send with tags 1 to 2\n" in said
+    found = {classes: told(command, "two.json", *of)[1] for classes, of in ((2, []), (1, ["--classes", 1]))}
+    assert [found[classes]["files"][0]["classes"] for classes in (1, 2)] == [1, 2]
+    assert found[2]["buffers"] > found[1]["buffers"]
+    # A third class bounces to a tag that the rules do not have.
+    assert verify(command, "two.json", *BOUNCED, "--classes", 3)[0] == 1
+
+
 RULES = json.dumps(
     {
         "format": "incast-tag-rules",
@@ -162,6 +177,11 @@ BAD: dict[str, tuple[str | None, list[object], tuple[str, ...]]] = {
         RULES.replace('"T1"', '"TT1"'),
         [],
         ("rules.json: switches[0].switch: there is no switch `TT1`", "did you mean `T1`?"),
+    ),
+    "tags of no class": (
+        RULES.replace('"hosts_send_with": 1', '"hosts_send_with": [1, 3]'),
+        [],
+        ("rules.json: line 1 column ", "hosts_send_with: [1,3]; allowed: tags from 1 on, one for each class"),
     ),
     "no port of the switch": (
         RULES.replace("[4]", "[6]"),

@@ -121,3 +121,18 @@ def test_bad_input(results: Path, command: Command, tmp_path: Path) -> None:
     assert "slowdown.svg exists already" in done.stderr
     assert (tmp_path / "slowdown.svg").read_text(encoding="utf-8") == "mine"
     assert command("plot", results, "--overwrite").returncode == 0
+
+
+def test_without_matplotlib(results: Path, command: Command, tmp_path: Path) -> None:
+    """A module of its name in the folder, which comes first, is what the interpreter finds."""
+    hidden = write(tmp_path, "raise ImportError(\"No module named 'matplotlib'\")", "matplotlib.py")
+    for chart in ("slowdown", "cdf-fct"):
+        done = command("plot", results, chart)
+        assert (done.returncode, done.stdout) == (3, "")
+        assert (
+            done.stderr
+            == "error: drawing needs matplotlib: pip install 'incast[plot]' (No module named 'matplotlib')\n"
+        )
+    assert [file.name for file in tmp_path.iterdir() if file.suffix == ".svg"] == []
+    hidden.unlink()
+    assert command("plot", results).returncode == 0

@@ -126,6 +126,18 @@ def test_the_queue_of_the_old_tag_loses_packets(ran: incast.StudyResults) -> Non
     assert drops["of the old tag"][0] > 0
 
 
+def test_what_watchdogs_drop_is_lost(ran: incast.StudyResults) -> None:
+    """The chart of lossless packets that were dropped counts what a watchdog drops too."""
+    metrics = tomllib.loads((STUDY / "claims.toml").read_text(encoding="utf-8"))["metric"]
+    for name in ("loop_drops", "bounce_drops", "held_drops"):
+        runs = ran.sweeps[metrics[name]["sweep"]].connect()
+        runs.execute(
+            "create or replace table runs as "
+            "select * replace (3 as lossless_drops, 4 as watchdog_lossless_drops) from runs"
+        )
+        assert {row[-1] for row in runs.execute(metrics[name]["sql"]).fetchall()} == {7}, name
+
+
 def test_the_same_seed_is_the_same_row(ran: incast.StudyResults) -> None:
     rows = {(row["convention"], row["switches"]): row for row in ran.analyses["table"].rows}
     found = tagger.row("F", 100, 32, 1)

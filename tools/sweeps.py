@@ -22,7 +22,11 @@ RUNS = {
     "packet_hops": "packets, counted once per link crossed: data, acknowledgements, PFC frames",
     "end_ps": "simulated time at the end, in ps",
     "stop": "why it ended: `finished`, `horizon`, `deadlock`, …",
-    "lossless_drops": "packets of lossless priorities that were dropped",
+    "lossless_drops": "packets of lossless priorities that found no room: the headroom failed; what the PFC watchdog "
+    "dropped is not among them",
+    "watchdog_drops": "packets that the PFC watchdog dropped",
+    "watchdog_lossless_drops": "of these, packets of lossless priorities",
+    "watchdog_bytes": "wire bytes that the PFC watchdog dropped, in B",
     "deadlocks": "deadlocks of PFC that were seen, also those that a watchdog ended",
     "isolation_messages": "congestion isolation messages that switches sent",
     "isolation_messages_to_hosts": "of these, messages that came to hosts",

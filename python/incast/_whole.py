@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import tempfile
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from incast.errors import ResultsExistError
@@ -22,6 +25,62 @@ def as_usual(made: Path, mode: int) -> None:
     mask = os.umask(0)
     os.umask(mask)
     made.chmod(mode & ~mask)
+
+
+def write_all(folder: Path, files: Mapping[str, bytes], *, overwrite: bool) -> None:
+    """Write files into a folder, all or none: after an error, or an interruption, the folder is as it was.
+
+    The folder and its parents are made. Other files in it stay.
+
+    Raises:
+        ResultsExistError: A file is there already and `overwrite` is not given, or a folder has the name of a file.
+        OSError: They cannot be written.
+
+    """
+    for name in files:
+        refuse_if_there(folder / name, overwrite=overwrite)
+    made = [one for one in (folder, *folder.parents) if not one.exists()]
+    aside: Path | None = None
+    old: list[str] = []
+    new: list[str] = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # On the same file system, so that moving files takes no room.
+        aside = Path(tempfile.mkdtemp(prefix=".incast-", dir=folder))
+        for part in ("old", "new"):
+            (aside / part).mkdir()
+        for name, content in files.items():
+            (aside / "new" / name).write_bytes(content)
+        for name in files:
+            if overwrite and (folder / name).exists():
+                old.append(name)
+                (folder / name).rename(aside / "old" / name)
+            new.append(name)
+            os.link(aside / "new" / name, folder / name)
+    except BaseException as error:
+        if isinstance(error, FileExistsError) and new:
+            # It came to be after it was looked for, and is another's.
+            taken = folder / new.pop()
+            error = ResultsExistError(f"{taken} exists already; it was left as it is")
+        _undo(folder, aside, old, new)
+        for one in made:
+            # Another program may have put something there by now.
+            with contextlib.suppress(OSError):
+                one.rmdir()
+        raise error from None
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _undo(folder: Path, aside: Path | None, old: Iterable[str], new: Iterable[str]) -> None:
+    """Take back new files, and put old ones back in their places."""
+    if aside is None:
+        return
+    for name in new:
+        (folder / name).unlink(missing_ok=True)
+    for name in old:
+        if (aside / "old" / name).exists():
+            (aside / "old" / name).rename(folder / name)
+    shutil.rmtree(aside, ignore_errors=True)
 
 
 def write_whole(file: Path, content: bytes, *, overwrite: bool) -> None:

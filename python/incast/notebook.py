@@ -7,10 +7,11 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from incast import charts
+from incast import charts, plot
 from incast.charts import look
 from incast.charts.chart import Chart
 from incast.charts.over import over
+from incast.errors import EnvironmentFailure
 
 if TYPE_CHECKING:
     from incast.results import Results
@@ -79,10 +80,8 @@ def _drawn(chart: Chart, **options: Any) -> str:
     if not chart.rows:
         return f"<p>{html.escape(chart.why_empty or '')}</p>"
     try:
-        from incast import plot
-
         figure = plot.draw(chart, **options)
-    except ImportError:
+    except EnvironmentFailure:
         return "<p>With matplotlib (<code>pip install 'incast[plot]'</code>) a chart is drawn here.</p>"
     out = io.StringIO()
     figure.savefig(out, format="svg", metadata={"Date": None})

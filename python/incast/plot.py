@@ -20,6 +20,7 @@ from incast.charts.chart import Chart
 from incast.charts.closing import BEHIND, COLOURS, ON_CYCLE, PASSING
 from incast.charts.over import FIGURES
 from incast.charts.slowdown import PERCENTILES, labels
+from incast.errors import EnvironmentFailure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,6 +33,19 @@ DPI = 200
 Row = dict[str, Any]
 
 
+def matplotlib(module: str = "") -> Any:
+    """Matplotlib or a module of it.
+
+    Raises:
+        EnvironmentFailure: It cannot be imported.
+
+    """
+    try:
+        return importlib.import_module(f"matplotlib.{module}" if module else "matplotlib")
+    except ImportError as error:
+        raise EnvironmentFailure(f"drawing needs matplotlib: pip install 'incast[plot]' ({error})") from None
+
+
 def draw(chart: Chart, *, width: float | None = None, height: float | None = None, **options: Any) -> Figure:
     """A chart as a matplotlib figure.
 
@@ -41,8 +55,12 @@ def draw(chart: Chart, *, width: float | None = None, height: float | None = Non
         height: Inches.
         options: Of the chart: `percentiles` for slowdown, `x` and `figure` for over.
 
+    Raises:
+        EnvironmentFailure: Matplotlib is not there.
+        ValueError: The chart has no rows.
+
     """
-    figures = importlib.import_module("matplotlib.figure")
+    figures = matplotlib("figure")
     make, (usual_width, usual_height) = DRAWN[chart.name]
     if not chart.rows:
         raise ValueError(chart.why_empty or "nothing to draw")
@@ -63,10 +81,9 @@ def draw(chart: Chart, *, width: float | None = None, height: float | None = Non
 def save(figure: Figure, path: str | PathLike[str], *, overwrite: bool = True) -> Path:
     """Write a figure whole or not at all; the same results give the same file."""
     file = Path(path)
-    matplotlib = importlib.import_module("matplotlib")
     out = io.BytesIO()
     # No date, no random names.
-    with matplotlib.rc_context({"svg.hashsalt": "incast", "pdf.fonttype": 42, "svg.fonttype": "path"}):
+    with matplotlib().rc_context({"svg.hashsalt": "incast", "pdf.fonttype": 42, "svg.fonttype": "path"}):
         metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(file.suffix)
         figure.savefig(out, format=file.suffix.removeprefix("."), dpi=DPI, metadata=metadata)
     write_whole(file, out.getvalue(), overwrite=overwrite)
@@ -96,7 +113,7 @@ def _slowdown(
     figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]], percentiles: Sequence[str] = ()
 ) -> None:
     """A panel for each percentile."""
-    formatter = importlib.import_module("matplotlib.ticker").LogFormatter
+    formatter = matplotlib("ticker").LogFormatter
     chosen = list(percentiles) or list(PERCENTILES)
     ticks = labels(rows, list(styles))
     for axes, percentile in zip(figure.subplots(1, len(chosen), squeeze=False)[0], chosen, strict=True):

@@ -298,12 +298,30 @@ fn what_a_target_cannot_express_is_said() {
     };
     assert_eq!(nft(&PortNames::linux(), vec![8], 0), "1 code points for 2 tags; each tag needs one");
     assert_eq!(nft(&PortNames::linux(), vec![8, 64], 0), "code point 64; allowed: 0 to 63");
-    assert_eq!(nft(&PortNames::linux(), vec![8, 16], 8), "code point 8; allowed: each code point once");
+    assert_eq!(
+        nft(&PortNames::linux(), vec![8, 16], 8),
+        "code point 8; allowed: 0 to 63, each once, and another than lossy packets have"
+    );
+    assert_eq!(nft(&PortNames::linux(), vec![8, 8], 0), "code point 8; allowed: each code point once");
+    assert_eq!(
+        nft(&PortNames::linux(), vec![8, 0], 0),
+        "code point 0; allowed: 1 to 63, each once: lossy packets have 0"
+    );
     let long = PortNames { prefix: "a-very-long-name".into(), first: 0, step: 1 };
     assert_eq!(
         nft(&long, vec![8, 16], 0),
         "nftables: port 0 would be named `a-very-long-name0`; allowed: letters, digits, `_`, `.` and `-`, at most 15 in all"
     );
+    // Names that begin with Ethernet are all that portsyncd looks at.
+    let sonic = |prefix: &str| {
+        let names = PortNames { prefix: prefix.into(), first: 0, step: 4 };
+        write_sonic(&wiring, &two, switch, &names, &CodePoints::class_selectors(2)).map(|_| ()).map_err(said)
+    };
+    assert_eq!(sonic("Ethernet"), Ok(()));
+    let other =
+        "SONiC: port 0 would be named `foo0`; allowed: Ethernet and a number, such as Ethernet0; at most 15 in all";
+    assert_eq!(sonic("foo"), Err(other.to_owned()));
+    assert!(sonic("Ethernet1234567").is_err());
     let host = write_p4runtime(&wiring, &two, common::node(&fabric, "H1"), P4Ids::default()).unwrap_err();
     assert_eq!(said(host), "H1 is no switch of these rules");
 }
@@ -338,6 +356,21 @@ fn files_that_are_no_rules_are_refused_with_the_place() {
             r#"{{"format":"incast-tag-rules","version":1,"hosts_send_with":1,"no_match":"lossy","switches":{switches}}}"#
         )
     };
+    let sent = |with: &str| file("[]").replace("\"hosts_send_with\":1", &format!("\"hosts_send_with\":{with}"));
+    let allowed = "allowed: tags from 1 on, one for each class of traffic, such as [1] or [1, 2]; at most 7";
+    for wrong in ["2", "0", "[]", "[2]", "[1,3]", "[1,2,3,4,5,6,7,8]", "\"1\"", "-1"] {
+        let found = json(&sent(wrong));
+        assert!(found.contains(&format!("hosts_send_with: {wrong}; {allowed}")), "{found}");
+    }
+    assert!(json(&file("[]").replace("lossy", "drop")).contains("unknown variant `drop`, expected `lossy`"));
+    for (right, classes) in [("1", 1), ("[1]", 1), ("[1,2]", 2)] {
+        assert_eq!(read_json(&wiring, &sent(right)).unwrap().classes(), classes);
+    }
+    let two = ClosScheme { classes: 2, ..ClosScheme::new(1) };
+    let table = two.rules(&wiring).unwrap().compress(Compression::Rectangles).with_classes(2);
+    let text = write_json(&wiring, &table);
+    assert!(text.contains("\"hosts_send_with\":[1,2],\"no_match\":\"lossy\""), "{text}");
+    assert_eq!(read_json(&wiring, &text).unwrap(), table);
     assert_eq!(
         json(&file("[]").replace("\"version\":1", "\"version\":2")),
         "format: `incast-tag-rules` version 2; allowed: `incast-tag-rules` version 1"

@@ -60,22 +60,22 @@ fn tags_beyond_the_priorities_are_said_with_the_paths_that_ask_for_them() {
     let elp = Elp::Paths(paths);
     let hops = elp.hops(&wiring).unwrap();
     let rules = Placement::per_hop(&hops).unwrap().rules();
-    assert!(fit(&wiring, &rules, &elp, 7).is_ok());
+    assert!(fit(&wiring, &rules, &elp, 1, 7).is_ok());
     assert_eq!(
-        said(fit(&wiring, &rules, &elp, 6).unwrap_err()),
+        said(fit(&wiring, &rules, &elp, 1, 6).unwrap_err()),
         "7 lossless priorities are needed, 6 are available (PFC has 8, of which one at least is lossy); packets come to tag 7 \
          on H1 → T1 → L1 → S1 → L3 → S2 → L4 → T4"
     );
     let clos = ClosScheme::new(2).rules(&wiring).unwrap();
     let up_down = Elp::UpDown(UpDown { bounces: 2 });
-    let FitError::TooManyTags(many) = fit(&wiring, &clos, &up_down, 2).unwrap_err() else { panic!() };
+    let FitError::TooManyTags(many) = fit(&wiring, &clos, &up_down, 1, 2).unwrap_err() else { panic!() };
     assert_eq!((many.needed, many.available, many.paths.len()), (3, 2, 3));
     let jellyfish = Jellyfish::new(30, 8, 4).build().unwrap();
     let wiring = Wiring::new(&jellyfish);
     let elp = Elp::Shortest(ShortestPaths::default());
     let rules = Placement::per_hop(&elp.hops(&wiring).unwrap()).unwrap().rules();
-    let FitError::TooManyTags(many) = fit(&wiring, &rules, &elp, 3).unwrap_err() else { panic!() };
-    assert_eq!((many.needed, many.paths.len(), many.paths[0].0.len()), (rules.tags(), 3, 5));
+    let FitError::TooManyTags(many) = fit(&wiring, &rules, &elp, 1, 3).unwrap_err() else { panic!() };
+    assert_eq!((many.needed, many.paths.len(), many.paths[0].1.0.len()), (rules.tags(), 3, 5));
 }
 
 #[test]
@@ -114,4 +114,35 @@ fn random_shortest_paths_close_circles_and_tags_open_them() {
         let rules = Greedy::default().place(&hops).unwrap().rules();
         assert!(verify(&wiring, &rules, &elp).unwrap().holds() && rules.tags() <= 3);
     }
+}
+
+/// Hosts send each class with a tag of its own, so every class is followed.
+#[test]
+fn classes_beyond_the_priorities_are_named_with_their_paths() {
+    let fabric = testbed();
+    let wiring = Wiring::new(&fabric);
+    let text = "H1 T1 L1 S1 L3 S2 L4 T4 H13\nH1 T1 L1 T2 H5";
+    let bounced = Elp::Paths(PathSet::parse(&wiring, text).unwrap());
+    let said = |classes, bounces, elp: &Elp<'_>, available| {
+        let rules = ClosScheme { classes, ..ClosScheme::new(bounces) }.rules(&wiring).unwrap();
+        let FitError::TooManyTags(many) = fit(&wiring, &rules, elp, classes, available).unwrap_err() else { panic!() };
+        let told = many.to_string();
+        let (_, forced) = told.split_once("is lossy); ").unwrap();
+        (many.needed, forced.to_owned())
+    };
+    let path = "H1 → T1 → L1 → S1 → L3 → S2";
+    assert_eq!(said(2, 1, &bounced, 2), (3, format!("packets of class 2 come to tag 3 on {path}")));
+    // Without a tag for its bounce even class 1 asks for more, and class 2 is sent with it.
+    let one = format!("packets of class 1 come to tag 2 on {path}; hosts send class 2 with tag 2");
+    assert_eq!(said(2, 1, &bounced, 1), (3, one));
+    let many =
+        format!("packets of class 2 come to tag 3 on {path}; hosts send classes 3 to 7 with tags of the same numbers");
+    assert_eq!(said(7, 1, &bounced, 2), (8, many));
+    // Of all up-down paths some are named.
+    let (needed, forced) = said(2, 1, &Elp::UpDown(UpDown { bounces: 1 }), 2);
+    assert!(needed == 3 && forced.starts_with("packets of class 2 come to tag 3 on H"), "{forced}");
+    assert_eq!(forced.matches("; H").count(), 2, "{forced}");
+    // Rules for more than these paths.
+    let straight = Elp::Paths(PathSet::parse(&wiring, "H1 T1 L1 T2 H5").unwrap());
+    assert_eq!(said(1, 1, &straight, 1), (2, "the rules have tag 2, to which no expected path leads".to_owned()));
 }

@@ -19,6 +19,9 @@ pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: imp
     let mut warn = |field: &str, message: String| {
         found.push(Warning::new(field, format!("{message} (scheme {})", scheme.name)));
     };
+    if let Some(doubt) = &scheme.doubt {
+        warn("switch.tagging.rules", doubt.clone());
+    }
     let with_int = flows_of(setup, |control| control.telemetry() == Telemetry::Int);
     let switches = with_int.map(&links).max().unwrap_or(0).saturating_sub(1);
     let records = u64::from(params.packets.int_records);

@@ -126,6 +126,10 @@ pub struct Counts {
     pub ttl_drops: u64,
     /// Those dropped because the PFC watchdog saw a storm.
     pub watchdog_drops: u64,
+    /// Of these, packets of a lossless priority: lost as the watchdog was asked to, so not in `lossless_drops`.
+    pub watchdog_lossless_drops: u64,
+    /// Wire bytes that the PFC watchdog dropped.
+    pub watchdog_bytes: u64,
     /// Times that a packet's tag was changed, by Tagger's rules.
     pub retagged: u64,
     /// Of these, packets that became lossy.

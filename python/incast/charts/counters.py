@@ -26,13 +26,26 @@ FROM_FLOWS = {
 }
 """What is counted: the table it stands in, its unit, and how it is added up."""
 
-
-FROM_MANIFEST = {
-    "isolation messages (CIP) sent": "isolation_messages",
-    "isolation messages (CIP) received by hosts": "isolation_messages_to_hosts",
-    "flows not isolated, as a table was full": "isolations_refused",
+FROM_COUNTS = {
+    "lossless packets that found no room": ("lossless_drops", None),
+    "packets dropped by the PFC watchdog": ("watchdog_drops", None),
+    "of these, of lossless priorities": ("watchdog_lossless_drops", None),
+    "bytes dropped by the PFC watchdog": ("watchdog_bytes", "B"),
 }
-"""What is counted for schemes with congestion isolation, and its name in the manifest."""
+"""What is counted by the simulator itself, by its name there, and its unit."""
+
+OF_ISOLATION = {
+    "isolation messages (CIP) sent": ("isolation_messages", None),
+    "isolation messages (CIP) received by hosts": ("isolation_messages_to_hosts", None),
+    "isolations refused, as a table was full": ("isolations_refused", None),
+}
+"""The same, for schemes with congestion isolation."""
+
+
+def _of_manifest(manifest: dict[str, Any], name: str) -> int | None:
+    """A count of a scheme; none in results that are older than it."""
+    value = manifest["counts"].get(name)
+    return None if value is None else int(value)
 
 
 def counters(source: Source) -> Chart:
@@ -49,8 +62,8 @@ def counters(source: Source) -> Chart:
     for scheme, manifest in source.manifests.items():
         rows.append((scheme, "simulated time", "ps", int(manifest["end_ps"])))
         rows += [(scheme, name, unit, found.get((scheme, name))) for name, (_, unit, _) in FROM_FLOWS.items()]
-        if isolates:
-            rows += [(scheme, name, None, manifest["counts"].get(count)) for name, count in FROM_MANIFEST.items()]
+        of_manifest = {**FROM_COUNTS, **(OF_ISOLATION if isolates else {})}
+        rows += [(scheme, name, unit, _of_manifest(manifest, key)) for name, (key, unit) in of_manifest.items()]
         for percentile in ("p50", "p95", "p99"):
             rows.append((scheme, f"slowdown of all flows, {percentile}", None, overall.get(scheme, {}).get(percentile)))
     return Chart(

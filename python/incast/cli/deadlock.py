@@ -11,7 +11,7 @@ from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from incast import _core
-from incast._whole import refuse_if_there, write_whole
+from incast._whole import refuse_if_there, write_all, write_whole
 from incast.cli import codes, cost, deadlock_verify, jellyfish
 from incast.cli.deadlock_drawing import draw_cycle, first_cycle
 from incast.cli.deadlock_paths import Bounces, Each, Seed, paths_of, together
@@ -196,16 +196,16 @@ def tag(
         What is drawn at random follows from it.
     port_names
         How switches call their ports in sonic and nftables, by the name of the first, such as eth0; Ethernet0/8 if
-        names count by 8. Ethernet0/4 and swp1 if not given.
+        names count by 8. Ethernet0/4 and swp1 if not given. In sonic they begin with Ethernet.
     dscp
-        Code point of a tag in sonic and nftables, from tag 1 on; repeatable. 8, 16, and so on if not given. Lossy
-        packets have 0.
+        Code point of a tag in sonic and nftables, from tag 1 on, 1 to 63; repeatable. 8, 16, and so on if not given.
+        Lossy packets have 0.
     export
         Form of a file to write; repeatable. sonic, p4 and nftables write a file for each switch.
     output
         Folder for the files; needed with --export.
     overwrite
-        Replace files that are there.
+        Replace files that are there. All files are written, or none.
     format
         text to read, json for programs.
 
@@ -215,8 +215,8 @@ def tag(
     given = [name for name, value in (("--port-names", port_names), ("--dscp", dscp)) if value]
     named = {"sonic", "nftables"} & set(export or [])
     together(not given or named, f"{' and '.join(given)}: only for --export sonic and --export nftables")
-    wrong = next((code for code in dscp or [] if not 0 <= code <= 63), None)
-    together(wrong is None, f"--dscp {wrong}: a code point is 0 to 63")
+    wrong = next((code for code in dscp or [] if not 1 <= code <= 63), None)
+    together(wrong is None, f"--dscp {wrong}: a tag's code point is 1 to 63; lossy packets have 0")
     if output is not None and output.exists() and not output.is_dir():
         raise ScenarioError(f"--output {output}: it is a file; a folder is meant")
     options = {
@@ -235,11 +235,7 @@ def tag(
         scenario = _core.Scenario.load(file, set_ or [])
         text, files = scenario.deadlock_tag(json.dumps(options), str(Path.cwd()), format)
     if output is not None:
-        for name, _ in files:
-            refuse_if_there(output / name, overwrite=overwrite)
-        output.mkdir(parents=True, exist_ok=True)
-        for name, content in files:
-            write_whole(output / name, content.encode(), overwrite=overwrite)
+        write_all(output, {name: content.encode() for name, content in files}, overwrite=overwrite)
     print(text.rstrip("\n"))
     if output is not None:
         print(f"wrote {len(files):,} {'file' if len(files) == 1 else 'files'} to {output}", file=sys.stderr)

@@ -31,7 +31,7 @@ def verify(
     paths: str | None = None,
     bounces: Bounces = None,
     each: Each = None,
-    classes: Annotated[int, Parameter(validator=Number(gte=1, lte=7))] = 1,
+    classes: Annotated[int | None, Parameter(validator=Number(gte=1, lte=7))] = None,
     seed: Seed = 1,
     set_: Overrides = None,
     format: Literal["text", "json"] = "text",  # noqa: A002 - the name of the option
@@ -59,7 +59,7 @@ def verify(
     each
         For random paths: how many for each pair of switches with hosts; 1 if not given.
     classes
-        Classes of traffic: hosts send with tags 1 to this.
+        Classes of traffic: hosts send with tags 1 to this; as each file says if not given.
     seed
         What is drawn at random follows from it.
     format

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from incast import charts
+from incast import charts, plot
 from incast._whole import refuse_if_there
 from incast.charts.groups import Group, Variation, chosen, read
 from incast.charts.over import over
@@ -56,10 +56,8 @@ def write(folder: Path, asked: Asked, file: Path, *, overwrite: bool) -> Path:
     if file.suffix not in ENDINGS:
         raise ResultsError(f"{file}: the name of a picture ends in {', '.join(ENDINGS)}")
     refuse_if_there(file, overwrite=overwrite)
-    try:
-        from incast import plot
-    except ImportError as error:
-        raise ResultsError(f"drawing needs matplotlib: pip install 'incast[plot]' ({error})") from None
+    # Before charts are made of results, which takes time.
+    plot.matplotlib()
     asked.check()
     group = only(folder)
     chart, options = made(group, asked)

@@ -39,11 +39,12 @@ Start with:
 Exit codes:
     0  done
     1  results written, but a scheme deadlocked, starved or dropped
-       packets of a lossless priority; a run of a sweep failed; a
-       fabric that was checked can deadlock; rules that were verified
-       do not hold
+       packets of a lossless priority, for lack of room or by a PFC
+       watchdog; a run of a sweep failed; a fabric that was checked can
+       deadlock; rules that were verified do not hold
     2  bad input
-    3  the machine cannot do it: a folder that cannot be written, a full disk
+    3  the machine cannot do it: a folder that cannot be written, a full
+       disk, a library that is not installed
   130  Ctrl-C; nothing was written, but finished runs of a sweep stay
 """
 

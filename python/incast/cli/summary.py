@@ -44,9 +44,25 @@ def show(results: Results) -> None:
 
 
 def lost(scheme: dict[str, Any]) -> str:
-    """What failures of links cost a scheme, if anything."""
-    packets = sum(scheme["counts"].get(f"{reason}_drops", 0) for reason in ("link_down", "silent", "no_route"))
-    return f", {packets:,} packets lost to failures of links" if packets else ""
+    """What failures of links, loops and the PFC watchdog cost a scheme, if anything."""
+    counts = scheme["counts"]
+    failures = sum(counts.get(f"{reason}_drops", 0) for reason in ("link_down", "silent", "no_route"))
+    costs = {
+        "lost to failures of links": failures,
+        "dropped at the end of their time to live": counts.get("ttl_drops", 0),
+        "dropped by the PFC watchdog": counts.get("watchdog_drops", 0),
+    }
+    return "".join(f", {packets:,} packets {how}" for how, packets in costs.items() if packets)
+
+
+def lossless_lost(scheme: dict[str, Any]) -> list[str]:
+    """What lossless priorities lost at switches, and why: for lack of room, or to the PFC watchdog."""
+    watchdog = scheme["counts"].get("watchdog_lossless_drops", 0)
+    lines = {
+        "were dropped: the headroom failed": scheme["lossless_drops"],
+        "were dropped by the PFC watchdog, as it is told to": watchdog,
+    }
+    return [f"{packets:,} packets of lossless priorities {how}" for how, packets in lines.items() if packets]
 
 
 def isolation(scheme: dict[str, Any]) -> list[str]:
@@ -82,8 +98,7 @@ def judge(results: Results) -> int:
         if scheme["stop"]["reason"] in BAD:
             codes.complain(f"{name}: {scheme['stop']['text']}")
             code = codes.ENDED_BADLY
-        if scheme["lossless_drops"]:
-            dropped = f"{scheme['lossless_drops']:,} packets of lossless priorities were dropped: the headroom failed"
+        for dropped in lossless_lost(scheme):
             codes.complain(f"{name}: {dropped} (see drops.parquet)")
             code = codes.ENDED_BADLY
     return code

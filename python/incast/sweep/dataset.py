@@ -40,6 +40,9 @@ OF_RUNS = {
     "end_ps": "bigint",
     "stop": "varchar",
     "lossless_drops": "bigint",
+    "watchdog_drops": "bigint",
+    "watchdog_lossless_drops": "bigint",
+    "watchdog_bytes": "bigint",
     "deadlocks": "bigint",
     "isolation_messages": "bigint",
     "isolation_messages_to_hosts": "bigint",
@@ -189,8 +192,12 @@ class Sweep:
             (scheme,) = manifest["schemes"].values()
             if scheme["stop"]["reason"] in BAD:
                 found.append((run.label, scheme["stop"]["text"]))
-            if scheme["lossless_drops"]:
-                found.append((run.label, f"{scheme['lossless_drops']:,} packets of lossless priorities were dropped"))
+            dropped = {"": scheme["lossless_drops"], " by the PFC watchdog": _of_watchdog(scheme)[1]}
+            found += [
+                (run.label, f"{packets:,} packets of lossless priorities were dropped{by}")
+                for by, packets in dropped.items()
+                if packets
+            ]
         return found
 
     def _manifest(self, run: Run) -> dict[str, Any]:
@@ -228,6 +235,7 @@ class Sweep:
             scheme["end_ps"],
             scheme["stop"]["reason"],
             scheme["lossless_drops"],
+            *_of_watchdog(scheme),
             len(scheme.get("deadlocks", ())),
             *(counts[name] for name in ("isolation_messages", "isolation_messages_to_hosts", "isolations_refused")),
             *_of_hypervisors(scheme.get("hypervisors") or {}),
@@ -264,6 +272,12 @@ def _check(file: Path) -> None:
                 raise ResultsError(f"{file} is damaged: it is no whole Parquet file")
     except OSError as error:
         raise ResultsError(f"{file} cannot be read: {error.strerror}") from None
+
+
+def _of_watchdog(scheme: dict[str, Any]) -> list[int | None]:
+    """What the PFC watchdog dropped: packets, those of lossless priorities, bytes; missing in older results."""
+    names = ("watchdog_drops", "watchdog_lossless_drops", "watchdog_bytes")
+    return [scheme["counts"].get(name) for name in names]
 
 
 def _of_hypervisors(counts: dict[str, int]) -> list[int | None]:

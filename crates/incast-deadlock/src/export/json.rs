@@ -1,9 +1,11 @@
 //! Rules as JSON of our own: every switch by name, its entries, ports by number.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
-use super::RulesError;
 use super::read::{Reader, error};
+use super::{MOST_TAGS, RulesError};
 use crate::rules::{Entry, RuleTable};
 use crate::wiring::Wiring;
 
@@ -15,10 +17,30 @@ const VERSION: u32 = 1;
 struct File {
     format: String,
     version: u32,
-    /// What hosts send with, and what no entry matches: for people.
-    hosts_send_with: u8,
-    no_match: String,
+    /// The tags with which hosts send, one for each class of traffic.
+    #[serde(deserialize_with = "sent")]
+    hosts_send_with: Vec<u8>,
+    /// What no entry matches.
+    no_match: NoMatch,
     switches: Vec<Switch>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum NoMatch {
+    Lossy,
+}
+
+/// Tags 1 to n for n classes; `1` is `[1]`.
+fn sent<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
+    let given = Value::deserialize(from)?;
+    let tags = given.as_array().map_or(std::slice::from_ref(&given), Vec::as_slice);
+    let from_one = tags.iter().zip(1u64..).all(|(tag, number)| tag.as_u64() == Some(number));
+    if !from_one || !(1..=usize::from(MOST_TAGS)).contains(&tags.len()) {
+        let allowed = "allowed: tags from 1 on, one for each class of traffic, such as [1] or [1, 2]; at most 7";
+        return Err(D::Error::custom(format!("hosts_send_with: {given}; {allowed}")));
+    }
+    Ok((1..=tags.len() as u8).collect())
 }
 
 #[derive(Serialize, Deserialize)]
@@ -36,8 +58,8 @@ pub fn write_json(wiring: &Wiring<'_>, table: &RuleTable) -> String {
     let file = File {
         format: FORMAT.into(),
         version: VERSION,
-        hosts_send_with: crate::tagging::Tag::FIRST.0,
-        no_match: "lossy".into(),
+        hosts_send_with: (1..=table.classes()).collect(),
+        no_match: NoMatch::Lossy,
         switches: switches.collect(),
     };
     serde_json::to_string(&file).expect("names and numbers are JSON") + "\n"
@@ -56,6 +78,7 @@ pub fn read_json(wiring: &Wiring<'_>, text: &str) -> Result<RuleTable, RulesErro
         let given = format!("`{}` version {}; allowed: `{FORMAT}` version {VERSION}", file.format, file.version);
         return Err(error("format", given));
     }
+    let classes = file.hosts_send_with.len() as u8;
     let mut reader = Reader::new(wiring);
     for (at, Switch { switch, rules }) in file.switches.into_iter().enumerate() {
         let node = reader.switch(&format!("switches[{at}].switch"), &switch)?;
@@ -63,5 +86,5 @@ pub fn read_json(wiring: &Wiring<'_>, text: &str) -> Result<RuleTable, RulesErro
             reader.add(node, entry, |field| format!("switches[{at}].rules[{rule}].{field}"))?;
         }
     }
-    reader.finish()
+    Ok(reader.finish()?.with_classes(classes))
 }

@@ -50,6 +50,30 @@ impl PortNames {
     pub fn name(&self, port: u32) -> String {
         format!("{}{}", self.prefix, u64::from(self.first) + u64::from(self.step) * u64::from(port))
     }
+
+    /// Whether a target takes the names of so many ports.
+    fn check(
+        &self,
+        target: &'static str,
+        ports: u32,
+        takes: fn(&str) -> bool,
+        allowed: &'static str,
+    ) -> Result<(), ExportError> {
+        let mut all = (0..ports).map(|port| (port, self.name(port)));
+        match all.find(|(_, name)| !takes(name)) {
+            Some((port, name)) => Err(ExportError::PortName { target, port, name, allowed }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Longest name of an interface: IFNAMSIZ of Linux, less the zero at its end.
+const LONGEST_NAME: usize = 15;
+
+/// Whether an interface of Linux can have a name.
+fn is_name(name: &str) -> bool {
+    let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+    (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(good)
 }
 
 /// The IP code points (DSCP, RFC 2474) that carry tags.
@@ -87,7 +111,14 @@ impl CodePoints {
             return Err(ExportError::CodePoint { code_point, allowed: "0 to 63" });
         }
         match all().enumerate().find(|&(at, code_point)| all().take(at).any(|other| other == code_point)) {
-            Some((_, &code_point)) => Err(ExportError::CodePoint { code_point, allowed: "each code point once" }),
+            Some((_, &code_point)) => {
+                let allowed = match (code_point == self.lossy, self.lossy) {
+                    (true, 0) => "1 to 63, each once: lossy packets have 0",
+                    (true, _) => "0 to 63, each once, and another than lossy packets have",
+                    (false, _) => "each code point once",
+                };
+                Err(ExportError::CodePoint { code_point, allowed })
+            }
             None => Ok(()),
         }
     }

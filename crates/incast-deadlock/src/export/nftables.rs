@@ -4,13 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use incast_model::fabric::NodeId;
 
-use super::{CodePoints, ExportError, PortNames};
+use super::{CodePoints, ExportError, PortNames, is_name};
 use crate::rules::{Entry, RuleTable};
 use crate::tagging::Tag;
 use crate::wiring::Wiring;
-
-/// Longest name of an interface: IFNAMSIZ of Linux, less the zero at its end.
-const LONGEST_NAME: usize = 15;
 
 /// The rules of one switch as a file for `nft -f`: a chain in the forward path that reads a tag from the DSCP of IPv4 and
 /// IPv6 packets and writes the new one. The file takes the place of an earlier one.
@@ -34,10 +31,7 @@ pub fn write_nftables(
 ) -> Result<String, ExportError> {
     code_points.check("nftables", table.tags())?;
     let ports = wiring.degree(switch) as u32;
-    if let Some((port, name)) = (0..ports).map(|port| (port, names.name(port))).find(|(_, name)| !is_name(name)) {
-        let allowed = "letters, digits, `_`, `.` and `-`, at most 15 in all";
-        return Err(ExportError::PortName { target: "nftables", port, name, allowed });
-    }
+    names.check("nftables", ports, is_name, "letters, digits, `_`, `.` and `-`, at most 15 in all")?;
     let maps = maps(table.entries(switch));
     let mut text = format!("# Tags of {} lossless priorities at {}.\n", table.tags(), one_line(wiring.name(switch)));
     text += "table inet incast_tags\ndelete table inet incast_tags\ntable inet incast_tags {\n";
@@ -96,11 +90,6 @@ fn map(Tag(tag): Tag, turns: &Turns, names: &PortNames) -> String {
         text += &format!("            \"{input}\" . \"{output}\" : goto to_{new_tag},\n");
     }
     text + "        }\n    }\n"
-}
-
-fn is_name(name: &str) -> bool {
-    let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
-    (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(good)
 }
 
 fn one_line(name: &str) -> String {

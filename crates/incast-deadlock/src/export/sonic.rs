@@ -4,7 +4,7 @@ use incast_model::fabric::NodeId;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{CodePoints, ExportError, PortNames};
+use super::{CodePoints, ExportError, PortNames, is_name};
 use crate::rules::{Entry, RuleTable};
 use crate::wiring::Wiring;
 
@@ -31,7 +31,7 @@ const PRIORITY: u32 = 9999;
 /// [`Sonic::cannot`]; as of that commit no SONiC switch can run Tagger by configuration alone.
 ///
 /// # Errors
-/// More tags than priorities, code points that cannot be.
+/// More tags than priorities, code points that cannot be, names that are not those of front-panel ports.
 pub fn write_sonic(
     wiring: &Wiring<'_>,
     table: &RuleTable,
@@ -40,6 +40,8 @@ pub fn write_sonic(
     code_points: &CodePoints,
 ) -> Result<Sonic, ExportError> {
     code_points.check("SONiC", table.tags())?;
+    let allowed = "Ethernet and a number, such as Ethernet0; at most 15 in all";
+    names.check("SONiC", wiring.degree(switch) as u32, is_front_panel, allowed)?;
     let ports: Vec<String> = (0..wiring.degree(switch) as u32).map(|port| names.name(port)).collect();
     let mut config = json!({
         "ACL_TABLE_TYPE": { NAME: {
@@ -58,6 +60,13 @@ pub fn write_sonic(
     let maps = qos(table.tags(), &ports, code_points);
     config.as_object_mut().expect("it is an object").extend(maps);
     Ok(Sonic { config_db: config, cannot: cannot(table.entries(switch)) })
+}
+
+/// Whether SONiC takes a name for that of a front-panel port. Its YANG model (`sonic-port.yang` of sonic-net/sonic-buildimage)
+/// lets a port have any name; portsyncd (`portsyncd/linksync.cpp` of sonic-net/sonic-swss, `INTFS_PREFIX`) follows those
+/// alone that begin with `Ethernet`, and each is an interface of Linux.
+fn is_front_panel(name: &str) -> bool {
+    is_name(name) && name.starts_with("Ethernet")
 }
 
 fn rules(entries: &[Entry], tags: u8, names: &PortNames, code_points: &CodePoints) -> Value {

@@ -49,6 +49,7 @@ pub struct Entry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleTable {
     tags: u8,
+    classes: u8,
     switches: Vec<(NodeId, Vec<Entry>)>,
 }
 
@@ -73,13 +74,24 @@ impl Rules {
             })
             .collect()
         };
-        RuleTable { tags: self.tags(), switches: ports.switches().map(|switch| (switch, entries(switch))).collect() }
+        RuleTable::new(self.tags(), ports.switches().map(|switch| (switch, entries(switch))).collect())
     }
 }
 
 impl RuleTable {
     pub(crate) fn new(tags: u8, switches: Vec<(NodeId, Vec<Entry>)>) -> Self {
-        Self { tags, switches }
+        Self { tags, classes: 1, switches }
+    }
+
+    /// The same for so many classes of traffic, 1 or more: hosts send them with tags 1, 2, …
+    #[must_use]
+    pub fn with_classes(self, classes: u8) -> Self {
+        Self { classes, ..self }
+    }
+
+    /// Classes of traffic: hosts send with tags 1 to this.
+    pub const fn classes(&self) -> u8 {
+        self.classes
     }
 
     /// How many lossless tags there are.

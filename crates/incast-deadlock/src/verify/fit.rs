@@ -1,6 +1,6 @@
 //! Whether a switch has priorities for all tags.
 
-use super::trace::{self, Goal, Hit};
+use super::trace::{self, Goal, Hit, Walk};
 use crate::elp::{Destinations, Elp, ElpError};
 use crate::names::NamedPath;
 use crate::rules::Rules;
@@ -13,16 +13,39 @@ const NAMED: usize = 3;
 /// More tags than a switch has priorities for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{needed} lossless priorities are needed, {available} are available (PFC has 8, of which one at least is lossy); \
-     packets come to tag {} on {}", .available + 1, .paths.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    "{needed} lossless priorities are needed, {available} are available (PFC has 8, of which one at least is lossy); {}",
+    forced_by(*.available, *.classes, .paths)
 )]
 pub struct TooManyTags {
     /// Lossless priorities that the rules use.
     pub needed: u8,
     /// Lossless priorities that there are.
     pub available: u8,
-    /// Some expected paths that force it, up to the node after the first turn that leads to a tag too many.
-    pub paths: Vec<NamedPath>,
+    /// Classes of traffic: hosts send with tags 1 to this.
+    pub classes: u8,
+    /// Some expected paths that force it, up to the node after the first turn that leads to a tag too many, each with the
+    /// class whose packets come to it. Packets of classes beyond `available` are sent with such a tag.
+    pub paths: Vec<(u8, NamedPath)>,
+}
+
+/// What brings packets to a tag too many.
+fn forced_by(available: u8, classes: u8, paths: &[(u8, NamedPath)]) -> String {
+    let mut found: Vec<String> = Vec::new();
+    for of_class in paths.chunk_by(|a, b| a.0 == b.0) {
+        let of = if classes == 1 { String::new() } else { format!(" of class {}", of_class[0].0) };
+        let paths: Vec<String> = of_class.iter().map(|(_, path)| path.to_string()).collect();
+        found.push(format!("packets{of} come to tag {} on {}", available + 1, paths.join("; ")));
+    }
+    match classes.saturating_sub(available) {
+        0 => {}
+        1 => found.push(format!("hosts send class {classes} with tag {classes}")),
+        _ => found.push(format!("hosts send classes {} to {classes} with tags of the same numbers", available + 1)),
+    }
+    if found.is_empty() {
+        // Rules may be for more paths than these.
+        found.push(format!("the rules have tag {}, to which no expected path leads", available + 1));
+    }
+    found.join("; ")
 }
 
 /// Why rules do not fit a switch, or why that cannot be said.
@@ -37,24 +60,32 @@ pub enum FitError {
     Paths(#[from] ElpError),
 }
 
-/// Checks that rules need no more than so many lossless priorities (1 to 7: PFC has 8, IEEE 802.1Qbb).
+/// Checks that rules need no more than so many lossless priorities (1 to 7: PFC has 8, IEEE 802.1Qbb). Hosts send `classes` of
+/// traffic, 1 or more, with tags from 1 on.
 ///
 /// # Errors
 /// More tags than that, with some of the paths that force them.
-pub fn fit(wiring: &Wiring<'_>, rules: &Rules, elp: &Elp<'_>, available: u8) -> Result<(), FitError> {
+pub fn fit(wiring: &Wiring<'_>, rules: &Rules, elp: &Elp<'_>, classes: u8, available: u8) -> Result<(), FitError> {
     if rules.tags() <= available {
         return Ok(());
     }
-    let hits = over(wiring, rules, elp, Tag(available))?;
-    let paths = hits.iter().take(NAMED).map(|hit| NamedPath::new(wiring, &hit.path)).collect();
-    Err(TooManyTags { needed: rules.tags(), available, paths }.into())
+    let mut paths = Vec::new();
+    for sent in Tag::all(classes.min(available)) {
+        let hits = over((wiring, rules, sent), elp, Tag(available))?;
+        paths.extend(hits.iter().map(|hit| (sent.0, NamedPath::new(wiring, &hit.path))));
+        if paths.len() >= NAMED {
+            break;
+        }
+    }
+    paths.truncate(NAMED);
+    Err(TooManyTags { needed: rules.tags(), available, classes, paths }.into())
 }
 
 /// Some of the turns at which packets on expected paths get a larger tag than `last`.
-fn over(wiring: &Wiring<'_>, rules: &Rules, elp: &Elp<'_>, last: Tag) -> Result<Vec<Hit>, ElpError> {
+fn over(walk: Walk<'_, '_>, elp: &Elp<'_>, last: Tag) -> Result<Vec<Hit>, ElpError> {
+    let (wiring, rules, _) = walk;
     let over: Goal<'_> =
         &mut |tag, input, output| tag <= last && rules.new_tag(tag, input, output).is_some_and(|new| new > last);
-    let walk = (wiring, rules, Tag::FIRST);
     let destinations = Destinations::new(wiring, elp);
     let mut hits: Vec<Hit> = Vec::new();
     match elp {

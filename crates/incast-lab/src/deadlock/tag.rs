@@ -5,7 +5,8 @@ use std::path::Path;
 
 use incast_deadlock::Wiring;
 use incast_deadlock::export::{
-    CodePoints, P4Ids, PortNames, p4_program, write_csv, write_json, write_nftables, write_p4runtime, write_sonic,
+    CodePoints, ExportError, P4Ids, PortNames, p4_program, write_csv, write_json, write_nftables, write_p4runtime,
+    write_sonic,
 };
 use incast_deadlock::rules::{Compression, Counting, RuleTable};
 use incast_deadlock::tagging::{ClosScheme, Greedy, Injection, Order, Tagged, Tagging};
@@ -116,11 +117,11 @@ pub fn tag(loaded: &Loaded, options: &TagOptions, base: &Path) -> Result<(TagSho
     let Tagged { rules, verification } =
         options.tagging()?.rules(&wiring, &elp).map_err(|error| option("paths", error))?;
     if rules.tags() > options.priorities {
-        let why = fit(&wiring, &rules, &elp, options.priorities).err().map(|error| error.to_string());
+        let why = fit(&wiring, &rules, &elp, options.classes, options.priorities).err().map(|error| error.to_string());
         let none = || format!("{} tags for {} lossless priorities", rules.tags(), options.priorities);
         return Err(option("priorities", why.unwrap_or_else(none)));
     }
-    let table = rules.compress(options.compression);
+    let table = rules.compress(options.compression).with_classes(options.classes);
     let mut files = Vec::new();
     let mut notices = Vec::new();
     let names = Names::new(options, table.tags())?;
@@ -193,6 +194,15 @@ fn port_names(text: &str) -> Result<PortNames, Diagnostics> {
     }
 }
 
+/// The option that an export's fault is one of.
+const fn meant(error: &ExportError) -> &'static str {
+    match error {
+        ExportError::CodePoint { .. } | ExportError::TooFewCodePoints { .. } => "dscp",
+        ExportError::PortName { .. } => "port-names",
+        _ => "export",
+    }
+}
+
 fn export(
     wiring: &Wiring<'_>,
     table: &RuleTable,
@@ -203,14 +213,14 @@ fn export(
     let switches: Vec<NodeId> = table.switches().map(|(switch, _)| switch).collect();
     let file = |name: String, text: String| RuleFile { name, text };
     let json = |value: &serde_json::Value| serde_json::to_string_pretty(value).unwrap_or_default() + "\n";
-    let each = |make: &mut dyn FnMut(NodeId, &str) -> Result<RuleFile, incast_deadlock::export::ExportError>| {
+    let each = |make: &mut dyn FnMut(NodeId, &str) -> Result<RuleFile, ExportError>| {
         let made = switches.iter().map(|&switch| {
             let name = wiring.name(switch);
             if name.starts_with('.') || name.contains(['/', '\\', '\0']) {
                 let text = format!("`{name}` cannot be a file's name, and this form has a file for each switch");
                 return Err(option("export", text));
             }
-            make(switch, name).map_err(|error| option("export", error))
+            make(switch, name).map_err(|error| option(meant(&error), error))
         });
         made.collect::<Result<Vec<_>, _>>()
     };

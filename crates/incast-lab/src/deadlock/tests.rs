@@ -141,15 +141,23 @@ fn exports_are_files() {
     assert!(own.contains("\"eth10\"") && own.contains("\"eth20\"") && own.contains("dscp 18"), "{own}");
     for (port_names, dscp, said) in [
         ("eth", &[10, 18], "`eth` is no name of a first port"),
-        ("a-name-too-long-for-linux0", &[10, 18], "at most 15 in all"),
+        (
+            "a-name-too-long-for-linux0",
+            &[10, 18],
+            "--port-names: nftables: port 0 would be named `a-name-too-long-for-linux0`",
+        ),
         ("eth0", &[10, 64], "code point 64; allowed: 0 to 63"),
-        ("eth0", &[10, 10], "each code point once"),
+        ("eth0", &[10, 10], "--dscp: code point 10; allowed: each code point once"),
+        ("eth0", &[10, 0], "--dscp: code point 0; allowed: 1 to 63, each once: lossy packets have 0"),
     ] {
         assert!(named(port_names, dscp).unwrap_err().contains(said), "{said}");
     }
     assert!(named("eth0", &[10]).unwrap_err().contains("1 code points for 2 tags"));
     let few = tag(&clos(), &options(Vec::new(), 1, Method::Clos), Path::new(".")).unwrap_err().to_string();
     assert!(few.contains("--priorities") && few.contains('2'), "{few}");
+    let shared = TagOptions { classes: 2, ..options(vec![ExportForm::Json], 2, Method::Clos) };
+    let few = tag(&clos(), &shared, Path::new(".")).unwrap_err().to_string();
+    assert!(few.contains("packets of class 2 come to tag 3 on h"), "{few}");
     let classes = TagOptions { classes: 2, ..options(Vec::new(), 7, Method::Greedy) };
     assert!(tag(&clos(), &classes, Path::new(".")).unwrap_err().to_string().contains("--method clos"));
 }

@@ -23,8 +23,9 @@ pub struct VerifyOptions {
     /// What should stay lossless, if that is asked for.
     #[serde(default)]
     pub paths: Option<PathsOption>,
-    /// Classes of traffic: hosts send with tags 1 to this.
-    pub classes: u8,
+    /// Classes of traffic: hosts send with tags 1 to this. If absent, as each file says.
+    #[serde(default)]
+    pub classes: Option<u8>,
     /// What is drawn at random follows from it.
     pub seed: u64,
 }
@@ -52,6 +53,8 @@ pub struct VerifiedFile {
     pub file: String,
     /// Its largest tag.
     pub tags: u8,
+    /// Classes of traffic: hosts send with tags 1 to this.
+    pub classes: u8,
     /// Its rules, each for one tag, ingress port and egress port.
     pub rules: usize,
     /// Whether it meets Tagger's conditions, which are sufficient.
@@ -74,21 +77,27 @@ pub fn verify(loaded: &Loaded, options: &VerifyOptions, base: &Path) -> Result<V
     if options.files.is_empty() {
         return Err(Diagnostic::new("", "no file of rules; at least one is needed").into());
     }
-    if !(1..=MOST_TAGS).contains(&options.classes) {
-        return Err(option("classes", format!("{}; allowed: 1 to {MOST_TAGS}", options.classes)));
+    if let Some(classes) = options.classes.filter(|classes| !(1..=MOST_TAGS).contains(classes)) {
+        return Err(option("classes", format!("{classes}; allowed: 1 to {MOST_TAGS}")));
     }
     let ready = Ready::new(loaded)?;
     let wiring = Wiring::new(&ready.fabric);
-    let sets: Vec<Rules> = options.files.iter().map(|file| read(&wiring, file, base)).collect::<Result<_, _>>()?;
+    let sets: Vec<(Rules, u8)> =
+        options.files.iter().map(|file| read(&wiring, file, base)).collect::<Result<_, _>>()?;
     let elp = options.paths.as_ref().map(|paths| paths.elp(&wiring, &ready, base, options.seed)).transpose()?;
-    let circularity = Circularity::new(&wiring, &sets.iter().collect::<Vec<_>>(), options.classes);
+    let classes = |of_file: u8| options.classes.unwrap_or(of_file);
+    let most = sets.iter().map(|&(_, of_file)| classes(of_file)).max().unwrap_or(1);
+    let rules: Vec<&Rules> = sets.iter().map(|(rules, _)| rules).collect();
+    let circularity = Circularity::new(&wiring, &rules, most);
     let mut files = Vec::new();
-    for (file, rules) in options.files.iter().zip(&sets) {
-        let walked = elp.as_ref().map(|elp| verify_classes(&wiring, rules, elp, options.classes));
+    for (file, (rules, of_file)) in options.files.iter().zip(&sets) {
+        let classes = classes(*of_file);
+        let walked = elp.as_ref().map(|elp| verify_classes(&wiring, rules, elp, classes));
         let walked = walked.transpose().map_err(|error| option("paths", error))?;
         files.push(VerifiedFile {
             file: file.display().to_string(),
             tags: rules.tags(),
+            classes,
             rules: rules.len(),
             conditions: meets_conditions(&wiring, rules),
             lossy: walked.as_ref().map(|found| found.lossy),
@@ -104,8 +113,8 @@ pub fn verify(loaded: &Loaded, options: &VerifyOptions, base: &Path) -> Result<V
     })
 }
 
-/// The rules of a file, as `incast deadlock tag --export json` writes them.
-fn read(wiring: &Wiring<'_>, file: &Path, base: &Path) -> Result<Rules, Diagnostics> {
+/// The rules of a file, as `incast deadlock tag --export json` writes them, and for how many classes of traffic they are.
+fn read(wiring: &Wiring<'_>, file: &Path, base: &Path) -> Result<(Rules, u8), Diagnostics> {
     const FORM: &str = "a file as `incast deadlock tag --export json` writes it";
     let wrong = |what: String| Diagnostic::new(file.display().to_string(), what);
     let text = std::fs::read_to_string(base.join(file)).map_err(|error| wrong(error.to_string()).allowed(FORM))?;
@@ -114,13 +123,17 @@ fn read(wiring: &Wiring<'_>, file: &Path, base: &Path) -> Result<Rules, Diagnost
         let found = if error.place.starts_with("line ") { found.allowed(FORM) } else { found };
         Diagnostic { nearest: error.nearest, ..found }
     })?;
-    table.expand(wiring).map_err(|(switch, _, _, exists)| wrong(format!("{}: {exists}", wiring.name(switch))).into())
+    let rules = table.expand(wiring);
+    let rules = rules.map_err(|(switch, _, _, exists)| wrong(format!("{}: {exists}", wiring.name(switch))))?;
+    Ok((rules, table.classes()))
 }
 
 impl fmt::Display for Verified {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for VerifiedFile { file, tags, rules, .. } in &self.files {
-            writeln!(f, "{file}: {}, {}", counted(usize::from(*tags), "lossless tag"), counted(*rules, "rule"))?;
+        for VerifiedFile { file, tags, rules, classes, .. } in &self.files {
+            let (tags, rules) = (counted(usize::from(*tags), "lossless tag"), counted(*rules, "rule"));
+            let sent = if *classes == 1 { String::new() } else { format!(", hosts send with tags 1 to {classes}") };
+            writeln!(f, "{file}: {tags}, {rules}{sent}")?;
         }
         if self.files.len() > 1 {
             writeln!(f, "each switch has the rules of any of these, and changes from one to another at any time")?;

@@ -94,7 +94,8 @@ pub struct SchemeManifest {
     pub end_ps: u64,
     /// Flows completed.
     pub completed: u64,
-    /// Packets dropped in lossless priorities (of those recorded): more than 0 is a failure of the headroom.
+    /// Packets of lossless priorities that found no room: more than 0 is a failure of the headroom. What a PFC watchdog dropped
+    /// is not among them: `watchdog_drops`, `watchdog_lossless_drops` and `watchdog_bytes` in `counts`.
     pub lossless_drops: u64,
     /// Work done, by kind (see the simulator's `Counts`).
     pub counts: Map<String, Value>,

@@ -45,6 +45,8 @@ pub struct PreparedScheme {
     pub name: String,
     /// What its simulation is built from.
     pub setup: Setup,
+    /// What is doubtful about its rules of tags.
+    pub(crate) doubt: Option<String>,
 }
 
 impl Scenario {
@@ -69,12 +71,12 @@ impl Scenario {
             for switch in fabric.switches() {
                 BufferPlan::new(&fabric, &params, switch).map_err(refused)?;
             }
-            let tags = self.tag_rules(name, &fabric, &params, base_dir)?;
+            let (tags, doubt) = self.tag_rules(name, &fabric, (&params, &flows), base_dir)?.unzip();
             params.check_deadlock(tags.as_deref(), &flows).map_err(refused)?;
             params.check_isolation(&fabric, &flows).and_then(|()| params.check_blocking()).map_err(refused)?;
             let fabric = fabric.clone();
             let setup = Setup { fabric, flows, controls, transports, carriers, tenancy: tenancy.clone(), tags, params };
-            schemes.push(PreparedScheme { name: name.clone(), setup });
+            schemes.push(PreparedScheme { name: name.clone(), setup, doubt: doubt.flatten() });
         }
         Ok(Prepared {
             scenario: self.clone(),

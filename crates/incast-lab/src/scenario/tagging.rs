@@ -8,7 +8,9 @@ use incast_deadlock::elp::{Choice, Elp, Roots, ShortestPaths, UpDown};
 use incast_deadlock::export::read_json;
 use incast_deadlock::rules::Rules;
 use incast_deadlock::tagging::{ClosScheme, Greedy, Injection, Order, Tagging};
+use incast_deadlock::verify::{Circularity, fit};
 use incast_model::fabric::Fabric;
+use incast_model::flow::FlowSet;
 use incast_sim::Params;
 use incast_sim::switch::{TagMethod, TagRules, TaggedPaths, TaggingParams};
 
@@ -20,50 +22,73 @@ use crate::diagnostic::Diagnostics;
 const MOST_BOUNCES: u8 = 6;
 
 impl Scenario {
-    /// The rules of a scheme; none where tagging is off. Relative files start at `base`.
+    /// The rules of a scheme, and what is doubtful about them; none where tagging is off. Relative files start at `base`.
     pub(super) fn tag_rules(
         &self,
         scheme: &str,
         fabric: &Fabric,
-        params: &Params,
+        (params, flows): (&Params, &FlowSet),
         base: &Path,
-    ) -> Result<Option<Arc<TagRules>>, Diagnostics> {
+    ) -> Result<Option<(Arc<TagRules>, Option<String>)>, Diagnostics> {
         let tagging = &params.switch.tagging;
         if !tagging.enabled {
             return Ok(None);
         }
         let wiring = Wiring::new(fabric);
         let made = match &tagging.rules {
-            Some(file) => from_file(&wiring, &base.join(file)),
-            None => from_paths(&wiring, tagging, params),
+            Some(file) => from_file(&wiring, &base.join(file)).map(|table| {
+                let doubt = doubt(&wiring, &table, params, flows);
+                (table.0, doubt)
+            }),
+            None => from_paths(&wiring, tagging, params).map(|rules| (rules, None)),
         };
-        let rules = made.map_err(|(field, message)| {
-            let field = format!("switch.tagging.{field}");
-            setup_error(self, scheme, &incast_sim::SetupError { field, message })
+        let (rules, doubt) = made.map_err(|(field, message)| {
+            setup_error(self, scheme, &incast_sim::SetupError { field: field.into(), message })
         })?;
         let mut table = TagRules::new(fabric, rules.tags());
         for (tag, new, turns) in rules.turns() {
             turns.iter().for_each(|(input, output)| table.insert(fabric, tag.0, input, output, new.0));
         }
-        Ok(Some(Arc::new(table)))
+        Ok(Some((Arc::new(table), doubt)))
     }
 }
 
-/// A parameter of `switch.tagging`, and what is wrong with it.
+/// A parameter, and what is wrong with it.
 type Wrong = (&'static str, String);
 
-fn from_file(wiring: &Wiring<'_>, file: &Path) -> Result<Rules, Wrong> {
+const FILE: &str = "switch.tagging.rules";
+
+/// The rules of a file, and for how many classes of traffic they are.
+fn from_file(wiring: &Wiring<'_>, file: &Path) -> Result<(Rules, u8), Wrong> {
     let shown = file.display();
-    let wrong = |why: String| ("rules", format!("{shown}: {why}"));
-    let text = std::fs::read_to_string(file).map_err(|error| ("rules", format!("cannot read {shown}: {error}")))?;
+    let wrong = |why: String| (FILE, format!("{shown}: {why}"));
+    let text = std::fs::read_to_string(file).map_err(|error| (FILE, format!("cannot read {shown}: {error}")))?;
     let table = read_json(wiring, &text).map_err(|error| wrong(error.to_string()))?;
-    table.expand(wiring).map_err(|(node, _, _, exists)| wrong(format!("{}: {exists}", wiring.name(node))))
+    let rules = table.expand(wiring);
+    let rules = rules.map_err(|(node, _, _, exists)| wrong(format!("{}: {exists}", wiring.name(node))))?;
+    Ok((rules, table.classes()))
 }
+
+/// Whether the rules of a file allow a deadlock, of packets with the tags that the file and the flows have. That is no error:
+/// wrong rules can be studied.
+fn doubt(wiring: &Wiring<'_>, (rules, classes): &(Rules, u8), params: &Params, flows: &FlowSet) -> Option<String> {
+    let tag = |priority: u8| params.switch.lossless.iter().position(|&one| one == priority).map_or(0, |at| at + 1);
+    let sent = flows.flows.iter().map(|flow| tag(flow.priority)).max().unwrap_or(0);
+    let cycle = Circularity::new(wiring, &[rules], (*classes).max(sent.min(usize::from(rules.tags())) as u8)).cycle?;
+    Some(format!(
+        "packets can wait for each other in a circle under these rules, so that they prevent no deadlock: {cycle}"
+    ))
+}
+
+const PATHS: &str = "switch.tagging.paths";
 
 fn from_paths(wiring: &Wiring<'_>, tagging: &TaggingParams, params: &Params) -> Result<Rules, Wrong> {
     let TaggingParams { paths, bounces, method, .. } = *tagging;
     if bounces > MOST_BOUNCES {
-        return Err(("bounces", format!("{bounces} is out of range; 0 to {MOST_BOUNCES}: each asks for a priority")));
+        return Err((
+            "switch.tagging.bounces",
+            format!("{bounces} is out of range; 0 to {MOST_BOUNCES}: each asks for a priority"),
+        ));
     }
     let routes;
     let elp = match paths {
@@ -77,18 +102,28 @@ fn from_paths(wiring: &Wiring<'_>, tagging: &TaggingParams, params: &Params) -> 
         }),
         TaggedPaths::Routes => {
             let found = params.network.routes(wiring.fabric(), params.seed);
-            routes = found.map_err(|bad| ("paths", format!("{}: {}", bad.field, bad.message)))?;
+            routes = found.map_err(|bad| (PATHS, format!("{}: {}", bad.field, bad.message)))?;
             Elp::Routes(&routes)
         }
     };
     let usual = if paths == TaggedPaths::UpDown { TagMethod::Clos } else { TagMethod::Greedy };
     let tagging = match (method.unwrap_or(usual), paths) {
         (TagMethod::Clos, TaggedPaths::UpDown) => Tagging::Clos(ClosScheme::new(bounces)),
-        (TagMethod::Clos, _) => return Err(("method", "clos is for up-down paths; greedy or per-hop".into())),
+        (TagMethod::Clos, _) => {
+            return Err(("switch.tagging.method", "clos is for up-down paths; greedy or per-hop".into()));
+        }
         (TagMethod::Greedy, _) => Tagging::Greedy(Greedy { order: Order::Number, injection: Injection::Shared }),
         (TagMethod::PerHop, _) => Tagging::PerHop,
     };
-    tagging.rules(wiring, &elp).map(|tagged| tagged.rules).map_err(|error| ("paths", error.to_string()))
+    let rules = tagging.rules(wiring, &elp).map_err(|error| (PATHS, error.to_string()))?.rules;
+    let available = params.switch.lossless.len() as u8;
+    // Without PFC there is another fault, which is told later.
+    if params.switch.paused_priorities() != 0
+        && let Err(error) = fit(wiring, &rules, &elp, 1, available)
+    {
+        return Err(("switch.lossless", error.to_string()));
+    }
+    Ok(rules)
 }
 
 /// What tags come to under a scheme, in a line; `None` where there are none.
@@ -175,6 +210,22 @@ switch.tagging.enabled = true
         let by_file = CLOS.replace("tagging.enabled = true", "tagging = { enabled = true, rules = \"rules.json\" }");
         let rules = |text: &str| prepared(text, folder.path()).unwrap().schemes[1].setup.tags.clone().unwrap();
         assert_eq!(rules(&by_file), rules(CLOS));
+        // Rules that let what bounces keep its tag close a circle. They run all the same, and that is said.
+        let warnings = |text: &str| {
+            let shown = crate::show::show(&prepared(text, folder.path()).unwrap(), crate::show::TYPICAL_RATE);
+            shown.warnings.iter().map(ToString::to_string).filter(|one| one.contains("tagging")).collect::<Vec<_>>()
+        };
+        assert_eq!(warnings(&by_file), [""; 0]);
+        let wrong = files[0].text.replace("\"new_tag\":2", "\"new_tag\":1");
+        std::fs::write(folder.path().join("rules.json"), wrong).unwrap();
+        let [warning] = &warnings(&by_file)[..] else { panic!() };
+        let said = "packets can wait for each other in a circle under these rules, so that they prevent no deadlock: ";
+        assert!(
+            warning.contains("rules") && warning.contains(said) && warning.ends_with(" tag 1 (scheme tagger)"),
+            "{warning}"
+        );
+        let cycle = warning.split(said).nth(1).unwrap();
+        assert!(cycle.contains("leaf") && cycle.contains(" → spine"), "{cycle}");
         // A file that names another fabric's switch.
         std::fs::write(folder.path().join("rules.json"), files[0].text.replace("spine1", "spine9")).unwrap();
         let found = prepared(&by_file, folder.path()).unwrap_err().to_string();
@@ -185,7 +236,8 @@ switch.tagging.enabled = true
     fn what_cannot_be_is_said_where_it_stands() {
         let on = "tagging.enabled = true";
         for (change, place, said) in [
-            (("[3, 4]", "[3]"), "(switch.lossless)", "[3] has 1 of the 2 priorities that the tags need"),
+            (("[3, 4]", "[3]"), "(switch.lossless)", "2 lossless priorities are needed, 1 are available"),
+            (("[3, 4]", "[3]"), "(switch.lossless)", "packets come to tag 2 on h"),
             ((on, "tagging = { enabled = true, bounces = 7 }"), "tagging.bounces)", "7 is out of range; 0 to 6"),
             ((on, "tagging = { enabled = true, lossy_priority = 3 }"), "lossy_priority)", "3 is not possible; 1 to 7"),
             (

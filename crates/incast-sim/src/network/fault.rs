@@ -404,7 +404,11 @@ impl Network {
             DropReason::Silent => self.counts.silent_drops += 1,
             DropReason::NoRoute => self.counts.no_route_drops += 1,
             DropReason::Ttl => self.counts.ttl_drops += 1,
-            DropReason::Watchdog => self.counts.watchdog_drops += 1,
+            DropReason::Watchdog => {
+                self.counts.watchdog_drops += 1;
+                self.counts.watchdog_lossless_drops += u64::from(lossless);
+                self.counts.watchdog_bytes += u64::from(size);
+            }
         }
         self.ledger.dropped[usize::from(prio)] += u64::from(size);
         // Counted where the reason is: at the port of the dead link, or where the packet came in.
