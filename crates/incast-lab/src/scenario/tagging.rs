@@ -20,7 +20,7 @@ use crate::diagnostic::Diagnostics;
 const MOST_BOUNCES: u8 = 6;
 
 impl Scenario {
-    /// The rules of a scheme; none where tagging is off. Relative files start at `base`.
+    /// The rules of a scheme, as its switches look them up; none where tagging is off. Relative files start at `base`.
     pub(super) fn tag_rules(
         &self,
         scheme: &str,
@@ -28,25 +28,41 @@ impl Scenario {
         params: &Params,
         base: &Path,
     ) -> Result<Option<Arc<TagRules>>, Diagnostics> {
+        let rules = self.tagger(scheme, &Wiring::new(fabric), params, base)?;
+        Ok(rules.map(|rules| Arc::new(table(fabric, &rules))))
+    }
+
+    /// The rules of a scheme; none where tagging is off. Relative files start at `base`.
+    pub(crate) fn tagger(
+        &self,
+        scheme: &str,
+        wiring: &Wiring<'_>,
+        params: &Params,
+        base: &Path,
+    ) -> Result<Option<Rules>, Diagnostics> {
         let tagging = &params.switch.tagging;
         if !tagging.enabled {
             return Ok(None);
         }
-        let wiring = Wiring::new(fabric);
         let made = match &tagging.rules {
-            Some(file) => from_file(&wiring, &base.join(file)),
-            None => from_paths(&wiring, tagging, params),
+            Some(file) => from_file(wiring, &base.join(file)),
+            None => from_paths(wiring, tagging, params),
         };
         let rules = made.map_err(|(field, message)| {
             let field = format!("switch.tagging.{field}");
             setup_error(self, scheme, &incast_sim::SetupError { field, message })
         })?;
-        let mut table = TagRules::new(fabric, rules.tags());
-        for (tag, new, turns) in rules.turns() {
-            turns.iter().for_each(|(input, output)| table.insert(fabric, tag.0, input, output, new.0));
-        }
-        Ok(Some(Arc::new(table)))
+        Ok(Some(rules))
     }
+}
+
+/// Rules as switches look them up.
+pub(crate) fn table(fabric: &Fabric, rules: &Rules) -> TagRules {
+    let mut table = TagRules::new(fabric, rules.tags());
+    for (tag, new, turns) in rules.turns() {
+        turns.iter().for_each(|(input, output)| table.insert(fabric, tag.0, input, output, new.0));
+    }
+    table
 }
 
 /// A parameter of `switch.tagging`, and what is wrong with it.
