@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Computes rows of Tagger's table on Jellyfish, from 100 to 2,000 switches, and prints what each cost.
 
-A row is the graph, the trees of all servers, the greedy tags, the rules, and their verification. Seconds and peak
-memory are the operating system's account of a whole process, the median of the runs and the most of them.
+A row is the graph, the trees of all servers, the greedy tags, the rules, and their verification. A second table has
+what `incast deadlock check` does: the dependencies of all shortest paths, and a cycle with whose packets make it.
+Seconds and peak memory are the operating system's account of a whole process, the median of the runs and the most of
+them.
 """
 
 from __future__ import annotations
@@ -24,14 +26,17 @@ CONVENTIONS = ("F", "A")
 HEADER = ("reading", "switches", "ports", "classes", "rules", "wall s", "CPU s", "peak MB")
 
 
-def build() -> Path:
-    """Builds the program that computes a row; returns its path."""
-    command = ["cargo", "build", "--release", "--example", "jellyfish", "-p", "incast-deadlock"]
+CHECK_HEADER = ("switches", "ports", "buffers", "dependencies", "wall s", "CPU s", "peak MB")
+
+
+def build(name: str) -> Path:
+    """Builds an example of the crate; returns its path."""
+    command = ["cargo", "build", "--release", "--example", name, "-p", "incast-deadlock"]
     done = subprocess.run([*command, "--message-format=json"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     if done.returncode != 0:
         sys.exit(3)
     messages = (json.loads(line) for line in done.stdout.splitlines() if line.startswith("{"))
-    paths = [m["executable"] for m in messages if m.get("executable") and m["target"]["name"] == "jellyfish"]
+    paths = [m["executable"] for m in messages if m.get("executable") and m["target"]["name"] == name]
     return Path(paths[-1])
 
 
@@ -55,16 +60,36 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=3, help="runs of each; the median counts (default 3)")
     options = parser.parse_args()
-    program = build()
-    print("| " + " | ".join(HEADER) + " |\n" + "|---" * len(HEADER) + "|")
+    head(HEADER)
+    program = build("jellyfish")
     for name in CONVENTIONS:
         for switches, ports in SIZES:
-            runs = [measure(program, [str(switches), str(ports), "1", name]) for _ in range(options.runs)]
-            figures = runs[0][0]
-            wall, cpu = (statistics.median(run[place] for run in runs) for place in (1, 2))
-            peak = max(run[3] for run in runs)
-            cells = (name, f"{switches:,}", str(ports), figures[4], f"{int(figures[5]):,}")
-            print(f"| {' | '.join((*cells, f'{wall:.1f}', f'{cpu:.1f}', f'{peak:.0f}'))} |", flush=True)
+            figures, cost = several(program, [str(switches), str(ports), "1", name], options.runs)
+            row((name, f"{switches:,}", str(ports), figures[4], f"{int(figures[5]):,}", *cost))
+    print()
+    head(CHECK_HEADER)
+    program = build("dependencies")
+    for switches, ports in SIZES:
+        figures, cost = several(program, [str(switches), str(ports)], options.runs)
+        row((f"{switches:,}", str(ports), f"{int(figures[0]):,}", f"{int(figures[1]):,}", *cost))
+
+
+def several(program: Path, arguments: Sequence[str], count: int) -> tuple[list[str], tuple[str, str, str]]:
+    """The figures of a row, and what it cost: median wall and CPU seconds, most megabytes."""
+    runs = [measure(program, arguments) for _ in range(count)]
+    wall, cpu = statistics.median(run[1] for run in runs), statistics.median(run[2] for run in runs)
+    return runs[0][0], (f"{wall:.1f}", f"{cpu:.1f}", f"{max(run[3] for run in runs):.0f}")
+
+
+def head(cells: Sequence[str]) -> None:
+    """Print the head of a table."""
+    row(cells)
+    print("|---" * len(cells) + "|")
+
+
+def row(cells: Sequence[str]) -> None:
+    """Print a line of a table."""
+    print(f"| {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
 import incast
-from conftest import RING, ROOT, Command, write
+from conftest import RING, ROOT, Command, Start, write
 from incast import charts
 from incast.wiring import Hop
 
@@ -31,11 +33,14 @@ def check(command: Command, *arguments: object) -> tuple[int, str]:
 
 def test_without_failures_there_is_no_cycle(command: Command) -> None:
     code, said = check(command)
-    assert (code, said) == (0, "48 buffers, 88 dependencies, none of them circular: no deadlock is possible\n")
+    assert (code, said) == (
+        0,
+        "priority 3: 48 buffers, 88 dependencies, none of them circular: no deadlock is possible\n",
+    )
     code, said = check(command, "--failures", 1, "--detours", 1)
     assert (code, said) == (
         0,
-        "16 sets of failed links, none of them with circular dependencies: no deadlock is possible\n",
+        "priority 3: 16 sets of failed links, none of them with circular dependencies: no deadlock is possible\n",
     )
     assert check(command, "--failures", 2)[0] == 0, "converged"
 
@@ -44,7 +49,7 @@ def test_two_failed_links_close_a_cycle(command: Command) -> None:
     code, said = check(command, *FAILED)
     assert code == 1
     head, _, down, cycle, heads, *turns = said.splitlines()
-    assert head == "1 of 1 set of failed links has circular dependencies: deadlocks are possible"
+    assert head == "priority 3: 1 of 1 set of failed links has circular dependencies: deadlocks are possible"
     assert down == "with T1-L1 and T4-L3 down"
     assert cycle.strip() == "L1 port 2 → S2 port 0 → L3 port 3 → S1 port 2 → L1 port 2"
     assert heads.split() == ["switch", "in", "port", "from", "out", "port", "to", "whose", "packets"]
@@ -59,24 +64,30 @@ def test_two_failed_links_close_a_cycle(command: Command) -> None:
     assert {turn.index("  to ") + 2 for turn in turns} == {heads.index("whose packets")}, "columns are aligned"
     code, said = check(command, "--failures", 2, "--detours", 1, "--cycles", 2)
     assert code == 1
-    assert re.match(r"\d+ of 120 sets of failed links have circular dependencies", said)
+    assert said.startswith("priority 3: 20 of 120 sets of failed links have circular dependencies")
     assert said.count(" down\n") == 2
     assert re.search(r"and \d+ sets more: --cycles says how many are named\n$", said)
     code, said = check(command, "--failures", 3, "--samples", 20, "--detours", 1, "--seed", 2)
     assert "of 20 sets of failed links" in said
+    code, said = check(command, "--failures", 2, "--samples", 30, "--detours", 1)
+    assert "of 30 sets of failed links" in said
 
 
 def test_as_json(command: Command) -> None:
     code, said = check(command, *FAILED, "--format", "json")
     told = json.loads(said)
-    assert (code, told["sets"], told["circular"], told["circular_before"]) == (1, 1, 1, False)
-    (named,) = told["named"]
+    (graph,) = told["graphs"]
+    assert (code, told["deadlock_free"], told["lossy"]) == (1, False, [])
+    assert (graph["priorities"], graph["tagged"]) == ([3], False)
+    assert (graph["sets"], graph["circular"], graph["circular_before"]) == (1, 1, False)
+    (named,) = graph["named"]
     assert named["links"] == [["T1", "L1"], ["T4", "L3"]]
     first = named["cycle"]["turns"][0]
     assert first == {"switch": "L1", "in_port": 2, "from": "S1", "out_port": 3, "to": "S2"}
     assert named["cycle"]["users"][0]["example"][0] == "H9"
     code, said = check(command, "--format", "json")
-    assert (code, json.loads(said)["components"]) == (0, [])
+    told = json.loads(said)
+    assert (code, told["deadlock_free"], told["graphs"][0]["components"]) == (0, True, [])
 
 
 @pytest.mark.parametrize("paths", ["routes", "shortest", "trees", "random", "up-down"])
@@ -102,6 +113,90 @@ def test_paths_with_bounces(command: Command, tmp_path: Path) -> None:
     assert check(command, "--paths", "one.txt")[0] == 0
 
 
+def test_routes_that_change_while_a_run_goes_on(command: Command) -> None:
+    # As `incast run` of the same file sees it: without tags the loop deadlocks, with tags it does not.
+    done = command("deadlock", "check", ROOT / "scenarios" / "routing-loop.toml")
+    assert (done.returncode, done.stderr) == (1, "")
+    plain, tagged = done.stdout.split("\n\nTagger, ")
+    assert plain.startswith("PFC and Watchdog, priority 3: ")
+    assert "\n  T1 port 4 → L1 port 0 → T1 port 4\n" in plain
+    assert "from 5ms, to one destination: H1 → T1 → L1 → T1" in plain
+    assert re.match(r"priorities 3 and 4 by tags: .*: no deadlock is possible\n$", tagged)
+
+
+def test_flows_with_a_path_of_their_own(command: Command, tmp_path: Path) -> None:
+    text = TESTBED.read_text(encoding="utf-8")
+    names = [line.replace(" → ", " ").split() for line in BOUNCES.splitlines()[1:]]
+    flows = ", ".join(
+        f'{{ src = {int(path[0][1:]) - 1}, dst = {int(path[-1][1:]) - 1}, size = "1MB", path = {json.dumps(path)} }}'
+        for path in names
+    )
+    head, _, rest = text.partition("[[workload]]")
+    write(tmp_path, f"{head}[[workload]]\nlist = [{flows}]\n[scheme.{rest.partition('[scheme.')[2]}", "bounce.toml")
+    done = command("deadlock", "check", "bounce.toml")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "\n  L1 port 3 → S1 port 0 → L3 port 2 → S2 port 2 → L1 port 3\n" in done.stdout
+    assert "flow 0: H1 → T1 → L1 → S1 → L3 → S2 → L4 → T4 → H13" in done.stdout
+    # Without PFC nothing waits, and a priority that is not lossless waits for nobody.
+    done = command("deadlock", "check", "bounce.toml", "--set", "switch.pfc=false")
+    assert (done.returncode, done.stdout.partition(",")[0]) == (0, "PFC is off (switch.pfc)")
+    done = command("deadlock", "check", "bounce.toml", "--set", "switch.lossless=[5]")
+    assert (done.returncode, done.stdout) == (
+        0,
+        "priority 3 lossy, its packets hold nobody up: no deadlock is possible\n",
+    )
+
+
+def test_a_link_that_is_down_is_on_no_path(command: Command, tmp_path: Path) -> None:
+    code, said = check(command, "--fail", "T1-L1", "--paths", "up-down", "--bounces", 1, "--cycles", 1)
+    assert code == 1
+    assert said.startswith("priority 3, T1-L1 down: ")
+    write(tmp_path, "H1 T1 L1 T2 H5\n", "paths.txt")
+    code, said = check(command, "--fail", "T1-L1", "--paths", "paths.txt")
+    assert code == 2
+    assert "line 1: the link between T1 and L1 is down" in said
+
+
+def test_a_fabric_alone(command: Command, tmp_path: Path) -> None:
+    write(tmp_path, "[fabric.leaf_spine]\nleaves = 3\nspines = 2\nhosts_per_leaf = 2\n", "fabric.toml")
+    done = command("deadlock", "check", "fabric.toml")
+    assert (done.returncode, done.stderr) == (0, "")
+    head, told = done.stdout.splitlines()[0], done.stdout.splitlines()[-1]
+    assert re.match(r"priority 3: .*: no deadlock is possible", head)
+    assert told == "there is no workload: one lossless priority is assumed"
+    assert command("deadlock", "check", "fabric.toml", "--paths", "up-down", "--bounces", 1).returncode == 1
+    assert command("deadlock", "tag", "fabric.toml", "--paths", "up-down", "--method", "clos").returncode == 0
+    # What runs needs both.
+    assert command("run", "fabric.toml").returncode == 2
+
+
+BIG = """\
+[fabric.fat_tree]
+k = 8
+[[workload]]
+list = [{ src = 0, dst = 9, size = "1kB" }]
+[scheme.A]
+control = "dcqcn"
+"""
+
+
+def test_ctrl_c_ends_a_long_check(start: Start, tmp_path: Path) -> None:
+    write(tmp_path, BIG, "big.toml")
+    running = start("deadlock", "check", "big.toml", "--failures", 4, "--samples", 1000000, "--draw", "cycle.svg")
+    with running:
+        assert running.stderr is not None
+        # A line of progress says that the search has begun.
+        said = next(line for line in running.stderr if line.startswith("sets"))
+        assert re.match(r"sets of failed links: [\d,]+ of 1,000,000, [\d,.]+/s, [\d:]+ left\n", said), said
+        began = time.monotonic()
+        running.send_signal(signal.SIGINT)
+        out, error = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert time.monotonic() - began < 10, "a busy machine may be late; the search itself takes minutes"
+    assert (out, "nothing was written" in error) == ("", True)
+    assert [file.name for file in tmp_path.iterdir()] == ["big.toml"]
+
+
 BAD_PATHS = {
     "a node that is not there": ("H1 T1 LL1 T2 H5", "line 1: there is no node `LL1`; did you mean `L1`?"),
     "nodes that no link joins": (
@@ -113,6 +208,7 @@ BAD_PATHS = {
     "a switch at the end": ("H1 T1 L1", "line 1: the last node, L1, is a switch"),
     "a host in the middle": ("H1 T1 H2 T1 H3", "line 1: H2 is a host, which does not forward"),
     "a loop": ("H1 T1 L1 T1 L1 T1 H2", "twice; it is a loop"),
+    "commas": ("H1,T1,L1,T2,H5", "names have spaces or arrows between them, such as h0 leaf0 h1"),
     "one node": ("H1", "line 1: a path of 1 nodes"),
     "no path": ("# nothing\n", "paths.txt has no path"),
 }
@@ -134,13 +230,17 @@ def test_files_of_paths_that_are_none(name: str, command: Command, tmp_path: Pat
 BAD_CHECKS: dict[str, tuple[list[object], str]] = {
     "detours without failures": (["--detours", 1], "--detours is for failures: --failures or --fail"),
     "both kinds of failures": (["--fail", "T1-L1", "--failures", 1], "--fail names the links"),
-    "samples of all": (["--failures", 2, "--samples", 9], "--samples is for --failures of 3 or more"),
+    "samples of no failures": (["--samples", 9], "--samples is for --failures"),
     "too many failures": (["--failures", 99], "allowed: 1 to 16"),
     "no link": (["--fail", "T1"], "`T1` is no link\n = allowed: its two ends with a dash between them"),
     "a node that is not there": (["--fail", "T1-LL1"], "has no node `LL1`\n = did you mean `L1`?"),
-    "nodes that no link joins": (["--fail", "T1-L3"], "joins T1 and L3\n = allowed: T1 and a neighbour of it: H1,"),
+    "nodes that no link joins": (["--fail", "T1-L3"], "joins T1 and L3\n = allowed: T1 and a switch next to it: L1"),
+    "the nearest neighbour": (["--fail", "T1-L9"], "has no node `L9`\n = did you mean `L1`?"),
+    "a link twice": (["--fail", "T1-L1", "--fail", "L1-T1"], "`L1-T1`: this link is named before"),
+    "a port to elsewhere": (["--fail", "T1:0-L1"], "port 0 of T1 does not lead to L1\n = allowed: ports of T1 "),
     "a host's link": (["--fail", "T1-H1"], "only links between switches fail"),
-    "other paths": (["--fail", "T1-L1", "--paths", "shortest"], "leave --paths out"),
+    "sets of links and other paths": (["--failures", 1, "--paths", "shortest"], "leave --paths out"),
+    "detours of other paths": (["--fail", "T1-L1", "--detours", 1, "--paths", "shortest"], "leave --paths out"),
     "no kind of paths": (["--paths", "shortes"], "or a file of paths\n = did you mean `shortest`?"),
     "bounces of others": (["--bounces", 1], "--bounces is for --paths up-down"),
     "paths of others": (["--paths", "trees", "--each", 2], "--each is for --paths random"),
@@ -164,8 +264,9 @@ def test_up_and_down_need_tiers(command: Command, tmp_path: Path) -> None:
     done = command("deadlock", "check", ring, "--paths", "up-down")
     assert done.returncode == 2
     assert "up-down paths need tiers, but s0 and s1, which a link joins, are both of tier 1" in done.stderr
-    # A ring of three: shortest paths go to neighbours only.
-    assert command("deadlock", "check", ring).returncode == 0
+    # A ring of three: shortest paths go to neighbours only, but the flows have paths of their own, all round it.
+    assert command("deadlock", "check", ring, "--paths", "shortest").returncode == 0
+    assert "s0 port 2 → s1 port 1 → s2 port 1 → s0 port 2" in command("deadlock", "check", ring).stdout
 
 
 def test_the_cycle_is_drawn(command: Command, tmp_path: Path) -> None:
@@ -187,7 +288,7 @@ def test_the_cycle_is_drawn(command: Command, tmp_path: Path) -> None:
     again = command("deadlock", "check", TESTBED, *FAILED, "--draw", "cycle.svg")
     assert again.returncode == 2
     assert "cycle.svg exists already" in again.stderr
-    assert "--overwrite" in again.stderr
+    assert "replace it with --overwrite, or name another place with --draw" in again.stderr
     assert command("deadlock", "check", TESTBED, *FAILED, "--draw", "cycle.svg", "--overwrite").returncode == 1
     assert (tmp_path / "cycle.svg").read_text(encoding="utf-8") == text
 

@@ -12,12 +12,21 @@ from pathlib import Path
 from incast.errors import ResultsExistError
 
 
-def refuse_if_there(file: Path, *, overwrite: bool) -> None:
-    """Raise if the file is there and is not to be replaced; called before the work and once more by `write_whole`."""
+def refuse_if_there(file: Path, *, overwrite: bool, option: str = "--output") -> None:
+    """Raise if the file is there and is not to be replaced; called before the work and once more by `write_whole`.
+
+    `option` is what names the file on the command line.
+    """
     if file.is_dir():
-        raise ResultsExistError(f"{file} is a folder and is never overwritten; name a file with --output")
+        raise ResultsExistError(f"{file} is a folder and is never overwritten; name a file with {option}")
     if file.exists() and not overwrite:
-        raise ResultsExistError(f"{file} exists already; it was left as it is")
+        raise _there(file, option)
+
+
+def _there(file: Path, option: str) -> ResultsExistError:
+    error = ResultsExistError(f"{file} exists already; it was left as it is")
+    error.option = option
+    return error
 
 
 def as_usual(made: Path, mode: int) -> None:
@@ -83,9 +92,9 @@ def _undo(folder: Path, aside: Path | None, old: Iterable[str], new: Iterable[st
     shutil.rmtree(aside, ignore_errors=True)
 
 
-def write_whole(file: Path, content: bytes, *, overwrite: bool) -> None:
+def write_whole(file: Path, content: bytes, *, overwrite: bool, option: str = "--output") -> None:
     """Write a file beside its place and move it there; an interruption leaves nothing."""
-    refuse_if_there(file, overwrite=overwrite)
+    refuse_if_there(file, overwrite=overwrite, option=option)
     descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
     try:
         with os.fdopen(descriptor, "wb") as out:
@@ -96,6 +105,6 @@ def write_whole(file: Path, content: bytes, *, overwrite: bool) -> None:
         else:
             os.link(name, file)
     except FileExistsError:
-        raise ResultsExistError(f"{file} exists already; it was left as it is") from None
+        raise _there(file, option) from None
     finally:
         Path(name).unlink(missing_ok=True)

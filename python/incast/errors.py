@@ -78,6 +78,9 @@ class ApplicationError(IncastError):
 class ResultsExistError(IncastError):
     """The results folder is there already and was not to be overwritten."""
 
+    option: str = "--output"
+    """The option of the command that names another place."""
+
 
 class EnvironmentFailure(IncastError):
     """The machine cannot do it: a folder that cannot be written, a full disk."""

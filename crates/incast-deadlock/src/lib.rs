@@ -9,6 +9,7 @@
 //!   Prevention in Data Center Networks", CoNEXT 2017.
 //! - [`rules`]: match-action rules, compressed and counted; [`export`]: as JSON and CSV, for SONiC, P4Runtime, nftables.
 //! - [`verify`]: whether rules hold, whoever made them. [`tagging::Tagging::rules`] returns none that do not.
+//! - [`Watch`]: how far long work has come, and a way to stop it.
 //! - [`table`]: the published table of classes and rules on Jellyfish, and the ways to read it.
 //!
 //! A folded Clos fabric whose paths may bounce once:
@@ -47,8 +48,10 @@ pub mod tagging;
 mod threads;
 mod turns;
 pub mod verify;
+mod watch;
 mod wiring;
 
 pub use names::{Cycle, NamedPath, Turn};
 pub use turns::TurnSet;
+pub use watch::{Stage, Stopped, Watch};
 pub use wiring::{Ports, Wiring};

@@ -3,16 +3,21 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use crate::watch;
+
 /// Hands the numbers below `count` out to threads, each with a state of its own, and returns the states.
 ///
-/// Which thread gets which number is left to chance: what is made of the states must not depend on it.
+/// Which thread gets which number is left to chance: what is made of the states must not depend on it. `what` is what is
+/// counted, for who watches.
 pub(crate) fn spread<S: Send>(
+    what: &'static str,
     count: usize,
     start: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, usize) + Sync,
 ) -> Vec<S> {
     let threads = thread::available_parallelism().map_or(1, usize::from).min(count).max(1);
     let next = AtomicUsize::new(0);
+    watch::begin(what, count);
     let run = || {
         let mut state = start();
         loop {
@@ -20,13 +25,21 @@ pub(crate) fn spread<S: Send>(
                 at if at < count => work(&mut state, at),
                 _ => return state,
             }
+            watch::step();
         }
     };
     if threads == 1 {
         return vec![run()];
     }
+    let watched = watch::current();
     thread::scope(|scope| {
-        let handles: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
-        handles.into_iter().map(|handle| handle.join().expect("workers do not panic")).collect()
+        let start = || {
+            let watched = watched.clone();
+            scope.spawn(|| watch::under(watched, run))
+        };
+        let handles: Vec<_> = (0..threads).map(|_| start()).collect();
+        let ended: Vec<_> = handles.into_iter().map(thread::ScopedJoinHandle::join).collect();
+        // All have ended before what one of them unwinds with goes on.
+        ended.into_iter().map(|state| state.unwrap_or_else(|payload| std::panic::resume_unwind(payload))).collect()
     })
 }

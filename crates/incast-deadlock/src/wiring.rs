@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use incast_model::fabric::{Fabric, NodeId, NodeKind, PortId};
+use incast_model::fabric::{Fabric, LinkId, NodeId, NodeKind, PortId};
 
 use crate::turns::set;
 
@@ -21,7 +21,20 @@ pub struct Wiring<'f> {
 impl<'f> Wiring<'f> {
     /// The tables of a fabric.
     pub fn new(fabric: &'f Fabric) -> Self {
-        Self { fabric, ports: Arc::new(Ports::new(fabric)) }
+        Self::without(fabric, &[])
+    }
+
+    /// The tables of a fabric of which some links are down: no path takes these.
+    pub fn without(fabric: &'f Fabric, down: &[LinkId]) -> Self {
+        Self { fabric, ports: Arc::new(Ports::new(fabric, down)) }
+    }
+
+    /// The names of the ends of a link; of several parallel ones the first end has its port, as `leaf0:2`.
+    pub fn ends(&self, link: LinkId) -> [String; 2] {
+        let link = self.fabric.link(link);
+        let [a, b] = [link.a, link.b].map(|port| self.name(self.node(port)).to_owned());
+        let parallel = self.of(self.node(link.a)).filter(|&port| self.far(port) == self.node(link.b)).count() > 1;
+        [if parallel { format!("{a}:{}", self.local(link.a)) } else { a }, b]
     }
 
     /// The fabric itself.
@@ -69,10 +82,14 @@ pub struct Ports {
     /// By node, and one more: where its trunks begin.
     first_trunk: Vec<u32>,
     trunks: Vec<PortId>,
+    /// The ports of links that are down, in order.
+    down: Vec<PortId>,
 }
 
 impl Ports {
-    fn new(fabric: &Fabric) -> Self {
+    fn new(fabric: &Fabric, down: &[LinkId]) -> Self {
+        let mut down: Vec<PortId> = down.iter().flat_map(|&link| [fabric.link(link).a, fabric.link(link).b]).collect();
+        down.sort_unstable();
         let nodes = (0..fabric.nodes().len() as u32).map(NodeId);
         let host: Vec<bool> = fabric.nodes().iter().map(|node| node.kind == NodeKind::Host).collect();
         let routed: Vec<bool> = nodes.clone().map(|n| !host[n.index()] || fabric.ports_of(n).len() > 1).collect();
@@ -90,12 +107,14 @@ impl Ports {
                     fabric.ports_of(node).enumerate().filter(|(_, port)| !routed[fabric.neighbour(*port).index()]);
                 single.for_each(|(local, _)| set(&mut single_hosts[span[node.index()] as usize..], local));
             }
-            trunks.extend(fabric.ports_of(node).filter(|&port| routed[fabric.neighbour(port).index()]));
+            let up = |port: &PortId| down.binary_search(port).is_err();
+            let trunk = |port: &PortId| routed[fabric.neighbour(*port).index()] && up(port);
+            trunks.extend(fabric.ports_of(node).filter(trunk));
             first_trunk.push(trunks.len() as u32);
         }
         let node = fabric.ports().iter().map(|port| port.node.0).collect();
         let far = fabric.ports().iter().map(|port| (port.peer, fabric.port(port.peer).node)).collect();
-        Self { node, far, first, host, routed, rows, span, single_hosts, first_trunk, trunks }
+        Self { node, far, first, host, routed, rows, span, single_hosts, first_trunk, trunks, down }
     }
 
     /// How many nodes there are, hosts included.
@@ -170,12 +189,18 @@ impl Ports {
         PortId(self.first[node.index()] + local as u32)
     }
 
+    /// Whether the link of a port is up.
+    #[inline]
+    pub(crate) fn is_up(&self, port: PortId) -> bool {
+        self.down.is_empty() || self.down.binary_search(&port).is_err()
+    }
+
     /// How many ports a node has.
     pub fn degree(&self, node: NodeId) -> usize {
         (self.first[node.index() + 1] - self.first[node.index()]) as usize
     }
 
-    /// The ports of a node that lead to switches and to hosts with several links.
+    /// The ports of a node that lead to switches and to hosts with several links, but for links that are down.
     #[inline]
     pub(crate) fn trunks(&self, node: NodeId) -> &[PortId] {
         &self.trunks[self.first_trunk[node.index()] as usize..self.first_trunk[node.index() + 1] as usize]

@@ -171,14 +171,23 @@ fn all_single_and_double_failures_of_the_testbed() {
     let wiring = Wiring::new(&fabric);
     let routes = Routes::shortest(&fabric, NextHopOrder::Port);
     let local = Rerouting::Local { bounces: 1 };
-    let single = Dependencies::under_failures(&wiring, &routes, &Failures::Single, local, 0).unwrap();
-    assert_eq!((single.sets, single.circular), (16, 0));
-    let double = Dependencies::under_failures(&wiring, &routes, &Failures::Double, local, 100).unwrap();
-    assert_eq!(double.sets, 120);
-    // A leaf of each pod has lost a link down: 4 links in each pod.
+    let found = |failures: Failures, bounces| {
+        let rerouting = Rerouting::Local { bounces };
+        let report = Dependencies::under_failures(&wiring, &routes, &failures, rerouting, 200).unwrap();
+        assert_eq!(report.named.len(), report.circular);
+        report
+    };
+    // As an independent search of every packet's ways finds them too (tests/failures.rs has one for small fabrics).
+    let counts = |failures: Failures, bounces| {
+        let report = found(failures, bounces);
+        (report.circular, report.sets)
+    };
+    assert_eq!([counts(Failures::Single, 1), counts(Failures::Double, 1)], [(0, 16), (20, 120)]);
+    assert_eq!([counts(Failures::Single, 2), counts(Failures::Double, 2)], [(8, 16), (96, 120)]);
+    // A leaf of each pod has lost a link down, 4 links in each pod; or both leaves of a pod have, to different ToRs.
+    let double = found(Failures::Double, 1);
     let down = |ends: &[String; 2]| ends[0].starts_with('T');
-    let across = double.named.iter().filter(|failed| failed.links.iter().all(down));
-    assert!(across.count() >= 16);
+    assert_eq!(double.named.iter().filter(|failed| failed.links.iter().all(down)).count(), 20);
     let random = Failures::Random { links: 3, samples: 50, seed: 1 };
     let report = Dependencies::under_failures(&wiring, &routes, &random, local, 3).unwrap();
     assert!(report.sets == 50 && report.circular > 0 && report.named.len() <= 3);

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -171,14 +171,14 @@ pub(crate) struct Batches {
 /// A checked scenario.
 #[derive(Debug)]
 pub(crate) struct Scenario {
-    loaded: Loaded,
+    loaded: Arc<Loaded>,
     /// Fabric, flows and setups, made when first needed.
     prepared: OnceLock<Prepared>,
 }
 
 impl From<Loaded> for Scenario {
     fn from(loaded: Loaded) -> Self {
-        Self { loaded, prepared: OnceLock::new() }
+        Self { loaded: Arc::new(loaded), prepared: OnceLock::new() }
     }
 }
 
@@ -191,6 +191,11 @@ impl Scenario {
     /// Reads a file; `overrides` are texts `path=value`.
     pub(crate) fn load(path: &Path, overrides: &[String]) -> Result<Self, Failure> {
         Ok(Loaded::from_path(path, overrides)?.into())
+    }
+
+    /// Reads a file of which the fabric counts: it may lack workload and schemes.
+    pub(crate) fn load_fabric(path: &Path, overrides: &[String]) -> Result<Self, Failure> {
+        Ok(Loaded::fabric_from_path(path, overrides)?.into())
     }
 
     /// Reads a tree as JSON text; files it names are looked for in `base`.
@@ -235,31 +240,9 @@ impl Scenario {
         })
     }
 
-    /// Looks for circular buffer dependencies: whether there are none, what was found for people, and as JSON.
-    pub(crate) fn deadlock_check(&self, options: &str, base: &Path) -> Result<(bool, String, String), Failure> {
-        let options: CheckOptions = read_options(options)?;
-        let found = deadlock::check(&self.loaded, &options, base)?;
-        Ok((found.deadlock_free(), found.to_string(), json(&found)))
-    }
-
-    /// Makes tags and rules.
-    pub(crate) fn deadlock_tag(
-        &self,
-        options: &str,
-        base: &Path,
-        format: &str,
-    ) -> Result<(String, Vec<(String, String)>), Failure> {
-        let options: TagOptions = read_options(options)?;
-        let (made, files) = deadlock::tag(&self.loaded, &options, base)?;
-        let text = if format == "json" { json(&made) } else { made.to_string() };
-        Ok((text, files.into_iter().map(|file| (file.name, file.text)).collect()))
-    }
-
-    /// Verifies files of rules: whether they hold, what was found for people, and as JSON.
-    pub(crate) fn deadlock_verify(&self, options: &str, base: &Path) -> Result<(bool, String, String), Failure> {
-        let options: VerifyOptions = read_options(options)?;
-        let found = deadlock::verify(&self.loaded, &options, base)?;
-        Ok((found.holds(), found.to_string(), json(&found)))
+    /// The scenario itself, for work on another thread.
+    pub(crate) fn loaded(&self) -> Arc<Loaded> {
+        Arc::clone(&self.loaded)
     }
 
     /// What its results depend on, as one number.
@@ -314,6 +297,31 @@ impl Scenario {
         })?;
         Ok(prepared.flows.flows.len())
     }
+}
+
+/// Looks for circular buffer dependencies: whether there are none, what was found for people, and as JSON.
+pub(crate) fn deadlock_check(loaded: &Loaded, options: &str, base: &Path) -> Result<(bool, String, String), Failure> {
+    let options: CheckOptions = read_options(options)?;
+    let found = deadlock::check(loaded, &options, base)?;
+    Ok((found.deadlock_free, found.to_string(), json(&found)))
+}
+
+/// What came of making rules, and files by name.
+pub(crate) type Tagged = (String, Vec<(String, String)>);
+
+/// Makes tags and rules.
+pub(crate) fn deadlock_tag(loaded: &Loaded, options: &str, base: &Path, format: &str) -> Result<Tagged, Failure> {
+    let options: TagOptions = read_options(options)?;
+    let (made, files) = deadlock::tag(loaded, &options, base)?;
+    let text = if format == "json" { json(&made) } else { made.to_string() };
+    Ok((text, files.into_iter().map(|file| (file.name, file.text)).collect()))
+}
+
+/// Verifies files of rules: whether they hold, what was found for people, and as JSON.
+pub(crate) fn deadlock_verify(loaded: &Loaded, options: &str, base: &Path) -> Result<(bool, String, String), Failure> {
+    let options: VerifyOptions = read_options(options)?;
+    let found = deadlock::verify(loaded, &options, base)?;
+    Ok((found.holds(), found.to_string(), json(&found)))
 }
 
 /// What is absent in a tree has no spelling in TOML; `"none"` stands for it.

@@ -2,12 +2,18 @@
 //! ends a run within a fraction of a second, and for a progress callback.
 
 use std::ops::ControlFlow;
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
 
+use incast_lab::deadlock::{Stage, Watch as StageWatch};
 use incast_lab::results::RunProgress;
 use pyo3::prelude::*;
 
 use crate::errors::fault;
-use crate::facade::{Failure, Watch, progress_json};
+use crate::facade::{Failure, Kind, Watch, progress_json};
 
 /// Does `work` without the interpreter. A signal or an exception of `callback` stops it; that exception is then raised.
 pub(crate) fn watched<T: Send>(
@@ -39,5 +45,57 @@ fn look_up(py: Python<'_>, callback: Option<&Py<PyAny>>, progress: &RunProgress)
     match callback {
         Some(callback) => callback.call1(py, (progress_json(progress),)).map(drop),
         None => Ok(()),
+    }
+}
+
+/// How long an analysis goes on before signals are looked for once more.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How long an analysis that is to stop is waited for. What goes on after that, such as the making of routes, ends at its next
+/// look, or with the process; nobody gets its result.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// Does an analysis on a thread of its own. A signal or an exception of `callback`, which is called with what is counted, how
+/// many are done and how many there are, stops it; that exception is then raised.
+pub(crate) fn analysed<T: Send + 'static>(
+    py: Python<'_>,
+    callback: Option<Py<PyAny>>,
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> PyResult<T> {
+    let watch = Arc::new(StageWatch::default());
+    let (done, wait) = channel();
+    let watched = Arc::clone(&watch);
+    let thread = thread::spawn(move || {
+        // Nobody listens any more if it was stopped.
+        let _ = done.send(watched.over(work));
+    });
+    py.detach(move || {
+        loop {
+            match wait.recv_timeout(LOOK) {
+                Ok(Ok(done)) => return done.map_err(fault),
+                Ok(Err(_)) => return Err(fault(Failure::new(Kind::Interrupted, "stopped"))),
+                Err(RecvTimeoutError::Disconnected) => match thread.join() {
+                    Err(panic) => resume_unwind(panic),
+                    Ok(()) => return Err(fault(Failure::new(Kind::Internal, "the analysis ended without a result"))),
+                },
+                Err(RecvTimeoutError::Timeout) => {
+                    let stage = watch.stage();
+                    if let Err(raised) = Python::attach(|py| tell(py, callback.as_ref(), stage)) {
+                        watch.stop();
+                        let _ = wait.recv_timeout(GRACE);
+                        return Err(raised);
+                    }
+                }
+            }
+        }
+    })
+}
+
+/// Runs the handlers of signals that came, then the callback.
+fn tell(py: Python<'_>, callback: Option<&Py<PyAny>>, stage: Stage) -> PyResult<()> {
+    py.check_signals()?;
+    match callback {
+        Some(callback) if !stage.what.is_empty() => callback.call1(py, (stage.what, stage.done, stage.of)).map(drop),
+        _ => Ok(()),
     }
 }

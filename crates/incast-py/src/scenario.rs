@@ -22,6 +22,13 @@ impl Scenario {
         detached(py, || facade::Scenario::load(&path, &overrides)).map(Self)
     }
 
+    /// Reads a file of which the fabric counts: it may lack both workload and schemes.
+    #[staticmethod]
+    #[pyo3(signature = (path, overrides = Vec::new()))]
+    fn load_fabric(py: Python<'_>, path: PathBuf, overrides: Vec<String>) -> PyResult<Self> {
+        detached(py, || facade::Scenario::load_fabric(&path, &overrides)).map(Self)
+    }
+
     /// Checks a scenario given as JSON text; files it names are looked for in `base`.
     #[staticmethod]
     fn from_json(py: Python<'_>, tree: &str, base: PathBuf) -> PyResult<Self> {
@@ -59,26 +66,46 @@ impl Scenario {
     }
 
     /// Looks for circular buffer dependencies; `options` are the lab's, as JSON text, files of paths start at `base`. Whether
-    /// there are none, what was found for people, and the same as JSON text.
-    fn deadlock_check(&self, py: Python<'_>, options: &str, base: PathBuf) -> PyResult<(bool, String, String)> {
-        detached(py, || self.0.deadlock_check(options, &base))
+    /// there are none, what was found for people, and the same as JSON text. `progress` is called several times a second
+    /// with what is counted, how many are done and how many there are.
+    #[pyo3(signature = (options, base, progress = None))]
+    fn deadlock_check(
+        &self,
+        py: Python<'_>,
+        options: String,
+        base: PathBuf,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<(bool, String, String)> {
+        let loaded = self.0.loaded();
+        run::analysed(py, progress, move || facade::deadlock_check(&loaded, &options, &base))
     }
 
     /// Makes tags and rules; what came of it as `text` or `json`, and files by name.
+    #[pyo3(signature = (options, base, format, progress = None))]
     fn deadlock_tag(
         &self,
         py: Python<'_>,
-        options: &str,
+        options: String,
         base: PathBuf,
-        format: &str,
-    ) -> PyResult<(String, Vec<(String, String)>)> {
-        detached(py, || self.0.deadlock_tag(options, &base, format))
+        format: String,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<facade::Tagged> {
+        let loaded = self.0.loaded();
+        run::analysed(py, progress, move || facade::deadlock_tag(&loaded, &options, &base, &format))
     }
 
     /// Verifies files of rules; `options` are the lab's, as JSON text, files start at `base`. Whether they hold, what was
     /// found for people, and the same as JSON text.
-    fn deadlock_verify(&self, py: Python<'_>, options: &str, base: PathBuf) -> PyResult<(bool, String, String)> {
-        detached(py, || self.0.deadlock_verify(options, &base))
+    #[pyo3(signature = (options, base, progress = None))]
+    fn deadlock_verify(
+        &self,
+        py: Python<'_>,
+        options: String,
+        base: PathBuf,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<(bool, String, String)> {
+        let loaded = self.0.loaded();
+        run::analysed(py, progress, move || facade::deadlock_verify(&loaded, &options, &base))
     }
 
     /// Nodes and links of the fabric as JSON text: `{"nodes": [[name, tier, is host], …], "links": [[node, port, node, port],
@@ -131,8 +158,8 @@ pub(crate) fn tagger_facts() -> String {
 
 /// A row of that table, on a Jellyfish drawn by `seed`, as JSON text.
 #[pyfunction]
-pub(crate) fn tagger_row(py: Python<'_>, convention: &str, switches: u32, ports: u32, seed: u64) -> PyResult<String> {
-    detached(py, || facade::tagger_row(convention, switches, ports, seed))
+pub(crate) fn tagger_row(py: Python<'_>, convention: String, switches: u32, ports: u32, seed: u64) -> PyResult<String> {
+    run::analysed(py, None, move || facade::tagger_row(&convention, switches, ports, seed))
 }
 
 /// Writes the scenario that the files of an ns-3 RDMA simulation describe; returns notices, one a line.

@@ -16,6 +16,7 @@ from incast.cli import codes, cost, deadlock_verify, jellyfish
 from incast.cli.deadlock_drawing import draw_cycle, first_cycle
 from incast.cli.deadlock_paths import Bounces, Each, Seed, paths_of, together
 from incast.cli.run import Overrides
+from incast.cli.stages import Stages
 from incast.errors import ScenarioError, translated
 
 CHECK_EXAMPLES = """
@@ -74,15 +75,18 @@ def check(
 ) -> int:
     """Find circular buffer dependencies: what a PFC deadlock has to have, hop by hop, and whose packets make it.
 
-    A buffer is an ingress port of a switch; it waits for the next one that its packets fill. The exit code is 1 if
-    deadlocks are possible.
+    A buffer is an ingress port of a switch with a priority; it waits for the next one that its packets fill. Each
+    lossless priority that packets have is looked at, under each scheme, with its tags if it has some. The exit code is
+    1 if deadlocks are possible.
 
     Parameters
     ----------
     file
-        Scenario, a TOML file; its fabric and its routes count.
+        Scenario, a TOML file. One with a fabric alone, without workload and schemes, is taken to have one lossless
+        priority.
     paths
-        Which packets there are: routes, those of the scenario's routes; shortest, all shortest paths; trees, a
+        Which packets there are: routes, those of the scenario's routes at all times, with its failures, and of flows
+        with a path of their own; shortest, all shortest paths; trees, a
         shortest-path tree for each server, drawn at random; random, shortest paths drawn at random for each pair of
         switches with hosts, which all hosts of the two use; up-down, up and down the tiers; or a file with a path in
         each line, names of nodes from host to host, such as h0 T1 L1 T2 h4.
@@ -91,12 +95,14 @@ def check(
     each
         For random paths: how many for each pair of switches, each drawn by itself; 1 if not given.
     fail
-        A link that is down, by its ends, such as leaf0-spine1; repeatable, all at a time.
+        A link that is down, by its ends, such as leaf0-spine1; of parallel links by its port too, leaf0:2-spine1, or
+        the first. Repeatable, all at a time. Other paths than routes are then those over the links that are up.
     failures
         So many links between switches are down at a time: each link for 1, each pair for 2, sets drawn at random for
-        more.
+        more, or with --samples.
     samples
-        Sets of links that are drawn at random, for --failures of 3 or more; 1000 if not given.
+        So many sets of links are drawn at random, each by itself, for --failures; if not given, all are looked at for 1
+        and 2, and 1000 for more.
     detours
         Routes have not converged after a failure: switches next to it send packets to any neighbour, so often at most
         for each packet. If not given, packets take shortest paths over what is up.
@@ -114,29 +120,27 @@ def check(
     """
     together(detours is None or failures is not None or fail, "--detours is for failures: --failures or --fail")
     together(not (fail and failures is not None), "--fail names the links that are down; --failures goes through all")
-    together(
-        samples is None or (failures or 0) > 2, "--samples is for --failures of 3 or more: others are all looked at"
-    )
+    together(samples is None or failures is not None, "--samples is for --failures: sets that are drawn at random")
     if draw is not None:
         together(draw.suffix == ".svg", f"--draw {draw}: the name of the picture ends in .svg")
         together(cycles > 0, "--draw needs a cycle that is named: --cycles 1 or more")
-        refuse_if_there(draw, overwrite=overwrite)
+        refuse_if_there(draw, overwrite=overwrite, option="--draw")
     options = {
         "paths": paths_of(paths, bounces, each),
         "fail": fail or [],
         "failures": failures,
-        "samples": 1000 if samples is None else samples,
+        "samples": samples,
         "detours": detours,
         "most": cycles,
         "seed": seed,
     }
-    with translated():
-        scenario = _core.Scenario.load(file, set_ or [])
-        free, text, told = scenario.deadlock_check(json.dumps(options), str(Path.cwd()))
+    with translated(), Stages() as stages:
+        scenario = _core.Scenario.load_fabric(file, set_ or [])
+        free, text, told = scenario.deadlock_check(json.dumps(options), str(Path.cwd()), stages.update)
     picture = None
     if draw is not None and (found := first_cycle(json.loads(told))):
         picture = draw_cycle(scenario, found)
-        write_whole(draw, picture.svg.encode(), overwrite=overwrite)
+        write_whole(draw, picture.svg.encode(), overwrite=overwrite, option="--draw")
     print(told if format == "json" else text.rstrip("\n"))
     if picture is not None:
         print("\n".join([f"wrote {draw}", *picture.left_out]), file=sys.stderr)
@@ -231,9 +235,9 @@ def tag(
         "port_names": port_names,
         "dscp": dscp or [],
     }
-    with translated():
-        scenario = _core.Scenario.load(file, set_ or [])
-        text, files = scenario.deadlock_tag(json.dumps(options), str(Path.cwd()), format)
+    with translated(), Stages() as stages:
+        scenario = _core.Scenario.load_fabric(file, set_ or [])
+        text, files = scenario.deadlock_tag(json.dumps(options), str(Path.cwd()), format, stages.update)
     if output is not None:
         write_all(output, {name: content.encode() for name, content in files}, overwrite=overwrite)
     print(text.rstrip("\n"))

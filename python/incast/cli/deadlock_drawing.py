@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, NamedTuple
 
 from incast import _core
 from incast.charts.cycle import Drawing, cycle
 from incast.errors import translated
 from incast.wiring import Hop, Wiring
-
-LOSSLESS = [3]
-"""Where a scenario does not say which priorities are lossless (`switch.lossless`)."""
 
 
 class Found(NamedTuple):
@@ -21,30 +17,38 @@ class Found(NamedTuple):
     """What packets do at each switch: come in by a port, leave by another."""
     down: list[tuple[str, str]]
     """Links that are down, by the names of their ends."""
+    priorities: list[int | None]
+    """By turn: the priority of the buffer that it leads to; none if several have this cycle."""
 
 
 def first_cycle(told: dict[str, Any]) -> Found | None:
-    """The shortest cycle of a fabric as it is; with failures the one of the first links that are named."""
-    if "components" in told:
-        cycles = [each["turns"] for component in told["components"] for each in component["cycles"]]
-        return Found(min(cycles, key=len), []) if cycles else None
-    named = told["named"]
-    return Found(named[0]["cycle"]["turns"], [(a, b) for a, b in named[0]["links"]]) if named else None
+    """The shortest cycle of all graphs; with sets of failed links that of the first which are named."""
+    found = [one for graph in told["graphs"] if (one := _first(graph))]
+    return min(found, key=lambda one: len(one.turns), default=None)
+
+
+def _first(graph: dict[str, Any]) -> Found | None:
+    if "sets" in graph:
+        named = [(one["cycle"]["turns"], one["links"]) for one in graph["named"][:1]]
+    else:
+        cycles = [each["turns"] for component in graph["components"] for each in component["cycles"]]
+        named = [(turns, graph["down"]) for turns in sorted(cycles, key=len)[:1]]
+    if not named:
+        return None
+    (turns, down) = named[0]
+    priorities = graph["priorities"]
+    only = priorities[0] if len(priorities) == 1 else None
+    # Turns tell the tag that packets come with; they go on with that of the next.
+    of_turns = [priorities[turn["tag"] - 1] if "tag" in turn else only for turn in (*turns[1:], turns[0])]
+    # Of parallel links a name has its port behind it.
+    ends = [tuple(end.rpartition(":")[0] or end for end in link) for link in down]
+    return Found(turns, [(a, b) for a, b in ends], of_turns)
 
 
 def draw_cycle(scenario: _core.Scenario, found: Found) -> Drawing:
     """The cycle on the scenario's fabric."""
     with translated():
         wiring = Wiring.read(scenario.fabric())
-    lossless = _lossless(json.loads(scenario.whole("json")))
-    # Without tags a cycle is there in each lossless priority alike.
-    priority = lossless.pop() if len(lossless) == 1 else None
-    hops = [Hop(turn["switch"], turn["out_port"], turn["to"], priority) for turn in found.turns]
+    turns = zip(found.turns, found.priorities, strict=True)
+    hops = [Hop(turn["switch"], turn["out_port"], turn["to"], priority) for turn, priority in turns]
     return cycle(wiring, hops, down=found.down)
-
-
-def _lossless(scenario: dict[str, Any]) -> set[int]:
-    """The priorities that PFC makes lossless under any scheme."""
-    usual = scenario.get("switch", {}).get("lossless", LOSSLESS)
-    schemes = (scheme.get("switch", {}).get("lossless", usual) for scheme in scenario["scheme"].values())
-    return {priority for each in schemes for priority in each}

@@ -13,6 +13,7 @@ from incast import _core
 from incast.cli import codes
 from incast.cli.deadlock_paths import Bounces, Each, Seed, only_for, paths_of
 from incast.cli.run import Overrides
+from incast.cli.stages import Stages
 from incast.errors import translated
 
 EXAMPLES = """
@@ -73,8 +74,8 @@ def verify(
         "classes": classes,
         "seed": seed,
     }
-    with translated():
-        scenario = _core.Scenario.load(file, set_ or [])
-        holds, text, told = scenario.deadlock_verify(json.dumps(options), str(Path.cwd()))
+    with translated(), Stages() as stages:
+        scenario = _core.Scenario.load_fabric(file, set_ or [])
+        holds, text, told = scenario.deadlock_verify(json.dumps(options), str(Path.cwd()), stages.update)
     print(told if format == "json" else text.rstrip("\n"))
     return codes.OK if holds else codes.ENDED_BADLY

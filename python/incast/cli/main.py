@@ -102,7 +102,7 @@ def _code(tokens: Iterable[str] | None) -> int:
         codes.complain(str(error))
         return codes.ENVIRONMENT
     except ResultsExistError as error:
-        codes.complain(exists(str(error)))
+        codes.complain(exists(str(error), error.option))
         return codes.BAD_INPUT
     except InternalError as error:
         codes.complain(str(error))
@@ -128,11 +128,11 @@ def _code(tokens: Iterable[str] | None) -> int:
         return codes.BUG
 
 
-def exists(text: str) -> str:
+def exists(text: str, option: str = "--output") -> str:
     """What to do about something that is there already."""
     if "never overwritten" in text:
         return text
-    return f"{text.partition(';')[0]}; replace it with --overwrite, or name another place with --output"
+    return f"{text.partition(';')[0]}; replace it with --overwrite, or name another place with {option}"
 
 
 def _help(error: CycloptsError) -> str:

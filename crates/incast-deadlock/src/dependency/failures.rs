@@ -2,18 +2,20 @@
 
 use incast_model::fabric::LinkId;
 use incast_model::rng::stream;
-use incast_model::routing::{NextHopOrder, Routes};
+use incast_model::routing::{FixedHops, NextHopOrder, Routes};
 use serde::{Deserialize, Serialize};
 
 use super::detours::{DeadEnds, Detours};
-use super::graph::Graph;
 use super::report::NamedCycle;
 use super::users::{Users, users};
 use super::{Dependencies, flood, turns_of};
 use crate::elp::{Elp, ElpError, Routed, below};
 use crate::names::NamedPath;
+use crate::rules::Rules;
+use crate::tagging::Tag;
 use crate::threads::spread;
 use crate::turns::TurnSet;
+use crate::watch;
 use crate::wiring::Wiring;
 
 /// Links between switches that are down at a time: each set is looked at by itself.
@@ -78,7 +80,7 @@ pub enum FailuresError {
         last: u32,
     },
     /// Too many sets.
-    #[error("{sets} sets of failed links; at most {MAX_SETS} are possible: draw some at random")]
+    #[error("{sets} sets of failed links; at most {MAX_SETS} are possible: have some drawn at random")]
     TooMany {
         /// How many there would be.
         sets: usize,
@@ -91,6 +93,23 @@ pub enum FailuresError {
         /// Links between switches.
         all: usize,
     },
+}
+
+/// What links fail under.
+#[derive(Debug, Clone, Copy)]
+pub struct Failing<'r> {
+    /// The routes, which hold without failures.
+    pub routes: &'r Routes,
+    /// Next hops that are given; they hold after failures too, as far as their links are up.
+    pub given: &'r [FixedHops],
+    /// Rules that change the tags of packets, and the tags that hosts send with; `None` where there is one priority.
+    pub tags: Option<(&'r Rules, &'r [Tag])>,
+}
+
+impl<'r> From<&'r Routes> for Failing<'r> {
+    fn from(routes: &'r Routes) -> Self {
+        Self { routes, given: &[], tags: None }
+    }
 }
 
 /// What a search for circular dependencies under failures found.
@@ -161,6 +180,7 @@ impl Failures {
 }
 
 fn draw(mut all: Vec<LinkId>, links: usize, seed: u64, sample: u32) -> Vec<LinkId> {
+    watch::check();
     let mut rng = stream(seed, "failed-links", u64::from(sample));
     for drawn in 0..links {
         let other = drawn + below(all.len() - drawn, &mut rng);
@@ -172,8 +192,7 @@ fn draw(mut all: Vec<LinkId>, links: usize, seed: u64, sample: u32) -> Vec<LinkI
 }
 
 fn ends(wiring: &Wiring<'_>, link: LinkId) -> [String; 2] {
-    let link = wiring.fabric().link(link);
-    [link.a, link.b].map(|port| wiring.name(wiring.node(port)).to_owned())
+    wiring.ends(link)
 }
 
 impl Dependencies {
@@ -183,16 +202,17 @@ impl Dependencies {
     ///
     /// # Errors
     /// Links that cannot fail, or too many sets of them.
-    pub fn under_failures(
+    pub fn under_failures<'r>(
         wiring: &Wiring<'_>,
-        routes: &Routes,
+        failing: impl Into<Failing<'r>>,
         failures: &Failures,
         rerouting: Rerouting,
         most: usize,
     ) -> Result<FailureReport, FailuresError> {
         let sets = failures.sets(wiring)?;
-        let search = Search::new(wiring, routes, rerouting, sets.iter().map(Vec::len).max().unwrap_or(0));
+        let search = Search::new(wiring, failing.into(), rerouting, sets.iter().map(Vec::len).max().unwrap_or(0));
         let parts = spread(
+            "sets of failed links",
             sets.len(),
             || (search.detours(), Vec::new()),
             |(detours, circular), at| {
@@ -204,7 +224,7 @@ impl Dependencies {
         let mut circular: Vec<usize> = parts.into_iter().flat_map(|(_, circular)| circular).collect();
         circular.sort_unstable();
         Ok(FailureReport {
-            circular_before: !graph(wiring, &search.before).components().is_empty(),
+            circular_before: search.dependencies(search.before.clone()).circular(wiring),
             sets: sets.len(),
             circular: circular.len(),
             named: circular.iter().take(most).map(|&at| search.named(&sets[at])).collect(),
@@ -215,7 +235,7 @@ impl Dependencies {
 /// One fabric under many failures.
 struct Search<'s, 'f> {
     wiring: &'s Wiring<'f>,
-    routes: &'s Routes,
+    failing: Failing<'s>,
     routed: Routed<'s>,
     /// Without failures.
     before: TurnSet,
@@ -224,10 +244,17 @@ struct Search<'s, 'f> {
 }
 
 impl<'s, 'f> Search<'s, 'f> {
-    fn new(wiring: &'s Wiring<'f>, routes: &'s Routes, rerouting: Rerouting, links: usize) -> Self {
-        let routed = Routed::new(wiring, routes);
+    fn new(wiring: &'s Wiring<'f>, failing: Failing<'s>, rerouting: Rerouting, links: usize) -> Self {
+        let routed = Routed::new(wiring, failing.routes);
         let dead_ends = DeadEnds::new(wiring, &routed, links);
-        Self { wiring, routes, before: flood::turns(wiring, routes), routed, rerouting, dead_ends }
+        Self { wiring, before: flood::turns(wiring, failing.routes), failing, routed, rerouting, dead_ends }
+    }
+
+    fn dependencies(&self, turns: TurnSet) -> Dependencies {
+        match self.failing.tags {
+            None => Dependencies::of_turns(turns),
+            Some((rules, sent)) => Dependencies::of_tagged_turns(self.wiring, &turns, rules, sent),
+        }
     }
 
     fn detours(&self) -> Detours<'_, 'f> {
@@ -240,17 +267,18 @@ impl<'s, 'f> Search<'s, 'f> {
 
     fn around(&self, down: &[LinkId]) -> Routes {
         let up = |link| !down.contains(&link);
-        Routes::along(self.wiring.fabric(), self.routes.paths(), NextHopOrder::Port, &up, &[])
+        let Failing { routes, given, .. } = self.failing;
+        Routes::along(self.wiring.fabric(), routes.paths(), NextHopOrder::Port, &up, given)
     }
 
     fn circular(&self, down: &[LinkId], detours: &mut Detours<'_, '_>) -> bool {
-        !graph(self.wiring, &self.turns(down, detours)).components().is_empty()
+        self.dependencies(self.turns(down, detours)).circular(self.wiring)
     }
 
     /// The turns of packets with failures.
     fn turns(&self, down: &[LinkId], detours: &mut Detours<'_, '_>) -> TurnSet {
         if self.rerouting == Rerouting::Converged {
-            return flood::turns(self.wiring, &self.around(down));
+            return flood::turns_alone(self.wiring, &self.around(down));
         }
         let (fabric, mut turns) = (self.wiring.fabric(), self.before.clone());
         for port in down.iter().flat_map(|&link| [fabric.link(link).a, fabric.link(link).b]) {
@@ -270,7 +298,7 @@ impl<'s, 'f> Search<'s, 'f> {
 
     fn named(&self, down: &[LinkId]) -> FailedLinks {
         let mut detours = self.detours();
-        let after = Dependencies::of_turns(self.turns(down, &mut detours));
+        let after = self.dependencies(self.turns(down, &mut detours));
         let graph = after.graph(self.wiring);
         let components = graph.components();
         let shortest = components.iter().flat_map(|members| graph.shortest_cycles(members, 1)).min_by_key(Vec::len);
@@ -293,7 +321,7 @@ impl<'s, 'f> Search<'s, 'f> {
 
     /// Who makes turns: packets on their old routes, or on detours.
     fn users(&self, down: &[LinkId], turns: &[super::users::Turn], detours: &mut Detours<'_, '_>) -> Vec<Users> {
-        let mut all = self.users_of(self.routes, turns);
+        let mut all = self.users_of(self.failing.routes, turns);
         for class in self.dead_ends.classes(self.wiring, &self.routed, down) {
             detours.run(class, down);
             for (users, &turn) in all.iter_mut().zip(turns).filter(|(_, turn)| !self.before.contains(turn.0, turn.1)) {
@@ -305,8 +333,4 @@ impl<'s, 'f> Search<'s, 'f> {
         }
         all
     }
-}
-
-fn graph(wiring: &Wiring<'_>, turns: &TurnSet) -> Graph {
-    Dependencies::of_turns(turns.clone()).graph(wiring)
 }

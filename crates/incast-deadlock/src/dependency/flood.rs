@@ -4,6 +4,7 @@ use incast_model::fabric::{NodeId, PortId};
 use incast_model::routing::Routes;
 
 use crate::elp::Routed;
+use crate::threads::spread;
 use crate::turns::TurnSet;
 use crate::wiring::{Ports, Wiring};
 
@@ -71,9 +72,36 @@ impl Flood {
 /// The turns that packets make on the simulator's routes.
 pub(super) fn turns(wiring: &Wiring<'_>, routes: &Routes) -> TurnSet {
     let routed = Routed::new(wiring, routes);
-    let mut turns = TurnSet::new(wiring);
-    let mut flood = Flood::new(wiring);
-    for class in 0..routed.classes.len() {
+    let start = || Turns::new(wiring, &routed);
+    let parts = spread("destinations", routed.classes.len(), start, Turns::add);
+    let mut all = TurnSet::new(wiring);
+    parts.iter().for_each(|part| all.union(&part.turns));
+    all
+}
+
+/// The same on the thread that asks, for callers that keep all threads busy themselves.
+pub(super) fn turns_alone(wiring: &Wiring<'_>, routes: &Routes) -> TurnSet {
+    let routed = Routed::new(wiring, routes);
+    let mut found = Turns::new(wiring, &routed);
+    (0..routed.classes.len()).for_each(|class| found.add(class));
+    found.turns
+}
+
+/// Turns of packets, destination by destination.
+struct Turns<'t, 'f> {
+    wiring: &'t Wiring<'f>,
+    routed: &'t Routed<'t>,
+    flood: Flood,
+    turns: TurnSet,
+}
+
+impl<'t, 'f> Turns<'t, 'f> {
+    fn new(wiring: &'t Wiring<'f>, routed: &'t Routed<'t>) -> Self {
+        Self { wiring, routed, flood: Flood::new(wiring), turns: TurnSet::new(wiring) }
+    }
+
+    fn add(&mut self, class: usize) {
+        let Self { wiring, routed, flood, turns } = self;
         flood.run(wiring, routed.sources(wiring, class), |node, next| next.extend(routed.hops(wiring, node, class)));
         for &input in &flood.found {
             for output in routed.hops(wiring, wiring.node(input), class) {
@@ -88,5 +116,4 @@ pub(super) fn turns(wiring: &Wiring<'_>, routes: &Routes) -> TurnSet {
             }
         }
     }
-    turns
 }

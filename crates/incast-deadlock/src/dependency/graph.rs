@@ -1,5 +1,10 @@
 //! Directed graphs in flat tables, their strongly connected components and their shortest cycles.
 
+use crate::watch;
+
+/// Vertices between two looks whether to stop.
+const LOOK_UP: u32 = 4096;
+
 /// A directed graph: vertices are numbers, the edges of each are consecutive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Graph {
@@ -60,6 +65,9 @@ impl Graph {
                     (number[v], low[v], on_stack[v]) = (count, count, true);
                     stack.push(vertex);
                     count += 1;
+                    if count % LOOK_UP == 0 {
+                        watch::check();
+                    }
                 }
                 if let Some(&next) = self.next(vertex).get(*edge) {
                     *edge += 1;
@@ -143,6 +151,7 @@ impl Search {
 
     /// A shortest cycle through a vertex over higher ones of its component, if it is no longer than `longest`.
     fn cycle(&mut self, graph: &Graph, start: u32, longest: usize) -> Option<Vec<u32>> {
+        watch::check();
         self.round += 1;
         self.found.clear();
         self.found.push(start);

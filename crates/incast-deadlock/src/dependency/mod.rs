@@ -15,11 +15,12 @@ use crate::names::Cycle;
 use crate::rules::{Rules, Transitions};
 use crate::tagging::Tag;
 use crate::turns::TurnSet;
+use crate::verify::Reached;
 use crate::wiring::Wiring;
 
-pub use failures::{FailedLinks, FailureReport, Failures, FailuresError, Rerouting};
+pub use failures::{FailedLinks, Failing, FailureReport, Failures, FailuresError, Rerouting};
 pub use report::{Component, DeadlockReport, NamedCycle};
-pub use users::Users;
+pub use users::{Part, Users};
 
 pub(crate) use graph::Graph;
 
@@ -51,6 +52,27 @@ impl Dependencies {
     /// Of packets on these paths, in one priority.
     pub fn of_paths(wiring: &Wiring<'_>, elp: &Elp<'_>) -> Result<Self, ElpError> {
         Ok(Self::of_turns(elp.hops(wiring)?.turns(wiring)))
+    }
+
+    /// The turns of packets on these paths; on routes those that go in circles included.
+    pub fn turns_on(wiring: &Wiring<'_>, elp: &Elp<'_>) -> Result<TurnSet, ElpError> {
+        match elp {
+            Elp::Routes(routes) => Ok(flood::turns(wiring, routes)),
+            _ => Ok(elp.hops(wiring)?.turns(wiring)),
+        }
+    }
+
+    /// Of packets that make these turns, and whose priorities rules change on the way: hosts send with the tags `sent`, and
+    /// what no rule covers is lossy from there on.
+    ///
+    /// What the packets of a turn do next is taken to be any turn that some packet makes there: what is found may be more than
+    /// can be, never less.
+    pub fn of_tagged_turns(wiring: &Wiring<'_>, turns: &TurnSet, rules: &Rules, sent: &[Tag]) -> Self {
+        let mut taken = Transitions::none(wiring);
+        for (tag, input, output, new) in Reached::new(wiring, rules.transitions(), sent, Some(turns)).moves {
+            taken.insert(tag, input, output, new);
+        }
+        Self { edges: Edges::Tagged(taken) }
     }
 
     /// Of packets on the simulator's routes, in one priority; those that go in circles included.

@@ -5,7 +5,7 @@ use std::fmt;
 use incast_model::fabric::PortId;
 use serde::Serialize;
 
-use super::users::{Users, users};
+use super::users::{Part, Users, users_of_parts};
 use super::{Dependencies, port_of, turns_of};
 use crate::elp::{Elp, ElpError};
 use crate::names::{Cycle, Turn};
@@ -93,6 +93,9 @@ impl fmt::Display for NamedCycle {
 
 impl fmt::Display for Users {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(when) = &self.when {
+            write!(f, "{when}, ")?;
+        }
         match (self.paths, self.destinations, &self.place) {
             (Some(1), _, Some(place)) => write!(f, "{place}: ")?,
             (Some(paths), _, Some(place)) => write!(f, "{paths} paths, such as {place}: ")?,
@@ -113,6 +116,14 @@ impl Dependencies {
     /// Finds the circular dependencies; names at most so many shortest cycles of each component, with those of the paths
     /// that make their turns, if `elp` says what paths there are.
     pub fn report(&self, wiring: &Wiring<'_>, most: usize, elp: Option<&Elp<'_>>) -> Result<DeadlockReport, ElpError> {
+        match elp {
+            Some(elp) => self.report_of(wiring, most, &[Part { elp, when: None }]),
+            None => self.report_of(wiring, most, &[]),
+        }
+    }
+
+    /// The same where packets of several kinds are under way; of none, nobody is asked for.
+    pub fn report_of(&self, wiring: &Wiring<'_>, most: usize, parts: &[Part<'_>]) -> Result<DeadlockReport, ElpError> {
         let graph = self.graph(wiring);
         let members = graph.components();
         let cycles: Vec<Vec<Turns>> = members
@@ -121,7 +132,11 @@ impl Dependencies {
             .collect();
         // All at once, for it takes a look at every destination.
         let all: Vec<(PortId, PortId)> = cycles.iter().flatten().flatten().map(|&(_, i, o)| (i, o)).collect();
-        let mut users = elp.map_or(Ok(Vec::new()), |elp| users(wiring, elp, &all))?.into_iter();
+        let mut users = match parts {
+            [] => Vec::new(),
+            parts => users_of_parts(wiring, parts, &all)?,
+        }
+        .into_iter();
         let mut named = |turns: &Turns| NamedCycle {
             cycle: self.named(wiring, turns),
             users: users.by_ref().take(turns.len()).collect(),

@@ -11,6 +11,7 @@ use super::flood::Flood;
 use crate::elp::{Destinations, Elp, ElpError, Hop, PathSet, Routed, State, Tiers, UpDown, entries};
 use crate::names::NamedPath;
 use crate::turns::ones;
+use crate::watch;
 use crate::wiring::{Ports, Wiring};
 
 /// The traffic that makes a turn, and so one edge of a cycle.
@@ -26,11 +27,41 @@ pub struct Users {
     /// Where the first of these paths is written: `line 7`; absent if paths were drawn at random.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
+    /// When these packets are under way, if not all the time: `from 5ms`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub when: Option<String>,
     /// One of these paths, from host to host; on routes in circles, as far as it is new.
     pub example: Option<NamedPath>,
 }
 
 pub(super) type Turn = (PortId, PortId);
+
+/// Packets that are under way together with others.
+#[derive(Debug, Clone, Copy)]
+pub struct Part<'p> {
+    /// Their paths.
+    pub elp: &'p Elp<'p>,
+    /// When they are under way, if not all the time, for people: `from 5ms`.
+    pub when: Option<&'p str>,
+}
+
+/// Who makes these turns: of several parts the first that has such packets.
+pub(super) fn users_of_parts(wiring: &Wiring<'_>, parts: &[Part<'_>], turns: &[Turn]) -> Result<Vec<Users>, ElpError> {
+    let mut all = vec![Users::default(); turns.len()];
+    for part in parts {
+        let left: Vec<usize> = (0..turns.len()).filter(|&at| all[at].example.is_none()).collect();
+        let asked: Vec<Turn> = left.iter().map(|&at| turns[at]).collect();
+        if asked.is_empty() {
+            break;
+        }
+        for (at, found) in left.into_iter().zip(users(wiring, part.elp, &asked)?) {
+            if found.example.is_some() {
+                all[at] = Users { when: part.when.map(str::to_owned), ..found };
+            }
+        }
+    }
+    Ok(all)
+}
 
 /// Who makes these turns.
 pub(super) fn users(wiring: &Wiring<'_>, elp: &Elp<'_>, turns: &[Turn]) -> Result<Vec<Users>, ElpError> {
@@ -49,6 +80,7 @@ fn of_paths(wiring: &Wiring<'_>, paths: &PathSet, (input, output): Turn) -> User
     Users {
         paths: Some(usize::from(first.is_some()) + those.count()),
         destinations: None,
+        when: None,
         place: first.map(|at| paths.place(at).to_owned()).filter(|place| !place.is_empty()),
         example: first.map(|at| NamedPath::new(wiring, paths.path(at))),
     }
@@ -104,7 +136,9 @@ fn of_shortest(wiring: &Wiring<'_>, elp: &Elp<'_>, turns: &[Turn]) -> Result<Vec
     let destinations = Destinations::new(wiring, elp);
     let (mut tables, mut flood, mut counter) = (destinations.tables(), Flood::new(wiring), Counter::new(turns));
     let mut next: Vec<Vec<PortId>> = vec![Vec::new(); wiring.nodes()];
+    watch::begin("destinations", destinations.len());
     for at in 0..destinations.len() {
+        watch::step();
         let mut counted = vec![false; turns.len()];
         destinations.each(at, &mut tables, &mut |towards| {
             // Most destinations have none of the turns, as can be told from the switches of these alone.
@@ -134,7 +168,9 @@ fn of_shortest(wiring: &Wiring<'_>, elp: &Elp<'_>, turns: &[Turn]) -> Result<Vec
 fn of_routes(wiring: &Wiring<'_>, routes: &Routes, turns: &[Turn]) -> Vec<Users> {
     let routed = Routed::new(wiring, routes);
     let (mut flood, mut counter) = (Flood::new(wiring), Counter::new(turns));
+    watch::begin("destinations", routed.classes.len());
     for class in 0..routed.classes.len() {
+        watch::step();
         flood.run(wiring, routed.sources(wiring, class), |node, next| next.extend(routed.hops(wiring, node, class)));
         counter.add(wiring, &flood, &|node| routed.hops(wiring, node, class), &mut vec![false; turns.len()]);
     }
@@ -170,6 +206,7 @@ impl<'w, 'f> Walks<'w, 'f> {
         let mut at = 0;
         while let Some(&state) = walks.states.get(at) {
             at += 1;
+            watch::check();
             let next: Vec<State> = walks.moves(state).filter_map(|(_, next)| next).collect();
             for next in next {
                 if let Entry::Vacant(unknown) = walks.before.entry(next) {

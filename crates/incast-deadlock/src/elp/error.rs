@@ -5,7 +5,7 @@
 #[non_exhaustive]
 pub enum PathError {
     /// A name that no node has.
-    #[error("{place}: there is no node `{name}`{}", hint(.nearest))]
+    #[error("{place}: there is no node `{name}`{}{}", hint(.nearest), separators(.name))]
     UnknownNode {
         /// `line 7` of a file, `paths[3]` of a list.
         place: String,
@@ -25,6 +25,16 @@ pub enum PathError {
         b: String,
         /// What could follow.
         neighbours: String,
+    },
+    /// Two nodes whose link is down.
+    #[error("{place}: the link between {a} and {b} is down")]
+    Down {
+        /// Where the path is written.
+        place: String,
+        /// The one node.
+        a: String,
+        /// The node that should follow.
+        b: String,
     },
     /// A port that a node does not have.
     #[error("{place}: {node} has no port {port}; allowed: 0 to {}", .ports - 1)]
@@ -129,4 +139,10 @@ pub enum ElpError {
 
 fn hint(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
+}
+
+/// What stands between names, where something else does.
+fn separators(word: &str) -> &'static str {
+    let other = word.contains([',', ';']);
+    if other { "; names have spaces or arrows between them, such as h0 leaf0 h1 or h0 -> leaf0 -> h1" } else { "" }
 }

@@ -70,7 +70,7 @@ fn of_paths(wiring: &Wiring<'_>, paths: &PathSet) -> Vec<TurnSet> {
 
 fn of_destinations(wiring: &Wiring<'_>, destinations: &Destinations<'_, '_>) -> Result<Vec<TurnSet>, ElpError> {
     let start = || (destinations.tables(), Collector::new(wiring), Ok(()));
-    let parts = spread(destinations.len(), start, |(tables, collector, result), at| {
+    let parts = spread("destinations", destinations.len(), start, |(tables, collector, result), at| {
         if result.is_ok() {
             *result = destinations.each(at, tables, &mut |towards| collector.add(towards));
         }

@@ -82,6 +82,18 @@ impl PathSet {
         self.push(wiring, place, &nodes)
     }
 
+    /// Adds a path by its egress ports, the sending host's first, whether it is one or goes in a circle; `place` says where it
+    /// was written.
+    ///
+    /// # Panics
+    /// If a port does not lead to the node of the next.
+    pub fn push_ports(&mut self, wiring: &Wiring<'_>, place: String, path: &[PortId]) {
+        let joined = path.windows(2).all(|pair| wiring.far(pair[0]) == wiring.node(pair[1]));
+        assert!(joined, "{path:?} is no path");
+        self.ports.extend(path);
+        self.close(place);
+    }
+
     /// Paths by the names of their nodes. A port after a colon says by which port a path leaves a node (`leaf0:7`), where
     /// parallel links make a difference; else it takes the first.
     pub fn from_names<P, S>(wiring: &Wiring<'_>, paths: impl IntoIterator<Item = P>) -> Result<Self, PathError>
@@ -169,12 +181,12 @@ fn egress(
     let name = |node: NodeId| wiring.name(node).to_owned();
     let place = || place.to_owned();
     let Some(local) = given else {
-        return wiring.of(node).find(|&port| wiring.far(port) == next).ok_or_else(|| PathError::NotJoined {
-            place: place(),
-            a: name(node),
-            b: name(next),
-            neighbours: neighbours(wiring, node),
-        });
+        let mut joining = wiring.of(node).filter(|&port| wiring.far(port) == next).peekable();
+        let (place, a, b) = (place(), name(node), name(next));
+        if joining.peek().is_none() {
+            return Err(PathError::NotJoined { place, a, b, neighbours: neighbours(wiring, node) });
+        }
+        return joining.find(|&port| wiring.is_up(port)).ok_or(PathError::Down { place, a, b });
     };
     if local as usize >= wiring.degree(node) {
         return Err(PathError::NoPort { place: place(), node: name(node), port: local, ports: wiring.degree(node) });
@@ -188,6 +200,9 @@ fn egress(
             to: name(wiring.far(port)),
             next: name(next),
         });
+    }
+    if !wiring.is_up(port) {
+        return Err(PathError::Down { place: place(), a: format!("{}:{local}", name(node)), b: name(next) });
     }
     Ok(port)
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::ElpError;
 use crate::turns::TurnSet;
+use crate::watch;
 use crate::wiring::{Ports, Wiring};
 
 /// All ways that go up and then down, from host to host, turning up again at most `bounces` times.
@@ -63,7 +64,8 @@ impl UpDown {
         (input, bounces): State,
     ) -> impl Iterator<Item = (PortId, Option<State>)> + 'a {
         let most = self.bounces;
-        ports.of(ports.node(input)).filter(move |&output| output != input).filter_map(move |output| {
+        let on = move |&output: &PortId| output != input && ports.is_up(output);
+        ports.of(ports.node(input)).filter(on).filter_map(move |output| {
             let bounces = bounces + u8::from(tiers.bounce(input, output));
             let next = ports.to_switch(output).then(|| (ports.peer(output), bounces));
             (bounces <= most).then_some((output, next))
@@ -79,6 +81,7 @@ impl UpDown {
         loop {
             let mut found = false;
             for input in inputs() {
+                watch::check();
                 for bounces in 0..states {
                     let leads = |next: Option<State>| next.is_none_or(|(port, b)| useful[port.index()][usize::from(b)]);
                     if !useful[input.index()][bounces]
@@ -105,6 +108,7 @@ impl UpDown {
             let mut turns = TurnSet::new(wiring);
             let mut next = Vec::new();
             for &(input, bounces) in &states {
+                watch::check();
                 for (output, state) in self.moves(wiring, &tiers, (input, bounces)) {
                     if state.is_none_or(|(port, b)| useful[port.index()][usize::from(b)]) {
                         turns.insert(input, output);

@@ -61,6 +61,7 @@ impl Rules {
     pub fn compress(&self, compression: Compression) -> RuleTable {
         let ports = &self.0.ports;
         let entries = |switch: NodeId| {
+            crate::watch::check();
             let sets = self.turns();
             sets.flat_map(|(tag, new_tag, turns)| {
                 let list = |bits: &[u64]| ones(bits).map(|port| port as u32).collect();

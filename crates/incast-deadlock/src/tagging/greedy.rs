@@ -9,6 +9,7 @@ use super::placement::{Placement, TagError};
 use super::{Tag, placement};
 use crate::elp::{Hops, below};
 use crate::turns::{ones, set};
+use crate::watch;
 use crate::wiring::Ports;
 
 /// Algorithm 2 (Hu et al., CoNEXT 2017): hop numbers are merged, in order, into the tag at hand for as long as that has no
@@ -59,6 +60,7 @@ impl Greedy {
             Injection::Own => Tag(Tag::FIRST.0 + 1),
         };
         let mut dag = Dag::new(&ports);
+        watch::begin("hops", hops.layers().len());
         for hop in 1..hops.layers().len() {
             if tag.0 == u8::MAX {
                 return Err(placement::TagError::TooLong { hops: hops.layers().len() });
@@ -71,6 +73,7 @@ impl Greedy {
                 if row.iter().all(|&word| word == 0) {
                     continue;
                 }
+                watch::check();
                 let here = &before[ports.span(ports.node(output))];
                 let inputs: Vec<u64> = row.iter().zip(here).map(|(row, here)| row & here).collect();
                 let fits = dag.add(&inputs, output);
@@ -81,6 +84,7 @@ impl Greedy {
                 tag.0 += 1;
                 dag = Dag::new(&ports);
             }
+            watch::step();
         }
         Ok(placement)
     }

@@ -24,6 +24,7 @@ use crate::wiring::Wiring;
 
 pub use fit::{FitError, TooManyTags, fit};
 pub use walk::Walked;
+pub(crate) use whole::Reached;
 pub use whole::{Circularity, Step, TaggedCycle};
 
 /// How many faults of a kind are named; all are counted.

@@ -62,21 +62,22 @@ type LossyTree = (usize, usize);
 fn walk_trees(walk: Walk<'_, '_>, destinations: &Destinations<'_, '_>) -> Result<Found, ElpError> {
     let rules = walk.1;
     let start = || (destinations.tables(), Packets::new(walk), Vec::<LossyTree>::new(), Ok(()), 0, 0);
-    let parts = spread(destinations.len(), start, |(tables, packets, lossy, result, turns, trees), at| {
-        let mut tree = 0;
-        let outcome = destinations.each(at, tables, &mut |towards| {
-            let lost = packets.walk(towards);
-            if lost > 0 && lossy.len() < NAMED {
-                lossy.push((at, tree));
+    let parts =
+        spread("destinations", destinations.len(), start, |(tables, packets, lossy, result, turns, trees), at| {
+            let mut tree = 0;
+            let outcome = destinations.each(at, tables, &mut |towards| {
+                let lost = packets.walk(towards);
+                if lost > 0 && lossy.len() < NAMED {
+                    lossy.push((at, tree));
+                }
+                *turns += lost;
+                *trees += 1;
+                tree += 1;
+            });
+            if result.is_ok() {
+                *result = outcome;
             }
-            *turns += lost;
-            *trees += 1;
-            tree += 1;
         });
-        if result.is_ok() {
-            *result = outcome;
-        }
-    });
     let mut walked = Walked::default();
     let (mut all, mut count) = (Vec::new(), 0);
     for (_, _, lossy, result, turns, trees) in parts {

@@ -10,6 +10,8 @@ use crate::dependency::Graph;
 use crate::names::{Cycle, Turn};
 use crate::rules::{Rules, Transitions};
 use crate::tagging::Tag;
+use crate::turns::TurnSet;
+use crate::watch;
 use crate::wiring::{Ports, Wiring};
 
 /// What packets can do that rules keep lossless, whatever path they take.
@@ -57,7 +59,7 @@ impl Circularity {
     pub fn new(wiring: &Wiring<'_>, sets: &[&Rules], classes: u8) -> Self {
         let mut all = Transitions::none(wiring);
         sets.iter().for_each(|rules| all.union(rules.transitions()));
-        let reached = Reached::new(wiring, &all, classes);
+        let reached = Reached::new(wiring, &all, &Tag::all(classes).collect::<Vec<_>>(), None);
         let step = |(tag, input, output, new): Move| Step {
             turn: Turn::new(wiring, Some(tag), input, output),
             new_tag: new,
@@ -105,20 +107,20 @@ impl fmt::Display for TaggedCycle {
 }
 
 /// A rule: tag, ingress port, egress port, new tag.
-type Move = (Tag, PortId, PortId, Tag);
+pub(crate) type Move = (Tag, PortId, PortId, Tag);
 
 /// What packets come to.
-struct Reached {
+pub(crate) struct Reached {
     /// Tags that rules or hosts have.
     tags: usize,
     buffers: usize,
-    moves: Vec<Move>,
+    pub(crate) moves: Vec<Move>,
 }
 
 impl Reached {
-    /// From every port to a host on, with every tag of the hosts.
-    fn new(ports: &Ports, rules: &Transitions, classes: u8) -> Self {
-        let tags = usize::from(rules.tags().max(classes));
+    /// From every port to a host on, with every tag that hosts send with; of packets that take these turns, if not all.
+    pub(crate) fn new(ports: &Ports, rules: &Transitions, sent: &[Tag], within: Option<&TurnSet>) -> Self {
+        let tags = usize::from(sent.iter().map(|tag| tag.0).fold(rules.tags(), u8::max));
         let mut seen = vec![false; tags * ports.len()];
         let mut found: Vec<(Tag, PortId)> = Vec::new();
         let mut come = |tag: Tag, port: PortId, found: &mut Vec<(Tag, PortId)>| {
@@ -128,14 +130,17 @@ impl Reached {
             }
         };
         for port in ports.switches().flat_map(|switch| ports.of(switch)).filter(|&port| !ports.to_switch(port)) {
-            Tag::all(classes).for_each(|tag| come(tag, port, &mut found));
+            sent.iter().for_each(|&tag| come(tag, port, &mut found));
         }
         let mut moves = Vec::new();
         let mut at = 0;
         while let Some(&(tag, input)) = found.get(at) {
             at += 1;
+            watch::check();
             for (_, new, turns) in rules.turns().filter(|&(from, _, _)| from == tag) {
-                for output in ports.of(ports.node(input)).filter(|&output| turns.contains(input, output)) {
+                let taken = |output| within.is_none_or(|within| within.contains(input, output));
+                let outputs = ports.of(ports.node(input)).filter(|&output| turns.contains(input, output));
+                for output in outputs.filter(|&output| taken(output)) {
                     moves.push((tag, input, output, new));
                     if ports.to_switch(output) {
                         come(new, ports.peer(output), &mut found);

@@ -1,17 +1,29 @@
 //! Circular buffer dependencies of a scenario's fabric, as it is and with links down.
 
-use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
-use incast_deadlock::Wiring;
-use incast_deadlock::dependency::{DeadlockReport, Dependencies, FailureReport, Failures, Rerouting};
-use incast_model::fabric::{Fabric, LinkId};
-use incast_model::nearest::nearest;
+use incast_deadlock::dependency::{
+    DeadlockReport, Dependencies, FailureReport, Failures, FailuresError, Part, Rerouting,
+};
+use incast_deadlock::elp::{Elp, ShortestPaths};
+use incast_deadlock::{TurnSet, Wiring};
+use incast_model::fabric::LinkId;
+use incast_model::flow::FlowSet;
+use incast_model::routing::{Paths as RoutePaths, Routes};
+use incast_model::units::Time;
+use incast_sim::network::NetworkParams;
 use serde::{Deserialize, Serialize};
 
+use super::links::links;
+use super::traffic::{self, Paths, Tagged, Traffic};
 use super::{PathsOption, Ready, option};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::scenario::Loaded;
+use crate::scenario::{Loaded, network_error};
+use crate::tree::path;
+
+/// Sets of links that are drawn where that is not said and not all are looked at (our choice).
+const SAMPLES: u32 = 1000;
 
 /// What is looked for.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -19,14 +31,15 @@ use crate::scenario::Loaded;
 pub struct CheckOptions {
     /// Which packets there are.
     pub paths: PathsOption,
-    /// Links that are down at a time, each named by its ends as `A-B`; all of one set.
+    /// Links that are down at a time, each named by its ends as `A-B`, or `A:PORT-B`; all of one set.
     #[serde(default)]
     pub fail: Vec<String>,
-    /// So many links down at a time, 1 or more: every set of one or two, `samples` drawn sets of more.
+    /// So many links down at a time, 1 or more: every set of one or two, drawn sets of more.
     #[serde(default)]
     pub failures: Option<u32>,
-    /// How many sets of failed links are drawn where not all are looked at.
-    pub samples: u32,
+    /// How many sets of failed links are drawn; `None`: all of one link or two, 1000 of more.
+    #[serde(default)]
+    pub samples: Option<u32>,
     /// Whether routes have converged after a failure; else packets make detours, so many at most.
     pub detours: Option<u8>,
     /// Cycles, and sets of failed links, that are named.
@@ -37,121 +50,278 @@ pub struct CheckOptions {
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Checked {
+    /// Whether no deadlock is possible under any scheme.
+    pub deadlock_free: bool,
+    /// The graphs of buffers that can wait for each other.
+    pub graphs: Vec<CheckedGraph>,
+    /// Packets that wait for nobody.
+    pub lossy: Vec<Lossy>,
+    /// Whether there is no workload, and one lossless priority was assumed.
+    pub assumed: bool,
+    /// Schemes of the scenario.
+    #[serde(skip)]
+    pub(super) schemes: usize,
+}
+
+/// The buffers of lossless priorities whose packets can hold each other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CheckedGraph {
+    /// The schemes that have it.
+    pub schemes: Vec<String>,
+    /// The priorities. With tags that of tag 1, 2 and so on, all in one graph; without each has a graph of its own, all alike.
+    pub priorities: Vec<u8>,
+    /// Whether priorities are tags, which switches change.
+    pub tagged: bool,
+    /// Links that are down, by the names of their ends.
+    pub down: Vec<[String; 2]>,
+    /// What was found.
+    #[serde(flatten)]
+    pub found: Found,
+}
+
+/// What was found in a graph.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub enum Checked {
-    /// On the fabric as it is.
+pub enum Found {
+    /// On the fabric as it is, or without the links that are down.
     Whole(DeadlockReport),
-    /// With links down.
+    /// With sets of links down, each looked at by itself.
     Failed(FailureReport),
 }
 
-impl Checked {
+/// Packets that are dropped, and hold nobody up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Lossy {
+    /// Under which schemes.
+    pub schemes: Vec<String>,
+    /// Their priorities.
+    pub priorities: Vec<u8>,
+    /// Why there is no PFC at all, if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub without_pfc: Option<&'static str>,
+}
+
+impl CheckedGraph {
     /// Whether no deadlock is possible.
     pub const fn deadlock_free(&self) -> bool {
-        match self {
-            Self::Whole(report) => report.components.is_empty(),
-            Self::Failed(report) => !report.circular_before && report.circular == 0,
+        match &self.found {
+            Found::Whole(report) => report.components.is_empty(),
+            Found::Failed(report) => !report.circular_before && report.circular == 0,
         }
     }
 }
 
-/// Looks for circular buffer dependencies. Files of paths start at `base`.
+/// Looks for circular buffer dependencies, in each lossless priority under each scheme. Files of paths start at `base`.
 pub fn check(loaded: &Loaded, options: &CheckOptions, base: &Path) -> Result<Checked, Diagnostics> {
     let ready = Ready::new(loaded)?;
-    let wiring = Wiring::new(&ready.fabric);
-    let Some(failures) = options.failed(&ready.fabric)? else {
-        let elp = options.paths.elp(&wiring, &ready, base, options.seed)?;
-        let dependencies = match options.paths {
-            PathsOption::Routes => Dependencies::of_routes(&wiring, ready.routes()?),
-            _ => Dependencies::of_paths(&wiring, &elp).map_err(|error| option("paths", error))?,
-        };
-        let report = dependencies.report(&wiring, options.most, Some(&elp)).map_err(|error| option("paths", error))?;
-        return Ok(Checked::Whole(report));
-    };
+    let down = links(&ready.fabric, &options.fail)?;
+    let failures = options.failed(&down)?;
+    let scenario = loaded.scenario();
+    let flows = scenario
+        .tenancy(&ready.fabric, loaded.base_dir())
+        .and_then(|tenancy| scenario.flows(&ready.fabric, tenancy.as_ref(), loaded.base_dir()));
+    let flows = Arc::new(flows.map_err(|found| loaded.locate(found))?);
+    let whole = Wiring::new(&ready.fabric);
+    let schemes = traffic::of_schemes(&ready, &whole, &flows)?;
+    let without = failures.is_none().then_some(down.as_slice()).unwrap_or_default();
+    let wiring = Wiring::without(&ready.fabric, without);
+    let mut search = Search { ready: &ready, options, wiring: &wiring, flows: &flows, failures, known: Vec::new() };
     if options.paths != PathsOption::Routes {
-        return Err(option("paths", "links fail under the scenario's routes only: leave --paths out"));
+        let elp = options.paths.elp(&wiring, &ready, base, options.seed)?;
+        let turns = Dependencies::turns_on(&wiring, &elp).map_err(|error| option("paths", error))?;
+        search.known.push((None, Packets { turns, parts: vec![(None, Kind::Paths(elp))] }));
     }
-    let rerouting = match options.detours {
-        None => Rerouting::Converged,
-        Some(bounces) => Rerouting::Local { bounces },
-    };
-    let found = Dependencies::under_failures(&wiring, ready.routes()?, &failures, rerouting, options.most);
-    Ok(Checked::Failed(found.map_err(|error| option("failures", error))?))
+    let (mut graphs, mut lossy) = (Vec::new(), Vec::new());
+    for (names, traffic) in &schemes {
+        graphs.extend(search.graphs(names, traffic)?);
+        if !traffic.lossy.is_empty() || traffic.without_pfc.is_some() {
+            let (priorities, without_pfc) = (traffic.lossy.clone(), traffic.without_pfc);
+            lossy.push(Lossy { schemes: names.clone(), priorities, without_pfc });
+        }
+    }
+    let deadlock_free = graphs.iter().all(CheckedGraph::deadlock_free);
+    Ok(Checked { deadlock_free, graphs, lossy, assumed: loaded.is_fabric_only(), schemes: scenario.scheme.len() })
 }
 
 impl CheckOptions {
-    /// The sets of links that fail; `None` if none do.
-    fn failed(&self, fabric: &Fabric) -> Result<Option<Failures>, Diagnostics> {
-        if !self.fail.is_empty() {
-            let links = self.fail.iter().map(|name| link(fabric, name)).collect::<Result<_, _>>()?;
-            return Ok(Some(Failures::Given(vec![links])));
+    /// The sets of links that fail while routes hold; `None` if none do. Links that are down for other paths are no failure:
+    /// there are no routes that could know of them.
+    fn failed(&self, down: &[LinkId]) -> Result<Option<Failures>, Diagnostics> {
+        let of_routes = self.paths == PathsOption::Routes;
+        let routes_only = |what: &str| option("paths", format!("{what} the scenario's routes: leave --paths out"));
+        if !of_routes && self.detours.is_some() {
+            return Err(routes_only("detours lead away from"));
         }
-        Ok(match self.failures {
-            None => None,
-            Some(1) => Some(Failures::Single),
-            Some(2) => Some(Failures::Double),
-            Some(links) => Some(Failures::Random { links, samples: self.samples, seed: self.seed }),
+        if !down.is_empty() {
+            return Ok(of_routes.then(|| Failures::Given(vec![down.to_vec()])));
+        }
+        let Some(links) = self.failures else { return Ok(None) };
+        if !of_routes {
+            return Err(routes_only("--failures goes through sets of links under"));
+        }
+        Ok(Some(match (links, self.samples) {
+            (1, None) => Failures::Single,
+            (2, None) => Failures::Double,
+            (links, samples) => Failures::Random { links, samples: samples.unwrap_or(SAMPLES), seed: self.seed },
+        }))
+    }
+}
+
+/// Packets of all priorities alike.
+struct Packets<'r> {
+    turns: TurnSet,
+    /// What they are, with the time that they are under way from.
+    parts: Vec<(Option<String>, Kind<'r>)>,
+}
+
+enum Kind<'r> {
+    Paths(Elp<'r>),
+    Routes(Routes),
+}
+
+impl Kind<'_> {
+    fn elp(&self) -> Elp<'_> {
+        match self {
+            Self::Paths(elp) => elp.clone(),
+            Self::Routes(routes) => Elp::Routes(routes),
+        }
+    }
+}
+
+/// One fabric, and the packets on it that were asked for before.
+struct Search<'s> {
+    ready: &'s Ready<'s>,
+    options: &'s CheckOptions,
+    wiring: &'s Wiring<'s>,
+    flows: &'s FlowSet,
+    failures: Option<Failures>,
+    /// By the parameters of routing; with none where paths do not depend on these.
+    known: Vec<(Option<NetworkParams>, Packets<'s>)>,
+}
+
+impl Search<'_> {
+    fn graphs(&mut self, names: &[String], traffic: &Traffic) -> Result<Vec<CheckedGraph>, Diagnostics> {
+        let at = match self.known.iter().position(|(known, _)| known.as_ref().is_none_or(|one| *one == traffic.network))
+        {
+            Some(at) => at,
+            None => {
+                self.known.push((Some(traffic.network.clone()), self.routed(&names[0], &traffic.network)?));
+                self.known.len() - 1
+            }
+        };
+        let packets = &self.known[at].1;
+        let mut graphs = Vec::new();
+        for (priorities, paths) in &traffic.held {
+            graphs.push(self.graph(names, (priorities, None), (packets, paths), &traffic.network)?);
+        }
+        if let Some(tagged) = &traffic.tagged {
+            let priorities = (tagged.priorities.as_slice(), Some(tagged));
+            graphs.push(self.graph(names, priorities, (packets, &tagged.paths), &traffic.network)?);
+        }
+        Ok(graphs)
+    }
+
+    fn graph(
+        &self,
+        names: &[String],
+        (priorities, tagged): (&[u8], Option<&Tagged>),
+        (packets, paths): (&Packets<'_>, &Paths),
+        network: &NetworkParams,
+    ) -> Result<CheckedGraph, Diagnostics> {
+        let (wiring, options) = (self.wiring, self.options);
+        let wrong = |error| option("paths", error);
+        let mut turns = packets.turns.clone();
+        let mut elps: Vec<(Option<&str>, Elp<'_>)> =
+            packets.parts.iter().map(|(when, kind)| (when.as_deref(), kind.elp())).collect();
+        if options.paths == PathsOption::Routes && !paths.is_empty() {
+            let elp = Elp::Paths(traffic::path_set(wiring, self.flows, paths));
+            turns.union(&Dependencies::turns_on(wiring, &elp).map_err(|error| wrong(error.to_string()))?);
+            // What a flow is told to do is more to the point than what routes would do.
+            elps.insert(0, (None, elp));
+        }
+        let dependencies = match tagged {
+            None => Dependencies::of_turns(turns),
+            Some(Tagged { rules, sent, .. }) => Dependencies::of_tagged_turns(wiring, &turns, rules, sent),
+        };
+        let mut down = Vec::new();
+        let found = match (&self.failures, packets.parts.first()) {
+            (Some(failures), Some((_, Kind::Routes(routes)))) => {
+                let found = self.failing(failures, routes, tagged, network)?;
+                let circular_before = found.circular_before || dependencies.circular(wiring);
+                Found::Failed(FailureReport { circular_before, ..found })
+            }
+            _ => {
+                let parts: Vec<Part<'_>> = elps.iter().map(|&(when, ref elp)| Part { elp, when }).collect();
+                let report = dependencies.report_of(wiring, options.most, &parts);
+                down = links(&self.ready.fabric, &options.fail)?.into_iter().map(|link| wiring.ends(link)).collect();
+                Found::Whole(report.map_err(|error| wrong(error.to_string()))?)
+            }
+        };
+        let (schemes, priorities) = (names.to_vec(), priorities.to_vec());
+        Ok(CheckedGraph { schemes, priorities, tagged: tagged.is_some(), down, found })
+    }
+
+    fn failing(
+        &self,
+        failures: &Failures,
+        routes: &Routes,
+        tagged: Option<&Tagged>,
+        network: &NetworkParams,
+    ) -> Result<FailureReport, Diagnostics> {
+        let rerouting = match self.options.detours {
+            None => Rerouting::Converged,
+            Some(bounces) => Rerouting::Local { bounces },
+        };
+        // The routes have been made from them: they fit.
+        let given = network.given_hops(&self.ready.fabric, self.ready.loaded.scenario().seed).unwrap_or_default();
+        let tags = tagged.map(|tagged| (&tagged.rules, tagged.sent.as_slice()));
+        let failing = incast_deadlock::dependency::Failing { routes, given: &given, tags };
+        Dependencies::under_failures(self.wiring, failing, failures, rerouting, self.options.most).map_err(|error| {
+            let found = Diagnostic::new("--failures", error.to_string());
+            match error {
+                FailuresError::TooMany { .. } => found.allowed("--samples N, which draws N of them at random"),
+                _ => found,
+            }
+            .into()
         })
     }
-}
 
-/// The link that is named by its ends; of parallel ones the first.
-fn link(fabric: &Fabric, name: &str) -> Result<LinkId, Diagnostics> {
-    let names = || fabric.nodes().iter().map(|node| node.name.as_str());
-    // Names may have dashes of their own.
-    let splits: Vec<(&str, &str)> = name.match_indices('-').map(|(at, _)| (&name[..at], &name[at + 1..])).collect();
-    let known = |text: &str| names().any(|name| name == text);
-    let Some(&(a, b)) = splits.iter().find(|(a, b)| known(a) && known(b)).or(splits.first()) else {
-        let found = Diagnostic::new("--fail", format!("`{name}` is no link"));
-        return Err(found.allowed("its two ends with a dash between them, such as leaf0-spine1").into());
-    };
-    if let Some(wrong) = [a, b].into_iter().find(|end| !known(end)) {
-        let nearest = nearest(wrong, names()).map(str::to_owned);
-        let found = Diagnostic::new("--fail", format!("`{name}`: the fabric has no node `{wrong}`"));
-        return Err(Diagnostic { nearest, ..found }.into());
-    }
-    let ends = |link: &incast_model::fabric::Link| {
-        [link.a, link.b].map(|port| fabric.node(fabric.port(port).node).name.as_str())
-    };
-    let found =
-        fabric.links().iter().position(|link| matches!(ends(link), [x, y] if (x, y) == (a, b) || (y, x) == (a, b)));
-    found.map(|at| LinkId(at as u32)).ok_or_else(|| {
-        let others = fabric.links().iter().map(ends).filter(|ends| ends.contains(&a));
-        let mut neighbours: Vec<&str> = others.map(|[x, y]| if x == a { y } else { x }).collect();
-        neighbours.dedup();
-        let found = Diagnostic::new("--fail", format!("`{name}`: no link joins {a} and {b}"));
-        found.allowed(format!("{a} and a neighbour of it: {}", neighbours.join(", "))).into()
-    })
-}
-
-impl fmt::Display for Checked {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Whole(report) => write!(f, "{report}"),
-            Self::Failed(report) => failed(report, f),
+    /// The packets of routes, at all times; of times that add nothing, none.
+    fn routed(&self, scheme: &str, network: &NetworkParams) -> Result<Packets<'static>, Diagnostics> {
+        let (wiring, scenario) = (self.wiring, self.ready.loaded.scenario());
+        let changes = !network.route.is_empty() || network.failure.iter().any(|failure| failure.silent.is_none());
+        if !changes && network.routing == RoutePaths::Shortest && self.failures.is_none() {
+            // All shortest paths are found without a table of routes, which takes longest on thousands of switches.
+            network.check(&self.ready.fabric, scenario.seed).map_err(|bad| self.located(scheme, bad))?;
+            let elp = Elp::Shortest(ShortestPaths::default());
+            let turns = Dependencies::turns_on(wiring, &elp).map_err(|error| option("paths", error))?;
+            return Ok(Packets { turns, parts: vec![(None, Kind::Paths(elp))] });
         }
+        let mut packets = Packets { turns: TurnSet::new(wiring), parts: Vec::new() };
+        let mut circles = Ok(());
+        let done =
+            network.each_routes(&self.ready.fabric, scenario.seed, &mut |time, routes| match Dependencies::turns_on(
+                wiring,
+                &Elp::Routes(&routes),
+            ) {
+                Ok(turns) => {
+                    let before = packets.turns.len();
+                    packets.turns.union(&turns);
+                    if packets.parts.is_empty() || packets.turns.len() > before {
+                        let when = (time > Time::ZERO).then(|| format!("from {time}"));
+                        packets.parts.push((when, Kind::Routes(routes)));
+                    }
+                }
+                Err(error) => circles = Err(option("paths", error)),
+            });
+        done.map_err(|bad| self.located(scheme, bad))?;
+        circles.map(|()| packets)
     }
-}
 
-fn failed(report: &FailureReport, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let FailureReport { circular_before, sets, circular, named } = report;
-    if *circular_before {
-        writeln!(f, "some dependencies are circular without any failure: deadlocks are possible")?;
-    }
-    let of = if *sets == 1 { "1 set" } else { &format!("{sets} sets") };
-    if *circular == 0 {
-        let free = if *circular_before { "" } else { ": no deadlock is possible" };
-        return writeln!(f, "{of} of failed links, none of them with circular dependencies{free}");
-    }
-    let has = if *circular == 1 { "has" } else { "have" };
-    writeln!(f, "{circular} of {of} of failed links {has} circular dependencies: deadlocks are possible")?;
-    for one in named {
-        let links: Vec<String> = one.links.iter().map(|[a, b]| format!("{a}-{b}")).collect();
-        writeln!(f, "\nwith {} down\n{}", links.join(" and "), one.cycle.to_string().trim_end())?;
-    }
-    match circular - named.len() {
-        0 => Ok(()),
-        1 => writeln!(f, "\nand 1 set more: --cycles says how many are named"),
-        more => writeln!(f, "\nand {more} sets more: --cycles says how many are named"),
+    fn located(&self, scheme: &str, bad: incast_sim::network::BadNetwork) -> Diagnostics {
+        let loaded = self.ready.loaded;
+        let of = &loaded.scenario().scheme[scheme];
+        loaded.locate(network_error(bad, of, &path::join("scheme", scheme)).into())
     }
 }

@@ -1,11 +1,14 @@
 //! What could deadlock on the fabric of a scenario, and the tags and rules that prevent it.
 
 mod check;
+mod links;
 mod paths;
 mod table;
 mod tag;
 #[cfg(test)]
 mod tests;
+mod told;
+mod traffic;
 mod verify;
 
 use std::cell::OnceCell;
@@ -16,7 +19,9 @@ use incast_model::routing::Routes;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::scenario::Loaded;
 
-pub use check::{CheckOptions, Checked, check};
+pub use incast_deadlock::{Stage, Stopped, Watch};
+
+pub use check::{CheckOptions, Checked, CheckedGraph, Found, Lossy, check};
 pub use paths::PathsOption;
 pub use table::{TableFacts, table_facts, table_row};
 pub use tag::{ExportForm, Method, RuleFile, TagOptions, TagShow, tag};

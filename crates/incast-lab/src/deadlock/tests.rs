@@ -30,7 +30,7 @@ fn clos() -> Loaded {
 }
 
 fn options(json: &str) -> CheckOptions {
-    let usual = r#"{"paths": "routes", "samples": 10, "detours": null, "most": 3, "seed": 1}"#;
+    let usual = r#"{"paths": "routes", "samples": null, "detours": null, "most": 3, "seed": 1}"#;
     let mut all: serde_json::Map<String, serde_json::Value> = serde_json::from_str(usual).unwrap();
     all.extend(serde_json::from_str::<serde_json::Map<_, _>>(json).unwrap());
     serde_json::from_value(all.into()).unwrap()
@@ -51,10 +51,10 @@ fn refused(json: &str) -> String {
 #[test]
 fn a_clos_without_failures_has_no_cycle() {
     let checked = found("{}").unwrap();
-    assert!(checked.deadlock_free());
+    assert!(checked.deadlock_free);
     assert!(checked.to_string().ends_with("none of them circular: no deadlock is possible\n"), "{checked}");
-    assert!(found(r#"{"failures": 1}"#).unwrap().deadlock_free(), "converged");
-    assert!(found(r#"{"failures": 1, "detours": 1}"#).unwrap().deadlock_free(), "one detour");
+    assert!(found(r#"{"failures": 1}"#).unwrap().deadlock_free, "converged");
+    assert!(found(r#"{"failures": 1, "detours": 1}"#).unwrap().deadlock_free, "one detour");
 }
 
 /// After convergence shortest paths may bounce round failures, and close cycles; up-down paths never do.
@@ -63,16 +63,15 @@ fn up_down_routes_close_no_cycle_whatever_fails() {
     let text = format!("{CLOS}[network]\nrouting = \"up-down\"\n");
     let loaded = Loaded::from_text("clos.toml", &text, Path::new("."), &[]).unwrap();
     let many = r#"{"failures": 6, "samples": 500}"#;
-    assert!(!found(many).unwrap().deadlock_free(), "shortest paths");
+    assert!(!found(many).unwrap().deadlock_free, "shortest paths");
     let up_down = |json| check(&loaded, &options(json), Path::new(".")).unwrap();
-    assert!(up_down(many).deadlock_free() && up_down("{}").deadlock_free());
+    assert!(up_down(many).deadlock_free && up_down("{}").deadlock_free);
 }
 
 #[test]
 fn two_failed_links_close_the_cycle_of_the_text() {
     let text = said(r#"{"fail": ["L3-T4", "T1-L1"], "detours": 1}"#);
-    let head =
-        "1 of 1 set of failed links has circular dependencies: deadlocks are possible\n\nwith T4-L3 and T1-L1 down\n";
+    let head = "priority 3: 1 of 1 set of failed links has circular dependencies: deadlocks are possible\n\nwith T4-L3 and T1-L1 down\n";
     assert!(text.starts_with(head), "{text}");
     let cycle = text.lines().nth(3).unwrap();
     assert!(["L1", "S1", "L3", "S2"].iter().all(|name| cycle.contains(name)), "{cycle}");
@@ -85,7 +84,7 @@ fn two_failed_links_close_the_cycle_of_the_text() {
 #[test]
 fn bounces_need_a_tag_each() {
     let bounced = found(r#"{"paths": {"up_down": {"bounces": 1}}}"#).unwrap();
-    assert!(!bounced.deadlock_free());
+    assert!(!bounced.deadlock_free);
     let tags = |method, bounces| {
         let options = TagOptions {
             paths: PathsOption::UpDown { bounces },
@@ -167,8 +166,14 @@ fn what_is_wrong_is_said() {
     assert!(refused(r#"{"fail": ["L1"]}"#).contains("its two ends with a dash between them"));
     assert!(refused(r#"{"fail": ["L1-S3"]}"#).contains("no node `S3`"));
     assert!(refused(r#"{"fail": ["L1-L2"]}"#).contains("no link joins L1 and L2"));
-    assert!(refused(r#"{"fail": ["L1-L2"]}"#).contains("allowed: L1 and a neighbour of it: T1, T2, S1, S2"));
-    assert!(refused(r#"{"fail": ["T1-h0"], "detours": 1}"#).contains("only links between switches fail"));
+    assert!(refused(r#"{"fail": ["L1-L2"]}"#).contains("allowed: L1 and a switch next to it: S1, S2, T1, T2"));
+    assert!(refused(r#"{"fail": ["T1-L9"]}"#).contains("did you mean `L1`?"));
+    assert!(refused(r#"{"fail": ["T1-L1", "L1-T1"]}"#).contains("`L1-T1`: this link is named before"));
+    assert!(
+        refused(r#"{"fail": ["T1:9-L1"]}"#)
+            .contains("port 9 of T1 does not lead to L1\n = allowed: ports of T1 to L1: 4")
+    );
+    assert!(refused(r#"{"fail": ["T1-h0"], "detours": 1}"#).contains("only links between switches fail here"));
     assert!(refused(r#"{"paths": "shortest", "failures": 1}"#).contains("leave --paths out"));
     assert!(refused(r#"{"failures": 99}"#).contains("allowed: 1 to 16"));
     let none = refused(r#"{"paths": {"file": "up-dwn"}}"#);
@@ -212,4 +217,126 @@ fn files_of_rules_are_verified_alone_and_together() {
     assert!(refused(r#"{"files": [], "classes": 1, "seed": 1}"#).contains("at least one is needed"));
     let each = r#"{"files": ["old.json"], "paths": {"random": {"each": 0}}, "classes": 1, "seed": 1}"#;
     assert!(refused(each).contains("--each: 0; allowed: 1 to 1000"));
+}
+
+/// The scenario with other flows, routes and switches.
+fn of(rest: &str) -> Loaded {
+    let (fabric, _) = CLOS.split_once("[[workload]]").unwrap();
+    Loaded::from_text("clos.toml", &format!("{fabric}{rest}"), Path::new("."), &[])
+        .unwrap_or_else(|found| panic!("{found}"))
+}
+
+fn checked(loaded: &Loaded) -> Checked {
+    check(loaded, &options("{}"), Path::new(".")).unwrap_or_else(|found| panic!("{found}"))
+}
+
+const ONE_FLOW: &str =
+    "[[workload]]\nlist = [{ src = 0, dst = 15, size = \"1kB\" }]\n[scheme.A]\ncontrol = \"dcqcn\"\n";
+
+#[test]
+fn routes_of_all_times_count() {
+    let route = |times: &str| {
+        let rest = format!(
+            "{ONE_FLOW}[network]\nroute = [{{ at = \"T1\", to = \"h14\", via = [\"L1\"] }}, \
+             {{ at = \"L1\", to = \"h14\", via = [\"T1\"]{times} }}]\n"
+        );
+        checked(&of(&rest)).to_string()
+    };
+    let later = route(", from = \"5ms\"");
+    assert!(later.contains("T1 port 4 → L1 port 0 → T1 port 4"), "{later}");
+    assert!(later.contains("from 5ms, to one destination: "), "{later}");
+    // A run refuses what circles from the start; here it is what is looked for.
+    let at_once = route("");
+    assert!(at_once.contains("T1 port 4 → L1 port 0 → T1 port 4") && !at_once.contains("from 0"), "{at_once}");
+}
+
+#[test]
+fn failures_of_the_scenario_count() {
+    // With one link less, T1 sends to L1 over a bounce at L2 or a spine; of two the bounces close a circle.
+    let failed = "failure = [{ link = [\"T1\", \"L1\"], at = \"1ms\" }, { link = [\"T2\", \"L2\"], at = \"1ms\" }]";
+    let found = |reroute: &str| checked(&of(&format!("{ONE_FLOW}[network]\n{failed}\n{reroute}")));
+    let text = found("").to_string();
+    assert!(text.starts_with("priority 3: "), "{text}");
+    // Routes that never change do not bounce.
+    assert!(found("reroute_after = \"none\"\n").deadlock_free);
+    let turns = |found: &Checked| match &found.graphs[0].found {
+        Found::Whole(report) => report.dependencies,
+        Found::Failed(_) => panic!("nothing was asked to fail"),
+    };
+    assert!(turns(&found("")) > turns(&found("reroute_after = \"none\"\n")));
+}
+
+/// Two flows that bounce, each at a leaf of the other's pod.
+fn bouncing(more: [&str; 2]) -> String {
+    format!(
+        r#"[[workload]]
+list = [
+  {{ src = 0, dst = 12, size = "1MB", path = ["h0", "T1", "L1", "S1", "L3", "S2", "L4", "T4", "h12"]{} }},
+  {{ src = 8, dst = 1, size = "1MB", path = ["h8", "T3", "L3", "S2", "L1", "S1", "L2", "T1", "h1"]{} }},
+]
+"#,
+        more[0], more[1]
+    )
+}
+
+#[test]
+fn paths_of_flows_count_in_their_priorities() {
+    let plain = "[scheme.A]\ncontrol = \"dcqcn\"\n";
+    let text = checked(&of(&format!("{}{plain}", bouncing(["", ""])))).to_string();
+    assert!(text.contains("L1 port 3 → S1 port 0 → L3 port 2 → S2 port 2 → L1 port 3"), "{text}");
+    assert!(text.contains("flow 0: h0 → T1 → L1 → S1 → L3 → S2 → L4 → T4 → h12"), "{text}");
+    // In priorities of their own they do not meet, but for what answers them in one.
+    let apart = format!("[switch]\nlossless = [3, 4]\n[rdma]\nack_priority = 7\n{plain}");
+    let found = checked(&of(&format!("{}{apart}", bouncing(["", ", priority = 4"]))));
+    assert!(found.deadlock_free && found.graphs.len() == 2, "{found}");
+    assert_eq!(found.graphs.iter().map(|graph| graph.priorities.clone()).collect::<Vec<_>>(), [[3], [4]]);
+}
+
+#[test]
+fn every_scheme_has_its_priorities_and_tags() {
+    let schemes = r#"
+[switch]
+lossless = [3, 4]
+[scheme.PFC]
+control = "dcqcn"
+[scheme.Tagger]
+control = "dcqcn"
+switch.tagging = { enabled = true, paths = "up-down", bounces = 1 }
+[scheme.Lossy]
+control = "dcqcn"
+switch.pfc = false
+[scheme.Other]
+control = "dcqcn"
+switch.lossless = [5]
+[scheme."PFC again"]
+control = "hpcc"
+"#;
+    let found = checked(&of(&format!("{}{schemes}", bouncing(["", ""]))));
+    assert!(!found.deadlock_free);
+    let graphs: Vec<_> = found.graphs.iter().map(|graph| (graph.schemes.join("+"), graph.deadlock_free())).collect();
+    assert_eq!(graphs, [("PFC+PFC again".into(), false), ("Tagger".into(), true)]);
+    let text = found.to_string();
+    assert!(text.starts_with("PFC and PFC again, priority 3: "), "{text}");
+    assert!(text.contains("\nTagger, priorities 3 and 4 by tags: "), "{text}");
+    assert!(
+        text.contains("Lossy: PFC is off (switch.pfc), and packets that find no room are dropped: no deadlock"),
+        "{text}"
+    );
+    assert!(text.contains("Other: priority 3 lossy, its packets hold nobody up: no deadlock is possible"), "{text}");
+    // A tag for one bounce is too few for paths that bounce twice, but what bounces twice becomes lossy.
+    let json = serde_json::to_value(&found).unwrap();
+    assert_eq!(
+        (&json["graphs"][1]["priorities"], &json["graphs"][1]["tagged"]),
+        (&serde_json::json!([3, 4]), &true.into())
+    );
+}
+
+#[test]
+fn links_are_down_for_other_paths_too() {
+    let text = said(r#"{"paths": "shortest", "fail": ["T1-L1"]}"#);
+    assert!(text.starts_with("priority 3, T1-L1 down: ") && text.contains("none of them circular"), "{text}");
+    assert!(refused(r#"{"paths": "shortest", "fail": ["T1-L1"], "detours": 1}"#).contains("leave --paths out"));
+    let all = said(r#"{"failures": 2, "detours": 1}"#);
+    let some = said(r#"{"failures": 2, "detours": 1, "samples": 30}"#);
+    assert!(all.contains(" of 120 sets ") && some.contains(" of 30 sets "), "{all}{some}");
 }

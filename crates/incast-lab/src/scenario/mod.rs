@@ -35,8 +35,8 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use given::Given;
 pub use patch::Patch;
-pub(crate) use prepare::setup_error;
 pub use prepare::{Prepared, PreparedScheme};
+pub(crate) use prepare::{network_error, of_classes, setup_error};
 pub use profiles::SCENARIO_PROFILES;
 pub use read::Loaded;
 pub use scheme::Scheme;

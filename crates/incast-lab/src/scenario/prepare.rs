@@ -147,7 +147,7 @@ impl Scenario {
 }
 
 /// The flows of a scheme, whose hosts may give them priorities of their own.
-fn of_classes(flows: &Arc<FlowSet>, params: &Params) -> Arc<FlowSet> {
+pub(crate) fn of_classes(flows: &Arc<FlowSet>, params: &Params) -> Arc<FlowSet> {
     let mut flows = flows.clone();
     if params.host.classes.by != ClassBy::Given {
         params.host.classes.apply(Arc::make_mut(&mut flows));
@@ -245,7 +245,7 @@ fn transport_error(bad: BadNetwork, scheme: &Scheme, transport: &Transport, path
 }
 
 /// What does not fit the fabric, said of where it is set: in the scheme, or for all.
-fn network_error(bad: BadNetwork, scheme: &Scheme, path: &str) -> Diagnostic {
+pub(crate) fn network_error(bad: BadNetwork, scheme: &Scheme, path: &str) -> Diagnostic {
     let parameter = bad.field.split(['.', '[']).nth(1).unwrap_or_default();
     let at = if scheme.network.given().contains_key(parameter) { format!("{path}.{}", bad.field) } else { bad.field };
     Diagnostic { allowed: bad.allowed, nearest: bad.nearest, ..Diagnostic::new(at, bad.message) }

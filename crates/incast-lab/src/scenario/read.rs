@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Given, Prepared, Scenario, profiles};
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -14,18 +14,31 @@ pub struct Loaded {
     scenario: Scenario,
     base_dir: PathBuf,
     given: Given,
+    fabric_only: bool,
 }
 
 impl Loaded {
     /// Reads a scenario file; `sets` are overrides such as `workload[0].poisson.load=0.5`.
     pub fn from_path(file: &Path, sets: &[String]) -> Result<Self, Diagnostics> {
-        let text = std::fs::read_to_string(file)
-            .map_err(|error| Diagnostic::new("", format!("cannot read {}: {error}", file.display())))?;
-        let base_dir = match file.parent() {
-            Some(parent) if parent != Path::new("") => parent,
-            _ => Path::new("."),
-        };
-        Self::from_text(&file.display().to_string(), &text, base_dir, sets)
+        let (tree, base_dir) = read(file)?;
+        Self::from_tree(tree, base_dir, sets)
+    }
+
+    /// Reads a scenario file of which the fabric counts: it may lack both workload and schemes. One flow of the usual priority
+    /// and one scheme with all defaults then stand for them.
+    pub fn fabric_from_path(file: &Path, sets: &[String]) -> Result<Self, Diagnostics> {
+        let (mut tree, base_dir) = read(file)?;
+        let fabric_only = ["workload", "scheme"].iter().all(|section| !tree.root.contains_key(*section));
+        if fabric_only {
+            tree.root.insert("workload".into(), json!([{ "list": [{ "src": 0, "dst": 1, "size": 1 }] }]));
+            tree.root.insert("scheme".into(), json!({ "any": { "control": "unlimited" } }));
+        }
+        Ok(Self { fabric_only, ..Self::from_tree(tree, base_dir, sets)? })
+    }
+
+    /// Whether the file has neither workload nor schemes.
+    pub const fn is_fabric_only(&self) -> bool {
+        self.fabric_only
     }
 
     /// Reads a scenario's text. `name` is how messages call it; relative files start at `base_dir`.
@@ -50,7 +63,7 @@ impl Loaded {
         let found = found.into_iter().map(|diagnostic| tree.locate(diagnostic)).collect();
         Diagnostics::check(found)?;
         let scenario: Scenario = tree.typed()?;
-        let loaded = Self { scenario, base_dir: base_dir.to_owned(), given: Given { root, tree } };
+        let loaded = Self { scenario, base_dir: base_dir.to_owned(), given: Given { root, tree }, fabric_only: false };
         loaded.scenario.check().map_err(|found| loaded.locate(found))?;
         Ok(loaded)
     }
@@ -75,4 +88,15 @@ impl Loaded {
     pub fn locate(&self, found: Diagnostics) -> Diagnostics {
         found.map(|diagnostic| self.given.tree.locate(diagnostic))
     }
+}
+
+/// The values of a file, and the folder that relative files start at.
+fn read(file: &Path) -> Result<(Tree, &Path), Diagnostics> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Diagnostic::new("", format!("cannot read {}: {error}", file.display())))?;
+    let base_dir = match file.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    Ok((Tree::of_toml(&file.display().to_string(), &text)?, base_dir))
 }

@@ -30,27 +30,43 @@ impl Scenario {
         (params, flows): (&Params, &FlowSet),
         base: &Path,
     ) -> Result<Option<(Arc<TagRules>, Option<String>)>, Diagnostics> {
+        let wiring = Wiring::new(fabric);
+        let Some((rules, classes)) = self.tagger(scheme, &wiring, params, base)? else { return Ok(None) };
+        let doubt = classes.and_then(|classes| doubt(&wiring, &rules, classes, params, flows));
+        Ok(Some((Arc::new(table(fabric, &rules)), doubt)))
+    }
+
+    /// The rules of a scheme, and for how many classes of traffic they are where a file says it; none where tagging is off.
+    /// Relative files start at `base`.
+    pub(crate) fn tagger(
+        &self,
+        scheme: &str,
+        wiring: &Wiring<'_>,
+        params: &Params,
+        base: &Path,
+    ) -> Result<Option<(Rules, Option<u8>)>, Diagnostics> {
         let tagging = &params.switch.tagging;
         if !tagging.enabled {
             return Ok(None);
         }
-        let wiring = Wiring::new(fabric);
         let made = match &tagging.rules {
-            Some(file) => from_file(&wiring, &base.join(file)).map(|table| {
-                let doubt = doubt(&wiring, &table, params, flows);
-                (table.0, doubt)
-            }),
-            None => from_paths(&wiring, tagging, params).map(|rules| (rules, None)),
+            Some(file) => from_file(wiring, &base.join(file)).map(|(rules, classes)| (rules, Some(classes))),
+            None => from_paths(wiring, tagging, params).map(|rules| (rules, None)),
         };
-        let (rules, doubt) = made.map_err(|(field, message)| {
+        let made = made.map_err(|(field, message)| {
             setup_error(self, scheme, &incast_sim::SetupError { field: field.into(), message })
         })?;
-        let mut table = TagRules::new(fabric, rules.tags());
-        for (tag, new, turns) in rules.turns() {
-            turns.iter().for_each(|(input, output)| table.insert(fabric, tag.0, input, output, new.0));
-        }
-        Ok(Some((Arc::new(table), doubt)))
+        Ok(Some(made))
     }
+}
+
+/// Rules as switches look them up.
+pub(crate) fn table(fabric: &Fabric, rules: &Rules) -> TagRules {
+    let mut table = TagRules::new(fabric, rules.tags());
+    for (tag, new, turns) in rules.turns() {
+        turns.iter().for_each(|(input, output)| table.insert(fabric, tag.0, input, output, new.0));
+    }
+    table
 }
 
 /// A parameter, and what is wrong with it.
@@ -71,10 +87,10 @@ fn from_file(wiring: &Wiring<'_>, file: &Path) -> Result<(Rules, u8), Wrong> {
 
 /// Whether the rules of a file allow a deadlock, of packets with the tags that the file and the flows have. That is no error:
 /// wrong rules can be studied.
-fn doubt(wiring: &Wiring<'_>, (rules, classes): &(Rules, u8), params: &Params, flows: &FlowSet) -> Option<String> {
+fn doubt(wiring: &Wiring<'_>, rules: &Rules, classes: u8, params: &Params, flows: &FlowSet) -> Option<String> {
     let tag = |priority: u8| params.switch.lossless.iter().position(|&one| one == priority).map_or(0, |at| at + 1);
     let sent = flows.flows.iter().map(|flow| tag(flow.priority)).max().unwrap_or(0);
-    let cycle = Circularity::new(wiring, &[rules], (*classes).max(sent.min(usize::from(rules.tags())) as u8)).cycle?;
+    let cycle = Circularity::new(wiring, &[rules], classes.max(sent.min(usize::from(rules.tags())) as u8)).cycle?;
     Some(format!(
         "packets can wait for each other in a circle under these rules, so that they prevent no deadlock: {cycle}"
     ))

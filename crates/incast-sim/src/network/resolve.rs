@@ -7,6 +7,7 @@ use incast_model::routing::{FixedHops, Paths, Routes};
 use incast_model::units::Time;
 use rand::Rng;
 
+use super::Faults;
 use super::params::{FailureParams, NetworkParams, RandomLinks, RouteParams};
 use super::pause::{self, Hold};
 use crate::simulation::SetupError;
@@ -95,12 +96,46 @@ impl NetworkParams {
         Ok(self.with_fixed(fabric, &resolved.fixed_at(Time::ZERO)))
     }
 
+    /// The next hops that are given from the start. Unlike [`NetworkParams::routes`] this and [`NetworkParams::each_routes`]
+    /// take routes that lead in circles: what looks for deadlocks is to show these.
+    pub fn given_hops(&self, fabric: &Fabric, seed: u64) -> Result<Vec<FixedHops>, BadNetwork> {
+        Ok(self.resolve_loops_too(fabric, seed)?.fixed_at(Time::ZERO))
+    }
+
+    /// Calls `each` with the routes of every state that routing will be in, in order, with the time that it comes about: at the
+    /// start, whenever other given routes hold, and when failures and repairs have become known. Of links that are down from
+    /// the start routing knows at once.
+    pub fn each_routes(
+        &self,
+        fabric: &Fabric,
+        seed: u64,
+        each: &mut dyn FnMut(Time, Routes),
+    ) -> Result<(), BadNetwork> {
+        let resolved = self.resolve_loops_too(fabric, seed)?;
+        let given = resolved.fixed_at(Time::ZERO);
+        let rule = (self.routing, self.next_hop_order);
+        let size = (fabric.links().len(), fabric.ports().len());
+        let faults = Faults::new(resolved, self.reroute_after, rule, seed, size);
+        if !faults.starts_rerouted() {
+            each(Time::ZERO, self.with_fixed(fabric, &given));
+        }
+        faults.states(fabric).for_each(|(time, routes)| each(time, routes));
+        Ok(())
+    }
+
     /// The routes without failures, but for these next hops.
     pub(super) fn with_fixed(&self, fabric: &Fabric, fixed: &[FixedHops]) -> Routes {
         Routes::along(fabric, self.routing, self.next_hop_order, &|_| true, fixed)
     }
 
     pub(crate) fn resolve(&self, fabric: &Fabric, seed: u64) -> Result<Resolved, BadNetwork> {
+        let resolved = self.resolve_loops_too(fabric, seed)?;
+        self.check_loops(fabric, &resolved.fixed_at(Time::ZERO))?;
+        Ok(resolved)
+    }
+
+    /// The same, whether routes lead to their end or not.
+    fn resolve_loops_too(&self, fabric: &Fabric, seed: u64) -> Result<Resolved, BadNetwork> {
         if let Err(wrong) = self.balance.check() {
             let field = format!("network.balance.{}.{}", self.balance.name(), wrong.field);
             unless(false, &field, wrong.value, wrong.allowed)?;
@@ -110,7 +145,6 @@ impl NetworkParams {
         for (index, route) in self.route.iter().enumerate() {
             fixed_hops(route, &format!("network.route[{index}]"), fabric, &mut resolved.fixed)?;
         }
-        self.check_loops(fabric, &resolved.fixed_at(Time::ZERO))?;
         for (index, failure) in self.failure.iter().enumerate() {
             let field = format!("network.failure[{index}]");
             let links = failed_links(failure, &field, fabric, (seed, index as u64))?;

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from incast.analysis.kind import Kind, Row
 from incast.analysis.kinds import fabric, misroutes
@@ -62,21 +63,31 @@ def _compute(cell: OfDependencies, base: Path) -> Iterator[Row]:
         "paths": fabric.paths(cell),
         "fail": cell.fail,
         "failures": cell.failures,
-        "samples": cell.samples,
+        # One link or two are all looked at.
+        "samples": cell.samples if (cell.failures or 0) > 2 else None,
         "detours": cell.detours,
         "most": 1,
         "seed": cell.seed,
     }
     with translated():
         _, _, text = fabric.opened(cell, base).deadlock_check(json.dumps(options), str(base))
-    found = json.loads(text)
-    if "sets" in found:
-        cycles = [one["cycle"]["turns"] for one in found["named"]]
-        sets, circular = found["sets"], found["circular"]
-    else:
-        cycles = [cycle["turns"] for component in found["components"] for cycle in component["cycles"]]
-        sets, circular = 1, int(bool(found["components"]))
-    yield {"sets": sets, "circular": circular, "shortest": min(map(len, cycles)) if cycles else None}
+    # Of several graphs the worst one.
+    graphs = json.loads(text)["graphs"]
+    sets = max((graph.get("sets", 1) for graph in graphs), default=1)
+    circular = max((_circular(graph) for graph in graphs), default=0)
+    shortest = [len(cycle["turns"]) for graph in graphs for cycle in cycles_of(graph)]
+    yield {"sets": sets, "circular": circular, "shortest": min(shortest, default=None)}
+
+
+def _circular(graph: dict[str, Any]) -> int:
+    return int(graph["circular"]) if "sets" in graph else int(bool(graph["components"]))
+
+
+def cycles_of(graph: dict[str, Any]) -> list[dict[str, Any]]:
+    """The cycles that are named, of the fabric as it is or of sets of failed links."""
+    if "sets" in graph:
+        return [one["cycle"] for one in graph["named"]]
+    return [cycle for component in graph["components"] for cycle in component["cycles"]]
 
 
 DEPENDENCIES = Kind(

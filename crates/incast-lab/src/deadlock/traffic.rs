@@ -1,0 +1,168 @@
+//! Which packets a scenario has, scheme by scheme, as far as deadlocks depend on it: the priorities that PFC holds, the routes
+//! and paths of their packets, and the rules that change priorities on the way.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use incast_deadlock::Wiring;
+use incast_deadlock::elp::PathSet;
+use incast_deadlock::rules::Rules;
+use incast_deadlock::tagging::Tag;
+use incast_model::fabric::{Fabric, NodeId, PortId};
+use incast_model::flow::FlowSet;
+use incast_sim::Params;
+use incast_sim::network::NetworkParams;
+use incast_sim::switch::{QueueParams, SwitchParams};
+
+use super::Ready;
+use crate::diagnostic::Diagnostics;
+use crate::scenario::{Scheme, of_classes, setup_error, tagging};
+use crate::tree::path;
+
+/// What schemes have in common.
+#[derive(Debug, PartialEq)]
+pub(super) struct Traffic {
+    /// How packets find their way.
+    pub(super) network: NetworkParams,
+    /// Priorities of packets that are dropped and never held.
+    pub(super) lossy: Vec<u8>,
+    /// Why no priority is held, if none is.
+    pub(super) without_pfc: Option<&'static str>,
+    /// Priorities that are held and that nothing changes, in groups whose packets take the same explicit paths.
+    pub(super) held: Vec<(Vec<u8>, Paths)>,
+    /// Priorities that stand for tags.
+    pub(super) tagged: Option<Tagged>,
+}
+
+/// Priorities that rules change.
+#[derive(Debug, PartialEq)]
+pub(super) struct Tagged {
+    pub(super) rules: Rules,
+    /// By tag, from the first on.
+    pub(super) priorities: Vec<u8>,
+    /// The tags that hosts send with.
+    pub(super) sent: Vec<Tag>,
+    pub(super) paths: Paths,
+}
+
+/// Explicit paths that packets take, out or back, each with the first flow that has it.
+pub(super) type Paths = BTreeMap<(u32, bool), usize>;
+
+/// The traffic of all schemes; of schemes that have the same once, with the names of these.
+pub(super) fn of_schemes(
+    ready: &Ready<'_>,
+    wiring: &Wiring<'_>,
+    flows: &Arc<FlowSet>,
+) -> Result<Vec<(Vec<String>, Traffic)>, Diagnostics> {
+    let mut all: Vec<(Vec<String>, Traffic)> = Vec::new();
+    for (name, scheme) in &ready.loaded.scenario().scheme {
+        let traffic = of_scheme(ready, wiring, flows, (name, scheme)).map_err(|found| ready.loaded.locate(found))?;
+        match all.iter_mut().find(|(_, known)| *known == traffic) {
+            Some((names, _)) => names.push(name.clone()),
+            None => all.push((vec![name.clone()], traffic)),
+        }
+    }
+    Ok(all)
+}
+
+fn of_scheme(
+    ready: &Ready<'_>,
+    wiring: &Wiring<'_>,
+    flows: &Arc<FlowSet>,
+    (name, scheme): (&str, &Scheme),
+) -> Result<Traffic, Diagnostics> {
+    let scenario = ready.loaded.scenario();
+    let params = scenario.params(scheme, &path::join("scheme", name))?;
+    let flows = of_classes(flows, &params);
+    let rules = scenario.tagger(name, wiring, &params, ready.loaded.base_dir())?.map(|(rules, _)| rules);
+    let table = rules.as_ref().map(|rules| tagging::table(&ready.fabric, rules));
+    params.check_deadlock(table.as_ref(), &flows).map_err(|error| setup_error(scenario, name, &error))?;
+    let paused = |priority: u8| params.switch.paused_priorities() >> priority & 1 != 0;
+    let sent: BTreeSet<u8> = flows.flows.iter().map(|flow| flow.priority).collect();
+    let held: BTreeSet<u8> = in_use(&sent, scheme, &params).into_iter().filter(|&priority| paused(priority)).collect();
+    let tags = rules.as_ref().map_or(0, |rules| usize::from(rules.tags()));
+    let priorities: Vec<u8> = params.switch.lossless.iter().copied().take(tags).collect();
+    let tagged = rules.map(|rules| {
+        let of_hosts = |(tag, priority): (u8, &u8)| held.contains(priority).then_some(Tag(tag));
+        Tagged {
+            sent: (1..).zip(&priorities).filter_map(of_hosts).collect(),
+            paths: paths_of(&flows, &params, &priorities),
+            rules,
+            priorities: priorities.clone(),
+        }
+    });
+    let mut groups: Vec<(Vec<u8>, Paths)> = Vec::new();
+    for &priority in held.iter().filter(|priority| !priorities.contains(priority)) {
+        let paths = paths_of(&flows, &params, &[priority]);
+        match groups.iter_mut().find(|(_, known)| *known == paths) {
+            Some((group, _)) => group.push(priority),
+            None => groups.push((vec![priority], paths)),
+        }
+    }
+    Ok(Traffic {
+        lossy: sent.into_iter().filter(|&priority| !paused(priority)).collect(),
+        without_pfc: without_pfc(&params.switch),
+        held: groups,
+        tagged: tagged.filter(|tagged| !tagged.sent.is_empty()),
+        network: params.network,
+    })
+}
+
+/// Priorities that packets leave hosts with: those of flows, of what answers them, and all lossless ones where a transport may
+/// choose priorities by itself.
+fn in_use(sent: &BTreeSet<u8>, scheme: &Scheme, params: &Params) -> BTreeSet<u8> {
+    let mut used = sent.clone();
+    used.extend(params.rdma.ack_priority);
+    used.insert(params.rdma.cnp_priority);
+    if scheme.transport.is_some() || !scheme.transport_by_tag.is_empty() {
+        used.extend(&params.switch.lossless);
+    }
+    used
+}
+
+/// The explicit paths of packets with these priorities: data go out, what answers them comes back the same way.
+fn paths_of(flows: &FlowSet, params: &Params, priorities: &[u8]) -> Paths {
+    let mut paths = Paths::new();
+    for (index, flow) in flows.flows.iter().enumerate() {
+        let Some(path) = flow.path else { continue };
+        let answers = [params.rdma.ack_priority.unwrap_or(flow.priority), params.rdma.cnp_priority];
+        if priorities.contains(&flow.priority) {
+            paths.entry((path, false)).or_insert(index);
+        }
+        if answers.iter().any(|answer| priorities.contains(answer)) {
+            paths.entry((path, true)).or_insert(index);
+        }
+    }
+    paths
+}
+
+fn without_pfc(switch: &SwitchParams) -> Option<&'static str> {
+    match switch {
+        SwitchParams { pfc: false, .. } => Some("PFC is off (switch.pfc)"),
+        SwitchParams { queues, .. } if *queues != QueueParams::Shared => {
+            Some("there is no PFC where ports have buffers of their own (switch.queues)")
+        }
+        SwitchParams { lossless, .. } if lossless.is_empty() => Some("no priority is lossless (switch.lossless)"),
+        _ => None,
+    }
+}
+
+/// Explicit paths, each placed by its flow.
+pub(super) fn path_set(wiring: &Wiring<'_>, flows: &FlowSet, paths: &Paths) -> PathSet {
+    let mut set = PathSet::new();
+    for (&(path, back), flow) in paths {
+        let mut nodes = flows.paths[path as usize].clone();
+        if back {
+            nodes.reverse();
+        }
+        let place = if back { format!("answers to flow {flow}") } else { format!("flow {flow}") };
+        set.push_ports(wiring, place, &ports_by(wiring.fabric(), &nodes));
+    }
+    set
+}
+
+/// The ports by which a path leaves its nodes, as the simulator takes it: of parallel links the first.
+fn ports_by(fabric: &Fabric, nodes: &[NodeId]) -> Vec<PortId> {
+    let port = |pair: &[NodeId]| fabric.ports_of(pair[0]).find(|&port| fabric.neighbour(port) == pair[1]);
+    nodes.windows(2).filter_map(port).collect()
+}
