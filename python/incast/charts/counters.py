@@ -30,7 +30,7 @@ FROM_FLOWS = {
 FROM_MANIFEST = {
     "isolation messages (CIP) sent": "isolation_messages",
     "isolation messages (CIP) received by hosts": "isolation_messages_to_hosts",
-    "flows not isolated, as a table was full": "isolations_refused",
+    "isolations refused, as a table was full": "isolations_refused",
 }
 """What is counted for schemes with congestion isolation, and its name in the manifest."""
 
