@@ -229,7 +229,7 @@ pub(super) fn where_set(scenario: &Scenario, name: &str, field: &str) -> String 
         "rdma" => (steps(scheme.rdma.given(), rest), steps(&unusual(&scenario.rdma), rest)),
         _ => (0, 0),
     };
-    if own > 0 && own >= common { path::join(&path::join("scheme", name), field) } else { field.to_owned() }
+    if own > 0 && own >= common { format!("{}.{field}", path::join("scheme", name)) } else { field.to_owned() }
 }
 
 /// What of these parameters is not as by default: what was written for all, as far as that matters.
