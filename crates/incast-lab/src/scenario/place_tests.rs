@@ -33,7 +33,7 @@ fn said(lines: &str) -> String {
 /// The line that it is in, and where: once, whatever number of schemes it concerns.
 fn shown_at(lines: &str, path: &str, wrong: &str) {
     let found = said(lines);
-    assert!(found.starts_with(&format!("error: {path}: ")), "{found}");
+    assert!(found.contains(&format!(" ({path})\n")), "{found}");
     assert_eq!(found.matches("error: ").count(), 1, "{found}");
     let line = 1 + format!("{HEAD}{lines}").lines().position(|line| line.contains(wrong)).expect("a line");
     assert!(found.contains(&format!("s.toml:{line}:")), "{found}\nis not of line {line}");
