@@ -229,7 +229,12 @@ pub(super) fn where_set(scenario: &Scenario, name: &str, field: &str) -> String 
         "rdma" => (steps(scheme.rdma.given(), rest), steps(&unusual(&scenario.rdma), rest)),
         _ => (0, 0),
     };
-    if own > 0 && own >= common { format!("{}.{field}", path::join("scheme", name)) } else { field.to_owned() }
+    // With as much of it in both, the scheme's, which is laid over the other.
+    if own > common || own == common && own > 1 {
+        format!("{}.{field}", path::join("scheme", name))
+    } else {
+        field.to_owned()
+    }
 }
 
 /// What of these parameters is not as by default: what was written for all, as far as that matters.
@@ -249,11 +254,11 @@ fn differing(now: &Map<String, Value>, usual: &Map<String, Value>) -> Map<String
     now.iter().filter_map(differs).collect()
 }
 
-/// How many steps of a path within a table stand in it.
+/// How many steps of a path within a table stand in it, with the table itself if anything does.
 fn steps(table: &Map<String, Value>, path: &str) -> usize {
     let mut steps = path.split(['.', '[']).filter(|step| !step.is_empty());
-    let Some(mut at) = steps.next().and_then(|first| table.get(first)) else { return 0 };
-    let mut found = 1;
+    let Some(mut at) = steps.next().and_then(|first| table.get(first)) else { return usize::from(!table.is_empty()) };
+    let mut found = 2;
     for step in steps {
         let next = match step.strip_suffix(']') {
             Some(index) => index.parse::<usize>().ok().and_then(|index| at.get(index)),
