@@ -47,6 +47,20 @@ def test_change_and_run(scenario: incast.Scenario, tmp_path: Path) -> None:
     assert max(results.flows["src"]) > 7
 
 
+@pytest.mark.parametrize("detection", ["counters", schema.FlowDetectionCounters(flows=2)])
+def test_flows_found_by_counters(scenario: incast.Scenario, tmp_path: Path, detection: schema.FlowDetection) -> None:
+    """By a name alone, and with some of the parameters."""
+    incast_of = scenario.workload[0].incast
+    assert incast_of
+    incast_of.size = "200kB"  # six of them fill a queue beyond the 400 kB from which on counters look
+    scenario.switch = schema.SwitchParams(lossless=[2, 3], isolation=schema.IsolationParams(detection=detection))
+    assert scenario.switch.isolation
+    scenario.switch.isolation.enabled = True
+    scenario.scheme = {"free": schema.Scheme(control="unlimited")}
+    results = scenario.run(tmp_path / "out")
+    assert "counters" in set(results.table("isolations").to_pandas()["reason"])
+
+
 def test_build_in_python() -> None:
     scenario = incast.Scenario(
         fabric=schema.LeafSpine(leaves=2, spines=2, hosts_per_leaf=2),

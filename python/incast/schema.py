@@ -2795,6 +2795,39 @@ class WatchdogParams(Tree):
     """What is done about a storm. Default drop (SONiC `pfcwd start_default`)."""
 
 
+@dataclass(kw_only=True, repr=False, slots=True)
+class FlowDetectionMarks(Tree):
+    """As ECN marks: the flow of a packet that comes for a queue, with a probability by the length that it finds. It
+    may hit a flow that congests nothing.
+    """
+
+    _tag: ClassVar[str | None] = "marks"
+    kmin: Bytes | None = None
+    """Never up to this length. Default 100kB (our choice)."""
+
+    kmax: Bytes | None = None
+    """Always above this length. Default 400kB (our choice: below where ECN marks always)."""
+
+    pmax: float | None = None
+    """Probability at kmax, above 0 and at most 1. Default 0.2 (our choice)."""
+
+
+@dataclass(kw_only=True, repr=False, slots=True)
+class FlowDetectionCounters(Tree):
+    """By counters: of the flows in the queue those with most bytes there, whenever it is longer than a threshold."""
+
+    _tag: ClassVar[str | None] = "counters"
+    above: Bytes | None = None
+    """Above this length. Default 400kB (our choice: where marks pick every flow)."""
+
+    flows: int | None = None
+    """So many flows, at least 1. Default 4 (our choice)."""
+
+
+FlowDetection: TypeAlias = Literal["marks", "counters"] | FlowDetectionMarks | FlowDetectionCounters
+"""How a switch finds the flows that congest an egress queue: a way's name, or its name with parameters."""
+
+
 IsolationAtHosts: TypeAlias = Literal["ignore", "isolate"]
 """What a host does when its switch says that a flow is to be isolated.
 
@@ -2829,7 +2862,7 @@ class IsolationParams(Tree):
     wire too, so that PFC pauses them apart from others. Default 2 (our choice: below that of data, 3).
     """
 
-    detection: Detection | None = None
+    detection: FlowDetection | None = None
     """How congesting flows are found. Default marks (802.1Qcz: a flow is picked as ECN picks packets)."""
 
     table: int | None = None

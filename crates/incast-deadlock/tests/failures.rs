@@ -42,7 +42,7 @@ fn next_hops(fabric: &Fabric, dst: NodeId) -> HashMap<NodeId, Vec<PortId>> {
     }
     let nodes = (0..fabric.nodes().len() as u32).map(NodeId).filter(|node| *node != dst);
     let closer = |node: NodeId| {
-        let good = move |port: &PortId| {
+        let good = |port: &PortId| {
             let next = fabric.neighbour(*port);
             let forwards = !is_host(fabric, next) || next == dst;
             forwards && distance[&next] + 1 == distance[&node]

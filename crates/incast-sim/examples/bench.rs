@@ -39,8 +39,12 @@ const BENCHES: &[(&str, &str)] = &[
     ("hpcc320-hadoop", "the HPCC evaluation's 320 hosts, FB Hadoop 50 %, DCQCN+w: many short flows"),
     ("fattree1024-dcqcn+w", "1,024 hosts (k = 16), web search 30 %, DCQCN+w"),
     ("fattree1024-hpcc", "1,024 hosts (k = 16), web search 30 %, HPCC"),
-    ("clos1152-mice", "1,152 hosts in regions of 32 and incasts of 16 x 1 MB, DCQCN, mice before elephants"),
-    ("clos1152-isolation", "the same with congestion isolation"),
+    (
+        "clos1152-plain",
+        "1,152 hosts in regions of 32 and incasts of 16 x 1 MB, DCQCN: PFC and ECN alone, two queues by chance",
+    ),
+    ("clos1152-mice", "the same, mice before elephants"),
+    ("clos1152-isolation", "the same with congestion isolation too"),
     (TENANTS, "300 VMs to one beside 1 to one, TCP behind ElasticSwitch, 30 s on a link of 1 Gb/s"),
 ];
 
@@ -121,7 +125,7 @@ fn scenario(name: &str, scale: f64) -> Option<(FabricSpec, Vec<WorkloadSpec>)> {
 fn control(name: &str) -> Option<ControlSetup> {
     let (control, window) = match name.split_once('-')?.1 {
         "dcqcn+w" | "hadoop" => ("dcqcn", Some(WindowMode::Rate)),
-        "incast" | "mice" | "isolation" => ("dcqcn", None),
+        "incast" | "plain" | "mice" | "isolation" => ("dcqcn", None),
         other => (other, None),
     };
     let info = Control::catalogue().into_iter().find(|info| info.name == control)?;
@@ -156,18 +160,24 @@ fn params(control: Option<&ControlSetup>, transport: Option<&Transport>) -> Para
     params
 }
 
-/// Mice before elephants, and congested flows apart, as in the study `isolation`.
-fn classes(params: &mut Params, isolation: bool) {
+/// The three solutions of the study `isolation`: `plain` has two queues that flows are spread over by chance, `mice` has mice before
+/// elephants, `isolation` keeps congesting flows apart too.
+fn classes(params: &mut Params, solution: &str) {
     params.switch.buffer = Bytes(16_000_000);
     params.switch.lossless = vec![2, 3, 4];
     params.rdma.ack_priority = Some(7);
     params.rdma.cnp = CnpMode::Packet;
-    params.host.classes.by = ClassBy::Size;
-    params.switch.isolation.enabled = isolation;
-    params.switch.scheduler = if isolation {
-        SchedulerParams::Drr { quanta: [1000, 1000, 1000, 8000, 1000, 1000, 1000, 1000], strict: vec![7, 4] }
-    } else {
-        SchedulerParams::StrictPriority
+    params.host.classes.by = if solution == "plain" { ClassBy::Hash } else { ClassBy::Size };
+    params.switch.isolation.enabled = solution == "isolation";
+    let rounds = |elephants, strict| {
+        let mut quanta = [1000; 8];
+        quanta[3] = elephants;
+        SchedulerParams::Drr { quanta, strict }
+    };
+    params.switch.scheduler = match solution {
+        "plain" => rounds(1000, vec![7]),
+        "mice" => SchedulerParams::StrictPriority,
+        _ => rounds(8000, vec![7, 4]),
     };
 }
 
@@ -258,8 +268,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err(format!("no bench `{name}`; {usage}").into());
     }
     let mut setup = if name == TENANTS { tenants(scale)? } else { usual(&name, scale)? };
-    if name.starts_with("clos1152-") {
-        classes(&mut setup.params, name.ends_with("isolation"));
+    if let Some(solution) = name.strip_prefix("clos1152-") {
+        classes(&mut setup.params, solution);
     }
     let (flows, hosts) = (setup.flows.clone(), setup.fabric.hosts().len());
     let simulation = Simulation::new(setup)?;

@@ -341,6 +341,24 @@ pub struct IsolationRecord {
     pub bytes: u64,
     /// Messages about the flow that the port sent.
     pub messages: u32,
+    /// The queue that it was found in; `None` where it was not found at this port.
+    pub found: Option<FoundIn>,
+}
+
+/// A queue that a flow was found in which congests it, as it was then, before the packet that it was found by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FoundIn {
+    /// Wire bytes of the flow there.
+    pub flow_bytes: u64,
+    /// Those of all flows.
+    pub queue_bytes: u64,
+    /// Flows with data there.
+    pub queue_flows: u32,
+    /// How long ago the next node last paused it: 0 if it was paused; `None` if it never was.
+    pub pause_ago: Option<Time>,
+    /// The root of that pause ([`crate::measure::Waits`]), and whether the flow's way goes there; `None` where it is not measured, or
+    /// the next node paused of its own accord.
+    pub root: Option<(PortId, bool)>,
 }
 
 /// Why a flow was isolated at a port.

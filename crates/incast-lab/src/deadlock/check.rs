@@ -321,7 +321,6 @@ impl Search<'_> {
 
     fn located(&self, scheme: &str, bad: incast_sim::network::BadNetwork) -> Diagnostics {
         let loaded = self.ready.loaded;
-        let of = &loaded.scenario().scheme[scheme];
-        loaded.locate(network_error(bad, of, &path::join("scheme", scheme)).into())
+        loaded.locate(network_error(loaded.scenario(), scheme, bad).into())
     }
 }

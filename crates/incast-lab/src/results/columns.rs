@@ -401,6 +401,28 @@ pub const ISOLATIONS: TableSpec = TableSpec {
         ),
         column("bytes", I64, "B", "wire bytes of these"),
         column("messages", U32, "", "messages that the port sent about it"),
+        maybe(
+            "flow_bytes",
+            I64,
+            "B",
+            "wire bytes of the flow in the queue that it was found in, without the packet that it was found by; this and what follows \
+             is missing where `reason` is `message` or `class`",
+        ),
+        maybe("queue_bytes", I64, "B", "wire bytes of all flows in that queue then"),
+        maybe("queue_flows", U32, "", "flows with data in that queue then"),
+        maybe(
+            "pause_ago_ps",
+            I64,
+            "ps",
+            "how long before that the next node had last paused the queue; 0 if it was paused, missing if it never was",
+        ),
+        maybe(
+            "root_port",
+            U32,
+            "",
+            "root of that pause, a number as in `port`; missing without `measure.blocking`, and if the next node paused of its own accord",
+        ),
+        maybe("root_on_path", Flag, "", "whether the rest of the flow's way goes by that port; missing where it is"),
     ],
 };
 
@@ -418,9 +440,17 @@ pub const WAITS: TableSpec = TableSpec {
             "in_vain_ps",
             I64,
             "ps",
-            "of that, while most of the bytes that the next switch paused for left it by another port than the packet: head-of-line \
-             blocking",
+            "of that, while the root of the pause (the congested port at the end of a chain of pauses) was not on the rest of the \
+             packet's way: head-of-line blocking",
         ),
+        column(
+            "host_blocked_ps",
+            I64,
+            "ps",
+            "time in which the flow's next data could have left its host and nothing but the pause of its priority kept it; of the \
+             flow, not of packets",
+        ),
+        column("host_in_vain_ps", I64, "ps", "of that, while the root of the pause was not on the flow's way"),
     ],
 };
 

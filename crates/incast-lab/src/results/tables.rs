@@ -294,7 +294,9 @@ impl Records<'_> {
     fn isolations(&self) -> Result<Vec<ArrayRef>, ArrowError> {
         let all = || self.outcome.isolations.iter();
         let [node_name, local, peer] = self.port_names(all().map(|r| r.port))?;
-        debug_assert_eq!(ISOLATIONS.columns.len(), 12);
+        let found = || all().map(|r| r.found);
+        let root = || found().map(|one| one.and_then(|one| one.root));
+        debug_assert_eq!(ISOLATIONS.columns.len(), 18);
         Ok(vec![
             self.scheme(all().len())?,
             u32s(all().map(|r| r.port.0)),
@@ -308,12 +310,18 @@ impl Records<'_> {
             i64s(all().map(|r| r.packets)),
             i64s(all().map(|r| r.bytes)),
             u32s(all().map(|r| r.messages)),
+            maybe_i64s(found().map(|one| one.map(|one| one.flow_bytes))),
+            maybe_i64s(found().map(|one| one.map(|one| one.queue_bytes))),
+            maybe_u32s(found().map(|one| one.map(|one| one.queue_flows))),
+            maybe_i64s(found().map(|one| one.and_then(|one| one.pause_ago).map(|ago| ago.0))),
+            maybe_u32s(root().map(|root| root.map(|(port, _)| port.0))),
+            Arc::new(root().map(|root| root.map(|(_, ahead)| ahead)).collect::<BooleanArray>()),
         ])
     }
 
     fn waits(&self) -> Result<Vec<ArrayRef>, ArrowError> {
         let all = || self.outcome.waits.iter();
-        debug_assert_eq!(WAITS.columns.len(), 6);
+        debug_assert_eq!(WAITS.columns.len(), 8);
         let tags = self.flows.flows.iter().take(all().len()).map(|flow| flow.tag.into());
         Ok(vec![
             self.scheme(all().len())?,
@@ -322,6 +330,8 @@ impl Records<'_> {
             i64s(all().map(|r| r.waited.0)),
             i64s(all().map(|r| r.blocked.0)),
             i64s(all().map(|r| r.in_vain.0)),
+            i64s(all().map(|r| r.host_blocked.0)),
+            i64s(all().map(|r| r.host_in_vain.0)),
         ])
     }
 

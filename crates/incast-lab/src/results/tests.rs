@@ -565,7 +565,15 @@ blocking = true
         ("marks", "h3")
     );
     assert!(i64s(&isolations, "bytes").iter().all(|bytes| bytes.unwrap() > 0));
+    // Found in a queue that others fill too, and that nobody paused.
+    let found = |name: &str| i64s(&isolations, name)[0];
+    assert!(found("flow_bytes") < found("queue_bytes") && found("queue_bytes") > Some(20_000));
+    assert_eq!(found("pause_ago_ps"), None);
+    assert!(isolations.column_by_name("root_on_path").unwrap().is_null(0));
+    assert!(isolations.column_by_name("queue_flows").unwrap().is_valid(0));
     assert_eq!(waits.num_rows(), 6);
+    assert!(i64s(&waits, "host_blocked_ps").iter().any(|blocked| *blocked > Some(0)));
+    assert!(i64s(&waits, "host_in_vain_ps").iter().all(|waited| *waited == Some(0)));
     assert!(i64s(&waits, "waited_ps").iter().all(|waited| waited.unwrap() > 0));
     assert!(i64s(&waits, "in_vain_ps").iter().all(|waited| *waited == Some(0)));
     assert_eq!(report.manifest.tables["waits"].rows, 6);

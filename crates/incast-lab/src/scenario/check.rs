@@ -11,6 +11,7 @@ use incast_sim::switch::{Alpha, EcnParams, Forwarding, PfcMode, QueueParams, Sch
 use incast_sim::tenant::Hypervisor;
 use incast_sim::transport::Transport;
 
+use super::prepare::where_set;
 use super::{Scenario, Scheme};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::tree::path;
@@ -69,7 +70,7 @@ impl Scenario {
             if name.is_empty() {
                 found.push(Diagnostic::new(&path, "a scheme needs a name"));
             }
-            for one in self.check_scheme(scheme, &path) {
+            for one in self.check_scheme(scheme, name, &path) {
                 // What the scenario says for all is wrong but once.
                 if !found.contains(&one) {
                     found.push(one);
@@ -79,7 +80,8 @@ impl Scenario {
         Diagnostics::check(found)
     }
 
-    fn check_scheme(&self, scheme: &Scheme, path: &str) -> Vec<Diagnostic> {
+    /// What is wrong with a section is said of where the parameter stands, in the scheme or for all.
+    fn check_scheme(&self, scheme: &Scheme, name: &str, path: &str) -> Vec<Diagnostic> {
         let at = |field: &str| path::join(path, field);
         let mut found = carrier(scheme, path);
         if let Some(one) = &scheme.control {
@@ -98,47 +100,33 @@ impl Scenario {
             found.extend(hypervisor(one, self.tenant.is_empty(), &at("hypervisor")));
         }
         // Patched parameters are checked as patched; what is wrong in the base alone has been said already.
-        match scheme.network.over(&self.network, &at("network")) {
-            Ok(params) if !scheme.network.is_empty() => {
-                found.extend(network(&params, self.simulation.arithmetic, &at("network")));
-            }
-            Ok(_) => {}
+        let arithmetic = self.simulation.arithmetic;
+        let mut of_section = |judged: Result<Vec<Diagnostic>, Diagnostic>| match judged {
+            Ok(judged) => found.extend(judged.into_iter().map(|one| {
+                let path = where_set(self, name, &one.path);
+                Diagnostic { path, ..one }
+            })),
             Err(error) => found.push(error),
-        }
-        let own = at("switch");
-        match self.switch(scheme, path) {
-            Ok(params) => {
-                let at = if scheme.switch.is_empty() { "switch" } else { &own };
-                found.extend(switch(&params, self.simulation.arithmetic, at));
-            }
-            Err(error) => found.push(error),
-        }
-        found.extend(self.check_ecn(scheme, path));
-        match scheme.packets.over(&self.packets, &at("packets")) {
-            Ok(params) if !scheme.packets.is_empty() => found.extend(packets(&params, &at("packets"))),
-            Ok(_) => {}
-            Err(error) => found.push(error),
-        }
-        match scheme.rdma.over(&self.rdma, &at("rdma")) {
-            Ok(params) if !scheme.rdma.is_empty() => found.extend(rdma(&params, &at("rdma"))),
-            Ok(_) => {}
-            Err(error) => found.push(error),
-        }
+        };
+        let params = scheme.network.over(&self.network, &at("network"));
+        of_section(params.map(|params| network(&params, arithmetic, "network")));
+        of_section(self.switch(scheme, path).map(|params| switch(&params, arithmetic, "switch")));
+        of_section(self.check_ecn(scheme, path));
+        of_section(scheme.packets.over(&self.packets, &at("packets")).map(|params| packets(&params, "packets")));
+        of_section(scheme.rdma.over(&self.rdma, &at("rdma")).map(|params| rdma(&params, "rdma")));
         found
     }
 }
 
 impl Scenario {
-    /// Marking as it is under a scheme; what was given for all schemes is shown where it stands, unless this one adds to it.
-    fn check_ecn(&self, scheme: &Scheme, path: &str) -> Vec<Diagnostic> {
-        let own = path::join(path, "ecn");
-        let at = if scheme.ecn.is_empty() { "ecn" } else { &own };
+    /// Marking as it is under a scheme.
+    fn check_ecn(&self, scheme: &Scheme, path: &str) -> Result<Vec<Diagnostic>, Diagnostic> {
         let given = |key: &str| scheme.ecn.given().contains_key(key) || self.ecn.given().contains_key(key);
         let whose = match scheme.wanted_ecn() {
             Some(_) if !given("kmax") => format!(", as {} wants it", scheme.carrier()),
             _ => String::new(),
         };
-        self.ecn(scheme, path).map_or_else(|error| vec![error], |params| ecn(&params, at, &whose))
+        self.ecn(scheme, path).map(|params| ecn(&params, "ecn", &whose))
     }
 }
 

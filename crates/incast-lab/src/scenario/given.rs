@@ -91,18 +91,18 @@ impl<'a> Search<'a> {
             for name in names(self.given.get(section)) {
                 if self.differs(section, &name, &default) {
                     // A scheme with a value of its own has nothing to do with the scenario's.
+                    let below = &self.given[section][&name];
                     let own = |index: usize| {
                         let scheme = &self.prepared.scenario.scheme[index];
-                        let given = match section {
-                            "network" => scheme.network.given(),
-                            "switch" => scheme.switch.given(),
-                            "ecn" => scheme.ecn.given(),
-                            "packets" => scheme.packets.given(),
-                            "host" => scheme.host.given(),
-                            "rdma" => scheme.rdma.given(),
-                            _ => return false,
-                        };
-                        given.contains_key(&name)
+                        match section {
+                            "network" => scheme.network.replaces(below, &name),
+                            "switch" => scheme.switch.replaces(below, &name),
+                            "ecn" => scheme.ecn.replaces(below, &name),
+                            "packets" => scheme.packets.replaces(below, &name),
+                            "host" => scheme.host.replaces(below, &name),
+                            "rdma" => scheme.rdma.replaces(below, &name),
+                            _ => false,
+                        }
                     };
                     let without: Vec<bool> = (0..self.schemes.len()).map(|index| !own(index)).collect();
                     self.of_all(section, &name, &format!("{section}.{name}"), |index| without[index]);
@@ -304,7 +304,7 @@ fn names(table: Option<&Value>) -> Vec<String> {
     keys.filter(|key| *key != "profile").cloned().collect()
 }
 
-fn value(of: impl Serialize) -> Value {
+pub(super) fn value(of: impl Serialize) -> Value {
     // Serialising plain data into memory cannot fail.
     serde_json::to_value(of).unwrap_or_default()
 }

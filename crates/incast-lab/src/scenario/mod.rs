@@ -10,9 +10,13 @@ mod given;
 mod given_tests;
 mod key;
 mod patch;
+#[cfg(test)]
+mod place_tests;
 mod prepare;
 mod profiles;
 mod read;
+#[cfg(test)]
+mod schema_tests;
 mod scheme;
 pub(crate) mod tagging;
 mod tenants;

@@ -34,6 +34,16 @@ impl<T> Patch<T> {
         self.given.is_empty()
     }
 
+    /// Whether all that `below` gives of a parameter is given here too, so that it has no say.
+    pub(super) fn replaces(&self, below: &Value, name: &str) -> bool {
+        match (self.given.get(name), below) {
+            (Some(Value::Object(own)), Value::Object(below)) if TABLES.contains(&name) => {
+                below.keys().all(|key| own.contains_key(key))
+            }
+            (own, _) => own.is_some(),
+        }
+    }
+
     /// The parameters given, by name.
     pub const fn given(&self) -> &Map<String, Value> {
         &self.given

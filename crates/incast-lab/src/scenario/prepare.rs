@@ -13,7 +13,10 @@ use incast_sim::network::BadNetwork;
 use incast_sim::switch::{BufferPlan, EcnParams, SwitchParams};
 use incast_sim::transport::Transport;
 use incast_sim::{Carrier, ControlSetup, Params, Setup, SetupError};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
+use super::given::value;
 use super::tenants::vms_error;
 use super::{Given, Scenario, Scheme};
 use crate::diagnostic::{Diagnostic, Diagnostics, Place};
@@ -67,7 +70,7 @@ impl Scenario {
             params.check_host().and_then(|()| params.check_classes()).map_err(refused)?;
             let flows = of_classes(&flows, &params);
             let network = params.network.check(&fabric, self.seed).and_then(|()| params.check_pauses());
-            network.map_err(|bad| network_error(bad, scheme, &path))?;
+            network.map_err(|bad| network_error(self, name, bad))?;
             for switch in fabric.switches() {
                 BufferPlan::new(&fabric, &params, switch).map_err(refused)?;
             }
@@ -210,25 +213,63 @@ fn carried(scheme: &Scheme, path: &str, flows: &FlowSet) -> Result<Carried, Diag
 
 /// What the simulator says of a parameter, said of where the scenario sets it: in the scheme, or for all.
 pub(crate) fn setup_error(scenario: &Scenario, scheme: &str, error: &SetupError) -> Diagnostic {
-    let given = scenario.scheme.get(scheme).is_some_and(|scheme| {
-        let mut steps = error.field.splitn(2, '.');
-        let key = |steps: &mut std::str::SplitN<'_, char>| {
-            steps.next().map(|rest| rest.split(['.', '[']).next().unwrap_or(rest).to_owned()).unwrap_or_default()
+    Diagnostic::new(where_set(scenario, scheme, &error.field), error.message.clone())
+}
+
+/// Where a scenario sets a parameter that a scheme has: in the scheme if the parameter itself stands there, or more of what it stands
+/// in than for all schemes; else for all.
+pub(super) fn where_set(scenario: &Scenario, name: &str, field: &str) -> String {
+    let Some(scheme) = scenario.scheme.get(name) else { return field.to_owned() };
+    let (section, rest) = field.split_once('.').unwrap_or((field, ""));
+    let (own, common) = match section.split('[').next().unwrap_or(section) {
+        "control" | "transport" | "window" | "hypervisor" => (1, 0),
+        "network" => (steps(scheme.network.given(), rest), steps(&unusual(&scenario.network), rest)),
+        "switch" => (steps(scheme.switch.given(), rest), steps(scenario.switch.given(), rest)),
+        "ecn" => (steps(scheme.ecn.given(), rest), steps(scenario.ecn.given(), rest)),
+        "packets" => (steps(scheme.packets.given(), rest), steps(&unusual(&scenario.packets), rest)),
+        "host" => (steps(scheme.host.given(), rest), steps(&unusual(&scenario.host), rest)),
+        "rdma" => (steps(scheme.rdma.given(), rest), steps(&unusual(&scenario.rdma), rest)),
+        _ => (0, 0),
+    };
+    // With as much of it in both, the scheme's, which is laid over the other.
+    if own > common || own == common && own > 1 {
+        format!("{}.{field}", path::join("scheme", name))
+    } else {
+        field.to_owned()
+    }
+}
+
+/// What of these parameters is not as by default: what was written for all, as far as that matters.
+fn unusual<T: Serialize + Default>(params: &T) -> Map<String, Value> {
+    match (value(params), value(T::default())) {
+        (Value::Object(now), Value::Object(usual)) => differing(&now, &usual),
+        _ => Map::new(),
+    }
+}
+
+fn differing(now: &Map<String, Value>, usual: &Map<String, Value>) -> Map<String, Value> {
+    let differs = |(name, value): (&String, &Value)| match (value, usual.get(name)) {
+        (now, Some(usual)) if now == usual => None,
+        (Value::Object(now), Some(Value::Object(usual))) => Some((name.clone(), Value::Object(differing(now, usual)))),
+        _ => Some((name.clone(), value.clone())),
+    };
+    now.iter().filter_map(differs).collect()
+}
+
+/// How many steps of a path within a table stand in it, with the table itself if anything does.
+fn steps(table: &Map<String, Value>, path: &str) -> usize {
+    let mut steps = path.split(['.', '[']).filter(|step| !step.is_empty());
+    let Some(mut at) = steps.next().and_then(|first| table.get(first)) else { return usize::from(!table.is_empty()) };
+    let mut found = 2;
+    for step in steps {
+        let next = match step.strip_suffix(']') {
+            Some(index) => index.parse::<usize>().ok().and_then(|index| at.get(index)),
+            None => at.get(step),
         };
-        let (section, field) = (key(&mut steps), key(&mut steps));
-        match section.as_str() {
-            "control" | "transport" | "window" | "hypervisor" => true,
-            "network" => scheme.network.given().contains_key(&field),
-            "switch" => scheme.switch.given().contains_key(&field),
-            "ecn" => scheme.ecn.given().contains_key(&field),
-            "packets" => scheme.packets.given().contains_key(&field),
-            "host" => scheme.host.given().contains_key(&field),
-            "rdma" => scheme.rdma.given().contains_key(&field),
-            _ => false,
-        }
-    });
-    let at = if given { format!("{}.{}", path::join("scheme", scheme), error.field) } else { error.field.clone() };
-    Diagnostic::new(at, error.message.clone())
+        let Some(next) = next else { break };
+        (at, found) = (next, found + 1);
+    }
+    found
 }
 
 /// What does not fit the fabric, the flows or another transport, said of where the scheme has it.
@@ -245,9 +286,8 @@ fn transport_error(bad: BadNetwork, scheme: &Scheme, transport: &Transport, path
 }
 
 /// What does not fit the fabric, said of where it is set: in the scheme, or for all.
-pub(crate) fn network_error(bad: BadNetwork, scheme: &Scheme, path: &str) -> Diagnostic {
-    let parameter = bad.field.split(['.', '[']).nth(1).unwrap_or_default();
-    let at = if scheme.network.given().contains_key(parameter) { format!("{path}.{}", bad.field) } else { bad.field };
+pub(crate) fn network_error(scenario: &Scenario, scheme: &str, bad: BadNetwork) -> Diagnostic {
+    let at = where_set(scenario, scheme, &bad.field);
     Diagnostic { allowed: bad.allowed, nearest: bad.nearest, ..Diagnostic::new(at, bad.message) }
 }
 

@@ -2,7 +2,7 @@
 
 use incast_sim::Params;
 use incast_sim::host::ClassBy;
-use incast_sim::switch::{Detection, IsolationAtHosts, MarkedFlows};
+use incast_sim::switch::{FlowDetection, IsolationAtHosts, MarkedFlows};
 
 /// What a scheme has of them.
 pub(super) fn told(params: &Params) -> Vec<String> {
@@ -26,8 +26,8 @@ fn isolation(params: &Params) -> Option<String> {
         return None;
     }
     let found = match isolation.detection {
-        Detection::Marks { kmin, kmax, pmax } => format!("picked like marks, {kmin} to {kmax} (pmax {pmax})"),
-        Detection::Counters { above, flows } => format!("the {flows} largest in a queue above {above}"),
+        FlowDetection::Marks { kmin, kmax, pmax } => format!("picked like marks, {kmin} to {kmax} (pmax {pmax})"),
+        FlowDetection::Counters { above, flows } => format!("the {flows} largest in a queue above {above}"),
     };
     let table = isolation.table.map_or_else(String::new, |most| format!(", at most {most} at a port"));
     let hosts = match isolation.hosts {

@@ -125,6 +125,12 @@ fn explain(path: String, message: &str) -> Diagnostic {
     if message.contains("expected map with a single key") {
         return Diagnostic::new(path, "exactly one of the alternatives must be given here");
     }
+    if let Some((found, expected)) =
+        message.strip_prefix("invalid length ").and_then(|rest| rest.split_once(", expected "))
+        && let Some(number) = expected.split(' ').find(|word| word.parse::<usize>().is_ok())
+    {
+        return Diagnostic::new(path, format!("a list of {found} where one of {number} is expected"));
+    }
     let kinds = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
     if let Some((found, expected)) = kinds.and_then(|rest| rest.split_once(", expected ")) {
         return Diagnostic::new(path, format!("{} where {} is expected", plain_value(found), plain_kind(expected)));

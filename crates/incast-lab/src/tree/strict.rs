@@ -1,8 +1,11 @@
-//! Values as they are read into types: a table has to be written as a table. (Derived readers would also take a list for the
-//! fields in order, so that `clients = [2]` meant two clients and not host 2.)
+//! Values as they are read into types: a table has to be written as a table (derived readers would also take a list for the
+//! fields in order, so that `clients = [2]` meant two clients and not host 2), and a list of a given length has that length (they
+//! would not look at what is left of a longer one). A choice with parameters that all have defaults may be written as its name alone.
 
 use serde::de::value::{MapAccessDeserializer, MapDeserializer, SeqDeserializer};
-use serde::de::{Deserializer, Error as _, IntoDeserializer, Unexpected, Visitor};
+use serde::de::{
+    DeserializeSeed, Deserializer, EnumAccess, Error as _, IntoDeserializer, Unexpected, VariantAccess, Visitor,
+};
 use serde::forward_to_deserialize_any;
 use serde_json::{Error, Value};
 
@@ -22,7 +25,12 @@ impl<'de> Deserializer<'de> for Strict<'de> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.0 {
-            Value::Array(items) => visitor.visit_seq(SeqDeserializer::new(items.iter().map(Strict))),
+            Value::Array(items) => {
+                let mut items = SeqDeserializer::new(items.iter().map(Strict));
+                let list = visitor.visit_seq(&mut items)?;
+                items.end()?;
+                Ok(list)
+            }
             Value::Object(table) => {
                 visitor.visit_map(MapDeserializer::new(table.iter().map(|(key, value)| (key.as_str(), Strict(value)))))
             }
@@ -65,6 +73,7 @@ impl<'de> Deserializer<'de> for Strict<'de> {
                 let one = table.iter().map(|(key, value)| (key.as_str(), Strict(value)));
                 visitor.visit_enum(MapAccessDeserializer::new(MapDeserializer::new(one)))
             }
+            Value::String(choice) => visitor.visit_enum(NameAlone(choice)),
             other => other.deserialize_enum(name, variants, visitor),
         }
     }
@@ -72,5 +81,52 @@ impl<'de> Deserializer<'de> for Strict<'de> {
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
         tuple_struct identifier ignored_any
+    }
+}
+
+/// A choice of several, of which only the name is written.
+struct NameAlone<'de>(&'de str);
+
+impl<'de> EnumAccess<'de> for NameAlone<'de> {
+    type Error = Error;
+    type Variant = Self;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), Error> {
+        let choice: IntoNameDeserializer<'de> = self.0.into_deserializer();
+        seed.deserialize(choice).map(|choice| (choice, self))
+    }
+}
+
+type IntoNameDeserializer<'de> = <&'de str as IntoDeserializer<'de, Error>>::Deserializer;
+
+impl NameAlone<'_> {
+    fn lacks<T>(&self) -> Result<T, Error> {
+        Err(Error::custom(format!("`{}` needs a value: {{ {} = ... }}", self.0, self.0)))
+    }
+}
+
+impl<'de> VariantAccess<'de> for NameAlone<'de> {
+    type Error = Error;
+
+    fn unit_variant(self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, _seed: T) -> Result<T::Value, Error> {
+        self.lacks()
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _len: usize, _visitor: V) -> Result<V::Value, Error> {
+        self.lacks()
+    }
+
+    fn struct_variant<V: Visitor<'de>>(self, _fields: &'static [&'static str], visitor: V) -> Result<V::Value, Error> {
+        let nothing = std::iter::empty::<(&str, Strict<'de>)>();
+        visitor.visit_map(MapDeserializer::new(nothing)).map_err(|error: Error| {
+            // "missing field `quanta`"
+            let said = error.to_string();
+            let field = said.split('`').nth(1).unwrap_or("...");
+            Error::custom(format!("`{}` needs `{field}`: {{ {} = {{ {field} = ... }} }}", self.0, self.0))
+        })
     }
 }

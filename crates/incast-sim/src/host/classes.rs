@@ -93,6 +93,13 @@ impl Params {
                 );
             }
         }
+        if classes.mice == classes.elephants {
+            let message = format!(
+                "{} is the priority of elephants too: nobody would tell them apart; two that differ",
+                classes.mice
+            );
+            return refuse("mice", message);
+        }
         if classes.by == ClassBy::Sent && self.arithmetic == Arithmetic::Ns3 {
             return refuse("by", "ns3 arithmetic knows no flows that change their priority".into());
         }

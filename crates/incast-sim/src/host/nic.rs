@@ -201,10 +201,13 @@ impl Network {
 
     /// A queue pair is not among the ready ones any more.
     pub(crate) fn take_from_turns(&mut self, sender: u32) {
-        let qp = &mut self.senders[sender as usize];
-        if qp.state != QpState::Ready {
+        if self.senders[sender as usize].state != QpState::Ready {
             return;
         }
+        if self.blocking.is_some() {
+            self.end_pair_wait(sender);
+        }
+        let qp = &mut self.senders[sender as usize];
         qp.state = QpState::Idle;
         let (port, prio, flow) = (qp.port, usize::from(qp.prio), qp.flow);
         let nic = &mut self.nics[self.ports[port as usize].owner as usize];
@@ -249,6 +252,34 @@ impl Network {
         }
     }
 
+    /// The flows of queue pairs of a priority that could send but for a pause, and since when.
+    pub(crate) fn held_pairs(&self, port: u32, prio: u8) -> Vec<(u32, u64)> {
+        let nic = &self.nics[self.ports[port as usize].owner as usize];
+        let ready = nic.turns[usize::from(prio)].iter().filter(|&(flow, sender)| {
+            let qp = &self.senders[sender as usize];
+            qp.flow == flow && qp.state == QpState::Ready
+        });
+        // Due, but nothing has happened at the port since.
+        let due = nic.paced.iter().map(|Reverse((time, flow, sender))| (*time, *flow, *sender)).filter(
+            |&(time, flow, sender)| {
+                let qp = &self.senders[sender as usize];
+                time <= self.now
+                    && qp.flow == flow
+                    && qp.state == QpState::Paced
+                    && qp.placed_at == time
+                    && qp.prio == prio
+            },
+        );
+        let all = ready.chain(due.map(|(_, flow, sender)| (flow, sender)));
+        let pairs = all.map(|(flow, sender)| (flow, &self.senders[sender as usize]));
+        let held = pairs.filter(|(_, qp)| qp.may_send() && qp.next_avail <= self.now);
+        let mut held: Vec<(u32, u64)> = held.map(|(flow, qp)| (flow, qp.placed_at)).collect();
+        // The heap can have an entry twice.
+        held.sort_unstable();
+        held.dedup();
+        held
+    }
+
     /// Puts a queue pair where it belongs after anything about it has changed.
     pub(crate) fn place(&mut self, sender: u32) {
         let qp = &mut self.senders[sender as usize];
@@ -262,14 +293,15 @@ impl Network {
         let (port, prio, time, flow) = (qp.port, usize::from(qp.prio), qp.next_avail, qp.flow);
         let nic = &mut self.nics[self.ports[port as usize].owner as usize];
         if time > self.now.max(self.ports[port as usize].busy_until) {
-            if qp.state != QpState::Paced || qp.paced_at != time {
+            if qp.state != QpState::Paced || qp.placed_at != time {
                 qp.state = QpState::Paced;
-                qp.paced_at = time;
+                qp.placed_at = time;
                 nic.paced.push(Reverse((time, flow, sender)));
             }
             return;
         }
         qp.state = QpState::Ready;
+        qp.placed_at = time.max(self.now);
         nic.turns[prio].push(flow, sender);
         nic.ready |= 1 << prio;
     }

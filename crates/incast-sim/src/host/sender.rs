@@ -42,8 +42,8 @@ pub(crate) struct SendQp {
     pub(crate) high: u64,
     /// Not before this time, in ps.
     pub(crate) next_avail: u64,
-    /// Time of its entry among the paced.
-    pub(crate) paced_at: u64,
+    /// Where it is paced, the time of its entry; where it is ready, since when. In ps.
+    pub(crate) placed_at: u64,
     /// Wire bytes of the last packet sent.
     last_size: u64,
     /// bit/s.
@@ -113,7 +113,7 @@ impl Network {
             una: 0,
             high: 0,
             next_avail: 0,
-            paced_at: 0,
+            placed_at: 0,
             last_size: 0,
             rate: 0,
             window: 0,
@@ -374,6 +374,9 @@ impl Network {
     }
 
     fn complete(&mut self, sender: u32) {
+        if self.blocking.is_some() && self.senders[sender as usize].state == QpState::Ready {
+            self.end_pair_wait(sender);
+        }
         let qp = &mut self.senders[sender as usize];
         let flow = std::mem::replace(&mut qp.flow, NONE);
         self.sender_of[flow as usize] = NONE;

@@ -55,6 +55,11 @@ impl Turns {
         self.from = flow + 1;
     }
 
+    /// Flow and sender of all, in no order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.round.iter().chain(&self.next).map(|Reverse(one)| *one)
+    }
+
     /// Whether no queue pair is ready.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {

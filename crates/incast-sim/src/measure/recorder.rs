@@ -8,10 +8,13 @@ use crate::network::Network;
 use crate::outcome::{DropRecord, LinkRecord, PauseRecord};
 use crate::tenant::PairSample;
 
-/// A pause that has not ended.
+/// A queue's last pause.
 #[derive(Debug, Clone, Copy, Default)]
 struct Open {
+    /// Its begin, if it has not ended.
     since: Option<Time>,
+    /// When the one before that ended, if there was one.
+    ended: Option<Time>,
     ingress_bytes: u64,
     blamed: u32,
 }
@@ -90,12 +93,18 @@ impl Recorder {
 
     pub(crate) fn pause(&mut self, at: usize, now: Time, ingress_bytes: u64, blamed: u32) {
         self.xoffs_received[at] += 1;
-        self.open[at] = Open { since: Some(now), ingress_bytes, blamed };
+        self.open[at] = Open { since: Some(now), ingress_bytes, blamed, ..self.open[at] };
     }
 
     /// Since when a queue is paused; `None` if it is not.
     pub(crate) fn paused_since(&self, at: usize) -> Option<Time> {
         self.open[at].since
+    }
+
+    /// How long ago a queue was last paused; 0 if it is, `None` if it never was.
+    pub(crate) fn pause_ago(&self, at: usize, now: Time) -> Option<Time> {
+        let Open { since, ended, .. } = self.open[at];
+        since.map_or_else(|| ended.map(|ended| now - ended), |_| Some(Time::ZERO))
     }
 
     pub(crate) fn resume(&mut self, at: usize, now: Time) {
@@ -104,8 +113,9 @@ impl Recorder {
 
     /// Ends the pause of a queue, at `end` or with the run.
     fn close(&mut self, at: usize, now: Time, end: Option<Time>) {
-        let open = std::mem::take(&mut self.open[at]);
-        let Some(start) = open.since else { return };
+        let open = self.open[at];
+        let Some(start) = self.open[at].since.take() else { return };
+        self.open[at].ended = Some(now);
         self.paused[at] += now - start;
         if self.params.pauses {
             self.pauses.push(PauseRecord {
@@ -157,12 +167,10 @@ impl Network {
     #[inline(never)]
     pub(crate) fn note_queued(&mut self, port: u32, id: u32) {
         self.note_queue(port);
-        if !self.ports[port as usize].at_host {
-            if self.isolation.is_some() {
-                self.count_apart(port, id, true);
-            }
-            self.begin_wait(port, id);
+        if self.isolation.is_some() && !self.ports[port as usize].at_host {
+            self.count_apart(port, id, true);
         }
+        self.begin_wait(port, id);
     }
 
     /// A packet has left a queue of a port.

@@ -163,10 +163,22 @@ impl Network {
         if packet.pint == 0 || packet.kind != Kind::Segment {
             return self.path_port(packet.flow, !packet.kind.is_forward(), usize::from(packet.hops));
         }
-        match self.routing.hops(node, packet.dst) {
+        self.chosen_port(node, packet.dst, packet.pint)
+    }
+
+    /// The egress port at `node` towards host `dst` of a packet with a number of its own, from 1; [`NONE`] without a route.
+    pub(crate) fn chosen_port(&self, node: u32, dst: u32, number: u16) -> u32 {
+        match self.routing.hops(node, dst) {
             [] => NONE,
-            hops => hops[usize::from(packet.pint - 1) % hops.len()].0,
+            hops => hops[usize::from(number - 1) % hops.len()].0,
         }
+    }
+
+    /// The ports of a flow's explicit path from one of them on.
+    pub(crate) fn rest_of_path(&self, flow: u32, port: u32) -> Option<&[u32]> {
+        let path = self.flows.flows[flow as usize].path?;
+        let [ports, _] = &self.routing.paths[path as usize];
+        ports.iter().position(|&one| one == port).map(|place| &ports[place..])
     }
 
     /// The egress port at `node` of data of a flow towards host `dst` by ECMP; [`NONE`] if that is where it is, or without a route.

@@ -20,7 +20,7 @@ use incast_model::rng::Stream;
 pub(crate) use buffer::{Buffer, Ingress, fixed_alpha};
 pub(crate) use ecn::EcnPort;
 pub(crate) use isolation::Isolation;
-pub use isolation::{Detection, IsolationAtHosts, IsolationParams, MarkedFlows};
+pub use isolation::{FlowDetection, IsolationAtHosts, IsolationParams, MarkedFlows};
 pub use params::{
     Alpha, EcnParams, EcnThreshold, Forwarding, Headroom, MarkAt, PfcMode, QueueParams, SchedulerParams, SwitchParams,
 };

@@ -10,7 +10,7 @@ impl Network {
     /// `port` itself where no packet did.
     pub(crate) fn send_pfc(&mut self, port: u32, prio: u8, xoff: bool, blamed: u32) {
         if xoff {
-            self.note_culprit(port, prio);
+            self.note_root(port, prio);
         }
         let at = self.at(port, prio);
         let ingress = &mut self.ingress[at];

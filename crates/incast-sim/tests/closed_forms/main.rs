@@ -3,7 +3,7 @@
 //!
 //! Every check prints its name, what was expected and what was measured: `cargo test --test closed_forms -- --nocapture`.
 //! Names: A one flow, B books, C queueing, D sharing, E fixed points of controls, F bursts and buffers, G PFC, Q DCQCN,
-//! H HPCC, I pauses that nodes send by themselves, K work done, T Tagger, loops and watchdogs, L losses, N congestion isolation, P HPCC over PINT, S the switch's buffer, V collectives, W flows that wait. Not here, because
+//! H HPCC, I pauses that nodes send by themselves, K work done, T Tagger, loops and watchdogs, L losses, N congestion isolation, O head-of-line blocking, P HPCC over PINT, S the switch's buffer, V collectives, W flows that wait. Not here, because
 //! nothing in the simulator does it yet: cut-through, token buckets, TCP, credits, pause timers. The generators' loads, gaps
 //! and sizes are tested with them
 //! (`incast-model`), alpha's decay step by step with DCQCN (`congestion/dcqcn.rs`), and the buffer's books at every
@@ -13,6 +13,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod blocking;
 mod books;
 mod bounces;
 mod bursts;
@@ -26,6 +27,7 @@ mod gates;
 mod holds;
 mod hpcc;
 mod isolation;
+mod isolation_times;
 mod losses;
 mod pfc;
 mod pint;

@@ -4,7 +4,8 @@ use incast_model::fabric::{Fabric, NodeId, NodeKind};
 use incast_model::flow::FlowSet;
 use incast_model::units::{Bytes, Rate, Time};
 
-use super::{Detection, IsolationParams, scaled};
+use super::{FlowDetection, IsolationParams, scaled};
+use crate::host::ClassBy;
 use crate::setup::{Arithmetic, Params};
 use crate::simulation::SetupError;
 use crate::switch::BufferPlan;
@@ -31,8 +32,15 @@ impl IsolationParams {
         if let Some((name, _)) = [("hold", self.hold), ("age", self.age)].iter().find(|(_, time)| *time == Time::ZERO) {
             return refuse(name, "0s is out of range; it must be more");
         }
+        if self.age < self.message_every {
+            let message = format!(
+                "{} is shorter than message_every, {}: what a message said would be forgotten before the next; at least that",
+                self.age, self.message_every
+            );
+            return refuse("age", message);
+        }
         let lowest = match self.detection {
-            Detection::Marks { kmin, kmax, pmax } => {
+            FlowDetection::Marks { kmin, kmax, pmax } => {
                 if kmin > kmax {
                     let message = format!("kmin {kmin} is above kmax {kmax}; at most that");
                     return refuse("detection.marks.kmin", message);
@@ -42,10 +50,10 @@ impl IsolationParams {
                 }
                 kmin
             }
-            Detection::Counters { flows: 0, .. } => {
+            FlowDetection::Counters { flows: 0, .. } => {
                 return refuse("detection.counters.flows", "0 flows would never be isolated; at least 1");
             }
-            Detection::Counters { above, .. } => above,
+            FlowDetection::Counters { above, .. } => above,
         };
         if self.release_below > lowest {
             let message = format!(
@@ -85,10 +93,38 @@ impl Params {
         if let Some((field, _)) = control.iter().find(|(_, prio)| *prio == Some(queue)) {
             return refuse("queue", format!("{queue} is {field}; isolated flows need a priority of their own"));
         }
+        self.check_isolated_classes()?;
         if flows.flows.iter().any(|flow| flow.priority == queue) {
             return refuse("queue", format!("{queue} is the priority of flows; isolated flows need one of their own"));
         }
+        if !flows.flows.iter().any(|flow| lossless.contains(&flow.priority)) {
+            let message = format!(
+                "all flows have lossy priorities, from which none is isolated; some with one of switch.lossless, {lossless:?}"
+            );
+            return refuse("enabled", message);
+        }
         self.check_message_threshold(fabric)
+    }
+
+    /// Classes at hosts, where there are any, have priorities that flows can be isolated from.
+    fn check_isolated_classes(&self) -> Result<(), SetupError> {
+        let (classes, queue, lossless) = (&self.host.classes, self.switch.isolation.queue, &self.switch.lossless);
+        if classes.by == ClassBy::Given {
+            return Ok(());
+        }
+        for (name, prio) in [("mice", classes.mice), ("elephants", classes.elephants)] {
+            let why = if prio == queue {
+                format!("{prio} is the priority of isolated flows, switch.isolation.queue")
+            } else if !lossless.contains(&prio) {
+                format!("{prio} is a lossy priority, from which no flow is isolated")
+            } else {
+                continue;
+            };
+            let others: Vec<u8> = lossless.iter().copied().filter(|&one| one != queue).collect();
+            let message = format!("{why}; one of switch.lossless without that queue, {others:?}");
+            return Err(SetupError { field: format!("host.classes.{name}"), message });
+        }
+        Ok(())
     }
 
     /// Messages are to come before pauses.

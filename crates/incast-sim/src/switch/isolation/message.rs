@@ -71,7 +71,7 @@ impl Network {
         if at_host && self.sender_of[flow as usize] == NONE {
             return; // it has completed, or is not RDMA's
         }
-        let Some(slot) = known.or_else(|| self.isolate(port, flow, IsolatedBy::Message)) else { return };
+        let Some(slot) = known.or_else(|| self.isolate(port, flow, IsolatedBy::Message, None)) else { return };
         if let Some(isolation) = &mut self.isolation {
             isolation.table[slot].asked = Some(now);
         }

@@ -11,16 +11,17 @@ mod message;
 mod params;
 mod table;
 
+use incast_model::fabric::PortId;
 use incast_model::rng::{self, Stream, unit};
-use incast_model::units::{Bytes, Rate};
+use incast_model::units::{Bytes, Rate, Time};
 
-pub use params::{Detection, IsolationAtHosts, IsolationParams, MarkedFlows};
+pub use params::{FlowDetection, IsolationAtHosts, IsolationParams, MarkedFlows};
 use table::{Map, Table};
 
 use super::SwitchParams;
 use crate::kernel::{Event, Kind, NONE, Packet, Target, chore};
 use crate::network::Network;
-use crate::outcome::{IsolatedBy, IsolationRecord};
+use crate::outcome::{FoundIn, IsolatedBy, IsolationRecord};
 
 /// Thresholds of one port in bytes.
 #[derive(Debug, Clone, Copy)]
@@ -63,8 +64,8 @@ impl Isolation {
     pub(crate) fn new(switch: &SwitchParams, rates: &[u64], switches: usize, seed: u64) -> Self {
         let params = switch.isolation;
         let (from, always) = match params.detection {
-            Detection::Marks { kmin, kmax, .. } => (kmin, kmax),
-            Detection::Counters { above, .. } => (above, above),
+            FlowDetection::Marks { kmin, kmax, .. } => (kmin, kmax),
+            FlowDetection::Counters { above, .. } => (above, above),
         };
         let of_port = |&rate: &u64| Thresholds {
             from: scaled(from, rate),
@@ -108,7 +109,7 @@ impl Isolation {
         if queued <= from {
             return false;
         }
-        let Detection::Marks { pmax, .. } = self.params.detection else { return true };
+        let FlowDetection::Marks { pmax, .. } = self.params.detection else { return true };
         queued > always
             || unit(&mut self.draws[switch as usize]) < pmax * f64::from(queued - from) / f64::from(always - from)
     }
@@ -141,7 +142,7 @@ impl Network {
                 None
             }
             Some(slot) => Some(slot),
-            None if apart => self.isolate(output, flow, IsolatedBy::Class),
+            None if apart => self.isolate(output, flow, IsolatedBy::Class, None),
             None => None,
         };
         let Some(slot) = slot else { return self.find_congesting(switch, output, id) };
@@ -171,26 +172,27 @@ impl Network {
 
     /// A packet of a flow that is not isolated comes for its queue: if that is congested, some flow is isolated from now on.
     fn find_congesting(&mut self, switch: u32, port: u32, id: u32) {
-        let at = self.at(port, self.pool[id].prio);
+        let prio = self.pool[id].prio;
+        let at = self.at(port, prio);
         let (flow, queued) = (self.pool[id].flow, self.queues[at].bytes);
         let Some(isolation) = &mut self.isolation else { return };
         if !isolation.is_congested(switch, port, queued) {
             return;
         }
         match isolation.params.detection {
-            Detection::Marks { .. } => {
-                if let Some(slot) = self.isolate(port, flow, IsolatedBy::Marks) {
+            FlowDetection::Marks { .. } => {
+                if let Some(slot) = self.isolate(port, flow, IsolatedBy::Marks, Some(prio)) {
                     self.pool[id].next_rank = slot.into();
                 }
             }
-            Detection::Counters { flows, .. } => {
+            FlowDetection::Counters { flows, .. } => {
                 let mut largest: Vec<(u32, u32)> =
                     isolation.counters[at].iter().map(|(&flow, &bytes)| (bytes, flow)).collect();
                 largest.sort_unstable_by_key(|&(bytes, flow)| (std::cmp::Reverse(bytes), flow));
                 for (_, one) in largest.into_iter().take(flows as usize) {
                     let isolation = self.isolation.as_ref().expect("as above");
                     if isolation.table.find(port, one).is_none() {
-                        let slot = self.isolate(port, one, IsolatedBy::Counters);
+                        let slot = self.isolate(port, one, IsolatedBy::Counters, Some(prio));
                         if let Some(slot) = slot.filter(|_| one == flow) {
                             self.pool[id].next_rank = slot.into();
                         }
@@ -200,19 +202,48 @@ impl Network {
         }
     }
 
-    /// Isolates a flow at a port; `None` if there is no place for it in the port's table.
-    fn isolate(&mut self, port: u32, flow: u32, by: IsolatedBy) -> Option<u32> {
+    /// Isolates a flow at a port, found in the queue of a priority if it was found here; `None` if there is no place for it in the
+    /// port's table.
+    fn isolate(&mut self, port: u32, flow: u32, by: IsolatedBy, found: Option<u8>) -> Option<u32> {
         if by != IsolatedBy::Class && !self.make_place(port) {
             self.counts.isolations_refused += 1;
             return None;
         }
         let now = self.now;
-        let slot = self.isolation.as_mut()?.table.insert(port, flow, by, now);
+        let found = found.map(|prio| self.find_in(port, prio, flow));
+        let slot = self.isolation.as_mut()?.table.insert((port, flow), (by, found), now);
         let ahead = self.note_packets_ahead(port, flow, slot);
         self.isolation.as_mut()?.table.set_ahead(slot, ahead);
         self.ports[port as usize].noted = true;
         self.sweep_later();
         Some(slot)
+    }
+
+    /// What a queue that a flow is found in holds, and whether it is long on account of a pause: what tells a wrong pick. Nothing in a
+    /// run reads it.
+    fn find_in(&self, port: u32, prio: u8, flow: u32) -> FoundIn {
+        let at = self.at(port, prio);
+        let (mut flows, mut flow_bytes) = (Vec::new(), 0);
+        let mut id = self.queues[at].head;
+        while id != NONE {
+            let packet = &self.pool[id];
+            if is_data(packet.kind) {
+                flows.push(packet.flow);
+                flow_bytes += if packet.flow == flow { u64::from(packet.size) } else { 0 };
+            }
+            id = packet.next;
+        }
+        flows.sort_unstable();
+        flows.dedup();
+        let pause_ago = self.recorder.pause_ago(at, Time(self.now));
+        let root = pause_ago.map_or(NONE, |_| self.root_of_pause(port, prio));
+        FoundIn {
+            flow_bytes,
+            queue_bytes: self.queues[at].bytes.into(),
+            queue_flows: flows.len() as u32,
+            pause_ago,
+            root: (root != NONE).then(|| (PortId(root), self.flow_goes_by(root, port, flow))),
+        }
     }
 
     /// Whether a port's table has a place, if need be that of the oldest entry without a packet.
@@ -356,5 +387,38 @@ impl Network {
             }
         }
         self.sweep_later();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of packets that find a queue of some length, so many pick their flow as the ramp says: none up to kmin, all above kmax, and
+    /// between them a share in proportion, here within four standard deviations of that of so many draws.
+    #[test]
+    fn marks_pick_by_a_ramp() {
+        let (kmin, kmax, pmax) = (Bytes(100_000), Bytes(400_000), 0.2);
+        let detection = FlowDetection::Marks { kmin, kmax, pmax };
+        let switch = SwitchParams {
+            isolation: IsolationParams { enabled: true, detection, ..IsolationParams::default() },
+            ..SwitchParams::default()
+        };
+        let draws = 200_000;
+        for (rate, times) in [(100, 1), (400, 4)] {
+            let mut isolation = Isolation::new(&switch, &[Rate::gbps(rate).0], 1, 7);
+            let mut share = |queued: u32| {
+                let picked = (0..draws).filter(|_| isolation.is_congested(0, 0, queued * times)).count();
+                picked as f64 / f64::from(draws)
+            };
+            assert_eq!([0, 50_000, 100_000].map(&mut share), [0.0; 3]);
+            assert_eq!([400_001, 1_000_000].map(&mut share), [1.0; 2]);
+            for queued in [101_000, 130_000, 200_000, 300_000, 399_000, 400_000] {
+                let expected = pmax * f64::from(queued - 100_000) / 300_000.0;
+                let deviation = (expected * (1.0 - expected) / f64::from(draws)).sqrt();
+                let found = share(queued);
+                assert!((found - expected).abs() < 4.0 * deviation, "{queued} B: {found}, not {expected}");
+            }
+        }
     }
 }

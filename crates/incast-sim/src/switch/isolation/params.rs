@@ -2,7 +2,7 @@
 //! (K. Shen, IEEE 802.1 DCB, November 2017) are lost: what "our choice" says below is one, and a parameter for that reason.
 
 use incast_model::units::{Bytes, Time};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
 /// Congestion isolation (IEEE 802.1Qcz): a switch finds flows that congest an egress port, keeps their later packets in a queue
@@ -17,7 +17,7 @@ pub struct IsolationParams {
     /// that PFC pauses them apart from others. Default 2 (our choice: below that of data, 3).
     pub queue: u8,
     /// How congesting flows are found. Default marks (802.1Qcz: a flow is picked as ECN picks packets).
-    pub detection: Detection,
+    pub detection: FlowDetection,
     /// Most flows that one egress port isolates at a time, at least 1; one more takes the place of the one isolated for longest of those
     /// without a packet there, or stays where it is. Default none: any number (our choice).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,7 +48,7 @@ impl Default for IsolationParams {
         Self {
             enabled: false,
             queue: 2,
-            detection: Detection::default(),
+            detection: FlowDetection::default(),
             table: None,
             message_above: Bytes(10_000),
             message_every: Time::us(10),
@@ -65,37 +65,84 @@ impl Default for IsolationParams {
 impl IsolationParams {
     /// Whether switches keep the bytes of each flow in a queue.
     pub(crate) const fn counts_flows(&self) -> bool {
-        self.enabled && matches!(self.detection, Detection::Counters { .. })
+        self.enabled && matches!(self.detection, FlowDetection::Counters { .. })
     }
 }
 
-/// How a switch finds the flows that congest an egress queue.
+/// How a switch finds the flows that congest an egress queue: a way's name, or its name with parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Detection {
+#[schemars(transform = or_by_name)]
+pub enum FlowDetection {
     /// As ECN marks: the flow of a packet that comes for a queue, with a probability by the length that it finds. It may hit a
     /// flow that congests nothing.
     Marks {
-        /// Never up to this length.
+        /// Never up to this length. Default 100kB (our choice).
+        #[serde(default = "marks::kmin")]
         kmin: Bytes,
-        /// Always above this length.
+        /// Always above this length. Default 400kB (our choice: below where ECN marks always).
+        #[serde(default = "marks::kmax")]
         kmax: Bytes,
-        /// Probability at kmax, above 0 and at most 1.
+        /// Probability at kmax, above 0 and at most 1. Default 0.2 (our choice).
+        #[serde(default = "marks::pmax")]
         pmax: f64,
     },
     /// By counters: of the flows in the queue those with most bytes there, whenever it is longer than a threshold.
     Counters {
-        /// Above this length.
+        /// Above this length. Default 400kB (our choice: where marks pick every flow).
+        #[serde(default = "counters::above")]
         above: Bytes,
-        /// So many flows, at least 1.
+        /// So many flows, at least 1. Default 4 (our choice).
+        #[serde(default = "counters::flows")]
         flows: u32,
     },
 }
 
-impl Default for Detection {
-    /// 100 kB, 400 kB and 0.2: our choice, below where ECN marks always.
+/// Defaults of marks.
+mod marks {
+    use super::Bytes;
+
+    pub(super) const fn kmin() -> Bytes {
+        Bytes(100_000)
+    }
+    pub(super) const fn kmax() -> Bytes {
+        Bytes(400_000)
+    }
+    pub(super) const fn pmax() -> f64 {
+        0.2
+    }
+}
+
+/// Defaults of counters.
+mod counters {
+    use super::Bytes;
+
+    pub(super) const fn above() -> Bytes {
+        super::marks::kmax()
+    }
+    pub(super) const fn flows() -> u32 {
+        4
+    }
+}
+
+impl FlowDetection {
+    /// Counters with all defaults.
+    pub const COUNTERS: Self = Self::Counters { above: counters::above(), flows: counters::flows() };
+}
+
+impl Default for FlowDetection {
     fn default() -> Self {
-        Self::Marks { kmin: Bytes(100_000), kmax: Bytes(400_000), pmax: 0.2 }
+        Self::Marks { kmin: marks::kmin(), kmax: marks::kmax(), pmax: marks::pmax() }
+    }
+}
+
+/// The names alone are allowed too.
+fn or_by_name(schema: &mut Schema) {
+    if let Some(choices) = schema.get_mut("oneOf").and_then(|choices| choices.as_array_mut()) {
+        let description = "with all defaults";
+        let names =
+            schemars::json_schema!({ "type": "string", "enum": ["marks", "counters"], "description": description });
+        choices.insert(0, names.to_value());
     }
 }
 

@@ -7,7 +7,7 @@ use incast_model::fabric::PortId;
 use incast_model::units::Time;
 
 use crate::kernel::NONE;
-use crate::outcome::{IsolatedBy, IsolationRecord};
+use crate::outcome::{FoundIn, IsolatedBy, IsolationRecord};
 
 /// A flow that is isolated at an egress port.
 #[derive(Debug, Clone)]
@@ -106,7 +106,12 @@ impl Table {
     }
 
     /// A flow is isolated at a port that has it not yet.
-    pub(super) fn insert(&mut self, port: u32, flow: u32, by: IsolatedBy, now: u64) -> u32 {
+    pub(super) fn insert(
+        &mut self,
+        (port, flow): (u32, u32),
+        (by, found): (IsolatedBy, Option<FoundIn>),
+        now: u64,
+    ) -> u32 {
         let record = self.records.len() as u32;
         self.records.push(IsolationRecord {
             port: PortId(port),
@@ -117,6 +122,7 @@ impl Table {
             packets: 0,
             bytes: 0,
             messages: 0,
+            found,
         });
         let entry = Entry {
             port,

@@ -1,0 +1,187 @@
+//! Congestion isolation to the picosecond: when flows are let go, and which has to leave a table that is full; and that no set of
+//! parameters reorders or drops anything.
+
+use incast_model::units::{Bytes, Time};
+use incast_sim::Outcome;
+use incast_sim::congestion::Control;
+use incast_sim::host::{ClassBy, ClassParams};
+use incast_sim::outcome::IsolationRecord;
+use incast_sim::switch::{FlowDetection, IsolationAtHosts, IsolationParams, PfcMode, SchedulerParams};
+use proptest::prelude::*;
+
+use crate::common::{Bench, Cable, check, digest, exact, fct, leaf_spine, port, star};
+
+/// Picoseconds of a full packet at 100 Gb/s, and of a link.
+const DATA: u64 = 1048 * 80;
+const TAU: u64 = 200_000;
+
+/// Hosts with links of 200 Gb/s, and the last one with one of 100 Gb/s, so that each flow to it congests its port by itself.
+fn narrow(senders: usize, isolation: IsolationParams) -> Bench {
+    let mut cables = vec![Cable::new(200, 200); senders];
+    cables.push(Cable::new(100, 200));
+    Bench::new(star(&cables)).with(|params| {
+        params.switch.lossless = vec![2, 3];
+        params.switch.pfc_mode = PfcMode::Static { xoff: Bytes(500_000) };
+        params.ecn.enabled = false;
+        params.switch.isolation = IsolationParams {
+            enabled: true,
+            detection: FlowDetection::Marks { kmin: Bytes(20_000), kmax: Bytes(20_000), pmax: 1.0 },
+            ..isolation
+        };
+    })
+}
+
+fn records(bench: &Bench, outcome: &Outcome, to: &str) -> Vec<IsolationRecord> {
+    let port = port(&bench.fabric(), "s0", to);
+    outcome.isolations.iter().copied().filter(|record| record.port == port).collect()
+}
+
+/// A flow that sends no more is let go at the first look through the tables, one every `hold` since the first flow was isolated, at
+/// which the isolated queue has held no packet of it for `hold`.
+#[test]
+fn n13_hold_to_the_picosecond() {
+    for hold in [Time::us(1), Time::ns(7_300), Time::us(50), Time::us(400)] {
+        let bench = narrow(1, IsolationParams { hold, ..IsolationParams::default() }).flow(0, 1, 400_000, Time::ZERO);
+        // The run goes on until it has been let go.
+        let bench = bench.flow(0, 1, 1000, Time::ms(2));
+        let outcome = bench.run();
+        let [record] = records(&bench, &outcome, "h1")[..] else { panic!("one flow, isolated once") };
+        let left = outcome.flows[0].delivered.expect("delivered").0 - DATA - TAU;
+        let looks = (left + hold.0 - record.begin.0).div_ceil(hold.0);
+        exact(
+            "N13",
+            &format!("let go, hold {hold}, ps"),
+            record.begin.0 + looks * hold.0,
+            record.end.expect("an end").0,
+        );
+    }
+}
+
+/// The queue is longer than `kmin` when so many packets have come that what has left is made up for: the flow is found by the packet that
+/// finds it so, to the picosecond.
+#[test]
+fn n14_found_to_the_picosecond() {
+    let bench = narrow(1, IsolationParams::default()).flow(0, 1, 400_000, Time::ZERO);
+    let outcome = bench.run();
+    let [record] = records(&bench, &outcome, "h1")[..] else { panic!("one flow, isolated once") };
+    // Packet k, from 0, comes at k + 1 packet times of the fast link; the slow one has begun with one of two. In the instant in
+    // which one ends another comes, which finds it still queued or not: the former, as the port serves after what comes.
+    let (fast, found) = (DATA / 2, record.found.expect("found here"));
+    let arrived = (record.begin.0 - TAU) / fast;
+    exact("N14", "at the arrival of a packet, ps", 0, (record.begin.0 - TAU) % fast);
+    let least = 20_000 / 1048 + 1;
+    exact("N14", "queue when found, packets", least, found.queue_bytes / 1048);
+    exact("N14", "all of it the flow's", found.queue_bytes, found.flow_bytes);
+    exact("N14", "flows there", 1, found.queue_flows);
+    assert_eq!((found.pause_ago, found.root), (None, None));
+    check("N14", "packets that had come", "twice those queued, give or take 2", arrived as f64, {
+        arrived.abs_diff(2 * least) <= 2
+    });
+}
+
+/// A table of two: who comes third takes the place of the oldest, who comes fourth that of the next; but not of one that still has packets
+/// there.
+#[test]
+fn n15_the_oldest_without_a_packet_leaves() {
+    let isolation = IsolationParams { table: Some(2), hold: Time::ms(5), ..IsolationParams::default() };
+    let burst = |bench: Bench, host: u32| bench.flow(host, 4, 200_000, Time::us(100 * u64::from(host)));
+    let bench = (0..4).fold(narrow(4, isolation), burst);
+    let outcome = bench.run();
+    let found = records(&bench, &outcome, "h4");
+    assert_eq!(found.iter().map(|one| one.flow).collect::<Vec<_>>(), [0, 1, 2, 3]);
+    exact("N15", "the first leaves when the third comes, ps", found[2].begin.0, found[0].end.expect("an end").0);
+    exact("N15", "the second when the fourth comes, ps", found[3].begin.0, found[1].end.expect("an end").0);
+    exact("N15", "refused", 0, outcome.counts.isolations_refused);
+
+    // The first sends all the time.
+    let bench = narrow(4, isolation).flow(0, 4, 10_000_000, Time::ZERO);
+    let bench = (1..3).fold(bench, |bench, host| bench.flow(host, 4, 200_000, Time::us(300 * u64::from(host))));
+    let outcome = bench.run();
+    let found = records(&bench, &outcome, "h4");
+    let of = |flow: u32| found.iter().find(|one| one.flow == flow).expect("isolated");
+    exact("N15", "the second leaves when the third comes, ps", of(2).begin.0, of(1).end.expect("an end").0);
+    assert!(of(0).end.is_none_or(|end| end > fct(&outcome, 0)), "the first stays as long as it sends");
+}
+
+fn isolations() -> impl Strategy<Value = IsolationParams> {
+    let marks = |kmin, kmax, pmax| FlowDetection::Marks { kmin: Bytes(kmin), kmax: Bytes(kmax), pmax };
+    let detections = vec![
+        marks(20_000, 60_000, 0.5),
+        marks(21_000, 21_000, 1.0),
+        FlowDetection::Counters { above: Bytes(30_000), flows: 3 },
+    ];
+    let times = |all: &[u64]| prop::sample::select(all.iter().map(|&us| Time::us(us)).collect::<Vec<_>>());
+    let hosts = vec![IsolationAtHosts::Ignore, IsolationAtHosts::Isolate];
+    (
+        prop::sample::select(detections),
+        prop::sample::select(vec![None, Some(1), Some(3)]),
+        times(&[1, 5, 50]),
+        times(&[10, 20, 200]),
+        times(&[0, 1, 10]),
+        prop::sample::select(vec![Bytes(0), Bytes(3_000)]),
+        prop::sample::select(vec![Bytes(1), Bytes(20_000)]),
+        prop::sample::select(hosts),
+    )
+        .prop_map(|(detection, table, hold, age, message_every, message_above, release_below, hosts)| {
+            IsolationParams {
+                enabled: true,
+                detection,
+                table,
+                hold,
+                age,
+                message_every,
+                message_above,
+                release_below,
+                hosts,
+                ..IsolationParams::default()
+            }
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever the parameters: nothing overtakes within a flow, nothing lossless is dropped, the books are balanced, and all flows end. And
+    /// whether waiting is measured makes no difference. (Flows that are demoted by what they have sent are left out: they overtake
+    /// themselves without isolation too.)
+    #[test]
+    fn n16_no_parameters_reorder_or_drop(
+        isolation in isolations(),
+        scheduler in 0usize..4,
+        by in prop::sample::select(vec![ClassBy::Given, ClassBy::Size, ClassBy::Hash]),
+        control in prop::sample::select(vec!["unlimited", "dcqcn", "hpcc"]),
+        xoff in prop::sample::select(vec![40_000u64, 100_000, 300_000]),
+        seed in 1u64..1000,
+    ) {
+        let drr = |strict| SchedulerParams::Drr { quanta: [1000, 1000, 2000, 8000, 1000, 1000, 1000, 1000], strict };
+        let scheduler = [SchedulerParams::StrictPriority, SchedulerParams::RoundRobin, drr(vec![7, 4]), drr(vec![7, 2])]
+            [scheduler].clone();
+        let profile = Control::catalogue().into_iter().find(|info| info.name == control).expect("a control").profiles[0].0;
+        let fabric = leaf_spine(3, 4, 2, Cable::new(100, 200), Cable::new(200, 200));
+        let bench = Bench::new(fabric).control(control, profile).with(|params| {
+            params.seed = seed;
+            params.switch.lossless = vec![2, 3, 4];
+            params.switch.pfc_mode = PfcMode::Static { xoff: Bytes(xoff) };
+            params.switch.scheduler = scheduler;
+            params.switch.isolation = isolation;
+            params.host.classes = ClassParams { by, ..ClassParams::default() };
+            params.rdma.ack_priority = Some(7);
+            params.rdma.cnp_priority = 7;
+            params.measure.blocking = true;
+        });
+        let bench = [4, 5, 6, 8, 9].into_iter().fold(bench, |bench, host| bench.flow(host, 0, 300_000, Time::ZERO));
+        let others = [(7, 1), (10, 2), (1, 11), (4, 2)];
+        let bench = others.into_iter().fold(bench, |bench, (src, dst)| bench.flow(src, dst, 90_000, Time::us(20)));
+        let outcome = bench.run();
+        prop_assert_eq!(outcome.flows.iter().map(|flow| flow.discarded).sum::<u32>(), 0);
+        prop_assert_eq!(outcome.counts.drops, 0);
+        prop_assert_eq!(outcome.ledger.unbalanced().count(), 0);
+        prop_assert!(outcome.flows.iter().all(|flow| flow.finish.is_some()));
+        for waits in &outcome.waits {
+            prop_assert!(waits.in_vain <= waits.blocked && waits.blocked <= waits.waited);
+            prop_assert!(waits.host_in_vain <= waits.host_blocked);
+        }
+        let unmeasured = bench.with(|params| params.measure.blocking = false).run();
+        prop_assert_eq!(digest(&outcome), digest(&unmeasured));
+    }
+}
