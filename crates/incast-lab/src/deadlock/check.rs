@@ -20,7 +20,6 @@ use super::traffic::{self, Paths, Tagged, Traffic};
 use super::{PathsOption, Ready, option};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::scenario::{Loaded, network_error};
-use crate::tree::path;
 
 /// Sets of links that are drawn where that is not said and not all are looked at (our choice).
 const SAMPLES: u32 = 1000;
