@@ -29,4 +29,5 @@ mod space;
 #[cfg_attr(test, allow(dead_code))]
 mod start;
 #[allow(unsafe_code)]
+#[deny(clippy::undocumented_unsafe_blocks)]
 mod sys;

@@ -1,0 +1,28 @@
+/* Allocates and frees again and again, and reallocates a large block so that it has to move.
+ * usage: again TIMES MEBIBYTES */
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv) {
+	if (argc < 3)
+		return 2;
+	for (long time = atol(argv[1]); time > 0; time--) {
+		volatile char *memory = malloc(200000);
+		memory[0] = 1;
+		free((void *)memory);
+	}
+	size_t bytes = (size_t)atol(argv[2]) << 20;
+	char *block = malloc(bytes);
+	for (size_t at = 0; at < bytes; at += 4096)
+		block[at] = (char)(at >> 12) | 1;
+	char *behind = malloc(1 << 20);
+	block = realloc(block, 2 * bytes);
+	for (size_t at = 0; at < bytes; at += 4096)
+		if (block[at] != (char)((char)(at >> 12) | 1)) {
+			fprintf(stderr, "again: another byte than was written\n");
+			return 1;
+		}
+	printf("as it was written\n");
+	free(behind);
+	return 0;
+}
