@@ -264,6 +264,8 @@ def test_mappings_over_mappings(compiled: Compiled, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"F" * (1 << 17))
     found, printed = record(tmp_path, ["timeout", "--signal=KILL", 20, compiled("mappings"), tmp_path / "file"])
     assert found.code == 0, printed
+    assert found.summary.processes[-1]["name"] == "mappings"
+    assert found.summary.processes[-1]["pinned_pages"] == 0, "what was closed can go, and what was locked is given back"
 
 
 @served
@@ -321,11 +323,12 @@ def test_a_large_block_that_moves(compiled: Compiled, tmp_path: Path, policy: Po
 
 
 @served
-def test_a_block_that_outgrows_the_region(tmp_path: Path, compiled: Compiled) -> None:
+@pytest.mark.parametrize("how", [[], ["mremap"]], ids=["realloc", "mremap"])
+def test_a_block_that_outgrows_the_region(tmp_path: Path, compiled: Compiled, how: list[str]) -> None:
     # The region is a quarter of the addresses.
     most = 400 << 20
     limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most))  # noqa: E731
-    done = incast_memory(tmp_path, "record", "-o", "out", "--", compiled("again"), 0, 60, limit=limit)
+    done = incast_memory(tmp_path, "record", "-o", "out", "--", compiled("again"), 0, 60, *how, limit=limit)
     assert (done.stdout, done.returncode) == ("as it was written\n", 0), done.stderr
     assert summary(tmp_path / "out").processes[0]["unserved_bytes"] > 0
 

@@ -9,6 +9,7 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 use crate::channel::Channel;
 use crate::delays::Delays;
 use crate::desk;
+use crate::ended::ended_unless;
 use crate::faults::{self, Event};
 use crate::heap::{Call, Heap};
 use crate::pager::{BATCH, Fault, Memory};
@@ -29,6 +30,9 @@ const LONG: u64 = 2_000_000;
 const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// After so many looks at which a thread waits for a page, and that which forks sleeps, they wait for each other. Our choice.
 const STUCK: u32 = 30;
+/// What is said then before the process ends.
+const DEADLOCK: &str = "the program forks while a thread that waits for remote memory has what fork waits for (a lock of stdio): they \
+would wait for each other for ever, so it was ended";
 
 /// How often the handler looks how much processor time it took, in nanoseconds.
 const LOOK_AGAIN: u64 = 1_000_000;
@@ -123,11 +127,7 @@ pub(crate) fn run() -> ! {
             let waits = faults.as_ref().is_some_and(|file| faults::wait(file, 0));
             let is_stuck = forking.is_some_and(|(thread, fetches)| (waits || fetches) && sleeps(thread));
             stuck = if is_stuck { stuck + 1 } else { 0 };
-            assert!(
-                stuck < STUCK,
-                "the program forks while a thread that waits for remote memory has what fork waits for (a lock of stdio, or one of \
-a function of pthread_atfork): they would wait for each other for ever, so it was ended"
-            );
+            ended_unless(stuck < STUCK, DEADLOCK);
         }
     }
 }

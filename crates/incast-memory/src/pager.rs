@@ -1,5 +1,6 @@
 //! Which pages are local: the policy, over any [`Memory`].
 
+use crate::ended::ended_unless;
 use crate::list::{Link, List};
 use crate::space::Extent;
 
@@ -223,7 +224,7 @@ impl<M: Memory> Pager<M> {
             Place::Fetching => {}
             // Another thread's fault brought it.
             Place::Mapped | Place::Pinned => {
-                assert!(self.memory.is_there(Extent::new(page, 1)), "{GONE}");
+                ended_unless(self.memory.is_there(Extent::new(page, 1)), GONE);
                 self.memory.wake(page);
             }
             Place::Foreign => self.memory.wake(page),
@@ -460,7 +461,7 @@ impl<M: Memory> Pager<M> {
     }
 
     fn save(&mut self, run: Extent) -> bool {
-        assert!(self.memory.is_there(run), "{GONE}");
+        ended_unless(self.memory.is_there(run), GONE);
         self.memory.save(run)
     }
 

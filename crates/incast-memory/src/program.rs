@@ -111,6 +111,11 @@ pub(crate) fn remap(address: usize, bytes: usize, new_bytes: usize, flags: c_int
     }))
 }
 
+/// Memory that was served, or was to be, has become larger elsewhere.
+pub(crate) fn unserved(bytes: usize) {
+    desk::unserved(bytes);
+}
+
 /// madvise; `None` if the kernel is to do it.
 pub(crate) fn advise(address: usize, bytes: usize, advice: c_int) -> Option<Answer> {
     let pages = range(address, bytes)?;

@@ -12,6 +12,7 @@ use rustix::thread::{futex, set_name};
 use crate::channel::{Channel, Config};
 use crate::delays::Delays;
 use crate::desk::{self, BELL, PAGE};
+use crate::ended::Ended;
 use crate::handler;
 use crate::heap::Heap;
 use crate::pager::Pager;
@@ -122,7 +123,10 @@ fn report_panics(channel: &Channel) -> std::io::Result<()> {
     let channel = channel.try_clone()?;
     // The hook before, if a process was forked, has a file whose number is another's here: it is not dropped.
     std::mem::forget(std::panic::take_hook());
-    std::panic::set_hook(Box::new(move |panic| channel.complain(&format!("panic\n0\n{panic}"))));
+    std::panic::set_hook(Box::new(move |panic| match panic.payload().downcast_ref::<Ended>() {
+        Some(Ended(why)) => channel.complain(&format!("ended\n0\n{why}")),
+        None => channel.complain(&format!("panic\n0\n{panic}")),
+    }));
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use libc::{c_char, c_int, c_uint, c_void, size_t};
 
-use super::{real_madvise, real_mmap};
+use super::{map, real_madvise, real_mmap};
 use crate::program::{self, Answer, Refusal};
 use crate::start;
 
@@ -322,6 +322,9 @@ unsafe extern "C" fn mremap(
     to: *mut c_void,
 ) -> *mut c_void {
     match program::remap(address.addr(), bytes, new_bytes, flags) {
+        Some(Err(libc::ENOMEM)) if flags & libc::MREMAP_MAYMOVE != 0 => {
+            pointer(given(move_out(address, bytes, new_bytes)))
+        }
         Some(answer) => pointer(given(answer)),
         None => {
             // SAFETY: the caller's.
@@ -330,6 +333,26 @@ unsafe extern "C" fn mremap(
             pointer(memory)
         }
     }
+}
+
+/// Moves pages of the region to memory that is not served, as the region has no room for them or some cannot be moved.
+fn move_out(address: *mut c_void, bytes: usize, new_bytes: usize) -> Answer {
+    let new = map(new_bytes, libc::PROT_READ | libc::PROT_WRITE).map_err(|_| libc::ENOMEM)?;
+    let mut done = 0;
+    while done < bytes.min(new_bytes) {
+        let vector = |base: usize| libc::iovec { iov_base: pointer(base + done), iov_len: bytes.min(new_bytes) - done };
+        let (from, to) = (vector(address.addr()), vector(new));
+        // SAFETY: it writes to memory that is new; what cannot be read is an error. In parts if it is much.
+        let read = unsafe { libc::process_vm_readv(libc::getpid(), &raw const to, 1, &raw const from, 1, 0) };
+        if read <= 0 {
+            // SAFETY: nobody has it.
+            unsafe { libc::syscall(libc::SYS_munmap, new, new_bytes) };
+            return Err(libc::ENOMEM);
+        }
+        done += read as usize;
+    }
+    program::unserved(new_bytes);
+    program::unmap(address.addr(), bytes).unwrap_or(Ok(0)).map(|_| new)
 }
 
 #[unsafe(no_mangle)]
