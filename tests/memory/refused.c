@@ -26,6 +26,8 @@ int main(int argc, char **argv) {
 	told("plain", file);
 	told("F_SETFL", fcntl(file, F_SETFL, direct));
 	told("F_SETFL plain", fcntl(file, F_SETFL, O_NONBLOCK));
+	int ends[2];
+	told("packets", pipe2(ends, O_DIRECT) ? -1 : fcntl(ends[0], F_SETFL, fcntl(ends[0], F_GETFL) | O_NONBLOCK));
 	told("F_GETFL", fcntl(file, F_GETFL));
 	told("F_DUPFD", fcntl(file, F_DUPFD, 100));
 	char *memory = malloc(8 << 20);

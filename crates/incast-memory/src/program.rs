@@ -211,7 +211,7 @@ pub(crate) fn opens(flags: c_int) -> Option<&'static Refusal> {
     (flags & libc::O_DIRECT != 0 && desk::serves(usize::MAX)).then_some(&DIRECT)
 }
 
-/// fcntl(2): why it fails, if it does.
-pub(crate) fn controls(command: c_int, argument: usize) -> Option<&'static Refusal> {
-    if command == libc::F_SETFL { opens(argument as c_int) } else { None }
+/// fcntl(2): why it fails, if it does. A file that has the flag already keeps it: as a pipe it means something else, packets.
+pub(crate) fn controls(command: c_int, argument: usize, flags: impl FnOnce() -> c_int) -> Option<&'static Refusal> {
+    if command == libc::F_SETFL { opens(argument as c_int).filter(|_| flags() & libc::O_DIRECT == 0) } else { None }
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use libc::{c_char, c_int, c_uint, c_void, size_t};
 
 use super::{map, real_madvise, real_mmap};
-use crate::program::{self, Answer, Refusal};
+use crate::program::{self, Answer};
 use crate::start;
 
 unsafe extern "C" {
@@ -97,7 +97,7 @@ real! {
     MEMALIGN = c"memalign": unsafe extern "C" fn(size_t, size_t) -> *mut c_void;
     ALIGNED = c"aligned_alloc": unsafe extern "C" fn(size_t, size_t) -> *mut c_void;
     POSIX_MEMALIGN = c"posix_memalign": unsafe extern "C" fn(*mut *mut c_void, size_t, size_t) -> c_int;
-    CLONE = c"clone": unsafe extern "C" fn(*const c_void, *mut c_void, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_void) -> c_int;
+    CLONE = c"clone": unsafe extern "C" fn(*const c_void, Any, c_int, Any, Any, Any, Any) -> c_int;
     REGISTER = c"__register_atfork": unsafe extern "C" fn(Option<Handler>, Option<Handler>, Option<Handler>, *mut c_void) -> c_int;
     MLOCKALL = c"mlockall": unsafe extern "C" fn(c_int) -> c_int;
     OPEN = c"open": unsafe extern "C" fn(*const c_char, c_int, c_uint) -> c_int;
@@ -135,11 +135,6 @@ fn given(answer: Answer) -> usize {
         fail(error);
         usize::MAX
     })
-}
-
-/// What a function gives that is not served: -1, and its error.
-fn refused(refusal: &Refusal) -> c_int {
-    given(Err(refusal.tell())) as c_int
 }
 
 // Memory.
@@ -364,34 +359,7 @@ unsafe extern "C" fn madvise(address: *mut c_void, bytes: size_t, advice: c_int)
     }
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn mlockall(flags: c_int) -> c_int {
-    match program::locks_all() {
-        Some(refusal) => refused(refusal),
-        // SAFETY: the caller's.
-        None => unsafe { MLOCKALL.get()(flags) },
-    }
-}
-
 // Processes.
-
-/// Of C's variable arguments this has those that there may be.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn clone(
-    run: *const c_void,
-    stack: *mut c_void,
-    flags: c_int,
-    argument: *mut c_void,
-    parent: *mut c_void,
-    tls: *mut c_void,
-    child: *mut c_void,
-) -> c_int {
-    match program::clones(flags) {
-        Some(refusal) => refused(refusal),
-        // SAFETY: the caller's.
-        None => unsafe { CLONE.get()(run, stack, flags, argument, parent, tls, child) },
-    }
-}
 
 /// What pthread_atfork calls, which is a part of each program and library. Ours come before all others: so they run last before a fork,
 /// when others have done what may need memory that is served, and first after it.
@@ -416,94 +384,43 @@ fn at_fork() {
     }
 }
 
-// Files. Of C's variable arguments these have the one that there may be.
+// What may be refused. Of C's variable arguments these have those that there may be.
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn open(path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
-    match program::opens(flags) {
-        Some(refusal) => refused(refusal),
-        // SAFETY: the caller's.
-        None => unsafe { OPEN.get()(path, flags, mode) },
-    }
+/// Functions that are the program's own, unless there is a refusal.
+macro_rules! own {
+    ($($name:ident($($argument:ident: $kind:ty),*) $real:ident, unless $refusal:expr;)*) => { $(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($argument: $kind),*) -> c_int {
+            match $refusal {
+                Some(refusal) => given(Err(refusal.tell())) as c_int,
+                // SAFETY: the caller's.
+                None => unsafe { $real.get()($($argument),*) },
+            }
+        }
+    )* };
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn open64(path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
-    match program::opens(flags) {
-        Some(refusal) => refused(refusal),
-        // SAFETY: the caller's.
-        None => unsafe { OPEN64.get()(path, flags, mode) },
-    }
+/// The flags of a file of the program's.
+fn flags_of(file: c_int) -> c_int {
+    // SAFETY: it changes nothing.
+    unsafe { FCNTL.get()(file, libc::F_GETFL, null_mut()) }
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __open_2(path: *const c_char, flags: c_int) -> c_int {
-    match program::opens(flags) {
-        Some(refusal) => refused(refusal),
-        // SAFETY: the caller's.
-        None => unsafe { OPEN_2.get()(path, flags) },
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __open64_2(path: *const c_char, flags: c_int) -> c_int {
-    match program::opens(flags) {
-        Some(refusal) => refused(refusal),
-        // SAFETY: the caller's.
-        None => unsafe { OPEN64_2.get()(path, flags) },
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn openat(folder: c_int, path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
-    match program::opens(flags) {
-        Some(refusal) => refused(refusal),
-        // SAFETY: the caller's.
-        None => unsafe { OPENAT.get()(folder, path, flags, mode) },
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn openat64(folder: c_int, path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
-    match program::opens(flags) {
-        Some(refusal) => refused(refusal),
-        // SAFETY: the caller's.
-        None => unsafe { OPENAT64.get()(folder, path, flags, mode) },
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __openat_2(folder: c_int, path: *const c_char, flags: c_int) -> c_int {
-    match program::opens(flags) {
-        Some(refusal) => refused(refusal),
-        // SAFETY: the caller's.
-        None => unsafe { OPENAT_2.get()(folder, path, flags) },
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __openat64_2(folder: c_int, path: *const c_char, flags: c_int) -> c_int {
-    match program::opens(flags) {
-        Some(refusal) => refused(refusal),
-        // SAFETY: the caller's.
-        None => unsafe { OPENAT64_2.get()(folder, path, flags) },
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fcntl(file: c_int, command: c_int, argument: *mut c_void) -> c_int {
-    match program::controls(command, argument.addr()) {
-        Some(refusal) => refused(refusal),
-        // SAFETY: the caller's.
-        None => unsafe { FCNTL.get()(file, command, argument) },
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fcntl64(file: c_int, command: c_int, argument: *mut c_void) -> c_int {
-    match program::controls(command, argument.addr()) {
-        Some(refusal) => refused(refusal),
-        // SAFETY: the caller's.
-        None => unsafe { FCNTL64.get()(file, command, argument) },
-    }
+type Any = *mut c_void;
+own! {
+    clone(run: *const c_void, stack: Any, flags: c_int, argument: Any, parent: Any, tls: Any, child: Any) CLONE,
+        unless program::clones(flags);
+    mlockall(flags: c_int) MLOCKALL, unless program::locks_all();
+    open(path: *const c_char, flags: c_int, mode: c_uint) OPEN, unless program::opens(flags);
+    open64(path: *const c_char, flags: c_int, mode: c_uint) OPEN64, unless program::opens(flags);
+    __open_2(path: *const c_char, flags: c_int) OPEN_2, unless program::opens(flags);
+    __open64_2(path: *const c_char, flags: c_int) OPEN64_2, unless program::opens(flags);
+    openat(folder: c_int, path: *const c_char, flags: c_int, mode: c_uint) OPENAT, unless program::opens(flags);
+    openat64(folder: c_int, path: *const c_char, flags: c_int, mode: c_uint) OPENAT64, unless program::opens(flags);
+    __openat_2(folder: c_int, path: *const c_char, flags: c_int) OPENAT_2, unless program::opens(flags);
+    __openat64_2(folder: c_int, path: *const c_char, flags: c_int) OPENAT64_2, unless program::opens(flags);
+    fcntl(file: c_int, command: c_int, argument: Any) FCNTL,
+        unless program::controls(command, argument.addr(), || flags_of(file));
+    fcntl64(file: c_int, command: c_int, argument: Any) FCNTL64,
+        unless program::controls(command, argument.addr(), || flags_of(file));
 }
