@@ -236,7 +236,7 @@ def test_allocations_below_the_threshold_are_not_served(tmp_path: Path) -> None:
 @pytest.mark.parametrize("local", LOCAL)
 @pytest.mark.parametrize("policy", ["fifo", "lru"])
 def test_every_byte_is_right(compiled: Compiled, tmp_path: Path, policy: Policy, local: str, delays: list[int]) -> None:
-    command: list[object] = [compiled("checker"), 4, 32, 120, 1]
+    command: list[object] = [compiled("checker"), 4, 32, 400, 1]
     found, printed = record(tmp_path, command, policy=policy, local=LOCAL[local], delays_ns=delays)
     assert (printed, found.code) == ("every byte was right\n", 0)
     assert found.summary.fetches > 1000
@@ -431,7 +431,7 @@ def test_functions_around_a_fork_that_need_memory(compiled: Compiled, tmp_path: 
 @pytest.mark.parametrize("policy", ["fifo", "lru"])
 def test_a_thread_whose_stack_is_served_forks(compiled: Compiled, tmp_path: Path, policy: Policy) -> None:
     program = ["timeout", "--signal=KILL", 60, compiled("stack_fork")]
-    found, printed = record(tmp_path, program, policy=policy)
+    found, printed = record(tmp_path, program, policy=policy, local=memory.Bytes(1 << 18))
     assert (printed, found.code) == ("forked\n", 0)
     assert len(found.summary.processes) == 103
 

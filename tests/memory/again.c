@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 int main(int argc, char **argv) {
 	if (argc < 3)
@@ -29,6 +30,8 @@ int main(int argc, char **argv) {
 			fprintf(stderr, "again: another byte than was written\n");
 			return 1;
 		}
+	/* What is counted of the last call is counted by then. */
+	usleep(20000);
 	printf("as it was written\n");
 	free(behind);
 	return 0;

@@ -1,4 +1,5 @@
-/* A thread whose stack is memory of malloc forks, again and again, while another thread has pages come and go.
+/* A thread whose stack is memory of malloc forks, again and again, while others have pages come and go, so that its stack
+ * is sent away at any moment.
  * With an argument, fork waits for a lock of stdio meanwhile, which is held by a thread that waits for pages. */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -9,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { BYTES = 32 << 20, PAGE = 4096 };
+enum { BYTES = 8 << 20, PAGE = 4096, ROUNDS = 100, SWEEPERS = 3 };
 static char *memory;
 static atomic_int stop, writing;
 
@@ -34,7 +35,7 @@ static int deep(int depth) {
 }
 
 static void *forks(void *unused) {
-	for (int round = 0; round < 100; round++) {
+	for (int round = 0; round < ROUNDS; round++) {
 		int status;
 		if (deep(50))
 			exit(4);
@@ -52,7 +53,7 @@ static void *forks(void *unused) {
 static ssize_t slowly(void *unused, const char *text, size_t bytes) {
 	(void)unused, (void)text;
 	writing = 1;
-	for (int round = 0; round < 20; round++)
+	for (int round = 0; round < 80; round++)
 		sweep();
 	return (ssize_t)bytes;
 }
@@ -67,7 +68,7 @@ int main(int argc, char **argv) {
 	(void)argv;
 	memory = malloc(BYTES);
 	memset(memory, 1, BYTES);
-	pthread_t one, other;
+	pthread_t one, others[SWEEPERS];
 	if (argc > 1) {
 		FILE *stream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = slowly});
 		fputs("text", stream);
@@ -84,11 +85,13 @@ int main(int argc, char **argv) {
 		if (posix_memalign(&stack, PAGE, 1 << 20) || pthread_attr_init(&attributes))
 			return 3;
 		pthread_attr_setstack(&attributes, stack, 1 << 20);
-		pthread_create(&one, NULL, sweeps, NULL);
-		pthread_create(&other, &attributes, forks, NULL);
-		pthread_join(other, NULL);
-		stop = 1;
+		for (int other = 0; other < SWEEPERS; other++)
+			pthread_create(&others[other], NULL, sweeps, NULL);
+		pthread_create(&one, &attributes, forks, NULL);
 		pthread_join(one, NULL);
+		stop = 1;
+		for (int other = 0; other < SWEEPERS; other++)
+			pthread_join(others[other], NULL);
 	}
 	printf("forked\n");
 	return 0;
