@@ -236,7 +236,7 @@ def test_allocations_below_the_threshold_are_not_served(tmp_path: Path) -> None:
 @pytest.mark.parametrize("local", LOCAL)
 @pytest.mark.parametrize("policy", ["fifo", "lru"])
 def test_every_byte_is_right(compiled: Compiled, tmp_path: Path, policy: Policy, local: str, delays: list[int]) -> None:
-    command: list[object] = [compiled("checker"), 4, 32, 120, 1]
+    command: list[object] = [compiled("checker"), 4, 32, 400, 1]
     found, printed = record(tmp_path, command, policy=policy, local=LOCAL[local], delays_ns=delays)
     assert (printed, found.code) == ("every byte was right\n", 0)
     assert found.summary.fetches > 1000
@@ -264,22 +264,31 @@ def test_mappings_over_mappings(compiled: Compiled, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"F" * (1 << 17))
     found, printed = record(tmp_path, ["timeout", "--signal=KILL", 20, compiled("mappings"), tmp_path / "file"])
     assert found.code == 0, printed
+    assert found.summary.processes[-1]["name"] == "mappings"
+    assert found.summary.processes[-1]["pinned_pages"] == 0, "what was closed can go, and what was locked is given back"
 
 
 @served
-def test_no_access_is_wrong(compiled: Compiled, tmp_path: Path) -> None:
-    """By AddressSanitizer, which gives allocations itself: mappings are what is served then."""
-    try:
-        # Its functions are not to take the place of those that the instrument has.
-        flags = ("-fsanitize=address", "-static-libasan", "-Wl,--exclude-libs,libasan.a", "-g")
-        checker = compiled("checker", *flags)
-    except subprocess.CalledProcessError:
-        missing = subprocess.run(["cc", "-print-file-name=libasan.a"], capture_output=True, text=True, check=True)
-        assert missing.stdout == "libasan.a\n", "it is there, and yet the program was not built"
-        return
-    found, printed = record(tmp_path, [checker, 4, 64, 100, 1], threshold_bytes=4096)
+@pytest.mark.parametrize("policy", ["fifo", "lru"])
+def test_no_write_is_lost_while_its_page_leaves(compiled: Compiled, tmp_path: Path, policy: Policy) -> None:
+    found, printed = record(tmp_path, [compiled("hammer"), 200], policy=policy)
+    assert (printed, found.code) == ("no count was lost\n", 0)
+    assert found.summary.fetches > 10_000
+
+
+@served
+@pytest.mark.parametrize("policy", ["fifo", "lru"])
+def test_no_access_is_wrong(compiled: Compiled, tmp_path: Path, policy: Policy) -> None:
+    """By AddressSanitizer, which gives allocations itself: mappings are what is served then.
+
+    It needs the static library of gcc's, which some systems have in a package of its own (libasan-static).
+    """
+    # Its functions are not to take the place of those that the instrument has.
+    flags = ("-fsanitize=address", "-static-libasan", "-Wl,--exclude-libs,libasan.a", "-g")
+    checker = compiled("checker", *flags)
+    found, printed = record(tmp_path, [checker, 4, 64, 200, 1], threshold_bytes=4096, policy=policy, local=LOCAL["5%"])
     assert (printed, found.code) == ("every byte was right\n", 0)
-    assert found.summary.fetches > 100
+    assert found.summary.fetches > 5_000
 
 
 @served
@@ -287,6 +296,86 @@ def test_a_program_with_an_allocator_of_its_own(compiled: Compiled, tmp_path: Pa
     found, printed = record(tmp_path, [compiled("own_malloc")])
     assert (printed, found.code) == (f"{6 * 2048}\n", 0)
     assert found.summary.fetches > 2048, "its arena is a mapping"
+
+
+@served
+def test_a_program_with_the_allocator_of_a_library(compiled: Compiled, tmp_path: Path) -> None:
+    library = compiled("own_malloc", "-DLIBRARY", "-shared", "-fPIC")
+    found, printed = record(tmp_path, ["timeout", "--signal=KILL", 60, compiled("usable", str(library))])
+    assert (printed, found.code) == ("all its own\n", 0)
+    fetching = [process for process in found.summary.processes if process["fetches"] > 2048]
+    assert len(fetching) == 6, "its arenas are mappings, in the processes that it forks as well"
+
+
+@served
+def test_calls_again_and_again_are_not_all_asked_for(compiled: Compiled, tmp_path: Path) -> None:
+    found, printed = record(tmp_path, [compiled("again"), 20_000, 1])
+    assert (printed, found.code) == ("as it was written\n", 0)
+    assert found.summary.processes[0]["calls"] < 50
+
+
+@served
+@pytest.mark.parametrize("policy", ["fifo", "lru"])
+def test_a_large_block_that_moves(compiled: Compiled, tmp_path: Path, policy: Policy) -> None:
+    found, printed = record(tmp_path, [compiled("again"), 0, 64], policy=policy)
+    assert (printed, found.code) == ("as it was written\n", 0)
+    assert found.summary.fetches >= 0.9 * (64 << 8), "what is moved is not fetched, but what is read"
+
+
+@served
+@pytest.mark.parametrize("how", [[], ["mremap"]], ids=["realloc", "mremap"])
+def test_a_block_that_outgrows_the_region(tmp_path: Path, compiled: Compiled, how: list[str]) -> None:
+    # The region is a quarter of the addresses.
+    most = 1_100_000_000
+    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most))  # noqa: E731
+    done = incast_memory(tmp_path, "record", "-o", "out", "--", compiled("again"), 0, 150, *how, limit=limit)
+    assert (done.stdout, done.returncode) == ("as it was written\n", 0), done.stderr
+    assert summary(tmp_path / "out").processes[0]["unserved_bytes"] > 0
+
+
+REFUSED = {
+    "open": "EINVAL",
+    "open with a mode": "EINVAL",
+    "open64": "EINVAL",
+    "openat": "EINVAL",
+    "openat64": "EINVAL",
+    "plain": "done",
+    "F_SETFL": "EINVAL",
+    "F_SETFL plain": "done",
+    "packets": "done",
+    "F_GETFL": "done",
+    "F_DUPFD": "done",
+    "mlockall": "EPERM",
+    "mlock": "done",
+}
+
+
+@served
+@pytest.mark.parametrize("flags", [(), ("-D_FORTIFY_SOURCE=2", "-D_FILE_OFFSET_BITS=64")], ids=["plain", "fortified"])
+def test_what_would_go_wrong_is_refused(compiled: Compiled, tmp_path: Path, flags: tuple[str, ...]) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(bytes(1 << 16))
+    done = incast_memory(tmp_path, "record", "-o", "out", "--", compiled("refused", *flags), file)
+    assert dict(line.rsplit(" ", 1) for line in done.stdout.splitlines()) == REFUSED
+    assert done.stderr.count("asks for O_DIRECT") == 1
+    assert done.stderr.count("locks all its memory (mlockall)") == 1
+    assert (done.returncode, summary(tmp_path / "out").code) == (0, 0)
+    # Processes that are not served may.
+    done = incast_memory(tmp_path, "record", "-o", "2", "--only", "sh", "--", "sh", "-c", f"{compiled('refused')} file")
+    assert "O_DIRECT" not in done.stderr
+    assert "open64 done" in done.stdout
+
+
+@served
+@pytest.mark.parametrize("goes_on", [False, True], ids=["reads", "goes on"])
+def test_memory_that_is_given_back_past_the_library_ends_the_program(
+    compiled: Compiled, tmp_path: Path, goes_on: bool
+) -> None:
+    program = [compiled("past"), "on"] if goes_on else [compiled("past")]
+    done = incast_memory(tmp_path, "record", "-o", "out", "--", *program)
+    assert "given memory back by a system call of its own, past the C library" in done.stderr
+    assert done.returncode != 0
+    assert done.stdout == ""
 
 
 # Processes.
@@ -325,6 +414,46 @@ with multiprocessing.get_context("fork").Pool(2) as pool:
     found, printed = record(tmp_path, [sys.executable, "-c", program])
     assert printed == f"{[sum(range(300_000)) + i for i in range(4)]}\n"
     assert len(found.summary.processes) == 3
+
+
+@served
+@pytest.mark.parametrize("policy", ["fifo", "lru"])
+def test_functions_around_a_fork_that_need_memory(compiled: Compiled, tmp_path: Path, policy: Policy) -> None:
+    """Of a library, which has them called before this one is there."""
+    library = compiled("atfork", "-DLIBRARY", "-shared", "-fPIC")
+    program = ["timeout", "--signal=KILL", 30, compiled("atfork", str(library))]
+    found, printed = record(tmp_path, program, policy=policy)
+    assert (printed, found.code) == ("forked\n", 0)
+    assert found.summary.fetches > 5_000
+
+
+@served
+@pytest.mark.parametrize("policy", ["fifo", "lru"])
+def test_a_thread_whose_stack_is_served_forks(compiled: Compiled, tmp_path: Path, policy: Policy) -> None:
+    program = ["timeout", "--signal=KILL", 60, compiled("stack_fork")]
+    found, printed = record(tmp_path, program, policy=policy, local=memory.Bytes(1 << 18))
+    assert (printed, found.code) == ("forked\n", 0)
+    assert len(found.summary.processes) == 103
+
+
+@served
+def test_a_fork_that_waits_for_one_who_waits_for_pages_ends_the_program(compiled: Compiled, tmp_path: Path) -> None:
+    done = incast_memory(tmp_path, "record", "-o", "out", "--", compiled("stack_fork"), "stdio")
+    assert "forks while a thread that waits for remote memory has what fork waits for" in done.stderr
+    assert done.returncode != 0
+    assert done.stdout == ""
+
+
+@served
+def test_a_program_that_gives_up_its_permission_and_forks(tmp_path: Path) -> None:
+    ended = "os.waitstatus_to_exitcode(os.wait()[1])"
+    program = f"import os; {LISTS}; os.getuid() or os.setuid(65534); print({ended} if os.fork() else sum(x))"
+    done = incast_memory(tmp_path, "record", "-q", "-o", "out", "--", sys.executable, "-c", program)
+    if "given up the permission" in done.stderr:
+        assert "`sysctl vm.unprivileged_userfaultfd=1` gives it to all users" in done.stderr
+        assert done.stdout == "126\n"
+    else:
+        assert done.stdout == f"{sum(range(300_000))}\n0\n"
 
 
 @served

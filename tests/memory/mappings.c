@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #include <unistd.h>
 
 #define CHECK(what) do { if (!(what)) { fprintf(stderr, "line %d: %s\n", __LINE__, #what); exit(1); } } while (0)
-enum { PAGE = 4096, MANY = 1 << 20 };
+enum { PAGE = 4096, MANY = 1 << 20, DONTNEED_LOCKED = 24 };
 
 static sigjmp_buf back;
 static void caught(int number) { siglongjmp(back, number); }
@@ -63,8 +64,43 @@ int main(int argc, char **argv) {
 		memset(fill, 'g', 8 * MANY);
 		CHECK(locked[0] == 'l' && munlock(locked, 16 * PAGE) == 0);
 	}
+	/* locked memory is emptied only if that is wanted, and is empty when it is given out again */
+	memset(locked, 'l', MANY);
+	if (mlock(locked + 16 * PAGE, 4 * PAGE) == 0) {
+		CHECK(madvise(locked, MANY, MADV_DONTNEED) == -1 && errno == EINVAL);
+		CHECK(locked[0] == 0 && locked[16 * PAGE] == 'l' && locked[20 * PAGE - 1] == 'l');
+		if (madvise(locked, MANY, DONTNEED_LOCKED) == 0) /* Linux 5.18 */
+			CHECK(locked[16 * PAGE] == 0 && locked[20 * PAGE - 1] == 0 && locked[MANY - 1] == 0);
+		memset(locked, 'l', MANY);
+		CHECK(munmap(locked, MANY) == 0 && faults(locked + 16 * PAGE));
+		locked = mmap(NULL, MANY, both, own, -1, 0);
+		for (int at = 0; at < MANY; at += 64)
+			CHECK(locked[at] == 0);
+		char *l = malloc(2 * MANY);
+		memset(l, 'l', 2 * MANY);
+		CHECK(mlock(l, 4 * PAGE) == 0);
+		free(l);
+		l = calloc(2, MANY);
+		for (int at = 0; at < 2 * MANY; at += 64)
+			CHECK(l[at] == 0);
+		free(l);
+	}
 	/* emptied */
+	memset(locked, 'l', MANY);
 	CHECK(madvise(locked, MANY, MADV_DONTNEED) == 0 && locked[0] == 0 && locked[MANY - 1] == 0);
+	memset(locked, 'l', MANY);
+	CHECK(madvise(locked, MANY, DONTNEED_LOCKED) == 0 || errno == EINVAL);
+	CHECK(madvise(locked, MANY, MADV_REMOVE) == -1);
+	/* allocations that are freed and taken again: those of calloc are empty */
+	for (int round = 0; round < 20; round++) {
+		char *again = round % 3 ? malloc(MANY / 2) : calloc(1, MANY / 2);
+		for (int at = 0; at < MANY / 2 && round % 3 == 0; at += 64)
+			CHECK(again[at] == 0);
+		memset(again, 'r', MANY / 2);
+		free(again);
+	}
+	char *two[2] = {malloc(MANY / 2), malloc(MANY / 2)};
+	CHECK(two[0] != two[1] && malloc_usable_size(two[0]) >= MANY / 2);
 	/* allocations that shrink and grow */
 	char *d = malloc(MANY);
 	memset(d, 'd', MANY);

@@ -1,6 +1,8 @@
 /* Has an allocator of its own, as programs that are linked to tcmalloc or jemalloc: it takes arenas by mmap, and ends the
- * process when it is given memory that is not its own. */
+ * process when it is given memory that is not its own. As jemalloc it is locked while the process forks, by functions of
+ * pthread_atfork that need its arena. With -DLIBRARY it is that allocator alone. */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +17,19 @@ struct head {
 };
 static char *arena, *end;
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void before_fork(void) {
+	pthread_mutex_lock(&lock);
+	/* as what jemalloc knows of an arena, which lies in the arena */
+	for (char *at = end ? end - ARENA : end; at < end; at += PAGE)
+		*(volatile char *)at += 0;
+}
+
+static void after_fork(void) { pthread_mutex_unlock(&lock); }
+
+__attribute__((constructor)) static void begin(void) { pthread_atfork(before_fork, after_fork, after_fork); }
+
 static struct head *head_of(void *memory) {
 	struct head *head = (struct head *)memory - 1;
 	if (head->mark != MARK) {
@@ -27,6 +42,7 @@ static struct head *head_of(void *memory) {
 
 void *malloc(size_t bytes) {
 	bytes = (bytes + 15) & ~(size_t)15;
+	pthread_mutex_lock(&lock);
 	if (!arena || (size_t)(end - arena) < bytes + sizeof(struct head)) {
 		size_t length = bytes + sizeof(struct head) > ARENA ? bytes + PAGE : ARENA;
 		arena = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -36,6 +52,7 @@ void *malloc(size_t bytes) {
 	arena += bytes + sizeof *head;
 	head->bytes = bytes;
 	head->mark = MARK;
+	pthread_mutex_unlock(&lock);
 	return head + 1;
 }
 
@@ -53,6 +70,9 @@ void *realloc(void *memory, size_t bytes) {
 	return memcpy(malloc(bytes), memory, head->bytes < bytes ? head->bytes : bytes);
 }
 
+size_t malloc_usable_size(void *memory) { return memory ? head_of(memory)->bytes : 0; }
+
+#ifndef LIBRARY
 int main(void) {
 	size_t bytes = 8 << 20, sum = 0;
 	volatile char *memory = malloc(bytes);
@@ -62,3 +82,4 @@ int main(void) {
 	printf("%zu\n", sum);
 	return sum != 6 * bytes / PAGE;
 }
+#endif

@@ -60,9 +60,8 @@ pub(crate) fn read(file: &OwnedFd, base: usize, into: &mut [Event; 16]) -> usize
     seen
 }
 
-/// Sleeps until there is a fault, for so many nanoseconds at most.
-pub(crate) fn wait(file: &OwnedFd, most: u64) {
+/// Sleeps until there is a fault, for so many nanoseconds at most; whether there is one.
+pub(crate) fn wait(file: &OwnedFd, most: u64) -> bool {
     let most = Timespec { tv_sec: (most / 1_000_000_000) as i64, tv_nsec: (most % 1_000_000_000) as i64 };
-    // Whether it ended by a fault shows when it is read.
-    let _ = poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&most));
+    poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&most)).is_ok_and(|ready| ready > 0)
 }

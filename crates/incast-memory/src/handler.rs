@@ -4,11 +4,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::thread::futex;
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use crate::channel::Channel;
 use crate::delays::Delays;
 use crate::desk;
+use crate::ended::ended_unless;
 use crate::faults::{self, Event};
 use crate::heap::{Call, Heap};
 use crate::pager::{BATCH, Fault, Memory};
@@ -24,6 +25,14 @@ const ON_THE_WAY: usize = 1024;
 const SHORT: u64 = 1_000;
 /// With no fetch to come within this, the handler sleeps until shortly before; in nanoseconds.
 const LONG: u64 = 2_000_000;
+
+/// How often the handler looks, while it rests, whether it is waited for.
+const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+/// After so many looks at which a thread waits for a page, and that which forks sleeps, they wait for each other. Our choice.
+const STUCK: u32 = 30;
+/// What is said then before the process ends.
+const DEADLOCK: &str = "the program forks while a thread that waits for remote memory has what fork waits for (a lock of stdio): they \
+would wait for each other for ever, so it was ended";
 
 /// How often the handler looks how much processor time it took, in nanoseconds.
 const LOOK_AGAIN: u64 = 1_000_000;
@@ -107,15 +116,26 @@ pub(crate) fn equip_anew(channel: Option<Channel>, ring: Ring, seed: u64) -> std
 /// Answers page faults for ever.
 pub(crate) fn run() -> ! {
     loop {
-        if let Some(server) = server().as_mut() {
-            server.serve();
-        }
+        // Nothing that it borrows may last: a process that is forked could not get it.
+        let forking = server().as_mut().map(|server| (server.serve(), !server.fetches.is_empty()));
+        let faults = server().as_ref().and_then(|server| server.heap.pager.memory.faults().try_clone().ok());
         FORKING.store(RESTING, Ordering::Release);
         let _ = futex::wake(&FORKING, futex::Flags::PRIVATE, 1);
+        let mut stuck = 0;
         while FORKING.load(Ordering::Acquire) == RESTING {
-            let _ = futex::wait(&FORKING, futex::Flags::PRIVATE, RESTING, None);
+            let _ = futex::wait(&FORKING, futex::Flags::PRIVATE, RESTING, Some(&PATIENCE));
+            let waits = faults.as_ref().is_some_and(|file| faults::wait(file, 0));
+            let is_stuck = forking.is_some_and(|(thread, fetches)| (waits || fetches) && sleeps(thread));
+            stuck = if is_stuck { stuck + 1 } else { 0 };
+            ended_unless(stuck < STUCK, DEADLOCK);
         }
     }
+}
+
+/// Whether a thread of this process sleeps, as when it waits for a lock.
+fn sleeps(thread: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap_or_default();
+    stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('S'))
 }
 
 /// Before a fork: the handler rests until [`after_fork`].
@@ -144,13 +164,13 @@ fn time_of(clock: ClockId) -> u64 {
 }
 
 impl Server {
-    /// Answers until the process is about to fork.
-    fn serve(&mut self) {
+    /// Answers until the process is about to fork: gives the thread that does.
+    fn serve(&mut self) -> u32 {
         let mut awake_until = now() + LOOKING;
         loop {
             let begun = now();
             let mut did = true;
-            let mut forks = false;
+            let mut forks = None;
             if let Some(at) = self.due(begun + SHORT) {
                 let fetch = self.fetches.swap_remove(at);
                 while now() < fetch.due() {
@@ -161,7 +181,9 @@ impl Server {
                 let mut events = [Event::default(); 16];
                 let region = &self.heap.pager.memory;
                 let seen = faults::read(region.faults(), region.base(), &mut events);
-                forks = events[..seen].iter().fold(false, |forks, event| self.on(*event, begun) | forks);
+                for event in &events[..seen] {
+                    forks = self.on(*event, begun).or(forks);
+                }
                 did = seen > 0;
             }
             if did {
@@ -170,13 +192,14 @@ impl Server {
                 self.tell(done);
             } else if let Some(wait) = self.rest(begun, awake_until) {
                 self.ring.set(Word::Processor, time_of(ClockId::ThreadCPUTime));
-                faults::wait(self.heap.pager.memory.faults(), wait);
+                // What it was shows when it is read.
+                let _ = faults::wait(self.heap.pager.memory.faults(), wait);
             } else if self.fetches.is_empty() {
                 // On a core that others want it is theirs.
                 std::thread::yield_now();
             }
-            if forks {
-                return;
+            if let Some(stack) = forks {
+                return self.prepare(stack);
             }
         }
     }
@@ -195,10 +218,10 @@ impl Server {
         }
     }
 
-    /// An event of the program; true if that is about to fork.
-    fn on(&mut self, event: Event, seen: u64) -> bool {
+    /// An event of the program; gives the thread that is about to fork, and where its stack is.
+    fn on(&mut self, event: Event, seen: u64) -> Option<(u32, u32)> {
         if event.page == desk::BELL {
-            return self.call();
+            return self.call(event.thread);
         }
         if event.guarded {
             self.heap.pager.write(event.page);
@@ -214,20 +237,38 @@ impl Server {
         } else {
             self.trim();
         }
-        false
+        None
     }
 
-    fn call(&mut self) -> bool {
+    fn call(&mut self, thread: u32) -> Option<(u32, u32)> {
         let call = desk::slip().0;
         let answer = self.heap.answer(call);
         desk::slip().1 = answer;
         self.calls += 1;
         self.heap.pager.memory.zero(desk::BELL, false);
-        call == Call::Fork
+        if let Call::Fork { stack } = call { Some((thread, stack)) } else { None }
+    }
+
+    /// Has what a thread needs to fork, if its stack is of the region: nobody serves that until the fork is done. It is not delayed.
+    fn prepare(&mut self, (thread, stack): (u32, u32)) -> u32 {
+        for page in self.heap.around(stack) {
+            let seen = now();
+            if self.heap.hold(page) {
+                self.fetched(&Fetch { page, thread, write: true, seen, ready: now(), asked: 0 });
+            }
+        }
+        self.tell(now());
+        thread
+    }
+
+    /// Maps a page that was fetched, and makes room.
+    fn arrive(&mut self, fetch: &Fetch) {
+        self.fetched(fetch);
+        self.trim();
     }
 
     /// Maps a page that was fetched, and records that.
-    fn arrive(&mut self, fetch: &Fetch) {
+    fn fetched(&mut self, fetch: &Fetch) {
         let &Fetch { page, thread, write, seen, ready, asked } = fetch;
         let begun = now();
         self.heap.pager.arrive(page, write);
@@ -236,7 +277,6 @@ impl Server {
         let bounded = |time: u64| u32::try_from(time).unwrap_or(u32::MAX);
         let (achieved, software) = (bounded(begun - ready), bounded(ready - seen + done - begun));
         self.record(Record { time: seen, page, thread, kind: u8::from(write), asked, achieved, software });
-        self.trim();
     }
 
     /// Sends away what is too much.

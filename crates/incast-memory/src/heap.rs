@@ -1,5 +1,8 @@
 //! The program's calls: which pages it has, and what they are then.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::desk::BELL;
 use crate::pager::{Memory, Pager};
 use crate::space::{Extent, Space};
 
@@ -12,8 +15,6 @@ pub(crate) enum Call {
     Free { first: u32 },
     /// An allocation becomes larger or smaller: the first of its pages then.
     Resize { first: u32, count: u32 },
-    /// How many pages an allocation has.
-    Size { first: u32 },
     /// Pages with this protection: the first one.
     Map { count: u32, protection: u32 },
     /// Empty pages with this protection in place of these.
@@ -24,11 +25,20 @@ pub(crate) enum Call {
     Unmap { pages: Extent },
     /// Pages become more or fewer, and may move if `moves`: the first of them then.
     Remap { pages: Extent, count: u32, moves: bool },
-    /// Pages are to read as zeros.
-    Discard { pages: Extent },
-    /// The process is about to fork.
-    Fork,
+    /// Pages are to read as zeros; not possible for those that are locked, unless `locked`.
+    Discard { pages: Extent, locked: bool },
+    /// The process is about to fork, by a thread whose stack is at this page; [`Call::ELSEWHERE`] if that is not of the region.
+    Fork { stack: u32 },
 }
+
+impl Call {
+    /// No page of the region.
+    pub(crate) const ELSEWHERE: u32 = u32::MAX;
+}
+
+/// Pages below and above that of a thread's stack pointer that it may need while it forks: in the new process nobody serves its
+/// stack until there is a handler. Our choice; the C library and this one need a few.
+const STACK: (u32, u32) = (32, 16);
 
 /// What a [`Heap`] does to the region beside what a [`Pager`] does.
 pub(crate) trait Ground: Memory {
@@ -48,13 +58,13 @@ const USUAL: u32 = 3;
 pub(crate) struct Heap<M> {
     pub(crate) pager: Pager<M>,
     space: Space,
-    /// Of each page that an allocation begins with, how many it has; of others 0.
-    sizes: &'static mut [u32],
+    /// Of each page that an allocation begins with, how many it has; of others 0. Threads of the program read it.
+    sizes: &'static [AtomicU32],
 }
 
 impl<M: Ground> Heap<M> {
     /// All pages of `space` are free.
-    pub(crate) const fn new(pager: Pager<M>, space: Space, sizes: &'static mut [u32]) -> Self {
+    pub(crate) const fn new(pager: Pager<M>, space: Space, sizes: &'static [AtomicU32]) -> Self {
         Self { pager, space, sizes }
     }
 
@@ -63,21 +73,21 @@ impl<M: Ground> Heap<M> {
         match call {
             Call::Allocate { count, align } => {
                 let first = self.take(count, align, USUAL)?;
-                self.sizes[first as usize] = count;
+                self.sizes[first as usize].store(count, Ordering::Relaxed);
                 Some(first)
             }
             Call::Free { first } => {
-                let count = std::mem::take(&mut self.sizes[first as usize]);
+                let count = self.sizes[first as usize].swap(0, Ordering::Relaxed);
                 self.give(Extent::new(first, count));
                 Some(first)
             }
             Call::Resize { first, count } => {
-                let now = self.resize(Extent::new(first, self.sizes[first as usize]), count, true)?;
-                self.sizes[first as usize] = 0;
-                self.sizes[now as usize] = count;
+                let before = self.sizes[first as usize].load(Ordering::Relaxed);
+                let now = self.resize(Extent::new(first, before), count, true)?;
+                self.sizes[first as usize].store(0, Ordering::Relaxed);
+                self.sizes[now as usize].store(count, Ordering::Relaxed);
                 Some(now)
             }
-            Call::Size { first } => Some(self.sizes[first as usize]),
             Call::Map { count, protection } => self.take(count, 1, protection),
             Call::MapAt { pages, protection } => {
                 self.empty(pages);
@@ -93,12 +103,26 @@ impl<M: Ground> Heap<M> {
                 Some(pages.first)
             }
             Call::Remap { pages, count, moves } => self.resize(pages, count, moves),
-            Call::Discard { pages } => {
-                self.pager.discard(pages);
-                Some(pages.first)
+            // As the kernel does it: those before the first that is locked are emptied.
+            Call::Discard { pages, locked } => {
+                let done = self.pager.discard(pages, locked)
+                    || pages.pages().all(|page| self.pager.discard(Extent::new(page, 1), locked));
+                done.then_some(pages.first)
             }
-            Call::Fork => Some(0),
+            Call::Fork { .. } => Some(0),
         }
+    }
+
+    /// Pages that a thread whose stack is at this page may need while it forks.
+    pub(crate) fn around(&self, stack: u32) -> impl Iterator<Item = u32> + use<M> {
+        let (below, above) = STACK;
+        let pages = stack.saturating_sub(below).max(BELL + 1)..stack.saturating_add(above).min(self.sizes.len() as u32);
+        if stack == Call::ELSEWHERE { 0..0 } else { pages }
+    }
+
+    /// Has a page there that a thread that forks may need, see [`Pager::hold`].
+    pub(crate) fn hold(&mut self, page: u32) -> bool {
+        !self.space.has(page) && self.pager.hold(page)
     }
 
     fn take(&mut self, count: u32, align: u32, protection: u32) -> Option<u32> {
@@ -121,10 +145,11 @@ impl<M: Ground> Heap<M> {
     /// Makes pages the program's, and empty: some may have been free, as a place can be named that nobody handed out.
     fn empty(&mut self, pages: Extent) {
         self.space.claim(pages);
-        if self.pager.has_foreign(pages) {
+        // Locked pages cannot be emptied, and go with their lock.
+        if self.pager.has_foreign(pages) || !self.pager.discard(pages, false) {
+            self.pager.forget(pages);
             self.pager.memory.renew(pages);
         }
-        self.pager.discard(pages);
     }
 
     /// Gives `pages` another length, elsewhere if there is no room behind them and they may move. Those that come to it, and all if

@@ -12,15 +12,21 @@ struct Played {
     protection: Vec<u32>,
     mapped: Vec<bool>,
     renewed: Vec<Extent>,
+    locked: Vec<u32>,
     out_of_memory: bool,
 }
 
 impl Memory for Played {
-    fn zero(&mut self, page: u32, _: bool) {
+    fn zero(&mut self, page: u32, _: bool) -> bool {
         self.mapped[page as usize] = true;
+        true
     }
-    fn fill(&mut self, page: u32, _: bool) {
+    fn fill(&mut self, page: u32, _: bool) -> bool {
         self.mapped[page as usize] = true;
+        true
+    }
+    fn is_there(&self, pages: Extent) -> bool {
+        pages.pages().all(|page| self.mapped[page as usize])
     }
     fn guard(&mut self, _: Extent) -> bool {
         true
@@ -32,12 +38,17 @@ impl Memory for Played {
     fn is_empty(&self, _: u32) -> bool {
         false
     }
-    fn unmap(&mut self, pages: Extent) -> bool {
-        pages.pages().for_each(|page| self.mapped[page as usize] = false);
+    fn unmap(&mut self, pages: Extent, locked: bool) -> bool {
+        for page in pages.pages() {
+            if !locked && self.locked.contains(&page) {
+                return false;
+            }
+            self.mapped[page as usize] = false;
+        }
         true
     }
     fn forget(&mut self, _: Extent) {}
-    fn carry(&mut self, _: u32, _: u32) {}
+    fn carry(&mut self, _: Extent, _: u32) {}
     fn wake(&mut self, _: u32) {}
 }
 
@@ -53,12 +64,14 @@ impl Ground for Played {
     }
     fn renew(&mut self, pages: Extent) {
         self.renewed.push(pages);
+        self.locked.retain(|page| !pages.pages().contains(page));
+        pages.pages().for_each(|page| self.mapped[page as usize] = false);
         self.close(pages);
     }
 }
 
-fn table<T: Default + Clone>(len: u32) -> &'static mut [T] {
-    Box::leak(vec![T::default(); len as usize].into_boxed_slice())
+fn table<T: Default>(len: u32) -> &'static mut [T] {
+    Box::leak((0..len).map(|_| T::default()).collect())
 }
 
 fn heap() -> Heap<Played> {
@@ -71,6 +84,10 @@ fn heap() -> Heap<Played> {
 impl Heap<Played> {
     fn open(&self) -> Vec<u32> {
         (0..PAGES).filter(|page| self.pager.memory.protection[*page as usize] != 0).collect()
+    }
+
+    fn size(&self, first: usize) -> u32 {
+        self.sizes[first].load(Ordering::Relaxed)
     }
 
     fn touch(&mut self, pages: std::ops::Range<u32>) {
@@ -87,7 +104,7 @@ fn what_is_given_back_is_closed_and_empty() {
     assert_eq!(heap.answer(Call::Allocate { count: 2, align: 4 }), Some(4));
     assert_eq!(heap.open(), [0, 1, 2, 4, 5]);
     heap.touch(0..3);
-    assert_eq!(heap.answer(Call::Size { first: 0 }), Some(3));
+    assert_eq!(heap.size(0), 3);
     heap.answer(Call::Free { first: 0 });
     assert_eq!((heap.open(), heap.pager.counts().footprint), (vec![4, 5], 0));
     assert_eq!(heap.answer(Call::Allocate { count: 4, align: 1 }), Some(0));
@@ -103,8 +120,7 @@ fn an_allocation_grows_in_place_if_it_can() {
     assert_eq!(heap.answer(Call::Resize { first: 0, count: 6 }), Some(6));
     assert_eq!(heap.open(), [5, 6, 7, 8, 9, 10, 11]);
     assert_eq!((heap.pager.counts().footprint, heap.pager.local()), (3, 3));
-    assert_eq!(heap.answer(Call::Size { first: 6 }), Some(6));
-    assert_eq!(heap.answer(Call::Size { first: 0 }), Some(0));
+    assert_eq!((heap.size(6), heap.size(0)), (6, 0));
     assert_eq!(heap.answer(Call::Resize { first: 6, count: 1 }), Some(6));
     assert_eq!((heap.open(), heap.pager.counts().footprint), (vec![5, 6], 1));
 }
@@ -149,4 +165,34 @@ fn a_place_that_nobody_handed_out_is_taken() {
     let mut heap = heap();
     heap.answer(Call::MapAt { pages: Extent::new(1, 2), protection: 3 });
     assert_eq!(heap.answer(Call::Allocate { count: 2, align: 1 }), Some(3));
+}
+
+#[test]
+fn locked_pages_go_with_their_lock_when_they_are_given_back() {
+    let mut heap = heap();
+    heap.answer(Call::Allocate { count: 8, align: 1 });
+    heap.touch(0..8);
+    heap.pager.memory.locked = vec![4, 5];
+    let discard = |locked| Call::Discard { pages: Extent::new(0, 8), locked };
+    assert_eq!(heap.answer(discard(false)), None);
+    assert_eq!(heap.pager.counts().footprint, 4, "those before them are empty");
+    assert_eq!(heap.answer(discard(true)), Some(0));
+    assert_eq!(heap.pager.counts().footprint, 0);
+    heap.touch(0..8);
+    heap.answer(Call::Free { first: 0 });
+    assert_eq!(heap.pager.memory.renewed, [Extent::new(0, 8)]);
+    assert!(heap.pager.memory.locked.is_empty() && !heap.pager.memory.mapped.contains(&true));
+    assert_eq!((heap.open(), heap.pager.counts().footprint), (vec![], 0));
+}
+
+#[test]
+fn a_thread_that_forks_has_its_stack() {
+    let mut heap = heap();
+    assert_eq!(heap.around(Call::ELSEWHERE).count(), 0);
+    assert_eq!(heap.around(3).collect::<Vec<_>>(), (1..19).collect::<Vec<_>>());
+    assert_eq!(heap.around(250).last(), Some(PAGES - 1));
+    heap.answer(Call::Allocate { count: 8, align: 1 });
+    heap.touch(0..8);
+    assert!(!(0..20).any(|page| heap.hold(page)), "they are there");
+    assert_eq!(heap.pager.counts().footprint, 8, "and what is free stays so");
 }

@@ -9,7 +9,7 @@
 //! - [`pager`] decides which pages are local, with them in [`list`]s;
 //! - [`delays`] draws how long fetches take;
 //! - [`channel`] connects to the `incast` that started the program, [`ring`] is what it records for it;
-//! - [`faults`] reads page faults;
+//! - [`faults`] reads page faults, [`ended`] is for programs that cannot go on;
 //! - [`sys`] has everything unsafe: system calls, and the functions of the C library that programs get from here.
 //!
 //! The handler must not touch memory of the region, and so has all it needs before there is one.
@@ -17,6 +17,7 @@
 mod channel;
 mod delays;
 mod desk;
+mod ended;
 mod faults;
 mod handler;
 mod heap;
@@ -29,4 +30,5 @@ mod space;
 #[cfg_attr(test, allow(dead_code))]
 mod start;
 #[allow(unsafe_code)]
+#[deny(clippy::undocumented_unsafe_blocks)]
 mod sys;

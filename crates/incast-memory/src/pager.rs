@@ -1,5 +1,6 @@
 //! Which pages are local: the policy, over any [`Memory`].
 
+use crate::ended::ended_unless;
 use crate::list::{Link, List};
 use crate::space::Extent;
 
@@ -9,29 +10,37 @@ const LEAST: u64 = 64;
 
 /// Pages that leave together at most: neighbours cost little more than one (as many as Linux reclaims together, SWAP_CLUSTER_MAX).
 pub(crate) const BATCH: usize = 32;
+/// Pages that are moved together at most. Our choice.
+const MOVED: usize = 512;
+/// What is said before the process ends because a page is gone.
+const GONE: &str = "the program has given memory back by a system call of its own, past the C library: what it reads from now on \
+could be wrong, so it was ended";
 /// Part of the local pages that leave together: so many that the limit is nearly used. Our choice.
 const PART: u64 = 16;
 
 /// What the policy does to pages of a program and to their copies in the store. Page numbers count from the start of the region.
 pub(crate) trait Memory {
-    /// Maps an empty page that can be written, at little cost at once if `write`, and wakes who waits for it.
-    fn zero(&mut self, page: u32, write: bool);
-    /// Maps the copy of a page, and wakes who waits for it; `guard`: writes to it fault.
-    fn fill(&mut self, page: u32, guard: bool);
+    /// Maps an empty page that can be written, at little cost at once if `write`, and wakes who waits for it; false if it is not
+    /// there then.
+    fn zero(&mut self, page: u32, write: bool) -> bool;
+    /// Maps the copy of a page, and wakes who waits for it; `guard`: writes to it fault. False if it is not there then.
+    fn fill(&mut self, page: u32, guard: bool) -> bool;
     /// Makes writes to mapped pages fault from now on: what they hold stands still then. False if it does not.
     fn guard(&mut self, pages: Extent) -> bool;
     /// Lets a page be written again, and wakes who waits for it.
     fn unguard(&mut self, page: u32);
-    /// Copies mapped pages into the store; false if they cannot be read.
+    /// Whether all of these pages are mapped: the program can undo that by system calls that are not seen.
+    fn is_there(&self, pages: Extent) -> bool;
+    /// Copies mapped pages into the store; false if they cannot be read. Of one that is not there the handler would wait for itself.
     fn save(&mut self, pages: Extent) -> bool;
     /// Whether the copy of a page holds zeros only.
     fn is_empty(&self, page: u32) -> bool;
-    /// Unmaps pages; false if they have to stay.
-    fn unmap(&mut self, pages: Extent) -> bool;
+    /// Unmaps pages, those that are locked only if `locked`; false if some have to stay.
+    fn unmap(&mut self, pages: Extent, locked: bool) -> bool;
     /// Empties the copies of pages.
     fn forget(&mut self, pages: Extent);
-    /// Moves the copy of a page.
-    fn carry(&mut self, from: u32, to: u32);
+    /// Moves the copies of pages.
+    fn carry(&mut self, from: Extent, to: u32);
     /// Has who waits for a page look again.
     fn wake(&mut self, page: u32);
 }
@@ -189,20 +198,23 @@ impl<M: Memory> Pager<M> {
     pub(crate) fn fault(&mut self, page: u32, write: bool) -> Fault {
         let found = self.get(page);
         match found.place() {
+            // Where a page cannot be mapped all stays as it is, and the thread, which is awake then, faults again.
             Place::Fresh => {
-                self.memory.zero(page, write);
-                self.counts.first += 1;
-                self.counts.footprint += 1;
-                self.counts.peak = self.counts.peak.max(self.counts.footprint);
-                self.map(page, Page::DIRTY);
+                if self.memory.zero(page, write) {
+                    self.counts.first += 1;
+                    self.counts.footprint += 1;
+                    self.counts.peak = self.counts.peak.max(self.counts.footprint);
+                    self.map(page, Page::DIRTY);
+                }
             }
             Place::Aside => {
-                self.aside.remove(self.links, page);
                 let dirty = if write { Page::DIRTY } else { 0 };
                 let flags = found.flags() | dirty;
-                self.memory.fill(page, flags & Page::DIRTY == 0);
-                self.counts.mapped_again += 1;
-                self.map(page, flags);
+                if self.memory.fill(page, flags & Page::DIRTY == 0) {
+                    self.aside.remove(self.links, page);
+                    self.counts.mapped_again += 1;
+                    self.map(page, flags);
+                }
             }
             Place::Remote => {
                 self.set(page, Place::Fetching, found.flags());
@@ -211,7 +223,11 @@ impl<M: Memory> Pager<M> {
             // It comes anyway.
             Place::Fetching => {}
             // Another thread's fault brought it.
-            Place::Mapped | Place::Pinned | Place::Foreign => self.memory.wake(page),
+            Place::Mapped | Place::Pinned => {
+                ended_unless(self.memory.is_there(Extent::new(page, 1)), GONE);
+                self.memory.wake(page);
+            }
+            Place::Foreign => self.memory.wake(page),
         }
         Fault::Served
     }
@@ -233,13 +249,32 @@ impl<M: Memory> Pager<M> {
     /// A page that was fetched is here.
     pub(crate) fn arrive(&mut self, page: u32, write: bool) {
         let found = self.get(page);
-        if found.place() == Place::Fetching {
-            self.memory.fill(page, !write);
+        if found.place() != Place::Fetching {
+            // It was given up meanwhile.
+            self.memory.wake(page);
+        } else if self.memory.fill(page, !write) {
             self.counts.fetched += 1;
             self.map(page, if write { found.flags() | Page::DIRTY } else { found.flags() });
         } else {
-            // It was given up meanwhile.
-            self.memory.wake(page);
+            self.set(page, Place::Remote, found.flags());
+        }
+    }
+
+    /// Has a page there that can be written without a fault, until the next [`Pager::trim`]; true if it is to be fetched for that:
+    /// [`Pager::arrive`] to write then.
+    pub(crate) fn hold(&mut self, page: u32) -> bool {
+        match self.get(page).place() {
+            Place::Fresh | Place::Aside | Place::Remote => self.fault(page, true) == Fault::Fetch,
+            // A thread waits for it, for whom it comes early.
+            Place::Fetching => {
+                self.arrive(page, true);
+                false
+            }
+            Place::Mapped => {
+                self.write(page);
+                false
+            }
+            Place::Pinned | Place::Foreign => false,
         }
     }
 
@@ -279,25 +314,30 @@ impl<M: Memory> Pager<M> {
         Some(count)
     }
 
-    /// Forgets what pages hold, and that they were somebody else's: they read as zeros.
-    pub(crate) fn discard(&mut self, extent: Extent) {
-        let (mut mapped, mut stored) = (false, false);
+    /// Unmaps pages and forgets what they hold: they read as zeros. False, with nothing forgotten, if some are locked, unless `locked`.
+    pub(crate) fn discard(&mut self, extent: Extent, locked: bool) -> bool {
+        let is_mapped = |page| matches!(self.get(page).place(), Place::Mapped | Place::Pinned);
+        let done = !extent.pages().any(is_mapped) || self.memory.unmap(extent, locked);
+        if done {
+            self.forget(extent);
+        }
+        done
+    }
+
+    /// Forgets what pages hold, and that they were somebody else's: what was mapped of them is not any more.
+    pub(crate) fn forget(&mut self, extent: Extent) {
+        let mut stored = false;
         for page in extent.pages() {
             let found = self.get(page);
             match found.place() {
-                Place::Fresh | Place::Foreign => {}
                 Place::Mapped => self.mapped.remove(self.links, page),
                 Place::Aside => self.aside.remove(self.links, page),
                 Place::Pinned => self.counts.pinned -= 1,
-                Place::Remote | Place::Fetching => {}
+                Place::Fresh | Place::Foreign | Place::Remote | Place::Fetching => {}
             }
-            mapped |= matches!(found.place(), Place::Mapped | Place::Pinned);
             stored |= found.is(Page::STORED) || found.place() == Place::Aside;
             self.counts.footprint -= u64::from(!matches!(found.place(), Place::Fresh | Place::Foreign));
             self.set(page, Place::Fresh, 0);
-        }
-        if mapped {
-            self.memory.unmap(extent);
         }
         if stored {
             self.memory.forget(extent);
@@ -306,30 +346,46 @@ impl<M: Memory> Pager<M> {
 
     /// Moves what pages hold to others, which hold nothing; false, with nothing moved, if some could not be read.
     pub(crate) fn shift(&mut self, from: Extent, to: u32) -> bool {
-        for page in from.pages() {
-            if self.get(page).place() == Place::Mapped {
-                self.mapped.remove(self.links, page);
-                self.unmap(Extent::new(page, 1));
+        let mut next = from.first;
+        while next < from.end() {
+            let run = self.alike(Extent::new(next, (from.end() - next).min(MOVED as u32)));
+            if self.get(next).place() == Place::Mapped {
+                run.pages().for_each(|page| self.mapped.remove(self.links, page));
+                self.unmap(run);
             }
+            next = run.end();
         }
         if from.pages().any(|page| matches!(self.get(page).place(), Place::Pinned | Place::Foreign)) {
             return false;
         }
-        for (page, other) in from.pages().zip(to..) {
-            let found = self.get(page);
+        let mut next = from.first;
+        while next < from.end() {
+            let run = self.alike(Extent::new(next, (from.end() - next).min(MOVED as u32)));
+            let first = to + (next - from.first);
+            let found = self.get(next);
             // Who waits for a page at its old place looks again, and finds none.
             let place = if found.place() == Place::Fetching { Place::Remote } else { found.place() };
-            if place == Place::Aside {
-                self.aside.remove(self.links, page);
-                self.aside.push(self.links, other);
-            }
             if place != Place::Fresh {
-                self.memory.carry(page, other);
+                self.memory.carry(run, first);
             }
-            self.set(page, Place::Fresh, 0);
-            self.set(other, place, found.flags());
+            for (page, other) in run.pages().zip(first..) {
+                if place == Place::Aside {
+                    self.aside.remove(self.links, page);
+                    self.aside.push(self.links, other);
+                }
+                self.set(page, Place::Fresh, 0);
+                self.set(other, place, found.flags());
+            }
+            next = run.end();
         }
         true
+    }
+
+    /// The first of these pages and those behind it that are in the same state.
+    fn alike(&self, extent: Extent) -> Extent {
+        let state = self.pages[extent.first as usize];
+        let count = extent.pages().take_while(|page| self.pages[*page as usize] == state).count();
+        Extent::new(extent.first, count as u32)
     }
 
     /// Whether one of these pages is not ours.
@@ -339,8 +395,7 @@ impl<M: Memory> Pager<M> {
 
     /// Forgets what pages held, and that they were ours: something else is mapped there.
     pub(crate) fn hand_over(&mut self, extent: Extent) {
-        // What there is of pages to unmap is new, and nobody has written to it.
-        self.discard(extent);
+        self.forget(extent);
         for page in extent.pages() {
             self.set(page, Place::Foreign, 0);
         }
@@ -398,17 +453,22 @@ impl<M: Memory> Pager<M> {
     /// pinned. They are in no list.
     fn unmap(&mut self, run: Extent) {
         let dirty = self.get(run.first).is(Page::DIRTY);
-        if dirty && !(self.memory.guard(run) && self.memory.save(run)) {
+        if dirty && !(self.memory.guard(run) && self.save(run)) {
             self.one_by_one(run, Self::unmap);
         } else {
             self.let_go(run);
         }
     }
 
+    fn save(&mut self, run: Extent) -> bool {
+        ended_unless(self.memory.is_there(run), GONE);
+        self.memory.save(run)
+    }
+
     /// Unmaps pages whose content is in the store. Where that fails for some it may have been done for others: these must not be read
     /// again.
     fn let_go(&mut self, run: Extent) {
-        if !self.memory.unmap(run) {
+        if !self.memory.unmap(run, false) {
             return self.one_by_one(run, Self::let_go);
         }
         for page in run.pages() {

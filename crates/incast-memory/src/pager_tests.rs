@@ -8,20 +8,32 @@ struct Played {
     mapped: Vec<Option<(u64, bool)>>,
     store: Vec<u64>,
     locked: Vec<u32>,
+    /// There is no memory for another page.
+    full: bool,
 }
 
 impl Memory for Played {
-    fn zero(&mut self, page: u32, _: bool) {
-        assert_eq!(self.mapped[page as usize].replace((0, false)), None);
+    fn zero(&mut self, page: u32, _: bool) -> bool {
+        !self.full && {
+            assert_eq!(self.mapped[page as usize].replace((0, false)), None);
+            true
+        }
     }
 
-    fn fill(&mut self, page: u32, guard: bool) {
-        let copy = (self.store[page as usize], guard);
-        assert_eq!(self.mapped[page as usize].replace(copy), None, "page {page} is mapped already");
+    fn fill(&mut self, page: u32, guard: bool) -> bool {
+        !self.full && {
+            let copy = (self.store[page as usize], guard);
+            assert_eq!(self.mapped[page as usize].replace(copy), None, "page {page} is mapped already");
+            true
+        }
+    }
+
+    fn is_there(&self, pages: Extent) -> bool {
+        pages.pages().all(|page| self.mapped[page as usize].is_some())
     }
 
     fn guard(&mut self, pages: Extent) -> bool {
-        pages.pages().for_each(|page| self.mapped[page as usize].as_mut().unwrap().1 = true);
+        self.mapped[pages.first as usize..pages.end() as usize].iter_mut().flatten().for_each(|found| found.1 = true);
         true
     }
 
@@ -38,10 +50,10 @@ impl Memory for Played {
         self.store[page as usize] == 0
     }
 
-    fn unmap(&mut self, pages: Extent) -> bool {
+    fn unmap(&mut self, pages: Extent, locked: bool) -> bool {
         // As madvise does it: those before the first that is locked are gone.
         for page in pages.pages() {
-            if self.locked.contains(&page) {
+            if !locked && self.locked.contains(&page) {
                 return false;
             }
             self.mapped[page as usize] = None;
@@ -55,8 +67,10 @@ impl Memory for Played {
         }
     }
 
-    fn carry(&mut self, from: u32, to: u32) {
-        self.store[to as usize] = std::mem::take(&mut self.store[from as usize]);
+    fn carry(&mut self, from: Extent, to: u32) {
+        for (page, other) in from.pages().zip(to..) {
+            self.store[other as usize] = std::mem::take(&mut self.store[page as usize]);
+        }
     }
 
     fn wake(&mut self, _: u32) {}
@@ -65,7 +79,7 @@ impl Memory for Played {
 const PAGES: usize = 512;
 
 fn pager(policy: Policy, limit: Limit) -> Pager<Played> {
-    let memory = Played { mapped: vec![None; PAGES], store: vec![0; PAGES], locked: Vec::new() };
+    let memory = Played { mapped: vec![None; PAGES], store: vec![0; PAGES], locked: Vec::new(), full: false };
     let pages = Box::leak(vec![0; PAGES].into_boxed_slice());
     let links = Box::leak(vec![Link::default(); PAGES].into_boxed_slice());
     Pager::new(memory, (pages, links), policy, limit)
@@ -182,7 +196,7 @@ fn the_limit_follows_the_largest_footprint() {
     pager.touch(0..400, true);
     assert_eq!(pager.limit(), 100);
     assert!((94..=100).contains(&pager.local()));
-    pager.discard(Extent::new(0, 300));
+    assert!(pager.discard(Extent::new(0, 300), false));
     assert_eq!((pager.limit(), pager.counts().footprint), (100, 100));
 }
 
@@ -194,8 +208,10 @@ fn locked_pages_stay() {
     assert!(!sent.is_empty() && sent.iter().all(|page| !(20..30).contains(page)), "{sent:?}");
     assert_eq!((pager.counts().pinned, pager.limit()), (10, 64 + 10), "as many as an instruction may need go on");
     assert_eq!((*pager.access(3, false), *pager.access(23, false)), (1, 1));
+    assert!(!pager.discard(Extent::new(23, 1), false) && pager.discard(Extent::new(29, 1), true));
+    assert_eq!((*pager.access(23, false), *pager.access(29, false)), (1, 0), "as they were, but for that");
     pager.memory.locked.clear();
-    pager.discard(Extent::new(0, 90));
+    assert!(pager.discard(Extent::new(0, 90), false));
     assert_eq!((pager.counts().pinned, pager.local(), pager.counts().footprint), (0, 0, 0));
 }
 
@@ -205,9 +221,60 @@ fn a_page_given_up_while_it_is_fetched_is_empty() {
     pager.touch(0..65, true);
     assert_eq!(pager.fault(0, false), Fault::Fetch);
     assert_eq!(pager.fault(0, true), Fault::Served, "a second thread waits for the same page");
-    pager.discard(Extent::new(0, 1));
+    assert!(pager.discard(Extent::new(0, 1), false));
     pager.arrive(0, false);
     assert_eq!(*pager.access(0, false), 0);
+}
+
+#[test]
+fn a_page_that_cannot_be_mapped_stays_where_it_is() {
+    for policy in [Policy::Fifo, Policy::Lru] {
+        let mut pager = pager(policy, Limit::Pages(64));
+        pager.touch(0..65, true);
+        let before = (pager.counts(), pager.local());
+        pager.memory.full = true;
+        // One from the store, one that is new, and under lru one that stands aside.
+        assert_eq!((pager.fault(0, false), pager.fault(100, true)), (Fault::Fetch, Fault::Served));
+        pager.arrive(0, false);
+        let aside = pager.aside.oldest();
+        assert_eq!(aside.is_some(), policy == Policy::Lru);
+        assert!(aside.is_none_or(|page| pager.fault(page, false) == Fault::Served));
+        assert_eq!((pager.counts(), pager.local()), before);
+        pager.memory.full = false;
+        assert_eq!((*pager.access(0, false), *pager.access(100, false)), (1, 0));
+        assert!(aside.is_none_or(|page| *pager.access(page, false) == 1));
+    }
+}
+
+/// Whether the program is ended by what is done to a pager of which page 9 is gone.
+fn ends(what: impl FnOnce(&mut Pager<Played>)) -> bool {
+    let mut pager = pager(Policy::Fifo, Limit::Pages(64));
+    pager.touch(0..64, true);
+    pager.memory.mapped[9] = None;
+    let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| what(&mut pager)));
+    done.is_err_and(|why| why.downcast_ref::<crate::ended::Ended>().is_some_and(|ended| ended.0 == GONE))
+}
+
+#[test]
+fn a_page_that_is_gone_is_neither_read_nor_waited_for() {
+    assert!(ends(|pager| assert!(pager.touch(64..80, true).is_empty())));
+    assert!(ends(|pager| assert_eq!(pager.fault(9, false), Fault::Served)));
+    assert!(!ends(|pager| assert!(pager.touch(0..9, true).is_empty())));
+}
+
+#[test]
+fn what_is_held_needs_no_fault() {
+    let mut pager = pager(Policy::Lru, Limit::Pages(64));
+    pager.touch(0..65, true);
+    pager.touch([0], false);
+    assert_eq!(pager.fault(1, false), Fault::Fetch);
+    for page in 0..70 {
+        if pager.hold(page) {
+            pager.arrive(page, true);
+        }
+    }
+    assert!(pager.memory.mapped[..70].iter().all(|page| page.is_some_and(|(_, guarded)| !guarded)));
+    assert_eq!(*pager.access(1, false), 1);
 }
 
 /// Reads, writes, moves, discards, evictions, in any order: every page reads as it was written.
@@ -227,14 +294,14 @@ fn holds_what_was_written(policy: Policy, limit: Limit, seed: u64) {
             400..990 => assert_eq!(*pager.access(page, false), right[page as usize], "page {page} at step {step}"),
             990..996 => {
                 let extent = Extent::new(page, rng.random_range(1..20u32).min(PAGES as u32 - page));
-                pager.discard(extent);
+                assert!(pager.discard(extent, false));
                 extent.pages().for_each(|page| right[page as usize] = 0);
             }
             996..999 => {
                 let half = PAGES as u32 / 2;
                 let count = rng.random_range(1..20u32).min(half - page % half);
                 let (from, to) = (Extent::new(page, count), (page + half) % PAGES as u32);
-                pager.discard(Extent::new(to, count));
+                assert!(pager.discard(Extent::new(to, count), false));
                 assert!(pager.shift(from, to));
                 for at in 0..count {
                     right[(to + at) as usize] = std::mem::take(&mut right[(page + at) as usize]);

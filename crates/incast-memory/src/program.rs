@@ -2,10 +2,13 @@
 //!
 //! Addresses are plain numbers here; what the C library promises of each function is what its manual page says.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use libc::c_int;
 
 use crate::desk::{self, PAGE};
 use crate::heap::Call;
+use crate::sys::DONTNEED_LOCKED;
 
 /// Mappings that are not served: at a place that the caller names, or of another kind than pages of 4 KiB that may be swapped.
 #[cfg(target_arch = "x86_64")]
@@ -19,6 +22,9 @@ const EVERYWHERE: c_int = libc::MAP_FIXED
     | libc::MAP_HUGETLB
     | libc::MAP_LOCKED;
 
+/// madvise(2): a process that is forked gets memory of zeros.
+const WIPEONFORK: c_int = 18;
+
 /// A call's result: what the C function gives, or the number of an error.
 pub(crate) type Answer = Result<usize, c_int>;
 
@@ -27,18 +33,21 @@ pub(crate) fn has(address: usize) -> bool {
     desk::has(address)
 }
 
-/// Memory of so many bytes at a multiple of `align`; `None` if the C library has to give it.
-pub(crate) fn allocate(bytes: usize, align: usize) -> Option<usize> {
+/// Memory of so many bytes at a multiple of `align`, of zeros if `empty`; `None` if the C library has to give it.
+pub(crate) fn allocate(bytes: usize, align: usize, empty: bool) -> Option<usize> {
     if !desk::serves(bytes) {
         return None;
     }
     let align = align.div_ceil(PAGE).max(1) as u32;
-    wanted(bytes, |count| Call::Allocate { count, align })
+    let again = if empty || align > 1 { None } else { desk::count(bytes).and_then(desk::unshelve) };
+    again.map(desk::address).or_else(|| wanted(bytes, |count| Call::Allocate { count, align }))
 }
 
 /// Gives an allocation of the region back.
 pub(crate) fn free(address: usize) {
-    desk::ask(Call::Free { first: desk::page(address) });
+    if let Some(first) = desk::shelve(desk::page(address)) {
+        desk::ask(Call::Free { first });
+    }
 }
 
 /// Gives an allocation of the region another size; `None` if there is no memory.
@@ -49,7 +58,7 @@ pub(crate) fn resize(address: usize, bytes: usize) -> Option<usize> {
 
 /// How many bytes an allocation of the region has.
 pub(crate) fn size(address: usize) -> usize {
-    desk::ask(Call::Size { first: desk::page(address) }).map_or(0, |pages| pages as usize * PAGE)
+    desk::size(desk::page(address)) as usize * PAGE
 }
 
 /// mmap; `None` if the kernel is to do it.
@@ -102,14 +111,21 @@ pub(crate) fn remap(address: usize, bytes: usize, new_bytes: usize, flags: c_int
     }))
 }
 
+/// Memory that was served, or was to be, has become larger elsewhere.
+pub(crate) fn unserved(bytes: usize) {
+    desk::unserved(bytes);
+}
+
 /// madvise; `None` if the kernel is to do it.
 pub(crate) fn advise(address: usize, bytes: usize, advice: c_int) -> Option<Answer> {
     let pages = range(address, bytes)?;
     match advice {
-        libc::MADV_DONTNEED | libc::MADV_FREE | libc::MADV_REMOVE => Some(pages.map(|pages| {
-            desk::ask(Call::Discard { pages });
-            0
+        libc::MADV_DONTNEED | libc::MADV_FREE | DONTNEED_LOCKED => Some(pages.and_then(|pages| {
+            let locked = advice == DONTNEED_LOCKED;
+            desk::ask(Call::Discard { pages, locked }).map(|_| 0).ok_or(libc::EINVAL)
         })),
+        // What a process that is forked has of it would be zeros without the handler's knowing: as on a Linux before it had this.
+        WIPEONFORK => Some(Err(libc::EINVAL)),
         // Pages are single and the policy is ours, so that these have no effect.
         libc::MADV_HUGEPAGE
         | libc::MADV_NOHUGEPAGE
@@ -136,4 +152,66 @@ fn wanted(bytes: usize, call: impl FnOnce(u32) -> Call) -> Option<usize> {
         desk::unserved(bytes);
     }
     first.map(desk::address)
+}
+
+/// Something that is not done as it would go wrong unnoticed: it fails, and standard error says why the first time.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    why: &'static str,
+    error: c_int,
+    told: AtomicBool,
+}
+
+impl Refusal {
+    const fn new(why: &'static str, error: c_int) -> Self {
+        Self { why, error, told: AtomicBool::new(false) }
+    }
+
+    /// Says why; gives the number of the error.
+    pub(crate) fn tell(&self) -> c_int {
+        if !self.told.swap(true, Ordering::Relaxed) {
+            let _ = rustix::io::write(rustix::stdio::stderr(), self.why.as_bytes());
+        }
+        self.error
+    }
+}
+
+/// Processes that have their own memory are made by fork, which this library knows of.
+static CLONE: Refusal = Refusal::new(
+    "incast: this program makes a process by clone without CLONE_VM, which would not see its remote memory; fork is served. clone \
+fails with ENOSYS.\n",
+    libc::ENOSYS,
+);
+/// A device would write into pages that were sent away meanwhile, or are by now another's. File systems without `O_DIRECT` have this
+/// error as well.
+static DIRECT: Refusal = Refusal::new(
+    "incast: this program asks for O_DIRECT, by which devices write past the page table into memory that may be sent away \
+meanwhile: that fails with EINVAL, as on a file system without it.\n",
+    libc::EINVAL,
+);
+/// It would make all remote memory local, the store with it.
+static LOCKS: Refusal = Refusal::new(
+    "incast: this program locks all its memory (mlockall), of which a part is to be remote: that fails with EPERM, as for a user \
+who may not. mlock of a part is served.\n",
+    libc::EPERM,
+);
+
+/// clone(2): why it fails, if it does.
+pub(crate) fn clones(flags: c_int) -> Option<&'static Refusal> {
+    (flags & libc::CLONE_VM == 0 && desk::serves(usize::MAX)).then_some(&CLONE)
+}
+
+/// mlockall(2): why it fails, if it does.
+pub(crate) fn locks_all() -> Option<&'static Refusal> {
+    desk::serves(usize::MAX).then_some(&LOCKS)
+}
+
+/// open(2): why it fails, if it does.
+pub(crate) fn opens(flags: c_int) -> Option<&'static Refusal> {
+    (flags & libc::O_DIRECT != 0 && desk::serves(usize::MAX)).then_some(&DIRECT)
+}
+
+/// fcntl(2): why it fails, if it does. A file that has the flag already keeps it: as a pipe it means something else, packets.
+pub(crate) fn controls(command: c_int, argument: usize, flags: impl FnOnce() -> c_int) -> Option<&'static Refusal> {
+    if command == libc::F_SETFL { opens(argument as c_int).filter(|_| flags() & libc::O_DIRECT == 0) } else { None }
 }

@@ -61,6 +61,12 @@ impl Space {
         fits
     }
 
+    /// Whether a page is free.
+    pub(crate) fn has(&self, page: u32) -> bool {
+        let at = self.free[..self.len].partition_point(|free| free.end() <= page);
+        self.free[..self.len].get(at).is_some_and(|free| free.first <= page)
+    }
+
     /// Takes those of these pages that are free.
     pub(crate) fn claim(&mut self, wanted: Extent) {
         let end_before = |free: &Extent| free.end() <= wanted.first;
@@ -160,6 +166,7 @@ mod tests {
         assert!(!space.take_at(Extent::new(10, 4)));
         assert!(space.take_at(Extent::new(10, 2)));
         assert!(!space.take_at(Extent::new(28, 4)));
+        assert_eq!([9, 10, 11, 12, 13, 16].map(|page| space.has(page)), [false, false, false, false, false, true]);
         assert_eq!(space.take(14, 1), Some(16));
     }
 

@@ -3,14 +3,16 @@
 use std::fmt::Display;
 use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
-use std::sync::mpsc::sync_channel;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::thread::{futex, set_name};
 
 use crate::channel::{Channel, Config};
 use crate::delays::Delays;
 use crate::desk::{self, BELL, PAGE};
+use crate::ended::Ended;
 use crate::handler;
 use crate::heap::Heap;
 use crate::pager::Pager;
@@ -26,6 +28,9 @@ const ONLY: &str = "INCAST_MEMORY_ONLY";
 const NAME: usize = 15;
 /// What a program ends with that could not be instrumented: the code of shells for a command that cannot be executed.
 const NOT_INSTRUMENTED: i32 = 126;
+/// What is said where a program began with permission to serve page faults, and a process of it has none.
+const NO_PERMISSION: &str = " (the program has given up the permission to serve page faults, and then forked: \
+`sysctl vm.unprivileged_userfaultfd=1` gives it to all users)";
 /// Free ranges that are known at a time. Our choice.
 const FREE_RANGES: usize = 1 << 16;
 /// Records of a ring that nobody reads.
@@ -33,6 +38,10 @@ const FEW: usize = 1024;
 
 /// What was asked when the program began.
 static ASKED: OnceLock<(Vec<u8>, Config)> = OnceLock::new();
+/// Whether a handler has begun, and how. Threads of Rust have channels for this, which allocate: see [`sys::spawn`].
+static BEGUN: (AtomicU32, Mutex<Result<bool, String>>) = (AtomicU32::new(0), Mutex::new(Ok(false)));
+/// Whether the process is between the two ends of a fork for which the handler rests.
+static FORKING: AtomicBool = AtomicBool::new(false);
 
 /// The program begins: serves its memory, if `incast` started it.
 pub(crate) fn start() {
@@ -59,20 +68,32 @@ fn is_wanted() -> bool {
 /// Runs `begin` in the handler's thread, waits for it, and lets the thread serve if it says so. If it fails, the process ends: the
 /// program has not begun, or could not go on.
 fn run_handler(begin: impl FnOnce() -> Result<bool, String> + Send + 'static) {
-    let (tell, told) = sync_channel(1);
+    let outcome = || BEGUN.1.lock().unwrap_or_else(PoisonError::into_inner);
+    BEGUN.0.store(0, Ordering::Relaxed);
     let started = sys::spawn(move || {
-        let begun = sys::leave_files().map_err(|error| said("close_range", error)).and_then(|()| begin());
+        let _ = set_name(c"incast-memory");
+        let begin = || sys::leave_files().map_err(|error| said("close_range", error)).and_then(|()| begin());
+        // How it fails is said by then.
+        let begun = catch_unwind(AssertUnwindSafe(begin)).unwrap_or_else(|_| std::process::abort());
         let serves = matches!(begun, Ok(true));
-        // The other side waits for it.
-        let _ = tell.send(begun);
+        *outcome() = begun;
+        BEGUN.0.store(1, Ordering::Release);
+        let _ = futex::wake(&BEGUN.0, futex::Flags::PRIVATE, 1);
         // Whatever fails here, the program's memory is not served any more: it must not go on.
         if serves && catch_unwind(AssertUnwindSafe(|| handler::run())).is_err() {
             std::process::abort();
         }
     });
-    let begun = started.map_err(|error| said("thread", error)).and_then(|()| told.recv().unwrap_or(Ok(false)));
+    let begun = started.map_err(|error| said("thread", error)).and_then(|()| {
+        while BEGUN.0.load(Ordering::Acquire) == 0 {
+            let _ = futex::wait(&BEGUN.0, futex::Flags::PRIVATE, 0, None);
+        }
+        outcome().clone()
+    });
     if let Err(why) = begun {
-        eprintln!("incast: this process cannot be instrumented: {}", why.replace('\n', ": "));
+        let hint = if ASKED.get().is_some() && why.starts_with("userfaultfd\n") { NO_PERMISSION } else { "" };
+        let text = format!("incast: this process cannot be instrumented: {}{hint}\n", why.replace('\n', ": "));
+        let _ = rustix::io::write(rustix::stdio::stderr(), text.as_bytes());
         sys::exit(NOT_INSTRUMENTED);
     }
 }
@@ -88,12 +109,12 @@ fn first(channel: &Channel, config: &Config) -> Result<(), String> {
     space.claim(Extent::new(BELL, 1));
     let pager = Pager::new(region, of_pages, config.policy, config.limit);
     report_panics(channel).map_err(|error| said("socket", error))?;
-    let heap = Heap::new(pager, space, sys::table(pages as usize).map_err(table)?);
+    let sizes: &'static [AtomicU32] = sys::table(pages as usize).map_err(table)?;
+    let heap = Heap::new(pager, space, sizes);
     let delays = Delays::new(config.delays.clone(), config.seed);
     let ring = shared_ring(Some(channel), config.records)?;
     handler::equip(heap, delays, channel.try_clone().map_err(|error| said("socket", error))?, ring);
-    sys::at_fork(before_fork, in_parent, in_child);
-    desk::open(base, config.region, config.threshold);
+    desk::open(base, config.region, config.threshold, sizes);
     Ok(())
 }
 
@@ -102,7 +123,10 @@ fn report_panics(channel: &Channel) -> std::io::Result<()> {
     let channel = channel.try_clone()?;
     // The hook before, if a process was forked, has a file whose number is another's here: it is not dropped.
     std::mem::forget(std::panic::take_hook());
-    std::panic::set_hook(Box::new(move |panic| channel.complain(&format!("panic\n0\n{panic}"))));
+    std::panic::set_hook(Box::new(move |panic| match panic.payload().downcast_ref::<Ended>() {
+        Some(Ended(why)) => channel.complain(&format!("ended\n0\n{why}")),
+        None => channel.complain(&format!("panic\n0\n{panic}")),
+    }));
     Ok(())
 }
 
@@ -123,19 +147,30 @@ fn said(what: &str, error: impl Into<std::io::Error> + Display) -> String {
     format!("{what}\n{}\n{error}", error.raw_os_error().unwrap_or(0))
 }
 
-extern "C" fn before_fork() {
-    handler::before_fork();
-    desk::inherit(true);
+/// The last before a fork: what others have to do before it may need memory that is served.
+pub(crate) extern "C" fn before_fork() {
+    if desk::serves(usize::MAX) {
+        handler::before_fork();
+        desk::inherit(true);
+        // The turn is this thread's, as it is the handler's last call.
+        FORKING.store(true, Ordering::Relaxed);
+    }
 }
 
-extern "C" fn in_parent() {
-    desk::inherit(false);
-    handler::after_fork();
+/// The first after a fork.
+pub(crate) extern "C" fn in_parent() {
+    if FORKING.swap(false, Ordering::Relaxed) {
+        desk::inherit(false);
+        handler::after_fork();
+    }
 }
 
 /// The new process has the pages and the state, but no handler and no file of faults: it gets its own, before anything of the
-/// program runs in it.
-extern "C" fn in_child() {
+/// program runs in it. Allocators of the program may still be locked, so that nothing here may need them.
+pub(crate) extern "C" fn in_child() {
+    if !FORKING.swap(false, Ordering::Relaxed) {
+        return;
+    }
     run_handler(|| {
         let Some((name, config)) = ASKED.get() else { return Ok(false) };
         // If incast is gone the pages have to be served all the same.
