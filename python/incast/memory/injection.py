@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-import signal
-import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,20 +11,22 @@ from statistics import mean, median
 from typing import Literal
 
 from incast.application import wrong
-from incast.errors import ApplicationError
+from incast.errors import ApplicationError, EnvironmentFailure
 from incast.memory import program
-from incast.memory.cores import Others, awake, on_cores
+from incast.memory.cores import Others
 from incast.memory.delays import Delays
+from incast.memory.descriptors import NO_DESCRIPTORS
+from incast.memory.permission import reason
+from incast.memory.possible import require
 from incast.memory.protocol import Word
 from incast.memory.recording import write_trace
-from incast.memory.run import Instrument, Run, Session
+from incast.memory.run import Instrument, Run, Session, run_plainly
+from incast.memory.supervised import STOPPED
 
 REPETITIONS = 5
 """How often each case is run if nothing is said (our choice)."""
 LAST_LINES = 20
 """Lines of what a program that failed wrote last."""
-STOPPED: dict[int, tuple[int, ...]] = {130: (), 143: (signal.SIGTERM,), 129: (signal.SIGHUP,)}
-"""Exit codes of programs that were asked to end by a signal, and what this is for incast itself."""
 TICKS_S = 1.0
 """From which time on the machine's counters, which have a tick of 10 ms, say what others took (our choice)."""
 CHECKED = ("0.5", "0.99")
@@ -181,6 +180,7 @@ def inject(
 
     """
     program.check(command)
+    require()
     repetitions = wrong.whole("repetitions", repetitions, "a whole number, 1 or more", 1)
     pattern = _pattern(figure)
     delayed = [Case(each.name, "delayed", each) for each in delays if len(each.sample_ns)]
@@ -217,22 +217,17 @@ def _timed(
     with tempfile.TemporaryDirectory(prefix="incast-memory-") as name, tempfile.TemporaryFile() as output:
         folder, others = Path(name), Others()
         if case.delays is None:
-            with awake():
-                begin = time.perf_counter()
-                with on_cores(one=instrument.one_core):
-                    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
-                try:
-                    code = child.wait()
-                finally:
-                    child.kill()
-            timing = Timing(case, repetition, time.perf_counter() - begin, others_cores=others.cores())
+            ended = run_plainly(command, output, one_core=instrument.one_core)
+            timing = Timing(case, repetition, ended.seconds, others_cores=others.cores())
         else:
             asked = replace(instrument, delays_ns=case.delays.sample_ns, seed=instrument.seed + repetition)
             run = Session(asked, folder).run(command, quiet=output)
             shared = others.cores()
+            _complain(run)
             write_trace(run, folder / "trace.parquet")
             timing = replace(_measured(case, repetition, run, folder / "trace.parquet"), others_cores=shared)
-            code = run.code
+            ended = run.ended
+        code = ended.code
         output.seek(0)
         text = output.read().decode("utf-8", "replace")
     if code in STOPPED:
@@ -241,6 +236,16 @@ def _timed(
         last = "\n".join(text.splitlines()[-LAST_LINES:])
         raise ApplicationError(f"the program ended with {code} in its run {case.name}:\n{last}".rstrip())
     return timing if pattern is None else replace(timing, figure=_figure(text, pattern))
+
+
+def _complain(run: Run) -> None:
+    """Raise if a part of the program did not run under the instrument, or not at all: its time says nothing then."""
+    unserved = run.unserved
+    if unserved.failures:
+        first = unserved.failures[0]
+        raise EnvironmentFailure(f"the program has started `{first.name}`, which was not served: {reason(first)}")
+    if unserved.not_heard:
+        raise EnvironmentFailure(f"some of the program's processes were not served: {NO_DESCRIPTORS}")
 
 
 def _figure(text: str, pattern: re.Pattern[str]) -> float:

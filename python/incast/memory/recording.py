@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from os import PathLike
@@ -15,8 +15,11 @@ from typing import Any, BinaryIO
 from incast import _core
 from incast._whole import as_usual
 from incast.errors import ApplicationError, EnvironmentFailure, ResultsExistError
-from incast.memory.run import Instrument, Run, Session
+from incast.memory import program
+from incast.memory.possible import require
+from incast.memory.run import Instrument, Run, Session, run_plainly
 from incast.memory.summary import Summary, summarised
+from incast.memory.supervised import STOPPED
 
 TRACE, SUMMARY = "trace.parquet", "summary.json"
 
@@ -48,6 +51,8 @@ def record(
     *,
     overwrite: bool = False,
     quiet: BinaryIO | None = None,
+    plain: bool = False,
+    progress: Callable[[str], object] | None = None,
 ) -> Recording:
     """Run a program with part of its memory remote, and record its fetches.
 
@@ -56,18 +61,34 @@ def record(
         output: The folder to be written, whole or not at all.
         instrument: How its memory is served; a quarter of it local if not given.
         overwrite: Replace such a folder if it is there.
-        quiet: A file for all that the program writes; it has no input then.
+        quiet: A file for all that the program writes; its input is empty then.
+        plain: Run it without the instrument first, and keep what that takes: its own time, which the clock `own` of
+            `write_traffic` needs. Its input is empty in both runs, and what the first writes is not shown.
+        progress: Called with what is being done, once the program has ended.
 
     Raises:
-        ApplicationError: There is no such program, or it cannot be instrumented; nothing was run.
+        ApplicationError: There is no such program, or it cannot be instrumented, or `instrument` is not possible;
+            nothing was run.
         EnvironmentFailure: This machine or this user cannot; what is missing is said.
         ResultsExistError: The folder is there.
 
     """
+    instrument = instrument or Instrument()
+    tell = progress or (lambda _: None)
     with staged(Path(output), overwrite=overwrite) as folder:
-        run = Session(instrument or Instrument(), folder).run(command, quiet)
+        own = None
+        if plain:
+            program.check(command)
+            require()
+            with tempfile.TemporaryFile() as unseen:
+                own = run_plainly(command, unseen, one_core=instrument.one_core)
+            if own.code in STOPPED:
+                raise KeyboardInterrupt(*STOPPED[own.code])
+        run = Session(instrument, folder).run(command, quiet, no_input=plain)
+        tell("writing the trace")
         write_trace(run, folder / TRACE)
-        found = summarised(command, instrument or Instrument(), run, folder / TRACE)
+        tell("making the summary")
+        found = summarised(command, instrument, run, folder / TRACE, own)
         text = json.dumps(asdict(found), indent=2) + "\n"
         (folder / SUMMARY).write_text(text, encoding="utf-8")
     return Recording(Path(output), found)
@@ -90,7 +111,7 @@ def write_trace(run: Run, out: Path) -> None:
     """Write a run's records as a Parquet file, and delete what they were in."""
     raw = [(process.ordinal, process.raw) for process in run.processes]
     try:
-        _core.memory_trace(out, run.start_ns, raw)
+        _core.memory_trace(out, run.ended.start_ns, raw)
     except OSError as error:
         raise EnvironmentFailure(f"{out}: {error.strerror or error}") from None
     for _, file in raw:
