@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -224,6 +225,46 @@ def test_the_command_tells_what_is_wrong(
     command: Command, tmp_path: Path, arguments: tuple[str, ...], says: str
 ) -> None:
     assert says in refused(command, tmp_path, *arguments)
+
+
+# What the Python interface is given.
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (lambda: memory.Share(0), "`0` is not possible for Share"),
+        (lambda: memory.Share(5_000_000), "allowed: a whole number of millionths, from 1 to 1000000"),
+        (lambda: memory.Share(0.25), "`0.25` is not possible for Share"),  # type: ignore[arg-type]
+        (lambda: memory.Bytes(0), "allowed: a whole number of bytes, from 4096 to 2^63"),
+        (lambda: memory.Bytes(2**64), "is not possible for Bytes"),
+        (lambda: memory.Instrument(local="25%"), "allowed: memory.Share(millionths) or memory.Bytes(bytes)"),  # type: ignore[arg-type]
+        (
+            lambda: memory.Instrument(policy="lur"),  # type: ignore[arg-type]
+            "there is no policy `lur`\n = allowed: fifo, lru\n = did you mean `lru`?",
+        ),
+        (lambda: memory.Instrument(threshold_bytes=0), "`0` is not possible for threshold_bytes"),
+        (lambda: memory.Instrument(seed=-1), "`-1` is not possible for seed"),
+        (lambda: memory.Instrument(seed=2**63), "is not possible for seed"),
+        (lambda: memory.Instrument(delays_ns=[1, -1]), "`-1` is not possible for delays_ns"),
+        (lambda: memory.Instrument(delays_ns=[2**32]), "allowed: whole nanoseconds, from 0 to 2^32 - 1"),
+        (lambda: memory.Instrument(delays_ns=[0.5]), "`0.5` is not possible for delays_ns"),  # type: ignore[list-item]
+        (lambda: memory.Instrument(only="memcached"), "`memcached` is not possible for only"),
+        (lambda: memory.Delays("mine", [-1]), "`mine` is not possible for --latency"),
+        (lambda: memory.Delays("mine", [5, 1]), "none below 0, in order of length"),
+        (lambda: memory.record([], "out"), "there is no program to run"),
+        (lambda: memory.record("true", "out"), "there is no program to run"),
+        (lambda: memory.inject([], []), "there is no program to run"),
+    ],
+)
+def test_what_python_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: Callable[[], object], says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(incast.ApplicationError) as raised:
+        value()
+    assert says in str(raised.value)
+    assert list(tmp_path.iterdir()) == []
 
 
 # Machines and users that cannot.

@@ -29,8 +29,10 @@ LAST_LINES = 20
 """Lines of what a program that failed wrote last."""
 TICKS_S = 1.0
 """From which time on the machine's counters, which have a tick of 10 ms, say what others took (our choice)."""
-CHECKED = ("0.5", "0.99")
-"""Quantiles by which achieved delays are held against those asked for."""
+CHECKED = ("0.1", "0.5", "0.9", "0.99")
+"""Quantiles by which achieved delays are held against those drawn."""
+OFF = 0.05
+"""From which distance on a mean or a quantile of delays is not what was asked for (our choice)."""
 
 Kind = Literal["plain", "zero", "delayed"]
 
@@ -64,6 +66,8 @@ class Timing:
     """The sum of the delays asked for."""
     achieved_s: float = 0.0
     """The sum of what they became."""
+    asked_ns: dict[str, float] = field(default_factory=dict)
+    """Quantiles of the delays as they were drawn."""
     achieved_ns: dict[str, float] = field(default_factory=dict)
     """Quantiles of what they became."""
     software_s: float = 0.0
@@ -112,9 +116,23 @@ class Row:
         """The mean of one of a timing's numbers."""
         return mean(float(getattr(timing, name)) for timing in self.timings)
 
+    def asked_ns(self, quantile: str) -> float:
+        """A quantile of the delays as drawn, the median over the runs."""
+        return median(timing.asked_ns.get(quantile, 0.0) for timing in self.timings)
+
     def achieved_ns(self, quantile: str) -> float:
         """A quantile of the delays as they were, the median over the runs."""
         return median(timing.achieved_ns.get(quantile, 0.0) for timing in self.timings)
+
+    def off(self) -> dict[str, float]:
+        """By what share delays differ from those asked for, where that is `OFF` or more: `mean`, and quantiles."""
+        pairs = {"mean": (self.mean("asked_s"), self.mean("achieved_s"))}
+        pairs |= {quantile: (self.asked_ns(quantile), self.achieved_ns(quantile)) for quantile in CHECKED}
+        return {
+            name: achieved / asked - 1
+            for name, (asked, achieved) in pairs.items()
+            if asked and abs(achieved / asked - 1) >= OFF
+        }
 
 
 def _cost(timings: Sequence[Timing]) -> float:
@@ -262,17 +280,21 @@ def _figure(text: str, pattern: re.Pattern[str]) -> float:
     return value
 
 
+def _named(quantiles: Sequence[int] | None) -> dict[str, float]:
+    return dict(zip(CHECKED, map(float, quantiles), strict=True)) if quantiles else {}
+
+
 def _measured(case: Case, repetition: int, run: Run, trace: Path) -> Timing:
     import duckdb
 
     quantiles = ", ".join(CHECKED)
     query = f"""
     select count(*), sum(asked_ns) * 1e-9, sum(achieved_ns) * 1e-9, sum(software_ns) * 1e-9,
-      quantile_disc(achieved_ns, [{quantiles}])
+      quantile_disc(asked_ns, [{quantiles}]), quantile_disc(achieved_ns, [{quantiles}])
     from read_parquet(?) where kind = 'read'
     """
     with duckdb.connect() as connection:
-        fetches, asked, achieved, software, found = connection.execute(query, [str(trace)]).fetchall()[0]
+        fetches, asked, achieved, software, drawn, found = connection.execute(query, [str(trace)]).fetchall()[0]
     return Timing(
         case,
         repetition,
@@ -282,6 +304,7 @@ def _measured(case: Case, repetition: int, run: Run, trace: Path) -> Timing:
         run.total(Word.SENT),
         asked or 0.0,
         achieved or 0.0,
-        dict(zip(CHECKED, map(float, found), strict=True)) if found else {},
+        _named(drawn),
+        _named(found),
         software or 0.0,
     )

@@ -12,13 +12,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from incast.application import wrong
 from incast.errors import EnvironmentFailure
 from incast.memory import program
 from incast.memory.cores import awake, last_core
 from incast.memory.descriptors import NO_DESCRIPTORS, raised_limit
 from incast.memory.listener import DESCRIPTORS, Failure, Joined, Listener, heard
 from incast.memory.permission import explained
-from incast.memory.protocol import ONLY, PAGE, VARIABLE, Asked, Local, Policy, Share, Word
+from incast.memory.protocol import (
+    LONGEST_NS,
+    MOST_BYTES,
+    ONLY,
+    PAGE,
+    POLICIES,
+    VARIABLE,
+    Asked,
+    Bytes,
+    Local,
+    Policy,
+    Share,
+    Word,
+)
 from incast.memory.supervised import Ended, Signals, Supervised
 
 THRESHOLD = 128 * 1024
@@ -29,6 +43,8 @@ LOOK_S = 0.02
 """How often rings are read."""
 REST_S = 0.2
 """For how long processes that are left when the command has ended are heard (our choice)."""
+MOST_SEED = 2**63 - 1
+"""The largest seed, with room for one of each repetition."""
 MOST_REGION = 1 << 43
 """The largest region, in bytes: page numbers have 32 bits, half of them used."""
 
@@ -52,6 +68,31 @@ class Instrument:
     of a program of one thread faster and steadier."""
     only: Sequence[str] = ()
     """Names of the programs that are served, as Linux keeps them (15 bytes); all if empty."""
+
+    def __post_init__(self) -> None:
+        """Refuse what the library cannot do.
+
+        Raises:
+            ApplicationError: A value is not possible; what is allowed is said.
+
+        """
+        if not isinstance(self.local, Share | Bytes):
+            raise wrong.refused("local", self.local, "memory.Share(millionths) or memory.Bytes(bytes)")
+        if self.policy not in POLICIES:
+            raise wrong.unknown("policy", str(self.policy), POLICIES)
+        allowed = "a whole number of bytes, from 4096 to 2^63"
+        if wrong.whole("threshold_bytes", self.threshold_bytes, allowed, PAGE) > MOST_BYTES:
+            raise wrong.refused("threshold_bytes", self.threshold_bytes, allowed)
+        allowed = "a whole number, from 0 to 2^63 - 1"
+        if wrong.whole("seed", self.seed, allowed, 0) > MOST_SEED:
+            raise wrong.refused("seed", self.seed, allowed)
+        if len(self.delays_ns):
+            for delay in (min(self.delays_ns), max(self.delays_ns)):
+                allowed = "whole nanoseconds, from 0 to 2^32 - 1"
+                if wrong.whole("delays_ns", delay, allowed, 0) > LONGEST_NS:
+                    raise wrong.refused("delays_ns", delay, allowed)
+        if isinstance(self.only, str) or not all(isinstance(name, str) and name for name in self.only):
+            raise wrong.refused("only", self.only, 'names of programs, such as ["memcached"]')
 
 
 @dataclass(frozen=True)

@@ -127,8 +127,8 @@ class Summary:
             )
         if self.plain_code not in (None, self.code):
             yield (
-                f"warning: without the instrument the program ended with {self.plain_code}, and with it with {self.code}"
-                ": what it took without is not used. Its input is empty in both runs"
+                f"warning: without the instrument the program ended with {self.plain_code}, and with it with "
+                f"{self.code}: what it took without is not used. Its input is empty in both runs"
             )
         for failure in self.failures[:FEW]:
             yield f"warning: a process was not served, and ended: {failure}"
