@@ -20,6 +20,8 @@ BATCH_GAP_NS = 10_000
 twice)."""
 
 
+MEMORY_LIMIT = "512MB"
+"""What a database keeps in memory of a trace; what is more goes to a file beside it (our choice)."""
 FEW = 3
 """Failures that are told one by one."""
 
@@ -269,8 +271,10 @@ def _distributions(trace: Path) -> tuple[dict[str, float], dict[str, float], flo
       (select max(size) from batches), (select avg(software_ns) from fetches),
       (select sum(software_ns + achieved_ns) from fetches), (select count(distinct (process, thread)) from fetches)
     """
+    scratch = trace.with_name("scratch")
     with duckdb.connect() as connection:
-        connection.execute("SET enable_progress_bar = false")
+        connection.execute(f"SET enable_progress_bar = false; SET memory_limit = '{MEMORY_LIMIT}'")
+        connection.execute("SET temp_directory = $1", [str(scratch)])
         gaps, gap, sizes, mean, largest, software, waited, threads = connection.execute(query, [str(trace)]).fetchall()[
             0
         ]

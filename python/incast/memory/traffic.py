@@ -14,6 +14,7 @@ from incast.errors import ApplicationError
 from incast.memory.amounts import nanoseconds
 from incast.memory.protocol import PAGE
 from incast.memory.recording import Recording, open_recording, staged
+from incast.memory.summary import MEMORY_LIMIT
 
 FLOWS, SCENARIO = "flows.parquet", "scenario.toml"
 CPUS = MEMORIES = 5
@@ -35,9 +36,6 @@ DURATION = "5ms"
 Scale = Literal["datacenter", "rack"]
 Clock = Literal["own", "less-waits", "wall"]
 CLOCKS: tuple[Clock, ...] = ("own", "less-waits", "wall")
-MEMORY_LIMIT = "512MB"
-"""What the database that turns traces into flows keeps in memory; what is more goes to a file beside the flows (our
-choice)."""
 
 
 @dataclass(frozen=True)
