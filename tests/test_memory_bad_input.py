@@ -20,7 +20,7 @@ from conftest import Command, Compiled, environment
 from incast import memory
 from incast.memory import amounts, program
 from incast.memory.listener import Failure
-from incast.memory.permission import explained
+from incast.memory.permission import explained, told
 from memory_programs import permitted
 
 SWITCH = Path("/proc/sys/vm/unprivileged_userfaultfd")
@@ -225,6 +225,15 @@ def test_the_command_tells_what_is_wrong(
     command: Command, tmp_path: Path, arguments: tuple[str, ...], says: str
 ) -> None:
     assert says in refused(command, tmp_path, *arguments)
+
+
+def test_what_is_said_of_a_process_that_the_instrument_ended() -> None:
+    ended = Failure("ended", 0, "the program has given memory back by a system call", 7, "sort")
+    assert told(ended) == "the instrument has ended `sort`: the program has given memory back by a system call"
+    panic = Failure("panic", 0, "pager.rs:5", 7, "sort")
+    assert told(panic).endswith("the instrument failed, which is an error in incast: pager.rs:5")
+    not_begun = Failure("userfaultfd", errno.EPERM, "", 7, "sort")
+    assert told(not_begun).startswith("`sort` could not be served, and has ended: this user may not serve page faults")
 
 
 # What the Python interface is given.

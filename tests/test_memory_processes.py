@@ -90,8 +90,8 @@ def test_a_process_that_cannot_be_instrumented_is_told_and_the_rest_recorded(com
     told = memory.open_recording(tmp_path / "out").summary
     assert told.fetches > 1000
     assert len(told.failures) == 1
-    assert told.failures[0].startswith("sleep: there are no addresses for the program's memory")
-    assert f"warning: a process was not served, and ended: {told.failures[0]}" in done.stderr
+    assert told.failures[0].startswith("`sleep` could not be served, and has ended: there are no addresses")
+    assert f"warning: {told.failures[0]}" in done.stderr
     assert "not started" not in done.stderr.partition("warning:")[2]
 
 
@@ -99,7 +99,7 @@ def test_a_process_that_cannot_be_instrumented_is_told_and_the_rest_recorded(com
 def test_a_measurement_of_which_a_part_did_not_run_is_none(command: Command) -> None:
     done = command("memory", "inject", "--latency", "5us", "--repetitions", 1, "--", "sh", "-c", LIMITED)
     assert done.returncode == 3
-    assert "the program has started `sleep`, which was not served: there are no addresses" in done.stderr
+    assert "`sleep` could not be served, and has ended: there are no addresses" in done.stderr
     assert done.stdout == ""
 
 

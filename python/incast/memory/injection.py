@@ -16,7 +16,7 @@ from incast.memory import program
 from incast.memory.cores import Others
 from incast.memory.delays import Delays
 from incast.memory.descriptors import NO_DESCRIPTORS
-from incast.memory.permission import reason
+from incast.memory.permission import told
 from incast.memory.possible import require
 from incast.memory.protocol import Word
 from incast.memory.recording import write_trace
@@ -260,8 +260,7 @@ def _complain(run: Run) -> None:
     """Raise if a part of the program did not run under the instrument, or not at all: its time says nothing then."""
     unserved = run.unserved
     if unserved.failures:
-        first = unserved.failures[0]
-        raise EnvironmentFailure(f"the program has started `{first.name}`, which was not served: {reason(first)}")
+        raise EnvironmentFailure(told(unserved.failures[0]))
     if unserved.not_heard:
         raise EnvironmentFailure(f"some of the program's processes were not served: {NO_DESCRIPTORS}")
 

@@ -6,6 +6,9 @@ import errno
 
 from incast.memory.listener import Failure
 
+WHILE_IT_RAN = ("ended", "panic")
+"""What is said of processes that ran under the instrument, until that ended them (abort): as results could have been
+wrong, or as it failed itself."""
 NOT_STARTED = "the program was not started"
 
 
@@ -24,8 +27,17 @@ def explained(failure: Failure) -> str:
     return f"{reason(failure)}: {NOT_STARTED}"
 
 
+def told(failure: Failure) -> str:
+    """What happened to a process that the command has started, in a line."""
+    if failure.what in WHILE_IT_RAN:
+        return f"the instrument has ended `{failure.name}`: {reason(failure)}"
+    return f"`{failure.name}` could not be served, and has ended: {reason(failure)}"
+
+
 def reason(failure: Failure) -> str:
-    """Why a process could not be instrumented, in a line."""
+    """Why, in a line."""
+    if failure.what == "ended":
+        return failure.reason
     if failure.what == "userfaultfd":
         known = {
             errno.EPERM: "this user may not serve page faults (userfaultfd)",

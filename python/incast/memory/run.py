@@ -18,7 +18,7 @@ from incast.memory import program
 from incast.memory.cores import awake, last_core
 from incast.memory.descriptors import NO_DESCRIPTORS, raised_limit
 from incast.memory.listener import DESCRIPTORS, Failure, Joined, Listener, heard
-from incast.memory.permission import explained
+from incast.memory.permission import WHILE_IT_RAN, explained
 from incast.memory.protocol import (
     LONGEST_NS,
     MOST_BYTES,
@@ -297,7 +297,7 @@ class Session:
     def _complain(self, pid: int, code: int) -> None:
         """Raise if the command could not be instrumented; of processes that it has started others tell."""
         for failure in self._failures:
-            if failure.pid == pid:
+            if failure.pid == pid and failure.what not in WHILE_IT_RAN:
                 raise EnvironmentFailure(explained(failure))
         if self._ended:
             return

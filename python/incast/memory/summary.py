@@ -9,7 +9,7 @@ from typing import Any
 
 from incast.charts.look import time
 from incast.memory.descriptors import NO_DESCRIPTORS
-from incast.memory.permission import reason
+from incast.memory.permission import told
 from incast.memory.protocol import PAGE, Word
 from incast.memory.run import Instrument, Run
 from incast.memory.supervised import Ended
@@ -74,7 +74,7 @@ class Summary:
     plain_code: int | None = None
     """The exit code of that run; the same for a signal."""
     failures: list[str] = field(default_factory=list)
-    """Processes that could not be instrumented, by name, and why."""
+    """What happened to processes that could not be instrumented, or that the instrument has ended, and why."""
     other_users: int = 0
     """Processes of other users, which were not served."""
     not_heard: int = 0
@@ -133,9 +133,9 @@ class Summary:
                 f"{self.code}: what it took without is not used. Its input is empty in both runs"
             )
         for failure in self.failures[:FEW]:
-            yield f"warning: a process was not served, and ended: {failure}"
+            yield f"warning: {failure}"
         if (more := len(self.failures) - FEW) > 0:
-            yield f"warning: {more} more {'process was' if more == 1 else 'processes were'} not served, and ended"
+            yield f"warning: {more} more {'process was' if more == 1 else 'processes were'} ended"
         if self.other_users:
             what = (
                 "process runs as another user, and was"
@@ -224,7 +224,7 @@ def summarised(
         awake=run.awake,
         plain_s=plain.seconds if plain is not None and plain.code == run.code else None,
         plain_code=None if plain is None else plain.code,
-        failures=[f"{each.name}: {reason(each)}" for each in run.unserved.failures],
+        failures=[told(each) for each in run.unserved.failures],
         other_users=run.unserved.other_users,
         not_heard=run.unserved.not_heard,
     )
