@@ -65,8 +65,8 @@ def record(
     command
         The program and its arguments, after --.
     plain
-        Run the program without the instrument first, and keep what that takes: its own time, from which traffic is
-        made. It runs twice then, with an empty input, and prints once.
+        Run the program without the instrument first, three times, and keep what that takes in the median: its own
+        time, from which traffic is made. Its input is empty in all runs, and only the recorded one prints.
     output
         Folder for the recording; results/NAME-memory for a program NAME if not given.
     overwrite

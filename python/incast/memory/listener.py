@@ -52,7 +52,8 @@ class Listener:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
         self._socket.bind(f"\0{self.name}")
         self._socket.listen(128)
-        self._connections: list[socket.socket] = []
+        self._connections: dict[socket.socket, str] = {}
+        """Each with its program's name: one that cannot be instrumented is gone when it is heard."""
         self.most = 0
         """Processes that can be connected at a time; the listener closes when there are more."""
         self.not_heard = 0
@@ -76,7 +77,8 @@ class Listener:
                 connection, _ = self._socket.accept()
             except BlockingIOError:
                 return None
-            if _peer(connection)[1] != os.getuid():
+            pid, user = _peer(connection)
+            if user != os.getuid():
                 self.other_users += 1
                 connection.close()
             elif len(self._connections) >= self.most:
@@ -85,7 +87,7 @@ class Listener:
                 connection.close()
                 self._socket.close()
             else:
-                self._connections.append(connection)
+                self._connections[connection] = _name(pid)
                 try:
                     socket.send_fds(connection, [bytes(8)], [self._asked])
                 except OSError:
@@ -94,9 +96,23 @@ class Listener:
                     return connection
         return None
 
+    def heard(self, connection: socket.socket) -> Joined | Failure | None:
+        """The next message of a program; `None` if it has ended."""
+        try:
+            message, descriptors, _, _ = socket.recv_fds(connection, LONGEST, 1)
+        except OSError:
+            return None
+        pid, name = _peer(connection)[0], self._connections[connection]
+        if message.startswith(HELLO) and descriptors:
+            return Joined(pid, name, Ring(descriptors[0]))
+        if message.startswith(ERROR):
+            what, number, reason = [*message[1:].decode("utf-8", "replace").split("\n", 2), "", ""][:3]
+            return Failure(what, int(number or 0), reason, pid, name)
+        return None
+
     def drop(self, connection: socket.socket) -> None:
         """Close a connection."""
-        self._connections.remove(connection)
+        del self._connections[connection]
         connection.close()
 
     def close(self) -> None:
@@ -106,22 +122,6 @@ class Listener:
         self._connections.clear()
         self._socket.close()
         os.close(self._asked)
-
-
-def heard(connection: socket.socket) -> Joined | Failure | None:
-    """The next message of a program; `None` if it has ended."""
-    try:
-        message, descriptors, _, _ = socket.recv_fds(connection, LONGEST, 1)
-    except OSError:
-        return None
-    if message.startswith(HELLO) and descriptors:
-        pid = _peer(connection)[0]
-        return Joined(pid, _name(pid), Ring(descriptors[0]))
-    if message.startswith(ERROR):
-        what, number, reason = [*message[1:].decode("utf-8", "replace").split("\n", 2), "", ""][:3]
-        pid = _peer(connection)[0]
-        return Failure(what, int(number or 0), reason, pid, _name(pid))
-    return None
 
 
 def _peer(connection: socket.socket) -> tuple[int, int]:

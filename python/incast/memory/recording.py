@@ -19,8 +19,10 @@ from incast.memory import program
 from incast.memory.possible import require
 from incast.memory.run import Instrument, Run, Session, run_plainly
 from incast.memory.summary import Summary, summarised
-from incast.memory.supervised import STOPPED
+from incast.memory.supervised import STOPPED, Ended
 
+PLAIN_RUNS = 3
+"""Runs without the instrument, for a program's own time (our choice)."""
 TRACE, SUMMARY = "trace.parquet", "summary.json"
 
 
@@ -62,8 +64,9 @@ def record(
         instrument: How its memory is served; a quarter of it local if not given.
         overwrite: Replace such a folder if it is there.
         quiet: A file for all that the program writes; its input is empty then.
-        plain: Run it without the instrument first, and keep what that takes: its own time, which the clock `own` of
-            `write_traffic` needs. Its input is empty in both runs, and what the first writes is not shown.
+        plain: Run it three times without the instrument first, and keep what that takes in the median: its own time,
+            which the clock `own` of `write_traffic` needs. Its input is empty in all runs, and what those write is not
+            shown.
         progress: Called with what is being done, once the program has ended.
 
     Raises:
@@ -76,14 +79,7 @@ def record(
     instrument = instrument or Instrument()
     tell = progress or (lambda _: None)
     with staged(Path(output), overwrite=overwrite) as folder:
-        own = None
-        if plain:
-            program.check(command)
-            require()
-            with tempfile.TemporaryFile() as unseen:
-                own = run_plainly(command, unseen, one_core=instrument.one_core)
-            if own.code in STOPPED:
-                raise KeyboardInterrupt(*STOPPED[own.code])
+        own = _run_plainly(command, instrument) if plain else []
         run = Session(instrument, folder).run(command, quiet, no_input=plain)
         tell("writing the trace")
         write_trace(run, folder / TRACE)
@@ -92,6 +88,19 @@ def record(
         text = json.dumps(asdict(found), indent=2) + "\n"
         (folder / SUMMARY).write_text(text, encoding="utf-8")
     return Recording(Path(output), found)
+
+
+def _run_plainly(command: Sequence[str], instrument: Instrument) -> list[Ended]:
+    """Runs without the instrument, if it can be run with it."""
+    program.check(command)
+    require()
+    found: list[Ended] = []
+    for _ in range(PLAIN_RUNS):
+        with tempfile.TemporaryFile() as unseen:
+            found.append(run_plainly(command, unseen, one_core=instrument.one_core))
+        if found[-1].code in STOPPED:
+            raise KeyboardInterrupt(*STOPPED[found[-1].code])
+    return found
 
 
 def open_recording(path: str | PathLike[str]) -> Recording:

@@ -17,7 +17,7 @@ from incast.errors import EnvironmentFailure
 from incast.memory import program
 from incast.memory.cores import awake, last_core
 from incast.memory.descriptors import NO_DESCRIPTORS, raised_limit
-from incast.memory.listener import DESCRIPTORS, Failure, Joined, Listener, heard
+from incast.memory.listener import DESCRIPTORS, Failure, Joined, Listener
 from incast.memory.permission import WHILE_IT_RAN, explained
 from incast.memory.protocol import (
     LONGEST_NS,
@@ -259,7 +259,7 @@ class Session:
             self._message(source)
 
     def _message(self, connection: socket.socket) -> None:
-        found = heard(connection)
+        found = self._listener.heard(connection)
         if isinstance(found, Joined):
             self._join(connection, found)
             return

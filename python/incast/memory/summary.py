@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from incast.charts.look import time
@@ -70,9 +71,9 @@ class Summary:
     awake: bool
     """Whether idle cores were kept from sleeping, which makes fetches faster."""
     plain_s: float | None = None
-    """What a run without the instrument took, if there was one that ended as this one did."""
-    plain_code: int | None = None
-    """The exit code of that run; the same for a signal."""
+    """What runs without the instrument took in the median, if there were any and they ended as this one did."""
+    plain_codes: list[int] = field(default_factory=list)
+    """The exit codes of those runs; the same for signals."""
     failures: list[str] = field(default_factory=list)
     """What happened to processes that could not be instrumented, or that the instrument has ended, and why."""
     other_users: int = 0
@@ -127,10 +128,11 @@ class Summary:
                 f"note: nothing was fetched: what the program has in allocations of {size(self.threshold_bytes)} and "
                 "more fits into its local memory"
             )
-        if self.plain_code not in (None, self.code):
+        if self.plain_codes not in ([], [self.code]):
+            codes = " and ".join(map(str, self.plain_codes))
             yield (
-                f"warning: without the instrument the program ended with {self.plain_code}, and with it with "
-                f"{self.code}: what it took without is not used. Its input is empty in both runs"
+                f"warning: without the instrument the program ended with {codes}, and with it with {self.code}: what it "
+                "took without is not used. Its input is empty in all runs"
             )
         for failure in self.failures[:FEW]:
             yield f"warning: {failure}"
@@ -190,9 +192,10 @@ def micro(count: float) -> str:
 
 
 def summarised(
-    command: Sequence[str], instrument: Instrument, run: Run, trace: Path, plain: Ended | None = None
+    command: Sequence[str], instrument: Instrument, run: Run, trace: Path, plain: Sequence[Ended] = ()
 ) -> Summary:
-    """The figures of a run and its trace, and of a run without the instrument."""
+    """The figures of a run and its trace, and of runs without the instrument."""
+    codes = sorted({each.code for each in plain})
     gaps, batches, software_ns, waited_ns, threads = _distributions(trace)
     fetches = run.total(Word.FETCHED)
     return Summary(
@@ -222,8 +225,8 @@ def summarised(
         one_core=instrument.one_core,
         threads=threads,
         awake=run.awake,
-        plain_s=plain.seconds if plain is not None and plain.code == run.code else None,
-        plain_code=None if plain is None else plain.code,
+        plain_s=median(each.seconds for each in plain) if codes == [run.code] else None,
+        plain_codes=codes,
         failures=[told(each) for each in run.unserved.failures],
         other_users=run.unserved.other_users,
         not_heard=run.unserved.not_heard,
