@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from conftest import Command, Compiled, environment
 from incast import memory
 from incast.memory import amounts, program
 from incast.memory.listener import Failure
-from incast.memory.permission import explained
+from incast.memory.permission import explained, told
 from memory_programs import permitted
 
 SWITCH = Path("/proc/sys/vm/unprivileged_userfaultfd")
@@ -226,6 +227,55 @@ def test_the_command_tells_what_is_wrong(
     assert says in refused(command, tmp_path, *arguments)
 
 
+def test_what_is_said_of_a_process_that_the_instrument_ended() -> None:
+    ended = Failure("ended", 0, "the program has given memory back by a system call", 7, "sort")
+    assert told(ended) == "the instrument has ended `sort`: the program has given memory back by a system call"
+    panic = Failure("panic", 0, "pager.rs:5", 7, "sort")
+    assert told(panic).endswith("the instrument failed, which is an error in incast: pager.rs:5")
+    not_begun = Failure("userfaultfd", errno.EPERM, "", 7, "sort")
+    assert told(not_begun).startswith("`sort` could not be served, and has ended: this user may not serve page faults")
+
+
+# What the Python interface is given.
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (lambda: memory.Share(0), "`0` is not possible for Share"),
+        (lambda: memory.Share(5_000_000), "allowed: a whole number of millionths, from 1 to 1000000"),
+        (lambda: memory.Share(0.25), "`0.25` is not possible for Share"),  # type: ignore[arg-type]
+        (lambda: memory.Bytes(0), "allowed: a whole number of bytes, from 4096 to 2^63"),
+        (lambda: memory.Bytes(2**64), "is not possible for Bytes"),
+        (lambda: memory.Instrument(local="25%"), "allowed: memory.Share(millionths) or memory.Bytes(bytes)"),  # type: ignore[arg-type]
+        (
+            lambda: memory.Instrument(policy="lur"),  # type: ignore[arg-type]
+            "there is no policy `lur`\n = allowed: fifo, lru\n = did you mean `lru`?",
+        ),
+        (lambda: memory.Instrument(threshold_bytes=0), "`0` is not possible for threshold_bytes"),
+        (lambda: memory.Instrument(seed=-1), "`-1` is not possible for seed"),
+        (lambda: memory.Instrument(seed=2**63), "is not possible for seed"),
+        (lambda: memory.Instrument(delays_ns=[1, -1]), "`-1` is not possible for delays_ns"),
+        (lambda: memory.Instrument(delays_ns=[2**32]), "allowed: whole nanoseconds, from 0 to 2^32 - 1"),
+        (lambda: memory.Instrument(delays_ns=[0.5]), "`0.5` is not possible for delays_ns"),  # type: ignore[list-item]
+        (lambda: memory.Instrument(only="memcached"), "`memcached` is not possible for only"),
+        (lambda: memory.Delays("mine", [-1]), "`mine` is not possible for --latency"),
+        (lambda: memory.Delays("mine", [5, 1]), "none below 0, in order of length"),
+        (lambda: memory.record([], "out"), "there is no program to run"),
+        (lambda: memory.record("true", "out"), "there is no program to run"),
+        (lambda: memory.inject([], []), "there is no program to run"),
+    ],
+)
+def test_what_python_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: Callable[[], object], says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(incast.ApplicationError) as raised:
+        value()
+    assert says in str(raised.value)
+    assert list(tmp_path.iterdir()) == []
+
+
 # Machines and users that cannot.
 
 
@@ -241,7 +291,7 @@ def test_the_command_tells_what_is_wrong(
         ("userfaultfd", errno.ENOMEM, "is there a limit (ulimit -v, ulimit -d), or does vm.overcommit_memory=2"),
         ("userfaultfd", errno.EMFILE, "userfaultfd: some reason"),
         ("close_range", errno.ENOSYS, "Linux 5.9 or later is needed (close_range)"),
-        ("ring", errno.EFBIG, "the program was not started: ring: some reason"),
+        ("ring", errno.EFBIG, "ring: some reason: the program was not started"),
     ],
 )
 def test_why_a_program_was_not_started(what: str, number: int, says: str) -> None:
@@ -250,32 +300,37 @@ def test_why_a_program_was_not_started(what: str, number: int, says: str) -> Non
     assert "the program was not started" in told.lower()
 
 
-AS_NOBODY = """
-import os, sys
-from pathlib import Path
-from incast.cli import main
-from incast.memory import program
-program.LIBRARY = Path("library.so").absolute()
-os.setgroups([])
-os.setgid(65534)
-os.setuid(65534)
-main(["memory", "record", "-o", "out/recording", "--", "touch", "out/ran"])
-"""
-"""incast as a user who may do nothing; its own files, and Python's, are read before as he may not see them."""
+AS_NOBODY = [
+    *("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"),
+    *("--inh-caps=-all,+dac_read_search", "--ambient-caps=-all,+dac_read_search", "--"),
+]
+"""Run as a user who may do nothing but read, as incast's own files and Python's may be another's."""
 
 
-def test_a_user_who_may_not_serve_page_faults() -> None:
-    if os.getuid() == 0 and SWITCH.is_file() and SWITCH.read_text().strip() == "0":
+def can_be_nobody() -> bool:
+    """Whether there is such a user to be, and what it takes to be one."""
+    if os.getuid() != 0 or not SWITCH.is_file() or SWITCH.read_text().strip() != "0" or not shutil.which("setpriv"):
+        return False
+    return subprocess.run([*AS_NOBODY, sys.executable, "-c", ""], capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("run", [("record",), ("record", "--plain"), ("inject", "--latency", "3us")], ids=" ".join)
+def test_a_user_who_may_not_serve_page_faults(run: tuple[str, ...]) -> None:
+    if can_be_nobody():
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             folder.chmod(0o755)
-            shutil.copy(program.LIBRARY, folder / "library.so")
-            (folder / "library.so").chmod(0o755)
             (folder / "out").mkdir()
             (folder / "out").chmod(0o777)
-            run = [sys.executable, "-c", AS_NOBODY]
+            incast_memory = [*AS_NOBODY, sys.executable, "-m", "incast", "memory", *run]
             done = subprocess.run(
-                run, cwd=folder, env=environment(), capture_output=True, text=True, timeout=60, check=False
+                [*incast_memory, "-o", "out/there", "--", "touch", "out/ran"],
+                cwd=folder,
+                env=environment(),
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
             )
             assert list((folder / "out").iterdir()) == [], "nothing was run, and nothing is left"
         assert done.returncode == 3, done.stderr

@@ -36,12 +36,22 @@ ROWS: list[Row] = [
     (7_000, 1, None, 4, "write-back", None, None),
 ]
 """A trace with its rows in order of time."""
-COMPUTE_NS = [500, 1_000, 1_850, 1_850, 3_000, 3_100, 3_700, 4_000, 4_800, 5_990, 6_500, 6_501, 6_502, 6_503, 6_990]
+LESS_WAITS_NS = [500, 1_000, 1_850, 1_850, 3_000, 3_100, 3_700, 4_000, 4_800, 5_990, 6_500, 6_501, 6_502, 6_503, 6_990]
 """When each row is if the time of a thread stands still as it waits: less what its fetches before took."""
+THREAD_OF = [None, 10, 10, 10, 11, 11, 10, 110, 11, 110, 12, 12, 12, 12, 110]
+"""Whose clock each row has: thread 10 of process 1 is 110, and nobody has fetched yet at the first."""
+WAITED_NS = {10: 302, 11: 218, 110: 20, 12: 0}
+"""What each thread waited in all."""
+FETCHED = [0, 0, 1, 1, 0, 0, 2, 0, 1, 1, 0, 1, 2, 3, 1]
+"""Fetches of that thread before; of a page sent away, those before the fetch that it made room for."""
 
 
 def recording(
-    folder: Path, rows: list[Row], seconds: float, command: tuple[str, ...] = ("program", "argument")
+    folder: Path,
+    rows: list[Row],
+    seconds: float,
+    command: tuple[str, ...] = ("program", "argument"),
+    plain_s: float | None = None,
 ) -> Path:
     """A recording that was made by hand."""
     folder.mkdir()
@@ -71,6 +81,7 @@ def recording(
         one_core=False,
         threads=1,
         awake=True,
+        plain_s=plain_s,
     )
     (folder / "summary.json").write_text(json.dumps(asdict(told)))
     return folder
@@ -115,9 +126,12 @@ def test_pages_are_on_five_blades_nearly_alike() -> None:
     assert all(abs(count - 2_000) < 20 for count in counts.values())
 
 
-@pytest.mark.parametrize(("clock", "times"), [("compute", COMPUTE_NS), ("wall", [row[0] for row in ROWS])])
+@pytest.mark.parametrize(
+    ("clock", "times"), [("less-waits", LESS_WAITS_NS), (None, LESS_WAITS_NS), ("wall", [row[0] for row in ROWS])]
+)
 def test_each_row_is_a_flow_of_each_cpu_blade(by_hand: Path, tmp_path: Path, clock: Any, times: list[int]) -> None:
     made = memory.write_traffic([by_hand], tmp_path / "out", clock=clock)
+    assert made.clock == (clock or "less-waits")
     expected = []
     for cpu in range(5):
         for time, (_, _, _, page, kind, _, _) in zip(times, ROWS, strict=True):
@@ -128,10 +142,67 @@ def test_each_row_is_a_flow_of_each_cpu_blade(by_hand: Path, tmp_path: Path, clo
     assert [flow[0] for flow in found] == sorted(flow[0] for flow in found)
     assert made.flows == 5 * len(ROWS)
     assert made.seconds == pytest.approx(max(times) / 1e9)
-    assert made.fetches_per_s == pytest.approx(11 / made.seconds)
+    reads = [time for time, row in zip(times, ROWS, strict=True) if row[4] == "read"]
+    assert made.fetches_per_s == pytest.approx(10 / (max(reads) - min(reads)) * 1e9)
+    # Three samples of pages of 32,768 bits on a link of 40 Gb/s.
+    assert made.load == pytest.approx(made.fetches_per_s * 3 * 32_768 / 40e9)
     schema = pyarrow.parquet.read_schema(made.path / "flows.parquet")
     assert schema.names == ["time_ns", "src", "dst", "size_bytes"]
     assert left_in(made.path) == {"flows.parquet", "scenario.toml"}
+
+
+@pytest.mark.parametrize("fetch_ns", [0, 250])
+def test_on_its_own_clock_a_thread_computes_as_long_as_a_plain_run_takes(tmp_path: Path, fetch_ns: int) -> None:
+    """What remains when waits are taken away is scaled to what a plain run took; then each fetch takes what is said."""
+    folder = recording(tmp_path / "plain-memory", ROWS, 8e-6, plain_s=4e-6)
+    made = memory.write_traffic([folder], tmp_path / "out", fetch=f"{fetch_ns}ns")
+    assert made.clock == "own"
+    expected = []
+    for less, thread, before in zip(LESS_WAITS_NS, THREAD_OF, FETCHED, strict=True):
+        computed = 8_000 - WAITED_NS.get(thread or 0, 0)
+        expected.append(less * 4_000 / computed + before * fetch_ns)
+    found = [flow[0] for flow in flows(made) if "cpu0" in flow]
+    assert sorted(found) == pytest.approx(sorted(expected), abs=1)
+    # Faster than with what the instrument costs.
+    slower = memory.write_traffic([folder], tmp_path / "slower", clock="less-waits")
+    assert fetch_ns or made.fetches_per_s > 1.9 * slower.fetches_per_s
+
+
+@served
+def test_a_recorded_program_makes_the_load_of_its_own_speed(
+    compiled: Compiled, command: Command, tmp_path: Path
+) -> None:
+    walker = (compiled("walker"), 4096, 8)
+    done = command("memory", "record", "--plain", "--one-core", "-o", "walker", "--", *walker)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("4096 pages") == 1, "the plain run prints nothing"
+    told = memory.open_recording(tmp_path / "walker").summary
+    assert told.plain_s is not None
+    assert 0.005 < told.plain_s < told.seconds
+    assert f"own         {told.plain_s:.3f} s without the instrument: " in done.stderr
+    own = memory.write_traffic([tmp_path / "walker"], tmp_path / "own")
+    # All that it fetches is fetched while it runs.
+    assert own.clock == "own"
+    assert own.seconds < told.plain_s
+    assert own.fetches_per_s > told.fetches / told.plain_s == told.own_fetches_per_s
+    kept = memory.write_traffic([tmp_path / "walker"], tmp_path / "kept", clock="less-waits")
+    assert own.fetches_per_s > 1.5 * kept.fetches_per_s, "the instrument's cost was in it"
+    done = command("memory", "traffic", "walker", "-o", "out")
+    assert f"offered load: {own.load:.3g} of the link of a CPU blade's host" in done.stdout
+    assert ("cannot carry" in done.stderr) == (own.load >= 1)
+    done = command("memory", "traffic", "walker", "-o", "waits", "--clock", "less-waits")
+    assert "record with --plain for --clock own" in done.stderr
+
+
+def test_more_than_a_link_can_carry_is_told(command: Command, tmp_path: Path) -> None:
+    rows: list[Row] = [(each * 1_000, 0, 10, each % 97, "read", 30, 10) for each in range(1_000)]
+    recording(tmp_path / "fast-memory", rows, 1e-3, plain_s=5e-4)
+    done = command("memory", "traffic", "fast-memory", "-o", "fast")
+    assert done.returncode == 0, done.stderr
+    assert "warning: a host's link cannot carry 4.9" in done.stderr
+    done = command("memory", "traffic", "fast-memory", "-o", "waiting", "--fetch", "3us")
+    assert "offered load: 0.7" in done.stdout
+    assert done.stderr == ""
 
 
 def test_cpu_blades_run_recordings_in_turns(by_hand: Path, busy: Path, tmp_path: Path) -> None:
@@ -158,7 +229,7 @@ def test_of_a_recorded_program(compiled: Compiled, command: Command, tmp_path: P
         "written to results/walker-traffic; next: incast run results/walker-traffic/scenario.toml\n"
     )
     times = {}
-    for clock in ("compute", "wall"):
+    for clock in ("less-waits", "wall"):
         made = memory.write_traffic([tmp_path / "results" / "walker-memory"], tmp_path / clock, clock=clock)
         found = flows(made)
         assert len(found) == 5 * count
@@ -167,8 +238,8 @@ def test_of_a_recorded_program(compiled: Compiled, command: Command, tmp_path: P
         assert times[clock] == sorted(times[clock])
         kinds = Counter((flow[1].rstrip("01234"), flow[2].rstrip("01234")) for flow in found)
         assert kinds == {("memory", "cpu"): 5 * rows.fetches, ("cpu", "memory"): 5 * rows.write_backs}
-    assert all(0 <= compute <= wall for compute, wall in zip(times["compute"], times["wall"], strict=True))
-    assert times["compute"][-1] < times["wall"][-1]
+    assert all(0 <= compute <= wall for compute, wall in zip(times["less-waits"], times["wall"], strict=True))
+    assert times["less-waits"][-1] < times["wall"][-1]
     done = command("run", "results/walker-traffic/scenario.toml", "-o", "network", "-q")
     assert done.returncode == 0, done.stderr
     run = ("memory", "inject", "--latency", "network", "--repetitions", 1, "--format", "json", "--", *walker)
@@ -238,6 +309,10 @@ def test_traffic_is_replaced_if_that_is_wanted(by_hand: Path, tmp_path: Path) ->
         (("hand-memory", "--samples", "0"), "error: "),
         (("hand-memory", "--scale", "rak"), "error: "),
         (("hand-memory", "--clock", "cpu"), "error: "),
+        (("hand-memory", "--clock", "own"), "hand-memory does not say what the program takes without the instrument"),
+        (("hand-memory", "--fetch", "3"), "`3` is not possible for --fetch\n = allowed: a time such as 3us, or 0"),
+        (("hand-memory", "--clock", "wall", "--fetch", "3us"), "`3us` is not possible for --fetch\n = allowed: 0 with"),
+        (("hand-memory", "same-memory"), "same-memory: all its fetches are at one time"),
         (("hand-memory", "--duration", "5"), "`5` is not possible for --duration\n = allowed: a time such as 5ms"),
         (("hand-memory", "--duration", "0us"), "`0us` is not possible for --duration"),
         (("hand-memory", "-o", "hand-memory", "--overwrite"), "never overwritten"),
@@ -247,6 +322,7 @@ def test_the_command_tells_what_is_wrong(
     command: Command, by_hand: Path, tmp_path: Path, arguments: tuple[str, ...], says: str
 ) -> None:
     recording(tmp_path / "few-memory", [row for row in ROWS if row[2] != 11], 8e-6)
+    recording(tmp_path / "same-memory", [(5_000, 0, 10, each, "read", 0, 0) for each in range(20)], 8e-6)
     (tmp_path / "no-trace").mkdir()
     (tmp_path / "no-trace" / "summary.json").write_bytes((by_hand / "summary.json").read_bytes())
     done = command("memory", "traffic", *arguments)
@@ -255,10 +331,12 @@ def test_the_command_tells_what_is_wrong(
     assert done.stderr.startswith("error: ")
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
-    assert left_in(tmp_path) == {"hand-memory", "few-memory", "no-trace"}
+    assert left_in(tmp_path) == {"hand-memory", "few-memory", "same-memory", "no-trace"}
 
 
-@pytest.mark.parametrize("wrong", [{"nodes": 8}, {"nodes": 20}, {"samples": 0}, {"duration": "x"}])
+@pytest.mark.parametrize(
+    "wrong", [{"nodes": 8}, {"nodes": 20}, {"samples": 0}, {"duration": "x"}, {"clock": "compute"}, {"fetch": "x"}]
+)
 def test_values_that_are_not_possible(by_hand: Path, tmp_path: Path, wrong: dict[str, Any]) -> None:
     with pytest.raises(incast.ApplicationError, match=f"`{next(iter(wrong.values()))}` is not possible for --"):
         memory.write_traffic([by_hand], tmp_path / "out", **wrong)

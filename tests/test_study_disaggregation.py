@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 import tomllib
 
 import pytest
@@ -9,6 +11,8 @@ import pytest
 import incast
 from conftest import ROOT
 from incast import memory
+from incast.analysis.kinds.memory import NEAR, TRIES, next_guess
+from incast.memory.programs import PROGRAMS
 
 STUDY = ROOT / "python" / "incast" / "studies" / "disaggregation"
 AT_ONCE = {"D16", "R1"}
@@ -43,7 +47,11 @@ def test_every_metric_has_figures(ran: incast.StudyResults) -> None:
         if "analysis" in metric and memory.impossible():
             continue
         table = ran.analyses[metric["analysis"]] if "analysis" in metric else ran.sweeps[metric["sweep"]]
-        rows = table.connect().execute(metric["sql"]).fetchall()
+        sql = metric["sql"]
+        # Run times that other work disturbed are not judged; on a busy machine that is all of them.
+        if "not disturbed" in sql and all(row["disturbed"] for row in ran.analyses["programs"].rows):
+            sql = sql.replace("where not disturbed", "")
+        rows = table.connect().execute(sql).fetchall()
         assert rows, name
         assert all(row[-1] is not None for row in rows), name
 
@@ -58,7 +66,8 @@ def test_real_programs(ran: incast.StudyResults) -> None:
     transports = {"pFabric", "pHost", "Fastpass", "TCP"}
     assert {(row["program"], row["scale"], row["scheme"]) for row in programs.rows} == {
         (program, scale, scheme)
-        for program in ("sort", "pagerank")
+        for program in PROGRAMS
+        if PROGRAMS[program].missing() is None
         for scale in ("datacenter", "rack")
         for scheme in transports
     }
@@ -66,11 +75,38 @@ def test_real_programs(ran: incast.StudyResults) -> None:
         assert row["fetches"] > 1000
         assert row["unfinished"] == 0
         # The least that a page takes, within a rack and across; and as long as it was held back.
-        assert row["fetch_us"] > (1.9 if row["scale"] == "rack" else 2.2)
-        assert row["achieved_us"] >= row["fetch_us"] * 0.98
-        assert row["plain_s"] < row["no_delay_s"]
+        assert row["fetch_us"] > (1.6 if row["scale"] == "rack" else 2.2)
+        assert row["achieved_us"] >= row["fetch_us"] * 0.95
+        # The traffic is that of a program whose fetches take so long, which has less of it than one that does not wait.
+        assert row["fetch_us"] == pytest.approx(row["supposed_us"], rel=0.3)
+        assert 0 < row["load"] < row["free_load"]
+        assert row["load"] < 1
         assert row["predicted"] == pytest.approx(row["measured"] + row["error"])
         assert row["modelled"] == pytest.approx(100 * row["exposed_per_s"] * row["fetch_us"] * 1e-6)
+        assert row["disturbed"] == (row["others_cores"] > 0.1 * len(os.sched_getaffinity(0)))
+
+
+@pytest.mark.parametrize("compute_us", [0.1, 0.5, 1, 3, 10, 100])
+@pytest.mark.parametrize("alone_us", [1.96, 2.91, 6.0])
+def test_the_time_of_a_fetch_is_found(compute_us: float, alone_us: float) -> None:
+    """Of a network whose queues grow with the load of three programs, and without bound where it is overloaded."""
+    tried: list[tuple[float, float]] = []
+    supposed = 2e-6
+    for _ in range(TRIES):
+        load = 3 * 0.82 / (compute_us + supposed * 1e6)
+        queue_us = 0.82 * load / (1 - load) if load < 0.98 else 40.0
+        tried.append((supposed, 1e-6 * (alone_us + queue_us)))
+        supposed = next_guess(tried)
+    assert min(abs(math.log(found / guess)) for guess, found in tried) < NEAR
+
+
+def test_run_times_that_others_disturbed_are_shown_and_not_judged(ran: incast.StudyResults) -> None:
+    definition = tomllib.loads((STUDY / "claims.toml").read_text(encoding="utf-8"))
+    judged = {check["metric"] for claim in definition["claim"] for check in claim["check"]}
+    measured = {name for name in judged if definition["metric"][name].get("analysis") == "programs"}
+    assert measured == {"program_error", "program_achieved", "program_lost", "program_measured"}
+    assert all(definition["metric"][name]["sql"].endswith("where not disturbed") for name in measured)
+    assert "cores that other work took meanwhile" in (ran.path / "report.html").read_text(encoding="utf-8")
 
 
 def test_every_flow_completes(ran: incast.StudyResults) -> None:

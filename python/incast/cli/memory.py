@@ -13,13 +13,14 @@ from incast.cli.memory_inject import inject
 from incast.cli.memory_options import Command, Flag, Local, OneCore, Only, Policy, Threshold, needed
 from incast.cli.memory_traffic import EXAMPLES as TRAFFIC_EXAMPLES
 from incast.cli.memory_traffic import traffic
+from incast.cli.phases import Phases
 from incast.memory import Instrument, amounts
 from incast.memory import record as recorded
 
 RECORD_EXAMPLES = """
 Examples:
   incast memory record -- python3 -c 'x = list(range(2_000_000)); print(sum(x))'
-  incast memory record --local 25% -o results/sort -- sort -S 64M numbers.txt
+  incast memory record --local 25% --plain -o results/sort -- sort -S 64M numbers.txt
   incast memory record --local 64MiB --policy lru --only memcached -- ./serve.sh
 """
 RECORD_EPILOGUE = f"""{RECORD_EXAMPLES}
@@ -48,6 +49,7 @@ def record(
     threshold: Threshold = "128KiB",
     one_core: OneCore = False,
     only: Only = None,
+    plain: Flag = False,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     overwrite: Flag = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False)] = False,
@@ -62,6 +64,9 @@ def record(
     ----------
     command
         The program and its arguments, after --.
+    plain
+        Run the program without the instrument first, three times, and keep what that takes in the median: its own
+        time, from which traffic is made. Its input is empty in all runs, and only the recorded one prints.
     output
         Folder for the recording; results/NAME-memory for a program NAME if not given.
     overwrite
@@ -75,7 +80,8 @@ def record(
         amounts.local(local), policy, amounts.threshold(threshold), one_core=one_core, only=tuple(only or ())
     )
     output = output or Path("results") / f"{Path(command[0]).name}-memory"
-    found = recorded(command, output, instrument, overwrite=overwrite)
+    with Phases(quiet=quiet) as phases:
+        found = recorded(command, output, instrument, overwrite=overwrite, plain=plain, progress=phases.update)
     if not quiet:
         for line in [*found.summary.lines(), f"written to {found.path}"]:
             codes.tell(line)

@@ -8,9 +8,13 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from incast.cli import codes
 from incast.cli.memory_options import Flag
+from incast.cli.phases import Phases
 from incast.memory.traffic import DURATION, NODES, SAMPLES, write_traffic
 
+FULL = 1.0
+"""From which offered load on a link is overloaded."""
 EXAMPLES = """
 Examples:
   incast memory traffic results/sort-memory -o results/sort-traffic
@@ -27,7 +31,8 @@ def traffic(
     scale: Literal["datacenter", "rack"] = "datacenter",
     samples: Annotated[int, Parameter(validator=Number(gte=1, lte=1000))] = SAMPLES,
     duration: str = DURATION,
-    clock: Literal["compute", "wall"] = "compute",
+    clock: Literal["own", "less-waits", "wall"] | None = None,
+    fetch: str = "0",
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     overwrite: Flag = False,
 ) -> None:
@@ -50,8 +55,11 @@ def traffic(
     duration
         How long flows start.
     clock
-        compute: a program's time stands still while it waits for a page, as if the network were infinitely fast.
-        wall: as it was recorded, with what the instrument took.
+        own: the program's own time, as if its fetches and the instrument cost nothing; its recording needs a plain run
+        (record --plain), and has this clock then if nothing is said. less-waits: a thread's time stands still while it
+        waits for a page, and what else the instrument costs stays; for other recordings. wall: as it was recorded.
+    fetch
+        How long each fetch takes on that clock, such as 2.9us; nothing if not given, as on an infinitely fast network.
     output
         Folder for the scenario and its flows; results/NAME-traffic for the first recording NAME if not given.
     overwrite
@@ -61,17 +69,32 @@ def traffic(
     output = (
         output or Path("results") / f"{recordings[0].name.removesuffix('-memory') if recordings else 'memory'}-traffic"
     )
-    made = write_traffic(
-        recordings,
-        output,
-        nodes=nodes,
-        scale=scale,
-        samples=samples,
-        duration=duration,
-        clock=clock,
-        overwrite=overwrite,
-    )
+    with Phases() as phases:
+        made = write_traffic(
+            recordings,
+            output,
+            nodes=nodes,
+            scale=scale,
+            samples=samples,
+            duration=duration,
+            clock=clock,
+            fetch=fetch,
+            overwrite=overwrite,
+            progress=phases.update,
+        )
     print(
-        f"{made.flows:,} flows of a system over {made.seconds:.3f} s of computing, {made.fetches_per_s:,.0f} fetches a "
-        f"second of a CPU blade in the mean\nwritten to {made.path}; next: incast run {made.scenario}"
+        f"{made.flows:,} flows of a system over {made.seconds:.3f} s (clock: {made.clock}), {made.fetches_per_s:,.0f} "
+        f"fetches a second of a CPU blade in the mean\noffered load: {made.load:.3g} of the link of a CPU blade's "
+        f"host, {samples} samples of each pair together\nwritten to {made.path}; next: incast run {made.scenario}"
     )
+    if made.load >= FULL:
+        codes.complain(
+            f"warning: a host's link cannot carry {made.load:.3g} of its rate: queues grow for as long as flows start, "
+            "and latencies with --duration. A program waits for its pages and fetches less: --fetch says how long each "
+            "takes"
+        )
+    if made.clock == "less-waits":
+        codes.complain(
+            "note: what the instrument costs beside waiting is in these times, so the load is lower than the program's "
+            "own; record with --plain for --clock own"
+        )

@@ -6,15 +6,11 @@ import re
 from fractions import Fraction
 
 from incast.application import wrong
-from incast.memory.protocol import PAGE, Bytes, Local, Share
+from incast.memory.protocol import MOST_BYTES, PAGE, Bytes, Local, Share
 
 FACTORS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 NUMBER = r"([0-9]+\.?[0-9]*|\.[0-9]+)"
-LONGEST_NS = 2**32 - 1
-"""The longest delay: the library keeps them in 32 bits."""
-MOST_BYTES = 2**63
-"""The most bytes: more than there are addresses."""
 
 
 def local(text: str) -> Local:

@@ -1,4 +1,4 @@
-"""The machine's cores: which of them a program runs on, that they wake at once, and what others take of them."""
+"""The machine's cores: which of them a program runs on alone, that they wake at once, and what others take of them."""
 
 from __future__ import annotations
 
@@ -34,17 +34,9 @@ def awake() -> Iterator[bool]:
         os.close(descriptor)
 
 
-@contextmanager
-def on_cores(*, one: bool) -> Iterator[None]:
-    """Start programs on one core as long as this lasts, the last that this process may use; or on all of these."""
-    before = os.sched_getaffinity(0)
-    if one:
-        os.sched_setaffinity(0, {max(before)})
-    try:
-        yield
-    finally:
-        if one:
-            os.sched_setaffinity(0, before)
+def last_core() -> int:
+    """The core that `--one-core` takes: the last that this process may use."""
+    return max(os.sched_getaffinity(0))
 
 
 class Others:

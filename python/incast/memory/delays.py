@@ -14,7 +14,8 @@ from statistics import NormalDist
 from incast.application import Latencies, wrong
 from incast.application.memory import opened, schemes
 from incast.errors import ApplicationError
-from incast.memory.amounts import LONGEST_NS, nanoseconds
+from incast.memory.amounts import nanoseconds
+from incast.memory.protocol import LONGEST_NS
 
 SAMPLE = 1 << 16
 """Delays that the library draws from, at most: of more, as many quantiles (our choice)."""
@@ -37,8 +38,8 @@ class Delays:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be kept."""
-        if len(self.sample_ns) and self.sample_ns[-1] > LONGEST_NS:
-            raise wrong.refused("--latency", self.name, "delays of up to 4.29 s")
+        if len(self.sample_ns) and not 0 <= self.sample_ns[0] <= self.sample_ns[-1] <= LONGEST_NS:
+            raise wrong.refused("--latency", self.name, "delays of up to 4.29 s, none below 0, in order of length")
 
     @property
     def mean_ns(self) -> float:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-import signal
-import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,24 +11,28 @@ from statistics import mean, median
 from typing import Literal
 
 from incast.application import wrong
-from incast.errors import ApplicationError
+from incast.errors import ApplicationError, EnvironmentFailure
 from incast.memory import program
-from incast.memory.cores import Others, awake, on_cores
+from incast.memory.cores import Others
 from incast.memory.delays import Delays
+from incast.memory.descriptors import NO_DESCRIPTORS
+from incast.memory.permission import told
+from incast.memory.possible import require
 from incast.memory.protocol import Word
 from incast.memory.recording import write_trace
-from incast.memory.run import Instrument, Run, Session
+from incast.memory.run import Instrument, Run, Session, run_plainly
+from incast.memory.supervised import STOPPED
 
 REPETITIONS = 5
 """How often each case is run if nothing is said (our choice)."""
 LAST_LINES = 20
 """Lines of what a program that failed wrote last."""
-STOPPED: dict[int, tuple[int, ...]] = {130: (), 143: (signal.SIGTERM,), 129: (signal.SIGHUP,)}
-"""Exit codes of programs that were asked to end by a signal, and what this is for incast itself."""
 TICKS_S = 1.0
 """From which time on the machine's counters, which have a tick of 10 ms, say what others took (our choice)."""
-CHECKED = ("0.5", "0.99")
-"""Quantiles by which achieved delays are held against those asked for."""
+CHECKED = ("0.1", "0.5", "0.9", "0.99")
+"""Quantiles by which achieved delays are held against those drawn."""
+OFF = 0.05
+"""From which distance on a mean or a quantile of delays is not what was asked for (our choice)."""
 
 Kind = Literal["plain", "zero", "delayed"]
 
@@ -65,6 +66,8 @@ class Timing:
     """The sum of the delays asked for."""
     achieved_s: float = 0.0
     """The sum of what they became."""
+    asked_ns: dict[str, float] = field(default_factory=dict)
+    """Quantiles of the delays as they were drawn."""
     achieved_ns: dict[str, float] = field(default_factory=dict)
     """Quantiles of what they became."""
     software_s: float = 0.0
@@ -113,9 +116,23 @@ class Row:
         """The mean of one of a timing's numbers."""
         return mean(float(getattr(timing, name)) for timing in self.timings)
 
+    def asked_ns(self, quantile: str) -> float:
+        """A quantile of the delays as drawn, the median over the runs."""
+        return median(timing.asked_ns.get(quantile, 0.0) for timing in self.timings)
+
     def achieved_ns(self, quantile: str) -> float:
         """A quantile of the delays as they were, the median over the runs."""
         return median(timing.achieved_ns.get(quantile, 0.0) for timing in self.timings)
+
+    def off(self) -> dict[str, float]:
+        """By what share delays differ from those asked for, where that is `OFF` or more: `mean`, and quantiles."""
+        pairs = {"mean": (self.mean("asked_s"), self.mean("achieved_s"))}
+        pairs |= {quantile: (self.asked_ns(quantile), self.achieved_ns(quantile)) for quantile in CHECKED}
+        return {
+            name: achieved / asked - 1
+            for name, (asked, achieved) in pairs.items()
+            if asked and abs(achieved / asked - 1) >= OFF
+        }
 
 
 def _cost(timings: Sequence[Timing]) -> float:
@@ -181,6 +198,7 @@ def inject(
 
     """
     program.check(command)
+    require()
     repetitions = wrong.whole("repetitions", repetitions, "a whole number, 1 or more", 1)
     pattern = _pattern(figure)
     delayed = [Case(each.name, "delayed", each) for each in delays if len(each.sample_ns)]
@@ -217,22 +235,17 @@ def _timed(
     with tempfile.TemporaryDirectory(prefix="incast-memory-") as name, tempfile.TemporaryFile() as output:
         folder, others = Path(name), Others()
         if case.delays is None:
-            with awake():
-                begin = time.perf_counter()
-                with on_cores(one=instrument.one_core):
-                    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
-                try:
-                    code = child.wait()
-                finally:
-                    child.kill()
-            timing = Timing(case, repetition, time.perf_counter() - begin, others_cores=others.cores())
+            ended = run_plainly(command, output, one_core=instrument.one_core)
+            timing = Timing(case, repetition, ended.seconds, others_cores=others.cores())
         else:
             asked = replace(instrument, delays_ns=case.delays.sample_ns, seed=instrument.seed + repetition)
             run = Session(asked, folder).run(command, quiet=output)
             shared = others.cores()
+            _complain(run)
             write_trace(run, folder / "trace.parquet")
             timing = replace(_measured(case, repetition, run, folder / "trace.parquet"), others_cores=shared)
-            code = run.code
+            ended = run.ended
+        code = ended.code
         output.seek(0)
         text = output.read().decode("utf-8", "replace")
     if code in STOPPED:
@@ -241,6 +254,15 @@ def _timed(
         last = "\n".join(text.splitlines()[-LAST_LINES:])
         raise ApplicationError(f"the program ended with {code} in its run {case.name}:\n{last}".rstrip())
     return timing if pattern is None else replace(timing, figure=_figure(text, pattern))
+
+
+def _complain(run: Run) -> None:
+    """Raise if a part of the program did not run under the instrument, or not at all: its time says nothing then."""
+    unserved = run.unserved
+    if unserved.failures:
+        raise EnvironmentFailure(told(unserved.failures[0]))
+    if unserved.not_heard:
+        raise EnvironmentFailure(f"some of the program's processes were not served: {NO_DESCRIPTORS}")
 
 
 def _figure(text: str, pattern: re.Pattern[str]) -> float:
@@ -257,17 +279,21 @@ def _figure(text: str, pattern: re.Pattern[str]) -> float:
     return value
 
 
+def _named(quantiles: Sequence[int] | None) -> dict[str, float]:
+    return dict(zip(CHECKED, map(float, quantiles), strict=True)) if quantiles else {}
+
+
 def _measured(case: Case, repetition: int, run: Run, trace: Path) -> Timing:
     import duckdb
 
     quantiles = ", ".join(CHECKED)
     query = f"""
     select count(*), sum(asked_ns) * 1e-9, sum(achieved_ns) * 1e-9, sum(software_ns) * 1e-9,
-      quantile_disc(achieved_ns, [{quantiles}])
+      quantile_disc(asked_ns, [{quantiles}]), quantile_disc(achieved_ns, [{quantiles}])
     from read_parquet(?) where kind = 'read'
     """
     with duckdb.connect() as connection:
-        fetches, asked, achieved, software, found = connection.execute(query, [str(trace)]).fetchall()[0]
+        fetches, asked, achieved, software, drawn, found = connection.execute(query, [str(trace)]).fetchall()[0]
     return Timing(
         case,
         repetition,
@@ -277,6 +303,7 @@ def _measured(case: Case, repetition: int, run: Run, trace: Path) -> Timing:
         run.total(Word.SENT),
         asked or 0.0,
         achieved or 0.0,
-        dict(zip(CHECKED, map(float, found), strict=True)) if found else {},
+        _named(drawn),
+        _named(found),
         software or 0.0,
     )

@@ -27,6 +27,10 @@ def check(command: Sequence[str]) -> str:
         ApplicationError: There is no such program, or it cannot be instrumented.
 
     """
+    if not command or isinstance(command, str):
+        raise ApplicationError(
+            'error: there is no program to run\n = allowed: its name and its arguments, such as ["sort", "file"]'
+        )
     path = _found(command[0])
     _check(Path(path), path, DEEPEST)
     return path

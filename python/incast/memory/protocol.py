@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from incast.application import wrong
+
 VARIABLE = "INCAST_MEMORY"
 """The environment variable with the socket's name."""
 ONLY = "INCAST_MEMORY_ONLY"
@@ -20,6 +22,11 @@ ONLY = "INCAST_MEMORY_ONLY"
 VERSION = 1
 PAGE = 4096
 """Bytes of a page."""
+MILLION = 1_000_000
+MOST_BYTES = 2**63
+"""The most bytes: more than there are addresses."""
+LONGEST_NS = 2**32 - 1
+"""The longest delay: the library keeps them in 32 bits."""
 HEADER_BYTES = 4096
 """Bytes before the first record."""
 RECORD_BYTES = 32
@@ -35,6 +42,13 @@ class Share:
     """A share of the largest footprint so far."""
 
     millionths: int
+    """From 1 to 1,000,000."""
+
+    def __post_init__(self) -> None:
+        """Refuse what is no share."""
+        allowed = "a whole number of millionths, from 1 to 1000000"
+        if wrong.whole("Share", self.millionths, allowed, 1) > MILLION:
+            raise wrong.refused("Share", self.millionths, allowed)
 
     def __str__(self) -> str:
         return f"{self.millionths / 1e4:g} % of the footprint"
@@ -45,6 +59,13 @@ class Bytes:
     """So many bytes, whatever the footprint."""
 
     bytes: int
+    """A page, 4096, or more."""
+
+    def __post_init__(self) -> None:
+        """Refuse what is less than a page, or more than there are addresses."""
+        allowed = "a whole number of bytes, from 4096 to 2^63"
+        if wrong.whole("Bytes", self.bytes, allowed, PAGE) > MOST_BYTES:
+            raise wrong.refused("Bytes", self.bytes, allowed)
 
     def __str__(self) -> str:
         return f"{self.bytes:,} B"

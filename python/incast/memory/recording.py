@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from os import PathLike
@@ -15,9 +15,14 @@ from typing import Any, BinaryIO
 from incast import _core
 from incast._whole import as_usual
 from incast.errors import ApplicationError, EnvironmentFailure, ResultsExistError
-from incast.memory.run import Instrument, Run, Session
+from incast.memory import program
+from incast.memory.possible import require
+from incast.memory.run import Instrument, Run, Session, run_plainly
 from incast.memory.summary import Summary, summarised
+from incast.memory.supervised import STOPPED, Ended
 
+PLAIN_RUNS = 3
+"""Runs without the instrument, for a program's own time (our choice)."""
 TRACE, SUMMARY = "trace.parquet", "summary.json"
 
 
@@ -48,6 +53,8 @@ def record(
     *,
     overwrite: bool = False,
     quiet: BinaryIO | None = None,
+    plain: bool = False,
+    progress: Callable[[str], object] | None = None,
 ) -> Recording:
     """Run a program with part of its memory remote, and record its fetches.
 
@@ -56,21 +63,44 @@ def record(
         output: The folder to be written, whole or not at all.
         instrument: How its memory is served; a quarter of it local if not given.
         overwrite: Replace such a folder if it is there.
-        quiet: A file for all that the program writes; it has no input then.
+        quiet: A file for all that the program writes; its input is empty then.
+        plain: Run it three times without the instrument first, and keep what that takes in the median: its own time,
+            which the clock `own` of `write_traffic` needs. Its input is empty in all runs, and what those write is not
+            shown.
+        progress: Called with what is being done, once the program has ended.
 
     Raises:
-        ApplicationError: There is no such program, or it cannot be instrumented; nothing was run.
+        ApplicationError: There is no such program, or it cannot be instrumented, or `instrument` is not possible;
+            nothing was run.
         EnvironmentFailure: This machine or this user cannot; what is missing is said.
         ResultsExistError: The folder is there.
 
     """
+    instrument = instrument or Instrument()
+    tell = progress or (lambda _: None)
     with staged(Path(output), overwrite=overwrite) as folder:
-        run = Session(instrument or Instrument(), folder).run(command, quiet)
+        own = _run_plainly(command, instrument) if plain else []
+        run = Session(instrument, folder).run(command, quiet, no_input=plain)
+        tell("writing the trace")
         write_trace(run, folder / TRACE)
-        found = summarised(command, instrument or Instrument(), run, folder / TRACE)
+        tell("making the summary")
+        found = summarised(command, instrument, run, folder / TRACE, own)
         text = json.dumps(asdict(found), indent=2) + "\n"
         (folder / SUMMARY).write_text(text, encoding="utf-8")
     return Recording(Path(output), found)
+
+
+def _run_plainly(command: Sequence[str], instrument: Instrument) -> list[Ended]:
+    """Runs without the instrument, if it can be run with it."""
+    program.check(command)
+    require()
+    found: list[Ended] = []
+    for _ in range(PLAIN_RUNS):
+        with tempfile.TemporaryFile() as unseen:
+            found.append(run_plainly(command, unseen, one_core=instrument.one_core))
+        if found[-1].code in STOPPED:
+            raise KeyboardInterrupt(*STOPPED[found[-1].code])
+    return found
 
 
 def open_recording(path: str | PathLike[str]) -> Recording:
@@ -90,7 +120,7 @@ def write_trace(run: Run, out: Path) -> None:
     """Write a run's records as a Parquet file, and delete what they were in."""
     raw = [(process.ordinal, process.raw) for process in run.processes]
     try:
-        _core.memory_trace(out, run.start_ns, raw)
+        _core.memory_trace(out, run.ended.start_ns, raw)
     except OSError as error:
         raise EnvironmentFailure(f"{out}: {error.strerror or error}") from None
     for _, file in raw:

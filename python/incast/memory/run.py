@@ -5,24 +5,35 @@ from __future__ import annotations
 import os
 import resource
 import selectors
-import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from incast.application import wrong
 from incast.errors import EnvironmentFailure
 from incast.memory import program
-from incast.memory.cores import awake, on_cores
-from incast.memory.left import end_those_left
-from incast.memory.listener import Failure, Joined, Listener, heard
-from incast.memory.permission import explained
-from incast.memory.protocol import ONLY, PAGE, VARIABLE, Asked, Local, Policy, Share, Word
+from incast.memory.cores import awake, last_core
+from incast.memory.descriptors import NO_DESCRIPTORS, raised_limit
+from incast.memory.listener import DESCRIPTORS, Failure, Joined, Listener
+from incast.memory.permission import WHILE_IT_RAN, explained
+from incast.memory.protocol import (
+    LONGEST_NS,
+    MOST_BYTES,
+    ONLY,
+    PAGE,
+    POLICIES,
+    VARIABLE,
+    Asked,
+    Bytes,
+    Local,
+    Policy,
+    Share,
+    Word,
+)
+from incast.memory.supervised import Ended, Signals, Supervised
 
 THRESHOLD = 128 * 1024
 """Allocations from so many bytes on are served: what the GNU C library maps on its own at first (M_MMAP_THRESHOLD)."""
@@ -32,6 +43,8 @@ LOOK_S = 0.02
 """How often rings are read."""
 REST_S = 0.2
 """For how long processes that are left when the command has ended are heard (our choice)."""
+MOST_SEED = 2**63 - 1
+"""The largest seed, with room for one of each repetition."""
 MOST_REGION = 1 << 43
 """The largest region, in bytes: page numbers have 32 bits, half of them used."""
 
@@ -56,6 +69,31 @@ class Instrument:
     only: Sequence[str] = ()
     """Names of the programs that are served, as Linux keeps them (15 bytes); all if empty."""
 
+    def __post_init__(self) -> None:
+        """Refuse what the library cannot do.
+
+        Raises:
+            ApplicationError: A value is not possible; what is allowed is said.
+
+        """
+        if not isinstance(self.local, Share | Bytes):
+            raise wrong.refused("local", self.local, "memory.Share(millionths) or memory.Bytes(bytes)")
+        if self.policy not in POLICIES:
+            raise wrong.unknown("policy", str(self.policy), POLICIES)
+        allowed = "a whole number of bytes, from 4096 to 2^63"
+        if wrong.whole("threshold_bytes", self.threshold_bytes, allowed, PAGE) > MOST_BYTES:
+            raise wrong.refused("threshold_bytes", self.threshold_bytes, allowed)
+        allowed = "a whole number, from 0 to 2^63 - 1"
+        if wrong.whole("seed", self.seed, allowed, 0) > MOST_SEED:
+            raise wrong.refused("seed", self.seed, allowed)
+        if len(self.delays_ns):
+            for delay in (min(self.delays_ns), max(self.delays_ns)):
+                allowed = "whole nanoseconds, from 0 to 2^32 - 1"
+                if wrong.whole("delays_ns", delay, allowed, 0) > LONGEST_NS:
+                    raise wrong.refused("delays_ns", delay, allowed)
+        if isinstance(self.only, str) or not all(isinstance(name, str) and name for name in self.only):
+            raise wrong.refused("only", self.only, 'names of programs, such as ["memcached"]')
+
 
 @dataclass(frozen=True)
 class Process:
@@ -78,22 +116,38 @@ class Process:
 
 
 @dataclass(frozen=True)
+class Unserved:
+    """Processes that the record says nothing of, though they were to be served."""
+
+    failures: tuple[Failure, ...] = ()
+    """Those that could not be instrumented, and ended; or whose instrument failed."""
+    other_users: int = 0
+    """Those of other users, which run as ever: with su, runuser or setpriv."""
+    not_heard: int = 0
+    """Those for which incast had no file descriptors left, which run as ever."""
+
+
+@dataclass(frozen=True)
 class Run:
     """A command that has ended."""
 
-    code: int
-    """Its exit code; 128 and its number for a signal, as shells have it."""
-    start_ns: int
-    """When it was started, on the clock CLOCK_MONOTONIC."""
-    seconds: float
-    """From its start to its end."""
-    cpu_s: float
-    """Processor time of it and the processes that it has waited for."""
+    ended: Ended
     processes: tuple[Process, ...]
-    ended: int
+    left: int
     """Processes that were left when it ended, and were ended."""
     awake: bool
     """Whether idle cores were kept from sleeping."""
+    unserved: Unserved = Unserved()
+
+    @property
+    def code(self) -> int:
+        """Its exit code; 128 and its number for a signal, as shells have it."""
+        return self.ended.code
+
+    @property
+    def seconds(self) -> float:
+        """From its start to its end."""
+        return self.ended.seconds
 
     def total(self, word: Word) -> int:
         """A counter, over all processes."""
@@ -106,9 +160,16 @@ class _Live:
 
     ordinal: int
     joined: Joined
-    pidfd: int | None
     raw: BinaryIO
     path: Path
+
+
+def run_plainly(command: Sequence[str], output: BinaryIO, *, one_core: bool = False) -> Ended:
+    """Run a command without the instrument, with an empty input; what it writes goes to a file."""
+    path = program.check(command)
+    core = last_core() if one_core else None
+    with Supervised(command, path, {}, core=core, quiet=output) as child, Signals(child), awake():
+        return child.wait()
 
 
 class Session:
@@ -116,6 +177,7 @@ class Session:
 
     def __init__(self, instrument: Instrument, folder: Path) -> None:
         """Be ready to run one, with its records going to `folder`."""
+        _check_library()
         asked = Asked(
             instrument.local,
             instrument.policy,
@@ -127,52 +189,50 @@ class Session:
         )
         self._folder = folder
         self._only = instrument.only
-        self._one_core = instrument.one_core
+        self._core = last_core() if instrument.one_core else None
         self._listener = Listener(asked)
         self._live: dict[socket.socket, _Live] = {}
         self._ended: list[Process] = []
         self._failures: list[Failure] = []
 
-    def run(self, command: Sequence[str], quiet: BinaryIO | None = None) -> Run:
+    def run(self, command: Sequence[str], quiet: BinaryIO | None = None, *, no_input: bool = False) -> Run:
         """Run a command to its end.
 
-        Its input and output are incast's own; or it has no input, and all that it writes goes to the file `quiet`.
+        Its input and output are incast's own; or its input is empty, and all that it writes goes to the file `quiet`.
         """
-        path = program.check(command)
-        _check_library()
-        environment = os.environ | {VARIABLE: self._listener.name, "LD_PRELOAD": _preload()}
-        if self._only:
-            environment[ONLY] = "/".join(self._only)
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        start_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-        stdin = None if quiet is None else subprocess.DEVNULL
-        with on_cores(one=self._one_core):
-            child = subprocess.Popen(
-                list(command), executable=path, env=environment, stdin=stdin, stdout=quiet, stderr=quiet
-            )
         try:
-            with _Signals(child), awake() as kept:
-                self._follow(child)
-            seconds = (time.clock_gettime_ns(time.CLOCK_MONOTONIC) - start_ns) / 1e9
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            path = program.check(command)
+            settings = {VARIABLE: self._listener.name, "LD_PRELOAD": _preload()}
+            if self._only:
+                settings[ONLY] = "/".join(self._only)
+            core = self._core
+            with (
+                Supervised(command, path, settings, core=core, quiet=quiet, no_input=no_input) as child,
+                # The command has the limit as it was.
+                raised_limit() as most,
+                Signals(child),
+                awake() as kept,
+            ):
+                self._listener.most = most // DESCRIPTORS
+                ended = self._follow(child)
+            # Their rings tell what they did, though they are gone.
+            for live in self._live.values():
+                self._leave(live)
+            self._live.clear()
         finally:
-            if child.poll() is None:
-                child.kill()
-                child.wait()
-            left = self._end_those_left()
+            for live in self._live.values():
+                live.raw.close()
+                live.joined.ring.close()
             self._listener.close()
-        self._complain(child.returncode)
-        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        code = child.returncode if child.returncode >= 0 else 128 - child.returncode
+        self._complain(child.pid, ended.code)
         processes = tuple(sorted(self._ended, key=lambda process: process.ordinal))
-        return Run(code, start_ns, seconds, cpu, processes, left, kept)
+        unserved = Unserved(tuple(self._failures), self._listener.other_users, self._listener.not_heard)
+        return Run(ended, processes, child.left, kept, unserved)
 
-    def _follow(self, child: subprocess.Popen[bytes]) -> None:
+    def _follow(self, child: Supervised) -> Ended:
         """Read what is written until the command ends."""
-        watched = os.pidfd_open(child.pid)
-        self._selector = selectors.DefaultSelector()
-        try:
-            self._selector.register(watched, selectors.EVENT_READ)
+        with selectors.DefaultSelector() as self._selector:
+            self._selector.register(child, selectors.EVENT_READ)
             self._selector.register(self._listener, selectors.EVENT_READ)
             look = time.monotonic()
             while True:
@@ -183,24 +243,23 @@ class Session:
                     look = time.monotonic()
                     for live in self._live.values():
                         live.joined.ring.drain(live.raw)
-                if any(key.fileobj == watched for key, _ in events):
-                    child.wait()
-                    self._selector.unregister(watched)
+                if any(key.fileobj is child for key, _ in events):
+                    ended = child.wait()
+                    self._selector.unregister(child)
                     self._hear_the_rest()
-                    return
-        finally:
-            self._selector.close()
-            os.close(watched)
+                    return ended
 
     def _hear(self, source: Any) -> None:
         if source is self._listener:
             while (connection := self._listener.accept()) is not None:
                 self._selector.register(connection, selectors.EVENT_READ)
+            if self._listener.is_closed:
+                self._selector.unregister(self._listener)
         elif isinstance(source, socket.socket):
             self._message(source)
 
     def _message(self, connection: socket.socket) -> None:
-        found = heard(connection)
+        found = self._listener.heard(connection)
         if isinstance(found, Joined):
             self._join(connection, found)
             return
@@ -221,10 +280,7 @@ class Session:
     def _join(self, connection: socket.socket, joined: Joined) -> None:
         ordinal = len(self._live) + len(self._ended)
         path = self._folder / f"{ordinal}.raw"
-        pidfd = None
-        with suppress(ProcessLookupError):
-            pidfd = os.pidfd_open(joined.pid)
-        self._live[connection] = _Live(ordinal, joined, pidfd, path.open("wb"), path)
+        self._live[connection] = _Live(ordinal, joined, path.open("wb"), path)
 
     def _leave(self, live: _Live) -> None:
         """Read the last of a process."""
@@ -237,65 +293,32 @@ class Session:
         finally:
             live.raw.close()
             live.joined.ring.close()
-            if live.pidfd is not None:
-                os.close(live.pidfd)
 
-    def _end_those_left(self) -> int:
-        """End the processes that the command has left, and read their last; gives how many there were."""
-        known = {live.joined.pid: live.pidfd for live in self._live.values() if live.pidfd is not None}
-        left = end_those_left(self._listener.name, known)
-        for live in self._live.values():
-            self._leave(live)
-        self._live.clear()
-        return left
-
-    def _complain(self, code: int) -> None:
-        """Raise if the program could not be instrumented."""
-        if self._failures:
-            raise EnvironmentFailure(explained(self._failures[0]))
-        if not self._ended and self._only:
+    def _complain(self, pid: int, code: int) -> None:
+        """Raise if the command could not be instrumented; of processes that it has started others tell."""
+        for failure in self._failures:
+            if failure.pid == pid and failure.what not in WHILE_IT_RAN:
+                raise EnvironmentFailure(explained(failure))
+        if self._ended:
+            return
+        if self._listener.not_heard:
+            raise EnvironmentFailure(
+                f"the command ran and ended with {code}, but nothing was recorded: {NO_DESCRIPTORS}"
+            )
+        if self._listener.other_users:
+            raise EnvironmentFailure(
+                f"the command ran and ended with {code}, but without the instrument: it runs as another user, and only "
+                "programs of the user who runs incast are served"
+            )
+        if self._only:
             raise EnvironmentFailure(
                 f"the command ran and ended with {code}, but nothing was recorded: no process of it has the name "
                 f"{' or '.join(self._only)}"
             )
-        if not self._ended:
-            raise EnvironmentFailure(
-                f"the command ran and ended with {code}, but without the instrument: nothing was recorded. Does it "
-                "clear its environment, or run in a container or network namespace of its own?"
-            )
-
-
-class _Signals:
-    """Signals while a command runs: they are the command's to answer, and incast ends when it does."""
-
-    def __init__(self, child: subprocess.Popen[bytes]) -> None:
-        self._child = child
-        self._before: dict[int, Any] = {}
-
-    def __enter__(self) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-            try:
-                self._before[number] = signal.signal(number, self._pass_on)
-            except ValueError:  # Not in the main thread: signals are not ours to answer.
-                return
-
-    def __exit__(self, *_: object) -> None:
-        for number, before in self._before.items():
-            signal.signal(number, before)
-
-    def _pass_on(self, number: int, _: object) -> None:
-        # A terminal sends Ctrl-C and Ctrl-\ to the command as well: once is enough.
-        if number in (signal.SIGINT, signal.SIGQUIT) and _in_foreground():
-            return
-        with suppress(ProcessLookupError):
-            self._child.send_signal(number)
-
-
-def _in_foreground() -> bool:
-    try:
-        return os.tcgetpgrp(sys.__stderr__.fileno() if sys.__stderr__ else 2) == os.getpgrp()
-    except OSError:
-        return False
+        raise EnvironmentFailure(
+            f"the command ran and ended with {code}, but without the instrument: nothing was recorded. Does it "
+            "clear its environment, or run in a container or network namespace of its own?"
+        )
 
 
 def _check_library() -> None:

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from incast.charts.look import time
+from incast.memory.descriptors import NO_DESCRIPTORS
+from incast.memory.permission import told
 from incast.memory.protocol import PAGE, Word
 from incast.memory.run import Instrument, Run
+from incast.memory.supervised import Ended
 
 QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 BATCH_GAP_NS = 10_000
 """Fetches that follow each other within this are a batch (our choice: below what a page takes across a datacenter
 twice)."""
+
+
+MEMORY_LIMIT = "512MB"
+"""What a database keeps in memory of a trace; what is more goes to a file beside it (our choice)."""
+FEW = 3
+"""Failures that are told one by one."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +70,21 @@ class Summary:
     """Threads that waited for fetches."""
     awake: bool
     """Whether idle cores were kept from sleeping, which makes fetches faster."""
+    plain_s: float | None = None
+    """What runs without the instrument took in the median, if there were any and they ended as this one did."""
+    plain_codes: list[int] = field(default_factory=list)
+    """The exit codes of those runs; the same for signals."""
+    failures: list[str] = field(default_factory=list)
+    """What happened to processes that could not be instrumented, or that the instrument has ended, and why."""
+    other_users: int = 0
+    """Processes of other users, which were not served."""
+    not_heard: int = 0
+    """Processes that were not served for want of file descriptors, until none was accepted any more."""
+
+    @property
+    def own_fetches_per_s(self) -> float | None:
+        """Fetches a second of the program's own time, if a plain run has measured it."""
+        return self.fetches / self.plain_s if self.plain_s else None
 
     @classmethod
     def of(cls, found: dict[str, Any]) -> Summary:
@@ -71,6 +96,11 @@ class Summary:
         yield f"program     {self._programs()}: {self.seconds:.3f} s, exit code {self.code}"
         yield f"memory      {size(self.footprint_bytes)} served, local: {self.local}, {self.policy}"
         yield f"fetches     {self.fetches:,}, {self.fetches_per_s:,.0f} a second; {self.write_backs:,} write-backs"
+        if (own := self.own_fetches_per_s) is not None:
+            yield (
+                f"own         {self.plain_s:.3f} s without the instrument: {own:,.0f} fetches a second of that, "
+                f"{size(own * PAGE)}/s"
+            )
         if self.fetches > 1:
             gaps, batches = self.interarrival_us, self.batches
             yield "gaps        " + ", ".join(
@@ -88,11 +118,35 @@ class Summary:
 
     def doubts(self) -> Iterator[str]:
         """What is to be said of figures that mean less than they seem."""
-        if not self.fetches:
+        if not self.fetches and not self._total("first_accesses"):
+            yield (
+                f"note: no memory was served: the program has no allocations of {size(self.threshold_bytes)} and more, "
+                "or runs as others into which nothing can be preloaded (static, musl or setuid ones)"
+            )
+        elif not self.fetches:
             yield (
                 f"note: nothing was fetched: what the program has in allocations of {size(self.threshold_bytes)} and "
                 "more fits into its local memory"
             )
+        if self.plain_codes not in ([], [self.code]):
+            codes = " and ".join(map(str, self.plain_codes))
+            yield (
+                f"warning: without the instrument the program ended with {codes}, and with it with {self.code}: what it "
+                "took without is not used. Its input is empty in all runs"
+            )
+        for failure in self.failures[:FEW]:
+            yield f"warning: {failure}"
+        if (more := len(self.failures) - FEW) > 0:
+            yield f"warning: {more} more {'process was' if more == 1 else 'processes were'} ended"
+        if self.other_users:
+            what = (
+                "process runs as another user, and was"
+                if self.other_users == 1
+                else "processes run as other users, and were"
+            )
+            yield f"warning: {self.other_users} {what} not served: only programs of the user who runs incast are"
+        if self.not_heard:
+            yield f"warning: from some time on no process that was started was served: {NO_DESCRIPTORS}"
         if count := self._total("unserved_bytes"):
             yield f"note: {size(count)} were not served: there was no room for them"
         if count := self._total("pinned_pages"):
@@ -137,8 +191,11 @@ def micro(count: float) -> str:
     return time(count * 1e6)
 
 
-def summarised(command: Sequence[str], instrument: Instrument, run: Run, trace: Path) -> Summary:
-    """The figures of a run and its trace."""
+def summarised(
+    command: Sequence[str], instrument: Instrument, run: Run, trace: Path, plain: Sequence[Ended] = ()
+) -> Summary:
+    """The figures of a run and its trace, and of runs without the instrument."""
+    codes = sorted({each.code for each in plain})
     gaps, batches, software_ns, waited_ns, threads = _distributions(trace)
     fetches = run.total(Word.FETCHED)
     return Summary(
@@ -147,14 +204,14 @@ def summarised(command: Sequence[str], instrument: Instrument, run: Run, trace: 
         policy=instrument.policy,
         threshold_bytes=instrument.threshold_bytes,
         code=run.code,
-        start_ns=run.start_ns,
+        start_ns=run.ended.start_ns,
         seconds=run.seconds,
-        cpu_s=run.cpu_s,
+        cpu_s=run.ended.cpu_s,
         processes=[
             {"process": each.ordinal, "pid": each.pid, "name": each.name, **_told(each.counts)}
             for each in run.processes
         ],
-        ended=run.ended,
+        ended=run.left,
         footprint_bytes=max((process.peak_bytes for process in run.processes), default=0),
         fetches=fetches,
         write_backs=run.total(Word.SENT),
@@ -168,6 +225,11 @@ def summarised(command: Sequence[str], instrument: Instrument, run: Run, trace: 
         one_core=instrument.one_core,
         threads=threads,
         awake=run.awake,
+        plain_s=median(each.seconds for each in plain) if codes == [run.code] else None,
+        plain_codes=codes,
+        failures=[told(each) for each in run.unserved.failures],
+        other_users=run.unserved.other_users,
+        not_heard=run.unserved.not_heard,
     )
 
 
@@ -212,8 +274,10 @@ def _distributions(trace: Path) -> tuple[dict[str, float], dict[str, float], flo
       (select max(size) from batches), (select avg(software_ns) from fetches),
       (select sum(software_ns + achieved_ns) from fetches), (select count(distinct (process, thread)) from fetches)
     """
+    scratch = trace.with_name("scratch")
     with duckdb.connect() as connection:
-        connection.execute("SET enable_progress_bar = false")
+        connection.execute(f"SET enable_progress_bar = false; SET memory_limit = '{MEMORY_LIMIT}'")
+        connection.execute("SET temp_directory = $1", [str(scratch)])
         gaps, gap, sizes, mean, largest, software, waited, threads = connection.execute(query, [str(trace)]).fetchall()[
             0
         ]

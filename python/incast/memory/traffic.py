@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -14,6 +14,7 @@ from incast.errors import ApplicationError
 from incast.memory.amounts import nanoseconds
 from incast.memory.protocol import PAGE
 from incast.memory.recording import Recording, open_recording, staged
+from incast.memory.summary import MEMORY_LIMIT
 
 FLOWS, SCENARIO = "flows.parquet", "scenario.toml"
 CPUS = MEMORIES = 5
@@ -33,7 +34,8 @@ DURATION = "5ms"
 """How long flows start if nothing is said (our choice)."""
 
 Scale = Literal["datacenter", "rack"]
-Clock = Literal["compute", "wall"]
+Clock = Literal["own", "less-waits", "wall"]
+CLOCKS: tuple[Clock, ...] = ("own", "less-waits", "wall")
 
 
 @dataclass(frozen=True)
@@ -41,12 +43,17 @@ class Traffic:
     """A folder with a scenario, and what it was made from."""
 
     path: Path
+    clock: Clock
+    """The clock of its times."""
     flows: int
     """Flows of the small system."""
     seconds: float
-    """How long the program of the longest recording computed, or ran."""
+    """From the program's start to the last flow of the longest recording, on that clock."""
     fetches_per_s: float
-    """Of a CPU blade, in the mean."""
+    """Of a CPU blade, from its first fetch to its last, in the mean over the blades."""
+    load: float
+    """Offered load of the link to the CPU blade that fetches most: the rate of its fetches by the bits of a page, times
+    the samples, over the rate of the link. A network cannot carry more than 1, nor quite that."""
 
     @property
     def scenario(self) -> Path:
@@ -62,8 +69,10 @@ def write_traffic(
     scale: Scale = "datacenter",
     samples: int = SAMPLES,
     duration: str = DURATION,
-    clock: Clock = "compute",
+    clock: Clock | None = None,
+    fetch: str = "0",
     overwrite: bool = False,
+    progress: Callable[[str], object] | None = None,
 ) -> Traffic:
     """Write a scenario with the traffic of recorded programs, each on a CPU blade with its pages on five memory blades.
 
@@ -77,9 +86,15 @@ def write_traffic(
         scale: Whether the blades of a system are anywhere or in one rack.
         samples: How often each pair of blades is drawn.
         duration: How long flows start.
-        clock: `compute`: the time of a thread stands still while it waits for a page, as on an infinitely fast
-            network; `wall`: it does not, and what the instrument took is in the traffic.
-        overwrite: Replace such a folder if it is there.
+        clock: Which times flows have; `own` where all recordings have a plain run, and `less-waits` otherwise.
+            `own`: those of a program whose fetches and whose instrument cost nothing. The time of a thread stands still
+            while it waits for a page, and the rest is scaled so that the thread's computing sums to what a plain run
+            takes. `less-waits`: it stands still, and what else the instrument costs (the kernel's part of faults, first
+            writes, write-backs) is in the times. `wall`: as recorded.
+        fetch: How long each fetch takes in these times, such as `2.9us`: nothing, as on an infinitely fast network, if
+            not given. Not with clock `wall`.
+        overwrite: Replace the folder if it is there.
+        progress: Called with what is being done.
 
     Raises:
         ApplicationError: A recording is none or has too few fetches, or a value is not possible.
@@ -98,53 +113,113 @@ def write_traffic(
     samples = wrong.whole("--samples", samples, "a whole number, 1 or more", 1)
     if not nanoseconds(duration):
         raise wrong.refused("--duration", duration, "a time such as 5ms")
+    if clock is None:
+        clock = "own" if all(recording.summary.plain_s for recording in found) else "less-waits"
+    elif clock not in CLOCKS:
+        raise wrong.refused("--clock", clock, " or ".join(CLOCKS))
+    fetch_ns = nanoseconds(fetch)
+    if fetch_ns is None:
+        raise wrong.refused("--fetch", fetch, "a time such as 3us, or 0")
+    if fetch_ns and clock == "wall":
+        raise wrong.refused("--fetch", fetch, "0 with --clock wall, whose times have what fetches took when recorded")
     for recording in found:
+        if clock == "own" and not recording.summary.plain_s:
+            raise ApplicationError(
+                f"error: {recording.path} does not say what the program takes without the instrument, which --clock "
+                "own needs\n = allowed: recordings of `incast memory record --plain`; or --clock less-waits"
+            )
         if recording.summary.fetches < 2 * MEMORIES:
             raise ApplicationError(f"{recording.path}: {recording.summary.fetches} fetches are too few to draw from")
     with staged(Path(output), overwrite=overwrite, marks=(FLOWS, SCENARIO)) as folder:
-        flows, seconds = _write_flows(found, folder / FLOWS, clock)
+        made = _write_flows(found, folder, clock, fetch_ns, progress or (lambda _: None))
         text = _scenario(found, nodes, scale, samples, duration)
         (folder / SCENARIO).write_text(text, encoding="utf-8")
-    fetches = sum(recording.summary.fetches for recording in found) / len(found)
-    return Traffic(Path(output), flows, seconds, fetches / seconds)
+    most = max(made.rates) * samples * PAGE * 8 / (HOST_RATE_GBPS * 1e9)
+    return Traffic(Path(output), clock, made.flows, made.seconds, sum(made.rates) / len(made.rates), most)
 
 
-def _write_flows(recordings: Sequence[Recording], out: Path, clock: Clock) -> tuple[int, float]:
-    """Write the flows of a system; gives how many, and over how many seconds."""
+@dataclass(frozen=True)
+class _Flows:
+    """What was written."""
+
+    flows: int
+    seconds: float
+    rates: Sequence[float]
+    """Fetches a second of each CPU blade."""
+
+
+def _write_flows(
+    recordings: Sequence[Recording], folder: Path, clock: Clock, fetch_ns: float, tell: Callable[[str], object]
+) -> _Flows:
+    """Write the flows of a system."""
     import duckdb
 
-    # Pages that are sent away have no thread that waits: their time is that of the fetch that made room for itself.
-    stopped = "software_ns + achieved_ns" if clock == "compute" else "0"
-    with duckdb.connect() as connection:
-        connection.execute("SET enable_progress_bar = false")
+    scratch = folder / "scratch.duckdb"
+    with duckdb.connect(str(scratch)) as connection:
+        connection.execute(f"SET enable_progress_bar = false; SET memory_limit = '{MEMORY_LIMIT}'")
         for number, recording in enumerate(recordings):
-            connection.execute(
-                f"""
-                create table shifted_{number} as
-                with rows as (select *, row_number() over (order by time_ns, kind) as number from read_parquet(?)),
-                  fetches as (
-                    select *, coalesce(sum({stopped}) over (partition by process, thread order by number
-                      rows between unbounded preceding and 1 preceding), 0) as stood from rows where kind = 'read')
-                select (rows.time_ns - coalesce(fetches.stood, 0))::bigint as time_ns, rows.kind, rows.page
-                from rows asof left join fetches on rows.process = fetches.process and rows.number >= fetches.number
-                """,
-                [str(recording.trace)],
-            )
+            tell(f"times of {recording.path.name}")
+            connection.execute(f"create table shifted_{number} as {_shifted(recording, clock, fetch_ns)}")
+        tell("writing the flows")
         each = " union all ".join(f"select {cpu} as cpu, * from shifted_{cpu % len(recordings)}" for cpu in range(CPUS))
         # Knuth's multiplicative hash, which spreads neighbours.
         connection.execute(
             f"""
-            create table flows as
-            with placed as (select *, (page::ubigint * 2654435761 // 65536) % {MEMORIES} as memory from ({each}))
-            select greatest(time_ns, 0) as time_ns,
-              if(kind = 'read', 'memory' || memory, 'cpu' || cpu) as src,
-              if(kind = 'read', 'cpu' || cpu, 'memory' || memory) as dst,
-              {PAGE} as size_bytes from placed order by time_ns
-            """
+            copy (
+              with placed as (select *, (page::ubigint * 2654435761 // 65536) % {MEMORIES} as memory from ({each}))
+              select time_ns, if(kind = 'read', 'memory' || memory, 'cpu' || cpu) as src,
+                if(kind = 'read', 'cpu' || cpu, 'memory' || memory) as dst, {PAGE} as size_bytes
+              from placed order by time_ns
+            ) to ? (format parquet, compression zstd)
+            """,
+            [str(folder / FLOWS)],
         )
-        connection.execute("copy flows to ? (format parquet, compression zstd)", [str(out)])
-        count, last = connection.execute("select count(*), max(time_ns) from flows").fetchall()[0]
-    return count, last / 1e9
+        facts = [
+            connection.execute(
+                "select count(*), max(time_ns), count(*) filter (kind = 'read'), "
+                f"max(time_ns) filter (kind = 'read') - min(time_ns) filter (kind = 'read') from shifted_{number}"
+            ).fetchall()[0]
+            for number in range(len(recordings))
+        ]
+    scratch.unlink()
+    of_cpus = [facts[cpu % len(recordings)] for cpu in range(CPUS)]
+    for recording, (_, _, _, lasted) in zip(recordings, facts, strict=True):
+        if not lasted:
+            raise ApplicationError(f"{recording.path}: all its fetches are at one time: no gaps can be drawn from them")
+    rates = [(fetches - 1) / (lasted / 1e9) for _, _, fetches, lasted in of_cpus]
+    return _Flows(sum(rows for rows, *_ in of_cpus), max(last for _, last, _, _ in facts) / 1e9, rates)
+
+
+def _shifted(recording: Recording, clock: Clock, fetch_ns: float) -> str:
+    """A query for a recording's rows with their times by a clock.
+
+    Pages that are sent away have no thread that waits: theirs is the clock of the thread whose fetch made room.
+    """
+    trace = str(recording.trace).replace("'", "''")
+    waits = "0" if clock == "wall" else "software_ns + achieved_ns"
+    whole_ns, plain_ns = recording.summary.seconds * 1e9, (recording.summary.plain_s or 0.0) * 1e9
+    # What a thread computed is all the time for which it did not wait for a page.
+    factor = f"{plain_ns!r} / greatest({whole_ns!r} - sum({waits}) over (partition by process, thread), 1)"
+    until = "over (partition by process, thread order by number rows between unbounded preceding and 1 preceding)"
+    last = "over (partition by process order by number)"
+    return f"""
+        with rows as (select *, row_number() over (order by time_ns, kind) as number from read_parquet('{trace}')),
+          fetches as (
+            select number, coalesce(sum({waits}) {until}, 0) as stood,
+              {fetch_ns!r} * (count(*) {until}) as longer,
+              {factor if clock == "own" else "1"} as factor from rows where kind = 'read'),
+          known as (
+            select process, number, time_ns, kind, page, last_value(stood ignore nulls) {last} as stood,
+              last_value(longer ignore nulls) {last} as longer, last_value(factor ignore nulls) {last} as factor
+            from rows left join fetches using (number))
+        select greatest(0, (time_ns - coalesce(stood, 0)) * coalesce(factor, {_first_factor(clock, plain_ns, whole_ns)})
+          + coalesce(longer, 0))::bigint as time_ns, kind, page from known
+        """
+
+
+def _first_factor(clock: Clock, plain_ns: float, whole_ns: float) -> str:
+    """By what the time of a process is scaled before its first fetch."""
+    return repr(plain_ns / whole_ns) if clock == "own" else "1"
 
 
 def _one_line(text: str) -> str:

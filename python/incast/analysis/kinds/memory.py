@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -16,13 +18,21 @@ from incast.application import Latencies, replay
 from incast.errors import ApplicationError, Diagnostic, ScenarioError
 from incast.memory import amounts
 from incast.memory.programs import PROGRAMS, Ready
-from incast.memory.protocol import PAGE
-from incast.memory.traffic import HOST_RATE_GBPS, SAMPLES
 
 Scale = Literal["datacenter", "rack"]
 SCALES: tuple[Scale, ...] = ("datacenter", "rack")
 REPLAYS = 5
 """How often the replay model draws latencies: with tens of thousands of fetches its mean is exact to a thousandth."""
+ALONE_S: dict[Scale, float] = {"datacenter": 2.91e-6, "rack": 1.96e-6}
+"""What a page takes alone in the study's network, with its acknowledgement."""
+TRIES = 5
+"""How often traffic is simulated at most, to find how long its fetches take."""
+NEAR = 0.1
+"""From which difference on two times of a fetch are not the same, as a logarithm: a tenth (our choice)."""
+STEP = 4.0
+"""By what a guess of that time differs from the one before at most (our choice)."""
+SHARED = 0.1
+"""From which share of the cores on, taken by others, run times are not judged (our choice)."""
 WINDOW = "from ([0-9.]+) to ([0-9.]+)"
 """Where in a server's output is when it was asked, on the clock CLOCK_MONOTONIC."""
 
@@ -83,12 +93,11 @@ class _Pipeline:
         """A row for each scale and scheme."""
         recording, served = self.recorded()
         segments = memory.recorded_segments(recording.path, None if served is None else served.window_s)
-        latencies: dict[tuple[str, str], Latencies] = {}
-        loads: dict[str, float] = {}
-        for scale in SCALES:
-            loads[scale], of_schemes = self.simulated(recording, scale)
-            latencies |= {(scale, scheme): each for scheme, each in of_schemes.items()}
-        cases = {key: memory.Delays.of(each, " ".join(key)) for key, each in latencies.items()}
+        free = self.traffic(recording, SCALES[0], "free", 0.0)
+        paced = {
+            (scale, scheme): self.paced(recording, scale, scheme) for scale in SCALES for scheme in self.schemes(free)
+        }
+        cases = {key: memory.Delays.of(each.latencies, " ".join(key)) for key, each in paced.items()}
         injection = memory.inject(
             self.ready.command,
             list(cases.values()),
@@ -100,17 +109,22 @@ class _Pipeline:
         # What the part of the program that was recorded takes without the instrument.
         own_s = plain.seconds[0] if served is None else served.operations / (plain.figures or (1.0,))[0]
         exposed = float(segments.fetches.sum()) / own_s
-        for ((place, scheme), found), row in zip(latencies.items(), delayed, strict=True):
-            predicted = replay(segments, found, seed=self.cell.seed, repetitions=REPLAYS)
+        cores = len(os.sched_getaffinity(0))
+        for ((place, scheme), found), row in zip(paced.items(), delayed, strict=True):
+            predicted = replay(segments, found.latencies, seed=self.cell.seed, repetitions=REPLAYS)
+            fetch_s = found.latencies.mean()
+            others = memory.Injection(injection.command, injection.instrument, row.timings + row.zero + row.plain)
             yield {
                 "scale": place,
                 "scheme": scheme,
                 "footprint_mb": recording.summary.footprint_bytes / 1e6,
                 "fetches": recording.summary.fetches,
                 "exposed_per_s": exposed,
-                "load": loads[place],
-                "fetch_us": found.mean() * 1e6,
-                "unfinished": found.unfinished,
+                "free_load": free.load,
+                "load": found.traffic.load,
+                "supposed_us": found.supposed_s * 1e6,
+                "fetch_us": fetch_s * 1e6,
+                "unfinished": found.latencies.unfinished,
                 "achieved_us": row.mean("achieved_s") / row.mean("fetches") * 1e6,
                 "plain_s": plain.seconds[0],
                 "no_delay_s": zero.seconds[0],
@@ -120,14 +134,17 @@ class _Pipeline:
                 "predicted": 100 * predicted.slowdown,
                 "error": 100 * (predicted.slowdown - row.slowdown),
                 "own": 100 * (row.own or 0.0),
-                "modelled": 100 * exposed * found.mean(),
-                "others_cores": injection.others_cores,
+                "modelled": 100 * exposed * fetch_s,
+                "others_cores": others.others_cores,
+                "disturbed": others.others_cores > SHARED * cores,
             }
 
     def recorded(self) -> tuple[memory.Recording, _Served | None]:
         """The program's recording; of a server, the part of it in which it was asked."""
         with tempfile.TemporaryFile() as output:
-            recording = memory.record(self.ready.command, self.folder / "recording", self.instrument, quiet=output)
+            recording = memory.record(
+                self.ready.command, self.folder / "recording", self.instrument, quiet=output, plain=True
+            )
             output.seek(0)
             text = output.read().decode("utf-8", "replace")
         if recording.code:
@@ -138,14 +155,69 @@ class _Pipeline:
         begin, end = (float(each) - recording.summary.start_ns / 1e9 for each in re.findall(WINDOW, text)[-1])
         return recording, _Served((begin, end), throughput * (end - begin))
 
-    def simulated(self, recording: memory.Recording, scale: Scale) -> tuple[float, dict[str, Latencies]]:
-        """The load of a CPU host's link, and what fetches take under each scheme."""
-        folder = self.folder / scale
-        made = memory.write_traffic([recording.path], folder, scale=scale, duration=self.cell.duration)
-        results = incast.load(made.scenario, [f"seed={self.cell.seed}"]).run(self.folder / f"{scale}-results")
-        schemes = [str(name) for name in results.manifest["schemes"]]
-        load = made.fetches_per_s * SAMPLES * PAGE * 8 / (HOST_RATE_GBPS * 1e9)
-        return load, {scheme: Latencies.of(results, scheme) for scheme in schemes}
+    def traffic(self, recording: memory.Recording, scale: Scale, name: str, fetch_s: float) -> memory.Traffic:
+        """The traffic of programs whose fetches take so long."""
+        duration, fetch = self.cell.duration, f"{fetch_s * 1e9:.0f}ns"
+        folder = self.folder / name
+        return memory.write_traffic(
+            [recording.path], folder, scale=scale, duration=duration, clock="own", fetch=fetch, overwrite=True
+        )
+
+    def schemes(self, made: memory.Traffic) -> list[str]:
+        """The schemes that the traffic's scenario compares."""
+        return list(incast.load(made.scenario).scheme or {})
+
+    def paced(self, recording: memory.Recording, scale: Scale, scheme: str) -> _Paced:
+        """Traffic whose fetches take as long as the network makes of it.
+
+        A program that waits for its pages fetches the less the longer they take, and they take the less time the less
+        it fetches. So the time of a fetch that traffic is made with is sought that the simulation of it gives back.
+
+        """
+        supposed_s = ALONE_S[scale]
+        tried: list[_Paced] = []
+        for number in range(TRIES):
+            made = self.traffic(recording, scale, f"{scale} {scheme}", supposed_s)
+            scenario = incast.load(made.scenario, [f"seed={self.cell.seed}"])
+            scenario.scheme = {name: each for name, each in (scenario.scheme or {}).items() if name == scheme}
+            results = scenario.run(self.folder / f"{scale} {scheme} {number}")
+            tried.append(_Paced(supposed_s, made, Latencies.of(results, scheme)))
+            if abs(tried[-1].off) < NEAR:
+                break
+            supposed_s = next_guess([(each.supposed_s, each.latencies.mean()) for each in tried])
+        return min(tried, key=lambda each: abs(each.off))
+
+
+@dataclass(frozen=True)
+class _Paced:
+    """Traffic made with fetches that take a time, and what they took when it was simulated."""
+
+    supposed_s: float
+    traffic: memory.Traffic
+    latencies: Latencies
+
+    @property
+    def off(self) -> float:
+        """The logarithm of what they took over what was supposed."""
+        return math.log(self.latencies.mean() / self.supposed_s)
+
+
+def next_guess(tried: Sequence[tuple[float, float]]) -> float:
+    """The time of a fetch to try next, from those that were supposed and what the simulation made of each, in seconds.
+
+    What was found last; between two that lie on either side of the one sought, where the secant of their logarithms
+    says, or in the middle if it was wrong in the same direction twice.
+    """
+    off = [(math.log(supposed), math.log(found / supposed)) for supposed, found in tried]
+    below = max((each for each in off if each[1] > 0), default=None)
+    above = min((each for each in off if each[1] <= 0), default=None)
+    if below is None or above is None:
+        last, by = off[-1]
+        return math.exp(last + min(max(by, -math.log(STEP)), math.log(STEP)))
+    (low, more), (high, less) = below, above
+    if (off[-1][1] > 0) == (off[-2][1] > 0):
+        return math.exp((low + high) / 2)
+    return math.exp(low + (high - low) * more / (more - less))
 
 
 MEMORY = Kind(
@@ -158,7 +230,9 @@ MEMORY = Kind(
         "footprint_mb": "double",
         "fetches": "bigint",
         "exposed_per_s": "double",
+        "free_load": "double",
         "load": "double",
+        "supposed_us": "double",
         "fetch_us": "double",
         "unfinished": "bigint",
         "achieved_us": "double",
@@ -172,6 +246,7 @@ MEMORY = Kind(
         "own": "double",
         "modelled": "double",
         "others_cores": "double",
+        "disturbed": "boolean",
     },
     compute=_compute,
     stamp=_stamp,

@@ -1,0 +1,30 @@
+"""What a command is doing, for those who wait for it."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+
+class Phases:
+    """Tells what is being done and for how long, on stderr if that is a terminal."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        console = Console(stderr=True)
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+        self._progress = Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal)
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> Phases:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def update(self, what: str) -> None:
+        """Say what is being done from now on."""
+        if self._task is not None:
+            self._progress.remove_task(self._task)
+        else:
+            self._progress.start()
+        self._task = self._progress.add_task(what, total=None)

@@ -1,0 +1,185 @@
+"""Processes around a recorded program: those that are left, those that cannot be served, and those of other users."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import incast
+from conftest import Command, Compiled, Start, environment, wait_until
+from incast import memory
+from memory_programs import LISTS, record, running_in, served
+
+ONCE = "; ".join(["env -i sleep 100 &", "env -i setsid sleep 100 &", "(setsid setsid sleep 100 &)"])
+"""Starts three processes that say nothing of where they come from."""
+
+
+def in_folder(folder: Path, script: str) -> list[str]:
+    return ["sh", "-c", f"cd {folder}; {script}".replace("&;", "&")]
+
+
+# Those that are left.
+
+
+@served
+def test_what_has_left_the_environment_and_the_session_is_ended_too(tmp_path: Path) -> None:
+    found, _ = record(tmp_path, list(in_folder(tmp_path, f"{ONCE}; sleep 0.2; exit 3")))
+    assert (found.code, found.summary.ended) == (3, 3)
+    assert running_in(tmp_path) == []
+
+
+@served
+@pytest.mark.parametrize("plain", [True, False])
+def test_a_case_leaves_nothing_to_those_after_it(tmp_path: Path, plain: bool) -> None:
+    """A server that stays would answer in the runs after."""
+    others = (
+        'for each in /proc/[0-9]*; do test "$(readlink $each/cwd)" = "$PWD" && cat $each/comm; done | grep -q sleep'
+    )
+    command = in_folder(tmp_path, f"{others} && exit 9; {ONCE}; sleep 0.2")
+    memory.inject(command, [memory.Delays.constant(3_000, "3us")], repetitions=2, plain=plain)
+    assert running_in(tmp_path) == []
+
+
+@served
+def test_children_of_the_caller_are_its_own(tmp_path: Path) -> None:
+    with subprocess.Popen(["sleep", "100"]) as own:
+        record(tmp_path, list(in_folder(tmp_path, f"{ONCE}; sleep 0.2")))
+        assert own.poll() is None
+        own.kill()
+
+
+@served
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_plain_run_can_be_ended(start: Start, tmp_path: Path, number: signal.Signals) -> None:
+    script = f"cd {tmp_path}; sleep 100 & env -i setsid sleep 100 & touch ready; exec sleep 100"
+    process = start("memory", "inject", "--latency", "5us", "-o", "runs.csv", "--", "sh", "-c", script)
+    wait_until((tmp_path / "ready").exists)
+    process.send_signal(number)
+    printed, errors = process.communicate(timeout=30)
+    assert (process.returncode, printed) == (128 + number, ""), errors
+    assert errors == "error: interrupted; nothing was written\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["ready"]
+    assert running_in(tmp_path) == []
+
+
+@served
+def test_a_program_that_cannot_be_started_leaves_nothing(tmp_path: Path) -> None:
+    longest = ["true", "x" * (1 << 18)]
+    with pytest.raises(incast.ApplicationError, match="true` cannot be started: Argument list too long"):
+        record(tmp_path, list(longest))
+
+
+# Those that cannot be served.
+
+LIMITED = f"{sys.executable} -c '{LISTS}'; (ulimit -v 400000; exec sleep 0); echo $?; touch ran"
+
+
+@served
+def test_a_process_that_cannot_be_instrumented_is_told_and_the_rest_recorded(command: Command, tmp_path: Path) -> None:
+    done = command("memory", "record", "-o", "out", "--", "sh", "-c", LIMITED)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "126\n"
+    assert (tmp_path / "ran").exists()
+    told = memory.open_recording(tmp_path / "out").summary
+    assert told.fetches > 1000
+    assert len(told.failures) == 1
+    assert told.failures[0].startswith("`sleep` could not be served, and has ended: there are no addresses")
+    assert f"warning: {told.failures[0]}" in done.stderr
+    assert "not started" not in done.stderr.partition("warning:")[2]
+
+
+@served
+def test_a_measurement_of_which_a_part_did_not_run_is_none(command: Command) -> None:
+    done = command("memory", "inject", "--latency", "5us", "--repetitions", 1, "--", "sh", "-c", LIMITED)
+    assert done.returncode == 3
+    assert "`sleep` could not be served, and has ended: there are no addresses" in done.stderr
+    assert done.stdout == ""
+
+
+@served
+def test_what_could_not_be_served_is_not_said_to_fit(compiled: Compiled, tmp_path: Path) -> None:
+    """A static program that another one starts has no memory served: that is another thing than memory that fits."""
+    found, _ = record(tmp_path, ["env", compiled("walker", "-static"), 4096, 2])
+    told = list(found.summary.lines())
+    assert any(line.startswith("note: no memory was served: ") for line in told)
+    assert not any("fits into" in line for line in told)
+
+
+@served
+def test_programs_of_other_users_are_told(tmp_path: Path, compiled: Compiled) -> None:
+    """They are not served, and run as ever."""
+    if os.getuid() != 0 or (runuser := shutil.which("runuser")) is None:
+        with pytest.raises(incast.EnvironmentFailure, match="nothing was recorded"):
+            record(tmp_path, ["env", "-i", "sh", "-c", "true"], only=["sh"])
+        return
+    shutil.copy(memory.program.LIBRARY, tmp_path / "library.so")
+    script = f"{compiled('walker')} 512 2; {runuser} -u nobody -- sh -c 'echo as nobody'"
+    found, printed = record(tmp_path, ["sh", "-c", script])
+    assert "as nobody" in printed
+    if found.summary.other_users:
+        assert any("as another user, and was not served" in line for line in found.summary.lines())
+    else:  # The library lies where that user may not read.
+        assert "cannot be preloaded" in printed
+
+
+@served
+@pytest.mark.parametrize("files", [40, 60])
+def test_when_there_are_no_files_left_nothing_fails(tmp_path: Path, files: int) -> None:
+    limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))  # noqa: E731
+    script = "for i in $(seq 40); do sleep 0.5 & done; wait; ulimit -n; exit 4"
+    run = [sys.executable, "-m", "incast", "memory", "record", "-o", "out", "--", "sh", "-c", script]
+    done = subprocess.run(
+        run, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=60, check=False, preexec_fn=limit
+    )
+    assert (done.returncode, done.stdout) == (4, f"{files}\n"), done.stderr
+    assert "warning: from some time on no process that was started was served: incast may not open" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert memory.open_recording(tmp_path / "out").summary.not_heard == 1
+
+
+@served
+def test_incast_may_open_more_files_than_the_program(tmp_path: Path) -> None:
+    limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))  # noqa: E731
+    script = "for i in $(seq 40); do sleep 0.5 & done; wait; ulimit -n"
+    run = [sys.executable, "-m", "incast", "memory", "record", "-o", "out", "--", "sh", "-c", script]
+    done = subprocess.run(
+        run, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=60, check=False, preexec_fn=limit
+    )
+    assert (done.returncode, done.stdout) == (0, "40\n"), done.stderr
+    told = memory.open_recording(tmp_path / "out").summary
+    assert told.not_heard == 0
+    assert len(told.processes) > 40
+
+
+@served
+def test_a_plain_run_that_ends_otherwise_is_not_used(tmp_path: Path) -> None:
+    asked = memory.Instrument()
+    script = 'test -z "$INCAST_MEMORY"'
+    with (tmp_path / "printed").open("wb") as printed:
+        found = memory.record(["sh", "-c", script], tmp_path / "out", asked, quiet=printed, plain=True)
+    assert (found.code, found.summary.plain_codes, found.summary.plain_s) == (1, [0], None)
+    assert any("the program ended with 0, and with it with 1" in line for line in found.summary.lines())
+
+
+@served
+def test_with_plain_runs_the_input_is_empty_in_all(tmp_path: Path) -> None:
+    run = [sys.executable, "-m", "incast", "memory", "record", "--plain", "-q", "-o", "out", "--"]
+    done = subprocess.run(
+        [*run, "sh", "-c", "wc -c; echo $PPID >> parents"],
+        cwd=tmp_path,
+        env=environment(),
+        input="some input",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "0"), done.stderr
+    assert len(set((tmp_path / "parents").read_text().split())) == 4, "it ran four times"
