@@ -131,7 +131,7 @@ class Summary:
         if self.plain_codes not in ([], [self.code]):
             codes = " and ".join(map(str, self.plain_codes))
             yield (
-                f"warning: without the instrument the program ended with {codes}, and with it with {self.code}: what it "
+                f"warning: the program ended with {codes} without the instrument and with {self.code} with it: what it "
                 "took without is not used. Its input is empty in all runs"
             )
         for failure in self.failures[:FEW]:

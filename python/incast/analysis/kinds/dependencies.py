@@ -75,8 +75,8 @@ def _compute(cell: OfDependencies, base: Path) -> Iterator[Row]:
     graphs = json.loads(text)["graphs"]
     sets = max((graph.get("sets", 1) for graph in graphs), default=1)
     circular = max((_circular(graph) for graph in graphs), default=0)
-    shortest = [len(cycle["turns"]) for graph in graphs for cycle in cycles_of(graph)]
-    yield {"sets": sets, "circular": circular, "shortest": min(shortest, default=None)}
+    lengths = [len(cycle["turns"]) for graph in graphs for cycle in cycles_of(graph)]
+    yield {"sets": sets, "circular": circular, "shortest": min(lengths, default=None)}
 
 
 def _circular(graph: dict[str, Any]) -> int:
