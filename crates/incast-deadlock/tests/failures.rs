@@ -52,6 +52,9 @@ fn next_hops(fabric: &Fabric, dst: NodeId) -> HashMap<NodeId, Vec<PortId>> {
     nodes.map(|node| (node, closer(node))).collect()
 }
 
+/// A packet: the ingress port that it has come to, and how many detours it has made.
+type Packet = (PortId, u8);
+
 /// The turns of all packets while links are down that only their ends know of.
 fn turns(fabric: &Fabric, down: &[LinkId], detours: u8) -> Turns {
     let mut all = Turns::new();
@@ -75,9 +78,9 @@ fn turns(fabric: &Fabric, down: &[LinkId], detours: u8) -> Turns {
             }
         }
         // Packets that find links down.
-        let mut moves: Vec<((PortId, u8), PortId, (PortId, u8))> = Vec::new();
-        let mut way: Vec<(PortId, u8)> = sources.iter().map(|&port| (port, 0)).collect();
-        let mut seen: HashSet<(PortId, u8)> = HashSet::new();
+        let mut moves: Vec<(Packet, PortId, Packet)> = Vec::new();
+        let mut way: Vec<Packet> = sources.iter().map(|&port| (port, 0)).collect();
+        let mut seen: HashSet<Packet> = HashSet::new();
         while let Some((input, made)) = way.pop() {
             let node = fabric.port(input).node;
             if is_host(fabric, node) || !seen.insert((input, made)) {
@@ -98,9 +101,9 @@ fn turns(fabric: &Fabric, down: &[LinkId], detours: u8) -> Turns {
                 way.push(to);
             }
         }
-        let mut good: HashSet<(PortId, u8)> = HashSet::new();
+        let mut good: HashSet<Packet> = HashSet::new();
         loop {
-            let ends = |to: &(PortId, u8)| fabric.port(to.0).node == dst || good.contains(to);
+            let ends = |to: &Packet| fabric.port(to.0).node == dst || good.contains(to);
             let more: Vec<_> = moves.iter().filter(|(from, _, to)| ends(to) && !good.contains(from)).collect();
             if more.is_empty() {
                 break;

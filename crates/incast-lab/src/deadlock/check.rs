@@ -123,7 +123,7 @@ pub fn check(loaded: &Loaded, options: &CheckOptions, base: &Path) -> Result<Che
     let flows = Arc::new(flows.map_err(|found| loaded.locate(found))?);
     let whole = Wiring::new(&ready.fabric);
     let schemes = traffic::of_schemes(&ready, &whole, &flows)?;
-    let without = failures.is_none().then_some(down.as_slice()).unwrap_or_default();
+    let without = if failures.is_none() { down.as_slice() } else { &[] };
     let wiring = Wiring::without(&ready.fabric, without);
     let mut search = Search { ready: &ready, options, wiring: &wiring, flows: &flows, failures, known: Vec::new() };
     if options.paths != PathsOption::Routes {

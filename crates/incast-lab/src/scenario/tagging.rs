@@ -21,6 +21,9 @@ use crate::diagnostic::Diagnostics;
 /// Most bounces that leave a priority for each tag, and one for what is lossy.
 const MOST_BOUNCES: u8 = 6;
 
+/// Rules as switches look them up, and what is doubtful about them.
+type Doubted = (Arc<TagRules>, Option<String>);
+
 impl Scenario {
     /// The rules of a scheme, and what is doubtful about them; none where tagging is off. Relative files start at `base`.
     pub(super) fn tag_rules(
@@ -29,7 +32,7 @@ impl Scenario {
         fabric: &Fabric,
         (params, flows): (&Params, &FlowSet),
         base: &Path,
-    ) -> Result<Option<(Arc<TagRules>, Option<String>)>, Diagnostics> {
+    ) -> Result<Option<Doubted>, Diagnostics> {
         let wiring = Wiring::new(fabric);
         let Some((rules, classes)) = self.tagger(scheme, &wiring, params, base)? else { return Ok(None) };
         let doubt = classes.and_then(|classes| doubt(&wiring, &rules, classes, params, flows));
