@@ -159,5 +159,6 @@ def shortest(
     options = {"paths": {"file": "paths.txt"}, "fail": [], "samples": 1, "most": 1, "seed": 1}
     with translated():
         _, _, text = scenario.deadlock_check(json.dumps(options), str(folder))
-    cycles = [cycle["turns"] for component in json.loads(text)["components"] for cycle in component["cycles"]]
-    return min(map(len, cycles)) if cycles else None
+    graphs = json.loads(text)["graphs"]
+    lengths = [len(cycle["turns"]) for graph in graphs for part in graph["components"] for cycle in part["cycles"]]
+    return min(lengths, default=None)
