@@ -46,6 +46,18 @@ class Speed:
         return (1.0 - last) * (end - start) / (last - first) if last > first else None
 
 
+def bars(console: Console) -> Bars:
+    """A bar for each task, with what is said of it: its field `status`. They are gone when all is done."""
+    return Bars(
+        TextColumn("{task.description}", table_column=Column(no_wrap=True)),
+        BarColumn(bar_width=24 if console.width >= WIDE else 8),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[status]}", table_column=Column(no_wrap=True, overflow="ellipsis")),
+        console=console,
+        transient=True,
+    )
+
+
 class Live:
     """Shows how far a run has come; `update` is the progress callback."""
 
@@ -59,14 +71,7 @@ class Live:
         self._told = time.monotonic()
         self._bars: Bars | None = None
         if console.is_terminal and not quiet:
-            self._bars = Bars(
-                TextColumn("{task.description}", table_column=Column(no_wrap=True)),
-                BarColumn(bar_width=24 if console.width >= WIDE else 8),
-                TaskProgressColumn(),
-                TextColumn("{task.fields[status]}", table_column=Column(no_wrap=True, overflow="ellipsis")),
-                console=console,
-                transient=True,
-            )
+            self._bars = bars(console)
 
     def __enter__(self) -> Self:
         if self._bars:

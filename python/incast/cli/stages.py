@@ -8,11 +8,10 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, TaskID, TaskProgressColumn, TextColumn
 from rich.progress import Progress as Bars
-from rich.table import Column
+from rich.progress import TaskID
 
-from incast.cli.live import EVERY, WIDE, clock
+from incast.cli.live import EVERY, bars, clock
 
 
 class Stages:
@@ -26,14 +25,7 @@ class Stages:
         self._bars: Bars | None = None
         self._task: TaskID | None = None
         if self._console.is_terminal:
-            self._bars = Bars(
-                TextColumn("{task.description}", table_column=Column(no_wrap=True)),
-                BarColumn(bar_width=24 if self._console.width >= WIDE else 8),
-                TaskProgressColumn(),
-                TextColumn("{task.fields[status]}", table_column=Column(no_wrap=True, overflow="ellipsis")),
-                console=self._console,
-                transient=True,
-            )
+            self._bars = bars(self._console)
 
     def __enter__(self) -> Self:
         if self._bars:

@@ -272,8 +272,8 @@ impl Search<'_> {
             None => Rerouting::Converged,
             Some(bounces) => Rerouting::Local { bounces },
         };
-        // The routes have been made from them: they fit.
-        let given = network.given_hops(&self.ready.fabric, self.ready.loaded.scenario().seed).unwrap_or_default();
+        let given = network.given_hops(&self.ready.fabric, self.ready.loaded.scenario().seed);
+        let given = given.expect("routes have been made from them: they fit");
         let tags = tagged.map(|tagged| (&tagged.rules, tagged.sent.as_slice()));
         let failing = incast_deadlock::dependency::Failing { routes, given: &given, tags };
         Dependencies::under_failures(self.wiring, failing, failures, rerouting, self.options.most).map_err(|error| {
