@@ -72,8 +72,8 @@ def test_a_constant_delay_lengthens_a_program_by_its_product_with_the_fetches(
     """By processor time, which is run time on a core that nobody else takes: delays are waited for busily.
 
     The least of several runs is compared, as others that use the machine make no run take less. It is held against the
-    delay that was asked for, so one that is too long is seen here as well. What a fetch takes more after a wait than without
-    one, 0.1 to 0.2 us on the machine that this was written on, is within that from 4 us on.
+    delay that was asked for, so one that is too long is seen here as well. What a fetch takes more after a wait than
+    without one, 0.1 to 0.2 us on the machine that this was written on, is within that from 4 us on.
     """
     command: list[object] = [compiled("walker"), 2048, 20]
     fetches = 2048 * 20

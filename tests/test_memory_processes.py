@@ -165,7 +165,8 @@ def test_a_plain_run_that_ends_otherwise_is_not_used(tmp_path: Path) -> None:
     with (tmp_path / "printed").open("wb") as printed:
         found = memory.record(["sh", "-c", script], tmp_path / "out", asked, quiet=printed, plain=True)
     assert (found.code, found.summary.plain_codes, found.summary.plain_s) == (1, [0], None)
-    assert any("the program ended with 0 without the instrument and with 1 with it" in line for line in found.summary.lines())
+    told = "the program ended with 0 without the instrument and with 1 with it"
+    assert any(told in line for line in found.summary.lines())
 
 
 @served
