@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -200,13 +201,16 @@ def test_interrupted(tmp_path: Path, head: Head) -> None:
 def test_worker_is_killed(tmp_path: Path, head: Head) -> None:
     killed: list[int] = []
 
-    def kill(progress: SweepProgress) -> None:
-        if not killed and any(activity.pulse.fraction > 0 for activity in progress.active.values()):
-            killed.extend(head.runs())
-            for pid in killed:
-                os.kill(pid, signal.SIGKILL)
+    def kill() -> None:
+        # As soon as it is seen: what the sweep is told of a short run can come after its end.
+        wait_until(lambda: bool(killed.extend(head.runs()) or killed), 60)
+        for pid in killed:
+            os.kill(pid, signal.SIGKILL)
 
-    done = sweep.run(plan(tmp_path, MEDIUM, [1, 2]), tmp_path / "out", ray=head.address, jobs=1, progress=kill)
+    killer = threading.Thread(target=kill)
+    killer.start()
+    done = sweep.run(plan(tmp_path, MEDIUM, [1, 2]), tmp_path / "out", ray=head.address, jobs=1)
+    killer.join()
     assert len(killed) == 1
     assert [run.state for run in done.runs] == ["failed", "done"]
     assert "memory" in str(done.runs[0].error)

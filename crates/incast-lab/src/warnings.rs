@@ -154,8 +154,9 @@ fn ecn_above_pfc(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64, u64)> {
     if !listening.any(|flow| paused & 1 << flow.priority != 0) {
         return None;
     }
+    let largest = params.packets.largest(&setup.carriers);
     fabric.switches().find_map(|switch| {
-        let plan = BufferPlan::new(fabric, params, switch).ok()?;
+        let plan = BufferPlan::new(fabric, params, largest, switch).ok()?;
         let thresholds =
             |rate: Rate| (kmin(&params.ecn, rate), params.switch.reserve.0 + plan.lone_xoff(fabric, params, rate));
         let mut ports = fabric.ports_of(switch).map(|port| thresholds(fabric.rate(port)));

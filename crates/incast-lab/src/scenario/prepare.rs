@@ -71,12 +71,13 @@ impl Scenario {
             let flows = of_classes(&flows, &params);
             let network = params.network.check(&fabric, self.seed).and_then(|()| params.check_pauses());
             network.map_err(|bad| network_error(self, name, bad))?;
+            let largest = params.packets.largest(&carriers);
             for switch in fabric.switches() {
-                BufferPlan::new(&fabric, &params, switch).map_err(refused)?;
+                BufferPlan::new(&fabric, &params, largest, switch).map_err(refused)?;
             }
             let (tags, doubt) = self.tag_rules(name, &fabric, (&params, &flows), base_dir)?.unzip();
             params.check_deadlock(tags.as_deref(), &flows).map_err(refused)?;
-            params.check_isolation(&fabric, &flows).and_then(|()| params.check_blocking()).map_err(refused)?;
+            params.check_isolation(&fabric, &flows, largest).and_then(|()| params.check_blocking()).map_err(refused)?;
             let fabric = fabric.clone();
             let setup = Setup { fabric, flows, controls, transports, carriers, tenancy: tenancy.clone(), tags, params };
             schemes.push(PreparedScheme { name: name.clone(), setup, doubt: doubt.flatten() });

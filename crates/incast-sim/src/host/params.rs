@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::ClassParams;
 use crate::congestion::Telemetry;
 use crate::kernel::flag;
+use crate::setup::Carrier;
 
 /// Sizes on the wire. The defaults are those of the HPCC evaluation; the profile `rocev2` has what a real RoCEv2 wire
 /// carries.
@@ -97,6 +98,15 @@ impl PacketParams {
             }),
             _ => None,
         }
+    }
+
+    /// Wire bytes of the largest data packet that `carriers` send, with room for INT where RDMA is among them.
+    pub fn largest(&self, carriers: &[Carrier]) -> u64 {
+        let size = |carrier: &Carrier| match carrier {
+            Carrier::Rdma(_) => self.data_header.0 + self.payload.0 + self.telemetry_bytes(Telemetry::Int),
+            Carrier::Transport(_) => self.segment_header.0 + self.mss.0,
+        };
+        carriers.iter().map(size).max().unwrap_or(0)
     }
 
     /// Wire bytes of a data packet with these [`flag`] bits.

@@ -66,7 +66,7 @@ impl Network {
         params.check_host()?;
         params.check_pauses()?;
         params.check_deadlock(tags.as_deref(), &flows)?;
-        params.check_isolation(&fabric, &flows)?;
+        params.check_isolation(&fabric, &flows, params.packets.largest(&carriers))?;
         params.check_blocking()?;
         let ports = fabric.ports().len();
         let rates = rate_table(&fabric)?;
@@ -201,11 +201,11 @@ impl Network {
     /// Divides the buffer of every switch into headrooms, reserves and what is shared.
     fn add_buffers(&mut self, params: &Params) -> Result<(), SetupError> {
         let fabric = self.fabric.clone();
-        let host_rate = host_rate(&fabric);
+        let (host_rate, largest) = (host_rate(&fabric), params.packets.largest(&self.carriers));
         for switch in 0..self.switches.len() {
             let id = NodeId(self.switches[switch].node);
             for port in fabric.ports_of(id) {
-                let each = headroom(&fabric, params, port);
+                let each = headroom(&fabric, params, largest, port);
                 let alpha = fixed_alpha(alpha(params, fabric.rate(port), host_rate));
                 for prio in 0..8 {
                     let at = self.at(port.0, prio);
@@ -213,7 +213,7 @@ impl Network {
                     self.ingress[at] = Ingress { headroom_limit, alpha, ..Ingress::default() };
                 }
             }
-            let plan = BufferPlan::new(&fabric, params, id)?;
+            let plan = BufferPlan::new(&fabric, params, largest, id)?;
             self.switches[switch].buffer = match self.config.storage {
                 Storage::Shared => Buffer::new(plan.shared as i64, &params.switch),
                 Storage::Own(_) | Storage::Ranked(_) => Buffer::unused(),

@@ -4,7 +4,6 @@ use incast_model::fabric::{Fabric, NodeId, PortId};
 use incast_model::units::Rate;
 
 use super::params::{Alpha, Headroom, PfcMode, QueueParams};
-use crate::congestion::Telemetry;
 use crate::setup::Params;
 use crate::simulation::SetupError;
 
@@ -21,8 +20,8 @@ pub struct BufferPlan {
 
 impl BufferPlan {
     /// The plan of one switch, nothing where ports have buffers of their own; an error where nothing would be left to share,
-    /// or less than static thresholds promise.
-    pub fn new(fabric: &Fabric, params: &Params, switch: NodeId) -> Result<Self, SetupError> {
+    /// or less than static thresholds promise. `largest` is what [`PacketParams::largest`] gives.
+    pub fn new(fabric: &Fabric, params: &Params, largest: u64, switch: NodeId) -> Result<Self, SetupError> {
         if params.switch.queues != QueueParams::Shared {
             return Ok(Self { headroom: 0, reserved: 0, shared: 0 });
         }
@@ -30,7 +29,7 @@ impl BufferPlan {
         let count = fabric.ports_of(switch).len() as u64;
         // The reference sets one headroom aside per port, whatever the number of lossless priorities.
         let times = if params.switch.headroom == Headroom::ThreeDelays { 1 } else { lossless };
-        let of_port = |port| headroom(fabric, params, port).saturating_mul(times);
+        let of_port = |port| headroom(fabric, params, largest, port).saturating_mul(times);
         let headroom = fabric.ports_of(switch).map(of_port).fold(0, u64::saturating_add);
         let reserved = params.switch.reserve.0.saturating_mul(count);
         let set_aside = headroom.saturating_add(reserved);
@@ -76,8 +75,8 @@ impl BufferPlan {
     }
 }
 
-/// Headroom of an ingress port, in bytes per lossless priority.
-pub(crate) fn headroom(fabric: &Fabric, params: &Params, port: PortId) -> u64 {
+/// Headroom of an ingress port, in bytes per lossless priority, where packets have up to `largest` bytes.
+pub(crate) fn headroom(fabric: &Fabric, params: &Params, largest: u64, port: PortId) -> u64 {
     let (rate, delay) = (fabric.rate(port), fabric.delay(port));
     match params.switch.headroom {
         Headroom::Bytes(bytes) => bytes.0,
@@ -87,7 +86,7 @@ pub(crate) fn headroom(fabric: &Fabric, params: &Params, port: PortId) -> u64 {
             // Pause and data each cross once (2·rate·delay); the packet that triggers, the one we are sending when the
             // frame wants out, the one the peer has just begun; the frames themselves, one per priority.
             let flight = (u128::from(rate.0) * 2 * u128::from(delay.0)).div_ceil(8_000_000_000_000) as u64;
-            let packet = largest_packet(params) + params.packets.gap.0;
+            let packet = largest + params.packets.gap.0;
             let lossless = params.switch.paused_priorities().count_ones();
             let frames = u64::from(lossless) * (params.packets.pfc.0 + params.packets.gap.0);
             flight + 3 * packet + frames
@@ -114,9 +113,4 @@ pub(crate) fn alpha(params: &Params, rate: Rate, host_rate: Rate) -> f64 {
 /// Rate of the first host's first port: what the reference takes for that of all NICs.
 pub(crate) fn host_rate(fabric: &Fabric) -> Rate {
     fabric.rate(fabric.ports_of(fabric.hosts()[0]).next().expect("hosts are plugged in"))
-}
-
-/// Wire bytes of the largest data packet.
-fn largest_packet(params: &Params) -> u64 {
-    params.packets.data_header.0 + params.packets.payload.0 + params.packets.telemetry_bytes(Telemetry::Int)
 }

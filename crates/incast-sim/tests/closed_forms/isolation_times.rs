@@ -1,15 +1,16 @@
 //! Congestion isolation to the picosecond: when flows are let go, and which has to leave a table that is full; and that no set of
 //! parameters reorders or drops anything.
 
+use incast_model::fabric::Fabric;
 use incast_model::units::{Bytes, Time};
 use incast_sim::Outcome;
 use incast_sim::congestion::Control;
 use incast_sim::host::{ClassBy, ClassParams};
-use incast_sim::outcome::IsolationRecord;
+use incast_sim::outcome::{IsolatedBy, IsolationRecord};
 use incast_sim::switch::{FlowDetection, IsolationAtHosts, IsolationParams, PfcMode, SchedulerParams};
 use proptest::prelude::*;
 
-use crate::common::{Bench, Cable, check, digest, exact, fct, leaf_spine, port, star};
+use crate::common::{Bench, Cable, check, digest, exact, fct, leaf_spine, port, star, two_switches};
 
 /// Picoseconds of a full packet at 100 Gb/s, and of a link.
 const DATA: u64 = 1048 * 80;
@@ -19,7 +20,12 @@ const TAU: u64 = 200_000;
 fn narrow(senders: usize, isolation: IsolationParams) -> Bench {
     let mut cables = vec![Cable::new(200, 200); senders];
     cables.push(Cable::new(100, 200));
-    Bench::new(star(&cables)).with(|params| {
+    isolated_at(star(&cables), isolation)
+}
+
+/// Switches that find a flow in the first packet that finds more than 20 kB (of 100 Gb/s) queued, and do not pause.
+fn isolated_at(fabric: Fabric, isolation: IsolationParams) -> Bench {
+    Bench::new(fabric).with(|params| {
         params.switch.lossless = vec![2, 3];
         params.switch.pfc_mode = PfcMode::Static { xoff: Bytes(500_000) };
         params.ecn.enabled = false;
@@ -101,6 +107,75 @@ fn n15_the_oldest_without_a_packet_leaves() {
     let of = |flow: u32| found.iter().find(|one| one.flow == flow).expect("isolated");
     exact("N15", "the second leaves when the third comes, ps", of(2).begin.0, of(1).end.expect("an end").0);
     assert!(of(0).end.is_none_or(|end| end > fct(&outcome, 0)), "the first stays as long as it sends");
+}
+
+/// Fifteen packets too many for the last link, and as many as it carries until `end`: a queue of 14 or 15 packets, in which nobody
+/// is found. By hosts of 200 and 100 Gb/s.
+fn standing_queue(bench: Bench, [burst, steady]: [u32; 2], to: u32, start: Time, end: Time) -> Bench {
+    let bytes = (end.0 - start.0) / DATA * 1000;
+    bench.flow(steady, to, bytes, start).flow(burst, to, 15_000, start)
+}
+
+/// A flow that sends no more stays isolated while other flows' queue, which begins as its own ends, is not shorter than `release_below`: it
+/// is let go at the first look after the queue has become so. The queue that stands here has 14 or 15 packets of 1048 B.
+#[test]
+fn n16_release_below_to_the_picosecond() {
+    for (release, stands) in [(20_000, false), (15_721, false), (14_672, true), (10_000, true), (1049, true), (1, true)]
+    {
+        let hold = Time::us(1);
+        let isolation = IsolationParams { release_below: Bytes(release), hold, ..IsolationParams::default() };
+        let mut cables = vec![Cable::new(200, 200); 2];
+        cables.extend([Cable::new(100, 200); 2]);
+        let bench = isolated_at(star(&cables), isolation).flow(0, 3, 450_000, Time::ZERO);
+        let bench = standing_queue(bench, [1, 2], 3, Time::ns(37_900), Time::us(200)).flow(0, 3, 1000, Time::ms(2));
+        let outcome = bench.run();
+        let found = records(&bench, &outcome, "h3");
+        let [record] = found[..] else { panic!("one flow, isolated once: {found:?}") };
+        let last = outcome.flows[1..3].iter().map(|flow| flow.delivered.expect("delivered")).max().expect("two").0;
+        // When the last packet has left there is none; when the one before has, one is left, and so on.
+        let left = last - TAU - DATA - (release - 1) / 1048 * DATA;
+        let quiet = outcome.flows[0].delivered.expect("delivered").0 - DATA - TAU + hold.0;
+        let may = if stands { left } else { quiet };
+        let looks = (may - record.begin.0).div_ceil(hold.0);
+        let what = format!("let go, release below {release} B, ps");
+        exact("N16", &what, record.begin.0 + looks * hold.0, record.end.expect("an end").0);
+    }
+}
+
+/// A switch that isolates a flow because the next one said so lets it go at the first look later than `age` after that was said last.
+/// (It is said once here; the next switch itself does not let go, since others' queue there is not short.)
+#[test]
+fn n17_age_to_the_picosecond() {
+    for age in [Time::us(100), Time::us(150), Time::us(300), Time::us(1000)] {
+        let hold = Time::us(7);
+        let isolation = IsolationParams {
+            message_every: Time::us(100),
+            message_above: Bytes(1000),
+            release_below: Bytes(10_000),
+            hold,
+            age,
+            ..IsolationParams::default()
+        };
+        let senders = [Cable::new(200, 200), Cable::new(200, 200), Cable::new(100, 200)];
+        let fabric = two_switches(&senders, Cable::new(400, 200), &[Cable::new(100, 200)]);
+        let bench = isolated_at(fabric, isolation).flow(0, 3, 450_000, Time::ZERO);
+        let bench = standing_queue(bench, [1, 2], 3, Time::us(40), Time::us(1200)).flow(0, 3, 1000, Time::ms(2));
+        let outcome = bench.run();
+        let fabric = bench.fabric();
+        let at = |from: &str, to: &str| {
+            let port = port(&fabric, from, to);
+            let found: Vec<IsolationRecord> =
+                outcome.isolations.iter().copied().filter(|one| one.port == port).collect();
+            let [record] = found[..] else { panic!("one flow, isolated once from {from} to {to}: {found:?}") };
+            record
+        };
+        let (before, next) = (at("s0", "s1"), at("s1", "h3"));
+        assert_eq!((before.by, next.messages), (IsolatedBy::Message, 1));
+        assert!(next.end > before.end, "the next switch keeps it for longer");
+        let looks = (before.begin + age - next.begin).0 / hold.0 + 1;
+        let what = format!("let go, age {age}, ps");
+        exact("N17", &what, next.begin.0 + looks * hold.0, before.end.expect("an end").0);
+    }
 }
 
 fn isolations() -> impl Strategy<Value = IsolationParams> {

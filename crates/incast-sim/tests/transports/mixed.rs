@@ -1,8 +1,9 @@
 //! All transports on the same hosts, switches and links, in one run.
 
 use incast_model::units::{Bytes, Time};
+use incast_sim::Outcome;
 use incast_sim::outcome::Stop;
-use incast_sim::switch::{QueueParams, SchedulerParams, SwitchParams};
+use incast_sim::switch::{Headroom, PfcMode, QueueParams, SchedulerParams, SwitchParams};
 
 use super::common::{Bench, Cable, check, digest, star, within};
 use super::{all, named, racks, sprayed};
@@ -60,4 +61,37 @@ fn m2_a_port_is_shared_by_rdma_and_tcp() {
     let packets = size.div_ceil(1460) as f64;
     within("M2", "TCP's flow, us", line(packets * (1048.0 + 1500.0)), times[1], 0.01);
     within("M2", "RDMA's flow, us", line(3000.0 * 1048.0 + packets * 1500.0), times[0], 0.01);
+}
+
+/// TCP on lossless switches, as RDMA in G1: two hosts send many flows to a third at 40 Gb/s over 0.2 us, and it to them. Segments
+/// have 1500 B; XOFF at a fixed 20 kB.
+fn tcp_over_pfc(headroom: Headroom) -> Outcome {
+    let mut bench = Bench::new(star(&[Cable::new(40, 200); 3])).transport(named("tcp", "newreno")).with(|params| {
+        params.switch = SwitchParams {
+            headroom,
+            pfc_mode: PfcMode::Static { xoff: Bytes(20_000) },
+            lossless: vec![3],
+            ..SwitchParams::default()
+        };
+        params.horizon = Some(Time::ms(4));
+    });
+    for index in 0..40 {
+        let (size, start) = (100_000 + 137 * index, Time::ns(77 * index));
+        bench = bench.flow(0, 2, size, start).flow(1, 2, size, start);
+        bench = bench.flow(2, 0, size / 2, start).flow(2, 1, size / 2, start);
+    }
+    bench.run()
+}
+
+/// Computed headroom goes by the packets that are in use: 2 · 1000 B on the wire, three segments of 1500 B and a frame of 64 B.
+/// With what RDMA's packets of 1048 B would need (and their INT of 42 B), segments are lost.
+#[test]
+fn m3_headroom_goes_by_the_packets_in_use() {
+    let computed = tcp_over_pfc(Headroom::Computed);
+    let used = computed.ports.iter().map(|record| record.peak_headroom).max().unwrap() as f64;
+    let drops = computed.counts.drops as f64;
+    check("M3", "drops with the computed headroom", "0", drops, drops == 0.0);
+    check("M3", "most headroom used, B", "<= 6564, > 5334", used, used <= 6564.0 && used > 5334.0);
+    let less = tcp_over_pfc(Headroom::Bytes(Bytes(2000 + 3 * (1048 + 42) + 64))).counts.drops as f64;
+    check("M3", "drops with RDMA's", "> 0", less, less > 0.0);
 }

@@ -67,8 +67,8 @@ impl IsolationParams {
 }
 
 impl Params {
-    /// Whether congestion isolation can be as it is asked to be, with these flows.
-    pub fn check_isolation(&self, fabric: &Fabric, flows: &FlowSet) -> Result<(), SetupError> {
+    /// Whether congestion isolation can be as it is asked to be, with these flows in packets of up to `largest` bytes.
+    pub fn check_isolation(&self, fabric: &Fabric, flows: &FlowSet, largest: u64) -> Result<(), SetupError> {
         let isolation = &self.switch.isolation;
         if !isolation.enabled {
             return Ok(());
@@ -103,7 +103,7 @@ impl Params {
             );
             return refuse("enabled", message);
         }
-        self.check_message_threshold(fabric)
+        self.check_message_threshold(fabric, largest)
     }
 
     /// Classes at hosts, where there are any, have priorities that flows can be isolated from.
@@ -128,14 +128,14 @@ impl Params {
     }
 
     /// Messages are to come before pauses.
-    fn check_message_threshold(&self, fabric: &Fabric) -> Result<(), SetupError> {
+    fn check_message_threshold(&self, fabric: &Fabric, largest: u64) -> Result<(), SetupError> {
         let above = self.switch.isolation.message_above;
         for index in 0..fabric.nodes().len() as u32 {
             let node = NodeId(index);
             if fabric.node(node).kind != NodeKind::Switch {
                 continue;
             }
-            let plan = BufferPlan::new(fabric, self, node)?;
+            let plan = BufferPlan::new(fabric, self, largest, node)?;
             for port in fabric.ports_of(node) {
                 let rate = fabric.rate(port);
                 let xoff = plan.lone_xoff(fabric, self, rate) + self.switch.reserve.0;
