@@ -13,8 +13,8 @@ use crate::ended::ended_unless;
 use crate::faults::{self, Event};
 use crate::heap::{Call, Heap};
 use crate::pager::{BATCH, Fault, Memory};
+use crate::region::Region;
 use crate::ring::{Record, Ring, Word};
-use crate::sys::Region;
 
 /// How long the handler looks for the next fault before it sleeps, in nanoseconds: to be woken takes several microseconds, which
 /// would be in every fetch of a program that has them close together. Our choice.
