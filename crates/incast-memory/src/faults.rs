@@ -37,7 +37,8 @@ pub(crate) const VERSION: u64 = 0xAA;
 pub(crate) const FEATURES: u64 = 1 | 1 << 8;
 /// Modes of `REGISTER`: missing pages and write protection.
 pub(crate) const MISSING_AND_GUARDED: u64 = 1 | 2;
-/// Mode of `COPY`: write-protected.
+/// Modes of `COPY`: nobody is woken, and write-protected.
+pub(crate) const SILENT: u64 = 1;
 pub(crate) const GUARDED: u64 = 2;
 /// An event that is a page fault, and its flags.
 const PAGEFAULT: u8 = 0x12;

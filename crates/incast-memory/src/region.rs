@@ -119,7 +119,7 @@ impl Memory for Region {
     }
 
     fn fill(&mut self, page: u32, guard: bool) -> bool {
-        let mode = if guard { faults::GUARDED } else { 0 };
+        let mode = faults::SILENT | if guard { faults::GUARDED } else { 0 };
         self.brought(page, self.served.copy(page, self.copied(page), mode))
     }
 
