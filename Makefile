@@ -11,7 +11,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 PRELOADED := python/incast/memory/libincast_memory.so
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lint format schema reference docs build clean
+.PHONY: help demo test sanitize bench lint format schema reference docs build clean
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -25,6 +25,11 @@ test: $(VENV)/.dev ## Run all tests, those of Rust and those of Python
 	cargo test --release --locked -p incast-sim --test snapshots --test fingerprints
 	@$(MAKE) --no-print-directory $(VENV)/.testable
 	$(BIN)/python -m pytest
+
+# The option is rustc's own but not promised yet, hence RUSTC_BOOTSTRAP. What leaks are tables that tests make for good.
+sanitize: ## Run the tests of the preloaded library under AddressSanitizer
+	ASAN_OPTIONS=detect_leaks=0 RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address cargo test --locked -p incast-memory \
+		--target $$(rustc -vV | sed -n 's/^host: //p')
 
 bench: ## Measure the speed of the simulator
 	$(PYTHON) benches/run.py

@@ -23,7 +23,7 @@ from incast.memory import cores, delays
 from incast.memory.injection import PLAIN, ZERO, Case, Injection, Timing
 from memory_programs import LISTS, first_in_line, record, rows, running_in, served
 
-LEAST, ROUNDS = 3, 12
+LEAST, ROUNDS = 3, 20
 """How often a measurement is repeated at least and at most, for one that nothing else on the machine disturbs."""
 CLOSE = 0.05
 
@@ -65,30 +65,31 @@ def one(text: str) -> memory.Delays:
 
 
 @served
-@pytest.mark.parametrize("delay_us", [10, 30])
+@pytest.mark.parametrize("delay_us", [3, 10, 30])
 def test_a_constant_delay_lengthens_a_program_by_its_product_with_the_fetches(
     compiled: Compiled, tmp_path: Path, delay_us: int
 ) -> None:
     """By processor time, which is run time on a core that nobody else takes: delays are waited for busily.
 
-    The least of several runs is compared, as others that use the machine make no run take less. It is held against the
-    delay that was asked for, so one that is too long is seen here as well. What a fetch takes more after a wait than
-    without one, 0.1 to 0.2 us on the machine that this was written on, is within that from 4 us on.
+    Compared are the least of several runs, as others that use the machine make no run take less, or their medians, as
+    the least of few runs may be lucky: one run varies by 0.1 us a fetch, and at 3 us 5 % are 0.15 us. They are held
+    against the delay that was asked for, so one that is too long is seen here as well.
     """
     command: list[object] = [compiled("walker"), 2048, 20]
     fetches = 2048 * 20
-    least = {0: math.inf, delay_us: math.inf}
+    took: dict[int, list[float]] = {0: [], delay_us: []}
     offs = []
     with first_in_line():
         for number in range(1, ROUNDS + 1):
-            for each in least:
+            for each in took:
                 folder = tmp_path / f"{number}-{each}"
                 folder.mkdir()
                 found, _ = record(folder, command, delays_ns=[1_000 * each] if each else [], one_core=True)
                 assert found.summary.fetches == pytest.approx(fetches, rel=1e-3)
-                least[each] = min(least[each], found.summary.cpu_s)
-            offs.append((least[delay_us] - least[0]) / (fetches * delay_us * 1e-6) - 1)
-            if number >= LEAST and abs(offs[-1]) < CLOSE:
+                took[each].append(found.summary.cpu_s)
+            longer = [of(took[delay_us]) - of(took[0]) for of in (min, median)]
+            offs.append([each / (fetches * delay_us * 1e-6) - 1 for each in longer])
+            if number >= LEAST and min(map(abs, offs[-1])) < CLOSE:
                 return
     raise AssertionError(f"{delay_us} us: longer than fetches by delay by {offs}")
 

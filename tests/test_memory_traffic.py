@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,7 +18,7 @@ import pytest
 import incast
 from conftest import Command, Compiled, write
 from incast import application, memory
-from incast.memory import delays
+from incast.memory import delays, summary, traffic
 from memory_programs import served
 
 COLUMNS = "time_ns, process, thread, page, kind, achieved_ns, software_ns"
@@ -111,6 +114,63 @@ def flows(made: memory.Traffic) -> list[tuple[int, str, str, int]]:
 
 def left_in(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
+
+
+@contextmanager
+def two_cores() -> Iterator[None]:
+    """A database has a thread for each core, and each of them needs memory."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, sorted(before)[:2])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+# Memory.
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recording of 600,000 fetches: flows of 120 MB, which are sorted."""
+    path = recording(tmp_path_factory.mktemp("long") / "long-memory", ROWS, 3.0)
+    rows = (
+        "select number * 4000 + number * number % 97 as time_ns, 0 as process, 10 + number % 2 as thread, "
+        "number * 7919 % 100003 as page, 'read' as kind, 30 as achieved_ns, 10 as software_ns "
+        "from range(600000) t(number)"
+    )
+    duckdb.connect().query(rows).write_parquet(str(path / "trace.parquet"))
+    return path
+
+
+def test_a_trace_may_be_larger_than_the_memory_that_it_is_given(
+    long: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What does not fit goes to a file, and nothing else differs."""
+    assert summary.MEMORY_LIMIT == "512MB"
+    trace = long / "trace.parquet"
+    made, figures = memory.write_traffic([long], tmp_path / "made"), summary.distributions(trace)
+    monkeypatch.setattr(traffic, "MEMORY_LIMIT", "64MB")
+    monkeypatch.setattr(summary, "MEMORY_LIMIT", "64MB")
+    with two_cores():
+        little = memory.write_traffic([long], tmp_path / "little")
+        assert summary.distributions(trace) == figures
+    assert little.flows == made.flows == 3_000_000
+    sums = f"select count(*), sum(hash(t)) from read_parquet('{tmp_path}/{{}}/flows.parquet') t"
+    assert duckdb.execute(sums.format("little")).fetchall() == duckdb.execute(sums.format("made")).fetchall()
+    assert left_in(little.path) == {"flows.parquet", "scenario.toml"}
+    assert left_in(long) == {"summary.json", "trace.parquet"}
+
+
+def test_no_more_memory_is_taken_than_is_given(long: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So little that even what goes to a file does not get through."""
+    monkeypatch.setattr(traffic, "MEMORY_LIMIT", "1MB")
+    monkeypatch.setattr(summary, "MEMORY_LIMIT", "1MB")
+    with pytest.raises(duckdb.OutOfMemoryException):
+        memory.write_traffic([long], tmp_path / "out")
+    assert left_in(tmp_path) == set()
+    with pytest.raises(duckdb.OutOfMemoryException):
+        summary.distributions(long / "trace.parquet")
 
 
 # Flows.

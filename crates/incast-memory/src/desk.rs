@@ -146,7 +146,7 @@ pub(crate) fn unserved_bytes() -> u64 {
 pub(crate) fn ask(call: Call) -> Option<u32> {
     TURN.take();
     *slip() = (call, None);
-    sys::ring(address(BELL));
+    sys::ring();
     let answer = slip().1;
     TURN.leave();
     answer
@@ -163,12 +163,7 @@ pub(crate) fn rest() {
     let here = 0_u8;
     let here = (&raw const here).addr();
     *slip() = (Call::Fork { stack: if has(here) { page(here) } else { Call::ELSEWHERE } }, None);
-    sys::ring(address(BELL));
-}
-
-/// Says whether processes that are forked now inherit the region.
-pub(crate) fn inherit(yes: bool) {
-    sys::fork_with_region(BASE.load(Ordering::Relaxed), BYTES.load(Ordering::Relaxed), yes);
+    sys::ring();
 }
 
 /// The process has forked.

@@ -8,26 +8,37 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::desk::PAGE;
 
 /// The number of a call, with the bytes that its argument has.
-const fn call(direction: u64, number: u64, bytes: u64) -> u64 {
-    direction << 30 | bytes << 16 | 0xAA << 8 | number
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Number(pub(crate) u64);
+
+impl Number {
+    /// How many bytes the argument has.
+    pub(crate) const fn bytes(self) -> usize {
+        (self.0 >> 16 & 0x3FFF) as usize
+    }
+}
+
+const fn call(direction: u64, number: u64, bytes: u64) -> Number {
+    Number(direction << 30 | bytes << 16 | 0xAA << 8 | number)
 }
 const BOTH: u64 = 3;
 const FROM_KERNEL: u64 = 2;
 
-pub(crate) const NEW: u64 = call(0, 0x00, 0);
-pub(crate) const API: u64 = call(BOTH, 0x3F, 24);
-pub(crate) const REGISTER: u64 = call(BOTH, 0x00, 32);
-pub(crate) const WAKE: u64 = call(FROM_KERNEL, 0x02, 16);
-pub(crate) const COPY: u64 = call(BOTH, 0x03, 40);
-pub(crate) const ZEROPAGE: u64 = call(BOTH, 0x04, 32);
-pub(crate) const WRITEPROTECT: u64 = call(BOTH, 0x06, 24);
+pub(crate) const NEW: Number = call(0, 0x00, 0);
+pub(crate) const API: Number = call(BOTH, 0x3F, 24);
+pub(crate) const REGISTER: Number = call(BOTH, 0x00, 32);
+pub(crate) const WAKE: Number = call(FROM_KERNEL, 0x02, 16);
+pub(crate) const COPY: Number = call(BOTH, 0x03, 40);
+pub(crate) const ZEROPAGE: Number = call(BOTH, 0x04, 32);
+pub(crate) const WRITEPROTECT: Number = call(BOTH, 0x06, 24);
 
 pub(crate) const VERSION: u64 = 0xAA;
 /// Features: faults by write protection, and the thread of each fault.
 pub(crate) const FEATURES: u64 = 1 | 1 << 8;
 /// Modes of `REGISTER`: missing pages and write protection.
 pub(crate) const MISSING_AND_GUARDED: u64 = 1 | 2;
-/// Mode of `COPY`: write-protected.
+/// Modes of `COPY`: nobody is woken, and write-protected.
+pub(crate) const SILENT: u64 = 1;
 pub(crate) const GUARDED: u64 = 2;
 /// An event that is a page fault, and its flags.
 const PAGEFAULT: u8 = 0x12;

@@ -10,9 +10,12 @@
 //! - [`delays`] draws how long fetches take;
 //! - [`channel`] connects to the `incast` that started the program, [`ring`] is what it records for it;
 //! - [`faults`] reads page faults, [`ended`] is for programs that cannot go on;
+//! - [`region`] is the memory that is served and the store behind it;
 //! - [`sys`] has everything unsafe: system calls, and the functions of the C library that programs get from here.
 //!
 //! The handler must not touch memory of the region, and so has all it needs before there is one.
+
+#![deny(unsafe_code)]
 
 mod channel;
 mod delays;
@@ -25,6 +28,7 @@ mod list;
 mod pager;
 #[cfg_attr(test, allow(dead_code))]
 mod program;
+mod region;
 mod ring;
 mod space;
 #[cfg_attr(test, allow(dead_code))]

@@ -23,7 +23,7 @@ pub(crate) trait Memory {
     /// Maps an empty page that can be written, at little cost at once if `write`, and wakes who waits for it; false if it is not
     /// there then.
     fn zero(&mut self, page: u32, write: bool) -> bool;
-    /// Maps the copy of a page, and wakes who waits for it; `guard`: writes to it fault. False if it is not there then.
+    /// Maps the copy of a page, for [`Memory::wake`] then; `guard`: writes to it fault. False if it is not there then.
     fn fill(&mut self, page: u32, guard: bool) -> bool;
     /// Makes writes to mapped pages fault from now on: what they hold stands still then. False if it does not.
     fn guard(&mut self, pages: Extent) -> bool;
@@ -124,7 +124,7 @@ pub(crate) enum Policy {
 pub(crate) enum Fault {
     /// It is served.
     Served,
-    /// The page has to come from remote memory: [`Pager::arrive`] when it is there.
+    /// The page has to come from remote memory: [`Pager::arrive`] when it is there, and [`Memory::wake`].
     Fetch,
 }
 
@@ -211,6 +211,7 @@ impl<M: Memory> Pager<M> {
                 let dirty = if write { Page::DIRTY } else { 0 };
                 let flags = found.flags() | dirty;
                 if self.memory.fill(page, flags & Page::DIRTY == 0) {
+                    self.memory.wake(page);
                     self.aside.remove(self.links, page);
                     self.counts.mapped_again += 1;
                     self.map(page, flags);
@@ -246,12 +247,11 @@ impl<M: Memory> Pager<M> {
         }
     }
 
-    /// A page that was fetched is here.
+    /// A page that was fetched is here; who waits for it is to be woken then.
     pub(crate) fn arrive(&mut self, page: u32, write: bool) {
         let found = self.get(page);
         if found.place() != Place::Fetching {
             // It was given up meanwhile.
-            self.memory.wake(page);
         } else if self.memory.fill(page, !write) {
             self.counts.fetched += 1;
             self.map(page, if write { found.flags() | Page::DIRTY } else { found.flags() });
@@ -261,13 +261,14 @@ impl<M: Memory> Pager<M> {
     }
 
     /// Has a page there that can be written without a fault, until the next [`Pager::trim`]; true if it is to be fetched for that:
-    /// [`Pager::arrive`] to write then.
+    /// [`Pager::arrive`] to write then, and [`Memory::wake`].
     pub(crate) fn hold(&mut self, page: u32) -> bool {
         match self.get(page).place() {
             Place::Fresh | Place::Aside | Place::Remote => self.fault(page, true) == Fault::Fetch,
             // A thread waits for it, for whom it comes early.
             Place::Fetching => {
                 self.arrive(page, true);
+                self.memory.wake(page);
                 false
             }
             Place::Mapped => {

@@ -8,7 +8,8 @@ use libc::c_int;
 
 use crate::desk::{self, PAGE};
 use crate::heap::Call;
-use crate::sys::DONTNEED_LOCKED;
+use crate::region::DONTNEED_LOCKED;
+use crate::sys;
 
 /// Mappings that are not served: at a place that the caller names, or of another kind than pages of 4 KiB that may be swapped.
 #[cfg(target_arch = "x86_64")]
@@ -41,6 +42,20 @@ pub(crate) fn allocate(bytes: usize, align: usize, empty: bool) -> Option<usize>
     let align = align.div_ceil(PAGE).max(1) as u32;
     let again = if empty || align > 1 { None } else { desk::count(bytes).and_then(desk::unshelve) };
     again.map(desk::address).or_else(|| wanted(bytes, |count| Call::Allocate { count, align }))
+}
+
+/// Memory that begins at such a multiple as posix_memalign takes; `None` if the C library has to give it, or an error.
+pub(crate) fn aligned(bytes: usize, align: usize) -> Option<usize> {
+    let is_possible = align.is_power_of_two() && align.is_multiple_of(size_of::<usize>());
+    if is_possible { allocate(bytes, align, false) } else { None }
+}
+
+/// Gives an allocation back if it is of the region; `None` if it is not.
+pub(crate) fn freed(address: usize) -> Option<usize> {
+    has(address).then(|| {
+        free(address);
+        0
+    })
 }
 
 /// Gives an allocation of the region back.
@@ -101,19 +116,24 @@ pub(crate) fn unmap(address: usize, bytes: usize) -> Option<Answer> {
 pub(crate) fn remap(address: usize, bytes: usize, new_bytes: usize, flags: c_int) -> Option<Answer> {
     let pages = range(address, bytes)?;
     Some(pages.and_then(|pages| {
-        let count = desk::count(new_bytes).ok_or(libc::ENOMEM)?;
         // To a place that is named, or so that both remain: not served, and nobody is hurt by an error that mremap may give.
-        if flags & !libc::MREMAP_MAYMOVE != 0 || count == 0 {
+        if flags & !libc::MREMAP_MAYMOVE != 0 || new_bytes == 0 {
             return Err(libc::EINVAL);
         }
         let moves = flags & libc::MREMAP_MAYMOVE != 0;
-        desk::ask(Call::Remap { pages, count, moves }).map(desk::address).ok_or(libc::ENOMEM)
+        match desk::count(new_bytes).and_then(|count| desk::ask(Call::Remap { pages, count, moves })) {
+            Some(first) => Ok(desk::address(first)),
+            None if moves => move_out(address, bytes, new_bytes),
+            None => Err(libc::ENOMEM),
+        }
     }))
 }
 
-/// Memory that was served, or was to be, has become larger elsewhere.
-pub(crate) fn unserved(bytes: usize) {
-    desk::unserved(bytes);
+/// Moves pages of the region to memory that is not served, as the region has no room for them or some cannot be moved.
+fn move_out(address: usize, bytes: usize, new_bytes: usize) -> Answer {
+    let new = sys::copied(address, bytes.min(new_bytes), new_bytes).map_err(|_| libc::ENOMEM)?;
+    desk::unserved(new_bytes);
+    unmap(address, bytes).unwrap_or(Ok(0)).map(|_| new)
 }
 
 /// madvise; `None` if the kernel is to do it.

@@ -16,9 +16,10 @@ use crate::ended::Ended;
 use crate::handler;
 use crate::heap::Heap;
 use crate::pager::Pager;
+use crate::region::Region;
 use crate::ring::{HEADER, RECORD, Ring};
 use crate::space::{Extent, Space};
-use crate::sys::{self, Region};
+use crate::sys;
 
 /// The name of the socket at which `incast` listens.
 const VARIABLE: &str = "INCAST_MEMORY";
@@ -151,7 +152,7 @@ fn said(what: &str, error: impl Into<std::io::Error> + Display) -> String {
 pub(crate) extern "C" fn before_fork() {
     if desk::serves(usize::MAX) {
         handler::before_fork();
-        desk::inherit(true);
+        sys::inherit(true);
         // The turn is this thread's, as it is the handler's last call.
         FORKING.store(true, Ordering::Relaxed);
     }
@@ -160,7 +161,7 @@ pub(crate) extern "C" fn before_fork() {
 /// The first after a fork.
 pub(crate) extern "C" fn in_parent() {
     if FORKING.swap(false, Ordering::Relaxed) {
-        desk::inherit(false);
+        sys::inherit(false);
         handler::after_fork();
     }
 }
@@ -184,6 +185,6 @@ pub(crate) extern "C" fn in_child() {
         handler::equip_anew(channel, ring, seed).map_err(|error| said("userfaultfd", error))?;
         Ok(true)
     });
-    desk::inherit(false);
+    sys::inherit(false);
     handler::after_fork();
 }

@@ -196,7 +196,7 @@ def summarised(
 ) -> Summary:
     """The figures of a run and its trace, and of runs without the instrument."""
     codes = sorted({each.code for each in plain})
-    gaps, batches, software_ns, waited_ns, threads = _distributions(trace)
+    gaps, batches, software_ns, waited_ns, threads = distributions(trace)
     fetches = run.total(Word.FETCHED)
     return Summary(
         command=list(command),
@@ -258,7 +258,7 @@ def _told(counts: dict[Word, int]) -> dict[str, int]:
     return {name: counts[word] for word, name in COUNTERS.items()}
 
 
-def _distributions(trace: Path) -> tuple[dict[str, float], dict[str, float], float, float, int]:
+def distributions(trace: Path) -> tuple[dict[str, float], dict[str, float], float, float, int]:
     """Of a trace's fetches: gaps in us, sizes of batches, the instrument's mean time and all waiting in ns, threads."""
     import duckdb
 

@@ -1,0 +1,574 @@
+//! Everything unsafe, and nothing else: each item is as small as it can be, and what is done with it is decided in safe code.
+//!
+//! What holds throughout, and what each block relies on:
+//!
+//! - **The program's pages** ([`Served`]) are reached by their addresses alone, and nothing in Rust ever refers to what they hold. Ranges
+//!   of them are checked against the region.
+//! - **This library's memory** ([`table`], [`share`]) is mapped once, is nobody else's, and is never unmapped while there is a
+//!   reference to it.
+//! - **The functions of the C library** that programs get from here ([`hooks`]) do what their manual pages say, with memory of the region
+//!   or by the function that the program would have without them. "The caller's" is what such a page asks of who calls.
+//!
+//! Functions of the C library that are ours as well are never called from here: [`kernel`] has the system call.
+
+use std::io::{Error, Result};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::ptr::{null_mut, with_exposed_provenance, with_exposed_provenance_mut};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+use libc::{c_int, c_long, c_void, iovec};
+use rustix::fs::{Mode, OFlags, open};
+
+use crate::desk::PAGE;
+use crate::faults;
+use crate::list::Link;
+use crate::space::Extent;
+
+/// A system call, past the C library. Gives `usize::MAX` if it fails.
+///
+/// # Safety
+///
+/// What the manual page of the call asks for.
+unsafe fn kernel(number: c_long, [a, b, c, d, e, f]: [usize; 6]) -> usize {
+    // SAFETY: the caller's.
+    unsafe { libc::syscall(number, a, b, c, d, e, f) as usize }
+}
+
+// Memory of this library's own.
+
+/// Types of which all zeros are a value, as are the bytes of any other.
+///
+/// # Safety
+///
+/// As said.
+pub(crate) unsafe trait Plain: 'static {}
+// SAFETY: whole numbers.
+unsafe impl Plain for u8 {}
+// SAFETY: a whole number.
+unsafe impl Plain for AtomicU32 {}
+// SAFETY: two whole numbers.
+unsafe impl Plain for Link {}
+// SAFETY: two whole numbers.
+unsafe impl Plain for Extent {}
+
+/// New memory of zeros at a place of the kernel's choice, or that of a file which others map too.
+fn map(bytes: usize, protection: c_int, file: Option<&OwnedFd>) -> Result<usize> {
+    let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    let (flags, file) = file.map_or((private, -1), |file| (libc::MAP_SHARED, file.as_raw_fd()));
+    // SAFETY: a new mapping at a place of the kernel's choice touches nothing that exists.
+    match unsafe { kernel(libc::SYS_mmap, [0, bytes, protection as usize, flags as usize, file as usize, 0]) } {
+        usize::MAX => Err(Error::last_os_error()),
+        address => Ok(address),
+    }
+}
+
+/// A table of zeros. What of it is never touched costs nothing.
+pub(crate) fn table<T: Plain>(len: usize) -> Result<&'static mut [T]> {
+    let address = map(len * size_of::<T>(), libc::PROT_READ | libc::PROT_WRITE, None)?;
+    // SAFETY: a new mapping of that size, which begins at a page, and whose zeros are a `T` each, as `Plain` says.
+    Ok(unsafe { std::slice::from_raw_parts_mut(with_exposed_provenance_mut(address), len) })
+}
+
+/// Maps a file of so many words that others map too.
+pub(crate) fn share(file: &OwnedFd, words: usize) -> Result<&'static [AtomicU64]> {
+    let address = map(words * 8, libc::PROT_READ | libc::PROT_WRITE, Some(file))?;
+    // SAFETY: the mapping has that size, is never unmapped, and whoever else has it uses it by whole words as well.
+    Ok(unsafe { std::slice::from_raw_parts(with_exposed_provenance(address), words) })
+}
+
+/// Empties whole pages of a table: they read as zeros, and cost nothing.
+pub(crate) fn empty(pages: &mut [u8]) {
+    advise_own(pages, libc::MADV_DONTNEED);
+}
+
+/// Keeps pages of a table single ones of 4 KiB.
+pub(crate) fn keep_single(pages: &mut [u8]) {
+    advise_own(pages, libc::MADV_NOHUGEPAGE);
+}
+
+fn advise_own(pages: &mut [u8], advice: c_int) {
+    let [address, bytes] = [pages.as_ptr().addr(), pages.len()];
+    assert!(address.is_multiple_of(PAGE) && bytes.is_multiple_of(PAGE), "no whole pages");
+    // SAFETY: whole pages that are the caller's alone. Bytes may be any after that.
+    unsafe { kernel(libc::SYS_madvise, [address, bytes, advice as usize, 0, 0, 0]) };
+}
+
+/// Reads memory of this process that others may be writing, or unmapping; gives how many bytes, 0 if none can be read.
+pub(crate) fn read(address: usize, into: &mut [u8]) -> usize {
+    let from = iovec { iov_base: with_exposed_provenance_mut(address), iov_len: into.len() };
+    let to = iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+    // SAFETY: the kernel reads, and says so if it cannot. What it writes to is the caller's, and so long.
+    let bytes = unsafe { libc::process_vm_readv(libc::getpid(), &raw const to, 1, &raw const from, 1, 0) };
+    bytes.max(0) as usize
+}
+
+/// New memory of so many bytes, for the program, that begins with a copy of `count` bytes that it has.
+pub(crate) fn copied(address: usize, count: usize, bytes: usize) -> Result<usize> {
+    let new = table::<u8>(bytes)?;
+    let mut done = 0;
+    while done < count {
+        // In parts if it is much.
+        let more = read(address + done, &mut new[done..count]);
+        if more == 0 {
+            // SAFETY: nobody else has it.
+            unsafe { kernel(libc::SYS_munmap, [new.as_ptr().addr(), bytes, 0, 0, 0, 0]) };
+            return Err(Error::from_raw_os_error(libc::EFAULT));
+        }
+        done += more;
+    }
+    Ok(new.as_mut_ptr().expose_provenance())
+}
+
+// The program's memory.
+
+/// Where the region is, and its bytes.
+static PLACE: OnceLock<[usize; 2]> = OnceLock::new();
+
+/// The region: pages that the program gets, and the file of their faults. Never unmapped.
+#[derive(Debug)]
+pub(crate) struct Served {
+    faults: OwnedFd,
+    base: usize,
+    pages: u32,
+}
+
+impl Served {
+    /// A new region, closed to everybody. A process has one.
+    pub(crate) fn new(pages: u32) -> Result<Self> {
+        let bytes = pages as usize * PAGE;
+        let base = map(bytes, libc::PROT_NONE, None)?;
+        let _ = PLACE.set([base, bytes]);
+        Ok(Self { faults: open_faults()?, base, pages })
+    }
+
+    /// Takes a new file of faults, after a fork.
+    pub(crate) fn connect(&mut self) -> Result<()> {
+        // The file that was inherited is not: its number is another file's here.
+        std::mem::forget(std::mem::replace(&mut self.faults, open_faults()?));
+        Ok(())
+    }
+
+    /// The file of its page faults.
+    pub(crate) const fn faults(&self) -> &OwnedFd {
+        &self.faults
+    }
+
+    /// How many pages it has.
+    pub(crate) const fn pages(&self) -> u32 {
+        self.pages
+    }
+
+    /// Where pages begin, which are the region's, and how many bytes they have.
+    pub(crate) fn place(&self, pages: Extent) -> [usize; 2] {
+        let is_here = u64::from(pages.first) + u64::from(pages.count) <= u64::from(self.pages);
+        assert!(is_here, "{pages:?} of {}", self.pages);
+        [self.base + pages.first as usize * PAGE, pages.count as usize * PAGE]
+    }
+
+    /// madvise of pages; whether it could.
+    pub(crate) fn advise(&self, pages: Extent, advice: c_int) -> bool {
+        self.change(libc::SYS_madvise, pages, advice)
+    }
+
+    /// mprotect of pages; whether it could.
+    pub(crate) fn protect(&self, pages: Extent, protection: c_int) -> bool {
+        self.change(libc::SYS_mprotect, pages, protection)
+    }
+
+    /// munlock of pages.
+    pub(crate) fn unlock(&self, pages: Extent) {
+        self.change(libc::SYS_munlock, pages, 0);
+    }
+
+    fn change(&self, number: c_long, pages: Extent, how: c_int) -> bool {
+        let [address, bytes] = self.place(pages);
+        // SAFETY: pages of the region, to whose content nothing in Rust refers.
+        unsafe { kernel(number, [address, bytes, how as usize, 0, 0, 0]) == 0 }
+    }
+
+    /// Maps pages anew, closed to everybody, in place of whatever is there.
+    pub(crate) fn renew(&self, pages: Extent) {
+        let ([address, bytes], none) = (self.place(pages), libc::PROT_NONE as usize);
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
+        // SAFETY: the place is the region's, to which nothing in Rust refers.
+        unsafe { kernel(libc::SYS_mmap, [address, bytes, none, flags as usize, usize::MAX, 0]) };
+    }
+
+    /// A call of userfaultfd's on pages, of those whose argument is a range and then a mode.
+    pub(crate) fn call(&self, number: faults::Number, pages: Extent, mode: u64) -> Result<()> {
+        let [address, bytes] = self.place(pages);
+        ioctl(&self.faults, number, [address as u64, bytes as u64, mode, 0, 0])
+    }
+
+    /// Maps a page that is not there, with this content.
+    pub(crate) fn copy(&self, page: u32, from: &[u8], mode: u64) -> Result<()> {
+        let [address, bytes] = self.place(Extent::new(page, 1));
+        assert_eq!(from.len(), bytes);
+        ioctl(&self.faults, faults::COPY, [address as u64, from.as_ptr().addr() as u64, bytes as u64, mode, 0])
+    }
+}
+
+/// A call of userfaultfd's, whose pages are the region's.
+fn ioctl(faults: &OwnedFd, number: faults::Number, mut argument: [u64; 5]) -> Result<()> {
+    assert!(number.bytes() <= size_of_val(&argument));
+    loop {
+        // SAFETY: the argument is at least as long as the number says. What changes is the region, to which nothing in Rust refers.
+        if unsafe { libc::ioctl(faults.as_raw_fd(), number.0, argument.as_mut_ptr()) } == 0 {
+            return Ok(());
+        }
+        let error = Error::last_os_error();
+        // Otherwise the program's map of memory was being changed.
+        if error.raw_os_error() != Some(libc::EAGAIN) {
+            return Err(error);
+        }
+    }
+}
+
+/// The file of a process's page faults: by the device if that may be opened, or else by the system call.
+fn open_faults() -> Result<OwnedFd> {
+    let device = open(c"/dev/userfaultfd", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
+    let flags = libc::O_CLOEXEC | libc::O_NONBLOCK;
+    let number = match &device {
+        // SAFETY: it takes flags, and gives a new file.
+        Ok(device) => unsafe { libc::ioctl(device.as_raw_fd(), faults::NEW.0, flags) },
+        // SAFETY: the same.
+        Err(_) => unsafe { kernel(libc::SYS_userfaultfd, [flags as usize, 0, 0, 0, 0, 0]) as c_int },
+    };
+    if number < 0 {
+        return Err(Error::last_os_error());
+    }
+    // SAFETY: it is new, so nobody else's.
+    let file = unsafe { OwnedFd::from_raw_fd(number) };
+    ioctl(&file, faults::API, [faults::VERSION, faults::FEATURES, 0, 0, 0])?;
+    Ok(file)
+}
+
+/// Faults at the region's first page, which the handler answers as a call.
+pub(crate) fn ring() {
+    let Some([base, _]) = PLACE.get() else { return };
+    let bell = with_exposed_provenance::<u8>(*base);
+    // SAFETY: the page holds nothing, and can be read as long as there is a handler.
+    unsafe {
+        kernel(libc::SYS_madvise, [*base, PAGE, libc::MADV_DONTNEED as usize, 0, 0, 0]);
+        bell.read_volatile();
+    }
+}
+
+/// Whether processes that are forked inherit the region: only such as have a handler. Without one they would read zeros where pages are
+/// remote; so they fault.
+pub(crate) fn inherit(yes: bool) {
+    let Some([base, bytes]) = PLACE.get() else { return };
+    let advice = if yes { libc::MADV_DOFORK } else { libc::MADV_DONTFORK };
+    // SAFETY: it changes nothing that this process has.
+    unsafe { kernel(libc::SYS_madvise, [*base, *bytes, advice as usize, 0, 0, 0]) };
+}
+
+// Threads and processes.
+
+/// Starts a thread that gets no signals, with nothing but the C library: in a process that was just forked the program's allocator may
+/// be locked, and a thread of Rust's would need it. The C library takes the stack of the handler that the process does not have any
+/// more, and allocates nothing.
+pub(crate) fn spawn<F: FnOnce() + Send + 'static>(run: F) -> Result<()> {
+    extern "C" fn begin<F: FnOnce()>(run: *mut c_void) -> *mut c_void {
+        // SAFETY: what `spawn` made of a box, for this thread alone.
+        let run = unsafe { Box::from_raw(run.cast::<F>()) };
+        run();
+        null_mut()
+    }
+    let run = Box::into_raw(Box::new(run));
+    // SAFETY: sets of signals and attributes may be all zeros until they are initialised, and are this function's own. The thread has
+    // `run`; if there is none, this function has it still.
+    let error = unsafe {
+        let (mut all, mut before, mut attributes) = (std::mem::zeroed(), std::mem::zeroed(), std::mem::zeroed());
+        let mut thread = 0;
+        libc::sigfillset(&raw mut all);
+        libc::pthread_attr_init(&raw mut attributes);
+        libc::pthread_attr_setstacksize(&raw mut attributes, 1 << 18);
+        libc::pthread_attr_setdetachstate(&raw mut attributes, libc::PTHREAD_CREATE_DETACHED);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        let error = libc::pthread_create(&raw mut thread, &raw const attributes, begin::<F>, run.cast());
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, null_mut());
+        libc::pthread_attr_destroy(&raw mut attributes);
+        error
+    };
+    if error == 0 {
+        return Ok(());
+    }
+    // SAFETY: no thread has it.
+    drop(unsafe { Box::from_raw(run) });
+    Err(Error::from_raw_os_error(error))
+}
+
+/// Gives this thread files of its own, none: what it opens is not the program's, and what the program closes not its.
+pub(crate) fn leave_files() -> Result<()> {
+    // CLOSE_RANGE_UNSHARE
+    const UNSHARE: usize = 2;
+    // SAFETY: this thread has no files that it uses, and other threads keep theirs.
+    match unsafe { kernel(libc::SYS_close_range, [0, u32::MAX as usize, UNSHARE, 0, 0, 0]) } {
+        0 => Ok(()),
+        _ => Err(Error::last_os_error()),
+    }
+}
+
+/// Ends the process now.
+pub(crate) fn exit(code: c_int) -> ! {
+    // SAFETY: it runs nothing of the program's.
+    unsafe { libc::_exit(code) }
+}
+
+/// The functions that programs get from here in place of the C library's. Tests of this library have them from there.
+#[cfg(not(test))]
+mod hooks {
+    use std::alloc::{GlobalAlloc, Layout};
+    use std::marker::PhantomData;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+    use libc::{c_char, c_uint, size_t};
+
+    use super::*;
+    use crate::program::{self, Answer, Refusal};
+    use crate::start;
+
+    type Any = *mut c_void;
+    type Path = *const c_char;
+    type Handler = Option<unsafe extern "C" fn()>;
+
+    unsafe extern "C" {
+        safe fn __libc_malloc(bytes: size_t) -> Any;
+        safe fn __libc_calloc(count: size_t, bytes: size_t) -> Any;
+        safe fn __libc_memalign(align: size_t, bytes: size_t) -> Any;
+        fn __libc_realloc(memory: Any, bytes: size_t) -> Any;
+        fn __libc_free(memory: Any);
+    }
+
+    /// What this library itself allocates, always the C library's: the program may have a `malloc` of its own, that comes before ours.
+    #[global_allocator]
+    static OWN: Own = Own;
+    struct Own;
+
+    // SAFETY: these do what is asked, as their manual pages say.
+    unsafe impl GlobalAlloc for Own {
+        unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+            __libc_memalign(layout.align(), layout.size()).cast()
+        }
+
+        unsafe fn dealloc(&self, memory: *mut u8, _: Layout) {
+            // SAFETY: it is from `alloc`.
+            unsafe { __libc_free(memory.cast()) }
+        }
+    }
+
+    /// Runs when the library is loaded.
+    #[used]
+    #[unsafe(link_section = ".init_array")]
+    static START: extern "C" fn() = {
+        extern "C" fn start() {
+            find();
+            at_fork();
+            start::start();
+        }
+        start
+    };
+
+    /// Has functions called around forks, once: before those of all others, so that they run last before a fork, when others have done
+    /// what may need memory that is served, and first after it.
+    fn at_fork() {
+        static DONE: AtomicBool = AtomicBool::new(false);
+        if !DONE.swap(true, Ordering::Relaxed) {
+            let [before, parent, child]: [Handler; 3] =
+                [Some(start::before_fork), Some(start::in_parent), Some(start::in_child)];
+            // SAFETY: functions that are always there. Where there is no memory for it the first fork says so: its process has no region.
+            unsafe { REGISTER.get()(before, parent, child, null_mut()) };
+        }
+    }
+
+    /// The function that the program would have without this library, by its name with a 0 behind it, of type `F`; found once.
+    struct Real<F>(&'static str, AtomicUsize, PhantomData<F>);
+
+    impl<F: Copy> Real<F> {
+        /// # Safety
+        ///
+        /// `F` is the type of a pointer to the function of this name, which there is. The name ends in 0.
+        const unsafe fn new(name: &'static str) -> Self {
+            const { assert!(size_of::<F>() == size_of::<usize>()) };
+            Self(name, AtomicUsize::new(0), PhantomData)
+        }
+
+        fn address(&self) -> usize {
+            if self.1.load(Ordering::Relaxed) == 0 {
+                // SAFETY: a name that ends in 0.
+                let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.0.as_ptr().cast()) };
+                self.1.store(found.expose_provenance(), Ordering::Relaxed);
+            }
+            self.1.load(Ordering::Relaxed)
+        }
+
+        fn get(&self) -> F {
+            let address = with_exposed_provenance::<c_void>(self.address());
+            // SAFETY: a pointer of the type that `new` was told.
+            unsafe { std::mem::transmute_copy(&address) }
+        }
+    }
+
+    /// Whether the program has another allocator than the C library's, in a library that is linked or preloaded (jemalloc, tcmalloc):
+    /// then all is its own, since it would be given back memory that it knows nothing of, by functions that are only its. What it maps
+    /// for its arenas is served.
+    fn has_allocator() -> bool {
+        MALLOC.address() != (__libc_malloc as *const c_void).expose_provenance()
+    }
+
+    fn pointer(address: usize) -> Any {
+        with_exposed_provenance_mut(address)
+    }
+
+    /// What a function of allocators gives, if it is served.
+    fn served(answer: impl FnOnce() -> Option<usize>) -> Option<Any> {
+        if has_allocator() { None } else { answer().map(pointer) }
+    }
+
+    /// What a function gives that has -1 for an error.
+    fn given(answer: Answer) -> usize {
+        answer.unwrap_or_else(|error| {
+            // SAFETY: each thread has its own.
+            unsafe { *libc::__errno_location() = error };
+            usize::MAX
+        })
+    }
+
+    fn number(answer: Answer) -> c_int {
+        given(answer) as c_int
+    }
+
+    fn refused(refusal: Option<&Refusal>) -> Option<c_int> {
+        refusal.map(|refusal| number(Err(refusal.tell())))
+    }
+
+    /// realloc, where that is not the C library's business alone.
+    ///
+    /// # Safety
+    ///
+    /// That of realloc.
+    unsafe fn reallocate(memory: Any, bytes: size_t) -> Option<Any> {
+        let address = memory.addr();
+        let is_served = program::has(address);
+        if is_served && bytes == 0 {
+            program::free(address);
+            return Some(null_mut());
+        }
+        let new = if is_served {
+            // An allocation of the region stays there even if it is small now. If the region has no room for it, or pages of it cannot be
+            // moved, it is the C library's from now on.
+            match program::resize(address, bytes) {
+                Some(resized) => return Some(pointer(resized)),
+                None => __libc_malloc(bytes),
+            }
+        } else {
+            pointer(program::allocate(bytes, 1, false)?)
+        };
+        if !new.is_null() && !memory.is_null() {
+            // SAFETY: the caller has the old one, which is as long as it says, and nobody the new one.
+            unsafe {
+                let before = if is_served { program::size(address) } else { USABLE.get()(memory) };
+                std::ptr::copy_nonoverlapping(memory.cast::<u8>(), new.cast::<u8>(), before.min(bytes));
+                if is_served { program::free(address) } else { __libc_free(memory) }
+            }
+        }
+        Some(new)
+    }
+
+    /// The flags of a file of the program's.
+    fn flags_of(file: c_int) -> c_int {
+        // SAFETY: it changes nothing.
+        unsafe { FCNTL.get()(file, libc::F_GETFL, null_mut()) }
+    }
+
+    /// Functions of C: what is ours of them, or else the one that the program would have without this library; `then` is told what that
+    /// gave. To find one takes functions of allocators: so theirs, where they are the C library's, are those behind `or`. Of C's
+    /// variable arguments these have those that there may be.
+    macro_rules! hooks {
+        (@ $real:ident) => { $real.get() };
+        (@ $real:ident $libc:ident) => { if has_allocator() { $real.get() } else { $libc } };
+        ($($real:ident $(or $libc:ident)?: $name:ident($($argument:ident: $kind:ty),*) -> $result:ty = $ours:expr $(, then $then:expr)?;)*) => { $(
+            static $real: Real<unsafe extern "C" fn($($kind),*) -> $result> =
+                // SAFETY: the type is that of the manual page, as Rust has it.
+                unsafe { Real::new(concat!(stringify!($name), "\0")) };
+
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $name($($argument: $kind),*) -> $result {
+                let ours: Option<$result> = $ours;
+                if let Some(answer) = ours {
+                    return answer;
+                }
+                let real: unsafe extern "C" fn($($kind),*) -> $result = hooks!(@ $real $($libc)?);
+                // SAFETY: the caller's.
+                let answer = unsafe { real($($argument),*) };
+                $($then(answer);)?
+                answer
+            }
+        )*
+
+            /// Finds all of them that the program would have: later it may call one where nothing can be looked up, as in a signal.
+            fn find() {
+                $($real.address();)*
+            }
+        };
+    }
+
+    hooks! {
+        MALLOC or __libc_malloc: malloc(bytes: size_t) -> Any = served(|| program::allocate(bytes, 1, false));
+        CALLOC or __libc_calloc: calloc(count: size_t, bytes: size_t) -> Any =
+            served(|| program::allocate(count.checked_mul(bytes)?, 1, true));
+        MEMALIGN or __libc_memalign: memalign(align: size_t, bytes: size_t) -> Any =
+            served(|| program::allocate(bytes, align, false));
+        ALIGNED or __libc_memalign: aligned_alloc(align: size_t, bytes: size_t) -> Any =
+            served(|| program::allocate(bytes, align, false));
+        POSIX_MEMALIGN: posix_memalign(memory: *mut Any, align: size_t, bytes: size_t) -> c_int =
+            served(|| program::aligned(bytes, align)).map(|new| {
+                // SAFETY: the caller has a place for it.
+                unsafe { *memory = new };
+                0
+            });
+        REALLOC or __libc_realloc: realloc(memory: Any, bytes: size_t) -> Any =
+            // SAFETY: the caller's.
+            if has_allocator() { None } else { unsafe { reallocate(memory, bytes) } };
+        FREE or __libc_free: free(memory: Any) -> () = served(|| program::freed(memory.addr())).map(|_| ());
+        USABLE: malloc_usable_size(memory: Any) -> size_t =
+            served(|| program::has(memory.addr()).then_some(0)).map(|_| program::size(memory.addr()));
+
+        MMAP: mmap(address: Any, bytes: size_t, protection: c_int, flags: c_int, file: c_int, offset: i64) -> Any =
+            program::map(address.addr(), bytes, protection, flags).map(|answer| pointer(given(answer))),
+            then |memory: Any| program::mapped(memory.addr(), bytes);
+        MMAP64: mmap64(address: Any, bytes: size_t, protection: c_int, flags: c_int, file: c_int, offset: i64) -> Any =
+            program::map(address.addr(), bytes, protection, flags).map(|answer| pointer(given(answer))),
+            then |memory: Any| program::mapped(memory.addr(), bytes);
+        MREMAP: mremap(address: Any, bytes: size_t, new_bytes: size_t, flags: c_int, to: Any) -> Any =
+            program::remap(address.addr(), bytes, new_bytes, flags).map(|answer| pointer(given(answer))),
+            then |memory: Any| program::mapped(memory.addr(), new_bytes);
+        MUNMAP: munmap(address: Any, bytes: size_t) -> c_int = program::unmap(address.addr(), bytes).map(number);
+        MADVISE: madvise(address: Any, bytes: size_t, advice: c_int) -> c_int =
+            program::advise(address.addr(), bytes, advice).map(number);
+
+        // What pthread_atfork calls, which is a part of each program and library.
+        REGISTER: __register_atfork(before: Handler, parent: Handler, child: Handler, library: Any) -> c_int = {
+            at_fork();
+            None
+        };
+        CLONE: clone(run: *const c_void, stack: Any, flags: c_int, argument: Any, parent: Any, tls: Any, child: Any) -> c_int =
+            refused(program::clones(flags));
+
+        MLOCKALL: mlockall(flags: c_int) -> c_int = refused(program::locks_all());
+        OPEN: open(path: Path, flags: c_int, mode: c_uint) -> c_int = refused(program::opens(flags));
+        OPEN64: open64(path: Path, flags: c_int, mode: c_uint) -> c_int = refused(program::opens(flags));
+        OPEN_2: __open_2(path: Path, flags: c_int) -> c_int = refused(program::opens(flags));
+        OPEN64_2: __open64_2(path: Path, flags: c_int) -> c_int = refused(program::opens(flags));
+        OPENAT: openat(folder: c_int, path: Path, flags: c_int, mode: c_uint) -> c_int = refused(program::opens(flags));
+        OPENAT64: openat64(folder: c_int, path: Path, flags: c_int, mode: c_uint) -> c_int = refused(program::opens(flags));
+        OPENAT_2: __openat_2(folder: c_int, path: Path, flags: c_int) -> c_int = refused(program::opens(flags));
+        OPENAT64_2: __openat64_2(folder: c_int, path: Path, flags: c_int) -> c_int = refused(program::opens(flags));
+        FCNTL: fcntl(file: c_int, command: c_int, argument: Any) -> c_int =
+            refused(program::controls(command, argument.addr(), || flags_of(file)));
+        FCNTL64: fcntl64(file: c_int, command: c_int, argument: Any) -> c_int =
+            refused(program::controls(command, argument.addr(), || flags_of(file)));
+    }
+}
