@@ -201,13 +201,14 @@ def test_interrupted(tmp_path: Path, head: Head) -> None:
 def test_worker_is_killed(tmp_path: Path, head: Head) -> None:
     killed: list[int] = []
 
-    def kill() -> None:
-        # As soon as it is seen: what the sweep is told of a short run can come after its end.
-        wait_until(lambda: bool(killed.extend(head.runs()) or killed), 60)
+    def has_killed() -> bool:
+        killed.extend(head.runs())
         for pid in killed:
             os.kill(pid, signal.SIGKILL)
+        return bool(killed)
 
-    killer = threading.Thread(target=kill)
+    # As soon as it is seen: what the sweep is told of a short run can come after its end.
+    killer = threading.Thread(target=wait_until, args=(has_killed, 60))
     killer.start()
     done = sweep.run(plan(tmp_path, MEDIUM, [1, 2]), tmp_path / "out", ray=head.address, jobs=1)
     killer.join()
