@@ -437,6 +437,16 @@ def test_a_thread_whose_stack_is_served_forks(compiled: Compiled, tmp_path: Path
 
 
 @served
+@pytest.mark.parametrize("forked", [[], ["fork"]])
+def test_the_last_thread_ends_the_process(compiled: Compiled, tmp_path: Path, forked: list[str]) -> None:
+    """The library's own does not count: the last of the program's runs what is to be done at exit, and is served."""
+    program = ["timeout", "--signal=KILL", 30, compiled("outlives"), *forked]
+    found, printed = record(tmp_path, program, local=memory.Bytes(1 << 20))
+    assert (printed, found.code) == ("0 wrong\nthe end\n", 0)
+    assert found.summary.fetches > 500
+
+
+@served
 def test_a_fork_that_waits_for_one_who_waits_for_pages_ends_the_program(compiled: Compiled, tmp_path: Path) -> None:
     done = incast_memory(tmp_path, "record", "-o", "out", "--", compiled("stack_fork"), "stdio")
     assert "forks while a thread that waits for remote memory has what fork waits for" in done.stderr

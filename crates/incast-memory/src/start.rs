@@ -77,6 +77,9 @@ fn run_handler(begin: impl FnOnce() -> Result<bool, String> + Send + 'static) {
         // How it fails is said by then.
         let begun = catch_unwind(AssertUnwindSafe(begin)).unwrap_or_else(|_| std::process::abort());
         let serves = matches!(begun, Ok(true));
+        if serves {
+            sys::uncount();
+        }
         *outcome() = begun;
         BEGUN.0.store(1, Ordering::Release);
         let _ = futex::wake(&BEGUN.0, futex::Flags::PRIVATE, 1);

@@ -15,6 +15,7 @@ use std::io::{Error, Result};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::{null_mut, with_exposed_provenance, with_exposed_provenance_mut};
 use std::sync::OnceLock;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use libc::{c_int, c_long, c_void, iovec};
@@ -298,6 +299,23 @@ pub(crate) fn spawn<F: FnOnce() + Send + 'static>(run: F) -> Result<()> {
     // SAFETY: no thread has it.
     drop(unsafe { Box::from_raw(run) });
     Err(Error::from_raw_os_error(error))
+}
+
+/// Leaves this thread out of those whose last one ends the process (pthread_exit(3)), as it never ends; by the count that the C library
+/// (glibc from 2.34 on) keeps, which is private to it. Without it such processes stay.
+pub(crate) fn uncount() {
+    // It is found when the first process begins: in one that was just forked, to look for it could need memory.
+    static COUNT: OnceLock<usize> = OnceLock::new();
+    let address = *COUNT.get_or_init(|| {
+        // SAFETY: a name that ends in 0.
+        unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__nptl_nthreads".as_ptr()).expose_provenance() }
+    });
+    if address != 0 {
+        // SAFETY: a variable of the C library's of this size, which it too changes by atomic operations.
+        let count = unsafe { AtomicU32::from_ptr(with_exposed_provenance_mut(address)) };
+        // This thread and that which waits for it are counted, or else it is something else.
+        let _ = count.fetch_update(Relaxed, Relaxed, |count| (count > 1).then(|| count - 1));
+    }
 }
 
 /// Gives this thread files of its own, none: what it opens is not the program's, and what the program closes not its.
