@@ -114,7 +114,19 @@ def _end_all() -> int:
         until = time.monotonic() + GRACE_S
         while _descendants().keys() & left.keys() and time.monotonic() < until:
             time.sleep(0.002)
+    _reap_all()
     return len(ended)
+
+
+def _reap_all() -> None:
+    """Wait for children that have ended, whose threads may have not: what they took of the processor counts then."""
+    until = time.monotonic() + GRACE_S
+    try:
+        while time.monotonic() < until:
+            if not os.waitpid(-1, os.WNOHANG)[0]:
+                time.sleep(0.002)
+    except ChildProcessError:
+        pass  # There are none.
 
 
 def _descendants() -> dict[int, str]:
@@ -142,7 +154,9 @@ def _state(name: str) -> tuple[str, int, str]:
             fields = file.read().rpartition(b")")[2].split()
     except OSError:
         return "X", 0, ""
-    return fields[0].decode(), int(fields[1]), fields[19].decode()
+    state, parent, threads, begun = fields[0].decode(), int(fields[1]), int(fields[17]), fields[19].decode()
+    # Its first thread has ended, and others go on.
+    return "S" if state in "ZX" and threads > 1 else state, parent, begun
 
 
 def _send(pid: int, begun: str, number: int) -> None:
