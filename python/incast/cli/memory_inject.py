@@ -7,7 +7,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -182,11 +182,9 @@ def _lines(found: Injection) -> Iterator[str]:
         f"slowdown: {what}, less 1; asked, achieved: mean delay of a fetch; delays: their sum, over all threads", 0
     )
     if found.overhead is not None:
-        fetches, software = rows[1].mean("fetches"), rows[1].mean("software_s")
-        of_each = f" ({time(software / fetches * 1e12)} for each of {fetches:,.0f} fetches)" if fetches else ""
         yield from wrapped(
-            f"the instrument alone costs {100 * found.overhead:+.1f} % of the program's own time{of_each}; slowdowns "
-            "are against runs that have it; own: the same delays over the program's own time",
+            f"the instrument alone costs {100 * found.overhead:+.1f} % of the program's own time{_of_each(rows)}; "
+            "slowdowns are against runs that have it; own: the same delays over the program's own time",
             0,
         )
     yield ""
@@ -197,6 +195,19 @@ def _lines(found: Injection) -> Iterator[str]:
             "times are shorter and vary less",
             0,
         )
+
+
+def _of_each(rows: Sequence[Row]) -> str:
+    """What the instrument takes for a fetch, beside what it takes to serve it."""
+    plain, zero = rows[:2]
+    fetches = zero.mean("fetches")
+    if not fetches:
+        return ""
+    serving = time(zero.mean("software_s") / fetches * 1e12)
+    longer = zero.seconds[0] - plain.seconds[0]
+    if zero.figures or longer <= 0:
+        return f", and {serving} to serve each of {fetches:,.0f} fetches"
+    return f", {time(longer / fetches * 1e12)} for each of {fetches:,.0f} fetches, of which {serving} to serve it"
 
 
 def _cells(row: Row) -> list[str]:
