@@ -15,6 +15,9 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 
+# A shell without job control has it ignored in what it runs in the background, and so in all that this starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 SMALL = """\
 title = "two schemes, eight hosts"
 seed = 7
