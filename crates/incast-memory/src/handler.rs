@@ -250,6 +250,7 @@ impl Server {
 
     /// Has what a thread needs to fork, if its stack is of the region: nobody serves that until the fork is done. It is not delayed.
     fn prepare(&mut self, (thread, stack): (u32, u32)) -> u32 {
+        // Those of the same look that are due already, as they would be without a fork.
         while let Some(at) = self.due(now()) {
             let fetch = self.fetches.swap_remove(at);
             self.arrive(&fetch, now());

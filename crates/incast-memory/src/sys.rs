@@ -99,8 +99,9 @@ fn advise_own(pages: &mut [u8], advice: c_int) {
 pub(crate) fn read(address: usize, into: &mut [u8]) -> usize {
     let from = iovec { iov_base: with_exposed_provenance_mut(address), iov_len: into.len() };
     let to = iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
-    // SAFETY: the kernel reads, and says so if it cannot. What it writes to is the caller's, and so long.
-    let bytes = unsafe { libc::process_vm_readv(libc::getpid(), &raw const to, 1, &raw const from, 1, 0) };
+    // SAFETY: the kernel reads, and says so if it cannot. What it writes to is the caller's, and so long. By this thread's number: of a
+    // process whose first thread has ended there is nothing to be read by that one's.
+    let bytes = unsafe { libc::process_vm_readv(libc::gettid(), &raw const to, 1, &raw const from, 1, 0) };
     bytes.max(0) as usize
 }
 
