@@ -20,7 +20,7 @@ pub struct BufferPlan {
 
 impl BufferPlan {
     /// The plan of one switch, nothing where ports have buffers of their own; an error where nothing would be left to share,
-    /// or less than static thresholds promise. `largest` is what [`PacketParams::largest`] gives.
+    /// or less than static thresholds promise. `largest` is what [`PacketParams::largest`](crate::host::PacketParams::largest) gives.
     pub fn new(fabric: &Fabric, params: &Params, largest: u64, switch: NodeId) -> Result<Self, SetupError> {
         if params.switch.queues != QueueParams::Shared {
             return Ok(Self { headroom: 0, reserved: 0, shared: 0 });
