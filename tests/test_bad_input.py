@@ -104,7 +104,7 @@ def test_override_is_located(command: Command, small: Path) -> None:
     assert "did you mean `buffer`" in done.stderr
 
 
-@pytest.mark.parametrize("text", ["switch", "=1", "switch.buffer", "workload[9].tag=x", "a..b=1"])
+@pytest.mark.parametrize("text", ["switch", "=1", "switch.buffer", "workload[9].label=x", "a..b=1"])
 def test_override_that_is_none(command: Command, small: Path, text: str) -> None:
     done = command("run", small, "--set", text)
     assert done.returncode == 2

@@ -45,8 +45,8 @@ def source(sampled: incast.Results) -> Iterator[charts.Source]:
 
 
 def test_slowdown_is_that_of_the_results(sampled: incast.Results, source: charts.Source) -> None:
-    drawn = sorted(charts.slowdown(source, bins=5, tag="poisson").rows)
-    assert drawn == sorted(sampled.slowdown(bins=5, tag="poisson").rows())
+    drawn = sorted(charts.slowdown(source, bins=5, label="poisson").rows)
+    assert drawn == sorted(sampled.slowdown(bins=5, label="poisson").rows())
 
 
 @pytest.mark.parametrize(("of", "column"), [("fct", "fct_ps"), ("slowdown", "slowdown_reference")])

@@ -161,16 +161,16 @@ def test_costs(study: Study, judge: Judge, claim: str, slope: Row, swing: float,
     assert judge(claim, cells(study, "cost", cost(slope, swing))) == outcome
 
 
-def rated(study: Study, part: str, gbps: Callable[[Row, str], float], tags: Iterable[str], **of_run: Any) -> Tables:
+def rated(study: Study, part: str, gbps: Callable[[Row, str], float], labels: Iterable[str], **of_run: Any) -> Tables:
     """A sweep of 40 ms in which flows have these rates throughout; functions give what depends on the run."""
     runs, flows, rates = [], [], []
     for run in study.plans["quick"][part].runs:
         of = run.choice
         told = {name: value(of) if callable(value) else value for name, value in of_run.items()}
         runs.append({**of, "end_ps": 40 * MS, **told})
-        for number, tag in enumerate(tags):
-            acked = gbps(of, tag) * 1e9 / 8 * 0.04
-            flows.append({**of, "flow": number, "tag": tag, "acked_bytes": acked})
+        for number, label in enumerate(labels):
+            acked = gbps(of, label) * 1e9 / 8 * 0.04
+            flows.append({**of, "flow": number, "label": label, "acked_bytes": acked})
             rates += [
                 {**of, "flow": number, "time_ps": part_ * MS, "acked_bytes": acked * part_ / 40}
                 for part_ in (0, 10, 20, 40)
@@ -194,9 +194,9 @@ def test_sharing(study: Study, judge: Judge, priorities: str, shared: Row, outco
     usual = {"flow 1": 9.5, "flow 2": 19.0, "flow 3": 9.5}
     own = dict.fromkeys(usual, 38 / 3)
 
-    def gbps(of: Row, tag: str) -> float:
+    def gbps(of: Row, label: str) -> float:
         rates: Row = dict({"four": own, priorities: shared}.get(of["priorities"], usual))
-        return float(rates[tag])
+        return float(rates[label])
 
     assert judge("TG13", {"sharing": rated(study, "sharing", gbps, usual)}) == outcome
 
@@ -246,14 +246,14 @@ def test_applications(study: Study, judge: Judge, time_us: Row, gbps: Row, outco
         rate, took = (gbps[of["bounces"]], time_us[of["bounces"]]) if other else (10.0, 10)
         runs.append({**of, "end_ps": 10 * MS})
         empty = {**of, "acked_bytes": None, "start_ps": None, "fct_ps": None, "finish_ps": None}
-        flows.append({**empty, "flow": 0, "tag": "throughput", "acked_bytes": rate * 1e9 / 8 * 0.01, "start_ps": 0})
+        flows.append({**empty, "flow": 0, "label": "throughput", "acked_bytes": rate * 1e9 / 8 * 0.01, "start_ps": 0})
         flows.append(
-            {**empty, "flow": 1, "tag": "latency", "start_ps": MS, "fct_ps": took * 10**6, "finish_ps": 2 * MS}
+            {**empty, "flow": 1, "label": "latency", "start_ps": MS, "fct_ps": took * 10**6, "finish_ps": 2 * MS}
         )
         # Not ended: counts with the time so far.
-        flows.append({**empty, "flow": 2, "tag": "latency", "start_ps": 10 * MS - took * 10**6})
+        flows.append({**empty, "flow": 2, "label": "latency", "start_ps": 10 * MS - took * 10**6})
         # Not begun.
-        flows.append({**empty, "flow": 3, "tag": "latency"})
+        flows.append({**empty, "flow": 3, "label": "latency"})
     assert judge("TG14", {"applications": {"runs": runs, "flows": flows}}) == outcome
 
 

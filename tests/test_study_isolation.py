@@ -129,7 +129,7 @@ def test_a_shared_threshold_divides_mice_from_elephants(ran: incast.StudyResults
         .connect()
         .sql("""
             select traffic, max(size_bytes) filter (priority = 4), min(size_bytes) filter (priority = 3)
-            from flows where scheme = '+mice' and tag = 'regional' group by all
+            from flows where scheme = '+mice' and label = 'regional' group by all
         """)
     )
     for traffic, largest_mouse, smallest_elephant in rows.fetchall():

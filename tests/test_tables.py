@@ -126,8 +126,8 @@ def test_slowdowns_are_those_of_the_flows(results: Path) -> None:
             assert row["max"] == values[-1]
 
 
-def test_slowdowns_of_a_tag(results: Path) -> None:
-    rows = list(incast.open(results).slowdown(bins=1, tag="incast").dicts())
+def test_slowdowns_of_a_label(results: Path) -> None:
+    rows = list(incast.open(results).slowdown(bins=1, label="incast").dicts())
     assert [row["flows"] for row in rows] == [6, 6]
 
 

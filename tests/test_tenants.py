@@ -30,11 +30,11 @@ vms = 3
 guarantee = { send = "200Mbps", receive = "400Mbps" }
 placement.slots = ["h0.1", "h1.1", "h2.0"]
 [[workload]]
-tag = "x"
+label = "x"
 tenant = "x"
 list = [{ src = 1, dst = 0, size = "backlogged" }]
 [[workload]]
-tag = "y"
+label = "y"
 tenant = "y"
 incast = { fan_in = 2, receiver = 0, size = "backlogged" }
 [packets]

@@ -119,7 +119,7 @@ fn flows_of(setup: &Setup, is: impl Fn(&Control) -> bool) -> impl Iterator<Item 
         Carrier::Transport(_) => false,
     };
     let wanted: Vec<bool> = setup.carriers.iter().map(carrier).collect();
-    setup.flows.flows.iter().filter(move |flow| wanted[usize::from(flow.tag)])
+    setup.flows.flows.iter().filter(move |flow| wanted[usize::from(flow.label)])
 }
 
 /// A control of some flows that wants other marking than the scheme's own, where neither scheme nor scenario says anything.

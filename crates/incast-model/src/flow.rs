@@ -18,8 +18,8 @@ pub struct Flow {
     pub start: Time,
     /// Traffic class of its data packets, 1 to 7.
     pub priority: u8,
-    /// Index into [`FlowSet::tags`].
-    pub tag: u16,
+    /// Index into [`FlowSet::labels`].
+    pub label: u16,
     /// UDP source port: the entropy that ECMP hashes.
     pub sport: u16,
     /// UDP destination port.
@@ -47,13 +47,13 @@ pub struct Gate {
     pub round: Option<u32>,
 }
 
-/// The flows of one run, sorted by start (ties keep their order), with the names of their tags.
+/// The flows of one run, sorted by start (ties keep their order), with the names of their labels.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FlowSet {
     /// Sorted by start.
     pub flows: Vec<Flow>,
     /// Names that group flows in results, such as `background` and `incast`.
-    pub tags: Vec<String>,
+    pub labels: Vec<String>,
     /// Explicit paths: every node from the sending to the receiving host.
     pub paths: Vec<Vec<NodeId>>,
     /// What does not start by the clock alone. No flow waits for itself, over whatever gates.

@@ -34,7 +34,7 @@
 //! let hpcc = Control::named("hpcc", "reference").expect("a control and a profile of it");
 //! let setup = Setup {
 //!     transports: Vec::new(),
-//!     carriers: vec![Carrier::Rdma(0); flows.tags.len()],
+//!     carriers: vec![Carrier::Rdma(0); flows.labels.len()],
 //!     tenancy: None,
 //!     tags: None,
 //!     controls: vec![ControlSetup { control: hpcc, window: WindowMode::Rate }],

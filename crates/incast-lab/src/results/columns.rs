@@ -124,7 +124,7 @@ pub const FLOWS: TableSpec = TableSpec {
         SCHEME,
         column("flow", U32, "", "number of the flow, in order of start, from 0"),
         column("message", U32, "", "number of the message that it is, or is a part of (`qps`)"),
-        column("tag", Name, "", "name of its group of flows"),
+        column("label", Name, "", "name of its group of flows"),
         column("src", U32, "", "number of the sending host, from 0"),
         column("dst", U32, "", "number of the receiving host, from 0"),
         column("src_name", Name, "", "name of the sending host"),
@@ -177,7 +177,7 @@ pub const MESSAGES: TableSpec = TableSpec {
     columns: &[
         SCHEME,
         column("message", U32, "", "number of the message, in order of its first flow, from 0"),
-        column("tag", Name, "", "name of its group of flows"),
+        column("label", Name, "", "name of its group of flows"),
         column("src", U32, "", "number of the sending host, from 0"),
         column("dst", U32, "", "number of the receiving host, from 0"),
         column("first_flow", U32, "", "number of its first flow"),
@@ -433,7 +433,7 @@ pub const WAITS: TableSpec = TableSpec {
     columns: &[
         SCHEME,
         column("flow", U32, "", "number of the flow, as in `flows`"),
-        column("tag", Name, "", "tag of the flow"),
+        column("label", Name, "", "label of the flow"),
         column("waited_ps", I64, "ps", "time in egress queues of switches, all data packets together"),
         column("blocked_ps", I64, "ps", "of that, while the next node paused the queue (PFC)"),
         column(

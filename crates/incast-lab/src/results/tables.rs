@@ -138,7 +138,7 @@ impl Records<'_> {
             self.scheme(records().len())?,
             u32s(0..records().len() as u32),
             u32s((0u32..).zip(self.flows.messages()).flat_map(|(message, flows)| flows.map(move |_| message))),
-            names(self.flows.tags.iter().map(String::as_str), flows().map(|f| f.tag.into()))?,
+            names(self.flows.labels.iter().map(String::as_str), flows().map(|f| f.label.into()))?,
             u32s(flows().map(|f| f.src.0)),
             u32s(flows().map(|f| f.dst.0)),
             self.node_names(flows().map(|f| host(f.src)))?,
@@ -186,7 +186,7 @@ impl Records<'_> {
         Ok(vec![
             self.scheme(all.len())?,
             u32s(0..all.len() as u32),
-            names(self.flows.tags.iter().map(String::as_str), first().map(|f| f.tag.into()))?,
+            names(self.flows.labels.iter().map(String::as_str), first().map(|f| f.label.into()))?,
             u32s(first().map(|f| f.src.0)),
             u32s(first().map(|f| f.dst.0)),
             u32s(all.iter().map(|flows| flows.start as u32)),
@@ -322,11 +322,11 @@ impl Records<'_> {
     fn waits(&self) -> Result<Vec<ArrayRef>, ArrowError> {
         let all = || self.outcome.waits.iter();
         debug_assert_eq!(WAITS.columns.len(), 8);
-        let tags = self.flows.flows.iter().take(all().len()).map(|flow| flow.tag.into());
+        let labels = self.flows.flows.iter().take(all().len()).map(|flow| flow.label.into());
         Ok(vec![
             self.scheme(all().len())?,
             u32s(0..all().len() as u32),
-            names(self.flows.tags.iter().map(String::as_str), tags)?,
+            names(self.flows.labels.iter().map(String::as_str), labels)?,
             i64s(all().map(|r| r.waited.0)),
             i64s(all().map(|r| r.blocked.0)),
             i64s(all().map(|r| r.in_vain.0)),

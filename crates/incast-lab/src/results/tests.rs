@@ -23,7 +23,7 @@ const SCENARIO: &str = r#"
 [fabric.star]
 hosts = 5
 [[workload]]
-tag = "burst"
+label = "burst"
 incast = { fan_in = 4, size = "10kB", receiver = 0 }
 [[workload]]
 list = [{ src = 1, dst = 2, size = 7, start = "3us" }]
@@ -201,7 +201,7 @@ fn values_are_the_records() {
     let table = |name| read_table(&folder.path().join("run"), name).unwrap();
     let flows = table("flows");
     assert_eq!(names(&flows, "scheme")[4..6], ["HPCC", "DCQCN+w"]);
-    assert_eq!(names(&flows, "tag")[3..5], ["burst", "list"]);
+    assert_eq!(names(&flows, "label")[3..5], ["burst", "list"]);
     assert_eq!(names(&flows, "dst_name")[..2], ["h0", "h0"]);
     assert_eq!(i64s(&flows, "fct_ps")[..5], [Some(2_000_000), Some(3_000_000), Some(4_000_000), Some(5_000_000), None]);
     assert_eq!(i64s(&flows, "finish_ps")[4], None);
@@ -479,9 +479,9 @@ fn slowdowns_are_those_of_the_records() {
     assert_eq!(table.unfinished, [1, 1]);
     let all = &table.overall[1];
     assert_eq!((all.scheme.as_str(), all.flows, all.p50, all.p99, all.mean), ("DCQCN+w", 4, 4.0, 5.0, 3.5));
-    assert_eq!(table.by_tag["burst"].len(), 2);
-    assert!(table.by_tag["list"].is_empty());
-    let options = SlowdownOptions { tag: Some("list".into()), ..SlowdownOptions::default() };
+    assert_eq!(table.by_label["burst"].len(), 2);
+    assert!(table.by_label["list"].is_empty());
+    let options = SlowdownOptions { label: Some("list".into()), ..SlowdownOptions::default() };
     let table = slowdown_bins(&Finished::of_results(&results, Ideal::Reference).unwrap(), &options);
     assert_eq!((table.overall.len(), table.unfinished), (0, vec![1, 1]));
 }
@@ -495,7 +495,7 @@ fn slowdown_tables_read_well() {
     insta::assert_snapshot!(slowdown_bins(&flows, &options).to_string(), @r"
     slowdown             flows                      HPCC                   DCQCN+w
                                      p50     p95     p99       p50     p95     p99
-    tag burst                3      3.00    4.00    4.00      3.00    4.00    4.00
+    label burst                3      3.00    4.00    4.00      3.00    4.00    4.00
     all                      3      3.00    4.00    4.00      3.00    4.00    4.00
     HPCC: unfinished and not counted: 1
     DCQCN+w: unfinished and not counted: 1

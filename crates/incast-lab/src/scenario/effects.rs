@@ -148,7 +148,7 @@ pub(super) const RULES: &[(&str, When)] = &[
 pub(super) struct Facts<'a> {
     prepared: &'a Prepared,
     setup: &'a Setup,
-    /// Whether any flow has the tag.
+    /// Whether any flow has the label.
     has_flows: Vec<bool>,
     /// Whether any flow has the scheme's own window.
     own_window: bool,
@@ -167,14 +167,14 @@ impl<'a> Facts<'a> {
     /// Of scheme number `index`.
     pub(super) fn new(prepared: &'a Prepared, index: usize) -> Self {
         let flows = &prepared.flows;
-        let mut has_flows = vec![false; flows.tags.len()];
-        flows.flows.iter().for_each(|flow| has_flows[usize::from(flow.tag)] = true);
+        let mut has_flows = vec![false; flows.labels.len()];
+        flows.flows.iter().for_each(|flow| has_flows[usize::from(flow.label)] = true);
         let scheme = &prepared.scenario.scheme[index];
-        let own = |tag: &String| {
-            let others = scheme.control_by_tag.contains_key(tag) || scheme.transport_by_tag.contains_key(tag);
-            !others && !scheme.window_by_tag.contains_key(tag)
+        let own = |label: &String| {
+            let others = scheme.control_by_label.contains_key(label) || scheme.transport_by_label.contains_key(label);
+            !others && !scheme.window_by_label.contains_key(label)
         };
-        let own_window = flows.tags.iter().zip(&has_flows).any(|(tag, has)| *has && own(tag));
+        let own_window = flows.labels.iter().zip(&has_flows).any(|(label, has)| *has && own(label));
         let setup = &prepared.schemes[index].setup;
         Self {
             prepared,
@@ -204,8 +204,8 @@ impl<'a> Facts<'a> {
 
     /// What carries flows.
     fn carriers(&self) -> impl Iterator<Item = Carrier> {
-        let of_tag = self.setup.carriers.iter().zip(&self.has_flows);
-        of_tag.filter(|(_, has)| **has).map(|(&carrier, _)| carrier)
+        let of_label = self.setup.carriers.iter().zip(&self.has_flows);
+        of_label.filter(|(_, has)| **has).map(|(&carrier, _)| carrier)
     }
 
     /// The controls that flows have.
@@ -507,7 +507,7 @@ impl<'a> Facts<'a> {
     }
 
     fn scheme_window(&self) -> Verdict {
-        unless(self.own_window, "every tag has a window or a control of its own")
+        unless(self.own_window, "every label has a window or a control of its own")
     }
 
     fn samples(&self) -> Verdict {

@@ -75,10 +75,10 @@ fn resolve_scheme(scheme: &mut Map<String, Value>, path: &str, found: &mut Vec<D
         if let Some(value) = scheme.get_mut(field) {
             shorthand(kind, value, &path::join(path, field), found);
         }
-        let by_tag = format!("{field}_by_tag");
-        if let Some(Value::Object(values)) = scheme.get_mut(&by_tag) {
-            for (tag, value) in values {
-                shorthand(kind, value, &path::join(&path::join(path, &by_tag), tag), found);
+        let by_label = format!("{field}_by_label");
+        if let Some(Value::Object(values)) = scheme.get_mut(&by_label) {
+            for (label, value) in values {
+                shorthand(kind, value, &path::join(&path::join(path, &by_label), label), found);
             }
         }
     }
@@ -347,21 +347,21 @@ pub(super) fn hypervisor_schema(generator: &mut SchemaGenerator) -> Schema {
     named_schema(generator, description, Hypervisor::catalogue().into_iter().map(named).collect())
 }
 
-/// The schema of a table of controls by tag.
+/// The schema of a table of controls by label.
 pub(super) fn controls_schema(generator: &mut SchemaGenerator) -> Schema {
     let control = control_schema(generator);
     json_schema(json!({
-        "description": "Controls of the flows with these tags, which are RDMA's, where they are not the scheme's",
+        "description": "Controls of the flows with these labels, which are RDMA's, where they are not the scheme's",
         "type": "object",
         "additionalProperties": control,
     }))
 }
 
-/// The schema of a table of transports by tag.
+/// The schema of a table of transports by label.
 pub(super) fn transports_schema(generator: &mut SchemaGenerator) -> Schema {
     let transport = transport_schema(generator);
     json_schema(json!({
-        "description": "Transports of the flows with these tags, where they are not RDMA's or have another than the scheme's",
+        "description": "Transports of the flows with these labels, where they are not RDMA's or have another than the scheme's",
         "type": "object",
         "additionalProperties": transport,
     }))

@@ -18,7 +18,7 @@ title = "four to one"
 [fabric.star]
 hosts = 5
 [[workload]]
-tag = "burst"
+label = "burst"
 incast = { fan_in = 4, size = "10kB", receiver = 0 }
 [scheme.HPCC]
 control.hpcc = { profile = "key-results", ai = "40Mbps" }
@@ -86,7 +86,7 @@ fn merged_scenarios_read_back_equal() {
         SMALL.to_owned(),
         format!("profile = \"ns3\"\n{SMALL}"),
         format!(
-            "{SMALL}control_by_tag.burst.hpcc.eta = 0.9\nswitch.pfc_mode.static.xoff = \"1MB\"\nrdma.rto = \"none\"\n"
+            "{SMALL}control_by_label.burst.hpcc.eta = 0.9\nswitch.pfc_mode.static.xoff = \"1MB\"\nrdma.rto = \"none\"\n"
         ),
         with("receiver = 0", "every = \"1ms\", duration = \"2ms\"")
             + "\n[switch]\nscheduler.drr.quanta = [1,1,1,1,1,1,1,1]\n",
@@ -195,8 +195,8 @@ fn controls_bring_their_marking() {
         marks("[ecn]\nkmin = \"100kB\"\n[scheme.DCTCP.ecn]\nkmax = \"1MB\""),
         [(100, 1600, 0.2), (100, 1000, 1.0)]
     );
-    // A control by tag does not change the switches.
-    assert_eq!(marks("control_by_tag.burst = \"hpcc\""), [(400, 1600, 0.2), (300, 300, 1.0)]);
+    // A control by label does not change the switches.
+    assert_eq!(marks("control_by_label.burst = \"hpcc\""), [(400, 1600, 0.2), (300, 300, 1.0)]);
     let kmin = format!("{SMALL}{dctcp}[ecn]\nkmin = \"350kB\"\n");
     assert_eq!(
         refused(&kmin),
@@ -216,13 +216,13 @@ fn controls_bring_their_marking() {
 }
 
 #[test]
-fn tags_may_have_controls_of_their_own() {
-    let text = format!("{SMALL}control_by_tag.burst = \"hpcc\"\n");
+fn labels_may_have_controls_of_their_own() {
+    let text = format!("{SMALL}control_by_label.burst = \"hpcc\"\n");
     let prepared = load(&text).unwrap().prepare().unwrap();
     let setup = &prepared.schemes[1].setup;
     assert_eq!(setup.carriers, [Carrier::Rdma(1)]);
     assert_eq!((setup.controls[1].control.name(), setup.controls[1].window), ("hpcc", WindowMode::Rate));
-    let text = format!("{SMALL}window_by_tag.burst = \"off\"\n");
+    let text = format!("{SMALL}window_by_label.burst = \"off\"\n");
     let prepared = load(&text).unwrap().prepare().unwrap();
     assert_eq!(prepared.schemes[1].setup.controls[1].window, WindowMode::Off);
 }
@@ -383,9 +383,9 @@ fn what_the_fabric_does_not_have_is_located() {
             list("{ src = 0, dst = 1, size = 1, start = \"2ms\" }") + "\n[simulation]\nhorizon = \"1ms\"\n",
             "workload[0].list[0].start: `2ms` is not possible here (allowed: before the end of the simulation at 1ms",
         ),
-        (with("tag = \"burst\"", "priority = 8"), "workload[0].priority: `8` is not possible here"),
+        (with("label = \"burst\"", "priority = 8"), "workload[0].priority: `8` is not possible here"),
         (
-            with("tag = \"burst\"", "priority = 0"),
+            with("label = \"burst\"", "priority = 0"),
             "workload[0].priority: `0` is not possible here (allowed: a traffic class, 1 to 7 (0 carries PFC frames))",
         ),
         (with("incast = ", "poisson = "), "workload[0].poisson"),
@@ -406,8 +406,8 @@ fn what_the_fabric_does_not_have_is_located() {
             "s.toml:5:26: fabric.custom.links[0].b: there is no node `h3`; did you mean",
         ),
         (
-            format!("{SMALL}control_by_tag.brust = \"hpcc\"\n"),
-            "s.toml:13:24: scheme.DCQCN+w.control_by_tag.brust: no flow has the tag `brust` (allowed: burst); did you mean `burst`?",
+            format!("{SMALL}control_by_label.brust = \"hpcc\"\n"),
+            "s.toml:13:24: scheme.DCQCN+w.control_by_label.brust: no flow has the label `brust` (allowed: burst); did you mean `burst`?",
         ),
     ] {
         let found = refused(&text);
@@ -422,7 +422,7 @@ fn nothing_to_simulate_is_said() {
     assert!(found.contains("scheme: the scenario has no scheme: nothing to simulate (allowed: a table such as [scheme.HPCC] with control = one of <controls>, or transport = one of <transports>)"), "{found}");
     let text = "workload = []\n".to_owned()
         + &SMALL.replacen(
-            "[[workload]]\ntag = \"burst\"\nincast = { fan_in = 4, size = \"10kB\", receiver = 0 }\n",
+            "[[workload]]\nlabel = \"burst\"\nincast = { fan_in = 4, size = \"10kB\", receiver = 0 }\n",
             "",
             1,
         );

@@ -389,7 +389,7 @@ const fn is_ranked(params: &Params) -> bool {
 
 /// Whether some flows are RDMA's and some are not.
 fn mixed(carriers: &[Carrier], flows: &FlowSet) -> bool {
-    let mut rdma = flows.flows.iter().map(|flow| matches!(carriers[usize::from(flow.tag)], Carrier::Rdma(_)));
+    let mut rdma = flows.flows.iter().map(|flow| matches!(carriers[usize::from(flow.label)], Carrier::Rdma(_)));
     let first = rdma.next();
     rdma.any(|one| Some(one) != first)
 }
@@ -433,7 +433,7 @@ fn check_hypervisor(
         Carrier::Rdma(_) => false,
         Carrier::Transport(index) => matches!(transports[*index], Transport::Tcp(_) | Transport::Udp(_)),
     };
-    let other = flows.flows.iter().find(|flow| flow.until.is_some() && !plain(&carriers[usize::from(flow.tag)]));
+    let other = flows.flows.iter().find(|flow| flow.until.is_some() && !plain(&carriers[usize::from(flow.label)]));
     check(other.is_none(), "workload", || "backlogged flows are TCP's or UDP's; others have a size".into())?;
     let Some(hypervisor) = &params.hypervisor else { return Ok(()) };
     check(tenancy.is_some(), "hypervisor", || "there are no tenants whose VMs it could be before".into())?;

@@ -15,7 +15,7 @@ impl Network {
         for flow in 0..self.flows.flows.len() as u32 {
             let [out, back] = self.walk(flow);
             let spec = &self.flows.flows[flow as usize];
-            let shape = self.shape(spec.tag);
+            let shape = self.shape(spec.label);
             let switches = out.len() - 1;
             if shape.flags & flag::INT != 0 && switches > usize::from(params.packets.int_records) {
                 return Err(SetupError {
@@ -64,10 +64,10 @@ impl Network {
         Time(propagation + serialised + time(wire, slowest))
     }
 
-    /// What packets of a tag look like.
-    fn shape(&self, tag: u16) -> Shape {
+    /// What packets of a label look like.
+    fn shape(&self, label: u16) -> Shape {
         let packets = &self.config.packets;
-        match self.carriers[usize::from(tag)] {
+        match self.carriers[usize::from(label)] {
             Carrier::Rdma(control) => {
                 let flags = self.controls[control].flags;
                 let telemetry = packets.telemetry(flags);

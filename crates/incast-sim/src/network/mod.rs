@@ -179,7 +179,7 @@ pub(crate) struct Network {
     pub(crate) flows: Arc<FlowSet>,
     pub(crate) config: Config,
     pub(crate) controls: Vec<ControlState>,
-    /// What carries the flows of each tag.
+    /// What carries the flows of each label.
     pub(crate) carriers: Vec<Carrier>,
 
     /// Simulated time in ps.

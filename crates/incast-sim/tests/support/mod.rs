@@ -115,10 +115,10 @@ pub(crate) fn run_to_end(fabric: &Arc<Fabric>, flows: &[Flow], scheme: Scheme, m
     if scheme == Scheme::Dctcp {
         params.ecn = EcnParams { kmin: Bytes(300_000), kmax: Bytes(300_000), pmax: 1.0, ..params.ecn };
     }
-    let tags = vec!["background".into(), "incast".into()];
+    let labels = vec!["background".into(), "incast".into()];
     let setup = Setup {
         fabric: fabric.clone(),
-        flows: Arc::new(FlowSet { flows: flows.to_vec(), tags, ..FlowSet::default() }),
+        flows: Arc::new(FlowSet { flows: flows.to_vec(), labels, ..FlowSet::default() }),
         controls: vec![scheme.control()],
         transports: Vec::new(),
         carriers: vec![Carrier::Rdma(0); 2],
@@ -139,7 +139,7 @@ pub(crate) fn flow(src: u32, dst: u32, size: u64, start_ns: u64, sport: u16, dpo
         size: Bytes(size),
         start: Time::ns(start_ns),
         priority: 3,
-        tag: u16::from(dport == 200),
+        label: u16::from(dport == 200),
         sport,
         dport,
         path: None,

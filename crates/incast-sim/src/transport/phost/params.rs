@@ -21,8 +21,8 @@ pub enum PhostOrder {
     Srpt,
     /// The flow that started first.
     Fifo,
-    /// Tags in turn, within a tag the flow with fewest packets left (CoNEXT 2015, section 3: tenants).
-    TagFair,
+    /// Labels in turn, within a label the flow with fewest packets left (CoNEXT 2015, section 3: tenants).
+    LabelFair,
 }
 
 /// What a receiver that hears of new flows keeps its pacer from giving out tokens for.
