@@ -244,10 +244,10 @@ def test_unfinished_flows_are_told(tmp_path: Path, command: Command) -> None:
     assert done.stderr.count("warning: ") == done.stderr.count("1 of 2 memory flows") == 1
 
 
-def test_fetches_that_were_called_off_are_not_missing(tmp_path: Path) -> None:
+def test_fetches_that_were_cancelled_are_not_missing(tmp_path: Path) -> None:
     flows = '[[workload]]\nlabel = "memory"\nend = "20us"\nall_to_all = { size = "16kB", iterations = 50 }\n'
     folder = simulated(tmp_path, HEAD + flows + SCHEMES)
-    assert sum(incast.open(folder).flows["called_off"]) > 100
+    assert sum(incast.open(folder).flows["cancelled"]) > 100
     assert application.Latencies.of(folder, "HPCC").unfinished == 0
 
 

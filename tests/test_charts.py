@@ -49,7 +49,7 @@ def test_slowdown_is_that_of_the_results(sampled: incast.Results, source: charts
     assert drawn == sorted(sampled.slowdown(bins=5, label="poisson").rows())
 
 
-@pytest.mark.parametrize(("of", "column"), [("fct", "fct_ps"), ("slowdown", "slowdown_reference")])
+@pytest.mark.parametrize(("of", "column"), [("fct", "fct_ps"), ("slowdown", "slowdown_hpcc")])
 def test_cdf_has_every_flow_where_they_are_few(
     of: Measure, column: str, sampled: incast.Results, source: charts.Source
 ) -> None:

@@ -202,7 +202,7 @@ def test_sharing(study: Study, judge: Judge, priorities: str, shared: Row, outco
 
 
 @pytest.mark.parametrize(
-    ("claim", "circular", "deadlocked", "gbps", "outcome"),
+    ("claim", "cyclic", "deadlocked", "gbps", "outcome"),
     [
         ("TG13a", "two priorities, both ways", "two, both ways", 19.0, "holds"),
         ("TG13a", "three priorities, one way", "", 19.0, "fails"),
@@ -214,9 +214,9 @@ def test_sharing(study: Study, judge: Judge, priorities: str, shared: Row, outco
     ],
 )
 def test_directions(
-    study: Study, judge: Judge, claim: str, circular: str, deadlocked: str, gbps: float, outcome: str
+    study: Study, judge: Judge, claim: str, cyclic: str, deadlocked: str, gbps: float, outcome: str
 ) -> None:
-    users = cells(study, "users", lambda of: {"circular": int(of["sharing"] == circular)})
+    users = cells(study, "users", lambda of: {"cyclic": int(of["sharing"] == cyclic)})
     deadlocks = rated(
         study,
         "crossing",
@@ -284,9 +284,9 @@ def test_dependencies(study: Study, judge: Judge, part: str, number: int, share:
     shares = {name: {**each} for name, each in SHARES.items()}
     shares[part][number] = share
     figures: dict[str, Callable[[Row], Row]] = {
-        "failures": lambda of: {"sets": 1000, "circular": shares["failures"][of["failures"]]},
-        "misroutes": lambda of: {"sets": 1000, "circular": shares["misroutes"][of["misroutes"]]},
-        "spread": lambda of: {"sets": 1, "circular": int(of["seed"] <= 20 * shares["spread"][of["each"]])},
+        "failures": lambda of: {"sets": 1000, "cyclic": shares["failures"][of["failures"]]},
+        "misroutes": lambda of: {"sets": 1000, "cyclic": shares["misroutes"][of["misroutes"]]},
+        "spread": lambda of: {"sets": 1, "cyclic": int(of["seed"] <= 20 * shares["spread"][of["per_pair"]])},
     }
     parts: dict[str, Tables] = {}
     for name, of in figures.items():
@@ -294,11 +294,11 @@ def test_dependencies(study: Study, judge: Judge, part: str, number: int, share:
     assert judge("TG15", parts) == outcome
 
 
-@pytest.mark.parametrize(("circular", "outcome"), [(0, "holds"), (1, "fails")])
-def test_changes(study: Study, judge: Judge, circular: int, outcome: str) -> None:
+@pytest.mark.parametrize(("cyclic", "outcome"), [(0, "holds"), (1, "fails")])
+def test_changes(study: Study, judge: Judge, cyclic: int, outcome: str) -> None:
     """TG16: a single change of a single seed is enough."""
 
     def figures(of: Row) -> Row:
-        return {"circular": circular if of["seed"] == 3 and of["change"].startswith("Jellyfish of 10") else 0}
+        return {"cyclic": cyclic if of["seed"] == 3 and of["change"].startswith("Jellyfish of 10") else 0}
 
     assert judge("TG16", cells(study, "changes", figures)) == outcome

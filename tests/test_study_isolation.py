@@ -16,7 +16,7 @@ __all__ = ["browser"]
 STUDY = ROOT / "python" / "incast" / "studies" / "isolation"
 RARE = {
     "pause_length_isolated", "pauses_left", "pauses_left_by_queue", "pauses_normalised", "xoff_left", "xoff_gain",
-    "in_vain_left",
+    "victim_left",
 }  # fmt: skip
 """Metrics that may have no figure where nothing was paused."""
 OWN_QUEUES = ("pFabric", "pHost", "Fastpass", "ideal")

@@ -54,7 +54,7 @@ class Results:
         self,
         *,
         bins: int = 20,
-        ideal: Literal["reference", "exact"] = "reference",
+        ideal: Literal["hpcc", "exact"] = "hpcc",
         clamp: bool = True,
         label: str | None = None,
     ) -> Table:

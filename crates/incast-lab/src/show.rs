@@ -64,7 +64,7 @@ pub struct LabelShow {
     /// Of these, flows that start when others have ended.
     pub waiting: usize,
     /// Of these, flows that do not start if the end of their entry comes first.
-    pub may_be_called_off: usize,
+    pub may_be_cancelled: usize,
     /// Payload offered between first and last start, as a fraction of the rate of all hosts, or servers; `None` for a single start, and
     /// where flows wait for others or have no size.
     pub load: Option<f64>,
@@ -82,7 +82,7 @@ pub struct SchemeShow {
     pub hypervisor: Option<String>,
     /// How switches mark, and who says so.
     pub ecn: String,
-    /// Load balancing, given routes, failures and pauses, such as `balance spray`, where there are any.
+    /// Load balancing, given routes, failures and pauses, such as `load balancing spray`, where there are any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub network: Vec<String>,
 }
@@ -232,8 +232,8 @@ fn network(setup: &Setup) -> Vec<String> {
     if params.routing != Paths::Shortest {
         said.push(format!("{} routes", params.routing.name()));
     }
-    if params.balance != Balance::Ecmp {
-        said.push(format!("balance {}", params.balance.name()));
+    if params.load_balancing != Balance::Ecmp {
+        said.push(format!("load balancing {}", params.load_balancing.name()));
     }
     if !params.route.is_empty() {
         said.push(format!("{} given routes", params.route.len()));
@@ -297,10 +297,10 @@ fn labels(fabric: &Fabric, flows: &FlowSet) -> Vec<LabelShow> {
         let span = last.saturating_sub(first).seconds();
         let here = |(flow, wanted): &(&Flow, &bool)| usize::from(flow.label) == index && **wanted;
         let count = |wanted: &[bool]| flows.flows.iter().zip(wanted).filter(here).count();
-        let (waiting, may_be_called_off) = (count(&waits), count(&may_not));
+        let (waiting, may_be_cancelled) = (count(&waits), count(&may_not));
         let load = (span > 0.0 && waiting == 0 && backlogged == 0).then(|| bytes.0 as f64 * 8.0 / span / capacity);
         let (label, flows) = (label.clone(), mine().count());
-        Some(LabelShow { label, flows, bytes, backlogged, first, last, waiting, may_be_called_off, load })
+        Some(LabelShow { label, flows, bytes, backlogged, first, last, waiting, may_be_cancelled, load })
     };
     flows.labels.iter().enumerate().filter_map(of_label).collect()
 }
@@ -363,8 +363,8 @@ impl fmt::Display for Show {
                 }
                 None if label.waiting > 0 => {
                     write!(f, ", {} of them when others have ended", label.waiting)?;
-                    if label.may_be_called_off > 0 {
-                        write!(f, " ({} not if their entry's end comes first)", label.may_be_called_off)?;
+                    if label.may_be_cancelled > 0 {
+                        write!(f, " ({} not if their entry's end comes first)", label.may_be_cancelled)?;
                     }
                 }
                 None => write!(f, ", all started at {}", label.first)?,
@@ -455,14 +455,14 @@ control = "dcqcn"
         let show = shown(&format!("{SMALL}{network}{failure}{pause}"));
         let said = [
             "up-down routes",
-            "balance flowlet",
+            "load balancing flowlet",
             "1 given routes",
             "1 failures, routes never follow",
             "1 pauses that nodes send by themselves",
         ];
         assert_eq!(show.schemes[0].network, said);
         assert!(
-            show.to_string().contains("\n           up-down routes; balance flowlet; 1 given routes; 1 failures"),
+            show.to_string().contains("\n           up-down routes; load balancing flowlet; 1 given routes; 1 failures"),
             "{show}"
         );
         let text = show.to_string();
@@ -508,7 +508,7 @@ control = "dcqcn"
         let rpc = "[[workload]]\nrequest_response = { request = 1, response = 1, requests = 3, clients = { hosts = \"0\" } }\n";
         let show = shown(&format!("{SMALL}{rpc}end = \"1ms\""));
         let found = |label: &str| show.labels.iter().find(|found| found.label == label).unwrap();
-        let counts = |label: &LabelShow| (label.flows, label.waiting, label.may_be_called_off);
+        let counts = |label: &LabelShow| (label.flows, label.waiting, label.may_be_cancelled);
         assert_eq!((counts(found("request")), counts(found("response"))), ((3, 2, 2), (3, 3, 2)));
         let said =
             "response: 3 flows, 0.000 MB, 3 of them when others have ended (2 not if their entry's end comes first)\n";
@@ -564,7 +564,7 @@ control = "dcqcn"
         let text = warned(
             "[network]\nbalance = \"spray\"\nfailure = [{ link = [\"leaf0\", \"spine0\"] }]\n[rdma]\nrto = \"none\"",
         );
-        assert!(text.contains("network.balance: `spray` lets packets of a flow overtake each other"), "{text}");
+        assert!(text.contains("network.load_balancing: `spray` lets packets of a flow overtake each other"), "{text}");
         assert!(text.contains("rdma.rto: without a timeout"), "{text}");
         assert!(text.contains("INT records of a flow's packets come from different links"), "{text}");
         let dctcp = "[network]\nbalance = \"spray\"\n[scheme.C]\ncontrol = \"dctcp\"";

@@ -43,7 +43,7 @@ pub struct Gate {
     pub delay: Time,
     /// The flows that start then; each behind this gate alone.
     pub starts: Vec<u32>,
-    /// The round that opening it begins, an index into [`FlowSet::rounds`]. If that is called off, the gate never opens.
+    /// The round that opening it begins, an index into [`FlowSet::rounds`]. If that is cancelled, the gate never opens.
     pub round: Option<u32>,
 }
 
@@ -60,7 +60,7 @@ pub struct FlowSet {
     pub gates: Vec<Gate>,
     /// The end of each round: the iterations, requests and the like that begin as a whole, or not at all, because their entry
     /// ends. The first of a round's gates that has nothing to wait for decides: if it would open (after its delay) before
-    /// this time, all of them open, whenever that is; if not, the round is called off. What is behind a gate that never
+    /// this time, all of them open, whenever that is; if not, the round is cancelled. What is behind a gate that never
     /// opens does not start, nor what waits for that.
     pub rounds: Vec<Time>,
     /// Where messages are split over several queue pairs: the first flow of each. The flows of a message follow each other

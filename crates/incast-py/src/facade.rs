@@ -299,7 +299,7 @@ impl Scenario {
     }
 }
 
-/// Looks for circular buffer dependencies: whether there are none, what was found for people, and as JSON.
+/// Looks for cyclic buffer dependencies: whether there are none, what was found for people, and as JSON.
 pub(crate) fn deadlock_check(loaded: &Loaded, options: &str, base: &Path) -> Result<(bool, String, String), Failure> {
     let options: CheckOptions = read_options(options)?;
     let found = deadlock::check(loaded, &options, base)?;

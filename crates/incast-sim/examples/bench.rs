@@ -153,7 +153,7 @@ fn params(control: Option<&ControlSetup>, transport: Option<&Transport>) -> Para
     if let Some(transport) = transport {
         params.switch = SwitchParams { forwarding: Forwarding::CutThrough, ..transport.switch() };
         params.ecn = transport.ecn().unwrap_or(params.ecn);
-        params.network.balance = Balance::Spray(SprayParams { order: SprayOrder::RoundRobin, acks: true });
+        params.network.load_balancing = Balance::Spray(SprayParams { order: SprayOrder::RoundRobin, acks: true });
     } else {
         params.ecn = control.and_then(|setup| setup.control.ecn()).unwrap_or_default();
     }

@@ -23,7 +23,7 @@ class MemoryFlows:
     fct_ps: list[int]
     """Completion times of those that completed, in picoseconds."""
     unfinished: int
-    """How many did not complete, those that were called off not counted: these were not to start."""
+    """How many did not complete, those that were cancelled not counted: these were not to start."""
     labels: tuple[str, ...]
     """Their labels."""
     of: str
@@ -77,7 +77,7 @@ def read(
         if label not in known:
             raise wrong.unknown(f"label of memory flows in {results.path} called", label, known)
     chosen = list(known if labels is None else labels)
-    query = "select fct_ps from flows where scheme = ? and list_contains(?, label) and not called_off"
+    query = "select fct_ps from flows where scheme = ? and list_contains(?, label) and not cancelled"
     with closing(Source([results])) as source:
         rows = [fct for (fct,) in source.rows(query, [names[0], chosen])]
     done = [fct for fct in rows if fct is not None]

@@ -15,7 +15,7 @@ TAIL = (0.99, 0.995, 0.999, 0.9995, 0.9999)
 """Shares that are drawn as well: the tail is what is looked for."""
 
 Measure = Literal["fct", "slowdown"]
-COLUMN = {"fct": "fct_ps", "slowdown": "slowdown_reference"}
+COLUMN = {"fct": "fct_ps", "slowdown": "slowdown_hpcc"}
 TITLE = {"fct": "Completion times", "slowdown": "Slowdowns"}
 ABOUT = {
     "fct": "Share of completed flows whose completion time is at most the value.",
@@ -30,7 +30,7 @@ def cdf(source: Source, of: Measure = "fct", *, label: str | None = None, points
     What ends by the clock (`backlogged`) has neither.
     """
     column = COLUMN[of]
-    count = "count(slowdown_reference)"
+    count = "count(slowdown_hpcc)"
     totals = source.rows(
         f"select scheme, {count} from flows where $label is null or label = $label group by scheme", {"label": label}
     )
@@ -42,7 +42,7 @@ def cdf(source: Source, of: Measure = "fct", *, label: str | None = None, points
             ranks = chosen(number, points)
             values = source.rows(
                 f"select rank, {column} from (select {column}, row_number() over (order by {column}) as rank "
-                "from flows where scheme = $scheme and slowdown_reference is not null "
+                "from flows where scheme = $scheme and slowdown_hpcc is not null "
                 "and ($label is null or label = $label)) where list_contains($ranks, rank) order by rank",
                 {"scheme": scheme, "label": label, "ranks": ranks},
             )

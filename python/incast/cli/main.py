@@ -38,7 +38,7 @@ Start with:
 
 Exit codes:
     0  done
-    1  results written, but a scheme deadlocked, starved or dropped
+    1  results written, but a scheme deadlocked, stalled or dropped
        packets of a lossless priority, for lack of room or by a PFC
        watchdog; a run of a sweep failed; a fabric that was checked can
        deadlock; rules that were verified do not hold

@@ -20,7 +20,7 @@ use super::simulate::SchemeRun;
 pub enum Ideal {
     /// The HPCC evaluation's ideal: base RTT plus payload and basic headers at the slowest link.
     #[default]
-    Reference,
+    Hpcc,
     /// The flow alone on its path, in its real packets. Never below 1.
     Exact,
 }
@@ -44,7 +44,7 @@ pub struct SlowdownOptions {
 
 impl Default for SlowdownOptions {
     fn default() -> Self {
-        Self { bins: 20, ideal: Ideal::Reference, clamp: true, drop_largest: false, label: None }
+        Self { bins: 20, ideal: Ideal::Hpcc, clamp: true, drop_largest: false, label: None }
     }
 }
 
@@ -78,7 +78,7 @@ pub struct SlowdownTable {
     pub options: SlowdownOptions,
     /// Schemes, in the scenario's order.
     pub schemes: Vec<String>,
-    /// By scheme: flows that did not finish, and so are in no row. Those called off are not among them.
+    /// By scheme: flows that did not finish, and so are in no row. Those cancelled are not among them.
     pub unfinished: Vec<usize>,
     /// One row for each scheme with finished flows.
     pub overall: Vec<SlowdownRow>,
@@ -88,7 +88,7 @@ pub struct SlowdownTable {
     pub bins: Vec<Vec<SlowdownRow>>,
 }
 
-/// Flows as far as slowdowns need them, without those called off: by scheme and label, size and slowdown (`None`: not finished).
+/// Flows as far as slowdowns need them, without those cancelled: by scheme and label, size and slowdown (`None`: not finished).
 #[derive(Debug, Clone, Default)]
 pub struct Finished {
     schemes: Vec<String>,
@@ -115,9 +115,9 @@ impl Finished {
         for (scheme, run) in runs.iter().enumerate() {
             all.schemes.push(run.name.clone());
             let sized = flows.flows.iter().zip(&run.outcome.flows).filter(|(flow, _)| flow.until.is_none());
-            for (flow, record) in sized.filter(|(_, record)| !record.called_off) {
+            for (flow, record) in sized.filter(|(_, record)| !record.cancelled) {
                 let ideal = match ideal {
-                    Ideal::Reference => record.ideal_reference,
+                    Ideal::Hpcc => record.ideal_hpcc,
                     Ideal::Exact => record.ideal_exact,
                 };
                 let slowdown = record.fct().map(|fct| fct.0 as f64 / ideal.0.max(1) as f64);
@@ -129,7 +129,7 @@ impl Finished {
 
     fn add_batch(&mut self, batch: &RecordBatch, ideal: Ideal) -> Option<()> {
         let name = match ideal {
-            Ideal::Reference => "slowdown_reference",
+            Ideal::Hpcc => "slowdown_hpcc",
             Ideal::Exact => "slowdown_exact",
         };
         let sizes = batch.column_by_name("size_bytes")?.as_primitive_opt::<Int64Type>()?;
@@ -137,11 +137,11 @@ impl Finished {
         let schemes = numbers(batch, "scheme", &mut self.schemes)?;
         let labels = numbers(batch, "label", &mut self.labels)?;
         // Folders of earlier versions do not have it.
-        let called_off = match batch.column_by_name("called_off") {
+        let cancelled = match batch.column_by_name("cancelled") {
             Some(column) => Some(column.as_boolean_opt()?),
             None => None,
         };
-        for row in (0..batch.num_rows()).filter(|&row| called_off.is_none_or(|column| !column.value(row))) {
+        for row in (0..batch.num_rows()).filter(|&row| cancelled.is_none_or(|column| !column.value(row))) {
             let slowdown = slowdowns.is_valid(row).then(|| slowdowns.value(row));
             self.rows.push((schemes[row], labels[row], sizes.value(row).unsigned_abs(), slowdown));
         }

@@ -152,9 +152,9 @@ impl Records<'_> {
             maybe_i64s(records().map(|r| r.delivered.map(|t| t.0))),
             maybe_i64s(records().map(|r| r.finish.map(|t| t.0))),
             maybe_i64s(fct().map(|fct| fct.map(|t| t.0))),
-            i64s(records().map(|r| r.ideal_reference.0)),
+            i64s(records().map(|r| r.ideal_hpcc.0)),
             i64s(records().map(|r| r.ideal_exact.0)),
-            slowdown(|r| r.ideal_reference),
+            slowdown(|r| r.ideal_hpcc),
             slowdown(|r| r.ideal_exact),
             i64s(records().map(|r| r.acked)),
             i64s(records().map(|r| r.packets)),
@@ -164,7 +164,7 @@ impl Records<'_> {
             i64s(records().map(|r| r.timeouts.into())),
             i64s(records().map(|r| r.marks)),
             u8s(records().map(|r| r.hops)),
-            Arc::new(records().map(|r| Some(r.called_off)).collect::<BooleanArray>()),
+            Arc::new(records().map(|r| Some(r.cancelled)).collect::<BooleanArray>()),
             Arc::new(backlogged().map(Some).collect::<BooleanArray>()),
         ])
     }
@@ -243,8 +243,8 @@ impl Records<'_> {
             i64s(all().map(|r| r.start.0)),
             maybe_i64s(all().map(|r| r.end.map(|end| end.0))),
             i64s(all().map(|r| r.ingress_bytes)),
-            u32s(all().map(|r| r.blamed_port.0)),
-            self.node_names(all().map(|r| self.fabric.neighbour(r.blamed_port)))?,
+            u32s(all().map(|r| r.culprit_port.0)),
+            self.node_names(all().map(|r| self.fabric.neighbour(r.culprit_port)))?,
         ])
     }
 
@@ -329,9 +329,9 @@ impl Records<'_> {
             names(self.flows.labels.iter().map(String::as_str), labels)?,
             i64s(all().map(|r| r.waited.0)),
             i64s(all().map(|r| r.blocked.0)),
-            i64s(all().map(|r| r.in_vain.0)),
+            i64s(all().map(|r| r.victim.0)),
             i64s(all().map(|r| r.host_blocked.0)),
-            i64s(all().map(|r| r.host_in_vain.0)),
+            i64s(all().map(|r| r.host_victim.0)),
         ])
     }
 

@@ -187,8 +187,8 @@ fn control(control: &Control, path: &str) -> Vec<Diagnostic> {
 /// What can be said without the fabric; the rest is said when names are looked up in it.
 fn network(params: &NetworkParams, arithmetic: Arithmetic, path: &str) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    if let Err(bad) = params.balance.check() {
-        let at = format!("{path}.balance.{}.{}", params.balance.name(), bad.field);
+    if let Err(bad) = params.load_balancing.check() {
+        let at = format!("{path}.load_balancing.{}.{}", params.load_balancing.name(), bad.field);
         found.push(Diagnostic::new(at, format!("`{}` is out of range", bad.value)).allowed(bad.allowed));
     }
     if arithmetic == Arithmetic::Ns3 {
@@ -198,8 +198,8 @@ fn network(params: &NetworkParams, arithmetic: Arithmetic, path: &str) -> Vec<Di
                 found.push(Diagnostic::new(format!("{path}.{field}"), message).allowed(allowed));
             }
         };
-        let balance = format!("balance by `{}`", params.balance.name());
-        refuse(params.balance == Balance::Ecmp, "balance", &balance, "ecmp, or exact arithmetic");
+        let balance = format!("load balancing by `{}`", params.load_balancing.name());
+        refuse(params.load_balancing == Balance::Ecmp, "load_balancing", &balance, "ecmp, or exact arithmetic");
         refuse(params.failure.is_empty(), "failure", "a failure of links", "none, or exact arithmetic");
         refuse(params.pause.is_empty(), "pause", "a pause that a node sends by itself", "none, or exact arithmetic");
     }

@@ -53,7 +53,7 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("network.routing", Always),
     ("network.hash", If(|facts| facts.several_paths())),
     ("network.next_hop_order", If(|facts| facts.several_paths())),
-    ("network.balance", If(|facts| facts.several_paths())),
+    ("network.load_balancing", If(|facts| facts.several_paths())),
     ("network.route", Always),
     ("network.ttl", Always),
     ("network.failure", Always),
@@ -140,7 +140,7 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("hypervisor.rate.forget", If(|facts| facts.rates_found(|rate| rate.hold_increase, "hold_increase is false"))),
     ("hypervisor.rate.hold_above", If(|facts| facts.rates_found(|rate| rate.hold_increase, "hold_increase is false"))),
     ("hypervisor.rate.caution", If(|facts| facts.rates_found(|rate| rate.rate_caution, "rate_caution is false"))),
-    ("hypervisor.rate.least_growth", If(|facts| facts.rates_found(|rate| rate.rate_caution, "rate_caution is false"))),
+    ("hypervisor.rate.min_growth", If(|facts| facts.rates_found(|rate| rate.rate_caution, "rate_caution is false"))),
 ];
 
 /// What decides under one scheme.
@@ -532,7 +532,7 @@ impl<'a> Facts<'a> {
         };
         let params = self.params();
         let flows = !self.prepared.scenario.workload.iter().all(written_out) || self.drawn_tenants();
-        let by_hash = params.network.balance == Balance::Ecmp && params.network.hash == EcmpHash::Murmur3;
+        let by_hash = params.network.load_balancing == Balance::Ecmp && params.network.hash == EcmpHash::Murmur3;
         let paths = !by_hash && self.several_paths().is_ok();
         let exact = params.ecn.by_rate.iter().any(|one| one.kmin < one.kmax);
         let drawn = self.slope().is_ok() || (exact && self.thresholds_by_rate().is_ok());

@@ -28,8 +28,8 @@ type Case = (&'static str, &'static str, &'static [&'static str], &'static [&'st
 /// Parts that say nothing of fabric and workload get one switch and one flow.
 const CASES: &[Case] = &[
     (
-        "network.balance",
-        "network.balance",
+        "network.load_balancing",
+        "network.load_balancing",
         &[HPCC, "[network]\nbalance = \"spray\"\n"],
         &[HPCC, SPINES, "[network]\nbalance = \"spray\"\n"],
     ),
@@ -495,10 +495,10 @@ const CASES: &[Case] = &[
         &[FIXED, VMS, TCP, "hypervisor.elasticswitch.rate = { caution = 0.45 }\n"],
     ),
     (
-        "hypervisor.rate.least_growth",
-        "scheme.A.hypervisor.elasticswitch.rate.least_growth",
-        &[FIXED, VMS, TCP, "hypervisor.elasticswitch.rate = { rate_caution = false, least_growth = 0.45 }\n"],
-        &[FIXED, VMS, TCP, "hypervisor.elasticswitch.rate = { least_growth = 0.45 }\n"],
+        "hypervisor.rate.min_growth",
+        "scheme.A.hypervisor.elasticswitch.rate.min_growth",
+        &[FIXED, VMS, TCP, "hypervisor.elasticswitch.rate = { rate_caution = false, min_growth = 0.45 }\n"],
+        &[FIXED, VMS, TCP, "hypervisor.elasticswitch.rate = { min_growth = 0.45 }\n"],
     ),
 ];
 

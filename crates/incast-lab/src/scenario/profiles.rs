@@ -54,7 +54,7 @@ pub(super) fn resolve(root: &mut Map<String, Value>) -> Vec<Diagnostic> {
         match name.as_str().map(|name| (name, scenario_profile(name))) {
             Some((_, Some(Value::Object(sections)))) => {
                 fill_sections(root, &sections);
-                reference_starts(root);
+                ns3_starts(root);
             }
             _ => found.push(unknown_profile("profile", &name, SCENARIO_PROFILES)),
         }
@@ -202,9 +202,9 @@ fn hypervisor_shorthand(value: Option<&mut Value>, path: &str, found: &mut Vec<D
     *value = Value::Object(Map::from_iter([(name, Value::Object(Map::new()))]));
 }
 
-/// `balance = "spray"` becomes `{ spray = {} }`; ECMP has no parameters.
+/// `load_balancing = "spray"` becomes `{ spray = {} }`; ECMP has no parameters.
 fn balance_shorthand(network: Option<&mut Value>) {
-    if let Some(balance) = network.and_then(|network| network.get_mut("balance"))
+    if let Some(balance) = network.and_then(|network| network.get_mut("load_balancing"))
         && let Value::String(name) = balance
         && Balance::parameters(name).is_some()
     {
@@ -237,10 +237,10 @@ fn fill_sections(root: &mut Map<String, Value>, sections: &Map<String, Value>) {
 }
 
 /// Flow files start as in the simulator they are made for, if they do not say otherwise.
-fn reference_starts(root: &mut Map<String, Value>) {
+fn ns3_starts(root: &mut Map<String, Value>) {
     for entry in root.get_mut("workload").and_then(Value::as_array_mut).into_iter().flatten() {
         if let Some(Value::Object(ns3)) = entry.get_mut("ns3") {
-            ns3.entry("reference_starts").or_insert(Value::Bool(true));
+            ns3.entry("ns3_starts").or_insert(Value::Bool(true));
         }
     }
 }

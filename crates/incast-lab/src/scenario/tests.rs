@@ -259,7 +259,7 @@ fn mistakes_of_the_keyboard_are_located() {
         ),
         (
             with("key-results", "key-result"),
-            "s.toml:9:28: scheme.HPCC.control.hpcc.profile: unknown profile `key-result` (allowed: reference, key-results, paper); did you mean `key-results`?",
+            "s.toml:9:28: scheme.HPCC.control.hpcc.profile: unknown profile `key-result` (allowed: ns3, key-results, paper); did you mean `key-results`?",
         ),
         (
             with("window = \"rate\"", "window = \"rat\""),
@@ -494,9 +494,9 @@ fn the_network_is_read_and_written() {
         r#"
 [scheme.B]
 control = "dcqcn"
-network.balance = "adaptive"
+network.load_balancing = "adaptive"
 [network]
-balance.spray.order = "round-robin"
+load_balancing.spray.order = "round-robin"
 route = [{ at = "leaf0", to = "leaf1", via = ["spine0", "spine1"] }]
 reroute_after = "20us"
 [[network.failure]]
@@ -509,7 +509,7 @@ silent = 0.5
 "#,
     );
     let read = scenario(&text);
-    let Balance::Spray(spray) = &read.network.balance else { panic!() };
+    let Balance::Spray(spray) = &read.network.load_balancing else { panic!() };
     assert_eq!((spray.order, spray.acks), (SprayOrder::RoundRobin, false));
     assert_eq!((read.network.failure.len(), read.network.reroute_after), (2, Some(Time::us(20))));
     let merged = scenario(&read.to_toml());
@@ -517,7 +517,7 @@ silent = 0.5
     let prepared = load(&text).unwrap().prepare().unwrap();
     let [a, b] = &prepared.schemes[..] else { panic!() };
     assert_eq!(a.setup.params.network, read.network);
-    assert_eq!(b.setup.params.network.balance.name(), "adaptive");
+    assert_eq!(b.setup.params.network.load_balancing.name(), "adaptive");
     assert_eq!(b.setup.params.network.failure, read.network.failure);
     // Absent: routes never follow. And the rule without parameters.
     let never = scenario(&two_tiers("[network]\nreroute_after = \"none\"\nbalance = \"ecmp\"\n"));
@@ -531,15 +531,15 @@ fn what_is_wrong_with_the_network_is_located() {
     for (network, message) in [
         (
             "[network]\nbalance = \"spry\"",
-            "network.balance: unknown name `spry` (allowed: ecmp, spray, flowlet, adaptive); did you mean `spray`?",
+            "network.load_balancing: unknown name `spry` (allowed: ecmp, spray, flowlet, adaptive); did you mean `spray`?",
         ),
         (
-            "[network]\nbalance.flowlet.gap = \"0s\"",
-            "s.toml:10:23: network.balance.flowlet.gap: `0ps` is out of range (allowed: more than 0s)",
+            "[network]\nload_balancing.flowlet.gap = \"0s\"",
+            "s.toml:10:23: network.load_balancing.flowlet.gap: `0ps` is out of range (allowed: more than 0s)",
         ),
         (
-            "[scheme.B]\ncontrol = \"hpcc\"\nnetwork.balance.adaptive.samples = 0",
-            "s.toml:11:36: scheme.B.network.balance.adaptive.samples: `0` is out of range (allowed: 1 to 65535)",
+            "[scheme.B]\ncontrol = \"hpcc\"\nnetwork.load_balancing.adaptive.samples = 0",
+            "s.toml:11:36: scheme.B.network.load_balancing.adaptive.samples: `0` is out of range (allowed: 1 to 65535)",
         ),
         (
             "[network]\nfailure = [{ link = [\"leaf0\", \"spin1\"] }]",
@@ -593,7 +593,7 @@ fn what_is_wrong_with_the_network_is_located() {
         ),
         (
             "[simulation]\narithmetic = \"ns3\"\n[network]\nbalance = \"spray\"",
-            "network.balance: balance by `spray` is not possible in ns3 arithmetic (allowed: ecmp, or exact arithmetic)",
+            "network.load_balancing: load balancing by `spray` is not possible in ns3 arithmetic (allowed: ecmp, or exact arithmetic)",
         ),
         (
             "[simulation]\narithmetic = \"ns3\"\n[network]\nfailure = [{ switch = \"spine0\" }]",

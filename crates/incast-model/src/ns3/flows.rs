@@ -21,7 +21,7 @@ pub enum StartRounding {
     Exact,
     /// What the original does: floor(x · 10⁹) nanoseconds with x the double nearest to the text. About half of the
     /// starts come out 1 ns early (2.0002 s is 2,000,199,999 ns); needed to agree with its results flow by flow.
-    Reference,
+    Ns3,
 }
 
 /// When the first flow starts. The authors' generator adds 2 s to every start; subtract this to begin at 0.
@@ -123,7 +123,7 @@ fn start(text: &str, rounding: StartRounding) -> Result<Time, String> {
     let exact = scale(text, 1_000_000_000_000);
     match rounding {
         StartRounding::Exact => exact.map(Time),
-        StartRounding::Reference => {
+        StartRounding::Ns3 => {
             if !text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
                 return Err("it is not a plain decimal number".into());
             }
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn starts_are_rounded_as_asked() {
         // Column 6 of the original's fct.txt for its 320-server web-search case.
-        let reference = |text| start(text, StartRounding::Reference).map(|start| start.0 / 1000);
+        let reference = |text| start(text, StartRounding::Ns3).map(|start| start.0 / 1000);
         assert_eq!(reference("2.000200000"), Ok(2_000_199_999));
         assert_eq!(reference("2.000000962"), Ok(2_000_000_962));
         assert_eq!(reference("2.000002612"), Ok(2_000_002_611));
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(reference("0"), Ok(0));
         assert_eq!(start("2.000200000", StartRounding::Exact), Ok(Time(2_000_200_000_000)));
         assert!(start("2.0000000000001", StartRounding::Exact).is_err());
-        for rounding in [StartRounding::Exact, StartRounding::Reference] {
+        for rounding in [StartRounding::Exact, StartRounding::Ns3] {
             for text in ["", ".", "-1", "inf", "nan", "1e3", "1.2.3", "99999999999999999999"] {
                 assert!(start(text, rounding).is_err(), "{text}");
             }
@@ -284,14 +284,14 @@ mod tests {
         #[test]
         fn the_reference_is_at_most_a_nanosecond_early(ns in 0u64..10_000_000_000) {
             let text = format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000);
-            let read = start(&text, StartRounding::Reference).unwrap().0 / 1000;
+            let read = start(&text, StartRounding::Ns3).unwrap().0 / 1000;
             prop_assert!(read == ns || read + 1 == ns);
         }
 
         #[test]
         fn no_text_panics(text in "[0-9 .\n]{0,60}|(?s).{0,40}") {
             let _ = parse(&text, StartRounding::Exact);
-            let _ = parse(&text, StartRounding::Reference);
+            let _ = parse(&text, StartRounding::Ns3);
         }
     }
 }

@@ -22,13 +22,13 @@ pub struct Ns3 {
     /// Rounds starts as that simulator does: about half of them come out 1 ns early. Needed to agree with its results
     /// flow by flow. Default false: starts are as written.
     #[serde(default)]
-    pub reference_starts: bool,
+    pub ns3_starts: bool,
 }
 
 impl Pattern for Ns3 {
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
         let file = entry.base_dir.join(&self.flows);
-        let rounding = if self.reference_starts { StartRounding::Reference } else { StartRounding::Exact };
+        let rounding = if self.ns3_starts { StartRounding::Ns3 } else { StartRounding::Exact };
         let set = read_flows(&file, entry.members.fabric, rounding)
             .map_err(|source| WorkloadError::Ns3 { field: entry.field("flows"), source: Box::new(source) })?;
         let hosts = entry.host_count();
@@ -68,7 +68,7 @@ mod tests {
         spec.label = Some("replay".into());
         let set = generate_in(folder.path(), &fabric, &spec, 1).unwrap();
         assert_eq!((set.labels, set.flows[1].label), (vec!["replay".to_owned()], 0));
-        spec.ns3.as_mut().unwrap().reference_starts = true;
+        spec.ns3.as_mut().unwrap().ns3_starts = true;
         std::fs::write(folder.path().join("flow.txt"), "1\n1 2 5 100 9 2.0002\n").unwrap();
         let set = generate_in(folder.path(), &fabric, &spec, 1).unwrap();
         assert_eq!(set.flows[0].start, Time::ns(2_001_199_999));

@@ -73,7 +73,7 @@ impl Network {
         let resolved = params.network.resolve(&fabric, params.seed)?;
         let given = resolved.fixed_at(Time::ZERO);
         let routes = params.network.with_fixed(&fabric, &given);
-        let choice = (params.network.hash, &params.network.balance);
+        let choice = (params.network.hash, &params.network.load_balancing);
         let routing = Routing::new(&fabric, &flows, routes, choice, params.seed)?;
         let longest = longest_serialisation(&fabric, &params, needs_int);
         let mut network = Self {
@@ -501,8 +501,8 @@ fn check_limits(
 ) -> Result<(), SetupError> {
     if params.arithmetic == Arithmetic::Ns3 {
         let network = &params.network;
-        check(network.balance == Balance::Ecmp, "network.balance", || {
-            format!("ns3 arithmetic knows ecmp only, not {}", network.balance.name())
+        check(network.load_balancing == Balance::Ecmp, "network.load_balancing", || {
+            format!("ns3 arithmetic knows ecmp only, not {}", network.load_balancing.name())
         })?;
         check(network.failure.is_empty(), "network.failure", || "ns3 arithmetic knows no failures of links".into())?;
         check(network.pause.is_empty(), "network.pause", || "ns3 arithmetic knows no pauses of that kind".into())?;

@@ -241,7 +241,7 @@ pub(crate) struct Network {
     pub(crate) next_flow: usize,
     pub(crate) gates: Gates,
     pub(crate) flows_done: usize,
-    /// All flows but those called off: when so many are done, the run is.
+    /// All flows but those cancelled: when so many are done, the run is.
     pub(crate) flows_due: usize,
     pub(crate) bytes_acked: u64,
     /// Payload of these flows.

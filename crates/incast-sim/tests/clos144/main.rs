@@ -80,7 +80,7 @@ pub(crate) fn params(transport: &Transport) -> Params {
         host: HostParams { nic_queue: NicQueue::Port, ..HostParams::default() },
         ..Params::default()
     };
-    params.network.balance = Balance::Spray(spray);
+    params.network.load_balancing = Balance::Spray(spray);
     params
 }
 

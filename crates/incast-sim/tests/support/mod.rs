@@ -90,13 +90,13 @@ impl Scheme {
         let (name, profile, window) = match self {
             Self::Dcqcn | Self::DcqcnAcksObey => ("dcqcn", "vendor", WindowMode::Off),
             Self::DcqcnWindow => ("dcqcn", "vendor", WindowMode::Rate),
-            Self::Hpcc95 => ("hpcc", "reference", WindowMode::Rate),
+            Self::Hpcc95 => ("hpcc", "ns3", WindowMode::Rate),
             Self::Hpcc99 => ("hpcc", "key-results", WindowMode::Rate),
-            Self::Pint95 => ("hpcc_pint", "reference", WindowMode::Rate),
+            Self::Pint95 => ("hpcc_pint", "ns3", WindowMode::Rate),
             Self::Pint99 => ("hpcc_pint", "key-results", WindowMode::Rate),
-            Self::Timely => ("timely", "reference", WindowMode::Off),
-            Self::TimelyWindow => ("timely", "reference", WindowMode::Rate),
-            Self::Dctcp => ("dctcp", "reference", WindowMode::Rate),
+            Self::Timely => ("timely", "ns3", WindowMode::Off),
+            Self::TimelyWindow => ("timely", "ns3", WindowMode::Rate),
+            Self::Dctcp => ("dctcp", "ns3", WindowMode::Rate),
         };
         ControlSetup { control: Control::named(name, profile).expect("a known profile"), window }
     }

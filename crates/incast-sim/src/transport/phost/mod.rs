@@ -68,7 +68,7 @@ impl Network {
         let packets = &self.config.packets;
         let packet = self.wire_time(port, packets.mss.0 + packets.segment_header.0);
         let times = |number: f64| (packet as f64 * number).round() as u64;
-        Times { packet, reissue: times(params.reissue_after), pass_over: times(params.pass_over_for) }
+        Times { packet, reissue: times(params.reissue_after), pass_over: times(params.downgrade_for) }
     }
 
     pub(super) fn start_phost(&mut self, flow: u32) {
