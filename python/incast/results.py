@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from incast import _core
+from incast._nearest import keywords
 from incast.errors import translated
 from incast.table import Table
 
@@ -50,6 +51,7 @@ class Results:
                 self._tables[name] = Table(self._folder.table(name), name)
         return self._tables[name]
 
+    @keywords
     def slowdown(
         self,
         *,

@@ -462,7 +462,8 @@ control = "dcqcn"
         ];
         assert_eq!(show.schemes[0].network, said);
         assert!(
-            show.to_string().contains("\n           up-down routes; load balancing flowlet; 1 given routes; 1 failures"),
+            show.to_string()
+                .contains("\n           up-down routes; load balancing flowlet; 1 given routes; 1 failures"),
             "{show}"
         );
         let text = show.to_string();

@@ -8,6 +8,7 @@ pub mod flow;
 pub mod gates;
 pub mod maxmin;
 pub mod nearest;
+pub mod renamed;
 pub mod ns3;
 pub mod rng;
 pub mod routing;

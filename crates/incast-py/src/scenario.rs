@@ -150,6 +150,12 @@ pub(crate) fn catalogue() -> String {
     facade::catalogue()
 }
 
+/// The one of `names` that a name of an earlier version became, if it became one of them.
+#[pyfunction]
+pub(crate) fn renamed(name: &str, names: Vec<String>) -> Option<String> {
+    facade::renamed(name, &names)
+}
+
 /// The published rows of Tagger's table on Jellyfish, and the conventions by which it can be read, as JSON text.
 #[pyfunction]
 pub(crate) fn tagger_facts() -> String {

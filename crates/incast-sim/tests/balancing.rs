@@ -42,7 +42,8 @@ fn load(bench: Bench, flows: u32) -> Bench {
 #[test]
 fn turns_share_paths_equally_within_one_packet() {
     for spines in [2, 3, 5] {
-        let bench = load(bench(spines), 12).with(|params| params.network.load_balancing = spray(SprayOrder::RoundRobin));
+        let bench =
+            load(bench(spines), 12).with(|params| params.network.load_balancing = spray(SprayOrder::RoundRobin));
         let outcome = bench.run();
         assert_eq!(outcome.stop, Stop::Finished);
         let shares = shares(&bench, &outcome, spines);
@@ -209,7 +210,8 @@ fn runs_repeat_by_seed() {
     for balance in rules {
         let run = |seed| {
             let balance = balance.clone();
-            let bench = load(bench(4), 40).with(|params| (params.network.load_balancing, params.seed) = (balance, seed));
+            let bench =
+                load(bench(4), 40).with(|params| (params.network.load_balancing, params.seed) = (balance, seed));
             digest(&bench.run())
         };
         assert_eq!(run(1), run(1), "{balance:?}");

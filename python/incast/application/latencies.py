@@ -9,6 +9,7 @@ from itertools import pairwise
 from os import PathLike
 from typing import TYPE_CHECKING, Literal
 
+from incast._nearest import keywords
 from incast.application import wrong
 from incast.application.memory import read
 from incast.table import extra
@@ -30,6 +31,7 @@ class Latencies:
     `Latencies.of(results)` takes them from a simulation, `Latencies([1.96, 2.91], "us")` from anywhere else.
     """
 
+    @keywords
     def __init__(
         self, values: Iterable[float], unit: Unit = "s", *, unfinished: int = 0, labels: Sequence[str] = (), of: str = ""
     ) -> None:
@@ -64,6 +66,7 @@ class Latencies:
         self._of = of
 
     @classmethod
+    @keywords
     def of(
         cls, results: Results | str | PathLike[str], scheme: str | None = None, labels: Sequence[str] | None = None
     ) -> Latencies:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from incast._nearest import keywords
 from incast.charts import look
 from incast.charts.chart import Chart, Field, Spec
 from incast.charts.source import Source
@@ -24,6 +25,7 @@ ABOUT = {
 }
 
 
+@keywords
 def cdf(source: Source, of: Measure = "fct", *, label: str | None = None, points: int = POINTS) -> Chart:
     """How completion times or slowdowns are distributed, of all flows or of one label.
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from incast._nearest import keywords
 from incast.charts import look
 from incast.charts.chart import Chart, Field, Spec
 from incast.charts.source import Source
@@ -21,6 +22,7 @@ ABOUT = (
 )
 
 
+@keywords
 def slowdown(source: Source, *, bins: int = BINS, label: str | None = None) -> Chart:
     """Slowdown of completed flows by size, of all or of one label: percentiles of every scheme."""
     tables = [result.slowdown(bins=bins, label=label) for result in source.results]

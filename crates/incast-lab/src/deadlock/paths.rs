@@ -58,8 +58,12 @@ impl PathsOption {
                 seed,
                 ..ShortestPaths::default()
             }),
-            Self::Random { per_pair: per_pair @ 1..=MOST_PER_PAIR } => Elp::Paths(PathSet::random_shortest(wiring, *per_pair, seed)),
-            Self::Random { per_pair } => return Err(option("per-pair", format!("{per_pair}; allowed: 1 to {MOST_PER_PAIR}"))),
+            Self::Random { per_pair: per_pair @ 1..=MOST_PER_PAIR } => {
+                Elp::Paths(PathSet::random_shortest(wiring, *per_pair, seed))
+            }
+            Self::Random { per_pair } => {
+                return Err(option("per-pair", format!("{per_pair}; allowed: 1 to {MOST_PER_PAIR}")));
+            }
             Self::UpDown { bounces } => Elp::UpDown(UpDown { bounces: *bounces }),
             Self::File(file) => {
                 let shown = file.display();

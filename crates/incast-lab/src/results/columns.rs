@@ -133,7 +133,12 @@ pub const FLOWS: TableSpec = TableSpec {
         PRIORITY,
         column("sport", U16, "", "UDP source port"),
         column("dport", U16, "", "UDP destination port"),
-        maybe("dependency", U32, "", "number of the gate that it waited behind; missing if it started by the clock alone"),
+        maybe(
+            "dependency",
+            U32,
+            "",
+            "number of the gate that it waited behind; missing if it started by the clock alone",
+        ),
         maybe("start_ps", I64, "ps", "when it started; missing if it did not come to that"),
         maybe("delivered_ps", I64, "ps", "when its last byte reached its receiver; missing if it did not"),
         maybe("finish_ps", I64, "ps", "when its sender had the ACK of its last byte; missing if it did not complete"),

@@ -69,7 +69,8 @@ fn outcome(setup: &Setup) -> Outcome {
         xoff_received: 0,
         paused: Time::us(1),
     };
-    let pause = PauseRecord { port, priority, start: Time::us(1), end: None, ingress_bytes: 9, culprit_port: PortId(5) };
+    let pause =
+        PauseRecord { port, priority, start: Time::us(1), end: None, ingress_bytes: 9, culprit_port: PortId(5) };
     let drop = DropRecord {
         time: Time::us(2),
         node: NodeId(5),

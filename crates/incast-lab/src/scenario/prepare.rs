@@ -203,7 +203,8 @@ fn carried(scheme: &Scheme, path: &str, flows: &FlowSet) -> Result<Carried, Diag
                 // Checked: a scheme has a control or a transport.
                 let Some(control) = own.or(usual.as_ref()) else { continue };
                 let as_usual = if own.is_some() { None } else { scheme.window() };
-                let window = scheme.window_by_label.get(label).copied().or(as_usual).unwrap_or(control.default_window());
+                let window =
+                    scheme.window_by_label.get(label).copied().or(as_usual).unwrap_or(control.default_window());
                 Carrier::Rdma(place_of(&mut carried.controls, ControlSetup { control: control.clone(), window }))
             }
         };

@@ -42,7 +42,8 @@ pub fn parse_flows(text: &str, file: &str, fabric: &Fabric, rounding: StartRound
     let mut tokens = Tokens::new(text, file);
     let count: u32 = tokens.number("the number of flows", (0, u32::MAX), "the header, the number of flows")?;
     let counted = format!("{count} flows, as the header says");
-    let mut reader = Reader { fabric, rounding, set: FlowSet::default(), sports: HashMap::new(), labels: HashMap::new() };
+    let mut reader =
+        Reader { fabric, rounding, set: FlowSet::default(), sports: HashMap::new(), labels: HashMap::new() };
     let mut previous = (Time::ZERO, String::new());
     for _ in 0..count {
         let (flow, start) = reader.row(&mut tokens, &counted)?;
@@ -89,7 +90,18 @@ impl Reader<'_> {
         *sport += 1;
         let size = Bytes(size.into());
         Ok((
-            Flow { src, dst, size, start, priority, label: self.label(dport), sport: this, dport, path: None, until: None },
+            Flow {
+                src,
+                dst,
+                size,
+                start,
+                priority,
+                label: self.label(dport),
+                sport: this,
+                dport,
+                path: None,
+                until: None,
+            },
             token,
         ))
     }

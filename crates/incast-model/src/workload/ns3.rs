@@ -41,7 +41,8 @@ impl Pattern for Ns3 {
             (flow.priority, flow.dport) = (read.priority, read.dport);
             if !entry.labelled {
                 let name = &set.labels[usize::from(read.label)];
-                flow.label = out.label(name).ok_or_else(|| entry.refuse("flows", name, "one of at most 65536 labels"))?;
+                flow.label =
+                    out.label(name).ok_or_else(|| entry.refuse("flows", name, "one of at most 65536 labels"))?;
             }
             out.push(flow)?;
         }
@@ -62,7 +63,8 @@ mod tests {
         let mut spec = pattern("ns3", r#"{"flows": "flow.txt"}"#);
         spec.start = Time::ms(1);
         let set = generate_in(folder.path(), &fabric, &spec, 1).unwrap();
-        let got: Vec<_> = set.flows.iter().map(|f| (f.start, f.size.0, f.priority, f.sport, f.dport, f.label)).collect();
+        let got: Vec<_> =
+            set.flows.iter().map(|f| (f.start, f.size.0, f.priority, f.sport, f.dport, f.label)).collect();
         assert_eq!(got, [(Time::us(1001), 9, 5, 10000, 100, 0), (Time::us(1002), 8, 3, 10001, 200, 1)]);
         assert_eq!(set.labels, ["background", "incast"]);
         spec.label = Some("replay".into());

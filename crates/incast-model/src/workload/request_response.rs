@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::collective::{Begin, send};
-use super::entry::{Collector, Entry, Pattern, LABEL_RULE};
+use super::entry::{Collector, Entry, LABEL_RULE, Pattern};
 use super::error::WorkloadError;
 use super::law::{SizeLaw, lognormal};
 use super::ranks::Ranks;

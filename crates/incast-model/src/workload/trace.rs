@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::entry::{Collector, Entry, Pattern, LABEL_RULE, UNASSIGNED, is_label};
+use super::entry::{Collector, Entry, LABEL_RULE, Pattern, UNASSIGNED, is_label};
 use super::error::{Place, WorkloadError};
 use super::list::{PRIORITY_RULE, is_priority};
 use super::table_file;

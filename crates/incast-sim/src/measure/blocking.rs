@@ -100,7 +100,9 @@ impl Params {
             return refuse("ns3 arithmetic does not note since when a queue pair may send; only in exact arithmetic");
         }
         if self.network.load_balancing != crate::balance::Balance::Ecmp {
-            return refuse("a packet's port at the next switch is known in advance with network.load_balancing ecmp only");
+            return refuse(
+                "a packet's port at the next switch is known in advance with network.load_balancing ecmp only",
+            );
         }
         if self.switch.queues != QueueParams::Shared {
             return refuse("queues without PFC block nobody; only with switch.queues shared");
