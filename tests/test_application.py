@@ -230,9 +230,8 @@ def test_results_without_memory_flows(results: Path) -> None:
 
 
 def test_unfinished_flows_are_told(tmp_path: Path, command: Command) -> None:
-    flows = (
-        '[[workload]]\nlabel = "memory"\nlist = [{ src = 0, dst = 1, size = "4kB" }, { src = 2, dst = 3, size = "9MB" }]'
-    )
+    sizes = '{ src = 0, dst = 1, size = "4kB" }, { src = 2, dst = 3, size = "9MB" }'
+    flows = f'[[workload]]\nlabel = "memory"\nlist = [{sizes}]'
     folder = simulated(tmp_path, f'{HEAD}{flows}\n{SCHEMES}\n[simulation]\nhorizon = "50us"\n')
     found = application.Latencies.of(folder, "HPCC")
     assert (len(found), found.unfinished) == (1, 1)

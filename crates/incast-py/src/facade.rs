@@ -98,9 +98,10 @@ impl From<ResultsError> for Failure {
             ResultsError::Exists { .. } => Kind::Exists,
             ResultsError::Write { .. } => Kind::Environment,
             ResultsError::Interrupted => Kind::Interrupted,
-            ResultsError::NotResults { .. } | ResultsError::UnknownTable { .. } | ResultsError::Corrupt { .. } => {
-                Kind::Results
-            }
+            ResultsError::NotResults { .. }
+            | ResultsError::UnknownTable { .. }
+            | ResultsError::Older { .. }
+            | ResultsError::Corrupt { .. } => Kind::Results,
             _ => Kind::Internal,
         };
         Self::new(kind, text)

@@ -33,7 +33,13 @@ class Latencies:
 
     @keywords
     def __init__(
-        self, values: Iterable[float], unit: Unit = "s", *, unfinished: int = 0, labels: Sequence[str] = (), of: str = ""
+        self,
+        values: Iterable[float],
+        unit: Unit = "s",
+        *,
+        unfinished: int = 0,
+        labels: Sequence[str] = (),
+        of: str = "",
     ) -> None:
         """Take completion times.
 

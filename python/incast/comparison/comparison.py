@@ -133,8 +133,8 @@ class Summary:
 class Comparison:
     """Results and a reference, compared by the reference's own definition of slowdown.
 
-    `connection` is a DuckDB connection with the tables `flows` (those on both sides, a row each), `unmatched` (those on one
-    side only), `reference` and `results`: `comparison.connection.sql("from flows").pl()`.
+    `connection` is a DuckDB connection with the tables `flows` (those on both sides, a row each), `unmatched` (those on
+    one side only), `reference` and `results`: `comparison.connection.sql("from flows").pl()`.
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, results: Path, reference: Path, scheme: str) -> None:

@@ -31,7 +31,7 @@ pub struct Manifest {
     #[serde(default)]
     pub build: String,
     /// What sets this run apart from others that it is compared with; its tables have a column for each.
-    #[serde(default, skip_serializing_if = "Labels::is_empty")]
+    #[serde(default, rename = "columns", skip_serializing_if = "Labels::is_empty")]
     pub labels: Labels,
     /// The scenario's title, if it has one.
     pub title: Option<String>,

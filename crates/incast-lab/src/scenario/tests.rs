@@ -228,6 +228,61 @@ fn labels_may_have_controls_of_their_own() {
 }
 
 #[test]
+fn names_of_earlier_versions_are_located_and_lead_to_those_of_now() {
+    let added = |text: &str| format!("{SMALL}{text}\n");
+    for (text, message) in [
+        (with("label", "tag"), "s.toml:6:1: workload[0].tag: `tag` is now `label`"),
+        (
+            added("control_by_tag.burst = \"hpcc\""),
+            "s.toml:13:1: scheme.DCQCN+w.control_by_tag: `control_by_tag` is now `control_by_label`",
+        ),
+        (
+            added("window_by_tag.burst = \"off\""),
+            "s.toml:13:1: scheme.DCQCN+w.window_by_tag: `window_by_tag` is now `window_by_label`",
+        ),
+        (
+            added("transport_by_tag.burst = \"tcp\""),
+            "s.toml:13:1: scheme.DCQCN+w.transport_by_tag: `transport_by_tag` is now `transport_by_label`",
+        ),
+        (
+            added("network.balance = \"spray\""),
+            "s.toml:13:9: scheme.DCQCN+w.network.balance: `balance` is now `load_balancing`",
+        ),
+        (with("key-results", "reference"), "s.toml:9:28: scheme.HPCC.control.hpcc.profile: `reference` is now `ns3`"),
+        (
+            added("[scheme.p]\ntransport.phost.pass_over_for = 3.0"),
+            "s.toml:14:17: scheme.p.transport.phost.pass_over_for: `pass_over_for` is now `downgrade_for`",
+        ),
+        (
+            added("[scheme.p]\ntransport.phost.order = \"tag-fair\""),
+            "s.toml:14:25: scheme.p.transport.phost.order: `tag-fair` is now `label-fair`",
+        ),
+        (
+            added("[scheme.u]\ntransport.udp.profile = \"blast\""),
+            "s.toml:14:25: scheme.u.transport.udp.profile: `blast` is now `line-rate`",
+        ),
+        (
+            added("[scheme.s]\ntransport = \"tcp\"\nhypervisor.seawall.least = \"1Mbps\""),
+            "s.toml:15:20: scheme.s.hypervisor.seawall.least: `least` is now `min_rate`",
+        ),
+        (
+            added("[scheme.s]\ntransport = \"tcp\"\nhypervisor.elasticswitch.rate.least_growth = 0.1"),
+            "s.toml:15:31: scheme.s.hypervisor.elasticswitch.rate.least_growth: `least_growth` is now `min_growth`",
+        ),
+        (
+            added("[scheme.s]\ntransport = \"tcp\"\nhypervisor.edge_only.told_every = \"1kB\""),
+            "s.toml:15:22: scheme.s.hypervisor.edge_only.told_every: `told_every` is now `feedback_every`",
+        ),
+        (
+            with("incast = { fan_in = 4, size = \"10kB\", receiver = 0 }", "ns3.reference_starts = true"),
+            "s.toml:7:5: workload[0].ns3.reference_starts: `reference_starts` is now `ns3_starts`",
+        ),
+    ] {
+        assert_eq!(refused(&text), message);
+    }
+}
+
+#[test]
 fn mistakes_of_the_keyboard_are_located() {
     for (text, message) in [
         (
