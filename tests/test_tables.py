@@ -141,9 +141,9 @@ def test_names_of_earlier_versions_lead_to_those_of_now(results: Path, flows: in
     with pytest.raises(TypeError, match="`tag` is now `label`"):
         incast.open(results).slowdown(**options)
     with pytest.raises(TypeError, match="`tag` is now `label`"):
-        incast.schema.Workload(**options)
+        incast.schema.WorkloadSpec(**options)
     with pytest.raises(TypeError, match="`balance` is now `load_balancing`"):
-        incast.schema.Network.from_tree({"balance": "spray"})
+        incast.schema.NetworkParams.from_tree({"balance": "spray"})
 
 
 def test_every_flow_is_at_least_ideal(flows: incast.Table) -> None:

@@ -58,8 +58,8 @@ def memory_labels(results: Results) -> list[str]:
         there = f"its labels are {', '.join(labels)}" if labels else "it has no flows at all"
         raise ApplicationError(
             f"error: {file} has no memory flows: {there}\n"
-            f" = allowed: flows with the label `{MEMORY}`, or one that ends in `-{MEMORY}`: an application is delayed by "
-            "fetches from memory only, not by disk or network flows"
+            f" = allowed: flows with the label `{MEMORY}`, or one that ends in `-{MEMORY}`: an application is delayed "
+            "by fetches from memory only, not by disk or network flows"
         )
     return found
 
