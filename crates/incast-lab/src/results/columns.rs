@@ -137,7 +137,7 @@ pub const FLOWS: TableSpec = TableSpec {
             "dependency",
             U32,
             "",
-            "number of the gate that it waited behind; missing if it started by the clock alone",
+            "number of the dependency that it waited for; missing if it started by the clock alone",
         ),
         maybe("start_ps", I64, "ps", "when it started; missing if it did not come to that"),
         maybe("delivered_ps", I64, "ps", "when its last byte reached its receiver; missing if it did not"),
