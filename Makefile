@@ -54,7 +54,6 @@ reference: $(VENV)/.dev ## Write docs/reference anew from the Rust types
 	$(BIN)/python tools/reference.py
 
 docs: $(VENV)/.dev $(VENV)/.built ## Write into the pages of docs what commands print now
-	$(BIN)/python tools/command.py
 	$(BIN)/python tools/pages.py
 
 build: $(VENV)/.built ## Build incast into .venv and stop there

@@ -81,7 +81,7 @@ impl JsonSchema for MessageSize {
     }
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "The size of a message, or \"backlogged\": as much as can be sent until the entry's end",
+            "description": "Size of a message, or \"backlogged\": always data to send until the entry's end",
             "anyOf": [generator.subschema_for::<Bytes>(), { "type": "string", "enum": [BACKLOGGED] }],
         })
     }

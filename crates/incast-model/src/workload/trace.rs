@@ -17,19 +17,17 @@ use crate::units::Time;
 
 /// Replays the flows of a CSV or Parquet file.
 ///
-/// The first line names the columns, in any order: `src`, `dst` (host numbers from 0), `size_bytes` and one of
-/// `start_ps`, `start_ns`, `start_us` and `start_s`; if wanted `priority`, `label`, `sport` and `dport`. An empty cell of
-/// the latter means the entry's priority and label, a source port of its own, and destination port 100. Cells are not
-/// quoted. Lines need not be in order of time. Starts count from the entry's start; decimals finer than a picosecond
-/// are rounded.
+/// Columns, in any order: `src`, `dst` (host numbers from 0), `size_bytes` and one of `start_ps`, `start_ns`,
+/// `start_us` and `start_s`; optionally `priority`, `label`, `sport` and `dport`. Empty cells mean the entry's priority
+/// and label, a source port of its own, and destination port 100. Cells are not quoted, lines need no order. Starts
+/// count from the entry's start and are rounded to picoseconds.
 ///
-/// A flow with names in its column `after`, blanks between them, waits until the flows of this file with these names in
-/// their column `name` have ended, and then for the time in its column `delay_ps`, `delay_ns`, `delay_us` or `delay_s`, as
-/// flows of a list do; it starts not before its start.
+/// A flow with names in `after`, separated by blanks, waits for the flows with these names in `name`, then for
+/// `delay_ps`, `delay_ns`, `delay_us` or `delay_s`; it never starts before its start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
-    /// The file: CSV, or Parquet with the same columns. A relative path starts at the scenario's folder.
+    /// CSV file, or Parquet with the same columns, relative to the scenario's folder.
     pub file: PathBuf,
 }
 
