@@ -63,7 +63,7 @@ fn tags_beyond_the_priorities_are_said_with_the_paths_that_ask_for_them() {
     assert!(fit(&wiring, &rules, &elp, 1, 7).is_ok());
     assert_eq!(
         said(fit(&wiring, &rules, &elp, 1, 6).unwrap_err()),
-        "7 lossless priorities are needed, 6 are available (PFC has 8, of which one at least is lossy); packets come to tag 7 \
+        "7 lossless priorities are needed, 6 are available (PFC has 8, at least one of them lossy); packets come to tag 7 \
          on H1 → T1 → L1 → S1 → L3 → S2 → L4 → T4"
     );
     let clos = ClosScheme::new(2).rules(&wiring).unwrap();

@@ -264,7 +264,7 @@ fn what_cannot_be_is_refused() {
     );
     assert!(error(none.clone()).contains("(allowed: exactly one of link, switch, random)"));
     let two = FailureParams { switch: Some("s2".into()), ..link("s0", "s2", Time::ZERO, None) };
-    assert!(error(two).starts_with("network.failure[0]: a failure says once what fails"));
+    assert!(error(two).starts_with("network.failure[0]: a failure has exactly one of link, switch and random"));
     let host = FailureParams { switch: Some("h1".into()), ..none.clone() };
     assert!(error(host).ends_with("`h1` is a host, not a switch"));
     let parallel = FailureParams { parallel: Some(1), ..link("s0", "s2", Time::ZERO, None) };

@@ -677,7 +677,7 @@ fn what_is_wrong_with_the_network_is_located() {
         ),
         (
             "[switch]\npfc = false\n[network]\npause = [{ at = \"h0\", priority = 3 }]",
-            "network.pause[0]: there is no PFC here, and nothing heeds a pause (allowed: none, or switches with PFC",
+            "network.pause[0]: there is no PFC: pauses have no effect (allowed: none, or switches with PFC",
         ),
         (
             "[simulation]\narithmetic = \"ns3\"\n[network]\npause = [{ at = \"h0\", priority = 3 }]",

@@ -41,7 +41,7 @@ pub fn read_flows(path: &Path, fabric: &Fabric, rounding: StartRounding) -> Resu
 pub fn parse_flows(text: &str, file: &str, fabric: &Fabric, rounding: StartRounding) -> Result<FlowSet, Ns3Error> {
     let mut tokens = Tokens::new(text, file);
     let count: u32 = tokens.number("the number of flows", (0, u32::MAX), "the header, the number of flows")?;
-    let counted = format!("{count} flows, as the header says");
+    let counted = format!("{count} flows, as in the header");
     let mut reader =
         Reader { fabric, rounding, set: FlowSet::default(), sports: HashMap::new(), labels: HashMap::new() };
     let mut previous = (Time::ZERO, String::new());
@@ -55,7 +55,7 @@ pub fn parse_flows(text: &str, file: &str, fabric: &Fabric, rounding: StartRound
         start.text.clone_into(&mut previous.1);
         reader.set.flows.push(flow);
     }
-    tokens.end(format_args!("the header says {count} flows"))?;
+    tokens.end(format_args!("the header has {count} flows"))?;
     Ok(reader.set)
 }
 

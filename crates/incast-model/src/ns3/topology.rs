@@ -77,7 +77,7 @@ pub fn parse_topology(text: &str, file: &str) -> Result<Ns3Topology, Ns3Error> {
     let rows: u32 = tokens.number("the number of links", (1, u32::MAX), header)?;
     let mut kinds = vec![NodeKind::Host; nodes as usize];
     for _ in 0..switches {
-        let token = tokens.want("a switch id", format!("{switches} switch ids, as the header says"))?;
+        let token = tokens.want("a switch id", format!("{switches} switch ids, as in the header"))?;
         let id = node(&tokens, token, "a switch id", nodes)?;
         if std::mem::replace(&mut kinds[id.index()], NodeKind::Switch) == NodeKind::Switch {
             return Err(tokens.wrong(token, "a switch id", "ids that are listed once"));
@@ -85,13 +85,13 @@ pub fn parse_topology(text: &str, file: &str) -> Result<Ns3Topology, Ns3Error> {
     }
     let mut links = Vec::new();
     let mut lines = Vec::new();
-    let counted = format!("{rows} links, as the header says");
+    let counted = format!("{rows} links, as in the header");
     for _ in 0..rows {
         let (link, line) = row(&mut tokens, nodes, &counted)?;
         links.push(link);
         lines.push(line);
     }
-    tokens.end(format_args!("the header says {rows} links"))?;
+    tokens.end(format_args!("the header has {rows} links"))?;
     let notices = notices(file, &kinds, &links, &lines);
     Ok(Ns3Topology { file: file.into(), kinds, links, notices })
 }

@@ -118,7 +118,10 @@ impl fmt::Display for Guarantee {
         if self.send == self.receive {
             return self.send.fmt(f);
         }
-        write!(f, "{} sent, {} received", self.send, self.receive)
+        match f.alternate() {
+            true => write!(f, "{:#} sent, {:#} received", self.send, self.receive),
+            false => write!(f, "{} sent, {} received", self.send, self.receive),
+        }
     }
 }
 

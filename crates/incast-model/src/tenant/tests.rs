@@ -150,7 +150,7 @@ fn slots_by_name() {
 
 #[test]
 fn bad_tenants_are_named() {
-    let least = "must be at least 2 VMs: a tenant with one has nobody to send to";
+    let least = "must be at least 2 VMs: one alone has no destination";
     assert_eq!(why(&[r#"{"name": "a", "vms": 1}"#]), format!("tenant[0].vms = 1: {least}"));
     assert_eq!(why(&[r#"{"name": "a", "vms": {"from": 1, "to": 3}}"#]), format!("tenant[0].vms.from = 1: {least}"));
     assert_eq!(
@@ -309,7 +309,7 @@ fn what_links_cannot_carry_is_told_with_who_has_it() {
     let why = admission.check(&all).unwrap_err();
     assert_eq!(
         why.to_string(),
-        "from leaf0 tenants have 901Mbps guaranteed, 1Mbps more than the 900Mbps that its links carry beside the headroom: b has \
+        "from leaf0 guarantees of 901 Mb/s exceed the 900 Mb/s that the links carry without headroom, by 1 Mb/s: b has \
          301Mbps, a has 300Mbps, c has 300Mbps"
     );
     assert_eq!(Admission::new(&fabric(), &all, 0.0).unwrap().check(&all), Ok(()));

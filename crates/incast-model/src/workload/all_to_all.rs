@@ -85,7 +85,7 @@ impl AllToAll {
     /// Flows that never end, from every rank to every other.
     fn backlogged(&self, ranks: &[HostId], entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
         if self.window.is_some() || self.iterations > 1 {
-            return Err(entry.refuse("size", self.size, "a size, where messages wait for others (window, iterations)"));
+            return Err(entry.refuse("size", self.size, "a size, with a window or several iterations"));
         }
         let amounts = Amounts::backlogged(entry, &entry.field("size"))?;
         let n = ranks.len();

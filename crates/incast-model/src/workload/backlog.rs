@@ -109,10 +109,7 @@ impl Amounts {
     pub(super) fn backlogged(entry: &Entry<'_>, field: &str) -> Result<Self, WorkloadError> {
         let refuse = |allowed: String| Err(WorkloadError::field(field, BACKLOGGED, allowed));
         let Some(until) = entry.end.into_iter().chain(entry.horizon).min() else {
-            return refuse(
-                "a size, where neither the entry nor the simulation has an end (workload end, simulation.horizon)"
-                    .into(),
-            );
+            return refuse("a size, or an end of the entry (`end`) or the simulation (simulation.horizon)".into());
         };
         let fastest = (0..entry.members.count()).map(|host| entry.members.capacity(HostId(host))).fold(0.0, f64::max);
         let most = bound(fastest, until.saturating_sub(entry.start));

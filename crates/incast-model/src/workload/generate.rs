@@ -176,7 +176,7 @@ pub fn warnings(
         for (name, pattern) in spec.patterns().into_iter().filter_map(|(name, pattern)| Some((name, pattern?))) {
             let loads = places.iter().filter_map(|(members, _)| pattern.load(*members));
             if let Some((field, load)) = loads.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, load)| *load > 1.0) {
-                let message = format!("offers {load:.3} times what the links carry: flows pile up as long as it lasts");
+                let message = format!("offers {load:.3} times the capacity of the links: flows pile up");
                 warnings.push(WorkloadWarning { field: format!("workload[{index}].{name}.{field}"), message });
             }
         }

@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(why(&[r#""delay": "1us""#]), "workload[0].list[0].delay = 1us: must be left out: there is no after");
         assert_eq!(
             why(&[r#""name": "x""#, r#""name": "a", "after": ["x", "b"]"#, r#""name": "b", "after": ["a"]"#]),
-            "workload[0].list[1].after[0] = a after b after a: must be without a circle, in which no flow would ever start"
+            "workload[0].list[1].after[0] = a after b after a: must be dependencies without a cycle, in which no flow would ever start"
         );
     }
 

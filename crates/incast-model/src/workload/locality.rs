@@ -107,7 +107,10 @@ impl<'a> Destinations<'a> {
                 _ => WorkloadError::field(
                     field,
                     format!("{share} of the flows left"),
-                    format!("shares with the sum 1: nothing lies beyond the {} of {name}", ["", "rack", "pod"][inner]),
+                    format!(
+                        "shares with the sum 1: there are no hosts beyond the {} of {name}",
+                        ["", "rack", "pod"][inner]
+                    ),
                 ),
             });
         }

@@ -121,7 +121,7 @@ impl Poisson {
         let size = match self.region {
             None => hosts.len(),
             Some(_) if self.load_at != LoadAt::Host => {
-                return Err(entry.refuse("load_at", "a load of links above hosts", "host, where there are regions"));
+                return Err(entry.refuse("load_at", "a load of links above hosts", "host, with regions"));
             }
             Some(region) => region as usize,
         };
@@ -227,7 +227,7 @@ mod tests {
             assert!(refused(&fabric, &spec).starts_with(&expected), "{}", refused(&fabric, &spec));
         }
         let tiers = pattern("poisson", &json(r#", "region": 4, "load_at": "core""#));
-        assert!(refused(&fabric, &tiers).contains("host, where there are regions"));
+        assert!(refused(&fabric, &tiers).contains("host, with regions"));
     }
 
     #[test]

@@ -117,8 +117,8 @@ impl SizeSpec {
             Self::Backlogged => Err(WorkloadError::field(
                 field,
                 BACKLOGGED,
-                "a size or a distribution here; only flows of list, shuffle, incast, permutation and all_to_all that come once can \
-                 be backlogged",
+                "a size or a distribution; only single flows of list, shuffle, incast, permutation and all_to_all can be \
+                 backlogged",
             )),
         }
     }

@@ -141,7 +141,7 @@ impl<'a> Row<'a> {
         let place = |column| Place { file, line: self.line, column };
         let flow = &self.flow;
         if flow.sport != UNASSIGNED && entry.qps > 1 {
-            let allowed = "left empty where messages are split over several queue pairs (qps)";
+            let allowed = "empty if messages are split over several queue pairs (qps)";
             return Err(WorkloadError::file(&place(self.sport_at), flow.sport, allowed));
         }
         if flow.src == flow.dst {
@@ -478,9 +478,7 @@ mod tests {
         spec.qps = 2;
         let message = refused_in(folder.path(), &star(2, Rate::gbps(1)), &spec);
         assert!(
-            message.ends_with(
-                "t.csv:3:9: `77`: must be left empty where messages are split over several queue pairs (qps)"
-            )
+            message.ends_with("t.csv:3:9: `77`: must be empty if messages are split over several queue pairs (qps)")
         );
     }
 

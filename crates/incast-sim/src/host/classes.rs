@@ -94,10 +94,8 @@ impl Params {
             }
         }
         if classes.mice == classes.elephants {
-            let message = format!(
-                "{} is the priority of elephants too: nobody would tell them apart; two that differ",
-                classes.mice
-            );
+            let message =
+                format!("{} is also the priority of elephants; mice and elephants need two priorities", classes.mice);
             return refuse("mice", message);
         }
         if classes.by == ClassBy::Sent && self.arithmetic == Arithmetic::Ns3 {

@@ -103,7 +103,7 @@ impl Clos {
 
     fn links(&self) -> Result<[Links; 3], GeneratorError> {
         if self.tiers == 2 {
-            let unused = |field, value| Err(CHECK.error(field, value, "nothing: two tiers have no cores"));
+            let unused = |field, value| Err(CHECK.error(field, value, "omitted: two tiers have no cores"));
             if self.spine_oversubscription != no_oversubscription() {
                 return unused("spine_oversubscription", self.spine_oversubscription.to_string());
             }

@@ -82,7 +82,7 @@ impl Jellyfish {
             })
             .find(Graph::usable)
             .ok_or_else(|| {
-                let allowed = format!("more: {ATTEMPTS} random graphs with so few fell apart");
+                let allowed = format!("more: {ATTEMPTS} random graphs with this number were disconnected");
                 check.error("network_ports", self.network_ports, allowed)
             })?;
         let mut builder = FabricBuilder::new();

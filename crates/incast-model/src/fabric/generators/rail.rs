@@ -159,7 +159,7 @@ impl RailOptimized {
         let pods = self.servers / per_pod;
         let forward = self.nvlink.as_ref().is_some_and(|nvlink| nvlink.forward);
         if self.spines == 0 && (pods > 1 || !forward && self.gpus_per_server > 1) {
-            let why = "1 or more; 0 takes one pod of servers and nvlink.forward, as nothing else joins the rails";
+            let why = "1 or more; 0 needs one pod of servers and nvlink.forward, which then joins the rails";
             return Err(CHECK.error("spines", self.spines, why));
         }
         let hosts = u64::from(self.servers) * u64::from(self.gpus_per_server);

@@ -135,12 +135,7 @@ impl TransportParams for PhostParams {
             BadParameter::unless(value > 0.0 && value <= 1e6, field, value, times)?;
         }
         BadParameter::unless(self.free_tokens <= 1 << 20, "free_tokens", self.free_tokens, "0 to 1048576")?;
-        BadParameter::unless(
-            self.window > 0,
-            "window",
-            self.window,
-            "1 token or more: with none nothing is ever sent",
-        )?;
+        BadParameter::unless(self.window > 0, "window", self.window, "1 token or more")?;
         BadParameter::unless(self.retry > Time::ZERO, "retry", self.retry, "more than 0s")?;
         let priorities = [("control_priority", Some(self.control_priority)), ("short_priority", self.short_priority)];
         priorities.into_iter().try_for_each(|(field, priority)| {
