@@ -59,7 +59,7 @@ def check(label: str, outcome: str, **more: Any) -> dict[str, Any]:
     """One check of a claim."""
     usual: dict[str, Any] = {
         "metric": "p99",
-        "whose": label,
+        "series": label,
         "check": 0,
         "unit": None,
         "reason": None,

@@ -45,17 +45,17 @@ list = [{ src = 0, dst = 1, size = "1kB" }]
 control = "unlimited"
 """
 CLAIMS = """
-[metric.circular]
-about = "sets of failed links that make a circular dependency"
+[metric.cyclic]
+about = "sets of failed links that make a cyclic dependency"
 analysis = "failures"
-sql = "select failures, routes, circular as value from figures"
+sql = "select failures, routes, cyclic as value from figures"
 [[claim]]
 id = "C1"
 statement = "Two failures can make one"
 source = "made for the tests"
 from = "smoke"
 [[claim.check]]
-metric = "circular"
+metric = "cyclic"
 at = { failures = 2 }
 above = 0
 """
@@ -105,18 +105,18 @@ def test_the_table_is_what_the_command_says(study: Path, tmp_path: Path, command
         "failures": 1,
         "routes": "converged",
         "sets": 32,
-        "circular": 0,
+        "cyclic": 0,
         "shortest": None,
     }
     fat_tree = ("--set", "fabric={fat_tree={k=4}}")
     checked = command("deadlock", "check", study / "fabric.toml", "--failures", "2", *fat_tree)
     assert checked.returncode == 1
     pairs = rows[2, "converged"]
-    assert f"{pairs['circular']} of {pairs['sets']} sets of failed links" in checked.stdout
+    assert f"{pairs['cyclic']} of {pairs['sets']} sets of failed links" in checked.stdout
     (count,) = done.connect().sql("select count(*) from figures").fetchall()[0]
     assert count == 3
     columns = done.connect().sql(f"from '{tmp_path}/out/figures.parquet'").columns
-    assert columns == ["failures", "routes", "sets", "circular", "shortest"]
+    assert columns == ["failures", "routes", "sets", "cyclic", "shortest"]
 
 
 def test_what_is_there_is_not_computed_again(study: Path, tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_what_the_machine_cannot_do_is_left_out(study: Path, tmp_path: Path, mon
         ("failures.toml", 'paths = "routes"', "", "parameter `paths` of `dependencies` is not given"),
         ("failures.toml", 'paths = "routes"', 'paths = "route"', "unknown paths `route`"),
         ("failures.toml", "k=4", "k=5", "even"),
-        ("failures.toml", 'name = "routes"', 'name = "circular"', "`circular` is a figure of the analysis"),
+        ("failures.toml", 'name = "routes"', 'name = "cyclic"', "`cyclic` is a figure of the analysis"),
         ("failures.toml", "values = { failures = [2] }", "values = { fail = [2] }", "unknown axis `fail`"),
         ("failures.toml", 'routes = "one detour"', 'route = "one detour"', "did you mean `routes`"),
         ("failures.toml", 'scenario = "fabric.toml"', 'scenario = "fabrics.toml"', "fabrics.toml"),

@@ -30,16 +30,16 @@ PAGE_US = 4096 * 8 / 40e3
 HEAD = '[fabric.star]\nhosts = 12\nrate = "40Gbps"\n'
 MEMORY = """
 [[workload]]
-tag = "memory"
+label = "memory"
 poisson = { load = 0.3, sizes = "4096B", duration = "100us", hosts = "0-5" }
 """
 OTHERS = """
 [[workload]]
-tag = "disk"
+label = "disk"
 list = [{ src = 6, dst = 7, size = "1MB" }]
 
 [[workload]]
-tag = "memory-of-disk"
+label = "memory-of-disk"
 list = [{ src = 8, dst = 9, size = "1MB" }]
 """
 SCHEMES = '\n[scheme.DCQCN]\ncontrol = "dcqcn"\n\n[scheme.HPCC]\ncontrol = "hpcc"\n'
@@ -186,11 +186,11 @@ def test_a_sample_is_of_times(values: list[float]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tag", "memory"),
+    ("label", "memory"),
     [("memory", True), ("wordcount-memory", True), ("disk", False), ("memory-of-disk", False), ("nomemory", False)],
 )
-def test_memory_flows_are_told_by_their_tag(tag: str, memory: bool) -> None:
-    assert is_memory(tag) is memory
+def test_memory_flows_are_told_by_their_label(label: str, memory: bool) -> None:
+    assert is_memory(label) is memory
 
 
 def test_only_memory_flows_count(pages: Path, tmp_path: Path) -> None:
@@ -198,41 +198,40 @@ def test_only_memory_flows_count(pages: Path, tmp_path: Path) -> None:
     for scheme in ("DCQCN", "HPCC"):
         found = application.Latencies.of(pages, scheme)
         flows = incast.open(pages).flows.to_polars().filter(polars.col("scheme").cast(polars.String) == scheme)
-        of_memory = flows.filter(polars.col("tag").cast(polars.String) == "memory")["fct_ps"]
+        of_memory = flows.filter(polars.col("label").cast(polars.String) == "memory")["fct_ps"]
         assert len(found) == len(of_memory) > 20
         assert found.mean() == pytest.approx(of_memory.mean() / 1e12, rel=1e-12)  # type: ignore[operator]
         assert flows["fct_ps"].mean() / 1e12 > 1.2 * found.mean(), "the others would be seen"  # type: ignore[operator]
         assert list(found.values_s) == list(application.Latencies.of(alone, scheme).values_s)
     rows = application.application_slowdown(pages)
-    assert {row.tags for row in rows} == {("memory",)}
+    assert {row.labels for row in rows} == {("memory",)}
     assert [row.slowdown for row in rows] == [row.slowdown for row in application.application_slowdown(alone)]
-    with pytest.raises(incast.ApplicationError, match="no tag of memory flows"):
+    with pytest.raises(incast.ApplicationError, match="no label of memory flows"):
         application.Latencies.of(pages, "HPCC", ["disk"])
 
 
 def test_an_application_takes_its_own_flows(tmp_path: Path) -> None:
     flows = (("wordcount-memory", 0, "4kB"), ("memory", 2, "40kB"))
     text = "".join(
-        f'\n[[workload]]\ntag = "{tag}"\nlist = [{{ src = {src}, dst = {src + 1}, size = "{size}" }}]\n'
-        for tag, src, size in flows
+        f'\n[[workload]]\nlabel = "{label}"\nlist = [{{ src = {src}, dst = {src + 1}, size = "{size}" }}]\n'
+        for label, src, size in flows
     )
     folder = simulated(tmp_path, HEAD + text + SCHEMES)
     found = {row.application: row for row in application.application_slowdown(folder, scheme="HPCC")}
-    assert found["wordcount"].tags == ("wordcount-memory",)
-    assert found["graphlab"].tags == ("wordcount-memory", "memory")
+    assert found["wordcount"].labels == ("wordcount-memory",)
+    assert found["graphlab"].labels == ("wordcount-memory", "memory")
     assert found["graphlab"].latency_mean_s > found["wordcount"].latency_mean_s
     assert (found["wordcount"].flows, found["graphlab"].flows) == (1, 2)
 
 
 def test_results_without_memory_flows(results: Path) -> None:
-    with pytest.raises(incast.ApplicationError, match="its tags are incast, poisson"):
+    with pytest.raises(incast.ApplicationError, match="its labels are incast, poisson"):
         application.application_slowdown(results)
 
 
 def test_unfinished_flows_are_told(tmp_path: Path, command: Command) -> None:
-    flows = (
-        '[[workload]]\ntag = "memory"\nlist = [{ src = 0, dst = 1, size = "4kB" }, { src = 2, dst = 3, size = "9MB" }]'
-    )
+    sizes = '{ src = 0, dst = 1, size = "4kB" }, { src = 2, dst = 3, size = "9MB" }'
+    flows = f'[[workload]]\nlabel = "memory"\nlist = [{sizes}]'
     folder = simulated(tmp_path, f'{HEAD}{flows}\n{SCHEMES}\n[simulation]\nhorizon = "50us"\n')
     found = application.Latencies.of(folder, "HPCC")
     assert (len(found), found.unfinished) == (1, 1)
@@ -244,15 +243,15 @@ def test_unfinished_flows_are_told(tmp_path: Path, command: Command) -> None:
     assert done.stderr.count("warning: ") == done.stderr.count("1 of 2 memory flows") == 1
 
 
-def test_fetches_that_were_called_off_are_not_missing(tmp_path: Path) -> None:
-    flows = '[[workload]]\ntag = "memory"\nend = "20us"\nall_to_all = { size = "16kB", iterations = 50 }\n'
+def test_fetches_that_were_cancelled_are_not_missing(tmp_path: Path) -> None:
+    flows = '[[workload]]\nlabel = "memory"\nend = "20us"\nall_to_all = { size = "16kB", iterations = 50 }\n'
     folder = simulated(tmp_path, HEAD + flows + SCHEMES)
-    assert sum(incast.open(folder).flows["called_off"]) > 100
+    assert sum(incast.open(folder).flows["cancelled"]) > 100
     assert application.Latencies.of(folder, "HPCC").unfinished == 0
 
 
 def test_results_in_which_no_memory_flow_completes(tmp_path: Path) -> None:
-    flows = '\n[[workload]]\ntag = "memory"\nlist = [{ src = 2, dst = 3, size = "9MB" }]\n'
+    flows = '\n[[workload]]\nlabel = "memory"\nlist = [{ src = 2, dst = 3, size = "9MB" }]\n'
     folder = simulated(tmp_path, f'{HEAD}{flows}{SCHEMES}\n[simulation]\nhorizon = "50us"\n')
     with pytest.raises(incast.ApplicationError, match="none of the 1 flows"):
         application.application_slowdown(folder)
@@ -335,7 +334,7 @@ def test_sql_of_sweeps_and_metrics_knows_the_calibrations(tmp_path: Path) -> Non
     done = sweep.run(sweep.read(plan), tmp_path / "out")
     asked = """
         select scheme, application, exposed_faults_per_s * avg(fct_ps) / 1e12 as value from flows, calibrations
-        where tag = 'memory' and calibration = 'seed_draft' group by scheme, application, exposed_faults_per_s
+        where label = 'memory' and calibration = 'seed_draft' group by scheme, application, exposed_faults_per_s
     """
     with done.connect() as connection:
         found = {(row["scheme"], row["application"]): row["value"] for row in queries.rows(connection, asked)}
@@ -415,7 +414,7 @@ def test_the_command_lists_the_calibrations(command: Command) -> None:
         (("PAGES", "--trace", "bad.csv"), "--> bad.csv:2:5"),
         (("PAGES", "--trace", "bad.csv", "--application", "herd"), "--application has no effect"),
         (("PAGES", "--trace", "bad.csv", "--repetitions", "1"), "error: "),
-        (("RESULTS",), "its tags are incast, poisson"),
+        (("RESULTS",), "its labels are incast, poisson"),
     ],
 )
 def test_the_command_tells_what_is_wrong(

@@ -33,6 +33,15 @@ class Bad:
 GOOD_FLOW = 'src = 0, dst = 1, size = "1kB"'
 CASES = {
     "unknown field": Bad(SMALL.replace("fan_in", "fanin"), "fanin", ("fanin", "fan_in")),
+    "renamed field": Bad(SMALL.replace("[[workload]]", '[[workload]]\ntag = "x"'), "tag =", ("`tag` is now `label`",)),
+    "renamed section of a scheme": Bad(
+        SMALL + 'control_by_tag.x = "hpcc"\n', "control_by_tag", ("`control_by_tag` is now `control_by_label`",)
+    ),
+    "renamed profile": Bad(
+        SMALL.replace('control = "hpcc"', 'control.hpcc.profile = "reference"'),
+        "profile",
+        ("`reference` is now `ns3`",),
+    ),
     "unknown section": Bad(SMALL + "\n[swich]\nbuffer = 1\n", "[swich]", ("swich", "switch")),
     "unknown control": Bad(SMALL.replace('"hpcc"', '"hpc"'), '"hpc"', ("hpc", "hpcc")),
     "wrong unit": Bad(SMALL.replace('"100us"', '"100Gbps"'), "100Gbps", ("100Gbps", "200ns")),
@@ -97,6 +106,25 @@ def assert_told(text: str, code: int, case: Bad) -> None:
         assert re.search(rf"--> scenario\.toml:{line}:\d+", text), text
 
 
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("plot", "RESULTS", "slowdown", "--tag", "incast"), "option `--tag` is now `--label`"),
+        (
+            ("deadlock", "check", "scenario.toml", "--paths", "random", "--each", 2),
+            "option `--each` is now `--per-pair`",
+        ),
+        (("compare", "RESULTS", "fct.txt", "--table", "lone"), "`lone` is now `unmatched`"),
+        (("list", "balancers"), "`balancers` is now `load_balancers`"),
+    ],
+)
+def test_options_of_earlier_versions_are_named(arguments: tuple[object, ...], told: str, command: Command) -> None:
+    done = command(*arguments)
+    assert done.returncode == 2
+    assert told in done.stderr
+
+
 def test_override_is_located(command: Command, small: Path) -> None:
     done = command("run", small, "--set", "switch.bufer=1MB")
     assert done.returncode == 2
@@ -104,7 +132,7 @@ def test_override_is_located(command: Command, small: Path) -> None:
     assert "did you mean `buffer`" in done.stderr
 
 
-@pytest.mark.parametrize("text", ["switch", "=1", "switch.buffer", "workload[9].tag=x", "a..b=1"])
+@pytest.mark.parametrize("text", ["switch", "=1", "switch.buffer", "workload[9].label=x", "a..b=1"])
 def test_override_that_is_none(command: Command, small: Path, text: str) -> None:
     done = command("run", small, "--set", text)
     assert done.returncode == 2

@@ -45,11 +45,11 @@ def source(sampled: incast.Results) -> Iterator[charts.Source]:
 
 
 def test_slowdown_is_that_of_the_results(sampled: incast.Results, source: charts.Source) -> None:
-    drawn = sorted(charts.slowdown(source, bins=5, tag="poisson").rows)
-    assert drawn == sorted(sampled.slowdown(bins=5, tag="poisson").rows())
+    drawn = sorted(charts.slowdown(source, bins=5, label="poisson").rows)
+    assert drawn == sorted(sampled.slowdown(bins=5, label="poisson").rows())
 
 
-@pytest.mark.parametrize(("of", "column"), [("fct", "fct_ps"), ("slowdown", "slowdown_reference")])
+@pytest.mark.parametrize(("of", "column"), [("fct", "fct_ps"), ("slowdown", "slowdown_hpcc")])
 def test_cdf_has_every_flow_where_they_are_few(
     of: Measure, column: str, sampled: incast.Results, source: charts.Source
 ) -> None:

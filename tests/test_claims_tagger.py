@@ -161,16 +161,16 @@ def test_costs(study: Study, judge: Judge, claim: str, slope: Row, swing: float,
     assert judge(claim, cells(study, "cost", cost(slope, swing))) == outcome
 
 
-def rated(study: Study, part: str, gbps: Callable[[Row, str], float], tags: Iterable[str], **of_run: Any) -> Tables:
+def rated(study: Study, part: str, gbps: Callable[[Row, str], float], labels: Iterable[str], **of_run: Any) -> Tables:
     """A sweep of 40 ms in which flows have these rates throughout; functions give what depends on the run."""
     runs, flows, rates = [], [], []
     for run in study.plans["quick"][part].runs:
         of = run.choice
         told = {name: value(of) if callable(value) else value for name, value in of_run.items()}
         runs.append({**of, "end_ps": 40 * MS, **told})
-        for number, tag in enumerate(tags):
-            acked = gbps(of, tag) * 1e9 / 8 * 0.04
-            flows.append({**of, "flow": number, "tag": tag, "acked_bytes": acked})
+        for number, label in enumerate(labels):
+            acked = gbps(of, label) * 1e9 / 8 * 0.04
+            flows.append({**of, "flow": number, "label": label, "acked_bytes": acked})
             rates += [
                 {**of, "flow": number, "time_ps": part_ * MS, "acked_bytes": acked * part_ / 40}
                 for part_ in (0, 10, 20, 40)
@@ -194,15 +194,15 @@ def test_sharing(study: Study, judge: Judge, priorities: str, shared: Row, outco
     usual = {"flow 1": 9.5, "flow 2": 19.0, "flow 3": 9.5}
     own = dict.fromkeys(usual, 38 / 3)
 
-    def gbps(of: Row, tag: str) -> float:
+    def gbps(of: Row, label: str) -> float:
         rates: Row = dict({"four": own, priorities: shared}.get(of["priorities"], usual))
-        return float(rates[tag])
+        return float(rates[label])
 
     assert judge("TG13", {"sharing": rated(study, "sharing", gbps, usual)}) == outcome
 
 
 @pytest.mark.parametrize(
-    ("claim", "circular", "deadlocked", "gbps", "outcome"),
+    ("claim", "cyclic", "deadlocked", "gbps", "outcome"),
     [
         ("TG13a", "two priorities, both ways", "two, both ways", 19.0, "holds"),
         ("TG13a", "three priorities, one way", "", 19.0, "fails"),
@@ -214,9 +214,9 @@ def test_sharing(study: Study, judge: Judge, priorities: str, shared: Row, outco
     ],
 )
 def test_directions(
-    study: Study, judge: Judge, claim: str, circular: str, deadlocked: str, gbps: float, outcome: str
+    study: Study, judge: Judge, claim: str, cyclic: str, deadlocked: str, gbps: float, outcome: str
 ) -> None:
-    users = cells(study, "users", lambda of: {"circular": int(of["sharing"] == circular)})
+    users = cells(study, "users", lambda of: {"cyclic": int(of["sharing"] == cyclic)})
     deadlocks = rated(
         study,
         "crossing",
@@ -246,14 +246,14 @@ def test_applications(study: Study, judge: Judge, time_us: Row, gbps: Row, outco
         rate, took = (gbps[of["bounces"]], time_us[of["bounces"]]) if other else (10.0, 10)
         runs.append({**of, "end_ps": 10 * MS})
         empty = {**of, "acked_bytes": None, "start_ps": None, "fct_ps": None, "finish_ps": None}
-        flows.append({**empty, "flow": 0, "tag": "throughput", "acked_bytes": rate * 1e9 / 8 * 0.01, "start_ps": 0})
+        flows.append({**empty, "flow": 0, "label": "throughput", "acked_bytes": rate * 1e9 / 8 * 0.01, "start_ps": 0})
         flows.append(
-            {**empty, "flow": 1, "tag": "latency", "start_ps": MS, "fct_ps": took * 10**6, "finish_ps": 2 * MS}
+            {**empty, "flow": 1, "label": "latency", "start_ps": MS, "fct_ps": took * 10**6, "finish_ps": 2 * MS}
         )
         # Not ended: counts with the time so far.
-        flows.append({**empty, "flow": 2, "tag": "latency", "start_ps": 10 * MS - took * 10**6})
+        flows.append({**empty, "flow": 2, "label": "latency", "start_ps": 10 * MS - took * 10**6})
         # Not begun.
-        flows.append({**empty, "flow": 3, "tag": "latency"})
+        flows.append({**empty, "flow": 3, "label": "latency"})
     assert judge("TG14", {"applications": {"runs": runs, "flows": flows}}) == outcome
 
 
@@ -284,9 +284,9 @@ def test_dependencies(study: Study, judge: Judge, part: str, number: int, share:
     shares = {name: {**each} for name, each in SHARES.items()}
     shares[part][number] = share
     figures: dict[str, Callable[[Row], Row]] = {
-        "failures": lambda of: {"sets": 1000, "circular": shares["failures"][of["failures"]]},
-        "misroutes": lambda of: {"sets": 1000, "circular": shares["misroutes"][of["misroutes"]]},
-        "spread": lambda of: {"sets": 1, "circular": int(of["seed"] <= 20 * shares["spread"][of["each"]])},
+        "failures": lambda of: {"sets": 1000, "cyclic": shares["failures"][of["failures"]]},
+        "misroutes": lambda of: {"sets": 1000, "cyclic": shares["misroutes"][of["misroutes"]]},
+        "spread": lambda of: {"sets": 1, "cyclic": int(of["seed"] <= 20 * shares["spread"][of["per_pair"]])},
     }
     parts: dict[str, Tables] = {}
     for name, of in figures.items():
@@ -294,11 +294,11 @@ def test_dependencies(study: Study, judge: Judge, part: str, number: int, share:
     assert judge("TG15", parts) == outcome
 
 
-@pytest.mark.parametrize(("circular", "outcome"), [(0, "holds"), (1, "fails")])
-def test_changes(study: Study, judge: Judge, circular: int, outcome: str) -> None:
+@pytest.mark.parametrize(("cyclic", "outcome"), [(0, "holds"), (1, "fails")])
+def test_changes(study: Study, judge: Judge, cyclic: int, outcome: str) -> None:
     """TG16: a single change of a single seed is enough."""
 
     def figures(of: Row) -> Row:
-        return {"circular": circular if of["seed"] == 3 and of["change"].startswith("Jellyfish of 10") else 0}
+        return {"cyclic": cyclic if of["seed"] == 3 and of["change"].startswith("Jellyfish of 10") else 0}
 
     assert judge("TG16", cells(study, "changes", figures)) == outcome

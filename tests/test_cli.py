@@ -148,8 +148,8 @@ def test_run_with_seed_and_overrides(command: Command, small: Path, tmp_path: Pa
     assert done.returncode == 0, done.stderr
     shown = json.loads(command("show", small, "--set", "seed=9", "--format", "json").stdout)
     assert shown["scenario"]["seed"] == 9
-    tags = incast.open(tmp_path / "a").flows["tag"]
-    assert tags.count("incast") == 2 * 3
+    labels = incast.open(tmp_path / "a").flows["label"]
+    assert labels.count("incast") == 2 * 3
 
 
 def test_deadlock_is_exit_code_1(command: Command, tmp_path: Path) -> None:
@@ -320,7 +320,7 @@ def test_trace(command: Command, small: Path, tmp_path: Path, ending: str) -> No
         done = command("run", file, "-o", out, "-q")
         assert done.returncode == 0, done.stderr
     first, second = (incast.open(tmp_path / out).flows for out in ("first", "second"))
-    for column in ("src", "dst", "size_bytes", "start_ps", "fct_ps", "tag"):
+    for column in ("src", "dst", "size_bytes", "start_ps", "fct_ps", "label"):
         assert first[column] == second[column]
 
 

@@ -99,7 +99,7 @@ def test_flows_of_one_side_are_listed(command: Command, incast16: Path, tmp_path
     assert done.returncode == 0, done.stderr
     assert "14 completed on both sides, 1 only in the reference, 2 only in the results" in done.stdout
     assert "ports 10000 to 101, 500,000 B, start 2000000.000 us, line 15: not in the results" in done.stdout
-    done = command("compare", incast16, file, *SCHEME, "--format", "csv", "--table", "lone")
+    done = command("compare", incast16, file, *SCHEME, "--format", "csv", "--table", "unmatched")
     assert [row["side"] for row in csv.DictReader(io.StringIO(done.stdout))] == ["reference", "results", "results"]
 
 
@@ -111,9 +111,9 @@ def test_a_flow_that_did_not_complete(incast16: Path, tmp_path: Path) -> None:
     found = incast.compare(cut, REFERENCE, scheme="DCQCN+w")
     unfinished = [int(line.split()[6]) for line in LINES if int(line.split()[6]) > 500_000]
     assert found.summary.reference_only == len(unfinished) > 0
-    assert {flow.why for flow in found.lone("reference")} == {"did not complete in the results"}
+    assert {flow.why for flow in found.unmatched("reference")} == {"did not complete in the results"}
     rest = incast.compare(cut, written(tmp_path, LINES[:2]), scheme="DCQCN+w")
-    assert "did not complete, and is not in the reference" in {flow.why for flow in rest.lone("results")}
+    assert "did not complete, and is not in the reference" in {flow.why for flow in rest.unmatched("results")}
 
 
 def test_one_port_only(command: Command, incast16: Path, tmp_path: Path) -> None:

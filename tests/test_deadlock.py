@@ -35,12 +35,12 @@ def test_without_failures_there_is_no_cycle(command: Command) -> None:
     code, said = check(command)
     assert (code, said) == (
         0,
-        "priority 3: 48 buffers, 88 dependencies, none of them circular: no deadlock is possible\n",
+        "priority 3: 48 buffers, 88 dependencies, none of them cyclic: no deadlock is possible\n",
     )
     code, said = check(command, "--failures", 1, "--detours", 1)
     assert (code, said) == (
         0,
-        "priority 3: 16 sets of failed links, none of them with circular dependencies: no deadlock is possible\n",
+        "priority 3: 16 sets of failed links, none of them with cyclic dependencies: no deadlock is possible\n",
     )
     assert check(command, "--failures", 2)[0] == 0, "converged"
 
@@ -49,7 +49,7 @@ def test_two_failed_links_close_a_cycle(command: Command) -> None:
     code, said = check(command, *FAILED)
     assert code == 1
     head, _, down, cycle, heads, *turns = said.splitlines()
-    assert head == "priority 3: 1 of 1 set of failed links has circular dependencies: deadlocks are possible"
+    assert head == "priority 3: 1 of 1 set of failed links has cyclic dependencies: deadlocks are possible"
     assert down == "with T1-L1 and T4-L3 down"
     assert cycle.strip() == "L1 port 2 → S2 port 0 → L3 port 3 → S1 port 2 → L1 port 2"
     assert heads.split() == ["switch", "in", "port", "from", "out", "port", "to", "whose", "packets"]
@@ -64,7 +64,7 @@ def test_two_failed_links_close_a_cycle(command: Command) -> None:
     assert {turn.index("  to ") + 2 for turn in turns} == {heads.index("whose packets")}, "columns are aligned"
     code, said = check(command, "--failures", 2, "--detours", 1, "--cycles", 2)
     assert code == 1
-    assert said.startswith("priority 3: 20 of 120 sets of failed links have circular dependencies")
+    assert said.startswith("priority 3: 20 of 120 sets of failed links have cyclic dependencies")
     assert said.count(" down\n") == 2
     assert re.search(r"and \d+ sets more: --cycles says how many are named\n$", said)
     code, said = check(command, "--failures", 3, "--samples", 20, "--detours", 1, "--seed", 2)
@@ -79,7 +79,7 @@ def test_as_json(command: Command) -> None:
     (graph,) = told["graphs"]
     assert (code, told["deadlock_free"], told["lossy"]) == (1, False, [])
     assert (graph["priorities"], graph["tagged"]) == ([3], False)
-    assert (graph["sets"], graph["circular"], graph["circular_before"]) == (1, 1, False)
+    assert (graph["sets"], graph["cyclic"], graph["cyclic_before"]) == (1, 1, False)
     (named,) = graph["named"]
     assert named["links"] == [["T1", "L1"], ["T4", "L3"]]
     first = named["cycle"]["turns"][0]
@@ -94,7 +94,7 @@ def test_as_json(command: Command) -> None:
 def test_paths_without_bounces_make_no_cycle(paths: str, command: Command) -> None:
     code, said = check(command, "--paths", paths)
     assert code == 0, said
-    assert "none of them circular" in said
+    assert "none of them cyclic" in said
 
 
 def test_paths_with_bounces(command: Command, tmp_path: Path) -> None:
@@ -243,8 +243,8 @@ BAD_CHECKS: dict[str, tuple[list[object], str]] = {
     "detours of other paths": (["--fail", "T1-L1", "--detours", 1, "--paths", "shortest"], "leave --paths out"),
     "no kind of paths": (["--paths", "shortes"], "or a file of paths\n = did you mean `shortest`?"),
     "bounces of others": (["--bounces", 1], "--bounces is for --paths up-down"),
-    "paths of others": (["--paths", "trees", "--each", 2], "--each is for --paths random"),
-    "no path for a pair": (["--paths", "random", "--each", 0], ">= 1"),
+    "paths of others": (["--paths", "trees", "--per-pair", 2], "--per-pair is for --paths random"),
+    "no path for a pair": (["--paths", "random", "--per-pair", 0], ">= 1"),
     "a picture of another kind": (["--draw", "cycle.png"], "--draw cycle.png: the name of the picture ends in .svg"),
     "a picture of no cycle": (["--draw", "cycle.svg", "--cycles", 0], "--draw needs a cycle that is named"),
 }  # fmt: skip

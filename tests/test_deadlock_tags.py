@@ -34,7 +34,7 @@ def test_tags_count_bounces(bounces: int, tags: int, command: Command) -> None:
         first
         == f"{tags} lossless tag{'s' * (tags > 1)}, each a PFC priority; packets that leave the paths become lossy"
     )
-    assert second == "verified: no circular dependency, and no packet on an expected path becomes lossy"
+    assert second == "verified: no cyclic dependency, and no packet on an expected path becomes lossy"
     assert len({len(line) for line in (heads, *rows)}) == 1, "columns are aligned"
     assert len(rows) == 5
 
@@ -48,7 +48,7 @@ def test_tags_count_bounces(bounces: int, tags: int, command: Command) -> None:
         (["--paths", "up-down", "--bounces", 1, "--method", "clos", "--classes", 2], 3),
         (["--paths", "paths.txt"], 2),
         (["--paths", "trees"], 1),
-        (["--paths", "random", "--each", 2], 1),
+        (["--paths", "random", "--per-pair", 2], 1),
         ([], 1),
     ],
 )

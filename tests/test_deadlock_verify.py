@@ -47,21 +47,21 @@ def test_rules_from_tag_hold(command: Command, make: Make) -> None:
     assert code == 0, said
     rules, verdict, *_, paths = said.splitlines()
     assert rules.startswith("rules.json: 2 lossless tags, ")
-    assert verdict.endswith(" dependencies, none of them circular: no deadlock is possible")
+    assert verdict.endswith(" dependencies, none of them cyclic: no deadlock is possible")
     assert paths == "rules.json: no packet on an expected path becomes lossy"
     assert "smaller tag" not in said
     code, found = told(command, "rules.json")
     assert (code, found["tags"], found["falling"], found["cycle"], found["deadlock_free"]) == (0, 2, 0, None, True)
     assert (found["lossy"], found["files"][0]["lossy"], found["files"][0]["conditions"]) == (None, None, True)
-    make("greedy.json", "--paths", "random", "--each", 2, "--seed", 5)
-    assert verify(command, "greedy.json", "--paths", "random", "--each", 2, "--seed", 5)[0] == 0
+    make("greedy.json", "--paths", "random", "--per-pair", 2, "--seed", 5)
+    assert verify(command, "greedy.json", "--paths", "random", "--per-pair", 2, "--seed", 5)[0] == 0
 
 
 def test_paths_that_become_lossy(command: Command, make: Make) -> None:
     make("rules.json", "--paths", "up-down", "--method", "clos")
     code, said = verify(command, "rules.json", *BOUNCED)
     assert code == 1
-    assert "none of them circular: no deadlock is possible" in said
+    assert "none of them cyclic: no deadlock is possible" in said
     assert "rules.json: packets become lossy at " in said
     code, found = told(command, "rules.json", *BOUNCED)
     assert (code, found["deadlock_free"]) == (1, True)
@@ -85,7 +85,7 @@ def test_two_users_that_change_tags_in_opposite_directions(command: Command, mak
     code, said = verify(command, "swapped.json", *classes)
     assert code == 1
     assert "swapped.json: 2 lossless tags, " in said
-    assert "some of them circular: deadlocks are possible" in said
+    assert "some of them cyclic: deadlocks are possible" in said
     assert " lead to a smaller tag, such as at " in said
     assert "are not met; they are sufficient, not necessary" in said
     code, found = told(command, "swapped.json", *classes)
@@ -105,7 +105,7 @@ def test_from_no_bounces_to_one(command: Command, make: Make) -> None:
     assert code == 0, said
     assert [line.partition(": ")[0] for line in said.splitlines()[:2]] == ["old.json", "new.json"]
     assert "each switch has the rules of any of these" in said
-    assert "none of them circular: no deadlock is possible" in said
+    assert "none of them cyclic: no deadlock is possible" in said
     code, found = told(command, "old.json", "new.json", "--paths", "up-down")
     assert [file["tags"] for file in found["files"]] == [1, 2]
     assert (found["tags"], found["lossy"], found["deadlock_free"]) == (2, 0, True)
@@ -125,7 +125,7 @@ control = "dcqcn"
 
 @pytest.mark.parametrize(("seed", "free"), [(2, False), (3, True)])
 def test_other_trees_on_jellyfish(seed: int, free: bool, command: Command, make: Make, tmp_path: Path) -> None:
-    """Rules for the trees of two seeds hold, each by itself; together they may be circular, or not."""
+    """Rules for the trees of two seeds hold, each by itself; together they may be cyclic, or not."""
     fabric = write(tmp_path, JELLYFISH)
     for name, of in (("old.json", 1), ("new.json", seed)):
         make(name, "--paths", "trees", "--seed", of, fabric=fabric)
@@ -194,7 +194,7 @@ BAD: dict[str, tuple[str | None, list[object], tuple[str, ...]]] = {
         ("rules.json: T1: two entries for packets from port 0 to port 4: there is a rule to tag 1 already",),
     ),
     "bounces of nothing": (RULES, ["--bounces", 1], ("--bounces is for --paths up-down",)),
-    "paths of nothing": (RULES, ["--each", 1], ("--each is for --paths random",)),
+    "paths of nothing": (RULES, ["--per-pair", 1], ("--per-pair is for --paths random",)),
     "no classes": (RULES, ["--classes", 0], ("--classes", ">= 1")),
     "no kind of paths": (RULES, ["--paths", "randon"], ("--paths: `randon`: No such file", "did you mean `random`?")),
 }

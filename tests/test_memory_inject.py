@@ -32,11 +32,11 @@ hosts = 12
 rate = "40Gbps"
 
 [[workload]]
-tag = "memory"
+label = "memory"
 poisson = { load = 0.3, sizes = "4096B", duration = "100us", hosts = "0-5" }
 
 [[workload]]
-tag = "disk"
+label = "disk"
 list = [{ src = 6, dst = 7, size = "1MB" }]
 
 [scheme.DCQCN]
@@ -201,14 +201,14 @@ def test_a_results_folder_has_a_case_for_each_scheme(network: Path) -> None:
     assert list(chosen.sample_ns) == list(found[1].sample_ns)
     with pytest.raises(incast.ApplicationError, match="did you mean `HPCC`"):
         delays.parsed(str(network), "HPPC")
-    with pytest.raises(incast.ApplicationError, match="no tag of memory flows"):
+    with pytest.raises(incast.ApplicationError, match="no label of memory flows"):
         delays.parsed(str(network), None, ["disk"])
 
 
 def test_results_without_memory_flows(command: Command, results: Path) -> None:
     done = command("memory", "inject", "--latency", results, "--", "true")
     assert done.returncode == 2
-    assert "its tags are incast, poisson" in done.stderr
+    assert "its labels are incast, poisson" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -400,7 +400,7 @@ def test_delays_of_nothing(command: Command) -> None:
 def test_fetches_that_did_not_complete_are_told(command: Command, tmp_path: Path) -> None:
     flows = '[{ src = 0, dst = 1, size = "4kB" }, { src = 2, dst = 3, size = "9MB" }]'
     head, _, tail = SIMULATED.partition("[[workload]]")
-    text = f'{head}[[workload]]\ntag = "memory"\nlist = {flows}\n[scheme{tail.partition("[scheme")[2]}'
+    text = f'{head}[[workload]]\nlabel = "memory"\nlist = {flows}\n[scheme{tail.partition("[scheme")[2]}'
     folder = incast.load(write(tmp_path, text + '\n[simulation]\nhorizon = "50us"\n')).run(tmp_path / "cut").path
     done = command("memory", "inject", "--latency", folder, "--scheme", "HPCC", "--repetitions", 1, "--", "true")
     assert done.returncode == 0, done.stderr

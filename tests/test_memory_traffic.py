@@ -323,7 +323,7 @@ def test_the_scenario_runs(busy: Path, tmp_path: Path, scale: Any, nodes: int) -
     done = scenario.run(tmp_path / "results")
     table = done.flows.to_polars()
     assert set(table["scheme"].cast(str)) == {"pFabric", "pHost", "Fastpass", "TCP"}
-    assert set(table["tag"].cast(str)) == {"memory"}
+    assert set(table["label"].cast(str)) == {"memory"}
     assert set(table["size_bytes"]) == {4096}
     assert max(table["start_ps"]) <= 50_000_000
     assert max(table["src"]) < nodes

@@ -10,7 +10,7 @@ import pytest
 import incast
 from conftest import write
 from incast import _core, analysis
-from incast.analysis.kinds.misroutes import Routes, circular, shortest
+from incast.analysis.kinds.misroutes import Routes, cyclic, shortest
 from incast.wiring import Wiring
 
 RING = """\
@@ -52,7 +52,7 @@ def routes(scenario: _core.Scenario) -> Routes:
 
 
 def test_right_routes_are_those_of_the_core(tmp_path: Path) -> None:
-    """Up and down in a fat tree: the same dependencies, none of them circular."""
+    """Up and down in a fat tree: the same dependencies, none of them cyclic."""
     found = routes(fat_tree(tmp_path))
     number = found.wiring.number
     assert found.right[number("h0")][number("edge0")] == (number("h0"),)
@@ -94,12 +94,12 @@ def test_circles_without_a_loop_are_for_the_checker(tmp_path: Path) -> None:
 
 def test_more_wrong_routes_more_circles_and_the_same_for_a_seed(tmp_path: Path) -> None:
     scenario = fat_tree(tmp_path)
-    counts = [circular(scenario, number, 100, 3)[0] for number in (1, 2, 4, 8)]
+    counts = [cyclic(scenario, number, 100, 3)[0] for number in (1, 2, 4, 8)]
     assert counts == sorted(counts)
     assert counts[0] > 20
     assert counts[-1] > counts[0]
-    assert circular(scenario, 2, 100, 3)[0] == counts[1]
-    assert {circular(scenario, 2, 100, seed)[0] for seed in range(1, 5)} != {counts[1]}
+    assert cyclic(scenario, 2, 100, 3)[0] == counts[1]
+    assert {cyclic(scenario, 2, 100, seed)[0] for seed in range(1, 5)} != {counts[1]}
 
 
 def test_drawn_routes_are_of_so_many_places(tmp_path: Path) -> None:

@@ -186,7 +186,7 @@ def test_a_choice_of_flows_changes_the_charts(shown: Opened, folder: Path) -> No
     shown.page.locator("#choices").get_by_label("flows").select_option("incast")
     shown.drawn()
     source = charts.Source([incast.open(folder / "results")])
-    expected = charts.cdf(source, "fct", tag="incast")
+    expected = charts.cdf(source, "fct", label="incast")
     assert [row["fct_ps"] for row in shown.rows("cdf-fct")] == [row[2] for row in expected.rows]
 
 

@@ -105,7 +105,7 @@ def test_bad_input(results: Path, command: Command, tmp_path: Path) -> None:
     for wrong, said in (
         (["queues"], "measure.sample_every"),
         (["slowdown", "--ports", "3"], "--ports has no effect on slowdown"),
-        (["slowdown", "--tag", "nobody"], "there is incast, poisson"),
+        (["slowdown", "--label", "nobody"], "there is incast, poisson"),
         (["slowdown", "--bins", "0"], "--bins"),
         (["over"], "one run, not a sweep"),
         (["cake"], "cdf-fct"),

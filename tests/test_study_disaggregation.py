@@ -118,7 +118,7 @@ def test_every_flow_completes(ran: incast.StudyResults) -> None:
 
 def test_pages_alone_take_what_the_links_take(ran: incast.StudyResults) -> None:
     """And what each transport adds to that."""
-    sql = "select scheme, hops, avg(slowdown_exact) from flows where tag = 'idle' group by all"
+    sql = "select scheme, hops, avg(slowdown_exact) from flows where label = 'idle' group by all"
     rows = ran.sweeps["transports"].connect().sql(sql).fetchall()
     alone = {(scheme, hops): slowdown for scheme, hops, slowdown in rows}
     for hops in (2, 4):
@@ -133,5 +133,5 @@ def test_pages_alone_take_what_the_links_take(ran: incast.StudyResults) -> None:
 
 
 def test_racks_keep_to_themselves(ran: incast.StudyResults) -> None:
-    sql = "select distinct hops from flows where scale = 'rack' and tag <> 'idle'"
+    sql = "select distinct hops from flows where scale = 'rack' and label <> 'idle'"
     assert ran.sweeps["transports"].connect().sql(sql).fetchall() == [(2,)]

@@ -45,7 +45,7 @@ def test_what_was_published_is_what_is_judged() -> None:
     assert rate is not None
     assert (rate.period, hypervisor.partition_period) == ("15ms", "60ms")
     assert (rate.decrease, rate.recovery, rate.step, rate.time_scale) == (0.4, 0.75, "500kbps", 1.5)
-    assert (rate.forget, rate.caution, rate.least_growth) == (0.75, 0.5, 0.3)
+    assert (rate.forget, rate.caution, rate.min_growth) == (0.75, 0.5, 0.3)
     assert [tenant.guarantee for tenant in scenario.tenant] == ["450Mbps", "450Mbps"]
     shuffle = incast.load(STUDY / "mapreduce_tree.toml")
     # 1 Gb/s of a rack's link up, less the headroom, for 16 VMs.

@@ -16,7 +16,7 @@ __all__ = ["browser"]
 STUDY = ROOT / "python" / "incast" / "studies" / "isolation"
 RARE = {
     "pause_length_isolated", "pauses_left", "pauses_left_by_queue", "pauses_normalised", "xoff_left", "xoff_gain",
-    "in_vain_left",
+    "victim_left",
 }  # fmt: skip
 """Metrics that may have no figure where nothing was paused."""
 OWN_QUEUES = ("pFabric", "pHost", "Fastpass", "ideal")
@@ -129,7 +129,7 @@ def test_a_shared_threshold_divides_mice_from_elephants(ran: incast.StudyResults
         .connect()
         .sql("""
             select traffic, max(size_bytes) filter (priority = 4), min(size_bytes) filter (priority = 3)
-            from flows where scheme = '+mice' and tag = 'regional' group by all
+            from flows where scheme = '+mice' and label = 'regional' group by all
         """)
     )
     for traffic, largest_mouse, smallest_elephant in rows.fetchall():

@@ -164,7 +164,7 @@ def test_same_as_here(command: Command, traces: Path, tmp_path: Path, head: Head
                 other = tmp_path / "there" / "runs" / run.key / file.name
                 assert other.read_bytes() == file.read_bytes(), f"{run.label}: {file.name}"
         one, other_ = first.results(run).manifest, second.results(run).manifest
-        for name in ("scenario_dir", "scenario_sha256", "labels", "tables"):
+        for name in ("scenario_dir", "scenario_sha256", "columns", "tables"):
             assert other_[name] == one[name]
     assert list(head.scratch.iterdir()) == []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pandas
@@ -126,9 +127,23 @@ def test_slowdowns_are_those_of_the_flows(results: Path) -> None:
             assert row["max"] == values[-1]
 
 
-def test_slowdowns_of_a_tag(results: Path) -> None:
-    rows = list(incast.open(results).slowdown(bins=1, tag="incast").dicts())
+def test_slowdowns_of_a_label(results: Path) -> None:
+    rows = list(incast.open(results).slowdown(bins=1, label="incast").dicts())
     assert [row["flows"] for row in rows] == [6, 6]
+
+
+def test_names_of_earlier_versions_lead_to_those_of_now(results: Path, flows: incast.Table) -> None:
+    with pytest.raises(KeyError, match="`tag` is now `label`"):
+        flows["tag"]
+    with pytest.raises(KeyError, match="`slowdown_reference` is now `slowdown_hpcc`"):
+        flows["slowdown_reference"]
+    options: dict[str, Any] = {"tag": "incast"}
+    with pytest.raises(TypeError, match="`tag` is now `label`"):
+        incast.open(results).slowdown(**options)
+    with pytest.raises(TypeError, match="`tag` is now `label`"):
+        incast.schema.WorkloadSpec(**options)
+    with pytest.raises(TypeError, match="`balance` is now `load_balancing`"):
+        incast.schema.NetworkParams.from_tree({"balance": "spray"})
 
 
 def test_every_flow_is_at_least_ideal(flows: incast.Table) -> None:

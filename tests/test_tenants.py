@@ -30,11 +30,11 @@ vms = 3
 guarantee = { send = "200Mbps", receive = "400Mbps" }
 placement.slots = ["h0.1", "h1.1", "h2.0"]
 [[workload]]
-tag = "x"
+label = "x"
 tenant = "x"
 list = [{ src = 1, dst = 0, size = "backlogged" }]
 [[workload]]
-tag = "y"
+label = "y"
 tenant = "y"
 incast = { fan_in = 2, receiver = 0, size = "backlogged" }
 [packets]
@@ -101,7 +101,7 @@ def test_guarantees_are_kept_by_limits_and_not_without(results: incast.Results) 
 
 def test_throughput_adds_up(results: incast.Results) -> None:
     pairs = list(results.throughput(by="pair").dicts())
-    intervals = {(row["from_ps"], row["time_ps"]) for row in pairs}
+    intervals = {(row["start_ps"], row["end_ps"]) for row in pairs}
     assert len(intervals) == 20
     assert {time - from_ for from_, time in intervals} == {50 * 10**9}
     for scheme in ("Reservation", "No protection"):
@@ -113,10 +113,10 @@ def test_throughput_adds_up(results: incast.Results) -> None:
             results.throughput("tenant"),
         ):
             rows = [row for row in table.dicts() if row["scheme"] == scheme]
-            carried = sum(row["payload_bps"] * (row["time_ps"] - row["from_ps"]) for row in rows) / 8e12
+            carried = sum(row["payload_bps"] * (row["end_ps"] - row["start_ps"]) for row in rows) / 8e12
             assert carried == pytest.approx(acked, abs=1)
     names = [column.name for column in results.throughput().columns]
-    assert names[:7] == ["scheme", "from_ps", "time_ps", "name", "tenant", "vm", "guarantee_bps"]
+    assert names[:7] == ["scheme", "start_ps", "end_ps", "name", "tenant", "vm", "guarantee_bps"]
     for bad in ({"by": "host"}, {"direction": "up"}):
         with pytest.raises(ValueError, match="is meant"):
             results.throughput(**bad)  # type: ignore[arg-type]

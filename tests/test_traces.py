@@ -12,7 +12,7 @@ from conftest import write
 
 FLOWS = """
 select * from (values (0, 5, 1000000, 0.0, 'bulk'), (1, 5, 2000, 3.5, 'rpc'), (2, 5, 2000, 4.25, null))
-    as flows(src, dst, size_bytes, start_us, tag)
+    as flows(src, dst, size_bytes, start_us, label)
 """
 PAGES = """
 select t * 3.1 as time_us, if(t % 2 = 0, 'memory0', 'cpu0') as src, if(t % 2 = 0, 'cpu0', 'memory0') as dst,

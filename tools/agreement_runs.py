@@ -126,14 +126,14 @@ def _run(run: Run, work: Path) -> None:
     if run.way != "ns3":
         assert PROFILE in text
         text = text.replace(PROFILE, "") + SAME_PATHS
-        text = text.replace("ns3.flows", "ns3.reference_starts = true\nns3.flows")
+        text = text.replace("ns3.flows", "ns3.ns3_starts = true\nns3.flows")
     scenario.write_text(text)
     flows = folder.with_name(f"{folder.name}.{os.getpid()}.csv")
     if run.moved:
         _core.Scenario.load(scenario, []).write_trace(flows)
         move_starts(flows, run.moved)
         line = next(line for line in text.splitlines() if line.startswith("ns3.flows"))
-        text = text.replace("ns3.reference_starts = true\n", "").replace(line, f'trace.file = "{flows.name}"')
+        text = text.replace("ns3.ns3_starts = true\n", "").replace(line, f'trace.file = "{flows.name}"')
     if run.way == "wires":
         text = on_fast_wires(text, run.case, scenario)
         scenario.with_suffix(".topology").write_text(faster(topology(run.case).read_text(), run.case, "{}"))

@@ -64,11 +64,11 @@ spines = 2
 hosts_per_leaf = 4
 
 [[workload]]
-tag = "background"
+label = "background"
 list = [{ src = 0, dst = 3, size = "10kB" }]
 
 [[workload]]
-tag = "incast"
+label = "incast"
 list = [{ src = 1, dst = 3, size = "10kB" }]
 
 [scheme.HPCC]

@@ -137,7 +137,9 @@ def scenario(program: Program, book: Book) -> Iterator[str]:
         kind = "a table as the scenario's" if name in sections else words(book.kind(field))
         kind = "[a control](controls.md)" if name.startswith("control") else kind
         kind = "[a transport](transports.md)" if name.startswith("transport") else kind
-        yield row(f"`{name}`", kind + (", by tag" if name.endswith("_by_tag") else ""), field.get("description", ""))
+        yield row(
+            f"`{name}`", kind + (", by label" if name.endswith("_by_label") else ""), field.get("description", "")
+        )
     yield ""
     yield from variants(book, "window", scheme["properties"]["window"])
     for section in program.catalogue["sections"]:

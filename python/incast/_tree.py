@@ -8,6 +8,8 @@ import typing
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self, Union
 
+from incast._nearest import check_keywords
+
 
 @dataclasses.dataclass(kw_only=True, repr=False, slots=True)
 class Tree:
@@ -17,6 +19,11 @@ class Tree:
     """Fields whose name in the file is not a Python name."""
     _tag: ClassVar[str | None] = None
     """In a file the table stands inside another one, under this name: `{ tag = { ... } }`."""
+
+    def __new__(cls, *_: Any, **given: Any) -> Self:
+        """Name the new field where one of an earlier version is given."""
+        check_keywords(cls.__name__, given, (field.name for field in dataclasses.fields(cls)))
+        return object.__new__(cls)
 
     def __repr__(self) -> str:
         given = ((field.name, getattr(self, field.name)) for field in _fields(type(self)))
@@ -36,6 +43,7 @@ class Tree:
         """The class from a table as in a file. Nothing is checked but the names."""
         names = {cls._names.get(field.name, field.name): field.name for field in _fields(cls)}
         unknown = [name for name in tree if name not in names]
+        check_keywords(cls.__name__, unknown, names)
         if unknown:
             raise TypeError(f"{cls.__name__} has no field {unknown[0]!r}; it has {', '.join(names)}")
         hints = _hints(cls)

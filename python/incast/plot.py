@@ -136,7 +136,7 @@ def _slowdown(
 def _cdf(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]]) -> None:
     """A step for each scheme."""
     axes = figure.subplots()
-    column = "fct_ps" if "fct_ps" in rows[0] else "slowdown_reference"
+    column = "fct_ps" if "fct_ps" in rows[0] else "slowdown_hpcc"
     for scheme, mine in by(rows, "scheme"):
         style = {name: value for name, value in styles[scheme].items() if name != "marker"}
         axes.step([row[column] for row in mine], [row["share"] for row in mine], where="post", label=scheme, **style)

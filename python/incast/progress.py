@@ -25,7 +25,7 @@ class SchemeProgress:
     flows_done: int
     """Flows completed."""
     flows: int
-    """All flows but those that the end of their workload entry has called off."""
+    """All flows but those that the end of their workload entry has cancelled."""
     bytes_acked: int
     """Payload acknowledged, in bytes."""
     bytes: int

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from incast import _core
+from incast._nearest import keywords
 from incast.errors import translated
 from incast.table import Table
 
@@ -50,13 +51,14 @@ class Results:
                 self._tables[name] = Table(self._folder.table(name), name)
         return self._tables[name]
 
+    @keywords
     def slowdown(
         self,
         *,
         bins: int = 20,
-        ideal: Literal["reference", "exact"] = "reference",
+        ideal: Literal["hpcc", "exact"] = "hpcc",
         clamp: bool = True,
-        tag: str | None = None,
+        label: str | None = None,
     ) -> Table:
         """Slowdowns of completed flows by scheme and flow size: p50, p95, p99, mean and maximum of every bin.
 
@@ -68,15 +70,15 @@ class Results:
             ideal: `reference` is that of the HPCC evaluation: base RTT plus payload and basic headers at the slowest
                 link. `exact` is the flow alone on its path in its real packets, which no run is faster than.
             clamp: Count slowdowns below 1 as 1.
-            tag: Flows of this tag only.
+            label: Flows of this label only.
 
         """
-        options = {"bins": bins, "ideal": ideal, "clamp": clamp, "tag": tag}
+        options = {"bins": bins, "ideal": ideal, "clamp": clamp, "label": label}
         with translated():
             return Table(self._folder.slowdown(json.dumps(options)), "slowdown")
 
     def slowdown_text(self, *, bins: int = 20) -> str:
-        """Slowdowns as a table for people: schemes side by side, by size, by tag and of all flows."""
+        """Slowdowns as a table for people: schemes side by side, by size, by label and of all flows."""
         with translated():
             return self._folder.slowdown_text(json.dumps({"bins": bins}))
 

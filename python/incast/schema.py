@@ -1377,7 +1377,7 @@ class Ns3(Tree):
     flows: str
     """The flow file. A relative path starts at the scenario's folder."""
 
-    reference_starts: bool | None = None
+    ns3_starts: bool | None = None
     """Rounds starts as that simulator does: about half of them come out 1 ns early. Needed to agree with its results
     flow by flow. Default false: starts are as written.
     """
@@ -1410,7 +1410,7 @@ class WorkloadSpec(Tree):
     """
 
     _names: ClassVar[Mapping[str, str]] = {"list_": "list"}
-    tag: str | None = None
+    label: str | None = None
     """Name of its flows in results. Default: the pattern's name. Entries may share one."""
 
     tenant: str | None = None
@@ -1558,8 +1558,8 @@ class DctcpParams(Tree):
     min_rate: Rate | None = None
     """Least rate. Default 1Gbps (NS3 `run.py`)."""
 
-    profile: Literal["reference"] | None = None
-    """Parameters not given here are those of this profile. `reference`: the HPCC evaluation at 100 Gb/s: g 1/16, AI
+    profile: Literal["ns3"] | None = None
+    """Parameters not given here are those of this profile. `ns3`: the HPCC evaluation at 100 Gb/s: g 1/16, AI
     615 Mb/s (authors' ns-3, run.py).
     """
 
@@ -1589,10 +1589,10 @@ class HpccParams(Tree):
     sample_feedback: bool | None = None
     """On the ACKs between references, pass over hops with an empty queue. Default false (NS3 `SAMPLE_FEEDBACK`)."""
 
-    profile: Literal["reference", "key-results", "paper"] | None = None
-    """Parameters not given here are those of this profile. `reference`: the HPCC evaluation: eta 0.95, maxStage 0, AI
-    50 Mb/s (authors' ns-3, README and run.py); `key-results`: as reference with eta 0.99 (the authors' key-results
-    page); `paper`: as reference with maxStage 5 (SIGCOMM 2019, section 5.1; later called a typo by the authors).
+    profile: Literal["ns3", "key-results", "paper"] | None = None
+    """Parameters not given here are those of this profile. `ns3`: the HPCC evaluation: eta 0.95, maxStage 0, AI
+    50 Mb/s (authors' ns-3, README and run.py); `key-results`: as ns3 with eta 0.99 (the authors' key-results
+    page); `paper`: as ns3 with maxStage 5 (SIGCOMM 2019, section 5.1; later called a typo by the authors).
     """
 
 
@@ -1621,9 +1621,9 @@ class HpccPintParams(Tree):
     probability: float | None = None
     """Share of the ACKs that are used. Default 1 (NS3 `PINT_PROB`)."""
 
-    profile: Literal["reference", "key-results"] | None = None
-    """Parameters not given here are those of this profile. `reference`: the HPCC evaluation: eta 0.95, base 1.05,
-    every ACK, AI 50 Mb/s (authors' ns-3, README); `key-results`: as reference with eta 0.99 (the authors' key-
+    profile: Literal["ns3", "key-results"] | None = None
+    """Parameters not given here are those of this profile. `ns3`: the HPCC evaluation: eta 0.95, base 1.05,
+    every ACK, AI 50 Mb/s (authors' ns-3, README); `key-results`: as ns3 with eta 0.99 (the authors' key-
     results page).
     """
 
@@ -1726,8 +1726,8 @@ class TimelyParams(Tree):
     min_rate: Rate | None = None
     """Least rate. Default 1Gbps (NS3 `run.py`)."""
 
-    profile: Literal["reference", "paper"] | None = None
-    """Parameters not given here are those of this profile. `reference`: the HPCC evaluation at 100 Gb/s: AI 100 Mb/s,
+    profile: Literal["ns3", "paper"] | None = None
+    """Parameters not given here are those of this profile. `ns3`: the HPCC evaluation at 100 Gb/s: AI 100 Mb/s,
     HAI 500 Mb/s (authors' ns-3, run.py); `paper`: AI 10 Mb/s, HAI 50 Mb/s (SIGCOMM 2015, section 5).
     """
 
@@ -1934,14 +1934,14 @@ class PfabricParams(Tree):
     """
 
 
-PhostOrder: TypeAlias = Literal["srpt", "fifo", "tag-fair"]
+PhostOrder: TypeAlias = Literal["srpt", "fifo", "label-fair"]
 """In which order a host serves flows, as a source those with tokens, as a receiver those that want some.
 
 `srpt`: The flow with fewest packets left first (CoNEXT 2015, section 3; YAPS).
 
 `fifo`: The flow that started first.
 
-`tag-fair`: Tags in turn, within a tag the flow with fewest packets left (CoNEXT 2015, section 3: tenants).
+`label-fair`: Tags in turn, within a tag the flow with fewest packets left (CoNEXT 2015, section 3: tenants).
 """
 
 
@@ -1980,7 +1980,7 @@ class PhostParams(Tree):
     window: int | None = None
     """Tokens without data after which a receiver passes a source over. Default 8 (YAPS `capability_window`)."""
 
-    pass_over_for: float | None = None
+    downgrade_for: float | None = None
     """For how long, in packet times. Default 25 (YAPS `capability_window_timeout`; 15 at 10 Gb/s)."""
 
     retry: Time | None = None
@@ -2037,7 +2037,7 @@ fairness).
 FastpassPaths: TypeAlias = Literal["balanced", "allocated"]
 """Which of several equal ways packets take.
 
-`balanced`: As `network.balance` says (YAPS, which sprays).
+`balanced`: As `network.load_balancing` says (YAPS, which sprays).
 
 `allocated`: As the arbiter says, so that no link has more packets of a slot than it carries in that time (SIGCOMM
 2014, section 4). Needs two tiers of switches: every one with hosts joined to all others by the same switches, once
@@ -2139,8 +2139,8 @@ class UdpParams(Tree):
     VM.
     """
 
-    profile: Literal["blast"] | None = None
-    """Parameters not given here are those of this profile. `blast`: at the rate of the sender's link."""
+    profile: Literal["line-rate"] | None = None
+    """Parameters not given here are those of this profile. `line-rate`: at the rate of the sender's link."""
 
 
 WeightMode: TypeAlias = Literal["proportional", "literal"]
@@ -2209,7 +2209,7 @@ class RateParams(Tree):
     2013, section 7: C).
     """
 
-    least_growth: float | None = None
+    min_growth: float | None = None
     """But no less than this much of it. Default 0.3 (SIGCOMM 2013, section 7: Cmin)."""
 
     detection: Detection | None = None
@@ -2298,7 +2298,7 @@ class SeawallParams(Tree):
     weights).
     """
 
-    least: Rate | None = None
+    min_rate: Rate | None = None
     """No limit is below this. Default 1Mbps (our choice)."""
 
     idle_timeout: Time | None = None
@@ -2332,7 +2332,7 @@ class EdgeOnlyParams(Tree):
     without_guarantee: Rate | None = None
     """What counts as the guarantee of a VM that has none. Default 1Mbps (our choice)."""
 
-    told_every: Bytes | None = None
+    feedback_every: Bytes | None = None
     """All senders are told the rate at every look, and looks are so far apart that there is one message for so many
     bytes at most. Default 10kB (our choice).
     """
@@ -2445,7 +2445,7 @@ class AdaptiveParams(Tree):
     """
 
 
-Balance: TypeAlias = Literal["ecmp", "spray", "flowlet", "adaptive"] | SprayParams | FlowletParams | AdaptiveParams
+LoadBalancing: TypeAlias = Literal["ecmp", "spray", "flowlet", "adaptive"] | SprayParams | FlowletParams | AdaptiveParams
 """Which of several equal next hops a packet takes: a rule's name, or its name with parameters"""
 
 
@@ -2556,7 +2556,7 @@ class NetworkParams(Tree):
     next_hop_order: NextHopOrder | None = None
     """In which order those next hops are numbered. Default port, by number (our choice)."""
 
-    balance: Balance | None = None
+    load_balancing: LoadBalancing | None = None
     """Which of several equal next hops a packet takes. Default ecmp (the HPCC evaluation)."""
 
     route: list[RouteParams] | None = None
@@ -3285,7 +3285,7 @@ class Scheme(Tree):
     window: WindowMode | None = None
     """How RDMA's bytes in flight are limited. Default: what the control is meant to be used with."""
 
-    control_by_tag: (
+    control_by_label: (
         dict[
             str,
             Literal["dcqcn", "dctcp", "hpcc", "hpcc_pint", "swift", "timely", "timely_patched", "unlimited"]
@@ -3302,7 +3302,7 @@ class Scheme(Tree):
     ) = None
     """Controls of the flows with these tags, which are RDMA's, where they are not the scheme's."""
 
-    transport_by_tag: (
+    transport_by_label: (
         dict[
             str,
             Literal["tcp", "pfabric", "phost", "fastpass", "ideal", "udp"]
@@ -3317,7 +3317,7 @@ class Scheme(Tree):
     ) = None
     """Transports of the flows with these tags, where they are not RDMA's or have another than the scheme's."""
 
-    window_by_tag: dict[str, WindowMode] | None = None
+    window_by_label: dict[str, WindowMode] | None = None
     """Windows of the flows with these tags. Default: what their control is meant to be used with; where they have the
     scheme's control, the scheme's window.
     """

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 from incast import _core
+from incast._nearest import renamed
 
 if TYPE_CHECKING:
     import pandas
@@ -93,7 +94,9 @@ class Table:
             return self._core.column(column)
         except KeyError:
             names = ", ".join(each.name for each in self.columns)
-            raise KeyError(f"table {self.name} has no column {column!r}; it has {names}") from None
+            now = renamed(column, [each.name for each in self.columns])
+            told = f"; `{column}` is now `{now}`" if now else ""
+            raise KeyError(f"table {self.name} has no column {column!r}; it has {names}{told}") from None
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The table as an Arrow C stream capsule."""

@@ -41,7 +41,7 @@ class Row:
     most: int
     """Rules of the switch that has most."""
     verified: bool
-    """Whether the rules hold: no circular dependency, and every path stays lossless."""
+    """Whether the rules hold: no cyclic dependency, and every path stays lossless."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 //! What could go wrong with PFC: deadlocks that a fabric and its routes make possible, and Tagger's tags and rules against
 //! them. Looks at the fabric alone; nothing here knows simulated time.
 //!
-//! - [`dependency`]: which buffers wait for which; circular dependencies, named hop by hop, with the traffic that closes
+//! - [`dependency`]: which buffers wait for which; cyclic dependencies, named hop by hop, with the traffic that closes
 //!   them; the same under failures.
 //! - [`elp`]: expected lossless paths: shortest paths, trees, up-down paths with bounces, the simulator's routes, or paths
 //!   given one by one.

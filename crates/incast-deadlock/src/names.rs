@@ -51,7 +51,7 @@ impl fmt::Display for Turn {
     }
 }
 
-/// A circular buffer dependency: the packets of each turn wait for room at the ingress port of the next, those of the last
+/// A cyclic buffer dependency: the packets of each turn wait for room at the ingress port of the next, those of the last
 /// for room at that of the first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cycle {

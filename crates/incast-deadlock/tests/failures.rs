@@ -1,4 +1,4 @@
-//! Circular dependencies under failures, against a search that follows every packet to every host by itself.
+//! Cyclic dependencies under failures, against a search that follows every packet to every host by itself.
 
 #[allow(dead_code, reason = "each test program uses a part of it")]
 mod common;
@@ -121,7 +121,7 @@ fn turns(fabric: &Fabric, down: &[LinkId], detours: u8) -> Turns {
 }
 
 /// Whether ingress ports wait for each other in a circle: those that wait for none are taken away until there are none.
-fn circular(fabric: &Fabric, turns: &Turns) -> bool {
+fn cyclic(fabric: &Fabric, turns: &Turns) -> bool {
     let mut edges: HashSet<(PortId, PortId)> = turns
         .iter()
         .map(|&(input, output)| (input, far(fabric, output)))
@@ -154,9 +154,9 @@ proptest! {
         let pairs = links.iter().enumerate().flat_map(|(at, &a)| links[at + 1..].iter().map(move |&b| vec![a, b]));
         for (failures, sets) in [(Failures::Single, single), (Failures::Double, pairs.collect())] {
             let report = Dependencies::under_failures(&wiring, &routes, &failures, rerouting, 0).unwrap();
-            let expected = sets.iter().filter(|down| circular(&fabric, &turns(&fabric, down, detours))).count();
-            prop_assert_eq!((report.sets, report.circular), (sets.len(), expected));
-            prop_assert_eq!(report.circular_before, circular(&fabric, &turns(&fabric, &[], detours)));
+            let expected = sets.iter().filter(|down| cyclic(&fabric, &turns(&fabric, down, detours))).count();
+            prop_assert_eq!((report.sets, report.cyclic), (sets.len(), expected));
+            prop_assert_eq!(report.cyclic_before, cyclic(&fabric, &turns(&fabric, &[], detours)));
         }
     }
 

@@ -100,11 +100,11 @@ fn random_shortest_paths_close_circles_and_tags_open_them() {
         [(Jellyfish::new(20, 8, 4).build().unwrap(), 1, 4), (BCube::new(3, 1).build().unwrap(), 1, 4)]
     {
         let wiring = Wiring::new(&fabric);
-        let circular = |per_pair, seed| {
+        let cyclic = |per_pair, seed| {
             let paths = Elp::Paths(PathSet::random_shortest(&wiring, per_pair, seed));
-            Dependencies::of_paths(&wiring, &paths).unwrap().circular(&wiring)
+            Dependencies::of_paths(&wiring, &paths).unwrap().cyclic(&wiring)
         };
-        let samples = |per_pair| (0..20).filter(|&seed| circular(per_pair, seed)).count();
+        let samples = |per_pair| (0..20).filter(|&seed| cyclic(per_pair, seed)).count();
         assert!(samples(few) <= samples(many) && samples(many) > 0);
         let elp = Elp::Paths(PathSet::random_shortest(&wiring, many, 1));
         let hops = elp.hops(&wiring).unwrap();

@@ -56,12 +56,12 @@ fn walk_choices() -> impl Strategy<Value = Vec<(prop::sample::Index, Vec<prop::s
     proptest::collection::vec(walk, 1..40)
 }
 
-/// No dependency among lossless packets is circular, and all packets on expected paths stay lossless; by the verifier, and
-/// by the search for circular dependencies, which share nothing.
+/// No dependency among lossless packets is cyclic, and all packets on expected paths stay lossless; by the verifier, and
+/// by the search for cyclic dependencies, which share nothing.
 fn check(wiring: &Wiring<'_>, rules: &Rules, elp: &Elp<'_>) -> Result<(), TestCaseError> {
     let verified = verify(wiring, rules, elp).unwrap();
     prop_assert!(verified.holds(), "{verified:?}");
-    prop_assert!(!Dependencies::of_rules(rules).circular(wiring));
+    prop_assert!(!Dependencies::of_rules(rules).cyclic(wiring));
     Ok(())
 }
 
@@ -297,11 +297,11 @@ fn a_change_of_rules_can_close_a_circle() {
     let hops = Elp::Shortest(ShortestPaths::default()).hops(&wiring).unwrap();
     let rules = |order| Greedy { order, ..Greedy::default() }.place(&hops).unwrap().rules();
     let (before, after) = (rules(Order::Number), rules(Order::Random(1)));
-    assert!(![&before, &after].iter().any(|rules| Dependencies::of_rules(rules).circular(&wiring)));
-    assert!(Dependencies::of_change(&before, &after).circular(&wiring));
+    assert!(![&before, &after].iter().any(|rules| Dependencies::of_rules(rules).cyclic(&wiring)));
+    assert!(Dependencies::of_change(&before, &after).cyclic(&wiring));
     // To survive a bounce more is safe at any time.
     let fabric = testbed();
     let wiring = Wiring::new(&fabric);
     let clos = |bounces| ClosScheme::new(bounces).rules(&wiring).unwrap();
-    assert!(!Dependencies::of_change(&clos(0), &clos(1)).circular(&wiring));
+    assert!(!Dependencies::of_change(&clos(0), &clos(1)).cyclic(&wiring));
 }

@@ -32,7 +32,7 @@ fn two_paths_with_a_bounce_each_close_a_circle() {
     let report = Dependencies::of_paths(&wiring, &elp).unwrap().report(&wiring, 9, Some(&elp)).unwrap();
     assert_eq!(
         report.to_string(),
-        "12 buffers, 12 dependencies, some of them circular: deadlocks are possible\n\n\
+        "12 buffers, 12 dependencies, some of them cyclic: deadlocks are possible\n\n\
          4 buffers of 4 switches wait for each other\n  \
          L1 port 3 → S1 port 0 → L3 port 2 → S2 port 2 → L1 port 3\n    \
          switch  in port  from  out port  to  whose packets\n    \
@@ -43,7 +43,7 @@ fn two_paths_with_a_bounce_each_close_a_circle() {
     );
     // One flow alone cannot.
     let one = PathSet::parse(&wiring, BOUNCES.lines().nth(1).unwrap()).unwrap();
-    assert!(!Dependencies::of_paths(&wiring, &Elp::Paths(one)).unwrap().circular(&wiring));
+    assert!(!Dependencies::of_paths(&wiring, &Elp::Paths(one)).unwrap().cyclic(&wiring));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn with_one_bounce_two_tags_keep_both_flows_lossless() {
     assert_eq!((greedy.tags(), Placement::per_hop(&hops).unwrap().rules().tags()), (2, 7));
     for rules in [&clos, &greedy, &Placement::per_hop(&hops).unwrap().rules()] {
         assert!(verify(&wiring, rules, &elp).unwrap().holds());
-        assert!(!Dependencies::of_rules(rules).circular(&wiring));
+        assert!(!Dependencies::of_rules(rules).cyclic(&wiring));
     }
 }
 
@@ -90,7 +90,7 @@ fn the_clos_scheme_needs_a_tag_for_each_bounce_and_one_more() {
     }
     // All paths with a bounce in one priority are a circle.
     let one_bounce = Elp::UpDown(UpDown { bounces: 1 });
-    assert!(!Dependencies::of_paths(&wiring, &Elp::UpDown(UpDown { bounces: 0 })).unwrap().circular(&wiring));
+    assert!(!Dependencies::of_paths(&wiring, &Elp::UpDown(UpDown { bounces: 0 })).unwrap().cyclic(&wiring));
     let report = Dependencies::of_paths(&wiring, &one_bounce).unwrap().report(&wiring, 1, Some(&one_bounce)).unwrap();
     let cycle = &report.components[0].cycles[0];
     assert!(cycle.users.iter().all(|users| users.example.is_some()), "{report}");
@@ -118,7 +118,7 @@ fn a_routing_loop_is_a_circle_of_two_buffers() {
     assert_eq!(cycle.users.iter().map(|users| users.destinations).collect::<Vec<_>>(), [Some(1), Some(1)]);
     assert_eq!(cycle.users[1].example.as_ref().unwrap().to_string(), "H1 → T1 → L1 → T1");
     let healthy = Routes::shortest(&fabric, NextHopOrder::Port);
-    assert!(!Dependencies::of_routes(&wiring, &healthy).circular(&wiring));
+    assert!(!Dependencies::of_routes(&wiring, &healthy).cyclic(&wiring));
     // Tags do not make a loop a path.
     assert_eq!(
         elp.hops(&wiring).unwrap_err().to_string(),
@@ -148,7 +148,7 @@ fn two_failures_and_switches_next_to_them_that_send_back_up_close_the_circle() {
     let given = Failures::Given(vec![vec![failed[0]], vec![failed[1]], failed]);
     let local = Rerouting::Local { bounces: 1 };
     let report = Dependencies::under_failures(&wiring, &routes, &given, local, 9).unwrap();
-    assert_eq!((report.circular_before, report.sets, report.circular), (false, 3, 1));
+    assert_eq!((report.cyclic_before, report.sets, report.cyclic), (false, 3, 1));
     let found = &report.named[0];
     assert_eq!(found.links, [["T4", "L3"], ["T1", "L1"]].map(|ends| ends.map(String::from)));
     let cycle = &found.cycle;
@@ -159,10 +159,10 @@ fn two_failures_and_switches_next_to_them_that_send_back_up_close_the_circle() {
     assert_eq!(examples[2], "H1 → T1 → L2 → S2 → L3 → S1 → L4 → T4 → H13");
     // Once all switches know, no packet bounces.
     let converged = Dependencies::under_failures(&wiring, &routes, &given, Rerouting::Converged, 9).unwrap();
-    assert_eq!(converged.circular, 0);
+    assert_eq!(converged.cyclic, 0);
     // A second detour makes a ping-pong of one failure.
     let twice = Dependencies::under_failures(&wiring, &routes, &given, Rerouting::Local { bounces: 2 }, 9).unwrap();
-    assert_eq!(twice.circular, 3);
+    assert_eq!(twice.cyclic, 3);
 }
 
 #[test]
@@ -174,13 +174,13 @@ fn all_single_and_double_failures_of_the_testbed() {
     let found = |failures: Failures, bounces| {
         let rerouting = Rerouting::Local { bounces };
         let report = Dependencies::under_failures(&wiring, &routes, &failures, rerouting, 200).unwrap();
-        assert_eq!(report.named.len(), report.circular);
+        assert_eq!(report.named.len(), report.cyclic);
         report
     };
     // As an independent search of every packet's ways finds them too (tests/failures.rs has one for small fabrics).
     let counts = |failures: Failures, bounces| {
         let report = found(failures, bounces);
-        (report.circular, report.sets)
+        (report.cyclic, report.sets)
     };
     assert_eq!([counts(Failures::Single, 1), counts(Failures::Double, 1)], [(0, 16), (20, 120)]);
     assert_eq!([counts(Failures::Single, 2), counts(Failures::Double, 2)], [(8, 16), (96, 120)]);
@@ -190,7 +190,7 @@ fn all_single_and_double_failures_of_the_testbed() {
     assert_eq!(double.named.iter().filter(|failed| failed.links.iter().all(down)).count(), 20);
     let random = Failures::Random { links: 3, samples: 50, seed: 1 };
     let report = Dependencies::under_failures(&wiring, &routes, &random, local, 3).unwrap();
-    assert!(report.sets == 50 && report.circular > 0 && report.named.len() <= 3);
+    assert!(report.sets == 50 && report.cyclic > 0 && report.named.len() <= 3);
 }
 
 /// Two users whose tags change in opposite directions: every rule is that of a Clos scheme, and yet there is a circle.

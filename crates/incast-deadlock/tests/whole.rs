@@ -1,4 +1,4 @@
-//! Circular dependencies across tags, of packets that can be, under rules that change.
+//! Cyclic dependencies across tags, of packets that can be, under rules that change.
 
 #[allow(dead_code, reason = "each test program uses a part of it")]
 mod common;
@@ -131,7 +131,7 @@ fn opposite_changes_of_two_users_are_circular_across_tags() {
     let cycle = found.cycle.unwrap();
     assert_eq!((cycle.turns.len(), found.falling > 0, meets_conditions(&wiring, &swapped)), (4, true, false));
     assert!(cycle.to_string().contains(" tag 1 → ") && cycle.to_string().contains(" tag 2 → "), "{cycle}");
-    assert!(Dependencies::of_rules(&swapped).circular(&wiring));
+    assert!(Dependencies::of_rules(&swapped).cyclic(&wiring));
     let found = of(&counting, 2);
     assert!(found.deadlock_free() && found.falling == 0 && meets_conditions(&wiring, &counting));
 }

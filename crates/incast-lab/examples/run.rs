@@ -40,7 +40,7 @@ fn simulate(loaded: &Loaded, out: &Path) -> Result<(), ResultsError> {
     for (name, scheme) in &report.manifest.schemes {
         println!("{name}: {} ({:.2} M packet-hops a second)", scheme.stop.text, scheme.packet_hops_per_s / 1e6);
     }
-    let flows = Finished::of_runs(&prepared.flows, &report.runs, Ideal::Reference);
+    let flows = Finished::of_runs(&prepared.flows, &report.runs, Ideal::Hpcc);
     println!("\n{}", slowdown_bins(&flows, &SlowdownOptions::default()));
     Ok(())
 }

@@ -34,7 +34,7 @@ pub struct Catalogue {
     /// How TCP's windows grow and shrink.
     pub tcp_controls: Vec<Entry>,
     /// Rules of load balancing.
-    pub balancers: Vec<Entry>,
+    pub load_balancers: Vec<Entry>,
     /// Profiles of a whole scenario.
     pub profiles: Vec<Profile>,
     /// Profiles of packet sizes.
@@ -219,7 +219,7 @@ pub fn catalogue() -> Catalogue {
                 }
             })
             .collect(),
-        balancers: Balance::CATALOGUE
+        load_balancers: Balance::CATALOGUE
             .iter()
             .map(|(name, description)| {
                 let own = Balance::parameters(name).map(|schema| schema.to_value());
@@ -454,9 +454,9 @@ mod tests {
         for control in &all.controls {
             assert!(control.profiles.iter().all(|profile| profile.values.is_object()), "{}", control.name);
         }
-        let balancers: Vec<&str> = all.balancers.iter().map(|one| one.name.as_str()).collect();
-        assert_eq!(balancers, ["ecmp", "spray", "flowlet", "adaptive"]);
-        for parameter in all.balancers.iter().flat_map(|one| &one.parameters) {
+        let load_balancers: Vec<&str> = all.load_balancers.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(load_balancers, ["ecmp", "spray", "flowlet", "adaptive"]);
+        for parameter in all.load_balancers.iter().flat_map(|one| &one.parameters) {
             assert!(!parameter.description.is_empty() && !parameter.kind.is_empty(), "{}", parameter.name);
         }
         assert!(all.tables.iter().all(|table| table.columns.len() > 5));
@@ -488,11 +488,11 @@ mod tests {
         assert_eq!(find(&all.workloads, "incast", "every").kind, "time");
         assert_eq!(find(&all.sections, "network", "hash").kind, "mix64 | murmur3");
         assert_eq!(
-            find(&all.sections, "network", "balance").kind,
+            find(&all.sections, "network", "load_balancing").kind,
             "ecmp | spray | flowlet | adaptive | { spray = … } | { flowlet = … } | { adaptive = … }"
         );
-        assert_eq!(find(&all.balancers, "flowlet", "gap").default, "100us");
-        assert_eq!(find(&all.balancers, "spray", "order").kind, "random | round-robin");
+        assert_eq!(find(&all.load_balancers, "flowlet", "gap").default, "100us");
+        assert_eq!(find(&all.load_balancers, "spray", "order").kind, "random | round-robin");
         assert_eq!(find(&all.sections, "switch", "reserve").default, "4KiB");
         assert_eq!(find(&all.sections, "rdma", "rto").kind, "time");
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use incast_model::nearest::hint;
+use incast_model::renamed::renamed;
 
 /// A line of a file (or of the command line) with the part that is meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,10 +72,14 @@ impl Diagnostic {
         self
     }
 
-    /// About a name that is not one of `names`: lists them and finds the nearest.
+    /// About a name that is not one of `names`: lists them and finds the nearest, or names what it became since an earlier version.
     #[must_use]
     pub fn names<'a>(mut self, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Self {
         let names: Vec<&str> = names.into_iter().collect();
+        if let Some(now) = renamed(wrong, names.iter().copied()) {
+            self.message = format!("`{wrong}` is now `{now}`");
+            return self;
+        }
         self.nearest = incast_model::nearest::nearest(wrong, names.iter().copied()).map(str::to_owned);
         self.allowed = Some(if names.is_empty() { "nothing here".to_owned() } else { names.join(", ") });
         self

@@ -255,7 +255,7 @@ mod tests {
         assert_eq!((dcqcn.alpha_interval, dcqcn.ai, dcqcn.min_rate), (Time::us(1), Rate::mbps(20), Rate::gbps(1)));
         let prepared = loaded.prepare().unwrap();
         assert_eq!(prepared.flows.flows[0].start, Time::ns(2_000_199_999));
-        assert_eq!(prepared.flows.tags, ["background", "incast"]);
+        assert_eq!(prepared.flows.labels, ["background", "incast"]);
         assert!(import.text.contains("topology = \"../topology.txt\""), "{}", import.text);
         assert_eq!(import.notices.len(), 1);
         assert!(import.notices[0].text.starts_with("ENABLE_TRACE"));

@@ -34,8 +34,8 @@ pub struct Show {
     /// Its VMs and tenants; `None` where hosts are no VMs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vms: Option<VmsShow>,
-    /// The flows of each tag in numbers.
-    pub tags: Vec<TagShow>,
+    /// The flows of each label in numbers.
+    pub labels: Vec<LabelShow>,
     /// Traffic that stands for measurements which are not public: what of it is made up.
     pub synthetic: Vec<String>,
     /// The schemes to be simulated.
@@ -46,11 +46,11 @@ pub struct Show {
     pub warnings: Vec<Warning>,
 }
 
-/// The flows of one tag in numbers.
+/// The flows of one label in numbers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct TagShow {
-    /// The tag.
-    pub tag: String,
+pub struct LabelShow {
+    /// The label.
+    pub label: String,
     /// Number of flows.
     pub flows: usize,
     /// Payload of those that have a size.
@@ -64,7 +64,7 @@ pub struct TagShow {
     /// Of these, flows that start when others have ended.
     pub waiting: usize,
     /// Of these, flows that do not start if the end of their entry comes first.
-    pub may_be_called_off: usize,
+    pub may_be_cancelled: usize,
     /// Payload offered between first and last start, as a fraction of the rate of all hosts, or servers; `None` for a single start, and
     /// where flows wait for others or have no size.
     pub load: Option<f64>,
@@ -82,7 +82,7 @@ pub struct SchemeShow {
     pub hypervisor: Option<String>,
     /// How switches mark, and who says so.
     pub ecn: String,
-    /// Load balancing, given routes, failures and pauses, such as `balance spray`, where there are any.
+    /// Load balancing, given routes, failures and pauses, such as `load balancing spray`, where there are any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub network: Vec<String>,
 }
@@ -90,7 +90,7 @@ pub struct SchemeShow {
 /// Something allowed that should be checked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Warning {
-    /// The parameter, or the tag of the flows.
+    /// The parameter, or the label of the flows.
     pub path: String,
     /// What to check.
     pub message: String,
@@ -146,7 +146,7 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
         scenario: scenario.to_toml(),
         fabric: Summary::new(fabric, scenario.packets.payload),
         vms: VmsShow::new(prepared),
-        tags: tags(fabric, flows),
+        labels: labels(fabric, flows),
         synthetic: synthetic(&scenario.workload),
         schemes: prepared
             .schemes
@@ -232,8 +232,8 @@ fn network(setup: &Setup) -> Vec<String> {
     if params.routing != Paths::Shortest {
         said.push(format!("{} routes", params.routing.name()));
     }
-    if params.balance != Balance::Ecmp {
-        said.push(format!("balance {}", params.balance.name()));
+    if params.load_balancing != Balance::Ecmp {
+        said.push(format!("load balancing {}", params.load_balancing.name()));
     }
     if !params.route.is_empty() {
         said.push(format!("{} given routes", params.route.len()));
@@ -280,7 +280,7 @@ fn links(fabric: &Fabric, flows: &FlowSet, routes: &Routes, flow: &Flow) -> u64 
         - 1
 }
 
-fn tags(fabric: &Fabric, flows: &FlowSet) -> Vec<TagShow> {
+fn labels(fabric: &Fabric, flows: &FlowSet) -> Vec<LabelShow> {
     // VMs of a server share its NIC.
     let capacity: f64 = match fabric.servers() {
         [] => fabric.endpoints().iter().flat_map(|&host| fabric.ports_of(host)).map(|port| rate(fabric, port)).sum(),
@@ -289,20 +289,20 @@ fn tags(fabric: &Fabric, flows: &FlowSet) -> Vec<TagShow> {
     let none = || vec![false; flows.flows.len()];
     let waits = never_start(&flows.gates, |_| true, none());
     let may_not = never_start(&flows.gates, |gate| gate.round.is_some(), none());
-    let of_tag = |(index, tag): (usize, &String)| {
-        let mine = || flows.flows.iter().filter(move |flow| usize::from(flow.tag) == index);
+    let of_label = |(index, label): (usize, &String)| {
+        let mine = || flows.flows.iter().filter(move |flow| usize::from(flow.label) == index);
         let (first, last) = (mine().map(|flow| flow.start).min()?, mine().map(|flow| flow.start).max()?);
         let backlogged = mine().filter(|flow| flow.until.is_some()).count();
         let bytes: Bytes = mine().filter(|flow| flow.until.is_none()).map(|flow| flow.size).sum();
         let span = last.saturating_sub(first).seconds();
-        let here = |(flow, wanted): &(&Flow, &bool)| usize::from(flow.tag) == index && **wanted;
+        let here = |(flow, wanted): &(&Flow, &bool)| usize::from(flow.label) == index && **wanted;
         let count = |wanted: &[bool]| flows.flows.iter().zip(wanted).filter(here).count();
-        let (waiting, may_be_called_off) = (count(&waits), count(&may_not));
+        let (waiting, may_be_cancelled) = (count(&waits), count(&may_not));
         let load = (span > 0.0 && waiting == 0 && backlogged == 0).then(|| bytes.0 as f64 * 8.0 / span / capacity);
-        let (tag, flows) = (tag.clone(), mine().count());
-        Some(TagShow { tag, flows, bytes, backlogged, first, last, waiting, may_be_called_off, load })
+        let (label, flows) = (label.clone(), mine().count());
+        Some(LabelShow { label, flows, bytes, backlogged, first, last, waiting, may_be_cancelled, load })
     };
-    flows.tags.iter().enumerate().filter_map(of_tag).collect()
+    flows.labels.iter().enumerate().filter_map(of_label).collect()
 }
 
 fn rate(fabric: &Fabric, port: PortId) -> f64 {
@@ -340,20 +340,20 @@ impl fmt::Display for Show {
         if let Some(vms) = &self.vms {
             write!(f, "{vms}")?;
         }
-        for tag in &self.tags {
+        for label in &self.labels {
             write!(
                 f,
                 "\nflows      {}: {}, {:.3} MB",
-                tag.tag,
-                counted(tag.flows as u64, "flow", "flows"),
-                tag.bytes.0 as f64 / 1e6
+                label.label,
+                counted(label.flows as u64, "flow", "flows"),
+                label.bytes.0 as f64 / 1e6
             )?;
-            if tag.backlogged > 0 {
-                write!(f, ", {} of them backlogged", tag.backlogged)?;
+            if label.backlogged > 0 {
+                write!(f, ", {} of them backlogged", label.backlogged)?;
             }
-            match tag.load {
+            match label.load {
                 Some(load) => {
-                    let (from, to) = (tag.first.seconds() * 1e3, tag.last.seconds() * 1e3);
+                    let (from, to) = (label.first.seconds() * 1e3, label.last.seconds() * 1e3);
                     write!(
                         f,
                         ", started from {from:.3} to {to:.3} ms, {:.1} % of all {}' rate",
@@ -361,13 +361,13 @@ impl fmt::Display for Show {
                         if self.vms.is_some() { "servers" } else { "hosts" }
                     )?;
                 }
-                None if tag.waiting > 0 => {
-                    write!(f, ", {} of them when others have ended", tag.waiting)?;
-                    if tag.may_be_called_off > 0 {
-                        write!(f, " ({} not if their entry's end comes first)", tag.may_be_called_off)?;
+                None if label.waiting > 0 => {
+                    write!(f, ", {} of them when others have ended", label.waiting)?;
+                    if label.may_be_cancelled > 0 {
+                        write!(f, " ({} not if their entry's end comes first)", label.may_be_cancelled)?;
                     }
                 }
-                None => write!(f, ", all started at {}", tag.first)?,
+                None => write!(f, ", all started at {}", label.first)?,
             }
         }
         for told in &self.synthetic {
@@ -420,10 +420,10 @@ leaves = 2
 spines = 2
 hosts_per_leaf = 4
 [[workload]]
-tag = "one"
+label = "one"
 list = [{ src = 0, dst = 1, size = "10kB" }, { src = 0, dst = 4, size = "2500B", start = "1us" }]
 [[workload]]
-tag = "burst"
+label = "burst"
 incast = { fan_in = 3, size = "1kB", receiver = 0 }
 [scheme.A]
 control = "hpcc"
@@ -438,10 +438,10 @@ control = "dcqcn"
     #[test]
     fn counts_packets_and_links() {
         let show = shown(SMALL);
-        let one = &show.tags[0];
-        assert_eq!((one.tag.as_str(), one.flows, one.bytes, one.last), ("one", 2, Bytes(12_500), Time::us(1)));
+        let one = &show.labels[0];
+        assert_eq!((one.label.as_str(), one.flows, one.bytes, one.last), ("one", 2, Bytes(12_500), Time::us(1)));
         assert!((one.load.unwrap() - 12_500.0 * 8.0 / 1e-6 / 800e9).abs() < 1e-9);
-        assert_eq!(show.tags[1].load, None);
+        assert_eq!(show.labels[1].load, None);
         // 10 packets over 2 links and 3 over 4, data and ACKs; then three packets of the burst over 2 or 4 each.
         assert_eq!(show.estimate.packets, 16);
         assert!((2 * (10 * 2 + 3 * 4 + 3 * 2)..=2 * (10 * 2 + 3 * 4 + 3 * 4)).contains(&show.estimate.packet_hops));
@@ -455,14 +455,15 @@ control = "dcqcn"
         let show = shown(&format!("{SMALL}{network}{failure}{pause}"));
         let said = [
             "up-down routes",
-            "balance flowlet",
+            "load balancing flowlet",
             "1 given routes",
             "1 failures, routes never follow",
             "1 pauses that nodes send by themselves",
         ];
         assert_eq!(show.schemes[0].network, said);
         assert!(
-            show.to_string().contains("\n           up-down routes; balance flowlet; 1 given routes; 1 failures"),
+            show.to_string()
+                .contains("\n           up-down routes; load balancing flowlet; 1 given routes; 1 failures"),
             "{show}"
         );
         let text = show.to_string();
@@ -499,7 +500,7 @@ control = "dcqcn"
             .replace("start = \"1us\"", "start = \"1us\", after = [\"x\"]")
             .replace("\"10kB\"", "\"10kB\", name = \"x\"");
         let show = shown(&text);
-        assert_eq!((show.tags[0].flows, show.tags[0].waiting, show.tags[0].load), (2, 1, None));
+        assert_eq!((show.labels[0].flows, show.labels[0].waiting, show.labels[0].load), (2, 1, None));
         assert!(show.to_string().contains("one: 2 flows, 0.013 MB, 1 of them when others have ended\n"), "{show}");
     }
 
@@ -507,8 +508,8 @@ control = "dcqcn"
     fn flows_that_an_end_may_call_off_are_counted() {
         let rpc = "[[workload]]\nrequest_response = { request = 1, response = 1, requests = 3, clients = { hosts = \"0\" } }\n";
         let show = shown(&format!("{SMALL}{rpc}end = \"1ms\""));
-        let found = |tag: &str| show.tags.iter().find(|found| found.tag == tag).unwrap();
-        let counts = |tag: &TagShow| (tag.flows, tag.waiting, tag.may_be_called_off);
+        let found = |label: &str| show.labels.iter().find(|found| found.label == label).unwrap();
+        let counts = |label: &LabelShow| (label.flows, label.waiting, label.may_be_cancelled);
         assert_eq!((counts(found("request")), counts(found("response"))), ((3, 2, 2), (3, 3, 2)));
         let said =
             "response: 3 flows, 0.000 MB, 3 of them when others have ended (2 not if their entry's end comes first)\n";
@@ -545,13 +546,13 @@ control = "dcqcn"
             "{text}"
         );
         assert!(warned("[rdma]\nacks_ignore_pause = true").contains("can overflow the headroom"));
-        let tags = "control_by_tag.burst = \"dctcp\"";
+        let labels = "control_by_label.burst = \"dctcp\"";
         assert!(
-            warned(tags).contains("ecn: switches have one way of marking: marks from 400kB to 1.6MB"),
+            warned(labels).contains("ecn: switches have one way of marking: marks from 400kB to 1.6MB"),
             "{}",
-            warned(tags)
+            warned(labels)
         );
-        assert_eq!(warned(&format!("{tags}\necn.kmin = \"100kB\"")), "");
+        assert_eq!(warned(&format!("{labels}\necn.kmin = \"100kB\"")), "");
         let swift = "[scheme.S.control.swift]\nbase_target";
         assert_eq!(warned(&format!("{swift} = \"1us\"")), "");
         let text = warned(&format!("{swift} = \"300ns\""));
@@ -564,7 +565,7 @@ control = "dcqcn"
         let text = warned(
             "[network]\nbalance = \"spray\"\nfailure = [{ link = [\"leaf0\", \"spine0\"] }]\n[rdma]\nrto = \"none\"",
         );
-        assert!(text.contains("network.balance: `spray` lets packets of a flow overtake each other"), "{text}");
+        assert!(text.contains("network.load_balancing: `spray` lets packets of a flow overtake each other"), "{text}");
         assert!(text.contains("rdma.rto: without a timeout"), "{text}");
         assert!(text.contains("INT records of a flow's packets come from different links"), "{text}");
         let dctcp = "[network]\nbalance = \"spray\"\n[scheme.C]\ncontrol = \"dctcp\"";

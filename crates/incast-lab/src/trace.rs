@@ -24,14 +24,14 @@ pub fn export_trace(flows: &FlowSet, file: &Path) -> io::Result<()> {
     }
     check_trace(flows)?;
     let all = || flows.flows.iter();
-    let tag = |tag: u16| flows.tags.get(usize::from(tag)).map_or("", String::as_str);
+    let label = |label: u16| flows.labels.get(usize::from(label)).map_or("", String::as_str);
     let columns: [(&str, ArrayRef); 8] = [
         ("src", Arc::new(UInt32Array::from_iter_values(all().map(|f| f.src.0)))),
         ("dst", Arc::new(UInt32Array::from_iter_values(all().map(|f| f.dst.0)))),
         ("size_bytes", Arc::new(UInt64Array::from_iter_values(all().map(|f| f.size.0)))),
         ("start_ps", Arc::new(UInt64Array::from_iter_values(all().map(|f| f.start.0)))),
         ("priority", Arc::new(UInt8Array::from_iter_values(all().map(|f| f.priority)))),
-        ("tag", Arc::new(StringArray::from_iter_values(all().map(|f| tag(f.tag))))),
+        ("label", Arc::new(StringArray::from_iter_values(all().map(|f| label(f.label))))),
         ("sport", Arc::new(UInt16Array::from_iter_values(all().map(|f| f.sport)))),
         ("dport", Arc::new(UInt16Array::from_iter_values(all().map(|f| f.dport)))),
     ];
@@ -81,10 +81,10 @@ control = "hpcc"
             export_trace(&made, &folder.path().join(name)).unwrap();
             let read = flows(&replay(name), folder.path()).unwrap();
             let facts = |set: &FlowSet| {
-                let tag = |f: &incast_model::flow::Flow| set.tags[usize::from(f.tag)].clone();
+                let label = |f: &incast_model::flow::Flow| set.labels[usize::from(f.label)].clone();
                 set.flows
                     .iter()
-                    .map(|f| (f.src, f.dst, f.size, f.start, f.priority, f.sport, f.dport, tag(f)))
+                    .map(|f| (f.src, f.dst, f.size, f.start, f.priority, f.sport, f.dport, label(f)))
                     .collect::<Vec<_>>()
             };
             assert_eq!(facts(&read), facts(&made), "{name}");

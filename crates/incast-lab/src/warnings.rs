@@ -57,20 +57,20 @@ pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: imp
         warn("control.swift.base_target", message);
     }
     let rdma_flows = !setup.controls.is_empty();
-    if rdma_flows && params.network.balance.reorders() && params.rdma.recovery == Recovery::GoBackN {
+    if rdma_flows && params.network.load_balancing.reorders() && params.rdma.recovery == Recovery::GoBackN {
         let message = format!(
             "`{}` lets packets of a flow overtake each other; go-back-N takes them for lost and sends them again",
-            params.network.balance.name()
+            params.network.load_balancing.name()
         );
-        warn("network.balance", message);
+        warn("network.load_balancing", message);
     }
     let compares = flows_of(setup, |control| matches!(control.telemetry(), Telemetry::Int)).next().is_some();
-    if params.network.balance.reorders() && compares {
+    if params.network.load_balancing.reorders() && compares {
         let message = format!(
             "under `{}` the INT records of a flow's packets come from different links; HPCC takes them for those of one",
-            params.network.balance.name()
+            params.network.load_balancing.name()
         );
-        warn("network.balance", message);
+        warn("network.load_balancing", message);
     }
     if rdma_flows && !params.network.failure.is_empty() && params.rdma.rto.is_none() {
         let message = "without a timeout a flow whose last packets a failure loses never completes";
@@ -119,7 +119,7 @@ fn flows_of(setup: &Setup, is: impl Fn(&Control) -> bool) -> impl Iterator<Item 
         Carrier::Transport(_) => false,
     };
     let wanted: Vec<bool> = setup.carriers.iter().map(carrier).collect();
-    setup.flows.flows.iter().filter(move |flow| wanted[usize::from(flow.tag)])
+    setup.flows.flows.iter().filter(move |flow| wanted[usize::from(flow.label)])
 }
 
 /// A control of some flows that wants other marking than the scheme's own, where neither scheme nor scenario says anything.

@@ -18,8 +18,8 @@ pub struct Flow {
     pub start: Time,
     /// Traffic class of its data packets, 1 to 7.
     pub priority: u8,
-    /// Index into [`FlowSet::tags`].
-    pub tag: u16,
+    /// Index into [`FlowSet::labels`].
+    pub label: u16,
     /// UDP source port: the entropy that ECMP hashes.
     pub sport: u16,
     /// UDP destination port.
@@ -43,24 +43,24 @@ pub struct Gate {
     pub delay: Time,
     /// The flows that start then; each behind this gate alone.
     pub starts: Vec<u32>,
-    /// The round that opening it begins, an index into [`FlowSet::rounds`]. If that is called off, the gate never opens.
+    /// The round that opening it begins, an index into [`FlowSet::rounds`]. If that is cancelled, the gate never opens.
     pub round: Option<u32>,
 }
 
-/// The flows of one run, sorted by start (ties keep their order), with the names of their tags.
+/// The flows of one run, sorted by start (ties keep their order), with the names of their labels.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FlowSet {
     /// Sorted by start.
     pub flows: Vec<Flow>,
     /// Names that group flows in results, such as `background` and `incast`.
-    pub tags: Vec<String>,
+    pub labels: Vec<String>,
     /// Explicit paths: every node from the sending to the receiving host.
     pub paths: Vec<Vec<NodeId>>,
     /// What does not start by the clock alone. No flow waits for itself, over whatever gates.
     pub gates: Vec<Gate>,
     /// The end of each round: the iterations, requests and the like that begin as a whole, or not at all, because their entry
     /// ends. The first of a round's gates that has nothing to wait for decides: if it would open (after its delay) before
-    /// this time, all of them open, whenever that is; if not, the round is called off. What is behind a gate that never
+    /// this time, all of them open, whenever that is; if not, the round is cancelled. What is behind a gate that never
     /// opens does not start, nor what waits for that.
     pub rounds: Vec<Time>,
     /// Where messages are split over several queue pairs: the first flow of each. The flows of a message follow each other

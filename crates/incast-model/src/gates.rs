@@ -216,7 +216,7 @@ mod tests {
             size: Bytes(1),
             start: Time::ZERO,
             priority: 3,
-            tag: 0,
+            label: 0,
             sport: 1,
             dport: 1,
             path: None,

@@ -9,6 +9,7 @@ pub mod gates;
 pub mod maxmin;
 pub mod nearest;
 pub mod ns3;
+pub mod renamed;
 pub mod rng;
 pub mod routing;
 pub mod tenant;

@@ -1,9 +1,15 @@
 //! "Did you mean …": the valid name closest to a misspelt one.
 
+use crate::renamed::renamed;
+
 /// The candidate that `name` most probably stands for, or `None` where nothing is close.
 ///
-/// Case is ignored; at most one edit (insertion, deletion, substitution, swap) for every three letters is forgiven.
+/// What a name of an earlier version became is closest to it. Otherwise case is ignored; at most one edit (insertion, deletion, substitution, swap) for every three letters is forgiven.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let candidates: Vec<&str> = candidates.into_iter().collect();
+    if let Some(now) = renamed(name, candidates.iter().copied()) {
+        return Some(now);
+    }
     let name = name.to_lowercase();
     let forgiven = name.chars().count().div_ceil(3);
     candidates
@@ -30,6 +36,7 @@ mod tests {
         assert_eq!(nearest("FAT_TREE", names), Some("fat_tree"));
         assert_eq!(nearest("fat_tere", names), Some("fat_tree"));
         assert_eq!(nearest("torus", names), None);
+        assert_eq!(nearest("tag", ["tug", "label"]), Some("label"));
         assert_eq!(nearest("", names), None);
     }
 }

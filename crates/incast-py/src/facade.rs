@@ -98,9 +98,10 @@ impl From<ResultsError> for Failure {
             ResultsError::Exists { .. } => Kind::Exists,
             ResultsError::Write { .. } => Kind::Environment,
             ResultsError::Interrupted => Kind::Interrupted,
-            ResultsError::NotResults { .. } | ResultsError::UnknownTable { .. } | ResultsError::Corrupt { .. } => {
-                Kind::Results
-            }
+            ResultsError::NotResults { .. }
+            | ResultsError::UnknownTable { .. }
+            | ResultsError::Older { .. }
+            | ResultsError::Corrupt { .. } => Kind::Results,
             _ => Kind::Internal,
         };
         Self::new(kind, text)
@@ -299,7 +300,7 @@ impl Scenario {
     }
 }
 
-/// Looks for circular buffer dependencies: whether there are none, what was found for people, and as JSON.
+/// Looks for cyclic buffer dependencies: whether there are none, what was found for people, and as JSON.
 pub(crate) fn deadlock_check(loaded: &Loaded, options: &str, base: &Path) -> Result<(bool, String, String), Failure> {
     let options: CheckOptions = read_options(options)?;
     let found = deadlock::check(loaded, &options, base)?;
@@ -342,6 +343,11 @@ pub(crate) fn schema() -> String {
 /// What can be named in a scenario, and the tables of results, as JSON text.
 pub(crate) fn catalogue() -> String {
     json(&incast_lab::catalogue())
+}
+
+/// The one of `names` that a name of an earlier version became.
+pub(crate) fn renamed(name: &str, names: &[String]) -> Option<String> {
+    incast_model::renamed::renamed(name, names.iter().map(String::as_str)).map(str::to_owned)
 }
 
 /// The published rows of Tagger's table on Jellyfish, and the conventions by which it can be read.

@@ -56,7 +56,7 @@ impl Folder {
         Ok(batches.into())
     }
 
-    /// The same for people, schemes side by side, with every tag and all flows.
+    /// The same for people, schemes side by side, with every label and all flows.
     fn slowdown_text(&self, py: Python<'_>, options: &str) -> PyResult<String> {
         detached(py, || self.0.slowdown(options).map(|table| table.to_string()))
     }

@@ -65,7 +65,7 @@ impl Scenario {
         detached(py, || self.0.write_trace(&path))
     }
 
-    /// Looks for circular buffer dependencies; `options` are the lab's, as JSON text, files of paths start at `base`. Whether
+    /// Looks for cyclic buffer dependencies; `options` are the lab's, as JSON text, files of paths start at `base`. Whether
     /// there are none, what was found for people, and the same as JSON text. `progress` is called several times a second
     /// with what is counted, how many are done and how many there are.
     #[pyo3(signature = (options, base, progress = None))]
@@ -148,6 +148,12 @@ pub(crate) fn schema() -> String {
 #[pyfunction]
 pub(crate) fn catalogue() -> String {
     facade::catalogue()
+}
+
+/// The one of `names` that a name of an earlier version became, if it became one of them.
+#[pyfunction]
+pub(crate) fn renamed(name: &str, names: Vec<String>) -> Option<String> {
+    facade::renamed(name, &names)
 }
 
 /// The published rows of Tagger's table on Jellyfish, and the conventions by which it can be read, as JSON text.

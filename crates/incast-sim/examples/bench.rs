@@ -153,7 +153,7 @@ fn params(control: Option<&ControlSetup>, transport: Option<&Transport>) -> Para
     if let Some(transport) = transport {
         params.switch = SwitchParams { forwarding: Forwarding::CutThrough, ..transport.switch() };
         params.ecn = transport.ecn().unwrap_or(params.ecn);
-        params.network.balance = Balance::Spray(SprayParams { order: SprayOrder::RoundRobin, acks: true });
+        params.network.load_balancing = Balance::Spray(SprayParams { order: SprayOrder::RoundRobin, acks: true });
     } else {
         params.ecn = control.and_then(|setup| setup.control.ecn()).unwrap_or_default();
     }
@@ -220,7 +220,7 @@ fn tenants(scale: f64) -> Result<Setup, Box<dyn Error>> {
         size: Bytes(1 << 40),
         start: Time::ZERO,
         priority: 3,
-        tag: 0,
+        label: 0,
         sport: src as u16,
         dport: 100,
         path: None,
@@ -228,7 +228,7 @@ fn tenants(scale: f64) -> Result<Setup, Box<dyn Error>> {
     };
     let flows = FlowSet {
         flows: senders.iter().map(|&src| flow(src)).collect(),
-        tags: vec!["all".into()],
+        labels: vec!["all".into()],
         ..FlowSet::default()
     };
     let tcp = Transport::named("tcp", "linux").ok_or("TCP")?;
@@ -296,7 +296,7 @@ fn usual(name: &str, scale: f64) -> Result<Setup, Box<dyn Error>> {
     Ok(Setup {
         params: params(control.as_ref(), transport.as_ref()),
         fabric,
-        carriers: vec![carrier; flows.tags.len()],
+        carriers: vec![carrier; flows.labels.len()],
         tenancy: None,
         tags: None,
         flows: flows.clone(),

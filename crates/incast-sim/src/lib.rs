@@ -31,10 +31,10 @@
 //! };
 //! let workload = [WorkloadSpec { incast: Some(incast), ..WorkloadSpec::default() }];
 //! let flows = Arc::new(generate(&workload, &fabric, Path::new("."), 1, None)?);
-//! let hpcc = Control::named("hpcc", "reference").expect("a control and a profile of it");
+//! let hpcc = Control::named("hpcc", "ns3").expect("a control and a profile of it");
 //! let setup = Setup {
 //!     transports: Vec::new(),
-//!     carriers: vec![Carrier::Rdma(0); flows.tags.len()],
+//!     carriers: vec![Carrier::Rdma(0); flows.labels.len()],
 //!     tenancy: None,
 //!     tags: None,
 //!     controls: vec![ControlSetup { control: hpcc, window: WindowMode::Rate }],

@@ -57,7 +57,7 @@ pub struct Outcome {
 /// Why a run stopped, and who is concerned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stop {
-    /// Every flow completed that was not called off.
+    /// Every flow completed that was not cancelled.
     Finished,
     /// The horizon came first; so many flows were unfinished.
     Horizon {
@@ -77,7 +77,7 @@ pub enum Stop {
         unfinished: u32,
     },
     /// Nothing is left to happen, or nothing has moved for the stall time, yet flows are unfinished without a deadlock.
-    Starved {
+    Stalled {
         /// The first of those that have started (at most 100); others wait for them.
         flows: Vec<u32>,
         /// How many.
@@ -202,7 +202,7 @@ pub struct FlowRecord {
     pub marks: u64,
     /// The reference simulator's ideal: base RTT of the pair (payload serialised once per hop) plus payload and basic
     /// headers at the slowest link (`third.cc`).
-    pub ideal_reference: Time,
+    pub ideal_hpcc: Time,
     /// The exact ideal: the flow alone on its path, sent back to back at line rate in its real packets, until the ACK of
     /// the last byte is back. No run is faster.
     pub ideal_exact: Time,
@@ -210,7 +210,7 @@ pub struct FlowRecord {
     pub hops: u8,
     /// Whether it was not to start: the end of its round, or of one that it waits for, had come
     /// ([`incast_model::flow::FlowSet::rounds`]).
-    pub called_off: bool,
+    pub cancelled: bool,
 }
 
 impl FlowRecord {
@@ -221,9 +221,9 @@ impl FlowRecord {
 }
 
 impl Outcome {
-    /// How many flows were called off.
-    pub fn called_off(&self) -> usize {
-        self.flows.iter().filter(|flow| flow.called_off).count()
+    /// How many flows were cancelled.
+    pub fn cancelled(&self) -> usize {
+        self.flows.iter().filter(|flow| flow.cancelled).count()
     }
 }
 
@@ -274,7 +274,7 @@ pub struct PauseRecord {
     /// Ingress bytes held at the peer for this port and priority when it sent the XOFF (its cause).
     pub ingress_bytes: u64,
     /// The peer's egress port that held most of those bytes; for a pause of `network.pause` the peer's port that sent it.
-    pub blamed_port: PortId,
+    pub culprit_port: PortId,
 }
 
 /// A deadlock of PFC: egress queues of switches that wait on each other and will never send again, unless a watchdog or the

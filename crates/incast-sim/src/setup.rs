@@ -89,7 +89,7 @@ pub struct Setup {
     pub controls: Vec<ControlSetup>,
     /// The transports other than RDMA in use.
     pub transports: Vec<Transport>,
-    /// For each tag of the flows, what carries them.
+    /// For each label of the flows, what carries them.
     pub carriers: Vec<Carrier>,
     /// Who has which VM, where hosts are VMs.
     pub tenancy: Option<Arc<Tenancy>>,

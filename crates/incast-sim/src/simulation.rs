@@ -24,7 +24,7 @@ pub struct Progress {
     pub packet_hops: u64,
     /// Flows completed.
     pub flows_done: u64,
-    /// All flows of the run but those called off.
+    /// All flows of the run but those cancelled.
     pub flows: u64,
     /// Payload acknowledged, in bytes.
     pub bytes_acked: u64,

@@ -28,7 +28,7 @@ impl Network {
             Halt::Horizon | Halt::Idle => match self.deadlock() {
                 Some(cycle) => Stop::Deadlock { cycle, unfinished },
                 None if halt == Halt::Horizon => Stop::Horizon { unfinished },
-                None => Stop::Starved { flows: self.unfinished_flows(), unfinished },
+                None => Stop::Stalled { flows: self.unfinished_flows(), unfinished },
             },
         }
     }

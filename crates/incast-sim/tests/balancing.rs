@@ -42,7 +42,8 @@ fn load(bench: Bench, flows: u32) -> Bench {
 #[test]
 fn turns_share_paths_equally_within_one_packet() {
     for spines in [2, 3, 5] {
-        let bench = load(bench(spines), 12).with(|params| params.network.balance = spray(SprayOrder::RoundRobin));
+        let bench =
+            load(bench(spines), 12).with(|params| params.network.load_balancing = spray(SprayOrder::RoundRobin));
         let outcome = bench.run();
         assert_eq!(outcome.stop, Stop::Finished);
         let shares = shares(&bench, &outcome, spines);
@@ -54,7 +55,7 @@ fn turns_share_paths_equally_within_one_packet() {
 
 #[test]
 fn random_packets_share_paths_evenly() {
-    let bench = load(bench(4), 80).with(|params| params.network.balance = spray(SprayOrder::Random));
+    let bench = load(bench(4), 80).with(|params| params.network.load_balancing = spray(SprayOrder::Random));
     let shares = shares(&bench, &bench.run(), 4);
     let mean = shares.iter().sum::<u64>() as f64 / 4.0;
     let chi_square: f64 = shares.iter().map(|&share| (share as f64 - mean).powi(2) / mean).sum();
@@ -80,7 +81,7 @@ fn ecmp_keeps_flows_together_and_in_order() {
 fn one_at_a_time(gap: Time) -> (Bench, Outcome) {
     let bench = bench(2).flow(0, 4, 64_000, Time::ZERO).window(WindowMode::Fixed).with(|params| {
         params.rdma.window = Some(Bytes(1));
-        params.network.balance = Balance::Flowlet(FlowletParams { gap, ..FlowletParams::default() });
+        params.network.load_balancing = Balance::Flowlet(FlowletParams { gap, ..FlowletParams::default() });
     });
     let outcome = bench.run();
     assert_eq!(outcome.stop, Stop::Finished);
@@ -106,7 +107,7 @@ fn flowlets_begin_when_the_gap_is_passed() {
 fn flowlets_stay_in_order_if_the_gap_is_longer_than_paths_differ() {
     // Three senders share each receiver's link: queues, pauses, rates that change.
     let balance = Balance::Flowlet(FlowletParams { gap: Time::us(300), ..FlowletParams::default() });
-    let bench = load(bench(3), 60).control("dcqcn", "vendor").with(|params| params.network.balance = balance);
+    let bench = load(bench(3), 60).control("dcqcn", "vendor").with(|params| params.network.load_balancing = balance);
     let outcome = bench.run();
     assert_eq!(outcome.stop, Stop::Finished);
     assert!(outcome.flows.iter().all(|flow| flow.nacks == 0));
@@ -128,11 +129,11 @@ fn sprayed_over_unequal_paths_packets_come_out_of_order() {
         });
     }
     let bench = Bench::new(builder.finish().unwrap()).flow(0, 1, 200_000, Time::ZERO);
-    let sprayed = bench.clone().with(|params| params.network.balance = spray(SprayOrder::RoundRobin)).run();
+    let sprayed = bench.clone().with(|params| params.network.load_balancing = spray(SprayOrder::RoundRobin)).run();
     assert_eq!(sprayed.stop, Stop::Finished);
     assert!(sprayed.flows[0].nacks > 0 && sprayed.flows[0].retransmitted > 0);
     let balance = Balance::Flowlet(FlowletParams::default());
-    let whole = bench.with(|params| params.network.balance = balance).run();
+    let whole = bench.with(|params| params.network.load_balancing = balance).run();
     assert_eq!((whole.flows[0].nacks, whole.flows[0].retransmitted), (0, 0));
 }
 
@@ -140,7 +141,7 @@ fn sprayed_over_unequal_paths_packets_come_out_of_order() {
 fn the_shortest_queue_is_shared_better_than_by_hash() {
     let run = |balance| {
         let bench = bench(4).flows((0..4).map(|k| (k, 4 + k, 400_000, Time::ZERO)));
-        bench.with(|params| params.network.balance = balance).run()
+        bench.with(|params| params.network.load_balancing = balance).run()
     };
     let most = |outcome: &Outcome| outcome.ports.iter().map(|record| record.peak_queue).max().unwrap();
     let adaptive = run(Balance::Adaptive(AdaptiveParams { samples: 4, ..AdaptiveParams::default() }));
@@ -161,7 +162,7 @@ fn given_routes_are_obeyed() {
     let run = |routes: Vec<RouteParams>, balance: Balance| {
         let bench = load(bench(4), 40).with(|params| {
             params.network.route = routes;
-            params.network.balance = balance;
+            params.network.load_balancing = balance;
         });
         let outcome = bench.run();
         assert_eq!(outcome.stop, Stop::Finished);
@@ -209,7 +210,8 @@ fn runs_repeat_by_seed() {
     for balance in rules {
         let run = |seed| {
             let balance = balance.clone();
-            let bench = load(bench(4), 40).with(|params| (params.network.balance, params.seed) = (balance, seed));
+            let bench =
+                load(bench(4), 40).with(|params| (params.network.load_balancing, params.seed) = (balance, seed));
             digest(&bench.run())
         };
         assert_eq!(run(1), run(1), "{balance:?}");
@@ -227,7 +229,7 @@ fn hosts_choose_their_port_by_the_same_rule() {
         builder.link(host, switch, Rate::gbps(100), Time::us(1));
     }
     let bench = Bench::new(builder.finish().unwrap()).flows((0..20).map(|k| (0, 1, 5000, Time::us(100 * k))));
-    let bench = bench.with(|params| params.network.balance = spray(SprayOrder::RoundRobin));
+    let bench = bench.with(|params| params.network.load_balancing = spray(SprayOrder::RoundRobin));
     let outcome = bench.run();
     let fabric = bench.fabric();
     let sent: Vec<u64> = fabric

@@ -100,9 +100,9 @@ fn incast(case: &Incast) -> String {
     for (scheme, reference) in case.fct.iter().filter(|(_, fct)| fct.iter().all(|&fct| fct > 0)) {
         let (flows, scheme) = (&case.flows, *scheme);
         let found = Study { fabric: &fabric, flows, scheme, buffer: case.buffer, seeds: 0, moves: 1 }.find();
-        for (what, tag) in [("rest", 0), ("incast", 1)] {
+        for (what, label) in [("rest", 0), ("incast", 1)] {
             let members = |fcts: &[u64]| {
-                flows.iter().zip(fcts).filter(|(flow, _)| flow.tag == tag).map(|(_, &fct)| fct).collect::<Fcts>()
+                flows.iter().zip(fcts).filter(|(flow, _)| flow.label == label).map(|(_, &fct)| fct).collect::<Fcts>()
             };
             let name = format!("leaf-spine {}, {what}", case.name);
             lines(&mut text, &name, scheme, &PERCENTILES, &ps(reference), &found, &members);

@@ -157,7 +157,7 @@ fn a_run_ends_when_failures_keep_all_that_is_left_apart() {
         let bench = bench(failure, None);
         let s0 = port(&bench.fabric(), "s0", "s2");
         let outcome = bench.run();
-        assert_eq!(outcome.stop, Stop::Starved { flows: vec![0], unfinished: 1 });
+        assert_eq!(outcome.stop, Stop::Stalled { flows: vec![0], unfinished: 1 });
         let place = if expected { Obstacle::Down(s0) } else { Obstacle::Silent(s0) };
         assert_eq!(outcome.cut_off.len(), 1);
         assert_eq!((outcome.cut_off[0].flow, outcome.cut_off[0].acks, outcome.cut_off[0].place), (0, false, place));
@@ -287,7 +287,7 @@ fn what_cannot_be_is_refused() {
     assert_eq!(refused(&reference).field, "network.failure");
     let sprayed = flow(1000).with(|params| {
         params.arithmetic = Arithmetic::Ns3;
-        params.network.balance = Balance::Spray(SprayParams::default());
+        params.network.load_balancing = Balance::Spray(SprayParams::default());
     });
     assert!(refused(&sprayed).message.contains("knows ecmp only, not spray"));
 }
@@ -295,7 +295,7 @@ fn what_cannot_be_is_refused() {
 #[test]
 fn int_needs_room_for_the_way_round() {
     // A ring of five: from s0 to s1 by their link, or round by s4, s3 and s2: two switches, or five.
-    let ring = || Bench::new(common::ring(5, CABLE)).control("hpcc", "reference").flow(0, 1, 50_000, Time::ZERO);
+    let ring = || Bench::new(common::ring(5, CABLE)).control("hpcc", "ns3").flow(0, 1, 50_000, Time::ZERO);
     let failures = || vec![link("s0", "s1", Time::us(4), None)];
     let error = refused(&failing(ring(), failures(), Some(Time::us(7))).with(|params| params.packets.int_records = 4));
     assert_eq!(error.field, "packets.int_records");
@@ -365,7 +365,7 @@ proptest! {
         balance in balance(),
         reroute in prop::option::of(0u64..50_000),
         pairs in prop::collection::vec((0u32..6, 1u32..6, 1u64..60_000, 0u64..40_000), 1..16),
-        control in prop::sample::select(vec![("unlimited", "default"), ("dcqcn", "vendor"), ("hpcc", "reference")]),
+        control in prop::sample::select(vec![("unlimited", "default"), ("dcqcn", "vendor"), ("hpcc", "ns3")]),
         lossless in any::<bool>(),
         seed in any::<u64>(),
     ) {
@@ -381,7 +381,7 @@ proptest! {
             params.network.pause = if lossless { holds } else { Vec::new() };
             params.switch.buffer = Bytes(400_000);
             params.packets.int_records = 7;
-            params.network.balance = balance;
+            params.network.load_balancing = balance;
         });
         let outcome = bench.run();
         prop_assert_eq!(&outcome.stop, &Stop::Finished);
@@ -494,7 +494,7 @@ fn up_down_routes_do_not_turn_up_again() {
     let bench = run(Paths::UpDown, Time::us(5), None);
     let (cut, turned) = down_to_t2(&bench);
     assert!(!turned && cut.flows[1].finish.is_some() && cut.counts.no_route_drops > 0, "{:?}", cut.counts);
-    assert_eq!(cut.stop, Stop::Starved { flows: vec![0], unfinished: 1 });
+    assert_eq!(cut.stop, Stop::Stalled { flows: vec![0], unfinished: 1 });
     let t0 = bench.fabric().nodes().iter().position(|node| node.name == "t0").unwrap() as u32;
     let places: Vec<(u32, bool, Obstacle)> = cut.cut_off.iter().map(|one| (one.flow, one.acks, one.place)).collect();
     assert_eq!(places, [(0, false, Obstacle::NoRoute(NodeId(t0)))]);

@@ -300,7 +300,7 @@ proptest! {
         prop_assert_eq!(&outcome.stop, &Stop::Finished);
         let flows = bench.sorted();
         let completed = outcome.flows.iter().filter(|flow| flow.finish.is_some()).count();
-        prop_assert_eq!(completed + outcome.called_off(), flows.flows.len());
+        prop_assert_eq!(completed + outcome.cancelled(), flows.flows.len());
         for gates in flows.gates.chunks(2) {
             let opens = |gate: &Gate| {
                 let [first, then] = [gate.waits_for[0], gate.starts[0]].map(|flow| flow as usize);
@@ -313,7 +313,7 @@ proptest! {
                 let then = gate.starts[0] as usize;
                 let start = opens(gate).filter(|_| begun).map(|open| open.max(flows.flows[then].start));
                 prop_assert_eq!(outcome.flows[then].start, start, "{:?}", gate);
-                prop_assert_eq!(outcome.flows[then].called_off, start.is_none());
+                prop_assert_eq!(outcome.flows[then].cancelled, start.is_none());
             }
         }
     }

@@ -23,7 +23,7 @@ fn check(scheme: Scheme, marks: u64) {
     assert_eq!((counts.data_hops, counts.ack_hops, counts.pfc_hops), (DATA_PACKET_HOPS, DATA_PACKET_HOPS, 0));
     assert_eq!((counts.marks, counts.drops, counts.pauses), (marks, 0, 0));
     for (flow, &standalone) in outcome.flows.iter().zip(&tree.standalone) {
-        assert_eq!(flow.ideal_reference, Time::ns(standalone));
+        assert_eq!(flow.ideal_hpcc, Time::ns(standalone));
     }
 
     // Follows from the above; said because it is what the paper's figures show.

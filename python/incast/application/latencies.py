@@ -9,6 +9,7 @@ from itertools import pairwise
 from os import PathLike
 from typing import TYPE_CHECKING, Literal
 
+from incast._nearest import keywords
 from incast.application import wrong
 from incast.application.memory import read
 from incast.table import extra
@@ -30,8 +31,15 @@ class Latencies:
     `Latencies.of(results)` takes them from a simulation, `Latencies([1.96, 2.91], "us")` from anywhere else.
     """
 
+    @keywords
     def __init__(
-        self, values: Iterable[float], unit: Unit = "s", *, unfinished: int = 0, tags: Sequence[str] = (), of: str = ""
+        self,
+        values: Iterable[float],
+        unit: Unit = "s",
+        *,
+        unfinished: int = 0,
+        labels: Sequence[str] = (),
+        of: str = "",
     ) -> None:
         """Take completion times.
 
@@ -39,7 +47,7 @@ class Latencies:
             values: The times, one at least, each 0 or more and finite, in any order.
             unit: What they are in: s, ms, us, ns or ps.
             unfinished: Fetches that were begun, or should have been, and did not complete.
-            tags: Tags of the flows that they are of.
+            labels: Labels of the flows that they are of.
             of: What they are of, for messages, such as the folder and the scheme.
 
         Raises:
@@ -59,31 +67,32 @@ class Latencies:
         self._means: dict[int, float] = {}
         self.unfinished = unfinished
         """Fetches that did not complete; they are in none of the figures."""
-        self.tags = tuple(tags)
-        """Tags of the flows that these are the completion times of."""
+        self.labels = tuple(labels)
+        """Labels of the flows that these are the completion times of."""
         self._of = of
 
     @classmethod
+    @keywords
     def of(
-        cls, results: Results | str | PathLike[str], scheme: str | None = None, tags: Sequence[str] | None = None
+        cls, results: Results | str | PathLike[str], scheme: str | None = None, labels: Sequence[str] | None = None
     ) -> Latencies:
         """The completion times of the memory flows of a scheme, and of no others.
 
         Disk and network flows are left out whatever is asked for: the study's emulator delays accesses to memory, it
-        could not delay a disk's. A memory flow has the tag `memory`, or one that ends in `-memory`.
+        could not delay a disk's. A memory flow has the label `memory`, or one that ends in `-memory`.
 
         Args:
             results: A results folder.
             scheme: The scheme; not needed if the results hold one.
-            tags: Memory flows of these tags only.
+            labels: Memory flows of these labels only.
 
         Raises:
-            ApplicationError: There are no such flows or none completed, or the scheme or a tag is unknown.
+            ApplicationError: There are no such flows or none completed, or the scheme or a label is unknown.
             ResultsError: The folder is no results folder, or damaged.
 
         """
-        found = read(results, scheme, tags)
-        return cls(found.fct_ps, "ps", unfinished=found.unfinished, tags=found.tags, of=found.of)
+        found = read(results, scheme, labels)
+        return cls(found.fct_ps, "ps", unfinished=found.unfinished, labels=found.labels, of=found.of)
 
     def __len__(self) -> int:
         return len(self._values)

@@ -13,7 +13,7 @@ from incast.errors import ApplicationError
 from incast.results import Results, open_results
 
 MEMORY = "memory"
-"""The tag of memory flows, or its end after `-`: as the workload `disaggregated` gives it."""
+"""The label of memory flows, or its end after `-`: as the workload `disaggregated` gives it."""
 
 
 @dataclass(frozen=True)
@@ -23,16 +23,16 @@ class MemoryFlows:
     fct_ps: list[int]
     """Completion times of those that completed, in picoseconds."""
     unfinished: int
-    """How many did not complete, those that were called off not counted: these were not to start."""
-    tags: tuple[str, ...]
-    """Their tags."""
+    """How many did not complete, those that were cancelled not counted: these were not to start."""
+    labels: tuple[str, ...]
+    """Their labels."""
     of: str
     """The folder and the scheme, for messages."""
 
 
-def is_memory(tag: str) -> bool:
-    """Whether flows of this tag are fetches from memory."""
-    return tag == MEMORY or tag.endswith(f"-{MEMORY}")
+def is_memory(label: str) -> bool:
+    """Whether flows of this label are fetches from memory."""
+    return label == MEMORY or label.endswith(f"-{MEMORY}")
 
 
 def opened(results: Results | str | PathLike[str]) -> Results:
@@ -48,41 +48,41 @@ def schemes(results: Results, scheme: str | None) -> list[str]:
     return names if scheme is None else [scheme]
 
 
-def memory_tags(results: Results) -> list[str]:
-    """The tags of memory flows; an error that names the tags found if there are none."""
+def memory_labels(results: Results) -> list[str]:
+    """The labels of memory flows; an error that names the labels found if there are none."""
     file = results.path / "flows.parquet"
     with closing(Source([results])) as source:
-        tags = source.tags()
-    found = [tag for tag in tags if is_memory(tag)]
+        labels = source.labels()
+    found = [label for label in labels if is_memory(label)]
     if not found:
-        there = f"its tags are {', '.join(tags)}" if tags else "it has no flows at all"
+        there = f"its labels are {', '.join(labels)}" if labels else "it has no flows at all"
         raise ApplicationError(
             f"error: {file} has no memory flows: {there}\n"
-            f" = allowed: flows with the tag `{MEMORY}`, or one that ends in `-{MEMORY}`: an application is delayed by "
-            "fetches from memory only, not by disk or network flows"
+            f" = allowed: flows with the label `{MEMORY}`, or one that ends in `-{MEMORY}`: an application is delayed "
+            "by fetches from memory only, not by disk or network flows"
         )
     return found
 
 
 def read(
-    results: Results | str | PathLike[str], scheme: str | None = None, tags: Sequence[str] | None = None
+    results: Results | str | PathLike[str], scheme: str | None = None, labels: Sequence[str] | None = None
 ) -> MemoryFlows:
-    """The memory flows of a scheme: of all memory tags, or of those named."""
+    """The memory flows of a scheme: of all memory labels, or of those named."""
     results = opened(results)
     names = schemes(results, scheme)
     if len(names) != 1:
         raise wrong.refused("scheme", scheme, f"one of the {len(names)} in {results.path}: {', '.join(names)}")
-    known = memory_tags(results)
-    for tag in tags or ():
-        if tag not in known:
-            raise wrong.unknown(f"tag of memory flows in {results.path} called", tag, known)
-    chosen = list(known if tags is None else tags)
-    query = "select fct_ps from flows where scheme = ? and list_contains(?, tag) and not called_off"
+    known = memory_labels(results)
+    for label in labels or ():
+        if label not in known:
+            raise wrong.unknown(f"label of memory flows in {results.path} called", label, known)
+    chosen = list(known if labels is None else labels)
+    query = "select fct_ps from flows where scheme = ? and list_contains(?, label) and not cancelled"
     with closing(Source([results])) as source:
         rows = [fct for (fct,) in source.rows(query, [names[0], chosen])]
     done = [fct for fct in rows if fct is not None]
     if not done:
-        flows = f"flows of {results.path} with the tag {', '.join(chosen)}"
+        flows = f"flows of {results.path} with the label {', '.join(chosen)}"
         raise ApplicationError(
             f"under {names[0]} none of the {len(rows):,} {flows} completed: nothing is known of latencies"
         )

@@ -10,7 +10,7 @@ from typing import Any
 from incast.application import wrong
 from incast.application.calibration import USUAL, Calibration, Evidence, find
 from incast.application.latencies import Latencies
-from incast.application.memory import MEMORY, memory_tags, opened, schemes
+from incast.application.memory import MEMORY, memory_labels, opened, schemes
 from incast.application.replay import REPETITIONS, SEED, Segments, replay
 from incast.application.trace import read_trace
 from incast.results import Results
@@ -32,8 +32,8 @@ class ApplicationSlowdown:
     """Accesses to remote memory that are waited for, per second of compute."""
     overhead_s: float
     """Software overhead of each access, in seconds."""
-    tags: tuple[str, ...]
-    """Tags of the memory flows whose completion times were taken."""
+    labels: tuple[str, ...]
+    """Labels of the memory flows whose completion times were taken."""
     flows: int
     """How many these are."""
     unfinished: int
@@ -63,7 +63,7 @@ def application_slowdown(
 ) -> list[ApplicationSlowdown]:
     """What the applications of a calibration lose under each scheme of results, in closed form.
 
-    Where results have flows of the tag `NAME-memory`, these are taken for the application NAME; otherwise all memory
+    Where results have flows of the label `NAME-memory`, these are taken for the application NAME; otherwise all memory
     flows are. Flows of other kinds are never.
 
     Args:
@@ -155,7 +155,7 @@ def _row(scheme: str | None, latencies: Latencies, **told: Any) -> ApplicationSl
     """What is told of an application, with the latencies that it was found from."""
     return ApplicationSlowdown(
         scheme=scheme,
-        tags=latencies.tags,
+        labels=latencies.labels,
         flows=len(latencies),
         unfinished=latencies.unfinished,
         warning=latencies.warning,
@@ -176,7 +176,7 @@ class _Samples:
         self._given = None
         self._results = opened(results)
         self._schemes = schemes(self._results, scheme)
-        self._tags = memory_tags(self._results)
+        self._labels = memory_labels(self._results)
         self._read: dict[tuple[str, tuple[str, ...]], Latencies] = {}
 
     def of(self, application: str | None) -> Iterator[tuple[str | None, Latencies]]:
@@ -185,8 +185,8 @@ class _Samples:
             yield None, self._given
             return
         own = f"{application}-{MEMORY}"
-        tags = (own,) if own in self._tags else tuple(self._tags)
+        labels = (own,) if own in self._labels else tuple(self._labels)
         for scheme in self._schemes:
-            if (scheme, tags) not in self._read:
-                self._read[scheme, tags] = Latencies.of(self._results, scheme, tags)
-            yield scheme, self._read[scheme, tags]
+            if (scheme, labels) not in self._read:
+                self._read[scheme, labels] = Latencies.of(self._results, scheme, labels)
+            yield scheme, self._read[scheme, labels]

@@ -1,7 +1,7 @@
 """The calibrations as a table, which the SQL of sweeps and studies can join with the flows.
 
 select scheme, application, exposed_faults_per_s * avg(fct_ps) / 1e12 as slowdown
-from flows, calibrations where tag = 'memory' and calibration = 'seed_draft' group by all
+from flows, calibrations where label = 'memory' and calibration = 'seed_draft' group by all
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from incast._nearest import keywords
 from incast.charts import look
 from incast.charts.chart import Chart, Field, Spec
 from incast.charts.source import Source
@@ -15,7 +16,7 @@ TAIL = (0.99, 0.995, 0.999, 0.9995, 0.9999)
 """Shares that are drawn as well: the tail is what is looked for."""
 
 Measure = Literal["fct", "slowdown"]
-COLUMN = {"fct": "fct_ps", "slowdown": "slowdown_reference"}
+COLUMN = {"fct": "fct_ps", "slowdown": "slowdown_hpcc"}
 TITLE = {"fct": "Completion times", "slowdown": "Slowdowns"}
 ABOUT = {
     "fct": "Share of completed flows whose completion time is at most the value.",
@@ -24,15 +25,16 @@ ABOUT = {
 }
 
 
-def cdf(source: Source, of: Measure = "fct", *, tag: str | None = None, points: int = POINTS) -> Chart:
-    """How completion times or slowdowns are distributed, of all flows or of one tag.
+@keywords
+def cdf(source: Source, of: Measure = "fct", *, label: str | None = None, points: int = POINTS) -> Chart:
+    """How completion times or slowdowns are distributed, of all flows or of one label.
 
     What ends by the clock (`backlogged`) has neither.
     """
     column = COLUMN[of]
-    count = "count(slowdown_reference)"
+    count = "count(slowdown_hpcc)"
     totals = source.rows(
-        f"select scheme, {count} from flows where $tag is null or tag = $tag group by scheme", {"tag": tag}
+        f"select scheme, {count} from flows where $label is null or label = $label group by scheme", {"label": label}
     )
     flows = dict(totals)
     rows: list[tuple[str, float, float]] = []
@@ -42,18 +44,18 @@ def cdf(source: Source, of: Measure = "fct", *, tag: str | None = None, points: 
             ranks = chosen(number, points)
             values = source.rows(
                 f"select rank, {column} from (select {column}, row_number() over (order by {column}) as rank "
-                "from flows where scheme = $scheme and slowdown_reference is not null "
-                "and ($tag is null or tag = $tag)) where list_contains($ranks, rank) order by rank",
-                {"scheme": scheme, "tag": tag, "ranks": ranks},
+                "from flows where scheme = $scheme and slowdown_hpcc is not null "
+                "and ($label is null or label = $label)) where list_contains($ranks, rank) order by rank",
+                {"scheme": scheme, "label": label, "ranks": ranks},
             )
             rows += [(scheme, rank / number, value) for rank, value in values]
     most = max(flows.values(), default=0)
     fewer = (f"Of up to {most:,} flows of a scheme, the values at {points} equal steps of the share and in the tail.",)
-    of_tag = f" of flows tagged {tag}" if tag else ""
+    of_label = f" of flows labelled {label}" if label else ""
     unit = "ps" if of == "fct" else None
     return Chart(
         name=f"cdf-{of}",
-        title=f"{TITLE[of]}{of_tag}",
+        title=f"{TITLE[of]}{of_label}",
         about=ABOUT[of],
         fields=(
             Field("scheme", "the scheme simulated"),
@@ -64,7 +66,7 @@ def cdf(source: Source, of: Measure = "fct", *, tag: str | None = None, points: 
         palette=tuple(source.palette),
         spec=spec(source.palette, of, [row[2] for row in rows]),
         left_out=fewer if most > points else (),
-        why_empty=None if rows else f"No flow{of_tag} completed.",
+        why_empty=None if rows else f"No flow{of_label} completed.",
     )
 
 
@@ -78,7 +80,7 @@ def chosen(count: int, points: int) -> list[int]:
 
 def spec(schemes: Sequence[str], of: Measure, values: Sequence[float]) -> Spec:
     """A step for each scheme, on a logarithmic axis."""
-    label = {"labelExpr": look.TIME} if of == "fct" else {"format": "~g"}
+    axis = {"labelExpr": look.TIME} if of == "fct" else {"format": "~g"}
     title = "completion time" if of == "fct" else "slowdown"
     return {
         "width": 420,
@@ -90,7 +92,7 @@ def spec(schemes: Sequence[str], of: Measure, values: Sequence[float]) -> Spec:
                 "type": "quantitative",
                 "title": title,
                 "scale": {"type": "log", "nice": False},
-                "axis": {**label, "labelOverlap": True, "values": look.log_ticks(values)},
+                "axis": {**axis, "labelOverlap": True, "values": look.log_ticks(values)},
             },
             "y": {
                 "field": "share",

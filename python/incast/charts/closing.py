@@ -51,14 +51,14 @@ def closing(source: Source, *, ports: int = PORTS) -> Chart:
 
 _FIRST = """
     first as (
-        select scheme, any_value(closed_ps) as closed_ps, any_value(seen_ps) as seen_ps
+        select scheme, any_value(closed_ps) as closed_ps, any_value(detected_ps) as detected_ps
         from deadlocks where deadlock = 0 group by scheme),
     last as (
-        select p.scheme, p.port, p.priority, p.start_ps, p.end_ps, f.closed_ps, f.seen_ps,
+        select p.scheme, p.port, p.priority, p.start_ps, p.end_ps, f.closed_ps, f.detected_ps,
                d.port is not null as on_cycle
         from pauses p join first f using (scheme)
         left join deadlocks d on d.scheme = p.scheme and d.port = p.port and d.priority = p.priority and d.deadlock = 0
-        where p.start_ps <= f.seen_ps and (p.end_ps is null or p.end_ps > f.seen_ps))
+        where p.start_ps <= f.detected_ps and (p.end_ps is null or p.end_ps > f.detected_ps))
 """
 """The first deadlock of every scheme, and the pauses that held when it was seen."""
 
@@ -72,8 +72,8 @@ _PAUSES = f"""
         select *, row_number() over (partition by scheme order by on_cycle desc, start_ps, port, priority) as place
         from last qualify place <= greatest($ports, count(*) filter (on_cycle) over (partition by scheme))),
     span as (
-        select scheme, max(seen_ps) as until_ps,
-               max(seen_ps) - ((1 + $before) * (max(seen_ps) - min(start_ps)))::bigint as from_ps
+        select scheme, max(detected_ps) as until_ps,
+               max(detected_ps) - ((1 + $before) * (max(detected_ps) - min(start_ps)))::bigint as from_ps
         from kept group by scheme)
     select p.scheme, p.node_name || ' to ' || p.peer_name, p.priority, greatest(p.start_ps, s.from_ps),
            least(coalesce(p.end_ps, s.until_ps), s.until_ps),

@@ -1,4 +1,4 @@
-"""A circular buffer dependency, or a deadlock's, drawn on its fabric."""
+"""A cyclic buffer dependency, or a deadlock's, drawn on its fabric."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def cycle(
     picture.links()
     picture.nodes(homes)
     picture.steps()
-    heading = title or f"Circular buffer dependency of {len(steps)} buffers"
+    heading = title or f"Cyclic buffer dependency of {len(steps)} buffers"
     return Drawing(picture.whole(heading, left_out), left_out)
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from incast._nearest import keywords
 from incast.charts import look
 from incast.charts.chart import Chart, Field, Spec
 from incast.charts.source import Source
@@ -21,16 +22,17 @@ ABOUT = (
 )
 
 
-def slowdown(source: Source, *, bins: int = BINS, tag: str | None = None) -> Chart:
-    """Slowdown of completed flows by size, of all or of one tag: percentiles of every scheme."""
-    tables = [result.slowdown(bins=bins, tag=tag) for result in source.results]
+@keywords
+def slowdown(source: Source, *, bins: int = BINS, label: str | None = None) -> Chart:
+    """Slowdown of completed flows by size, of all or of one label: percentiles of every scheme."""
+    tables = [result.slowdown(bins=bins, label=label) for result in source.results]
     fields = tuple(Field(column.name, column.description or "", column.unit) for column in tables[0].columns)
     rows = source.by_scheme(row for table in tables for row in table.rows())
-    return of_rows(fields, rows, source.palette, tag=tag)
+    return of_rows(fields, rows, source.palette, label=label)
 
 
 def of_rows(
-    fields: tuple[Field, ...], rows: list[tuple[Any, ...]], schemes: Sequence[str], *, tag: str | None = None
+    fields: tuple[Field, ...], rows: list[tuple[Any, ...]], schemes: Sequence[str], *, label: str | None = None
 ) -> Chart:
     """The chart of slowdowns that were worked out before."""
     names = [each.name for each in fields]
@@ -41,17 +43,17 @@ def of_rows(
     if differing:
         who = ", ".join(dict.fromkeys(str(edge["scheme"]) for edge in differing))
         left_out.append(f"Other flows completed under {who}: the edges of its bins differ from the ticks.")
-    of_tag = f" of flows tagged {tag}" if tag else ""
+    of_label = f" of flows labelled {label}" if label else ""
     return Chart(
         name="slowdown",
-        title=f"Slowdown by flow size{of_tag}",
+        title=f"Slowdown by flow size{of_label}",
         about=ABOUT,
         fields=fields,
         rows=rows,
         palette=tuple(schemes),
         spec=spec(schemes, ticks),
         left_out=tuple(left_out),
-        why_empty=None if rows else f"No flow{of_tag} completed.",
+        why_empty=None if rows else f"No flow{of_label} completed.",
     )
 
 

@@ -86,9 +86,9 @@ class Source:
         every = tomllib.loads(file.read_text(encoding="utf-8")).get("measure", {}).get("sample_every", "none")
         return max(1, picoseconds(str(every)) or 1)
 
-    def tags(self) -> list[str]:
+    def labels(self) -> list[str]:
         """The names of the groups of flows, in order of their first flow."""
-        return [tag for (tag,) in self.rows("select tag from flows group by tag order by min(flow), tag")]
+        return [label for (label,) in self.rows("select label from flows group by label order by min(flow), label")]
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
         connection = duckdb.connect(config=CONFIG)

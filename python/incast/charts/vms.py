@@ -27,7 +27,7 @@ def vms(source: Source, *, vms: int = VMS, points: int = look.POINTS) -> Chart:
     if source.count("throughput"):
         count = source.rows("select count(distinct dst) from throughput")[0][0]
         chosen = [host for (host,) in source.rows(_WORST, {"vms": vms})]
-        intervals = source.rows("select count(distinct from_ps) from throughput")[0][0]
+        intervals = source.rows("select count(distinct start_ps) from throughput")[0][0]
         together = max(1, -(-intervals // points))
         rows = source.by_scheme(source.rows(_OVER_TIME, {"hosts": chosen, "together": together}))
     left_out = []
@@ -43,7 +43,7 @@ def vms(source: Source, *, vms: int = VMS, points: int = look.POINTS) -> Chart:
         fields=(
             Field("scheme", "the scheme simulated"),
             Field("who", "the VM's tenant, its number there, and its host"),
-            Field("time_ps", "the middle of the interval", "ps"),
+            Field("end_ps", "the middle of the interval", "ps"),
             Field("wire_bps", "what it received, headers and gaps between packets included", "bit/s"),
             Field("guarantee_bps", "its hose; 0 for none", "bit/s"),
         ),
@@ -99,9 +99,9 @@ _OVER_TIME = """
         select host, any_value(tenant || ' ' || vm || ' (' || name || ')') as who, any_value(receive_bps) as guarantee,
             any_value(tenant) as tenant, any_value(vm) as vm
         from vms group by host),
-    numbered as (select *, dense_rank() over (partition by scheme order by from_ps) - 1 as number from throughput),
+    numbered as (select *, dense_rank() over (partition by scheme order by start_ps) - 1 as number from throughput),
     steps as (
-        select scheme, dst, number // $together as step, min(from_ps) as first, max(time_ps) as last,
+        select scheme, dst, number // $together as step, min(start_ps) as first, max(end_ps) as last,
             sum(wire_bytes) as bytes
         from numbered where list_contains($hosts, dst) group by all)
     select scheme, coalesce(who, 'host ' || dst), (first + last) // 2, bytes * 8e12 / (last - first),

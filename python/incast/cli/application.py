@@ -51,7 +51,7 @@ def application(
 ) -> None:
     """Say what applications lose whose memory is reached over the network that was simulated.
 
-    Each access to remote memory takes as long as a memory flow: one with the tag memory, or one that ends in -memory.
+    Each access to remote memory takes as long as a memory flow: one with the label memory, or one that ends in -memory.
     Disk and network flows delay nothing. How often an application waits for one is a calibration, or a trace of page
     faults.
 

@@ -96,11 +96,11 @@ def lines(rows: list[ApplicationSlowdown], asked: Asked) -> Iterator[str]:
         told = zip(cells, widths, range(len(cells)), strict=True)
         yield "  ".join(cell.rjust(width) if 2 <= at <= 5 else cell.ljust(width) for cell, width, at in told).rstrip()
     yield ""
-    flows = ", ".join(dict.fromkeys(tag for row in rows for tag in row.tags))
+    flows = ", ".join(dict.fromkeys(label for row in rows for label in row.labels))
     overhead = f", and {time(asked.overhead_s * 1e12)} of software for each" if asked.overhead_s else ""
     yield from wrapped(
         "slowdown: time over that on an infinitely fast network, less 1; each access to remote memory takes as long as "
-        f"a flow with the tag {flows}{overhead}",
+        f"a flow with the label {flows}{overhead}",
         0,
     )
     for kind in dict.fromkeys(row.evidence for row in rows):
@@ -128,7 +128,7 @@ def _cells(row: ApplicationSlowdown) -> list[str]:
 
 
 def _flat(row: ApplicationSlowdown) -> dict[str, Any]:
-    return {**asdict(row), "tags": " ".join(row.tags)}
+    return {**asdict(row), "labels": " ".join(row.labels)}
 
 
 def show_calibrations(name: str | None, form: Format) -> None:

@@ -8,7 +8,7 @@ import sys
 OK = 0
 """Done."""
 ENDED_BADLY = 1
-"""Results were written, but a scheme deadlocked, starved, or dropped packets of a lossless priority."""
+"""Results were written, but a scheme deadlocked, stalled, or dropped packets of a lossless priority."""
 BAD_INPUT = 2
 """What was given is wrong: the command line, a scenario, a file to import, a results folder."""
 ENVIRONMENT = 3

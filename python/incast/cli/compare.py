@@ -34,7 +34,7 @@ def compare(
     dport: Annotated[int | None, Parameter(validator=Number(gte=0, lte=65535))] = None,
     by_flow: Annotated[int, Parameter(validator=Number(gte=0))] = 5,
     format: Literal["text", "csv", "json", "markdown"] = "text",  # noqa: A002 - the name of the option
-    table: Literal["bins", "flows", "lone"] = "bins",
+    table: Literal["bins", "flows", "unmatched"] = "bins",
 ) -> None:
     """Compare results with what the HPCC authors' ns-3, or a simulator that came of it, wrote for the same flows.
 
@@ -57,7 +57,7 @@ def compare(
     format
         text to read, markdown for a page, json and csv for programs.
     table
-        With csv: bins, flows (each flow on both sides) or lone (flows that only one side has).
+        With csv: bins, flows (each flow on both sides) or unmatched (flows that only one side has).
 
     """
     found = incast.compare(folder, reference, scheme=scheme, dport=dport)

@@ -14,7 +14,7 @@ from incast import _core
 from incast._whole import refuse_if_there, write_all, write_whole
 from incast.cli import codes, cost, deadlock_verify, jellyfish
 from incast.cli.deadlock_drawing import draw_cycle, first_cycle
-from incast.cli.deadlock_paths import Bounces, Each, Seed, paths_of, together
+from incast.cli.deadlock_paths import Bounces, PerPair, Seed, paths_of, together
 from incast.cli.run import Overrides
 from incast.cli.stages import Stages
 from incast.errors import ScenarioError, translated
@@ -25,7 +25,7 @@ Examples:
   incast deadlock check scenarios/clos-testbed.toml --fail T1-L1 --fail T4-L3 --detours 1 --draw cycle.svg
   incast deadlock check scenarios/clos-testbed.toml --failures 2 --detours 1
   incast deadlock check scenarios/clos-testbed.toml --paths up-down --bounces 1
-  incast deadlock check scenarios/clos-testbed.toml --paths random --each 2
+  incast deadlock check scenarios/clos-testbed.toml --paths random --per-pair 2
 """
 TAG_EXAMPLES = """
 Examples:
@@ -61,7 +61,7 @@ def check(
     *,
     paths: str = "routes",
     bounces: Bounces = None,
-    each: Each = None,
+    per_pair: PerPair = None,
     fail: Annotated[list[str] | None, Repeated] = None,
     failures: Annotated[int | None, Positive] = None,
     samples: Annotated[int | None, Positive] = None,
@@ -73,9 +73,9 @@ def check(
     set_: Overrides = None,
     format: Literal["text", "json"] = "text",  # noqa: A002 - the name of the option
 ) -> int:
-    """Find circular buffer dependencies: what a PFC deadlock has to have, hop by hop, and whose packets make it.
+    """Find cyclic buffer dependencies: what a PFC deadlock has to have, hop by hop, and whose packets make it.
 
-    A buffer is an ingress port of a switch with a priority; it waits for the next one that its packets fill. Each
+    A buffer is an ingress port of a switch with a priority; it waits for the next one that its packets fill. PerPair
     lossless priority that packets have is looked at, under each scheme, with its tags if it has some. The exit code is
     1 if deadlocks are possible.
 
@@ -92,7 +92,7 @@ def check(
         each line, names of nodes from host to host, such as h0 T1 L1 T2 h4.
     bounces
         For up-down paths: how often a packet may turn up again; 0 if not given.
-    each
+    per_pair
         For random paths: how many for each pair of switches, each drawn by itself; 1 if not given.
     fail
         A link that is down, by its ends, such as leaf0-spine1; of parallel links by its port too, leaf0:2-spine1, or
@@ -126,7 +126,7 @@ def check(
         together(cycles > 0, "--draw needs a cycle that is named: --cycles 1 or more")
         refuse_if_there(draw, overwrite=overwrite, option="--draw")
     options = {
-        "paths": paths_of(paths, bounces, each),
+        "paths": paths_of(paths, bounces, per_pair),
         "fail": fail or [],
         "failures": failures,
         "samples": samples,
@@ -156,7 +156,7 @@ def tag(
     *,
     paths: str = "shortest",
     bounces: Bounces = None,
-    each: Each = None,
+    per_pair: PerPair = None,
     method: Literal["greedy", "clos", "per-hop"] = "greedy",
     classes: Annotated[int, Parameter(validator=Number(gte=1, lte=7))] = 1,
     order: Literal["number", "random"] = "number",
@@ -184,7 +184,7 @@ def tag(
         What should stay lossless: routes, shortest, trees, random, up-down, or a file, as for check.
     bounces
         For up-down paths: how often a packet may turn up again; 0 if not given.
-    each
+    per_pair
         For random paths: how many for each pair of switches with hosts; 1 if not given.
     method
         greedy (Algorithm 2), clos (bounces are counted; for up-down paths), per-hop (Algorithm 1).
@@ -224,7 +224,7 @@ def tag(
     if output is not None and output.exists() and not output.is_dir():
         raise ScenarioError(f"--output {output}: it is a file; a folder is meant")
     options = {
-        "paths": paths_of(paths, bounces, each),
+        "paths": paths_of(paths, bounces, per_pair),
         "method": method,
         "classes": classes,
         "random_order": order == "random",

@@ -13,24 +13,24 @@ KINDS = ("routes", "shortest", "trees", "random", "up-down")
 """Paths that have a name; another word is a file of them."""
 
 Bounces = Annotated[int | None, Parameter(validator=Number(gte=0, lte=255))]
-Each = Annotated[int | None, Parameter(validator=Number(gte=1, lte=1000))]
+PerPair = Annotated[int | None, Parameter(validator=Number(gte=1, lte=1000))]
 Seed = Annotated[int, Parameter(validator=Number(gte=0))]
 
 
-def paths_of(text: str, bounces: int | None, each: int | None) -> object:
+def paths_of(text: str, bounces: int | None, per_pair: int | None) -> object:
     """Paths as the core takes them."""
-    only_for(text, bounces, each)
+    only_for(text, bounces, per_pair)
     if text == "up-down":
         return {"up_down": {"bounces": bounces or 0}}
     if text == "random":
-        return {"random": {"each": 1 if each is None else each}}
+        return {"random": {"per_pair": 1 if per_pair is None else per_pair}}
     return text if text in KINDS else {"file": text}
 
 
-def only_for(text: str | None, bounces: int | None, each: int | None) -> None:
+def only_for(text: str | None, bounces: int | None, per_pair: int | None) -> None:
     """Raise if an option is for other paths than these."""
     together(bounces is None or text == "up-down", "--bounces is for --paths up-down")
-    together(each is None or text == "random", "--each is for --paths random")
+    together(per_pair is None or text == "random", "--per-pair is for --paths random")
 
 
 def together(good: object, otherwise: str) -> None:

@@ -11,7 +11,7 @@ from cyclopts.validators import Number
 
 from incast import _core
 from incast.cli import codes
-from incast.cli.deadlock_paths import Bounces, Each, Seed, only_for, paths_of
+from incast.cli.deadlock_paths import Bounces, PerPair, Seed, only_for, paths_of
 from incast.cli.run import Overrides
 from incast.cli.stages import Stages
 from incast.errors import translated
@@ -31,7 +31,7 @@ def verify(
     *more: Path,
     paths: str | None = None,
     bounces: Bounces = None,
-    each: Each = None,
+    per_pair: PerPair = None,
     classes: Annotated[int | None, Parameter(validator=Number(gte=1, lte=7))] = None,
     seed: Seed = 1,
     set_: Overrides = None,
@@ -39,7 +39,7 @@ def verify(
 ) -> int:
     """Verify rules of tags, whoever wrote them, and changes from one file of rules to another.
 
-    Looks for circular buffer dependencies among all tags, of packets that go from the hosts on and take any path that
+    Looks for cyclic buffer dependencies among all tags, of packets that go from the hosts on and take any path that
     the rules keep lossless. The exit code is 1 if deadlocks are possible, or if packets on the expected paths become
     lossy.
 
@@ -57,7 +57,7 @@ def verify(
         for check. Paths are not looked at if not given.
     bounces
         For up-down paths: how often a packet may turn up again; 0 if not given.
-    each
+    per_pair
         For random paths: how many for each pair of switches with hosts; 1 if not given.
     classes
         Classes of traffic: hosts send with tags 1 to this; as each file says if not given.
@@ -67,10 +67,10 @@ def verify(
         text to read, json for programs.
 
     """
-    only_for(paths, bounces, each)
+    only_for(paths, bounces, per_pair)
     options = {
         "files": [str(one) for one in (rules, *more)],
-        "paths": None if paths is None else paths_of(paths, bounces, each),
+        "paths": None if paths is None else paths_of(paths, bounces, per_pair),
         "classes": classes,
         "seed": seed,
     }

@@ -23,7 +23,7 @@ class Asked:
 
     chart: str
     where: Sequence[str]
-    tag: str | None
+    label: str | None
     bins: int | None
     percentiles: Sequence[str]
     ports: int | None
@@ -37,7 +37,7 @@ class Asked:
     def check(self) -> None:
         """Raise if an option has nothing to do with the chart."""
         given = {
-            "--tag": (self.tag is not None, ("slowdown", "cdf-fct", "cdf-slowdown")),
+            "--label": (self.label is not None, ("slowdown", "cdf-fct", "cdf-slowdown")),
             "--bins": (self.bins is not None, ("slowdown",)),
             "--percentile": (bool(self.percentiles), ("slowdown",)),
             "--ports": (self.ports is not None, ("queues", "pauses", "closing")),
@@ -83,9 +83,9 @@ def made(group: Group, asked: Asked) -> tuple[charts.Chart, dict[str, Any]]:
     if asked.chart == "over":
         return _over(group, asked, where)
     source = chosen(group, where).source
-    _known_tag(source, asked.tag)
+    _known_label(source, asked.label)
     if asked.chart == "slowdown":
-        return charts.slowdown(source, tag=asked.tag, **_given(bins=asked.bins)), {"percentiles": asked.percentiles}
+        return charts.slowdown(source, label=asked.label, **_given(bins=asked.bins)), {"percentiles": asked.percentiles}
     if asked.chart == "queues":
         return charts.queues(source, **_given(ports=asked.ports)), {}
     if asked.chart == "rates":
@@ -98,7 +98,7 @@ def made(group: Group, asked: Asked) -> tuple[charts.Chart, dict[str, Any]]:
         return charts.vms(source, **_given(vms=asked.vms)), {}
     if asked.chart == "guarantees":
         return charts.guarantees(source), {}
-    return charts.cdf(source, "fct" if asked.chart == "cdf-fct" else "slowdown", tag=asked.tag), {}
+    return charts.cdf(source, "fct" if asked.chart == "cdf-fct" else "slowdown", label=asked.label), {}
 
 
 def _over(group: Group, asked: Asked, where: dict[str, str]) -> tuple[charts.Chart, dict[str, Any]]:
@@ -140,8 +140,8 @@ def _given(**options: int | None) -> dict[str, int]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def _known_tag(source: Source, tag: str | None) -> None:
-    if tag is not None and tag not in source.tags():
+def _known_label(source: Source, label: str | None) -> None:
+    if label is not None and label not in source.labels():
         raise ResultsError(
-            f"{source.results[0].path}: no flows are tagged `{tag}`: there is {', '.join(source.tags())}"
+            f"{source.results[0].path}: no flows are labelled `{label}`: there is {', '.join(source.labels())}"
         )

@@ -32,7 +32,7 @@ def table(
 ) -> int:
     """Compute the published table of Tagger on Jellyfish: classes, rules in all, rules of the switch with most.
 
-    Every row is verified: no circular dependency, and every path of every tree stays lossless. The draft does not say
+    Every row is verified: no cyclic dependency, and every path of every tree stays lossless. The draft does not say
     what is one rule; conventions settle that, see docs/design/deadlock.md.
 
     Parameters

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CoercionError, CycloptsError, UnknownOptionError
 
 from incast import _core
+from incast._nearest import renamed
 from incast.cli import (
     application,
     codes,
@@ -38,7 +40,7 @@ Start with:
 
 Exit codes:
     0  done
-    1  results written, but a scheme deadlocked, starved or dropped
+    1  results written, but a scheme deadlocked, stalled or dropped
        packets of a lossless priority, for lack of room or by a PFC
        watchdog; a run of a sweep failed; a fabric that was checked can
        deadlock; rules that were verified do not hold
@@ -96,7 +98,7 @@ def _code(tokens: Iterable[str] | None) -> int:
         sys.stdout.flush()
         return code if isinstance(code, int) else codes.OK
     except CycloptsError as error:
-        codes.complain(f"{error}\nTry: {_help(error)}")
+        codes.complain(f"{_renamed(error) or error}\nTry: {_help(error)}")
         return codes.BAD_INPUT
     except EnvironmentFailure as error:
         codes.complain(str(error))
@@ -133,6 +135,19 @@ def exists(text: str, option: str = "--output") -> str:
     if "never overwritten" in text:
         return text
     return f"{text.partition(';')[0]}; replace it with --overwrite, or name another place with {option}"
+
+
+def _renamed(error: CycloptsError) -> str | None:
+    """The message for an option, or a value of one, of an earlier version: it names the new one."""
+    if isinstance(error, UnknownOptionError):
+        written = (error.token.keyword or error.token.value).partition("=")[0]
+        known = {name.strip("-").replace("-", "_"): name for each in error.argument_collection for name in each.names}
+        now = renamed(written.strip("-").replace("-", "_"), known)
+        return f"option `{written}` is now `{known[now]}`" if now else None
+    if isinstance(error, CoercionError) and error.token:
+        now = renamed(error.token.value, re.findall(r"[\w-]+", str(error).partition("Choose from:")[2]))
+        return f"`{error.token.value}` is now `{now}`" if now else None
+    return None
 
 
 def _help(error: CycloptsError) -> str:

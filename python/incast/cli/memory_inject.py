@@ -46,7 +46,7 @@ def inject(
     *command: Command,
     latency: Annotated[list[str], Parameter(negative=(), consume_multiple=False)],
     scheme: str | None = None,
-    tag: Annotated[list[str] | None, Parameter(negative=(), consume_multiple=False)] = None,
+    label: Annotated[list[str] | None, Parameter(negative=(), consume_multiple=False)] = None,
     repetitions: Annotated[int, Parameter(validator=Number(gte=1))] = REPETITIONS,
     throughput: str | None = None,
     plain: Annotated[bool, Parameter(negative="--no-plain")] = True,
@@ -76,8 +76,8 @@ def inject(
         lognormal(3us,1.5). Repeatable.
     scheme
         Scheme of a results folder; all if not given.
-    tag
-        Tag of the memory flows of a results folder; repeatable; all if not given.
+    label
+        Label of the memory flows of a results folder; repeatable; all if not given.
     repetitions
         How often each case is run, in turns.
     throughput
@@ -100,7 +100,7 @@ def inject(
     needed(command)
     if output is not None:
         refuse_if_there(output, overwrite=overwrite)
-    delays = [each for text in latency for each in parsed(text, scheme, tag)]
+    delays = [each for text in latency for each in parsed(text, scheme, label)]
     for each in delays:
         if each.note:
             codes.complain(f"warning: {each.note}")

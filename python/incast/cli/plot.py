@@ -10,7 +10,7 @@ from cyclopts.validators import Number
 
 EXAMPLES = """
 Examples:
-  incast plot results/quickstart -o slowdown.pdf --tag background
+  incast plot results/quickstart -o slowdown.pdf --label background
   incast plot results/quickstart cdf-fct -o fct.svg
   incast plot results/mine queues -o queues.png --ports 2
   incast plot results/tenants vms -o vms.svg --vms 4
@@ -46,7 +46,7 @@ def plot(
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     overwrite: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     where: Annotated[list[str] | None, Repeated] = None,
-    tag: str | None = None,
+    label: str | None = None,
     bins: Annotated[int | None, AtLeastOne] = None,
     percentile: Annotated[list[Percentile] | None, Repeated] = None,
     ports: Annotated[int | None, AtLeastOne] = None,
@@ -76,8 +76,8 @@ def plot(
         Replace the file if it is there.
     where
         COLUMN=VALUE that chooses the scenario of a sweep; repeatable. With over, the runs that are taken.
-    tag
-        Slowdowns and distributions of flows of this tag only.
+    label
+        Slowdowns and distributions of flows of this label only.
     bins
         Bins of equally many flows, for slowdown; 20 if not given.
     percentile
@@ -102,6 +102,6 @@ def plot(
     from incast.cli import drawing
 
     asked = drawing.Asked(
-        chart, where or [], tag, bins, percentile or [], ports, flows, vms, over, figure, width, height
+        chart, where or [], label, bins, percentile or [], ports, flows, vms, over, figure, width, height
     )
     print(f"wrote {drawing.write(folder, asked, output or Path(f'{chart}.svg'), overwrite=overwrite)}")

@@ -12,7 +12,7 @@ from incast.tenants.text import text as of_tenants
 BINS = 10
 """Bins of the table in the terminal."""
 SLOWDOWN = "slowdown: completion time over the ideal of the HPCC evaluation, at least 1; sizes in bins of equal count"
-BAD = ("deadlock", "starved")
+BAD = ("deadlock", "stalled")
 """Reasons to stop that are failures."""
 DEADLOCKS = 3
 """Deadlocks of a scheme that are told."""

@@ -1,6 +1,6 @@
 """Results held against the output of another simulator, size bin by size bin and flow by flow."""
 
 from incast.comparison.compare import compare
-from incast.comparison.comparison import Bin, Comparison, Flow, Lone, Percentiles, Summary
+from incast.comparison.comparison import Bin, Comparison, Flow, Percentiles, Summary, Unmatched
 
-__all__ = ["Bin", "Comparison", "Flow", "Lone", "Percentiles", "Summary", "compare"]
+__all__ = ["Bin", "Comparison", "Flow", "Percentiles", "Summary", "Unmatched", "compare"]

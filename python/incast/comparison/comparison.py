@@ -75,7 +75,7 @@ class Flow:
 
 
 @dataclass(frozen=True)
-class Lone:
+class Unmatched:
     """A flow that has no completion time on the other side."""
 
     side: Literal["reference", "results"]
@@ -123,7 +123,7 @@ class Summary:
     largest: float
     """The largest of them."""
     other_ideals: int
-    """Flows whose ideal time in the results, `ideal_reference_ps`, is 1 ns or more from the reference's."""
+    """Flows whose ideal time in the results, `ideal_hpcc_ps`, is 1 ns or more from the reference's."""
     reference_only: int
     """Flows of the reference without a completion time in the results."""
     results_only: int
@@ -133,8 +133,8 @@ class Summary:
 class Comparison:
     """Results and a reference, compared by the reference's own definition of slowdown.
 
-    `connection` is a DuckDB connection with the tables `flows` (those on both sides, a row each), `lone` (those on one
-    side only), `reference` and `results`: `comparison.connection.sql("from flows").pl()`.
+    `connection` is a DuckDB connection with the tables `flows` (those on both sides, a row each), `unmatched` (those on
+    one side only), `reference` and `results`: `comparison.connection.sql("from flows").pl()`.
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, results: Path, reference: Path, scheme: str) -> None:
@@ -164,11 +164,11 @@ class Comparison:
         query = f"SELECT {columns} FROM flows WHERE NOT identical ORDER BY abs(difference) DESC, line LIMIT $count"
         return [Flow(*row) for row in self.connection.execute(query, {"count": count}).fetchall()]
 
-    def lone(self, side: Literal["reference", "results"], count: int | None = None) -> list[Lone]:
+    def unmatched(self, side: Literal["reference", "results"], count: int | None = None) -> list[Unmatched]:
         """Flows that are on one side only, all or the first so many."""
-        columns = ", ".join(field.name for field in fields(Lone))
-        query = f"SELECT {columns} FROM lone WHERE side = $side ORDER BY line, flow LIMIT $count"
-        return [Lone(*row) for row in self.connection.execute(query, {"side": side, "count": count}).fetchall()]
+        columns = ", ".join(field.name for field in fields(Unmatched))
+        query = f"SELECT {columns} FROM unmatched WHERE side = $side ORDER BY line, flow LIMIT $count"
+        return [Unmatched(*row) for row in self.connection.execute(query, {"side": side, "count": count}).fetchall()]
 
 
 def _bin(row: dict[str, Any]) -> Bin:

@@ -47,7 +47,7 @@ def read_results(connection: duckdb.DuckDBPyConnection, results: Results, scheme
             f"""
             CREATE TABLE results AS
             SELECT flow, {number.format("src")} AS src, {number.format("dst")} AS dst, sport, dport, size_bytes,
-                   start_ps, fct_ps, ideal_reference_ps
+                   start_ps, fct_ps, ideal_hpcc_ps
             FROM read_parquet($file) WHERE scheme = $scheme
             """,
             {"file": str(file), "scheme": scheme},
@@ -73,7 +73,7 @@ def _ports(connection: duckdb.DuckDBPyConnection, table: str) -> list[int]:
 
 
 def match(connection: duckdb.DuckDBPyConnection, within_ns: int) -> None:
-    """Pair the flows: table `paired` of those that completed on both sides, table `lone` of all others.
+    """Pair the flows: table `paired` of those that completed on both sides, table `unmatched` of all others.
 
     Starts may differ by `within_ns`. Of several candidates the one closest in start is taken, each at most once.
     """
@@ -93,14 +93,14 @@ def match(connection: duckdb.DuckDBPyConnection, within_ns: int) -> None:
         CREATE TABLE paired AS
         SELECT line, flow, reference.src, reference.dst, reference.sport, reference.dport, reference.size_bytes,
                start_ns, 1000 * fct_ns AS reference_ps, fct_ps AS results_ps, 1000 * standalone_ns AS ideal_ps,
-               ideal_reference_ps AS results_ideal_ps
+               ideal_hpcc_ps AS results_ideal_ps
         FROM known JOIN reference USING (line) JOIN results USING (flow)
         WHERE fct_ps IS NOT NULL
         """
     )
     connection.execute(
         f"""
-        CREATE TABLE lone AS
+        CREATE TABLE unmatched AS
         SELECT 'reference' AS side,
                CASE WHEN known.line IS NOT NULL THEN 'did not complete in the results'
                     WHEN ({KEY}) IN (SELECT ({KEY}) FROM results) THEN 'starts at another time in the results'

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Literal
 
-from incast.comparison.comparison import Bin, Comparison, Flow, Lone
+from incast.comparison.comparison import Bin, Comparison, Flow, Unmatched
 
 HEADS = ("reference", "results", "difference (%)")
 PERCENTILES = ("p50", "p95", "p99")
@@ -60,12 +60,12 @@ def as_json(comparison: Comparison, by_flow: int) -> str:
         "bins": [_bin(each) for each in comparison.bins],
         "whole": comparison.whole and _bin(comparison.whole),
         "largest": [asdict(flow) for flow in comparison.largest(by_flow)],
-        "lone": [asdict(flow) for side in SIDES for flow in comparison.lone(side)],
+        "unmatched": [asdict(flow) for side in SIDES for flow in comparison.unmatched(side)],
     }
     return json.dumps(tree, indent=2)
 
 
-def as_csv(comparison: Comparison, table: Literal["bins", "flows", "lone"]) -> Iterator[str]:
+def as_csv(comparison: Comparison, table: Literal["bins", "flows", "unmatched"]) -> Iterator[str]:
     """A table of the comparison for programs, in parts."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -131,16 +131,16 @@ def summary(comparison: Comparison) -> Iterator[str]:
 
 def alone(comparison: Comparison, side: Literal["reference", "results"]) -> Iterator[str]:
     """The flows of one side only, or the first of them."""
-    found = comparison.lone(side, LISTED)
+    found = comparison.unmatched(side, LISTED)
     if found:
         yield from ("", f"only in the {side}:", "")
         yield from (f"- {which(flow)}: {flow.why}" for flow in found)
         total = comparison.summary.reference_only if side == "reference" else comparison.summary.results_only
         if total > LISTED:
-            yield f"- and {total - LISTED:,} more; --format csv --table lone lists them all"
+            yield f"- and {total - LISTED:,} more; --format csv --table unmatched lists them all"
 
 
-def which(flow: Flow | Lone) -> str:
+def which(flow: Flow | Unmatched) -> str:
     """Which flow it is."""
     start = "never started" if flow.start_ns is None else f"start {flow.start_ns / 1000:.3f} us"
     ports = f"ports {flow.sport} to {flow.dport}"

@@ -76,8 +76,8 @@ def summed(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
                {ranked(changes, 0.5)} AS median, {ranked(changes, 0.95)} AS p95, max({changes}) AS largest,
                (SELECT count(*) FROM reference) AS reference_flows,
                (SELECT count(*) FROM results) AS results_flows,
-               (SELECT count(*) FROM lone WHERE side = 'reference') AS reference_only,
-               (SELECT count(*) FROM lone WHERE side = 'results') AS results_only
+               (SELECT count(*) FROM unmatched WHERE side = 'reference') AS reference_only,
+               (SELECT count(*) FROM unmatched WHERE side = 'results') AS results_only
         FROM flows
         """
     )

@@ -65,7 +65,7 @@ class Delays:
         return cls(name, array("Q", (round(value * 1e9) for value in chosen)), latencies.warning)
 
 
-def parsed(text: str, scheme: str | None = None, tags: Sequence[str] | None = None) -> list[Delays]:
+def parsed(text: str, scheme: str | None = None, labels: Sequence[str] | None = None) -> list[Delays]:
     """What `--latency` names: of a results folder, the memory flows of each scheme or of the one named."""
     if (constant := nanoseconds(text)) is not None:
         return [Delays.constant(constant, text)]
@@ -75,7 +75,7 @@ def parsed(text: str, scheme: str | None = None, tags: Sequence[str] | None = No
     if path.is_dir():
         results = opened(path)
         names = schemes(results, scheme)
-        return [Delays.of(Latencies.of(results, name, tags), f"{path.name}, {name}") for name in names]
+        return [Delays.of(Latencies.of(results, name, labels), f"{path.name}, {name}") for name in names]
     if path.is_file():
         return [Delays.of(_measured(path), path.name)]
     raise wrong.refused("--latency", text, ALLOWED)

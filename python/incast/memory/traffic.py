@@ -261,7 +261,7 @@ samples = {samples}
 duration = "{duration}"
 
 [network]
-balance.spray = {{ order = "round-robin", acks = true }}
+load_balancing.spray = {{ order = "round-robin", acks = true }}
 
 [host]
 nic_queue = "port"

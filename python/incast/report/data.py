@@ -17,7 +17,7 @@ from incast.report import cycles
 
 DIGITS = 7
 """Significant digits of figures with decimals on a page."""
-TAGS = 8
+LABELS = 8
 """Groups of flows that can be chosen (our choice)."""
 MANY = 12
 """Scenarios of a page beyond which time series and pauses are left out, and lines have half the points (our choice)."""
@@ -94,18 +94,18 @@ class Packer:
 
     def variation(self, source: Source, few: bool) -> Json:
         """The charts of one scenario, over time too if it is one of few."""
-        packed: Json = {"tags": [], "charts": {}}
-        tags = source.tags()
-        if len(tags) > 1 and not self.many:
-            packed["tags"] = tags[:TAGS]
-            if len(tags) > TAGS:
-                self.note(f"Of {len(tags)} groups of flows, the {TAGS} that start first can be chosen.")
+        packed: Json = {"labels": [], "charts": {}}
+        labels = source.labels()
+        if len(labels) > 1 and not self.many:
+            packed["labels"] = labels[:LABELS]
+            if len(labels) > LABELS:
+                self.note(f"Of {len(labels)} groups of flows, the {LABELS} that start first can be chosen.")
         points = 100 if self.many else 200
-        for tag in [None, *packed["tags"]]:
-            key = tag or ""
-            packed["charts"].setdefault("slowdown", {})[key] = self.chart(charts.slowdown(source, tag=tag))
+        for label in [None, *packed["labels"]]:
+            key = label or ""
+            packed["charts"].setdefault("slowdown", {})[key] = self.chart(charts.slowdown(source, label=label))
             for of in ("fct", "slowdown"):
-                chart = charts.cdf(source, of, tag=tag, points=points)
+                chart = charts.cdf(source, of, label=label, points=points)
                 packed["charts"].setdefault(chart.name, {})[key] = self.chart(chart)
         if not few and any(source.count(table) for table in ("queues", "rates", "pauses")):
             self.note(

@@ -32,7 +32,7 @@ def section(group: Group) -> str:
         parts.append(table(["", ""], counted(source), "The fabric and the flows"))
         summaries = []
     else:
-        header = ["tag", "flows", "payload", "first starts", "last starts", "of hosts' rate"]
+        header = ["label", "flows", "payload", "first starts", "last starts", "of hosts' rate"]
         of_flows = table(header, flows(summaries[0]), "The flows", numbers=(1, 2, 3, 4, 5))
         parts.append(f'<div class="facts">{table(["", ""], fabric(summaries[0]), "The fabric")}{of_flows}</div>')
         if summaries[0].get("vms"):
@@ -122,14 +122,14 @@ def tier_text(tier: dict[str, Any]) -> str:
 
 def flows(summary: dict[str, Any]) -> Iterator[list[str]]:
     """Every group of flows in figures."""
-    for tag in summary["tags"]:
-        load = "" if tag["load"] is None else f"{tag['load']:.1%}"
-        starts = [look.time(picoseconds(str(tag[which])) or 0) for which in ("first", "last")]
-        endless, sized = tag["backlogged"], look.size(size_bytes(str(tag["bytes"])))
+    for label in summary["labels"]:
+        load = "" if label["load"] is None else f"{label['load']:.1%}"
+        starts = [look.time(picoseconds(str(label[which])) or 0) for which in ("first", "last")]
+        endless, sized = label["backlogged"], look.size(size_bytes(str(label["bytes"])))
         payload = (
-            sized if not endless else "backlogged" if endless == tag["flows"] else f"{sized}, {endless:,} backlogged"
+            sized if not endless else "backlogged" if endless == label["flows"] else f"{sized}, {endless:,} backlogged"
         )
-        yield [tag["tag"], f"{tag['flows']:,}", payload, *starts, load]
+        yield [label["label"], f"{label['flows']:,}", payload, *starts, load]
 
 
 def schemes(source: Source, summaries: Sequence[dict[str, Any]]) -> Iterator[list[str]]:

@@ -86,10 +86,10 @@ def together(checks: Sequence[CheckOutcome]) -> tuple[Outcome, str | None]:
 def check_outcome(check: Check, figure: Figure, number: int, unit: str, exact: bool, small: str | None) -> CheckOutcome:
     """Judge one figure; `small` says why the scale is too small to judge it, if it is."""
     expectation = Expectation.of(check)
-    verdict, told = judge(figure, expectation, exact), whose(figure)
+    verdict, told = judge(figure, expectation, exact), series(figure)
     return CheckOutcome(
         metric=check.metric,
-        whose=told,
+        series=told,
         label=f"{check.metric} of {told}" if told else check.metric,
         unit=None if expectation.ratio or not unit else unit,
         outcome="not measured" if small else verdict.outcome,
@@ -140,7 +140,7 @@ def _exactly(values: Sequence[float], expectation: Expectation) -> Verdict:
     return Verdict(outcome, None, statistics.fmean(values), low, high)
 
 
-def whose(figure: Figure) -> str:
+def series(figure: Figure) -> str:
     """Which figure it is: `HPCC / DCTCP, load 0.3`."""
     of = named(figure.of) if figure.against is None else f"{named(figure.of)} / {named(figure.against)}"
     return ", ".join(text for text in (of, said(figure.where)) if text)

@@ -15,7 +15,7 @@ class CheckOutcome:
 
     metric: str
     """The metric that it comes from."""
-    whose: str
+    series: str
     """Which of its figures it is; empty if it is the only one."""
     label: str
     """Both."""

@@ -96,7 +96,7 @@ def _cells(checks: Sequence[CheckOutcome], told: str | None) -> tuple[str, ...]:
     first = checks[0]
     reasons = list(dict.fromkeys(check.reason for check in checks if check.reason not in (None, told)))
     if len(checks) == 1:
-        text = ": ".join(part for part in (first.whose, *reasons) if part)
+        text = ": ".join(part for part in (first.series, *reasons) if part)
         return first.outcome, measured(first) or "-", interval(first), text
     values = [check.value for check in checks if check.value is not None]
     lows = [check.low for check in checks if check.low is not None]

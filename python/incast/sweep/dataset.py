@@ -54,7 +54,7 @@ OF_RUNS = {
 """What `runs` says of each finished run, from its manifest, as DuckDB types."""
 HEAD = ("run", "scheme", "state", "error")
 """What `runs` says of every run beside the varied parameters."""
-BAD = ("deadlock", "starved")
+BAD = ("deadlock", "stalled")
 """Reasons to stop that are failures."""
 SQL_TYPES: dict[type, str] = {bool: "boolean", int: "bigint", float: "double", str: "varchar"}
 
@@ -185,7 +185,7 @@ class Sweep:
         return sum(row[cpu] for row in rows), sum(row[hops] for row in rows)
 
     def ended_badly(self) -> list[tuple[str, str]]:
-        """The finished runs in which a scheme deadlocked, starved or dropped lossless packets, and what happened."""
+        """The finished runs in which a scheme deadlocked, stalled or dropped lossless packets, and what happened."""
         found = []
         for run in self.done:
             manifest = self._manifest(run)

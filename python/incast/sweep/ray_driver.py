@@ -26,7 +26,7 @@ from incast.sweep.execute import Task, attempt, messages, send
 POLL_S = 0.25
 """Seconds between two looks at the cluster."""
 PATIENCE_S = 3.0
-"""Seconds that runs are given to end when they are called off."""
+"""Seconds that runs are given to end when they are cancelled."""
 Requests = queue.SimpleQueue[str | None]
 """Lines of the input, `None` after the last."""
 

@@ -56,10 +56,10 @@ def _query(end: str, direction: str) -> str:
     return f"""{PAIRS},
         intervals as (
             select pairs.scheme, name, any_value(ends.tenant) as tenant, any_value(vm) as vm, host,
-                any_value({direction}_bps) as guarantee, time_ps - from_ps as span, sum(wire_bytes) as wire,
+                any_value({direction}_bps) as guarantee, end_ps - start_ps as span, sum(wire_bytes) as wire,
                 sum(payload_bytes) as payload, sum(guaranteed_bytes) as entitled, sum(optimum_bytes) as optimum
             from pairs join ends on ends.scheme = pairs.scheme and host = {end}
-            where counts group by pairs.scheme, name, host, from_ps, time_ps)
+            where counts group by pairs.scheme, name, host, start_ps, end_ps)
         select scheme, name, any_value(tenant), any_value(vm), '{direction}', any_value(guarantee),
             sum(entitled) * 8e12 / sum(span), sum(wire) * 8e12 / sum(span), sum(payload) * 8e12 / sum(span),
             sum(optimum) * 8e12 / sum(span), sum(wire) / sum(entitled), min(wire / entitled) filter (entitled > 0)

@@ -49,7 +49,7 @@ def sharing(results: Results, *, skip: float = SKIP) -> Table:
             "group by scheme, dst, src order by all",
             {"skip": skip},
         )
-        span = f"{PAIRS} select scheme, max(time_ps) - min(from_ps) from pairs where counts group by scheme"
+        span = f"{PAIRS} select scheme, max(end_ps) - min(start_ps) from pairs where counts group by scheme"
         spans = dict(source.rows(span, {"skip": skip}))
     finally:
         source.close()

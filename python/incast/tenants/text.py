@@ -40,7 +40,7 @@ def text(results: Results) -> str:
 
 def _part(results: Results) -> str:
     """Which part of the run the figures are of."""
-    if len(set(results.table("throughput")["from_ps"])) > 1:
+    if len(set(results.table("throughput")["start_ps"])) > 1:
         return f"Without the first {SKIP:.0%} of the run."
     return "Of the whole run, which is one interval: a shorter measure.sample_every leaves its begin out."
 

@@ -57,8 +57,8 @@ def throughput(results: Results, by: By = "vm", direction: Direction = "receive"
     checked(source, 0.0)
     fields = (
         Given("scheme", "name", None, "the scheme simulated"),
-        Given("from_ps", "i64", "ps", "when the interval began"),
-        Given("time_ps", "i64", "ps", "when it ended"),
+        Given("start_ps", "i64", "ps", "when the interval began"),
+        Given("end_ps", "i64", "ps", "when it ended"),
         *KEYS[by],
         *RATES,
     )
@@ -72,21 +72,21 @@ def throughput(results: Results, by: By = "vm", direction: Direction = "receive"
 def _query(by: By, direction: Direction) -> str:
     end = "dst" if direction == "receive" else "src"
     rates = ", ".join(
-        f"sum({column}) * 8e12 / any_value(time_ps - from_ps) as {column}"
+        f"sum({column}) * 8e12 / any_value(end_ps - start_ps) as {column}"
         for column in ("payload_bytes", "wire_bytes", "guaranteed_bytes", "optimum_bytes")
     )
     if by == "vm":
         return (
-            f"{PAIRS} select pairs.scheme, from_ps, time_ps, name, any_value(ends.tenant), any_value(vm), "
+            f"{PAIRS} select pairs.scheme, start_ps, end_ps, name, any_value(ends.tenant), any_value(vm), "
             f"any_value({direction}_bps), {rates} from pairs join ends on ends.scheme = pairs.scheme and host = {end} "
-            "group by pairs.scheme, from_ps, time_ps, name, host order by from_ps, host"
+            "group by pairs.scheme, start_ps, end_ps, name, host order by start_ps, host"
         )
     if by == "pair":
         return (
-            f"{PAIRS} select scheme, from_ps, time_ps, src_name, dst_name, any_value(tenant), {rates} from pairs "
-            "group by scheme, from_ps, time_ps, src_name, dst_name, src, dst order by from_ps, src, dst"
+            f"{PAIRS} select scheme, start_ps, end_ps, src_name, dst_name, any_value(tenant), {rates} from pairs "
+            "group by scheme, start_ps, end_ps, src_name, dst_name, src, dst order by start_ps, src, dst"
         )
     return (
-        f"{PAIRS} select scheme, from_ps, time_ps, tenant, {rates} from pairs where tenant is not null "
-        "group by scheme, from_ps, time_ps, tenant order by from_ps, tenant"
+        f"{PAIRS} select scheme, start_ps, end_ps, tenant, {rates} from pairs where tenant is not null "
+        "group by scheme, start_ps, end_ps, tenant order by start_ps, tenant"
     )

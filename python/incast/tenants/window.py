@@ -19,11 +19,11 @@ def checked(source: Source, skip: float) -> None:
 
 
 PAIRS = """
-    with span as (select scheme, max(time_ps) as last from throughput group by scheme),
+    with span as (select scheme, max(end_ps) as last from throughput group by scheme),
     ends as (select distinct scheme, host, name, server, tenant, vm, send_bps, receive_bps from vms),
     pairs as (
         select throughput.*, src.server as src_server, dst.server as dst_server,
-            coalesce(dst.tenant, src.tenant) as tenant, (time_ps > $skip * last) as counts
+            coalesce(dst.tenant, src.tenant) as tenant, (end_ps > $skip * last) as counts
         from throughput join span using (scheme)
             left join ends as src on src.scheme = throughput.scheme and src.host = throughput.src
             left join ends as dst on dst.scheme = throughput.scheme and dst.host = throughput.dst

@@ -1,4 +1,4 @@
-//! Circular buffer dependencies that come with failures.
+//! Cyclic buffer dependencies that come with failures.
 
 use incast_model::fabric::LinkId;
 use incast_model::rng::stream;
@@ -112,15 +112,15 @@ impl<'r> From<&'r Routes> for Failing<'r> {
     }
 }
 
-/// What a search for circular dependencies under failures found.
+/// What a search for cyclic dependencies under failures found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FailureReport {
-    /// Whether there are circular dependencies without any failure.
-    pub circular_before: bool,
+    /// Whether there are cyclic dependencies without any failure.
+    pub cyclic_before: bool,
     /// Sets of failed links that were looked at.
     pub sets: usize,
-    /// Sets that come with circular dependencies.
-    pub circular: usize,
+    /// Sets that come with cyclic dependencies.
+    pub cyclic: usize,
     /// The first of these.
     pub named: Vec<FailedLinks>,
 }
@@ -215,19 +215,19 @@ impl Dependencies {
             "sets of failed links",
             sets.len(),
             || (search.detours(), Vec::new()),
-            |(detours, circular), at| {
-                if search.circular(&sets[at], detours) {
-                    circular.push(at);
+            |(detours, cyclic), at| {
+                if search.cyclic(&sets[at], detours) {
+                    cyclic.push(at);
                 }
             },
         );
-        let mut circular: Vec<usize> = parts.into_iter().flat_map(|(_, circular)| circular).collect();
-        circular.sort_unstable();
+        let mut cyclic: Vec<usize> = parts.into_iter().flat_map(|(_, cyclic)| cyclic).collect();
+        cyclic.sort_unstable();
         Ok(FailureReport {
-            circular_before: search.dependencies(search.before.clone()).circular(wiring),
+            cyclic_before: search.dependencies(search.before.clone()).cyclic(wiring),
             sets: sets.len(),
-            circular: circular.len(),
-            named: circular.iter().take(most).map(|&at| search.named(&sets[at])).collect(),
+            cyclic: cyclic.len(),
+            named: cyclic.iter().take(most).map(|&at| search.named(&sets[at])).collect(),
         })
     }
 }
@@ -271,8 +271,8 @@ impl<'s, 'f> Search<'s, 'f> {
         Routes::along(self.wiring.fabric(), routes.paths(), NextHopOrder::Port, &up, given)
     }
 
-    fn circular(&self, down: &[LinkId], detours: &mut Detours<'_, '_>) -> bool {
-        self.dependencies(self.turns(down, detours)).circular(self.wiring)
+    fn cyclic(&self, down: &[LinkId], detours: &mut Detours<'_, '_>) -> bool {
+        self.dependencies(self.turns(down, detours)).cyclic(self.wiring)
     }
 
     /// The turns of packets with failures.

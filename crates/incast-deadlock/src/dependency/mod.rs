@@ -1,4 +1,4 @@
-//! Which buffers wait for which: circular buffer dependencies, the necessary condition of a PFC deadlock.
+//! Which buffers wait for which: cyclic buffer dependencies, the necessary condition of a PFC deadlock.
 
 mod detours;
 mod failures;
@@ -27,7 +27,7 @@ pub(crate) use graph::Graph;
 /// The buffer dependency graph of a fabric.
 ///
 /// A vertex is an ingress port of a switch with a PFC priority: a buffer that can pause its link. An edge leads from a
-/// buffer to the next one that its packets fill: while that is full, they stay. A cycle is a circular buffer dependency, a
+/// buffer to the next one that its packets fill: while that is full, they stay. A cycle is a cyclic buffer dependency, a
 /// deadlock if all its buffers are full at once (Hu et al., HotNets 2016: necessary, not sufficient). Without tags there is
 /// one priority: whatever the packets of one are doing, those of another do.
 #[derive(Debug, Clone)]

@@ -1,4 +1,4 @@
-//! The circular buffer dependencies of a fabric, for people and for other programs.
+//! The cyclic buffer dependencies of a fabric, for people and for other programs.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::names::{Cycle, Turn};
 use crate::tagging::Tag;
 use crate::wiring::Wiring;
 
-/// What a search for circular buffer dependencies found.
+/// What a search for cyclic buffer dependencies found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DeadlockReport {
     /// Buffers (ingress ports with a priority) that wait for another or are waited for.
@@ -45,7 +45,7 @@ pub struct NamedCycle {
 }
 
 impl DeadlockReport {
-    /// Whether there is no circular buffer dependency, and so no deadlock possible.
+    /// Whether there is no cyclic buffer dependency, and so no deadlock possible.
     pub fn deadlock_free(&self) -> bool {
         self.components.is_empty()
     }
@@ -57,10 +57,10 @@ impl fmt::Display for DeadlockReport {
         if self.deadlock_free() {
             return writeln!(
                 f,
-                "{buffers} buffers, {dependencies} dependencies, none of them circular: no deadlock is possible"
+                "{buffers} buffers, {dependencies} dependencies, none of them cyclic: no deadlock is possible"
             );
         }
-        writeln!(f, "{buffers} buffers, {dependencies} dependencies, some of them circular: deadlocks are possible")?;
+        writeln!(f, "{buffers} buffers, {dependencies} dependencies, some of them cyclic: deadlocks are possible")?;
         for component in &self.components {
             writeln!(f, "\n{} buffers of {} switches wait for each other", component.buffers, component.switches)?;
             component.cycles.iter().try_for_each(|cycle| write!(f, "{cycle}"))?;
@@ -113,7 +113,7 @@ impl fmt::Display for Users {
 type Turns = Vec<(Tag, PortId, PortId)>;
 
 impl Dependencies {
-    /// Finds the circular dependencies; names at most so many shortest cycles of each component, with those of the paths
+    /// Finds the cyclic dependencies; names at most so many shortest cycles of each component, with those of the paths
     /// that make their turns, if `elp` says what paths there are.
     pub fn report(&self, wiring: &Wiring<'_>, most: usize, elp: Option<&Elp<'_>>) -> Result<DeadlockReport, ElpError> {
         match elp {
@@ -159,8 +159,8 @@ impl Dependencies {
         Ok(DeadlockReport { buffers, dependencies: graph.edges(), components })
     }
 
-    /// Whether there is a circular dependency.
-    pub fn circular(&self, wiring: &Wiring<'_>) -> bool {
+    /// Whether there is a cyclic dependency.
+    pub fn cyclic(&self, wiring: &Wiring<'_>) -> bool {
         !self.graph(wiring).components().is_empty()
     }
 }

@@ -20,7 +20,7 @@ pub struct ShortestPaths {
     pub roots: Roots,
     /// Which random trees; default 1 (our choice).
     pub seed: u64,
-    /// Whether paths between hosts of one switch belong to the set; default true. No such path can be part of a circular
+    /// Whether paths between hosts of one switch belong to the set; default true. No such path can be part of a cyclic
     /// dependency, but a tag of its own for what hosts send needs rules for them.
     pub within_switch: bool,
 }

@@ -29,7 +29,7 @@ pub struct Row {
     pub total: usize,
     /// Rules of the switch that has most.
     pub most: usize,
-    /// Whether the rules hold: no circular dependency, and every path stays lossless.
+    /// Whether the rules hold: no cyclic dependency, and every path stays lossless.
     pub verified: bool,
 }
 

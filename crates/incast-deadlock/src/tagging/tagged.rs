@@ -54,7 +54,7 @@ impl From<ClosError> for TaggingError {
 }
 
 impl Tagging {
-    /// Rules that keep all packets on these paths lossless and make no circular buffer dependency, verified.
+    /// Rules that keep all packets on these paths lossless and make no cyclic buffer dependency, verified.
     ///
     /// # Errors
     /// Paths that cannot be, or rules that do not keep them lossless (of a Clos scheme with fewer bounces than the paths).

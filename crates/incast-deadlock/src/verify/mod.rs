@@ -59,7 +59,7 @@ pub struct LossyWalk {
 }
 
 impl Verification {
-    /// Whether no circular buffer dependency among lossless packets is possible, whatever path they take: no cycle within
+    /// Whether no cyclic buffer dependency among lossless packets is possible, whatever path they take: no cycle within
     /// a tag, no rule to a smaller tag.
     pub fn deadlock_free(&self) -> bool {
         self.cycles.is_empty() && self.falling == 0
@@ -79,9 +79,9 @@ impl Verification {
 impl fmt::Display for Verification {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.holds() {
-            return f.write_str("no circular dependency, and no packet on an expected path becomes lossy");
+            return f.write_str("no cyclic dependency, and no packet on an expected path becomes lossy");
         }
-        let mut faults: Vec<String> = self.cycles.iter().map(|cycle| format!("circular: {cycle}")).collect();
+        let mut faults: Vec<String> = self.cycles.iter().map(|cycle| format!("cyclic: {cycle}")).collect();
         if let Some((turn, new)) = self.falling_named.first() {
             faults.push(format!("{} rules lead to a smaller tag, such as at {turn}, to {new}", self.falling));
         }
@@ -96,7 +96,7 @@ impl fmt::Display for Verification {
 }
 
 /// Whether rules meet Tagger's two conditions, whatever packets there are: no cycle within a tag, no rule to a smaller tag.
-/// That is sufficient against circular buffer dependencies, not necessary.
+/// That is sufficient against cyclic buffer dependencies, not necessary.
 pub fn meets_conditions(wiring: &Wiring<'_>, rules: &Rules) -> bool {
     acyclic::falling(wiring, rules).0 == 0
         && Tag::all(rules.tags()).all(|tag| acyclic::cycle(wiring, rules, tag).is_none())

@@ -1,4 +1,4 @@
-//! Circular dependencies among all tags, of packets that can be: from the hosts on, by one file of rules or by several.
+//! Cyclic dependencies among all tags, of packets that can be: from the hosts on, by one file of rules or by several.
 
 use std::fmt;
 
@@ -31,11 +31,11 @@ pub struct Circularity {
     pub falling: usize,
     /// Some of these.
     pub falling_named: Vec<Step>,
-    /// A shortest circular dependency, whatever the tags of its buffers.
+    /// A shortest cyclic dependency, whatever the tags of its buffers.
     pub cycle: Option<TaggedCycle>,
 }
 
-/// A circular buffer dependency, each turn with the tag before and after.
+/// A cyclic buffer dependency, each turn with the tag before and after.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TaggedCycle {
     /// Its turns; packets of each wait for room where those of the next came in.
@@ -93,7 +93,7 @@ impl Circularity {
         }
     }
 
-    /// Whether no circular buffer dependency among lossless packets is possible.
+    /// Whether no cyclic buffer dependency among lossless packets is possible.
     pub const fn deadlock_free(&self) -> bool {
         self.cycle.is_none()
     }

@@ -1,4 +1,4 @@
-//! Circular buffer dependencies of a scenario's fabric, as it is and with links down.
+//! Cyclic buffer dependencies of a scenario's fabric, as it is and with links down.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -106,12 +106,12 @@ impl CheckedGraph {
     pub const fn deadlock_free(&self) -> bool {
         match &self.found {
             Found::Whole(report) => report.components.is_empty(),
-            Found::Failed(report) => !report.circular_before && report.circular == 0,
+            Found::Failed(report) => !report.cyclic_before && report.cyclic == 0,
         }
     }
 }
 
-/// Looks for circular buffer dependencies, in each lossless priority under each scheme. Files of paths start at `base`.
+/// Looks for cyclic buffer dependencies, in each lossless priority under each scheme. Files of paths start at `base`.
 pub fn check(loaded: &Loaded, options: &CheckOptions, base: &Path) -> Result<Checked, Diagnostics> {
     let ready = Ready::new(loaded)?;
     let down = links(&ready.fabric, &options.fail)?;
@@ -247,8 +247,8 @@ impl Search<'_> {
         let found = match (&self.failures, packets.parts.first()) {
             (Some(failures), Some((_, Kind::Routes(routes)))) => {
                 let found = self.failing(failures, routes, tagged, network)?;
-                let circular_before = found.circular_before || dependencies.circular(wiring);
-                Found::Failed(FailureReport { circular_before, ..found })
+                let cyclic_before = found.cyclic_before || dependencies.cyclic(wiring);
+                Found::Failed(FailureReport { cyclic_before, ..found })
             }
             _ => {
                 let parts: Vec<Part<'_>> = elps.iter().map(|&(when, ref elp)| Part { elp, when }).collect();

@@ -14,7 +14,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 const KINDS: [&str; 5] = ["routes", "shortest", "trees", "random", "up-down"];
 
 /// Most paths that are drawn for a pair of switches.
-const MOST_EACH: u32 = 1000;
+const MOST_PER_PAIR: u32 = 1000;
 
 /// Paths from host to host.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -29,7 +29,7 @@ pub enum PathsOption {
     /// Shortest paths drawn at random for each pair of switches with hosts, used by all of these.
     Random {
         /// How many for a pair.
-        each: u32,
+        per_pair: u32,
     },
     /// Up and down the tiers, with so many bounces.
     UpDown {
@@ -58,8 +58,12 @@ impl PathsOption {
                 seed,
                 ..ShortestPaths::default()
             }),
-            Self::Random { each: each @ 1..=MOST_EACH } => Elp::Paths(PathSet::random_shortest(wiring, *each, seed)),
-            Self::Random { each } => return Err(option("each", format!("{each}; allowed: 1 to {MOST_EACH}"))),
+            Self::Random { per_pair: per_pair @ 1..=MOST_PER_PAIR } => {
+                Elp::Paths(PathSet::random_shortest(wiring, *per_pair, seed))
+            }
+            Self::Random { per_pair } => {
+                return Err(option("per-pair", format!("{per_pair}; allowed: 1 to {MOST_PER_PAIR}")));
+            }
             Self::UpDown { bounces } => Elp::UpDown(UpDown { bounces: *bounces }),
             Self::File(file) => {
                 let shown = file.display();

@@ -52,7 +52,7 @@ fn refused(json: &str) -> String {
 fn a_clos_without_failures_has_no_cycle() {
     let checked = found("{}").unwrap();
     assert!(checked.deadlock_free);
-    assert!(checked.to_string().ends_with("none of them circular: no deadlock is possible\n"), "{checked}");
+    assert!(checked.to_string().ends_with("none of them cyclic: no deadlock is possible\n"), "{checked}");
     assert!(found(r#"{"failures": 1}"#).unwrap().deadlock_free, "converged");
     assert!(found(r#"{"failures": 1, "detours": 1}"#).unwrap().deadlock_free, "one detour");
 }
@@ -71,12 +71,12 @@ fn up_down_routes_close_no_cycle_whatever_fails() {
 #[test]
 fn two_failed_links_close_the_cycle_of_the_text() {
     let text = said(r#"{"fail": ["L3-T4", "T1-L1"], "detours": 1}"#);
-    let head = "priority 3: 1 of 1 set of failed links has circular dependencies: deadlocks are possible\n\nwith T4-L3 and T1-L1 down\n";
+    let head = "priority 3: 1 of 1 set of failed links has cyclic dependencies: deadlocks are possible\n\nwith T4-L3 and T1-L1 down\n";
     assert!(text.starts_with(head), "{text}");
     let cycle = text.lines().nth(3).unwrap();
     assert!(["L1", "S1", "L3", "S2"].iter().all(|name| cycle.contains(name)), "{cycle}");
     let all = said(r#"{"failures": 2, "detours": 1, "most": 1}"#);
-    let head = "of 120 sets of failed links have circular dependencies: deadlocks are possible";
+    let head = "of 120 sets of failed links have cyclic dependencies: deadlocks are possible";
     assert!(all.lines().next().unwrap().ends_with(head), "{all}");
     assert!(all.ends_with(" sets more: --cycles says how many are named\n"), "{all}");
 }
@@ -207,7 +207,7 @@ fn files_of_rules_are_verified_alone_and_together() {
     let found = |json: &str| verify(&clos(), &serde_json::from_str(json).unwrap(), folder.path());
     let both = found(r#"{"files": ["old.json", "new.json"], "classes": 1, "seed": 1}"#).unwrap();
     assert!(both.holds() && both.tags == 2 && both.lossy.is_none() && both.files[0].conditions);
-    assert!(both.to_string().contains("none of them circular: no deadlock is possible\n"), "{both}");
+    assert!(both.to_string().contains("none of them cyclic: no deadlock is possible\n"), "{both}");
     let paths = r#"{"files": ["old.json"], "paths": {"up_down": {"bounces": 1}}, "classes": 1, "seed": 1}"#;
     let lossy = found(paths).unwrap();
     assert!(lossy.deadlock_free && !lossy.holds() && lossy.to_string().contains("packets become lossy at"), "{lossy}");
@@ -215,8 +215,8 @@ fn files_of_rules_are_verified_alone_and_together() {
     assert!(refused(r#"{"files": ["odl.json"], "classes": 1, "seed": 1}"#).contains("odl.json: No such file"));
     assert!(refused(r#"{"files": ["old.json"], "classes": 8, "seed": 1}"#).contains("--classes: 8; allowed: 1 to 7"));
     assert!(refused(r#"{"files": [], "classes": 1, "seed": 1}"#).contains("at least one is needed"));
-    let each = r#"{"files": ["old.json"], "paths": {"random": {"each": 0}}, "classes": 1, "seed": 1}"#;
-    assert!(refused(each).contains("--each: 0; allowed: 1 to 1000"));
+    let each = r#"{"files": ["old.json"], "paths": {"random": {"per_pair": 0}}, "classes": 1, "seed": 1}"#;
+    assert!(refused(each).contains("--per-pair: 0; allowed: 1 to 1000"));
 }
 
 /// The scenario with other flows, routes and switches.
@@ -334,7 +334,7 @@ control = "hpcc"
 #[test]
 fn links_are_down_for_other_paths_too() {
     let text = said(r#"{"paths": "shortest", "fail": ["T1-L1"]}"#);
-    assert!(text.starts_with("priority 3, T1-L1 down: ") && text.contains("none of them circular"), "{text}");
+    assert!(text.starts_with("priority 3, T1-L1 down: ") && text.contains("none of them cyclic"), "{text}");
     assert!(refused(r#"{"paths": "shortest", "fail": ["T1-L1"], "detours": 1}"#).contains("leave --paths out"));
     let all = said(r#"{"failures": 2, "detours": 1}"#);
     let some = said(r#"{"failures": 2, "detours": 1, "samples": 30}"#);

@@ -78,22 +78,22 @@ fn listed(names: &[String]) -> String {
 }
 
 fn failed(report: &FailureReport, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let FailureReport { circular_before, sets, circular, named } = report;
-    if *circular_before {
-        writeln!(f, "some dependencies are circular without any failure: deadlocks are possible")?;
+    let FailureReport { cyclic_before, sets, cyclic, named } = report;
+    if *cyclic_before {
+        writeln!(f, "some dependencies are cyclic without any failure: deadlocks are possible")?;
     }
     let of = if *sets == 1 { "1 set" } else { &format!("{sets} sets") };
-    if *circular == 0 {
-        let free = if *circular_before { "" } else { ": no deadlock is possible" };
-        return writeln!(f, "{of} of failed links, none of them with circular dependencies{free}");
+    if *cyclic == 0 {
+        let free = if *cyclic_before { "" } else { ": no deadlock is possible" };
+        return writeln!(f, "{of} of failed links, none of them with cyclic dependencies{free}");
     }
-    let has = if *circular == 1 { "has" } else { "have" };
-    writeln!(f, "{circular} of {of} of failed links {has} circular dependencies: deadlocks are possible")?;
+    let has = if *cyclic == 1 { "has" } else { "have" };
+    writeln!(f, "{cyclic} of {of} of failed links {has} cyclic dependencies: deadlocks are possible")?;
     for one in named {
         let links: Vec<String> = one.links.iter().map(|[a, b]| format!("{a}-{b}")).collect();
         writeln!(f, "\nwith {} down\n{}", links.join(" and "), one.cycle.to_string().trim_end())?;
     }
-    match circular - named.len() {
+    match cyclic - named.len() {
         0 => Ok(()),
         1 => writeln!(f, "\nand 1 set more: --cycles says how many are named"),
         more => writeln!(f, "\nand {more} sets more: --cycles says how many are named"),

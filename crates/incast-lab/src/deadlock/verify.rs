@@ -37,7 +37,7 @@ pub struct Verified {
     pub files: Vec<VerifiedFile>,
     /// The largest tag of all files.
     pub tags: u8,
-    /// Whether no circular dependency is possible under all files together.
+    /// Whether no cyclic dependency is possible under all files together.
     pub deadlock_free: bool,
     /// All files together.
     #[serde(flatten)]
@@ -140,8 +140,8 @@ impl fmt::Display for Verified {
         }
         let Circularity { buffers, dependencies, unused, falling, falling_named, cycle } = &self.circularity;
         let verdict = match cycle {
-            None => "none of them circular: no deadlock is possible",
-            Some(_) => "some of them circular: deadlocks are possible",
+            None => "none of them cyclic: no deadlock is possible",
+            Some(_) => "some of them cyclic: deadlocks are possible",
         };
         writeln!(f, "{buffers} buffers, {dependencies} dependencies, {verdict}")?;
         if *unused > 0 {

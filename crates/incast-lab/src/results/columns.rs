@@ -124,7 +124,7 @@ pub const FLOWS: TableSpec = TableSpec {
         SCHEME,
         column("flow", U32, "", "number of the flow, in order of start, from 0"),
         column("message", U32, "", "number of the message that it is, or is a part of (`qps`)"),
-        column("tag", Name, "", "name of its group of flows"),
+        column("label", Name, "", "name of its group of flows"),
         column("src", U32, "", "number of the sending host, from 0"),
         column("dst", U32, "", "number of the receiving host, from 0"),
         column("src_name", Name, "", "name of the sending host"),
@@ -133,19 +133,24 @@ pub const FLOWS: TableSpec = TableSpec {
         PRIORITY,
         column("sport", U16, "", "UDP source port"),
         column("dport", U16, "", "UDP destination port"),
-        maybe("gate", U32, "", "number of the gate that it waited behind; missing if it started by the clock alone"),
+        maybe(
+            "dependency",
+            U32,
+            "",
+            "number of the dependency that it waited for; missing if it started by the clock alone",
+        ),
         maybe("start_ps", I64, "ps", "when it started; missing if it did not come to that"),
         maybe("delivered_ps", I64, "ps", "when its last byte reached its receiver; missing if it did not"),
         maybe("finish_ps", I64, "ps", "when its sender had the ACK of its last byte; missing if it did not complete"),
         maybe("fct_ps", I64, "ps", "flow completion time: finish_ps - start_ps"),
         column(
-            "ideal_reference_ps",
+            "ideal_hpcc_ps",
             I64,
             "ps",
             "ideal of the HPCC evaluation: base RTT plus payload and basic headers at the slowest link; not a lower bound",
         ),
         column("ideal_exact_ps", I64, "ps", "time of the flow alone on its path in its real packets; no run is faster"),
-        maybe("slowdown_reference", F64, "", "fct_ps / ideal_reference_ps, not clamped at 1"),
+        maybe("slowdown_hpcc", F64, "", "fct_ps / ideal_hpcc_ps, not clamped at 1"),
         maybe("slowdown_exact", F64, "", "fct_ps / ideal_exact_ps"),
         column("acked_bytes", I64, "B", "payload acknowledged, that beyond gaps too where acknowledgements tell of it"),
         column("packets", I64, "", "data packets sent, retransmissions included"),
@@ -160,7 +165,7 @@ pub const FLOWS: TableSpec = TableSpec {
         column("timeouts", I64, "", "retransmission timeouts"),
         column("marks", I64, "", "ACKs that echoed an ECN mark, or CNPs received"),
         column("hops", U8, "", "links on its path"),
-        column("called_off", Flag, "", "whether it was not to start, because the `end` of its workload entry had come"),
+        column("cancelled", Flag, "", "whether it was not to start, because the `end` of its workload entry had come"),
         column(
             "backlogged",
             Flag,
@@ -177,7 +182,7 @@ pub const MESSAGES: TableSpec = TableSpec {
     columns: &[
         SCHEME,
         column("message", U32, "", "number of the message, in order of its first flow, from 0"),
-        column("tag", Name, "", "name of its group of flows"),
+        column("label", Name, "", "name of its group of flows"),
         column("src", U32, "", "number of the sending host, from 0"),
         column("dst", U32, "", "number of the receiving host, from 0"),
         column("first_flow", U32, "", "number of its first flow"),
@@ -239,12 +244,12 @@ pub const PAUSES: TableSpec = TableSpec {
         maybe("end_ps", I64, "ps", "when the XON frame took effect; missing if the run ended first"),
         column("ingress_bytes", I64, "B", "bytes held at the peer for this port and priority when it sent the XOFF"),
         column(
-            "blamed_port",
+            "culprit_port",
             U32,
             "",
             "the peer's egress port that held most of those bytes, or that sent a pause of network.pause",
         ),
-        column("blamed_peer_name", Name, "", "name of the node that this egress port leads to"),
+        column("culprit_peer_name", Name, "", "name of the node that this egress port leads to"),
     ],
 };
 
@@ -344,7 +349,7 @@ pub const DEADLOCKS: TableSpec = TableSpec {
         column("paused_ps", I64, "ps", "since when the queue was paused"),
         column("queue_bytes", I64, "B", "bytes in it when the deadlock was first seen"),
         column("closed_ps", I64, "ps", "when the cycle closed: the last of its queues was paused"),
-        column("seen_ps", I64, "ps", "when the deadlock was first seen (`measure.deadlock_every`)"),
+        column("detected_ps", I64, "ps", "when the deadlock was first seen (`measure.deadlock_every`)"),
         maybe("ended_ps", I64, "ps", "when it was first seen to be no more; missing if it was there at the end"),
         column(
             "stuck_queues",
@@ -368,7 +373,7 @@ pub const STORMS: TableSpec = TableSpec {
         LOCAL_PORT,
         PEER_NAME,
         PRIORITY,
-        column("begin_ps", I64, "ps", "when it found that the queue had been paused for too long"),
+        column("start_ps", I64, "ps", "when it found that the queue had been paused for too long"),
         maybe("end_ps", I64, "ps", "when it let it be paused again; missing if the run ended first"),
     ],
 };
@@ -391,7 +396,7 @@ pub const ISOLATIONS: TableSpec = TableSpec {
             "",
             "why: `marks` or `counters` (found at this port), `message` (the next switch said so), `class` (it came isolated)",
         ),
-        column("begin_ps", I64, "ps", "when it was isolated"),
+        column("start_ps", I64, "ps", "when it was isolated"),
         maybe("end_ps", I64, "ps", "when it was let go; missing if the run ended first"),
         column(
             "packets",
@@ -433,11 +438,11 @@ pub const WAITS: TableSpec = TableSpec {
     columns: &[
         SCHEME,
         column("flow", U32, "", "number of the flow, as in `flows`"),
-        column("tag", Name, "", "tag of the flow"),
+        column("label", Name, "", "label of the flow"),
         column("waited_ps", I64, "ps", "time in egress queues of switches, all data packets together"),
         column("blocked_ps", I64, "ps", "of that, while the next node paused the queue (PFC)"),
         column(
-            "in_vain_ps",
+            "victim_ps",
             I64,
             "ps",
             "of that, while the root of the pause (the congested port at the end of a chain of pauses) was not on the rest of the \
@@ -450,7 +455,7 @@ pub const WAITS: TableSpec = TableSpec {
             "time in which the flow's next data could have left its host and nothing but the pause of its priority kept it; of the \
              flow, not of packets",
         ),
-        column("host_in_vain_ps", I64, "ps", "of that, while the root of the pause was not on the flow's way"),
+        column("host_victim_ps", I64, "ps", "of that, while the root of the pause was not on the flow's way"),
     ],
 };
 
@@ -532,8 +537,8 @@ pub const THROUGHPUT: TableSpec = TableSpec {
                   whole run is one), whatever the scheme; only in runs with tenants",
     columns: &[
         SCHEME,
-        column("from_ps", I64, "ps", "when the interval began"),
-        column("time_ps", I64, "ps", "when it ended"),
+        column("start_ps", I64, "ps", "when the interval began"),
+        column("end_ps", I64, "ps", "when it ended"),
         column("src", U32, "", "number of the sending VM's host"),
         column("dst", U32, "", "number of the receiving VM's host"),
         column("src_name", Name, "", "name of the sending VM's host"),

@@ -13,7 +13,7 @@ pub struct DeadlockManifest {
     /// When its cycle closed, in picoseconds: the last of its queues was paused.
     pub closed_ps: u64,
     /// When it was first seen, in picoseconds.
-    pub seen_ps: u64,
+    pub detected_ps: u64,
     /// When it was first seen to be no more, in picoseconds; missing if it was there at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_ps: Option<u64>,
@@ -43,7 +43,7 @@ impl DeadlockManifest {
         );
         Self {
             closed_ps: record.closed.0,
-            seen_ps: record.seen.0,
+            detected_ps: record.seen.0,
             ended_ps: record.ended.map(|ended| ended.0),
             stuck_queues: record.stuck_queues,
             stuck_hosts: record.stuck_hosts,

@@ -71,6 +71,16 @@ pub enum ResultsError {
         /// The closest one.
         nearest: Option<String>,
     },
+    /// A table has a column under its name of an earlier version.
+    #[error("{}: its column `{old}` is now `{new}`: an earlier version of incast wrote it; run the scenario again", .file.display())]
+    Older {
+        /// The table's file.
+        file: PathBuf,
+        /// The column's name in it.
+        old: String,
+        /// The column's name now.
+        new: String,
+    },
     /// A file of a results folder is damaged.
     #[error("{} is damaged: {why}", .file.display())]
     Corrupt {

@@ -31,7 +31,7 @@ pub struct Manifest {
     #[serde(default)]
     pub build: String,
     /// What sets this run apart from others that it is compared with; its tables have a column for each.
-    #[serde(default, skip_serializing_if = "Labels::is_empty")]
+    #[serde(default, rename = "columns", skip_serializing_if = "Labels::is_empty")]
     pub labels: Labels,
     /// The scenario's title, if it has one.
     pub title: Option<String>,
@@ -137,19 +137,19 @@ impl From<Fingerprint> for FingerprintManifest {
 /// Why a run stopped, and who is concerned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StopManifest {
-    /// `finished`, `horizon`, `budget`, `deadlock`, `starved` or `interrupted`.
+    /// `finished`, `horizon`, `budget`, `deadlock`, `stalled` or `interrupted`.
     pub reason: String,
-    /// Flows not completed, but for those called off.
+    /// Flows not completed, but for those cancelled.
     pub unfinished: u32,
     /// Flows that were not to start, because their entry's end had come.
     #[serde(default)]
-    pub called_off: u32,
+    pub cancelled: u32,
     /// Of a deadlock: the egress queues that wait on each other, each for the next, the last for the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cycle: Vec<QueueManifest>,
-    /// Of a starved run: the first flows without progress.
+    /// Of a stalled run: the first flows without progress.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub starved: Vec<u32>,
+    pub stalled: Vec<u32>,
     /// Flows that failures of links, or pauses that nodes send by themselves, kept from completing (at most 100), each with
     /// where.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -259,9 +259,9 @@ impl StopManifest {
         let plain = |reason: &str, unfinished: u32, text: String| Self {
             reason: reason.into(),
             unfinished,
-            called_off: 0,
+            cancelled: 0,
             cycle: Vec::new(),
-            starved: Vec::new(),
+            stalled: Vec::new(),
             cut_off: Vec::new(),
             text,
         };
@@ -286,21 +286,21 @@ impl StopManifest {
                 );
                 Self { cycle, ..plain("deadlock", *unfinished, text) }
             }
-            Stop::Starved { flows, unfinished } => {
+            Stop::Stalled { flows, unfinished } => {
                 let first: Vec<String> = flows.iter().take(5).map(u32::to_string).collect();
                 let text =
-                    format!("starved: nothing moves any more; {} (first: {})", left(*unfinished), first.join(", "));
-                Self { starved: flows.clone(), ..plain("starved", *unfinished, text) }
+                    format!("stalled: nothing moves any more; {} (first: {})", left(*unfinished), first.join(", "));
+                Self { stalled: flows.clone(), ..plain("stalled", *unfinished, text) }
             }
         }
     }
 }
 
 impl StopManifest {
-    /// With the flows that were called off.
+    /// With the flows that were cancelled.
     #[must_use]
-    pub(super) fn called_off(mut self, flows: u32) -> Self {
-        self.called_off = flows;
+    pub(super) fn cancelled(mut self, flows: u32) -> Self {
+        self.cancelled = flows;
         match flows {
             0 => {}
             1 => self.text += "; 1 flow was not started: the end of its workload entry had come",
@@ -364,7 +364,7 @@ impl SchemeManifest {
             controls: controls.unwrap_or_default(),
             stop: StopManifest::of(&outcome.stop, &prepared.fabric)
                 .going_on(going_on(prepared, outcome))
-                .called_off(outcome.called_off() as u32)
+                .cancelled(outcome.cancelled() as u32)
                 .cut_off(&outcome.cut_off, &prepared.fabric),
             end_ps: outcome.end.0,
             completed: outcome.flows.iter().filter(|flow| flow.finish.is_some()).count() as u64,

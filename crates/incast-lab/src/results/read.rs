@@ -4,7 +4,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::{Schema, SchemaRef};
+use incast_model::renamed::renamed;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 
 use super::columns::{TABLES, TableSpec};
@@ -75,6 +76,9 @@ impl Results {
         let reader =
             ParquetRecordBatchReaderBuilder::try_new(open).and_then(|builder| builder.with_batch_size(1 << 16).build());
         let reader = reader.map_err(|error| corrupt(error.to_string()))?;
+        if let Some((old, new)) = older(spec, &arrow_array::RecordBatchReader::schema(&reader)) {
+            return Err(ResultsError::Older { file, old, new });
+        }
         Ok(TableReader { file, reader })
     }
 
@@ -99,6 +103,12 @@ fn spec(name: &str) -> Result<&'static TableSpec, ResultsError> {
         let nearest = incast_model::nearest::nearest(name, known.iter().copied()).map(str::to_owned);
         ResultsError::UnknownTable { name: name.into(), known: known.join(", "), nearest }
     })
+}
+
+/// A column that a file has under its name of an earlier version, and its name now.
+fn older(spec: &TableSpec, found: &Schema) -> Option<(String, String)> {
+    let missing = || spec.columns.iter().map(|column| column.name).filter(|name| found.field_with_name(name).is_err());
+    found.fields().iter().find_map(|field| Some((field.name().clone(), renamed(field.name(), missing())?.to_owned())))
 }
 
 /// A table of a results folder in the form of the given name, all in one piece.
@@ -136,5 +146,23 @@ impl Iterator for TableReader {
         let corrupt =
             |why: arrow_schema::ArrowError| ResultsError::Corrupt { file: self.file.clone(), why: why.to_string() };
         Some(self.reader.next()?.map_err(corrupt))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_of_earlier_versions_are_named() {
+        let spec = spec("flows").unwrap();
+        let found = spec.schema();
+        assert_eq!(older(spec, &found), None);
+        let named = |field: &arrow_schema::FieldRef| match field.name().as_str() {
+            "label" => field.as_ref().clone().with_name("tag"),
+            _ => field.as_ref().clone(),
+        };
+        let before = Schema::new(found.fields().iter().map(named).collect::<Vec<_>>());
+        assert_eq!(older(spec, &before), Some(("tag".into(), "label".into())));
     }
 }

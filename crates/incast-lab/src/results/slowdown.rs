@@ -20,7 +20,7 @@ use super::simulate::SchemeRun;
 pub enum Ideal {
     /// The HPCC evaluation's ideal: base RTT plus payload and basic headers at the slowest link.
     #[default]
-    Reference,
+    Hpcc,
     /// The flow alone on its path, in its real packets. Never below 1.
     Exact,
 }
@@ -38,13 +38,13 @@ pub struct SlowdownOptions {
     pub clamp: bool,
     /// Whether the largest finished flow is left out, as the script does. Default false.
     pub drop_largest: bool,
-    /// Only flows of this tag; default all.
-    pub tag: Option<String>,
+    /// Only flows of this label; default all.
+    pub label: Option<String>,
 }
 
 impl Default for SlowdownOptions {
     fn default() -> Self {
-        Self { bins: 20, ideal: Ideal::Reference, clamp: true, drop_largest: false, tag: None }
+        Self { bins: 20, ideal: Ideal::Hpcc, clamp: true, drop_largest: false, label: None }
     }
 }
 
@@ -71,28 +71,28 @@ pub struct SlowdownRow {
     pub max: f64,
 }
 
-/// Slowdowns by scheme: of all flows, by tag, and by size.
+/// Slowdowns by scheme: of all flows, by label, and by size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SlowdownTable {
     /// How it was made.
     pub options: SlowdownOptions,
     /// Schemes, in the scenario's order.
     pub schemes: Vec<String>,
-    /// By scheme: flows that did not finish, and so are in no row. Those called off are not among them.
+    /// By scheme: flows that did not finish, and so are in no row. Those cancelled are not among them.
     pub unfinished: Vec<usize>,
     /// One row for each scheme with finished flows.
     pub overall: Vec<SlowdownRow>,
-    /// The same by tag.
-    pub by_tag: IndexMap<String, Vec<SlowdownRow>>,
+    /// The same by label.
+    pub by_label: IndexMap<String, Vec<SlowdownRow>>,
     /// The same by size: bin 0 has the smallest flows. A scheme's bins are cut from its own finished flows.
     pub bins: Vec<Vec<SlowdownRow>>,
 }
 
-/// Flows as far as slowdowns need them, without those called off: by scheme and tag, size and slowdown (`None`: not finished).
+/// Flows as far as slowdowns need them, without those cancelled: by scheme and label, size and slowdown (`None`: not finished).
 #[derive(Debug, Clone, Default)]
 pub struct Finished {
     schemes: Vec<String>,
-    tags: Vec<String>,
+    labels: Vec<String>,
     rows: Vec<(usize, usize, u64, Option<f64>)>,
 }
 
@@ -111,17 +111,17 @@ impl Finished {
 
     /// Of runs in memory.
     pub fn of_runs(flows: &FlowSet, runs: &[SchemeRun], ideal: Ideal) -> Self {
-        let mut all = Self { tags: flows.tags.clone(), ..Self::default() };
+        let mut all = Self { labels: flows.labels.clone(), ..Self::default() };
         for (scheme, run) in runs.iter().enumerate() {
             all.schemes.push(run.name.clone());
             let sized = flows.flows.iter().zip(&run.outcome.flows).filter(|(flow, _)| flow.until.is_none());
-            for (flow, record) in sized.filter(|(_, record)| !record.called_off) {
+            for (flow, record) in sized.filter(|(_, record)| !record.cancelled) {
                 let ideal = match ideal {
-                    Ideal::Reference => record.ideal_reference,
+                    Ideal::Hpcc => record.ideal_hpcc,
                     Ideal::Exact => record.ideal_exact,
                 };
                 let slowdown = record.fct().map(|fct| fct.0 as f64 / ideal.0.max(1) as f64);
-                all.rows.push((scheme, flow.tag.into(), flow.size.0, slowdown));
+                all.rows.push((scheme, flow.label.into(), flow.size.0, slowdown));
             }
         }
         all
@@ -129,21 +129,21 @@ impl Finished {
 
     fn add_batch(&mut self, batch: &RecordBatch, ideal: Ideal) -> Option<()> {
         let name = match ideal {
-            Ideal::Reference => "slowdown_reference",
+            Ideal::Hpcc => "slowdown_hpcc",
             Ideal::Exact => "slowdown_exact",
         };
         let sizes = batch.column_by_name("size_bytes")?.as_primitive_opt::<Int64Type>()?;
         let slowdowns = batch.column_by_name(name)?.as_primitive_opt::<Float64Type>()?;
         let schemes = numbers(batch, "scheme", &mut self.schemes)?;
-        let tags = numbers(batch, "tag", &mut self.tags)?;
+        let labels = numbers(batch, "label", &mut self.labels)?;
         // Folders of earlier versions do not have it.
-        let called_off = match batch.column_by_name("called_off") {
+        let cancelled = match batch.column_by_name("cancelled") {
             Some(column) => Some(column.as_boolean_opt()?),
             None => None,
         };
-        for row in (0..batch.num_rows()).filter(|&row| called_off.is_none_or(|column| !column.value(row))) {
+        for row in (0..batch.num_rows()).filter(|&row| cancelled.is_none_or(|column| !column.value(row))) {
             let slowdown = slowdowns.is_valid(row).then(|| slowdowns.value(row));
-            self.rows.push((schemes[row], tags[row], sizes.value(row).unsigned_abs(), slowdown));
+            self.rows.push((schemes[row], labels[row], sizes.value(row).unsigned_abs(), slowdown));
         }
         Some(())
     }
@@ -175,25 +175,25 @@ pub fn slowdown_bins(flows: &Finished, options: &SlowdownOptions) -> SlowdownTab
         schemes: flows.schemes.clone(),
         unfinished: vec![0; flows.schemes.len()],
         overall: Vec::new(),
-        by_tag: IndexMap::new(),
+        by_label: IndexMap::new(),
         bins: vec![Vec::new(); options.bins],
     };
-    let wanted = options.tag.as_ref().map(|tag| flows.tags.iter().position(|other| other == tag));
-    let wanted = |tag: usize| wanted.is_none_or(|wanted| wanted == Some(tag));
+    let wanted = options.label.as_ref().map(|label| flows.labels.iter().position(|other| other == label));
+    let wanted = |label: usize| wanted.is_none_or(|wanted| wanted == Some(label));
     for (scheme, name) in flows.schemes.iter().enumerate() {
         let mine = || flows.rows.iter().filter(|row| row.0 == scheme && wanted(row.1));
         table.unfinished[scheme] = mine().filter(|row| row.3.is_none()).count();
         let slowdown = |slowdown: f64| if options.clamp { slowdown.max(1.0) } else { slowdown };
         let mut done: Vec<(u64, f64, usize)> =
-            mine().filter_map(|&(_, tag, size, value)| Some((size, slowdown(value?), tag))).collect();
+            mine().filter_map(|&(_, label, size, value)| Some((size, slowdown(value?), label))).collect();
         done.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
         if options.drop_largest {
             done.pop();
         }
         table.overall.extend(row(name, &done));
-        for (tag, tag_name) in flows.tags.iter().enumerate().filter(|(tag, _)| wanted(*tag)) {
-            let of_tag: Vec<_> = done.iter().filter(|flow| flow.2 == tag).copied().collect();
-            table.by_tag.entry(tag_name.clone()).or_default().extend(row(name, &of_tag));
+        for (label, label_name) in flows.labels.iter().enumerate().filter(|(label, _)| wanted(*label)) {
+            let of_label: Vec<_> = done.iter().filter(|flow| flow.2 == label).copied().collect();
+            table.by_label.entry(label_name.clone()).or_default().extend(row(name, &of_label));
         }
         for (bin, rows) in table.bins.iter_mut().enumerate() {
             let cut = |bin: usize| bin * done.len() / options.bins;
@@ -224,7 +224,7 @@ fn row(scheme: &str, flows: &[(u64, f64, usize)]) -> Option<SlowdownRow> {
 }
 
 impl fmt::Display for SlowdownTable {
-    /// Schemes side by side: median, 95th and 99th percentile of each bin, then of each tag and of all.
+    /// Schemes side by side: median, 95th and 99th percentile of each bin, then of each label and of all.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let label = 18;
         write!(f, "{:<label$} {:>7}", "slowdown", "flows")?;
@@ -252,8 +252,8 @@ impl fmt::Display for SlowdownTable {
             let edge = rows.iter().map(|row| row.size_max).max().unwrap_or(0);
             line(&format!("up to {}", short(edge)), rows)?;
         }
-        for (tag, rows) in self.by_tag.iter().filter(|(_, rows)| self.by_tag.len() > 1 && !rows.is_empty()) {
-            line(&format!("tag {tag}"), rows)?;
+        for (label, rows) in self.by_label.iter().filter(|(_, rows)| self.by_label.len() > 1 && !rows.is_empty()) {
+            line(&format!("label {label}"), rows)?;
         }
         line("all", &self.overall)?;
         for (scheme, unfinished) in self.schemes.iter().zip(&self.unfinished).filter(|(_, unfinished)| **unfinished > 0)

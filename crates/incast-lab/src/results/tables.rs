@@ -138,7 +138,7 @@ impl Records<'_> {
             self.scheme(records().len())?,
             u32s(0..records().len() as u32),
             u32s((0u32..).zip(self.flows.messages()).flat_map(|(message, flows)| flows.map(move |_| message))),
-            names(self.flows.tags.iter().map(String::as_str), flows().map(|f| f.tag.into()))?,
+            names(self.flows.labels.iter().map(String::as_str), flows().map(|f| f.label.into()))?,
             u32s(flows().map(|f| f.src.0)),
             u32s(flows().map(|f| f.dst.0)),
             self.node_names(flows().map(|f| host(f.src)))?,
@@ -152,9 +152,9 @@ impl Records<'_> {
             maybe_i64s(records().map(|r| r.delivered.map(|t| t.0))),
             maybe_i64s(records().map(|r| r.finish.map(|t| t.0))),
             maybe_i64s(fct().map(|fct| fct.map(|t| t.0))),
-            i64s(records().map(|r| r.ideal_reference.0)),
+            i64s(records().map(|r| r.ideal_hpcc.0)),
             i64s(records().map(|r| r.ideal_exact.0)),
-            slowdown(|r| r.ideal_reference),
+            slowdown(|r| r.ideal_hpcc),
             slowdown(|r| r.ideal_exact),
             i64s(records().map(|r| r.acked)),
             i64s(records().map(|r| r.packets)),
@@ -164,7 +164,7 @@ impl Records<'_> {
             i64s(records().map(|r| r.timeouts.into())),
             i64s(records().map(|r| r.marks)),
             u8s(records().map(|r| r.hops)),
-            Arc::new(records().map(|r| Some(r.called_off)).collect::<BooleanArray>()),
+            Arc::new(records().map(|r| Some(r.cancelled)).collect::<BooleanArray>()),
             Arc::new(backlogged().map(Some).collect::<BooleanArray>()),
         ])
     }
@@ -186,7 +186,7 @@ impl Records<'_> {
         Ok(vec![
             self.scheme(all.len())?,
             u32s(0..all.len() as u32),
-            names(self.flows.tags.iter().map(String::as_str), first().map(|f| f.tag.into()))?,
+            names(self.flows.labels.iter().map(String::as_str), first().map(|f| f.label.into()))?,
             u32s(first().map(|f| f.src.0)),
             u32s(first().map(|f| f.dst.0)),
             u32s(all.iter().map(|flows| flows.start as u32)),
@@ -243,8 +243,8 @@ impl Records<'_> {
             i64s(all().map(|r| r.start.0)),
             maybe_i64s(all().map(|r| r.end.map(|end| end.0))),
             i64s(all().map(|r| r.ingress_bytes)),
-            u32s(all().map(|r| r.blamed_port.0)),
-            self.node_names(all().map(|r| self.fabric.neighbour(r.blamed_port)))?,
+            u32s(all().map(|r| r.culprit_port.0)),
+            self.node_names(all().map(|r| self.fabric.neighbour(r.culprit_port)))?,
         ])
     }
 
@@ -322,16 +322,16 @@ impl Records<'_> {
     fn waits(&self) -> Result<Vec<ArrayRef>, ArrowError> {
         let all = || self.outcome.waits.iter();
         debug_assert_eq!(WAITS.columns.len(), 8);
-        let tags = self.flows.flows.iter().take(all().len()).map(|flow| flow.tag.into());
+        let labels = self.flows.flows.iter().take(all().len()).map(|flow| flow.label.into());
         Ok(vec![
             self.scheme(all().len())?,
             u32s(0..all().len() as u32),
-            names(self.flows.tags.iter().map(String::as_str), tags)?,
+            names(self.flows.labels.iter().map(String::as_str), labels)?,
             i64s(all().map(|r| r.waited.0)),
             i64s(all().map(|r| r.blocked.0)),
-            i64s(all().map(|r| r.in_vain.0)),
+            i64s(all().map(|r| r.victim.0)),
             i64s(all().map(|r| r.host_blocked.0)),
-            i64s(all().map(|r| r.host_in_vain.0)),
+            i64s(all().map(|r| r.host_victim.0)),
         ])
     }
 

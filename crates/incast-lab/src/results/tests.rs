@@ -23,7 +23,7 @@ const SCENARIO: &str = r#"
 [fabric.star]
 hosts = 5
 [[workload]]
-tag = "burst"
+label = "burst"
 incast = { fan_in = 4, size = "10kB", receiver = 0 }
 [[workload]]
 list = [{ src = 1, dst = 2, size = 7, start = "3us" }]
@@ -47,7 +47,7 @@ fn outcome(setup: &Setup) -> Outcome {
         start: Some(flow.start),
         acked: flow.size.0,
         packets: 10,
-        ideal_reference: Time::us(1),
+        ideal_hpcc: Time::us(1),
         ideal_exact: Time::ns(500),
         hops: 2,
         ..FlowRecord::default()
@@ -69,7 +69,8 @@ fn outcome(setup: &Setup) -> Outcome {
         xoff_received: 0,
         paused: Time::us(1),
     };
-    let pause = PauseRecord { port, priority, start: Time::us(1), end: None, ingress_bytes: 9, blamed_port: PortId(5) };
+    let pause =
+        PauseRecord { port, priority, start: Time::us(1), end: None, ingress_bytes: 9, culprit_port: PortId(5) };
     let drop = DropRecord {
         time: Time::us(2),
         node: NodeId(5),
@@ -201,7 +202,7 @@ fn values_are_the_records() {
     let table = |name| read_table(&folder.path().join("run"), name).unwrap();
     let flows = table("flows");
     assert_eq!(names(&flows, "scheme")[4..6], ["HPCC", "DCQCN+w"]);
-    assert_eq!(names(&flows, "tag")[3..5], ["burst", "list"]);
+    assert_eq!(names(&flows, "label")[3..5], ["burst", "list"]);
     assert_eq!(names(&flows, "dst_name")[..2], ["h0", "h0"]);
     assert_eq!(i64s(&flows, "fct_ps")[..5], [Some(2_000_000), Some(3_000_000), Some(4_000_000), Some(5_000_000), None]);
     assert_eq!(i64s(&flows, "finish_ps")[4], None);
@@ -211,7 +212,7 @@ fn values_are_the_records() {
     assert_eq!((names(&ports, "node_name")[0].as_str(), names(&ports, "peer_name")[0].as_str()), ("s0", "h2"));
     assert_eq!(i64s(&ports, "rate_bps")[0], Some(100_000_000_000));
     assert_eq!(i64s(&table("pauses"), "end_ps")[0], None);
-    assert_eq!(names(&table("pauses"), "blamed_peer_name")[0], "h0");
+    assert_eq!(names(&table("pauses"), "culprit_peer_name")[0], "h0");
     let deadlocks = table("deadlocks");
     assert_eq!(i64s(&deadlocks, "paused_ps")[..2], [Some(1_000_000), Some(2_000_000)]);
     assert_eq!((i64s(&deadlocks, "closed_ps")[1], i64s(&deadlocks, "ended_ps")[1]), (Some(2_000_000), None));
@@ -256,7 +257,7 @@ horizon = "1ms"
     };
     let (flows, messages) = (table("flows"), table("messages"));
     assert_eq!(u32s(&flows, "message"), [0, 0, 1, 1, 2].map(Some));
-    assert_eq!(u32s(&flows, "gate"), [None, None, Some(0), Some(0), Some(1)]);
+    assert_eq!(u32s(&flows, "dependency"), [None, None, Some(0), Some(0), Some(1)]);
     assert_eq!(i64s(&flows, "size_bytes"), [2500, 2500, 1500, 1500, 1].map(Some));
     let (start, delivered, finish) =
         (i64s(&flows, "start_ps"), i64s(&flows, "delivered_ps"), i64s(&flows, "finish_ps"));
@@ -276,7 +277,7 @@ horizon = "1ms"
 
 /// A loop whose third request would begin after the end: its flows are in the tables, and nobody counts them as unfinished.
 #[test]
-fn called_off_flows_are_in_the_results() {
+fn cancelled_flows_are_in_the_results() {
     let text = r#"
 [fabric.star]
 hosts = 2
@@ -290,14 +291,14 @@ control = "hpcc"
     let prepared = Loaded::from_text("s.toml", text, Path::new("."), &[]).unwrap().prepare().unwrap();
     let manifest = run(&prepared, &folder.path().join("run"), RunOptions::default(), &mut go).unwrap().manifest;
     let flows = read_table(&folder.path().join("run"), "flows").unwrap();
-    let called_off = flows.column_by_name("called_off").unwrap().as_boolean();
+    let cancelled = flows.column_by_name("cancelled").unwrap().as_boolean();
     let starts = i64s(&flows, "start_ps");
     assert_eq!(starts.iter().filter(|start| start.is_some()).count(), 4);
-    assert!((0..8).all(|flow| called_off.value(flow) == starts[flow].is_none()));
+    assert!((0..8).all(|flow| cancelled.value(flow) == starts[flow].is_none()));
     let scheme = &manifest.schemes["HPCC"];
     let text = "every flow completed; 4 flows were not started: the end of their workload entry had come";
     assert_eq!((scheme.stop.text.as_str(), scheme.stop.reason.as_str()), (text, "finished"));
-    assert_eq!((scheme.stop.called_off, scheme.stop.unfinished, scheme.completed), (4, 0, 4));
+    assert_eq!((scheme.stop.cancelled, scheme.stop.unfinished, scheme.completed), (4, 0, 4));
     let results = Results::open(&folder.path().join("run")).unwrap();
     let table = slowdown_bins(&Finished::of_results(&results, Ideal::Exact).unwrap(), &SlowdownOptions::default());
     assert_eq!((table.unfinished[0], table.overall[0].flows), (0, 4));
@@ -357,8 +358,8 @@ fn stops_name_who_is_concerned() {
     let stop = text(Stop::Deadlock { cycle: vec![queue(6), queue(5)], unfinished: 2 });
     assert_eq!(stop.text, "deadlock: 2 paused queues wait on each other: s0->h1, s0->h0; 2 flows are incomplete");
     assert_eq!((stop.cycle[0].node.as_str(), stop.cycle[0].peer.as_str()), ("s0", "h1"));
-    let stop = text(Stop::Starved { flows: vec![3, 4], unfinished: 2 });
-    assert_eq!(stop.text, "starved: nothing moves any more; 2 flows are incomplete (first: 3, 4)");
+    let stop = text(Stop::Stalled { flows: vec![3, 4], unfinished: 2 });
+    assert_eq!(stop.text, "stalled: nothing moves any more; 2 flows are incomplete (first: 3, 4)");
     let stop = text(Stop::Horizon { unfinished: 5 }).going_on(3);
     assert_eq!(stop.text, "the horizon came first; 2 flows are incomplete; 3 flows went on until then");
     assert_eq!(stop.unfinished, 2);
@@ -469,20 +470,20 @@ fn slowdowns_are_those_of_the_records() {
     let folder = tempfile::tempdir().unwrap();
     let report = written(folder.path());
     let results = Results::open(&folder.path().join("run")).unwrap();
-    for ideal in [Ideal::Reference, Ideal::Exact] {
+    for ideal in [Ideal::Hpcc, Ideal::Exact] {
         let stored = Finished::of_results(&results, ideal).unwrap();
         let memory = Finished::of_runs(&prepared().flows, &report.runs, ideal);
         let options = SlowdownOptions { ideal, bins: 2, ..SlowdownOptions::default() };
         assert_eq!(slowdown_bins(&stored, &options), slowdown_bins(&memory, &options));
     }
-    let table = slowdown_bins(&Finished::of_results(&results, Ideal::Reference).unwrap(), &SlowdownOptions::default());
+    let table = slowdown_bins(&Finished::of_results(&results, Ideal::Hpcc).unwrap(), &SlowdownOptions::default());
     assert_eq!(table.unfinished, [1, 1]);
     let all = &table.overall[1];
     assert_eq!((all.scheme.as_str(), all.flows, all.p50, all.p99, all.mean), ("DCQCN+w", 4, 4.0, 5.0, 3.5));
-    assert_eq!(table.by_tag["burst"].len(), 2);
-    assert!(table.by_tag["list"].is_empty());
-    let options = SlowdownOptions { tag: Some("list".into()), ..SlowdownOptions::default() };
-    let table = slowdown_bins(&Finished::of_results(&results, Ideal::Reference).unwrap(), &options);
+    assert_eq!(table.by_label["burst"].len(), 2);
+    assert!(table.by_label["list"].is_empty());
+    let options = SlowdownOptions { label: Some("list".into()), ..SlowdownOptions::default() };
+    let table = slowdown_bins(&Finished::of_results(&results, Ideal::Hpcc).unwrap(), &options);
     assert_eq!((table.overall.len(), table.unfinished), (0, vec![1, 1]));
 }
 
@@ -490,12 +491,12 @@ fn slowdowns_are_those_of_the_records() {
 fn slowdown_tables_read_well() {
     let folder = tempfile::tempdir().unwrap();
     let report = written(folder.path());
-    let flows = Finished::of_runs(&prepared().flows, &report.runs, Ideal::Reference);
+    let flows = Finished::of_runs(&prepared().flows, &report.runs, Ideal::Hpcc);
     let options = SlowdownOptions { bins: 2, drop_largest: true, ..SlowdownOptions::default() };
     insta::assert_snapshot!(slowdown_bins(&flows, &options).to_string(), @r"
     slowdown             flows                      HPCC                   DCQCN+w
                                      p50     p95     p99       p50     p95     p99
-    tag burst                3      3.00    4.00    4.00      3.00    4.00    4.00
+    label burst                3      3.00    4.00    4.00      3.00    4.00    4.00
     all                      3      3.00    4.00    4.00      3.00    4.00    4.00
     HPCC: unfinished and not counted: 1
     DCQCN+w: unfinished and not counted: 1
@@ -573,9 +574,9 @@ blocking = true
     assert!(isolations.column_by_name("queue_flows").unwrap().is_valid(0));
     assert_eq!(waits.num_rows(), 6);
     assert!(i64s(&waits, "host_blocked_ps").iter().any(|blocked| *blocked > Some(0)));
-    assert!(i64s(&waits, "host_in_vain_ps").iter().all(|waited| *waited == Some(0)));
+    assert!(i64s(&waits, "host_victim_ps").iter().all(|waited| *waited == Some(0)));
     assert!(i64s(&waits, "waited_ps").iter().all(|waited| waited.unwrap() > 0));
-    assert!(i64s(&waits, "in_vain_ps").iter().all(|waited| *waited == Some(0)));
+    assert!(i64s(&waits, "victim_ps").iter().all(|waited| *waited == Some(0)));
     assert_eq!(report.manifest.tables["waits"].rows, 6);
     for name in ["isolations", "waits"] {
         let folder = tempfile::tempdir().unwrap();

@@ -156,7 +156,7 @@ struct Kind {
 impl Kind {
     fn of(setup: &Setup, flow: &Flow) -> Self {
         let packets = &setup.params.packets;
-        let (payload, header, most) = match setup.carriers[usize::from(flow.tag)] {
+        let (payload, header, most) = match setup.carriers[usize::from(flow.label)] {
             Carrier::Rdma(index) => {
                 let telemetry = packets.telemetry_bytes(setup.controls[index].control.telemetry());
                 (packets.payload, packets.data_header + Bytes(telemetry), None)
@@ -239,11 +239,11 @@ name = "x"
 vms = 2
 placement.slots = ["h0.2", "h0.3"]
 [[workload]]
-tag = "y"
+label = "y"
 tenant = "y"
 list = [{ src = 1, dst = 0, size = "backlogged" }, { src = 2, dst = 0, size = "250kB", start = "50ms" }]
 [[workload]]
-tag = "x"
+label = "x"
 tenant = "x"
 list = [{ src = 0, dst = 1, size = "backlogged" }]
 [packets]
@@ -258,7 +258,7 @@ horizon = "90ms"
 transport = "udp"
 [scheme.Reservation]
 transport = "tcp"
-transport_by_tag.x.udp.rate = "100Mbps"
+transport_by_label.x.udp.rate = "100Mbps"
 hypervisor = "reservation"
 "#;
 

@@ -87,14 +87,14 @@ impl Scenario {
         if let Some(one) = &scheme.control {
             found.extend(control(one, &at("control")));
         }
-        for (tag, one) in &scheme.control_by_tag {
-            found.extend(control(one, &path::join(&at("control_by_tag"), tag)));
+        for (label, one) in &scheme.control_by_label {
+            found.extend(control(one, &path::join(&at("control_by_label"), label)));
         }
         if let Some(one) = &scheme.transport {
             found.extend(transport(one, &at("transport")));
         }
-        for (tag, one) in &scheme.transport_by_tag {
-            found.extend(transport(one, &path::join(&at("transport_by_tag"), tag)));
+        for (label, one) in &scheme.transport_by_label {
+            found.extend(transport(one, &path::join(&at("transport_by_label"), label)));
         }
         if let Some(one) = &scheme.hypervisor {
             found.extend(hypervisor(one, self.tenant.is_empty(), &at("hypervisor")));
@@ -143,7 +143,7 @@ fn hypervisor(one: &Hypervisor, no_tenants: bool, path: &str) -> Vec<Diagnostic>
     none.into_iter().chain(bad).collect()
 }
 
-/// A scheme has a control of RDMA or another transport, and so has every tag.
+/// A scheme has a control of RDMA or another transport, and so has every label.
 fn carrier(scheme: &Scheme, path: &str) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let one = "either `control`, for RDMA, or `transport`";
@@ -158,15 +158,15 @@ fn carrier(scheme: &Scheme, path: &str) -> Vec<Diagnostic> {
         }
         _ => {}
     }
-    for tag in scheme.transport_by_tag.keys() {
-        let at = |field: &str| path::join(&path::join(path, field), tag);
-        if scheme.control_by_tag.contains_key(tag) {
-            let message = format!("flows with the tag `{tag}` have both a control and a transport");
-            found.push(Diagnostic::new(at("transport_by_tag"), message).allowed(one));
+    for label in scheme.transport_by_label.keys() {
+        let at = |field: &str| path::join(&path::join(path, field), label);
+        if scheme.control_by_label.contains_key(label) {
+            let message = format!("flows with the label `{label}` have both a control and a transport");
+            found.push(Diagnostic::new(at("transport_by_label"), message).allowed(one));
         }
-        if scheme.window_by_tag.contains_key(tag) {
+        if scheme.window_by_label.contains_key(label) {
             let message = "a transport other than RDMA has its own window";
-            found.push(Diagnostic::new(at("window_by_tag"), message).allowed("none"));
+            found.push(Diagnostic::new(at("window_by_label"), message).allowed("none"));
         }
     }
     found
@@ -187,8 +187,8 @@ fn control(control: &Control, path: &str) -> Vec<Diagnostic> {
 /// What can be said without the fabric; the rest is said when names are looked up in it.
 fn network(params: &NetworkParams, arithmetic: Arithmetic, path: &str) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    if let Err(bad) = params.balance.check() {
-        let at = format!("{path}.balance.{}.{}", params.balance.name(), bad.field);
+    if let Err(bad) = params.load_balancing.check() {
+        let at = format!("{path}.load_balancing.{}.{}", params.load_balancing.name(), bad.field);
         found.push(Diagnostic::new(at, format!("`{}` is out of range", bad.value)).allowed(bad.allowed));
     }
     if arithmetic == Arithmetic::Ns3 {
@@ -198,8 +198,8 @@ fn network(params: &NetworkParams, arithmetic: Arithmetic, path: &str) -> Vec<Di
                 found.push(Diagnostic::new(format!("{path}.{field}"), message).allowed(allowed));
             }
         };
-        let balance = format!("balance by `{}`", params.balance.name());
-        refuse(params.balance == Balance::Ecmp, "balance", &balance, "ecmp, or exact arithmetic");
+        let balance = format!("load balancing by `{}`", params.load_balancing.name());
+        refuse(params.load_balancing == Balance::Ecmp, "load_balancing", &balance, "ecmp, or exact arithmetic");
         refuse(params.failure.is_empty(), "failure", "a failure of links", "none, or exact arithmetic");
         refuse(params.pause.is_empty(), "pause", "a pause that a node sends by itself", "none, or exact arithmetic");
     }

@@ -53,7 +53,7 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("network.routing", Always),
     ("network.hash", If(|facts| facts.several_paths())),
     ("network.next_hop_order", If(|facts| facts.several_paths())),
-    ("network.balance", If(|facts| facts.several_paths())),
+    ("network.load_balancing", If(|facts| facts.several_paths())),
     ("network.route", Always),
     ("network.ttl", Always),
     ("network.failure", Always),
@@ -140,7 +140,7 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("hypervisor.rate.forget", If(|facts| facts.rates_found(|rate| rate.hold_increase, "hold_increase is false"))),
     ("hypervisor.rate.hold_above", If(|facts| facts.rates_found(|rate| rate.hold_increase, "hold_increase is false"))),
     ("hypervisor.rate.caution", If(|facts| facts.rates_found(|rate| rate.rate_caution, "rate_caution is false"))),
-    ("hypervisor.rate.least_growth", If(|facts| facts.rates_found(|rate| rate.rate_caution, "rate_caution is false"))),
+    ("hypervisor.rate.min_growth", If(|facts| facts.rates_found(|rate| rate.rate_caution, "rate_caution is false"))),
 ];
 
 /// What decides under one scheme.
@@ -148,7 +148,7 @@ pub(super) const RULES: &[(&str, When)] = &[
 pub(super) struct Facts<'a> {
     prepared: &'a Prepared,
     setup: &'a Setup,
-    /// Whether any flow has the tag.
+    /// Whether any flow has the label.
     has_flows: Vec<bool>,
     /// Whether any flow has the scheme's own window.
     own_window: bool,
@@ -167,14 +167,14 @@ impl<'a> Facts<'a> {
     /// Of scheme number `index`.
     pub(super) fn new(prepared: &'a Prepared, index: usize) -> Self {
         let flows = &prepared.flows;
-        let mut has_flows = vec![false; flows.tags.len()];
-        flows.flows.iter().for_each(|flow| has_flows[usize::from(flow.tag)] = true);
+        let mut has_flows = vec![false; flows.labels.len()];
+        flows.flows.iter().for_each(|flow| has_flows[usize::from(flow.label)] = true);
         let scheme = &prepared.scenario.scheme[index];
-        let own = |tag: &String| {
-            let others = scheme.control_by_tag.contains_key(tag) || scheme.transport_by_tag.contains_key(tag);
-            !others && !scheme.window_by_tag.contains_key(tag)
+        let own = |label: &String| {
+            let others = scheme.control_by_label.contains_key(label) || scheme.transport_by_label.contains_key(label);
+            !others && !scheme.window_by_label.contains_key(label)
         };
-        let own_window = flows.tags.iter().zip(&has_flows).any(|(tag, has)| *has && own(tag));
+        let own_window = flows.labels.iter().zip(&has_flows).any(|(label, has)| *has && own(label));
         let setup = &prepared.schemes[index].setup;
         Self {
             prepared,
@@ -204,8 +204,8 @@ impl<'a> Facts<'a> {
 
     /// What carries flows.
     fn carriers(&self) -> impl Iterator<Item = Carrier> {
-        let of_tag = self.setup.carriers.iter().zip(&self.has_flows);
-        of_tag.filter(|(_, has)| **has).map(|(&carrier, _)| carrier)
+        let of_label = self.setup.carriers.iter().zip(&self.has_flows);
+        of_label.filter(|(_, has)| **has).map(|(&carrier, _)| carrier)
     }
 
     /// The controls that flows have.
@@ -507,7 +507,7 @@ impl<'a> Facts<'a> {
     }
 
     fn scheme_window(&self) -> Verdict {
-        unless(self.own_window, "every tag has a window or a control of its own")
+        unless(self.own_window, "every label has a window or a control of its own")
     }
 
     fn samples(&self) -> Verdict {
@@ -532,7 +532,7 @@ impl<'a> Facts<'a> {
         };
         let params = self.params();
         let flows = !self.prepared.scenario.workload.iter().all(written_out) || self.drawn_tenants();
-        let by_hash = params.network.balance == Balance::Ecmp && params.network.hash == EcmpHash::Murmur3;
+        let by_hash = params.network.load_balancing == Balance::Ecmp && params.network.hash == EcmpHash::Murmur3;
         let paths = !by_hash && self.several_paths().is_ok();
         let exact = params.ecn.by_rate.iter().any(|one| one.kmin < one.kmax);
         let drawn = self.slope().is_ok() || (exact && self.thresholds_by_rate().is_ok());

@@ -208,9 +208,9 @@ impl<'a> Search<'a> {
         if let Some(control) = &scheme.control {
             self.control(index, given.get("control"), control, &path::join(&at, "control"));
         }
-        for (tag, control) in &scheme.control_by_tag {
-            let given = given.get("control_by_tag").and_then(|all| all.get(tag));
-            self.control(index, given, control, &path::join(&path::join(&at, "control_by_tag"), tag));
+        for (label, control) in &scheme.control_by_label {
+            let given = given.get("control_by_label").and_then(|all| all.get(label));
+            self.control(index, given, control, &path::join(&path::join(&at, "control_by_label"), label));
         }
         if let Some(transport) = &scheme.transport {
             self.transport(index, given.get("transport"), transport, &path::join(&at, "transport"));
@@ -218,9 +218,9 @@ impl<'a> Search<'a> {
         if let Some(hypervisor) = &scheme.hypervisor {
             self.hypervisor(index, given.get("hypervisor"), hypervisor, &path::join(&at, "hypervisor"));
         }
-        for (tag, transport) in &scheme.transport_by_tag {
-            let given = given.get("transport_by_tag").and_then(|all| all.get(tag));
-            self.transport(index, given, transport, &path::join(&path::join(&at, "transport_by_tag"), tag));
+        for (label, transport) in &scheme.transport_by_label {
+            let given = given.get("transport_by_label").and_then(|all| all.get(label));
+            self.transport(index, given, transport, &path::join(&path::join(&at, "transport_by_label"), label));
         }
     }
 

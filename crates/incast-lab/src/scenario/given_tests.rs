@@ -28,8 +28,8 @@ type Case = (&'static str, &'static str, &'static [&'static str], &'static [&'st
 /// Parts that say nothing of fabric and workload get one switch and one flow.
 const CASES: &[Case] = &[
     (
-        "network.balance",
-        "network.balance",
+        "network.load_balancing",
+        "network.load_balancing",
         &[HPCC, "[network]\nbalance = \"spray\"\n"],
         &[HPCC, SPINES, "[network]\nbalance = \"spray\"\n"],
     ),
@@ -344,7 +344,7 @@ const CASES: &[Case] = &[
     (
         "scheme.window",
         "scheme.A.window",
-        &[DCQCN, "window = \"rate\"\nwindow_by_tag.list = \"fixed\"\n"],
+        &[DCQCN, "window = \"rate\"\nwindow_by_label.list = \"fixed\"\n"],
         &[DCQCN, "window = \"rate\"\n"],
     ),
     (
@@ -495,10 +495,10 @@ const CASES: &[Case] = &[
         &[FIXED, VMS, TCP, "hypervisor.elasticswitch.rate = { caution = 0.45 }\n"],
     ),
     (
-        "hypervisor.rate.least_growth",
-        "scheme.A.hypervisor.elasticswitch.rate.least_growth",
-        &[FIXED, VMS, TCP, "hypervisor.elasticswitch.rate = { rate_caution = false, least_growth = 0.45 }\n"],
-        &[FIXED, VMS, TCP, "hypervisor.elasticswitch.rate = { least_growth = 0.45 }\n"],
+        "hypervisor.rate.min_growth",
+        "scheme.A.hypervisor.elasticswitch.rate.min_growth",
+        &[FIXED, VMS, TCP, "hypervisor.elasticswitch.rate = { rate_caution = false, min_growth = 0.45 }\n"],
+        &[FIXED, VMS, TCP, "hypervisor.elasticswitch.rate = { min_growth = 0.45 }\n"],
     ),
 ];
 
@@ -612,12 +612,12 @@ fn it_must_be_without_effect_under_every_scheme() {
 
 #[test]
 fn a_control_that_no_flow_has_is_told() {
-    let text = said(&["[scheme.A]\ncontrol.hpcc.eta = 0.9\ncontrol_by_tag.list.dcqcn.byte_counter = \"1MB\"\n"]);
+    let text = said(&["[scheme.A]\ncontrol.hpcc.eta = 0.9\ncontrol_by_label.list.dcqcn.byte_counter = \"1MB\"\n"]);
     assert_eq!(
         text,
         [
             "scheme.A.control.hpcc.eta (s.toml:2): has no effect: no flow of this scheme has this control",
-            "scheme.A.control_by_tag.list.dcqcn.byte_counter (s.toml:3): has no effect: the vendor variant has no byte counter",
+            "scheme.A.control_by_label.list.dcqcn.byte_counter (s.toml:3): has no effect: the vendor variant has no byte counter",
         ]
     );
 }

@@ -49,7 +49,11 @@ fn what_is_given_for_all_is_said_of_that() {
     shown_at(&format!("{switch}[host]\nclasses.elephants = 5\n"), "host.classes.elephants", "elephants = 5");
     shown_at("[switch]\nlossless = [2, 3, 4, 8]\n", "switch.lossless[3]", "lossless");
     shown_at(&format!("{switch}[rdma]\ncnp_priority = 9\n"), "rdma.cnp_priority", "cnp_priority");
-    shown_at(&format!("{switch}[network]\nbalance.flowlet.gap = \"0s\"\n"), "network.balance.flowlet.gap", "gap");
+    shown_at(
+        &format!("{switch}[network]\nload_balancing.flowlet.gap = \"0s\"\n"),
+        "network.load_balancing.flowlet.gap",
+        "gap",
+    );
 }
 
 #[test]

@@ -163,7 +163,7 @@ pub(crate) fn of_classes(flows: &Arc<FlowSet>, params: &Params) -> Arc<FlowSet> 
 struct Carried {
     controls: Vec<ControlSetup>,
     transports: Vec<Transport>,
-    /// By tag.
+    /// By label.
     carriers: Vec<Carrier>,
 }
 
@@ -175,17 +175,17 @@ fn place_of<T: PartialEq>(list: &mut Vec<T>, value: T) -> usize {
     })
 }
 
-/// What carries the flows of a scheme, and which of it those of each tag.
+/// What carries the flows of a scheme, and which of it those of each label.
 fn carried(scheme: &Scheme, path: &str, flows: &FlowSet) -> Result<Carried, Diagnostics> {
     let mut found = Vec::new();
-    let controls = scheme.control_by_tag.keys().map(|tag| ("control_by_tag", tag));
-    let transports = scheme.transport_by_tag.keys().map(|tag| ("transport_by_tag", tag));
-    let windows = scheme.window_by_tag.keys().map(|tag| ("window_by_tag", tag));
-    for (field, tag) in controls.chain(transports).chain(windows) {
-        if !flows.tags.contains(tag) {
-            let at = path::join(&path::join(path, field), tag);
-            let names = flows.tags.iter().map(String::as_str);
-            found.push(Diagnostic::new(at, format!("no flow has the tag `{tag}`")).names(tag, names));
+    let controls = scheme.control_by_label.keys().map(|label| ("control_by_label", label));
+    let transports = scheme.transport_by_label.keys().map(|label| ("transport_by_label", label));
+    let windows = scheme.window_by_label.keys().map(|label| ("window_by_label", label));
+    for (field, label) in controls.chain(transports).chain(windows) {
+        if !flows.labels.contains(label) {
+            let at = path::join(&path::join(path, field), label);
+            let names = flows.labels.iter().map(String::as_str);
+            found.push(Diagnostic::new(at, format!("no flow has the label `{label}`")).names(label, names));
         }
     }
     Diagnostics::check(found)?;
@@ -194,8 +194,8 @@ fn carried(scheme: &Scheme, path: &str, flows: &FlowSet) -> Result<Carried, Diag
         carried.controls.push(ControlSetup { control: control.clone(), window });
     }
     carried.transports.extend(scheme.transport.clone());
-    for tag in &flows.tags {
-        let own = (scheme.control_by_tag.get(tag), scheme.transport_by_tag.get(tag));
+    for label in &flows.labels {
+        let own = (scheme.control_by_label.get(label), scheme.transport_by_label.get(label));
         let carrier = match (own, &scheme.control, &scheme.transport) {
             ((_, Some(own)), ..) => Carrier::Transport(place_of(&mut carried.transports, own.clone())),
             ((None, None), None, Some(_)) => Carrier::Transport(0),
@@ -203,7 +203,8 @@ fn carried(scheme: &Scheme, path: &str, flows: &FlowSet) -> Result<Carried, Diag
                 // Checked: a scheme has a control or a transport.
                 let Some(control) = own.or(usual.as_ref()) else { continue };
                 let as_usual = if own.is_some() { None } else { scheme.window() };
-                let window = scheme.window_by_tag.get(tag).copied().or(as_usual).unwrap_or(control.default_window());
+                let window =
+                    scheme.window_by_label.get(label).copied().or(as_usual).unwrap_or(control.default_window());
                 Carrier::Rdma(place_of(&mut carried.controls, ControlSetup { control: control.clone(), window }))
             }
         };
@@ -275,10 +276,10 @@ fn steps(table: &Map<String, Value>, path: &str) -> usize {
 
 /// What does not fit the fabric, the flows or another transport, said of where the scheme has it.
 fn transport_error(bad: BadNetwork, scheme: &Scheme, transport: &Transport, path: &str) -> Diagnostic {
-    let by_tag = scheme.transport_by_tag.iter().find(|(_, one)| *one == transport);
-    let at = match (&scheme.transport, by_tag) {
+    let by_label = scheme.transport_by_label.iter().find(|(_, one)| *one == transport);
+    let at = match (&scheme.transport, by_label) {
         (Some(own), _) if own == transport => path::join(path, "transport"),
-        (_, Some((tag, _))) => path::join(&path::join(path, "transport_by_tag"), tag),
+        (_, Some((label, _))) => path::join(&path::join(path, "transport_by_label"), label),
         _ => path.to_owned(),
     };
     let at = path::join(&at, transport.name());

@@ -54,7 +54,7 @@ pub(super) fn resolve(root: &mut Map<String, Value>) -> Vec<Diagnostic> {
         match name.as_str().map(|name| (name, scenario_profile(name))) {
             Some((_, Some(Value::Object(sections)))) => {
                 fill_sections(root, &sections);
-                reference_starts(root);
+                ns3_starts(root);
             }
             _ => found.push(unknown_profile("profile", &name, SCENARIO_PROFILES)),
         }
@@ -75,10 +75,10 @@ fn resolve_scheme(scheme: &mut Map<String, Value>, path: &str, found: &mut Vec<D
         if let Some(value) = scheme.get_mut(field) {
             shorthand(kind, value, &path::join(path, field), found);
         }
-        let by_tag = format!("{field}_by_tag");
-        if let Some(Value::Object(values)) = scheme.get_mut(&by_tag) {
-            for (tag, value) in values {
-                shorthand(kind, value, &path::join(&path::join(path, &by_tag), tag), found);
+        let by_label = format!("{field}_by_label");
+        if let Some(Value::Object(values)) = scheme.get_mut(&by_label) {
+            for (label, value) in values {
+                shorthand(kind, value, &path::join(&path::join(path, &by_label), label), found);
             }
         }
     }
@@ -202,9 +202,9 @@ fn hypervisor_shorthand(value: Option<&mut Value>, path: &str, found: &mut Vec<D
     *value = Value::Object(Map::from_iter([(name, Value::Object(Map::new()))]));
 }
 
-/// `balance = "spray"` becomes `{ spray = {} }`; ECMP has no parameters.
+/// `load_balancing = "spray"` becomes `{ spray = {} }`; ECMP has no parameters.
 fn balance_shorthand(network: Option<&mut Value>) {
-    if let Some(balance) = network.and_then(|network| network.get_mut("balance"))
+    if let Some(balance) = network.and_then(|network| network.get_mut("load_balancing"))
         && let Value::String(name) = balance
         && Balance::parameters(name).is_some()
     {
@@ -237,10 +237,10 @@ fn fill_sections(root: &mut Map<String, Value>, sections: &Map<String, Value>) {
 }
 
 /// Flow files start as in the simulator they are made for, if they do not say otherwise.
-fn reference_starts(root: &mut Map<String, Value>) {
+fn ns3_starts(root: &mut Map<String, Value>) {
     for entry in root.get_mut("workload").and_then(Value::as_array_mut).into_iter().flatten() {
         if let Some(Value::Object(ns3)) = entry.get_mut("ns3") {
-            ns3.entry("reference_starts").or_insert(Value::Bool(true));
+            ns3.entry("ns3_starts").or_insert(Value::Bool(true));
         }
     }
 }
@@ -347,21 +347,21 @@ pub(super) fn hypervisor_schema(generator: &mut SchemaGenerator) -> Schema {
     named_schema(generator, description, Hypervisor::catalogue().into_iter().map(named).collect())
 }
 
-/// The schema of a table of controls by tag.
+/// The schema of a table of controls by label.
 pub(super) fn controls_schema(generator: &mut SchemaGenerator) -> Schema {
     let control = control_schema(generator);
     json_schema(json!({
-        "description": "Controls of the flows with these tags, which are RDMA's, where they are not the scheme's",
+        "description": "Controls of the flows with these labels, which are RDMA's, where they are not the scheme's",
         "type": "object",
         "additionalProperties": control,
     }))
 }
 
-/// The schema of a table of transports by tag.
+/// The schema of a table of transports by label.
 pub(super) fn transports_schema(generator: &mut SchemaGenerator) -> Schema {
     let transport = transport_schema(generator);
     json_schema(json!({
-        "description": "Transports of the flows with these tags, where they are not RDMA's or have another than the scheme's",
+        "description": "Transports of the flows with these labels, where they are not RDMA's or have another than the scheme's",
         "type": "object",
         "additionalProperties": transport,
     }))

@@ -32,18 +32,18 @@ pub struct Scheme {
     /// How RDMA's bytes in flight are limited. Default: what the control is meant to be used with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<WindowMode>,
-    /// Controls of the flows with these tags, which are RDMA's, where they are not the scheme's.
+    /// Controls of the flows with these labels, which are RDMA's, where they are not the scheme's.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     #[schemars(schema_with = "profiles::controls_schema")]
-    pub control_by_tag: IndexMap<String, Control>,
-    /// Transports of the flows with these tags, where they are not RDMA's or have another than the scheme's.
+    pub control_by_label: IndexMap<String, Control>,
+    /// Transports of the flows with these labels, where they are not RDMA's or have another than the scheme's.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     #[schemars(schema_with = "profiles::transports_schema")]
-    pub transport_by_tag: IndexMap<String, Transport>,
-    /// Windows of the flows with these tags. Default: what their control is meant to be used with; where they have the
+    pub transport_by_label: IndexMap<String, Transport>,
+    /// Windows of the flows with these labels. Default: what their control is meant to be used with; where they have the
     /// scheme's control, the scheme's window.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
-    pub window_by_tag: IndexMap<String, WindowMode>,
+    pub window_by_label: IndexMap<String, WindowMode>,
     /// Load balancing, routes and failures that differ from the scenario's.
     #[serde(default, skip_serializing_if = "Patch::is_empty")]
     pub network: Patch<NetworkParams>,
@@ -82,9 +82,9 @@ impl Scheme {
             transport: None,
             hypervisor: None,
             window: None,
-            control_by_tag: IndexMap::new(),
-            transport_by_tag: IndexMap::new(),
-            window_by_tag: IndexMap::new(),
+            control_by_label: IndexMap::new(),
+            transport_by_label: IndexMap::new(),
+            window_by_label: IndexMap::new(),
             network: Patch::default(),
             switch: Patch::default(),
             ecn: Patch::default(),

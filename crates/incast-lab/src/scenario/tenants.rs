@@ -96,11 +96,11 @@ guarantee = { send = "22.5Mbps", receive = "450Mbps" }
 placement.slots = ["h1.0", "h9.0", "h10.0", "h11.0", "h12.0", "h13.0", "h14.0", "h15.0", "h16.0", "h17.0", "h18.0",
     "h19.0", "h20.0", "h21.0", "h22.0", "h23.0", "h24.0", "h25.0", "h26.0", "h27.0", "h28.0"]
 [[workload]]
-tag = "to-x"
+label = "to-x"
 tenant = "x"
 list = [{ src = 1, dst = 0, size = "backlogged" }]
 [[workload]]
-tag = "to-y"
+label = "to-y"
 tenant = "y"
 incast = { fan_in = 20, receiver = 0, size = "backlogged" }
 [simulation]
@@ -209,7 +209,7 @@ transport = "tcp"
         assert!((175..=176).contains(&taken) && tenants.len() > 5, "{taken} of {}", tenants.len());
         let pairs = |vms: usize| vms.div_ceil(2) * (vms / 2);
         let flows: usize = tenants.iter().map(|tenant| pairs(tenant.vms.len())).sum();
-        assert_eq!((ready.flows.flows.len(), ready.flows.tags.len()), (flows, 1));
+        assert_eq!((ready.flows.flows.len(), ready.flows.labels.len()), (flows, 1));
         let text = show(&ready, 1e6).to_string();
         assert!(
             text.contains("VMs, 17")

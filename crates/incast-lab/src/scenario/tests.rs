@@ -18,7 +18,7 @@ title = "four to one"
 [fabric.star]
 hosts = 5
 [[workload]]
-tag = "burst"
+label = "burst"
 incast = { fan_in = 4, size = "10kB", receiver = 0 }
 [scheme.HPCC]
 control.hpcc = { profile = "key-results", ai = "40Mbps" }
@@ -86,7 +86,7 @@ fn merged_scenarios_read_back_equal() {
         SMALL.to_owned(),
         format!("profile = \"ns3\"\n{SMALL}"),
         format!(
-            "{SMALL}control_by_tag.burst.hpcc.eta = 0.9\nswitch.pfc_mode.static.xoff = \"1MB\"\nrdma.rto = \"none\"\n"
+            "{SMALL}control_by_label.burst.hpcc.eta = 0.9\nswitch.pfc_mode.static.xoff = \"1MB\"\nrdma.rto = \"none\"\n"
         ),
         with("receiver = 0", "every = \"1ms\", duration = \"2ms\"")
             + "\n[switch]\nscheduler.drr.quanta = [1,1,1,1,1,1,1,1]\n",
@@ -195,8 +195,8 @@ fn controls_bring_their_marking() {
         marks("[ecn]\nkmin = \"100kB\"\n[scheme.DCTCP.ecn]\nkmax = \"1MB\""),
         [(100, 1600, 0.2), (100, 1000, 1.0)]
     );
-    // A control by tag does not change the switches.
-    assert_eq!(marks("control_by_tag.burst = \"hpcc\""), [(400, 1600, 0.2), (300, 300, 1.0)]);
+    // A control by label does not change the switches.
+    assert_eq!(marks("control_by_label.burst = \"hpcc\""), [(400, 1600, 0.2), (300, 300, 1.0)]);
     let kmin = format!("{SMALL}{dctcp}[ecn]\nkmin = \"350kB\"\n");
     assert_eq!(
         refused(&kmin),
@@ -216,15 +216,70 @@ fn controls_bring_their_marking() {
 }
 
 #[test]
-fn tags_may_have_controls_of_their_own() {
-    let text = format!("{SMALL}control_by_tag.burst = \"hpcc\"\n");
+fn labels_may_have_controls_of_their_own() {
+    let text = format!("{SMALL}control_by_label.burst = \"hpcc\"\n");
     let prepared = load(&text).unwrap().prepare().unwrap();
     let setup = &prepared.schemes[1].setup;
     assert_eq!(setup.carriers, [Carrier::Rdma(1)]);
     assert_eq!((setup.controls[1].control.name(), setup.controls[1].window), ("hpcc", WindowMode::Rate));
-    let text = format!("{SMALL}window_by_tag.burst = \"off\"\n");
+    let text = format!("{SMALL}window_by_label.burst = \"off\"\n");
     let prepared = load(&text).unwrap().prepare().unwrap();
     assert_eq!(prepared.schemes[1].setup.controls[1].window, WindowMode::Off);
+}
+
+#[test]
+fn names_of_earlier_versions_are_located_and_lead_to_those_of_now() {
+    let added = |text: &str| format!("{SMALL}{text}\n");
+    for (text, message) in [
+        (with("label", "tag"), "s.toml:6:1: workload[0].tag: `tag` is now `label`"),
+        (
+            added("control_by_tag.burst = \"hpcc\""),
+            "s.toml:13:1: scheme.DCQCN+w.control_by_tag: `control_by_tag` is now `control_by_label`",
+        ),
+        (
+            added("window_by_tag.burst = \"off\""),
+            "s.toml:13:1: scheme.DCQCN+w.window_by_tag: `window_by_tag` is now `window_by_label`",
+        ),
+        (
+            added("transport_by_tag.burst = \"tcp\""),
+            "s.toml:13:1: scheme.DCQCN+w.transport_by_tag: `transport_by_tag` is now `transport_by_label`",
+        ),
+        (
+            added("network.balance = \"spray\""),
+            "s.toml:13:9: scheme.DCQCN+w.network.balance: `balance` is now `load_balancing`",
+        ),
+        (with("key-results", "reference"), "s.toml:9:28: scheme.HPCC.control.hpcc.profile: `reference` is now `ns3`"),
+        (
+            added("[scheme.p]\ntransport.phost.pass_over_for = 3.0"),
+            "s.toml:14:17: scheme.p.transport.phost.pass_over_for: `pass_over_for` is now `downgrade_for`",
+        ),
+        (
+            added("[scheme.p]\ntransport.phost.order = \"tag-fair\""),
+            "s.toml:14:25: scheme.p.transport.phost.order: `tag-fair` is now `label-fair`",
+        ),
+        (
+            added("[scheme.u]\ntransport.udp.profile = \"blast\""),
+            "s.toml:14:25: scheme.u.transport.udp.profile: `blast` is now `line-rate`",
+        ),
+        (
+            added("[scheme.s]\ntransport = \"tcp\"\nhypervisor.seawall.least = \"1Mbps\""),
+            "s.toml:15:20: scheme.s.hypervisor.seawall.least: `least` is now `min_rate`",
+        ),
+        (
+            added("[scheme.s]\ntransport = \"tcp\"\nhypervisor.elasticswitch.rate.least_growth = 0.1"),
+            "s.toml:15:31: scheme.s.hypervisor.elasticswitch.rate.least_growth: `least_growth` is now `min_growth`",
+        ),
+        (
+            added("[scheme.s]\ntransport = \"tcp\"\nhypervisor.edge_only.told_every = \"1kB\""),
+            "s.toml:15:22: scheme.s.hypervisor.edge_only.told_every: `told_every` is now `feedback_every`",
+        ),
+        (
+            with("incast = { fan_in = 4, size = \"10kB\", receiver = 0 }", "ns3.reference_starts = true"),
+            "s.toml:7:5: workload[0].ns3.reference_starts: `reference_starts` is now `ns3_starts`",
+        ),
+    ] {
+        assert_eq!(refused(&text), message);
+    }
 }
 
 #[test]
@@ -259,7 +314,7 @@ fn mistakes_of_the_keyboard_are_located() {
         ),
         (
             with("key-results", "key-result"),
-            "s.toml:9:28: scheme.HPCC.control.hpcc.profile: unknown profile `key-result` (allowed: reference, key-results, paper); did you mean `key-results`?",
+            "s.toml:9:28: scheme.HPCC.control.hpcc.profile: unknown profile `key-result` (allowed: ns3, key-results, paper); did you mean `key-results`?",
         ),
         (
             with("window = \"rate\"", "window = \"rat\""),
@@ -383,9 +438,9 @@ fn what_the_fabric_does_not_have_is_located() {
             list("{ src = 0, dst = 1, size = 1, start = \"2ms\" }") + "\n[simulation]\nhorizon = \"1ms\"\n",
             "workload[0].list[0].start: `2ms` is not possible here (allowed: before the end of the simulation at 1ms",
         ),
-        (with("tag = \"burst\"", "priority = 8"), "workload[0].priority: `8` is not possible here"),
+        (with("label = \"burst\"", "priority = 8"), "workload[0].priority: `8` is not possible here"),
         (
-            with("tag = \"burst\"", "priority = 0"),
+            with("label = \"burst\"", "priority = 0"),
             "workload[0].priority: `0` is not possible here (allowed: a traffic class, 1 to 7 (0 carries PFC frames))",
         ),
         (with("incast = ", "poisson = "), "workload[0].poisson"),
@@ -406,8 +461,8 @@ fn what_the_fabric_does_not_have_is_located() {
             "s.toml:5:26: fabric.custom.links[0].b: there is no node `h3`; did you mean",
         ),
         (
-            format!("{SMALL}control_by_tag.brust = \"hpcc\"\n"),
-            "s.toml:13:24: scheme.DCQCN+w.control_by_tag.brust: no flow has the tag `brust` (allowed: burst); did you mean `burst`?",
+            format!("{SMALL}control_by_label.brust = \"hpcc\"\n"),
+            "s.toml:13:24: scheme.DCQCN+w.control_by_label.brust: no flow has the label `brust` (allowed: burst); did you mean `burst`?",
         ),
     ] {
         let found = refused(&text);
@@ -422,7 +477,7 @@ fn nothing_to_simulate_is_said() {
     assert!(found.contains("scheme: the scenario has no scheme: nothing to simulate (allowed: a table such as [scheme.HPCC] with control = one of <controls>, or transport = one of <transports>)"), "{found}");
     let text = "workload = []\n".to_owned()
         + &SMALL.replacen(
-            "[[workload]]\ntag = \"burst\"\nincast = { fan_in = 4, size = \"10kB\", receiver = 0 }\n",
+            "[[workload]]\nlabel = \"burst\"\nincast = { fan_in = 4, size = \"10kB\", receiver = 0 }\n",
             "",
             1,
         );
@@ -494,9 +549,9 @@ fn the_network_is_read_and_written() {
         r#"
 [scheme.B]
 control = "dcqcn"
-network.balance = "adaptive"
+network.load_balancing = "adaptive"
 [network]
-balance.spray.order = "round-robin"
+load_balancing.spray.order = "round-robin"
 route = [{ at = "leaf0", to = "leaf1", via = ["spine0", "spine1"] }]
 reroute_after = "20us"
 [[network.failure]]
@@ -509,7 +564,7 @@ silent = 0.5
 "#,
     );
     let read = scenario(&text);
-    let Balance::Spray(spray) = &read.network.balance else { panic!() };
+    let Balance::Spray(spray) = &read.network.load_balancing else { panic!() };
     assert_eq!((spray.order, spray.acks), (SprayOrder::RoundRobin, false));
     assert_eq!((read.network.failure.len(), read.network.reroute_after), (2, Some(Time::us(20))));
     let merged = scenario(&read.to_toml());
@@ -517,7 +572,7 @@ silent = 0.5
     let prepared = load(&text).unwrap().prepare().unwrap();
     let [a, b] = &prepared.schemes[..] else { panic!() };
     assert_eq!(a.setup.params.network, read.network);
-    assert_eq!(b.setup.params.network.balance.name(), "adaptive");
+    assert_eq!(b.setup.params.network.load_balancing.name(), "adaptive");
     assert_eq!(b.setup.params.network.failure, read.network.failure);
     // Absent: routes never follow. And the rule without parameters.
     let never = scenario(&two_tiers("[network]\nreroute_after = \"none\"\nbalance = \"ecmp\"\n"));
@@ -531,15 +586,15 @@ fn what_is_wrong_with_the_network_is_located() {
     for (network, message) in [
         (
             "[network]\nbalance = \"spry\"",
-            "network.balance: unknown name `spry` (allowed: ecmp, spray, flowlet, adaptive); did you mean `spray`?",
+            "network.load_balancing: unknown name `spry` (allowed: ecmp, spray, flowlet, adaptive); did you mean `spray`?",
         ),
         (
-            "[network]\nbalance.flowlet.gap = \"0s\"",
-            "s.toml:10:23: network.balance.flowlet.gap: `0ps` is out of range (allowed: more than 0s)",
+            "[network]\nload_balancing.flowlet.gap = \"0s\"",
+            "s.toml:10:23: network.load_balancing.flowlet.gap: `0ps` is out of range (allowed: more than 0s)",
         ),
         (
-            "[scheme.B]\ncontrol = \"hpcc\"\nnetwork.balance.adaptive.samples = 0",
-            "s.toml:11:36: scheme.B.network.balance.adaptive.samples: `0` is out of range (allowed: 1 to 65535)",
+            "[scheme.B]\ncontrol = \"hpcc\"\nnetwork.load_balancing.adaptive.samples = 0",
+            "s.toml:11:36: scheme.B.network.load_balancing.adaptive.samples: `0` is out of range (allowed: 1 to 65535)",
         ),
         (
             "[network]\nfailure = [{ link = [\"leaf0\", \"spin1\"] }]",
@@ -593,7 +648,7 @@ fn what_is_wrong_with_the_network_is_located() {
         ),
         (
             "[simulation]\narithmetic = \"ns3\"\n[network]\nbalance = \"spray\"",
-            "network.balance: balance by `spray` is not possible in ns3 arithmetic (allowed: ecmp, or exact arithmetic)",
+            "network.load_balancing: load balancing by `spray` is not possible in ns3 arithmetic (allowed: ecmp, or exact arithmetic)",
         ),
         (
             "[simulation]\narithmetic = \"ns3\"\n[network]\nfailure = [{ switch = \"spine0\" }]",

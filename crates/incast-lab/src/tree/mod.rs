@@ -52,7 +52,8 @@ impl Tree {
             return diagnostic;
         }
         // Where a name is wrong, the name is meant: a key (`fabric.satr`) or a text (`window = "rat"`).
-        let names_itself = diagnostic.message.starts_with("unknown ");
+        let renamed = diagnostic.message.contains("` is now `");
+        let names_itself = renamed || diagnostic.message.starts_with("unknown ");
         if names_itself && let Some(wrong) = diagnostic.message.split('`').nth(1) {
             let at = path::join(&diagnostic.path, wrong);
             diagnostic.place = self.sites.get(&at).map(|site| Box::new(self.place(site, true)));
@@ -61,7 +62,9 @@ impl Tree {
         while let Some(at) = path {
             if let Some(site) = self.sites.get(&at) {
                 // Something that was not written down itself is missing from the table that is named.
-                let key = at != diagnostic.path || diagnostic.message.starts_with("unknown field");
+                let of_key = |wrong| at == wrong || at.ends_with(&format!(".{wrong}"));
+                let renamed = renamed && diagnostic.message.split('`').nth(1).is_some_and(of_key);
+                let key = at != diagnostic.path || renamed || diagnostic.message.starts_with("unknown field");
                 diagnostic.place = Some(Box::new(self.place(site, key)));
                 break;
             }

@@ -21,7 +21,7 @@ pub enum StartRounding {
     Exact,
     /// What the original does: floor(x · 10⁹) nanoseconds with x the double nearest to the text. About half of the
     /// starts come out 1 ns early (2.0002 s is 2,000,199,999 ns); needed to agree with its results flow by flow.
-    Reference,
+    Ns3,
 }
 
 /// When the first flow starts. The authors' generator adds 2 s to every start; subtract this to begin at 0.
@@ -36,13 +36,14 @@ pub fn read_flows(path: &Path, fabric: &Fabric, rounding: StartRounding) -> Resu
 
 /// Reads the text of a flow file whose node ids are those of `fabric`; `file` names it in errors.
 ///
-/// Starts are kept as they are in the file. Tags follow the authors' use of destination ports: `background` for 100,
+/// Starts are kept as they are in the file. Labels follow the authors' use of destination ports: `background` for 100,
 /// `incast` for 200, and `dport N` for others, in order of first appearance.
 pub fn parse_flows(text: &str, file: &str, fabric: &Fabric, rounding: StartRounding) -> Result<FlowSet, Ns3Error> {
     let mut tokens = Tokens::new(text, file);
     let count: u32 = tokens.number("the number of flows", (0, u32::MAX), "the header, the number of flows")?;
     let counted = format!("{count} flows, as the header says");
-    let mut reader = Reader { fabric, rounding, set: FlowSet::default(), sports: HashMap::new(), tags: HashMap::new() };
+    let mut reader =
+        Reader { fabric, rounding, set: FlowSet::default(), sports: HashMap::new(), labels: HashMap::new() };
     let mut previous = (Time::ZERO, String::new());
     for _ in 0..count {
         let (flow, start) = reader.row(&mut tokens, &counted)?;
@@ -63,7 +64,7 @@ struct Reader<'a> {
     rounding: StartRounding,
     set: FlowSet,
     sports: HashMap<(HostId, HostId), u32>,
-    tags: HashMap<u16, u16>,
+    labels: HashMap<u16, u16>,
 }
 
 impl Reader<'_> {
@@ -89,7 +90,18 @@ impl Reader<'_> {
         *sport += 1;
         let size = Bytes(size.into());
         Ok((
-            Flow { src, dst, size, start, priority, tag: self.tag(dport), sport: this, dport, path: None, until: None },
+            Flow {
+                src,
+                dst,
+                size,
+                start,
+                priority,
+                label: self.label(dport),
+                sport: this,
+                dport,
+                path: None,
+                until: None,
+            },
             token,
         ))
     }
@@ -107,14 +119,14 @@ impl Reader<'_> {
         }
     }
 
-    fn tag(&mut self, dport: u16) -> u16 {
-        *self.tags.entry(dport).or_insert_with(|| {
-            self.set.tags.push(match dport {
+    fn label(&mut self, dport: u16) -> u16 {
+        *self.labels.entry(dport).or_insert_with(|| {
+            self.set.labels.push(match dport {
                 100 => "background".into(),
                 200 => "incast".into(),
                 other => format!("dport {other}"),
             });
-            (self.set.tags.len() - 1) as u16
+            (self.set.labels.len() - 1) as u16
         })
     }
 }
@@ -123,7 +135,7 @@ fn start(text: &str, rounding: StartRounding) -> Result<Time, String> {
     let exact = scale(text, 1_000_000_000_000);
     match rounding {
         StartRounding::Exact => exact.map(Time),
-        StartRounding::Reference => {
+        StartRounding::Ns3 => {
             if !text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
                 return Err("it is not a plain decimal number".into());
             }
@@ -152,7 +164,7 @@ fn floor_ns(x: f64) -> Option<u64> {
     u64::try_from(scaled).ok()
 }
 
-/// The text of a flow file: source ports, tags and given paths are lost; starts are written to the picosecond.
+/// The text of a flow file: source ports, labels and given paths are lost; starts are written to the picosecond.
 pub fn write_flows(fabric: &Fabric, flows: &FlowSet) -> String {
     let mut text = format!("{}\n", flows.flows.len());
     for flow in &flows.flows {
@@ -185,9 +197,9 @@ mod tests {
     #[test]
     fn rows_become_flows() {
         let set = parse(SMALL, StartRounding::Exact).unwrap();
-        assert_eq!(set.tags, ["background", "incast"]);
+        assert_eq!(set.labels, ["background", "incast"]);
         let facts: Vec<_> =
-            set.flows.iter().map(|f| (f.src.0, f.dst.0, f.priority, f.sport, f.dport, f.size.0, f.tag)).collect();
+            set.flows.iter().map(|f| (f.src.0, f.dst.0, f.priority, f.sport, f.dport, f.size.0, f.label)).collect();
         assert_eq!(
             facts,
             [
@@ -203,7 +215,7 @@ mod tests {
     #[test]
     fn starts_are_rounded_as_asked() {
         // Column 6 of the original's fct.txt for its 320-server web-search case.
-        let reference = |text| start(text, StartRounding::Reference).map(|start| start.0 / 1000);
+        let reference = |text| start(text, StartRounding::Ns3).map(|start| start.0 / 1000);
         assert_eq!(reference("2.000200000"), Ok(2_000_199_999));
         assert_eq!(reference("2.000000962"), Ok(2_000_000_962));
         assert_eq!(reference("2.000002612"), Ok(2_000_002_611));
@@ -211,7 +223,7 @@ mod tests {
         assert_eq!(reference("0"), Ok(0));
         assert_eq!(start("2.000200000", StartRounding::Exact), Ok(Time(2_000_200_000_000)));
         assert!(start("2.0000000000001", StartRounding::Exact).is_err());
-        for rounding in [StartRounding::Exact, StartRounding::Reference] {
+        for rounding in [StartRounding::Exact, StartRounding::Ns3] {
             for text in ["", ".", "-1", "inf", "nan", "1e3", "1.2.3", "99999999999999999999"] {
                 assert!(start(text, rounding).is_err(), "{text}");
             }
@@ -269,14 +281,14 @@ mod tests {
             for (src, hop, priority, dport, size, start) in rows {
                 let (src, dst) = (HostId(src), HostId((src + hop) % 3));
                 set.flows.push(Flow {
-                    src, dst, size: Bytes(size), start: Time(start), priority, tag: 0, sport: 0, dport, path: None,
+                    src, dst, size: Bytes(size), start: Time(start), priority, label: 0, sport: 0, dport, path: None,
                     until: None,
                 });
             }
             set.flows.sort_by_key(|flow| flow.start);
             let mut back = parse_flows(&write_flows(&fabric, &set), "f.txt", &fabric, StartRounding::Exact).unwrap();
             for flow in &mut back.flows {
-                (flow.tag, flow.sport) = (0, 0);
+                (flow.label, flow.sport) = (0, 0);
             }
             prop_assert_eq!(back.flows, set.flows);
         }
@@ -284,14 +296,14 @@ mod tests {
         #[test]
         fn the_reference_is_at_most_a_nanosecond_early(ns in 0u64..10_000_000_000) {
             let text = format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000);
-            let read = start(&text, StartRounding::Reference).unwrap().0 / 1000;
+            let read = start(&text, StartRounding::Ns3).unwrap().0 / 1000;
             prop_assert!(read == ns || read + 1 == ns);
         }
 
         #[test]
         fn no_text_panics(text in "[0-9 .\n]{0,60}|(?s).{0,40}") {
             let _ = parse(&text, StartRounding::Exact);
-            let _ = parse(&text, StartRounding::Reference);
+            let _ = parse(&text, StartRounding::Ns3);
         }
     }
 }

@@ -50,10 +50,10 @@ pub(super) struct Entry<'a> {
     pub(super) priority: u8,
     /// Queue pairs over which its messages are split.
     pub(super) qps: u16,
-    /// Its tag: the one given, or the pattern's name.
-    pub(super) tag: u16,
-    /// Whether the tag is given.
-    pub(super) tagged: bool,
+    /// Its label: the one given, or the pattern's name.
+    pub(super) label: u16,
+    /// Whether the label is given.
+    pub(super) labelled: bool,
     /// Seed of the run.
     pub(super) seed: u64,
     /// Name of its random streams: no other entry has it.
@@ -155,7 +155,7 @@ impl Entry<'_> {
             size: Bytes(size),
             start,
             priority: self.priority,
-            tag: self.tag,
+            label: self.label,
             sport: UNASSIGNED,
             dport: DPORT,
             path: None,
@@ -178,20 +178,20 @@ fn parts(message: &Flow, qps: u16) -> u64 {
 /// Flows are numbered with 32 bits.
 const MAX_FLOWS: u32 = u32::MAX;
 
-/// Whether a name can be a tag: it must survive a CSV file without quotes.
-pub(super) fn is_tag(name: &str) -> bool {
+/// Whether a name can be a label: it must survive a CSV file without quotes.
+pub(super) fn is_label(name: &str) -> bool {
     !name.is_empty() && name == name.trim() && !name.contains(|c: char| c.is_control() || c == ',' || c == '"')
 }
 
-/// What [`is_tag`] allows, for messages.
-pub(super) const TAG_RULE: &str = "a name without commas, quotes, line breaks, or blanks at its ends";
+/// What [`is_label`] allows, for messages.
+pub(super) const LABEL_RULE: &str = "a name without commas, quotes, line breaks, or blanks at its ends";
 
 /// The messages made so far. Those of an entry with several queue pairs become several flows at the end.
 #[derive(Default)]
 pub(super) struct Collector {
     /// Its flows are messages.
     set: FlowSet,
-    tags: HashMap<String, u16>,
+    labels: HashMap<String, u16>,
     /// From which message on there are how many queue pairs.
     qps: Vec<(u32, u16)>,
     /// Flows that the messages become.
@@ -270,25 +270,25 @@ impl Collector {
         }
     }
 
-    /// The number of a tag, new or not; `None` when there are too many.
-    pub(super) fn tag(&mut self, name: &str) -> Option<u16> {
-        if let Some(&tag) = self.tags.get(name) {
-            return Some(tag);
+    /// The number of a label, new or not; `None` when there are too many.
+    pub(super) fn label(&mut self, name: &str) -> Option<u16> {
+        if let Some(&label) = self.labels.get(name) {
+            return Some(label);
         }
-        let tag = u16::try_from(self.set.tags.len()).ok()?;
-        self.set.tags.push(name.to_owned());
-        self.tags.insert(name.to_owned(), tag);
-        Some(tag)
+        let label = u16::try_from(self.set.labels.len()).ok()?;
+        self.set.labels.push(name.to_owned());
+        self.labels.insert(name.to_owned(), label);
+        Some(label)
     }
 
-    /// The name of a tag.
-    pub(super) fn tag_name(&self, tag: u16) -> &str {
-        &self.set.tags[usize::from(tag)]
+    /// The name of a label.
+    pub(super) fn label_name(&self, label: u16) -> &str {
+        &self.set.labels[usize::from(label)]
     }
 
-    /// Gives a flow added before another tag.
-    pub(super) fn retag(&mut self, flow: u32, tag: u16) {
-        self.set.flows[flow as usize].tag = tag;
+    /// Gives a flow added before another label.
+    pub(super) fn relabel(&mut self, flow: u32, label: u16) {
+        self.set.flows[flow as usize].label = label;
     }
 
     /// The number of an explicit path.
@@ -297,20 +297,20 @@ impl Collector {
         self.set.paths.len() as u32 - 1
     }
 
-    /// All of them in order of start, with the tags that they use.
+    /// All of them in order of start, with the labels that they use.
     pub(super) fn finish(mut self) -> FlowSet {
-        let mut used = vec![false; self.set.tags.len()];
-        self.set.flows.iter().for_each(|flow| used[usize::from(flow.tag)] = true);
-        // Where files bring tags of their own, nothing may be left for the entry's.
+        let mut used = vec![false; self.set.labels.len()];
+        self.set.flows.iter().for_each(|flow| used[usize::from(flow.label)] = true);
+        // Where files bring labels of their own, nothing may be left for the entry's.
         let mut kept = 0u32;
         let mut number = Vec::with_capacity(used.len());
         for &used in &used {
             number.push(kept as u16);
             kept += u32::from(used);
         }
-        self.set.flows.iter_mut().for_each(|flow| flow.tag = number[usize::from(flow.tag)]);
+        self.set.flows.iter_mut().for_each(|flow| flow.label = number[usize::from(flow.label)]);
         let mut used = used.into_iter();
-        self.set.tags.retain(|_| used.next() == Some(true));
+        self.set.labels.retain(|_| used.next() == Some(true));
         let qps = self.sort();
         if qps.iter().any(|&qps| qps > 1) {
             self.split_messages(&qps);

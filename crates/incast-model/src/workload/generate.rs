@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
 
-use super::entry::{Collector, Entry, TAG_RULE, UNASSIGNED, is_tag};
+use super::entry::{Collector, Entry, LABEL_RULE, UNASSIGNED, is_label};
 use super::error::WorkloadError;
 use super::list::check_priority;
 use super::members::Members;
@@ -28,8 +28,8 @@ pub fn generate(
 /// All flows of a workload, sorted by start; flows that start together keep the order of their entries.
 ///
 /// Relative paths start at `base_dir`; `horizon` is the end of the simulation, if it has one. Equal arguments give
-/// equal flows on every machine. Each entry draws from random streams named after its tag (and its number among the
-/// entries of that tag), one for each sending host: another entry changes none of its hosts, sizes and times. An entry of
+/// equal flows on every machine. Each entry draws from random streams named after its label (and its number among the
+/// entries of that label), one for each sending host: another entry changes none of its hosts, sizes and times. An entry of
 /// tenants makes its flows once for each of them, from streams of their names; another tenant, or another placement, changes
 /// none of a tenant's sizes and times.
 ///
@@ -45,20 +45,20 @@ pub fn generate_with(
     horizon: Option<Time>,
 ) -> Result<FlowSet, WorkloadError> {
     let mut out = Collector::default();
-    let mut same_tag: HashMap<&str, u32> = HashMap::new();
+    let mut same_label: HashMap<&str, u32> = HashMap::new();
     for (index, spec) in specs.iter().enumerate() {
         let path = format!("workload[{index}]");
         let (name, pattern) = spec.pattern(&path)?;
-        let tag_name = spec.tag.as_deref().unwrap_or(name);
+        let label_name = spec.label.as_deref().unwrap_or(name);
         let field = |name: &str| format!("{path}.{name}");
         check_times(spec, horizon, &path)?;
-        if !is_tag(tag_name) {
-            return Err(WorkloadError::field(field("tag"), format!("\"{tag_name}\""), TAG_RULE));
+        if !is_label(label_name) {
+            return Err(WorkloadError::field(field("label"), format!("\"{label_name}\""), LABEL_RULE));
         }
-        let too_many = || WorkloadError::field(field("tag"), tag_name, "one of at most 65536 tags");
-        let tag = out.tag(tag_name).ok_or_else(too_many)?;
-        let nth = same_tag.entry(tag_name).or_default();
-        let stream = format!("{tag_name}/{nth}");
+        let too_many = || WorkloadError::field(field("label"), label_name, "one of at most 65536 labels");
+        let label = out.label(label_name).ok_or_else(too_many)?;
+        let nth = same_label.entry(label_name).or_default();
+        let stream = format!("{label_name}/{nth}");
         *nth += 1;
         for (members, tenant) in places(spec, fabric, tenancy, &path)? {
             let entry = Entry {
@@ -70,8 +70,8 @@ pub fn generate_with(
                 end: spec.end,
                 priority: check_priority(&field("priority"), spec.priority)?,
                 qps: check_qps(&field("qps"), spec.qps)?,
-                tag,
-                tagged: spec.tag.is_some(),
+                label,
+                labelled: spec.label.is_some(),
                 seed,
                 stream: tenant.map_or_else(|| stream.clone(), |tenant| format!("{stream}/{tenant}")),
             };
@@ -147,7 +147,7 @@ fn number_ports(set: &mut FlowSet) {
 /// Something allowed that a user should check before trusting the results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkloadWarning {
-    /// Path of the field, such as `workload[0].poisson.load`, or the tag of the flows.
+    /// Path of the field, such as `workload[0].poisson.load`, or the label of the flows.
     pub field: String,
     /// What to check.
     pub message: String,
@@ -182,13 +182,13 @@ pub fn warnings(
         }
     }
     warnings.extend(specs.iter().enumerate().filter_map(|(index, _)| off_the_mean(specs, index, base_dir, flows)));
-    for (tag, name) in flows.tags.iter().enumerate() {
-        let of_tag = || flows.flows.iter().filter(|flow| usize::from(flow.tag) == tag);
-        let late = of_tag().filter(|flow| horizon.is_some_and(|horizon| flow.start >= horizon)).count();
+    for (label, name) in flows.labels.iter().enumerate() {
+        let of_label = || flows.flows.iter().filter(|flow| usize::from(flow.label) == label);
+        let late = of_label().filter(|flow| horizon.is_some_and(|horizon| flow.start >= horizon)).count();
         if let Some(horizon) = horizon.filter(|_| late > 0) {
             let message =
-                format!("{late} of {} flows start after the end of the simulation at {horizon}", of_tag().count());
-            warnings.push(WorkloadWarning { field: format!("tag `{name}`"), message });
+                format!("{late} of {} flows start after the end of the simulation at {horizon}", of_label().count());
+            warnings.push(WorkloadWarning { field: format!("label `{name}`"), message });
         }
     }
     warnings
@@ -198,7 +198,7 @@ pub fn warnings(
 const TOLERATED: f64 = 0.3;
 
 /// Where the mean size of an entry's flows came out far from what its load was computed with: too few flows for the tail
-/// of the distribution. Not of entries that share their tag, whose flows cannot be told apart.
+/// of the distribution. Not of entries that share their label, whose flows cannot be told apart.
 fn off_the_mean(specs: &[WorkloadSpec], index: usize, base_dir: &Path, flows: &FlowSet) -> Option<WorkloadWarning> {
     let path = format!("workload[{index}]");
     let (pattern_name, pattern) = specs[index].pattern(&path).ok()?;
@@ -207,8 +207,8 @@ fn off_the_mean(specs: &[WorkloadSpec], index: usize, base_dir: &Path, flows: &F
         return None;
     }
     let nominal = pattern.mean_size(base_dir)?;
-    let tag = flows.tags.iter().position(|tag| tag == name)?;
-    let sizes = || flows.flows.iter().filter(|flow| usize::from(flow.tag) == tag).map(|flow| flow.size.0 as f64);
+    let label = flows.labels.iter().position(|label| label == name)?;
+    let sizes = || flows.flows.iter().filter(|flow| usize::from(flow.label) == label).map(|flow| flow.size.0 as f64);
     let count = sizes().count();
     let realised = sizes().sum::<f64>() / count as f64;
     let ratio = realised / nominal;
@@ -238,10 +238,10 @@ mod tests {
     fn permutation() -> WorkloadSpec {
         pattern("permutation", r#"{"size": "websearch"}"#)
     }
-    fn tagged(set: &FlowSet, tag: &str) -> Vec<(u32, u32, Bytes, Time)> {
-        let tag = set.tags.iter().position(|name| name == tag).unwrap();
-        let of_tag = set.flows.iter().filter(|flow| usize::from(flow.tag) == tag);
-        of_tag.map(|f| (f.src.0, f.dst.0, f.size, f.start)).collect()
+    fn labelled(set: &FlowSet, label: &str) -> Vec<(u32, u32, Bytes, Time)> {
+        let label = set.labels.iter().position(|name| name == label).unwrap();
+        let of_label = set.flows.iter().filter(|flow| usize::from(flow.label) == label);
+        of_label.map(|f| (f.src.0, f.dst.0, f.size, f.start)).collect()
     }
 
     #[test]
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(set, all(&specs, &fabric, 7).unwrap());
         assert_ne!(set.flows, all(&specs, &fabric, 8).unwrap().flows);
         assert!(set.flows.is_sorted_by_key(|flow| flow.start));
-        assert_eq!(set.tags, ["poisson", "incast", "permutation"]);
+        assert_eq!(set.labels, ["poisson", "incast", "permutation"]);
     }
 
     #[test]
@@ -260,10 +260,10 @@ mod tests {
         let fabric = star(16, Rate::gbps(100));
         let alone = all(&[background()], &fabric, 7).unwrap();
         let more = all(&[bursts(), permutation(), background()], &fabric, 7).unwrap();
-        assert_eq!(tagged(&alone, "poisson"), tagged(&more, "poisson"));
-        // A second entry of the same tag is another sample, and leaves the first one alone.
+        assert_eq!(labelled(&alone, "poisson"), labelled(&more, "poisson"));
+        // A second entry of the same label is another sample, and leaves the first one alone.
         let twice = all(&[background(), background()], &fabric, 7).unwrap();
-        let (alone, twice) = (tagged(&alone, "poisson"), tagged(&twice, "poisson"));
+        let (alone, twice) = (labelled(&alone, "poisson"), labelled(&twice, "poisson"));
         assert!(alone.iter().all(|flow| twice.contains(flow)));
         let mut starts: Vec<_> = twice.iter().map(|flow| (flow.0, flow.3)).collect();
         starts.dedup();
@@ -274,7 +274,7 @@ mod tests {
     fn a_hosts_flows_do_not_depend_on_how_many_hosts_there_are() {
         let starts = |hosts| {
             let set = all(&[background()], &star(hosts, Rate::gbps(100)), 7).unwrap();
-            let flows = tagged(&set, "poisson");
+            let flows = labelled(&set, "poisson");
             flows.into_iter().filter(|flow| flow.0 == 3).map(|flow| (flow.2, flow.3)).collect::<Vec<_>>()
         };
         assert_eq!(starts(8), starts(32));
@@ -285,7 +285,7 @@ mod tests {
         // Guards against silent changes of streams, draws or rounding: whoever changes these figures changes every
         // published result.
         let set = all(&[background(), bursts(), permutation()], &star(16, Rate::gbps(100)), 1).unwrap();
-        let facts = |f: &Flow| [f.src.0.into(), f.dst.0.into(), f.size.0, f.start.0, f.sport.into(), f.tag.into()];
+        let facts = |f: &Flow| [f.src.0.into(), f.dst.0.into(), f.size.0, f.start.0, f.sport.into(), f.label.into()];
         let digest = set.flows.iter().flat_map(facts).fold(0, |digest, fact| mix(digest ^ fact));
         assert_eq!((set.flows.len(), set.bytes().0, digest), (559, 63_165_862, 9_879_843_181_651_241_336));
     }
@@ -354,10 +354,10 @@ mod tests {
             "workload[1].start = 5ms: must be before the end of the simulation at 5ms"
         );
         assert_eq!(
-            why(&|spec| spec.tag = Some("a,b".into())),
-            "workload[1].tag = \"a,b\": must be a name without commas, quotes, line breaks, or blanks at its ends"
+            why(&|spec| spec.label = Some("a,b".into())),
+            "workload[1].label = \"a,b\": must be a name without commas, quotes, line breaks, or blanks at its ends"
         );
-        assert!(why(&|spec| spec.tag = Some(String::new())).starts_with("workload[1].tag = \"\": must be a name"));
+        assert!(why(&|spec| spec.label = Some(String::new())).starts_with("workload[1].label = \"\": must be a name"));
         let late = r#"[{"src": 0, "dst": 1, "size": 1, "start": "5ms"}]"#;
         assert_eq!(
             why(&|spec| *spec = pattern("list", late)),
@@ -432,7 +432,7 @@ mod tests {
                 "workload[1].incast.load: offers 1.600 times what the links carry: flows pile up as long as it lasts",
             ]
         );
-        assert!(messages[2].starts_with("tag `poisson`: ") && messages[2].ends_with(" end of the simulation at 1ps"));
+        assert!(messages[2].starts_with("label `poisson`: ") && messages[2].ends_with(" end of the simulation at 1ps"));
         assert_eq!(messages.len(), 4);
     }
 }

@@ -325,7 +325,7 @@ mod tests {
             read("Nodes 16\nConnections 2\n0->13 start 0 size 2000000\n13->0 id 7 start 1500.4 size 9\n").unwrap();
         let got: Vec<_> = set.flows.iter().map(|f| (f.src.0, f.dst.0, f.size.0, f.start.0)).collect();
         assert_eq!(got, [(0, 13, 2_000_000, 0), (13, 0, 9, 1500)]);
-        assert_eq!((set.tags, set.gates.len()), (vec!["htsim".to_owned()], 0));
+        assert_eq!((set.labels, set.gates.len()), (vec!["htsim".to_owned()], 0));
     }
 
     #[test]

@@ -117,7 +117,7 @@ mod tests {
         let tenants = [tenant("x1", "x", &[3, 9], 0), tenant("y", "y", &[1, 2], 0), tenant("x2", "x", &[8, 0, 5], 0)];
         let set = made(&tenants, pattern("all_to_all", r#"{"size": 9}"#), "x").unwrap();
         assert_eq!(pairs(&set), [(3, 9), (9, 3), (8, 0), (8, 5), (0, 5), (0, 8), (5, 8), (5, 0)]);
-        assert_eq!(set.tags, ["all_to_all"]);
+        assert_eq!(set.labels, ["all_to_all"]);
         let listed = r#"[{"src": 2, "dst": 0, "size": 9, "path": ["h1.1", "h1", "leaf0", "h2", "h2.0"]}]"#;
         let listed = listed.replace("leaf0\", \"h2\"", "leaf0\", \"spine1\", \"leaf1\", \"h2\"");
         let set = made(&tenants, pattern("list", &listed), "x2").unwrap();

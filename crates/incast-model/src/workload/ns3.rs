@@ -12,7 +12,7 @@ use crate::ns3::{StartRounding, read_flows};
 /// Replays a flow file of the HPCC authors' ns-3 simulator.
 ///
 /// Sizes, priorities and destination ports are the file's; source ports are numbered as that simulator numbers them.
-/// Starts count from the entry's start. Where the entry has no tag, the destination port is one: `background` is 100,
+/// Starts count from the entry's start. Where the entry has no label, the destination port is one: `background` is 100,
 /// `incast` 200.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -22,13 +22,13 @@ pub struct Ns3 {
     /// Rounds starts as that simulator does: about half of them come out 1 ns early. Needed to agree with its results
     /// flow by flow. Default false: starts are as written.
     #[serde(default)]
-    pub reference_starts: bool,
+    pub ns3_starts: bool,
 }
 
 impl Pattern for Ns3 {
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
         let file = entry.base_dir.join(&self.flows);
-        let rounding = if self.reference_starts { StartRounding::Reference } else { StartRounding::Exact };
+        let rounding = if self.ns3_starts { StartRounding::Ns3 } else { StartRounding::Exact };
         let set = read_flows(&file, entry.members.fabric, rounding)
             .map_err(|source| WorkloadError::Ns3 { field: entry.field("flows"), source: Box::new(source) })?;
         let hosts = entry.host_count();
@@ -39,9 +39,10 @@ impl Pattern for Ns3 {
             let start = entry.after("flows", read.start)?;
             let mut flow = entry.flow(read.src, read.dst, read.size.0, start);
             (flow.priority, flow.dport) = (read.priority, read.dport);
-            if !entry.tagged {
-                let name = &set.tags[usize::from(read.tag)];
-                flow.tag = out.tag(name).ok_or_else(|| entry.refuse("flows", name, "one of at most 65536 tags"))?;
+            if !entry.labelled {
+                let name = &set.labels[usize::from(read.label)];
+                flow.label =
+                    out.label(name).ok_or_else(|| entry.refuse("flows", name, "one of at most 65536 labels"))?;
             }
             out.push(flow)?;
         }
@@ -62,13 +63,14 @@ mod tests {
         let mut spec = pattern("ns3", r#"{"flows": "flow.txt"}"#);
         spec.start = Time::ms(1);
         let set = generate_in(folder.path(), &fabric, &spec, 1).unwrap();
-        let got: Vec<_> = set.flows.iter().map(|f| (f.start, f.size.0, f.priority, f.sport, f.dport, f.tag)).collect();
+        let got: Vec<_> =
+            set.flows.iter().map(|f| (f.start, f.size.0, f.priority, f.sport, f.dport, f.label)).collect();
         assert_eq!(got, [(Time::us(1001), 9, 5, 10000, 100, 0), (Time::us(1002), 8, 3, 10001, 200, 1)]);
-        assert_eq!(set.tags, ["background", "incast"]);
-        spec.tag = Some("replay".into());
+        assert_eq!(set.labels, ["background", "incast"]);
+        spec.label = Some("replay".into());
         let set = generate_in(folder.path(), &fabric, &spec, 1).unwrap();
-        assert_eq!((set.tags, set.flows[1].tag), (vec!["replay".to_owned()], 0));
-        spec.ns3.as_mut().unwrap().reference_starts = true;
+        assert_eq!((set.labels, set.flows[1].label), (vec!["replay".to_owned()], 0));
+        spec.ns3.as_mut().unwrap().ns3_starts = true;
         std::fs::write(folder.path().join("flow.txt"), "1\n1 2 5 100 9 2.0002\n").unwrap();
         let set = generate_in(folder.path(), &fabric, &spec, 1).unwrap();
         assert_eq!(set.flows[0].start, Time::ns(2_001_199_999));

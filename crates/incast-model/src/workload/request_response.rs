@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::collective::{Begin, send};
-use super::entry::{Collector, Entry, Pattern, TAG_RULE};
+use super::entry::{Collector, Entry, LABEL_RULE, Pattern};
 use super::error::WorkloadError;
 use super::law::{SizeLaw, lognormal};
 use super::ranks::Ranks;
@@ -19,8 +19,8 @@ use crate::units::Time;
 /// and the client sends the next some time after the answer has.
 ///
 /// With `fan_out` it is partition-aggregate (Alizadeh et al. (DCTCP), SIGCOMM 2010, sec. 2.1): a query goes to many
-/// workers, and the next when all have answered. Requests and responses have tags of their own: `request` and `response`,
-/// or with the entry's tag before them, such as `rpc-request`.
+/// workers, and the next when all have answered. Requests and responses have labels of their own: `request` and `response`,
+/// or with the entry's label before them, such as `rpc-request`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestResponse {
@@ -84,7 +84,7 @@ struct Loops<'a> {
     entry: &'a Entry<'a>,
     request: SizeLaw,
     response: SizeLaw,
-    tags: [u16; 2],
+    labels: [u16; 2],
 }
 
 impl Pattern for RequestResponse {
@@ -112,7 +112,7 @@ impl Pattern for RequestResponse {
             entry,
             request: self.request.law(&entry.field("request"), entry.base_dir)?,
             response: self.response.law(&entry.field("response"), entry.base_dir)?,
-            tags: tags(entry, out)?,
+            labels: labels(entry, out)?,
         };
         for &client in &clients {
             for own in 0..self.outstanding {
@@ -123,15 +123,15 @@ impl Pattern for RequestResponse {
     }
 }
 
-/// The tags of requests and responses.
-fn tags(entry: &Entry<'_>, out: &mut Collector) -> Result<[u16; 2], WorkloadError> {
-    let own = out.tag_name(entry.tag).to_owned();
-    let mut tag = |kind: &str| {
-        let name = if entry.tagged { format!("{own}-{kind}") } else { kind.to_owned() };
-        out.tag(&name)
-            .ok_or_else(|| WorkloadError::field(&entry.path, name, format!("{TAG_RULE}, at most 65536 of them")))
+/// The labels of requests and responses.
+fn labels(entry: &Entry<'_>, out: &mut Collector) -> Result<[u16; 2], WorkloadError> {
+    let own = out.label_name(entry.label).to_owned();
+    let mut label = |kind: &str| {
+        let name = if entry.labelled { format!("{own}-{kind}") } else { kind.to_owned() };
+        out.label(&name)
+            .ok_or_else(|| WorkloadError::field(&entry.path, name, format!("{LABEL_RULE}, at most 65536 of them")))
     };
-    Ok([tag("request")?, tag("response")?])
+    Ok([label("request")?, label("response")?])
 }
 
 impl Loops<'_> {
@@ -149,10 +149,10 @@ impl Loops<'_> {
             let first = send(self.entry, out, client, to.iter().copied(), &begin)?;
             answers.clear();
             for (request, (server, _)) in (first..).zip(to) {
-                out.retag(request, self.tags[0]);
+                out.relabel(request, self.labels[0]);
                 let size = self.response.sample(unit(&mut rng));
                 let mut flow = self.entry.flow(server, client, size, self.entry.start);
-                flow.tag = self.tags[1];
+                flow.label = self.labels[1];
                 let response = out.push(flow)?;
                 let waits_for = vec![request];
                 out.gate(Gate { waits_for, delay: self.spec.service, starts: vec![response], round: None });
@@ -190,19 +190,19 @@ mod tests {
     #[test]
     fn requests_and_responses_take_turns() {
         let set = loops(r#""requests": 5, "clients": {"hosts": "0-1"}, "servers": {"hosts": "1-7"}, "service": "3us""#);
-        assert_eq!(set.tags, ["request", "response"]);
+        assert_eq!(set.labels, ["request", "response"]);
         assert_eq!(set.flows.len(), 2 * 2 * 5);
         let depths = depths(&set);
         assert_eq!(*depths.iter().max().unwrap(), 9);
         for (flow, depth) in set.flows.iter().zip(&depths) {
             let (client, server) = if depth % 2 == 0 { (flow.src, flow.dst) } else { (flow.dst, flow.src) };
             assert!(client.0 < 2 && server.0 > 0 && client != server);
-            assert_eq!(usize::from(flow.tag), depth % 2);
+            assert_eq!(usize::from(flow.label), depth % 2);
         }
         for gate in &set.gates {
             let [before, next] = [gate.waits_for[0], gate.starts[0]].map(|flow| &set.flows[flow as usize]);
             assert_eq!(before.dst, next.src);
-            assert_eq!(gate.delay, if next.tag == 1 { Time::us(3) } else { Time::ZERO });
+            assert_eq!(gate.delay, if next.label == 1 { Time::us(3) } else { Time::ZERO });
         }
     }
 
@@ -269,10 +269,10 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_goes_before_both() {
+    fn a_label_goes_before_both() {
         let mut spec = pattern("request_response", r#"{"request": 1, "response": 1, "requests": 1}"#);
-        spec.tag = Some("rpc".into());
-        assert_eq!(flows(&star(4, Rate::gbps(1)), &spec, 1).tags, ["rpc-request", "rpc-response"]);
+        spec.label = Some("rpc".into());
+        assert_eq!(flows(&star(4, Rate::gbps(1)), &spec, 1).labels, ["rpc-request", "rpc-response"]);
     }
 
     #[test]

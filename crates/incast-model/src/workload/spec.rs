@@ -29,7 +29,7 @@ use crate::units::Time;
 pub struct WorkloadSpec {
     /// Name of its flows in results. Default: the pattern's name. Entries may share one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tag: Option<String>,
+    pub label: Option<String>,
     /// The tenants whose VMs it is among: the name of a `[[tenant]]`, or one of several that it makes, such as `x3`. The pattern
     /// is made once for each of them, and sees its VMs as hosts 0, 1, and so on. Default: it is among all hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -106,7 +106,7 @@ impl Default for WorkloadSpec {
     /// No pattern yet.
     fn default() -> Self {
         Self {
-            tag: None,
+            label: None,
             tenant: None,
             start: Time::ZERO,
             end: None,
@@ -160,9 +160,9 @@ patterns!(
 );
 
 impl WorkloadSpec {
-    /// The name in results: the tag, or the pattern's name.
+    /// The name in results: the label, or the pattern's name.
     pub fn name(&self) -> Option<&str> {
-        self.tag.as_deref().or_else(|| self.given().next().map(|(name, _)| name))
+        self.label.as_deref().or_else(|| self.given().next().map(|(name, _)| name))
     }
 
     fn given(&self) -> impl Iterator<Item = (&'static str, &dyn Pattern)> {
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn an_entry_reads_back_as_written() {
         let poisson = r#"{"load":0.3,"load_of":"payload","sizes":"websearch","duration":"10ms"}"#;
-        let json = format!(r#"{{"tag":"background","start":"1ms","priority":3,"qps":1,"poisson":{poisson}}}"#);
+        let json = format!(r#"{{"label":"background","start":"1ms","priority":3,"qps":1,"poisson":{poisson}}}"#);
         let spec: WorkloadSpec = serde_json::from_str(&json).unwrap();
         assert_eq!(serde_json::to_string(&spec).unwrap(), json);
         assert_eq!(spec.name(), Some("background"));
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn unknown_fields_are_refused() {
         let why = |json: &str| serde_json::from_str::<WorkloadSpec>(json).unwrap_err().to_string();
-        assert!(why(r#"{"poison": {}}"#).starts_with("unknown field `poison`, expected one of `tag`, `tenant`"));
+        assert!(why(r#"{"poison": {}}"#).starts_with("unknown field `poison`, expected one of `label`, `tenant`"));
         assert!(why(r#"{"incast": {"fanin": 3}}"#).starts_with("unknown field `fanin`, expected one of `fan_in`"));
         assert!(why(r#"{"start": 5}"#).starts_with("`5` has no unit"));
     }

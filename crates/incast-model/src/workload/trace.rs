@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::entry::{Collector, Entry, Pattern, TAG_RULE, UNASSIGNED, is_tag};
+use super::entry::{Collector, Entry, LABEL_RULE, Pattern, UNASSIGNED, is_label};
 use super::error::{Place, WorkloadError};
 use super::list::{PRIORITY_RULE, is_priority};
 use super::table_file;
@@ -18,8 +18,8 @@ use crate::units::Time;
 /// Replays the flows of a CSV or Parquet file.
 ///
 /// The first line names the columns, in any order: `src`, `dst` (host numbers from 0), `size_bytes` and one of
-/// `start_ps`, `start_ns`, `start_us` and `start_s`; if wanted `priority`, `tag`, `sport` and `dport`. An empty cell of
-/// the latter means the entry's priority and tag, a source port of its own, and destination port 100. Cells are not
+/// `start_ps`, `start_ns`, `start_us` and `start_s`; if wanted `priority`, `label`, `sport` and `dport`. An empty cell of
+/// the latter means the entry's priority and label, a source port of its own, and destination port 100. Cells are not
 /// quoted. Lines need not be in order of time. Starts count from the entry's start; decimals finer than a picosecond
 /// are rounded.
 ///
@@ -49,7 +49,7 @@ enum Column {
     /// With picoseconds in one of its unit.
     Start(u64),
     Priority,
-    Tag,
+    Label,
     Sport,
     Dport,
     Name,
@@ -67,7 +67,7 @@ const COLUMNS: [(&str, Column); 17] = [
     ("start_us", Column::Start(1_000_000)),
     ("start_s", Column::Start(1_000_000_000_000)),
     ("priority", Column::Priority),
-    ("tag", Column::Tag),
+    ("label", Column::Label),
     ("sport", Column::Sport),
     ("dport", Column::Dport),
     ("name", Column::Name),
@@ -121,8 +121,8 @@ impl<'a> Row<'a> {
                 Ok(priority) if is_priority(priority) => flow.priority = priority,
                 _ => return Err(PRIORITY_RULE.into()),
             },
-            Column::Tag if !is_tag(text) => return Err(TAG_RULE.into()),
-            Column::Tag => flow.tag = out.tag(text).ok_or("one of at most 65536 tags")?,
+            Column::Label if !is_label(text) => return Err(LABEL_RULE.into()),
+            Column::Label => flow.label = out.label(text).ok_or("one of at most 65536 labels")?,
             Column::Sport => (flow.sport, self.sport_at) = (port(text).ok_or(PORT)?, begin),
             Column::Dport => flow.dport = port(text).ok_or(PORT)?,
             Column::Name if text.contains(char::is_whitespace) => return Err("a name without blanks".into()),
@@ -293,15 +293,15 @@ pub fn check_trace(flows: &FlowSet) -> io::Result<()> {
 /// Writes flows as a trace that reads back as the same flows, in the same order. Explicit paths are not part of a trace,
 /// nor is what message a flow is part of. Flows that wait for others and backlogged ones are refused.
 pub fn write_trace(flows: &FlowSet, mut to: impl Write) -> io::Result<()> {
-    if let Some(tag) = flows.tags.iter().find(|tag| !is_tag(tag)) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("tag `{tag}`: must be {TAG_RULE}")));
+    if let Some(label) = flows.labels.iter().find(|label| !is_label(label)) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("label `{label}`: must be {LABEL_RULE}")));
     }
     check_trace(flows)?;
-    writeln!(to, "src,dst,size_bytes,start_ps,priority,tag,sport,dport")?;
+    writeln!(to, "src,dst,size_bytes,start_ps,priority,label,sport,dport")?;
     for f in &flows.flows {
-        let tag = flows.tags.get(usize::from(f.tag)).map_or("", String::as_str);
+        let label = flows.labels.get(usize::from(f.label)).map_or("", String::as_str);
         let (src, dst, size, start) = (f.src.0, f.dst.0, f.size.0, f.start.0);
-        writeln!(to, "{src},{dst},{size},{start},{},{tag},{},{}", f.priority, f.sport, f.dport)?;
+        writeln!(to, "{src},{dst},{size},{start},{},{label},{},{}", f.priority, f.sport, f.dport)?;
     }
     Ok(())
 }
@@ -332,7 +332,7 @@ mod tests {
     prop_compose! {
         fn flow()(
             (src, step, size) in (0u32..16, 1u32..16, 1u64..),
-            (start, priority, tag) in (0u64..1 << 40, 1u8..8, 0u16..2),
+            (start, priority, label) in (0u64..1 << 40, 1u8..8, 0u16..2),
             (sport, dport) in (1u16.., 1u16..),
         ) -> Flow {
             Flow {
@@ -341,7 +341,7 @@ mod tests {
                 size: Bytes(size),
                 start: Time(start),
                 priority,
-                tag,
+                label,
                 sport,
                 dport,
                 path: None,
@@ -355,14 +355,14 @@ mod tests {
         #[test]
         fn written_traces_read_back(mut flows in prop::collection::vec(flow(), 0..50)) {
             flows.sort_by_key(|flow| flow.start);
-            let set = FlowSet { flows, tags: vec!["trace".into(), "incast a".into()], ..FlowSet::default() };
+            let set = FlowSet { flows, labels: vec!["trace".into(), "incast a".into()], ..FlowSet::default() };
             let mut text = Vec::new();
             write_trace(&set, &mut text).unwrap();
             let again = read(&String::from_utf8(text).unwrap()).unwrap();
             prop_assert_eq!(&set.flows.len(), &again.flows.len());
             for (a, b) in set.flows.iter().zip(&again.flows) {
-                prop_assert_eq!(&set.tags[usize::from(a.tag)], &again.tags[usize::from(b.tag)]);
-                prop_assert_eq!(a, &Flow { tag: a.tag, ..b.clone() });
+                prop_assert_eq!(&set.labels[usize::from(a.label)], &again.labels[usize::from(b.label)]);
+                prop_assert_eq!(a, &Flow { label: a.label, ..b.clone() });
             }
         }
     }
@@ -378,7 +378,7 @@ mod tests {
         assert!(
             again.flows.iter().zip(&set.flows).all(|(a, b)| (a.start, a.sport, a.size) == (b.start, b.sport, b.size))
         );
-        assert_eq!(again.tags[usize::from(again.flows[0].tag)], "poisson");
+        assert_eq!(again.labels[usize::from(again.flows[0].label)], "poisson");
     }
 
     #[test]
@@ -386,16 +386,16 @@ mod tests {
         let set = read("start_us, dst, src, size_bytes\n2.5,1,0,1000\r\n\n1e-6,3,2,7\n").unwrap();
         let got: Vec<_> = set.flows.iter().map(|f| (f.src.0, f.dst.0, f.size.0, f.start.0, f.sport, f.dport)).collect();
         assert_eq!(got, [(2, 3, 7, 1, 10000, 100), (0, 1, 1000, 2_500_000, 10000, 100)]);
-        assert_eq!((set.tags[0].as_str(), set.flows[0].priority), ("trace", 3));
+        assert_eq!((set.labels[0].as_str(), set.flows[0].priority), ("trace", 3));
         // What a script prints for 0.1 + 0.2, and the same as whole picoseconds.
         for row in ["start_s\n0,1,1,0.30000000000000004\n", "start_ns\n0,1,1,300000000\n"] {
             assert_eq!(read(&format!("src,dst,size_bytes,{row}")).unwrap().flows[0].start, Time::ms(300));
         }
         let set =
-            read("src,dst,size_bytes,start_ns,priority,tag,sport,dport\n0,1,1,0,,,,\n0,1,1,0,6,bulk,7,8\n").unwrap();
-        let got: Vec<_> = set.flows.iter().map(|f| (f.priority, f.tag, f.sport, f.dport)).collect();
-        assert_eq!((got, set.tags), (vec![(3, 0, 10000, 100), (6, 1, 7, 8)], vec!["trace".into(), "bulk".into()]));
-        assert_eq!(read("src,dst,size_bytes,start_ns,tag\n0,1,1,0,bulk\n").unwrap().tags, ["bulk"]);
+            read("src,dst,size_bytes,start_ns,priority,label,sport,dport\n0,1,1,0,,,,\n0,1,1,0,6,bulk,7,8\n").unwrap();
+        let got: Vec<_> = set.flows.iter().map(|f| (f.priority, f.label, f.sport, f.dport)).collect();
+        assert_eq!((got, set.labels), (vec![(3, 0, 10000, 100), (6, 1, 7, 8)], vec!["trace".into(), "bulk".into()]));
+        assert_eq!(read("src,dst,size_bytes,start_ns,label\n0,1,1,0,bulk\n").unwrap().labels, ["bulk"]);
     }
 
     #[test]
@@ -411,11 +411,11 @@ mod tests {
     #[test]
     fn faults_are_located() {
         let row =
-            |row: &str| why(&format!("src,dst,size_bytes,start_ns,priority,tag,sport,dport\n0,1,1,0,,,,\n{row}\n"));
+            |row: &str| why(&format!("src,dst,size_bytes,start_ns,priority,label,sport,dport\n0,1,1,0,,,,\n{row}\n"));
         assert_eq!(
             why("src,dts,size_bytes,start_ps\n"),
             "t.csv:1:5: `dts`: must be a column of a trace (src, dst, size_bytes, start_ps, start_ns, start_us, \
-             start_s, priority, tag, sport, dport, name, after, delay_ps, delay_ns, delay_us, delay_s); did you mean `dst`?"
+             start_s, priority, label, sport, dport, name, after, delay_ps, delay_ns, delay_us, delay_s); did you mean `dst`?"
         );
         assert_eq!(
             why("src,dst,start_ps\n"),
@@ -487,8 +487,8 @@ mod tests {
     }
 
     #[test]
-    fn tags_that_a_trace_cannot_hold_are_refused() {
-        let set = FlowSet { tags: vec!["a,b".into()], ..FlowSet::default() };
-        assert!(write_trace(&set, Vec::new()).unwrap_err().to_string().contains("tag `a,b`: must be a name without"));
+    fn labels_that_a_trace_cannot_hold_are_refused() {
+        let set = FlowSet { labels: vec!["a,b".into()], ..FlowSet::default() };
+        assert!(write_trace(&set, Vec::new()).unwrap_err().to_string().contains("label `a,b`: must be a name without"));
     }
 }

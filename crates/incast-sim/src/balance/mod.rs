@@ -146,7 +146,7 @@ macro_rules! balancers {
 
         impl JsonSchema for Balance {
             fn schema_name() -> std::borrow::Cow<'static, str> {
-                "Balance".into()
+                "LoadBalancing".into()
             }
             fn json_schema(generator: &mut SchemaGenerator) -> Schema {
                 let names: Vec<&str> = Self::CATALOGUE.iter().map(|(name, _)| *name).collect();

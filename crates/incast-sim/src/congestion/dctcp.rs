@@ -32,14 +32,14 @@ impl ControlParams for DctcpParams {
     const SUMMARY: &'static str =
         "DCTCP (SIGCOMM 2010) on RDMA hosts: rate cuts by the marked share of each round trip";
     const PROFILES: &'static [(&'static str, &'static str)] =
-        &[("reference", "the HPCC evaluation at 100 Gb/s: g 1/16, AI 615 Mb/s (authors' ns-3, run.py)")];
+        &[("ns3", "the HPCC evaluation at 100 Gb/s: g 1/16, AI 615 Mb/s (authors' ns-3, run.py)")];
     const IGNORES: &'static [Input] = &[Input::BaseRtt, Input::Bdp];
     const WINDOW: WindowMode = WindowMode::Rate;
     const ECN: Option<EcnParams> = Some(EcnParams::step(Bytes(300_000)));
     type State = Dctcp;
 
     fn profile(name: &str) -> Option<Self> {
-        (name == "reference").then(Self::default)
+        (name == "ns3").then(Self::default)
     }
 
     fn check(&self) -> Result<(), BadParameter> {

@@ -46,9 +46,9 @@ impl Default for HpccParams {
 impl ControlParams for HpccParams {
     const SUMMARY: &'static str = "HPCC (SIGCOMM 2019): window and rate from in-band telemetry of every hop";
     const PROFILES: &'static [(&'static str, &'static str)] = &[
-        ("reference", "the HPCC evaluation: eta 0.95, maxStage 0, AI 50 Mb/s (authors' ns-3, README and run.py)"),
-        ("key-results", "as reference with eta 0.99 (the authors' key-results page)"),
-        ("paper", "as reference with maxStage 5 (SIGCOMM 2019, section 5.1; later called a typo by the authors)"),
+        ("ns3", "the HPCC evaluation: eta 0.95, maxStage 0, AI 50 Mb/s (authors' ns-3, README and run.py)"),
+        ("key-results", "as ns3 with eta 0.99 (the authors' key-results page)"),
+        ("paper", "as ns3 with maxStage 5 (SIGCOMM 2019, section 5.1; later called a typo by the authors)"),
     ];
     const TELEMETRY: Telemetry = Telemetry::Int;
     const MOVES_NEXT_SEND: bool = true;
@@ -58,7 +58,7 @@ impl ControlParams for HpccParams {
 
     fn profile(name: &str) -> Option<Self> {
         match name {
-            "reference" => Some(Self::default()),
+            "ns3" => Some(Self::default()),
             "key-results" => Some(Self { eta: 0.99, ..Self::default() }),
             "paper" => Some(Self { max_stage: 5, ..Self::default() }),
             _ => None,

@@ -43,8 +43,8 @@ impl Default for HpccPintParams {
 impl ControlParams for HpccPintParams {
     const SUMMARY: &'static str = "HPCC-PINT (SIGCOMM 2020): HPCC with one or two bytes of telemetry per packet";
     const PROFILES: &'static [(&'static str, &'static str)] = &[
-        ("reference", "the HPCC evaluation: eta 0.95, base 1.05, every ACK, AI 50 Mb/s (authors' ns-3, README)"),
-        ("key-results", "as reference with eta 0.99 (the authors' key-results page)"),
+        ("ns3", "the HPCC evaluation: eta 0.95, base 1.05, every ACK, AI 50 Mb/s (authors' ns-3, README)"),
+        ("key-results", "as ns3 with eta 0.99 (the authors' key-results page)"),
     ];
     const TELEMETRY: Telemetry = Telemetry::Pint;
     const MOVES_NEXT_SEND: bool = true;
@@ -54,7 +54,7 @@ impl ControlParams for HpccPintParams {
 
     fn profile(name: &str) -> Option<Self> {
         match name {
-            "reference" => Some(Self::default()),
+            "ns3" => Some(Self::default()),
             "key-results" => Some(Self { eta: 0.99, ..Self::default() }),
             _ => None,
         }

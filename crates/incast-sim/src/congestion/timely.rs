@@ -51,7 +51,7 @@ impl Default for TimelyParams {
 impl ControlParams for TimelyParams {
     const SUMMARY: &'static str = "TIMELY (SIGCOMM 2015): rate from round-trip times and their gradient";
     const PROFILES: &'static [(&'static str, &'static str)] = &[
-        ("reference", "the HPCC evaluation at 100 Gb/s: AI 100 Mb/s, HAI 500 Mb/s (authors' ns-3, run.py)"),
+        ("ns3", "the HPCC evaluation at 100 Gb/s: AI 100 Mb/s, HAI 500 Mb/s (authors' ns-3, run.py)"),
         ("paper", "AI 10 Mb/s, HAI 50 Mb/s (SIGCOMM 2015, section 5)"),
     ];
     const TELEMETRY: Telemetry = Telemetry::Timestamp;
@@ -61,7 +61,7 @@ impl ControlParams for TimelyParams {
 
     fn profile(name: &str) -> Option<Self> {
         match name {
-            "reference" => Some(Self::default()),
+            "ns3" => Some(Self::default()),
             "paper" => Some(Self { ai: Rate::mbps(10), hai: Rate::mbps(50), ..Self::default() }),
             _ => None,
         }

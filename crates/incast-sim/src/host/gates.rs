@@ -115,7 +115,7 @@ impl Network {
         let mut next = vec![gate];
         while let Some(gate) = next.pop() {
             for &flow in &flows.gates[gate as usize].starts {
-                if std::mem::replace(&mut self.flow_records[flow as usize].called_off, true) {
+                if std::mem::replace(&mut self.flow_records[flow as usize].cancelled, true) {
                     break; // the whole gate was here before
                 }
                 self.flows_due -= 1;

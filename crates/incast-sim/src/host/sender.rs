@@ -96,9 +96,9 @@ impl Network {
 
     fn start_queue_pair(&mut self, flow: u32) {
         let spec = &self.flows.flows[flow as usize];
-        let (size, prio, tag) = (spec.size.0, spec.priority, usize::from(spec.tag));
+        let (size, prio, label) = (spec.size.0, spec.priority, usize::from(spec.label));
         let port = self.first_port(flow);
-        let Carrier::Rdma(control) = self.carriers[tag] else { unreachable!("only RDMA's flows have queue pairs") };
+        let Carrier::Rdma(control) = self.carriers[label] else { unreachable!("only RDMA's flows have queue pairs") };
         let context = &self.contexts[self.ports[port as usize].owner as usize];
         let mut cc = self.controls[control].control.start(context);
         cc.on_path(self.flow_records[flow as usize].hops);

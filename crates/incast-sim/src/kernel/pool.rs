@@ -99,7 +99,7 @@ pub(crate) struct Packet {
     pub(crate) next_rank: u64,
     /// Data: first byte. ACK, NACK: next byte expected. PFC: ingress bytes that caused it.
     pub(crate) seq: u64,
-    /// Data: when its transmission began, echoed by ACKs. PFC: the port blamed.
+    /// Data: when its transmission began, echoed by ACKs. PFC: the port culprit.
     pub(crate) stamp: u64,
     /// The packet behind it in its list.
     pub(crate) next: u32,

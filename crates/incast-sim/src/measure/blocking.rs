@@ -27,11 +27,11 @@ pub struct Waits {
     /// Of that, while the next node paused the queue.
     pub blocked: Time,
     /// Of that, while the root of the pause was not on the rest of the packet's way.
-    pub in_vain: Time,
+    pub victim: Time,
     /// At its host, while nothing but the pause of its priority kept its next packet. Time of the flow, not of packets.
     pub host_blocked: Time,
     /// Of that, while the root of the pause was not on its way.
-    pub host_in_vain: Time,
+    pub host_victim: Time,
 }
 
 /// What is kept to tell.
@@ -99,8 +99,10 @@ impl Params {
         if self.arithmetic == Arithmetic::Ns3 {
             return refuse("ns3 arithmetic does not note since when a queue pair may send; only in exact arithmetic");
         }
-        if self.network.balance != crate::balance::Balance::Ecmp {
-            return refuse("a packet's port at the next switch is known in advance with network.balance ecmp only");
+        if self.network.load_balancing != crate::balance::Balance::Ecmp {
+            return refuse(
+                "a packet's port at the next switch is known in advance with network.load_balancing ecmp only",
+            );
         }
         if self.switch.queues != QueueParams::Shared {
             return refuse("queues without PFC block nobody; only with switch.queues shared");
@@ -208,12 +210,12 @@ impl Network {
             let packet = self.pool[id];
             if is_data(&packet) {
                 let blocked = Time(now - packet.next_arrive.max(since.0));
-                let in_vain = root != NONE && !self.goes_by(root, port, &packet);
+                let victim = root != NONE && !self.goes_by(root, port, &packet);
                 let Some(blocking) = &mut self.blocking else { return };
                 let waits = &mut blocking.waits[packet.flow as usize];
                 waits.blocked += blocked;
-                if in_vain {
-                    waits.in_vain += blocked;
+                if victim {
+                    waits.victim += blocked;
                 }
             }
             id = packet.next;
@@ -240,13 +242,13 @@ impl Network {
 
     /// A flow was held by a pause at its host from some time until now.
     fn note_held(&mut self, port: u32, flow: u32, from: Time, root: u32) {
-        let in_vain = root != NONE && !self.flow_goes_by(root, port, flow);
+        let victim = root != NONE && !self.flow_goes_by(root, port, flow);
         let held = Time(self.now).saturating_sub(from);
         let Some(blocking) = &mut self.blocking else { return };
         let waits = &mut blocking.waits[flow as usize];
         waits.host_blocked += held;
-        if in_vain {
-            waits.host_in_vain += held;
+        if victim {
+            waits.host_victim += held;
         }
     }
 

@@ -16,7 +16,7 @@ struct Open {
     /// When the one before that ended, if there was one.
     ended: Option<Time>,
     ingress_bytes: u64,
-    blamed: u32,
+    culprit: u32,
 }
 
 /// What has been recorded so far. Queues are named by [`Network::at`].
@@ -91,9 +91,9 @@ impl Recorder {
         }
     }
 
-    pub(crate) fn pause(&mut self, at: usize, now: Time, ingress_bytes: u64, blamed: u32) {
+    pub(crate) fn pause(&mut self, at: usize, now: Time, ingress_bytes: u64, culprit: u32) {
         self.xoffs_received[at] += 1;
-        self.open[at] = Open { since: Some(now), ingress_bytes, blamed, ..self.open[at] };
+        self.open[at] = Open { since: Some(now), ingress_bytes, culprit, ..self.open[at] };
     }
 
     /// Since when a queue is paused; `None` if it is not.
@@ -124,7 +124,7 @@ impl Recorder {
                 start,
                 end,
                 ingress_bytes: open.ingress_bytes,
-                blamed_port: PortId(open.blamed),
+                culprit_port: PortId(open.culprit),
             });
         }
     }

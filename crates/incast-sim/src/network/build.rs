@@ -73,7 +73,7 @@ impl Network {
         let resolved = params.network.resolve(&fabric, params.seed)?;
         let given = resolved.fixed_at(Time::ZERO);
         let routes = params.network.with_fixed(&fabric, &given);
-        let choice = (params.network.hash, &params.network.balance);
+        let choice = (params.network.hash, &params.network.load_balancing);
         let routing = Routing::new(&fabric, &flows, routes, choice, params.seed)?;
         let longest = longest_serialisation(&fabric, &params, needs_int);
         let mut network = Self {
@@ -389,7 +389,7 @@ const fn is_ranked(params: &Params) -> bool {
 
 /// Whether some flows are RDMA's and some are not.
 fn mixed(carriers: &[Carrier], flows: &FlowSet) -> bool {
-    let mut rdma = flows.flows.iter().map(|flow| matches!(carriers[usize::from(flow.tag)], Carrier::Rdma(_)));
+    let mut rdma = flows.flows.iter().map(|flow| matches!(carriers[usize::from(flow.label)], Carrier::Rdma(_)));
     let first = rdma.next();
     rdma.any(|one| Some(one) != first)
 }
@@ -433,7 +433,7 @@ fn check_hypervisor(
         Carrier::Rdma(_) => false,
         Carrier::Transport(index) => matches!(transports[*index], Transport::Tcp(_) | Transport::Udp(_)),
     };
-    let other = flows.flows.iter().find(|flow| flow.until.is_some() && !plain(&carriers[usize::from(flow.tag)]));
+    let other = flows.flows.iter().find(|flow| flow.until.is_some() && !plain(&carriers[usize::from(flow.label)]));
     check(other.is_none(), "workload", || "backlogged flows are TCP's or UDP's; others have a size".into())?;
     let Some(hypervisor) = &params.hypervisor else { return Ok(()) };
     check(tenancy.is_some(), "hypervisor", || "there are no tenants whose VMs it could be before".into())?;
@@ -501,8 +501,8 @@ fn check_limits(
 ) -> Result<(), SetupError> {
     if params.arithmetic == Arithmetic::Ns3 {
         let network = &params.network;
-        check(network.balance == Balance::Ecmp, "network.balance", || {
-            format!("ns3 arithmetic knows ecmp only, not {}", network.balance.name())
+        check(network.load_balancing == Balance::Ecmp, "network.load_balancing", || {
+            format!("ns3 arithmetic knows ecmp only, not {}", network.load_balancing.name())
         })?;
         check(network.failure.is_empty(), "network.failure", || "ns3 arithmetic knows no failures of links".into())?;
         check(network.pause.is_empty(), "network.pause", || "ns3 arithmetic knows no pauses of that kind".into())?;

@@ -15,7 +15,7 @@ impl Network {
         for flow in 0..self.flows.flows.len() as u32 {
             let [out, back] = self.walk(flow);
             let spec = &self.flows.flows[flow as usize];
-            let shape = self.shape(spec.tag);
+            let shape = self.shape(spec.label);
             let switches = out.len() - 1;
             if shape.flags & flag::INT != 0 && switches > usize::from(params.packets.int_records) {
                 return Err(SetupError {
@@ -41,17 +41,17 @@ impl Network {
             let (size, room) = (spec.size.0, self.transports.room(flow));
             let exact = self.exact_ideal(&out, &back, size, &shape);
             // The reference of the other transports, YAPS, has the exact one.
-            let reference = if room == Room::Rdma { self.reference_ideal(&out, size) } else { exact };
+            let reference = if room == Room::Rdma { self.hpcc_ideal(&out, size) } else { exact };
             let record = &mut self.flow_records[flow as usize];
             record.hops = out.len().min(255) as u8;
-            (record.ideal_reference, record.ideal_exact) = (reference, exact);
+            (record.ideal_hpcc, record.ideal_exact) = (reference, exact);
         }
         Ok(())
     }
 
     /// `third.cc`: base RTT (both ways' propagation, one payload serialised per link one way) plus the flow with basic
     /// headers at the slowest link. Whole nanoseconds in `ns3` arithmetic.
-    fn reference_ideal(&self, out: &[u32], size: u64) -> Time {
+    fn hpcc_ideal(&self, out: &[u32], size: u64) -> Time {
         let packets = &self.config.packets;
         let unit = if self.config.ns3 { 1000 } else { 1 };
         let cut = |ps: u128| ps as u64 / unit * unit;
@@ -64,10 +64,10 @@ impl Network {
         Time(propagation + serialised + time(wire, slowest))
     }
 
-    /// What packets of a tag look like.
-    fn shape(&self, tag: u16) -> Shape {
+    /// What packets of a label look like.
+    fn shape(&self, label: u16) -> Shape {
         let packets = &self.config.packets;
-        match self.carriers[usize::from(tag)] {
+        match self.carriers[usize::from(label)] {
             Carrier::Rdma(control) => {
                 let flags = self.controls[control].flags;
                 let telemetry = packets.telemetry(flags);

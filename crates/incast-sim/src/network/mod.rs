@@ -179,7 +179,7 @@ pub(crate) struct Network {
     pub(crate) flows: Arc<FlowSet>,
     pub(crate) config: Config,
     pub(crate) controls: Vec<ControlState>,
-    /// What carries the flows of each tag.
+    /// What carries the flows of each label.
     pub(crate) carriers: Vec<Carrier>,
 
     /// Simulated time in ps.
@@ -241,7 +241,7 @@ pub(crate) struct Network {
     pub(crate) next_flow: usize,
     pub(crate) gates: Gates,
     pub(crate) flows_done: usize,
-    /// All flows but those called off: when so many are done, the run is.
+    /// All flows but those cancelled: when so many are done, the run is.
     pub(crate) flows_due: usize,
     pub(crate) bytes_acked: u64,
     /// Payload of these flows.

@@ -19,7 +19,7 @@ pub struct NetworkParams {
     /// In which order those next hops are numbered. Default port, by number (our choice).
     pub next_hop_order: NextHopOrder,
     /// Which of several equal next hops a packet takes. Default ecmp (the HPCC evaluation).
-    pub balance: Balance,
+    pub load_balancing: Balance,
     /// Routes that are given. All others are those of `routing`. Default none.
     pub route: Vec<RouteParams>,
     /// Switches that a packet may come to, 1 to 255: the last of them drops it, as by IP's time to live. Default 64 (RFC 1700,
@@ -42,7 +42,7 @@ impl Default for NetworkParams {
             routing: Paths::default(),
             hash: EcmpHash::default(),
             next_hop_order: NextHopOrder::default(),
-            balance: Balance::default(),
+            load_balancing: Balance::default(),
             route: Vec::new(),
             ttl: 64,
             failure: Vec::new(),

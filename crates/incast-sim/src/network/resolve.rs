@@ -136,8 +136,8 @@ impl NetworkParams {
 
     /// The same, whether routes lead to their end or not.
     fn resolve_loops_too(&self, fabric: &Fabric, seed: u64) -> Result<Resolved, BadNetwork> {
-        if let Err(wrong) = self.balance.check() {
-            let field = format!("network.balance.{}.{}", self.balance.name(), wrong.field);
+        if let Err(wrong) = self.load_balancing.check() {
+            let field = format!("network.load_balancing.{}.{}", self.load_balancing.name(), wrong.field);
             unless(false, &field, wrong.value, wrong.allowed)?;
         }
         self.check_reach(fabric)?;

@@ -6,9 +6,9 @@ use crate::kernel::{Kind, Packet, flag};
 use crate::network::Network;
 
 impl Network {
-    /// Sends a pause or resume of `prio` to the peer of `port`. `blamed` is the egress port of the packet that did it;
+    /// Sends a pause or resume of `prio` to the peer of `port`. `culprit` is the egress port of the packet that did it;
     /// `port` itself where no packet did.
-    pub(crate) fn send_pfc(&mut self, port: u32, prio: u8, xoff: bool, blamed: u32) {
+    pub(crate) fn send_pfc(&mut self, port: u32, prio: u8, xoff: bool, culprit: u32) {
         if xoff {
             self.note_root(port, prio);
         }
@@ -26,7 +26,7 @@ impl Network {
         let id = self.pool.alloc(Packet {
             kind: Kind::Pfc,
             seq: u64::from(held),
-            stamp: u64::from(blamed),
+            stamp: u64::from(culprit),
             size: size as u16,
             in_prio: prio,
             flags: if xoff { flag::XOFF } else { 0 },

@@ -75,7 +75,7 @@ impl Allocator {
             return growth;
         }
         let above = (self.limit - title.guarantee) / title.guarantee;
-        growth * (1.0 - params.caution * above).max(params.least_growth)
+        growth * (1.0 - params.caution * above).max(params.min_growth)
     }
 
     /// The guarantee has changed: no limit is below it.

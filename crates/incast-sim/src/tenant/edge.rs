@@ -79,6 +79,6 @@ impl Hypervisors {
 /// Time to the next look in ps: a period, or longer if telling all senders more often than once for so many bytes would take that.
 /// A rate that moved before all had heard of it would swing.
 fn until_next(params: &EdgeOnlyParams, senders: usize, may: f64) -> u64 {
-    let bits = (8 * params.told_every.0 * senders as u64) as f64;
+    let bits = (8 * params.feedback_every.0 * senders as u64) as f64;
     params.period.0.max((bits / may * 1e12) as u64)
 }

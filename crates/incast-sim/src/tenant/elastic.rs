@@ -25,7 +25,7 @@ impl Hypervisors {
                 Title { guarantee, weight, line: vm.line }
             }
             Hypervisor::Seawall(params) => Title {
-                guarantee: params.least.0 as f64,
+                guarantee: params.min_rate.0 as f64,
                 weight: params.weight / vm.sends.len().max(1) as f64,
                 line: vm.line,
             },
@@ -73,7 +73,7 @@ impl Network {
         (one.demand, one.mine, one.theirs, one.offer) = (f64::INFINITY, equal, f64::INFINITY, f64::INFINITY);
         one.guarantee = equal;
         let begin = match &hypervisors.params {
-            Hypervisor::Seawall(params) => params.least.0 as f64,
+            Hypervisor::Seawall(params) => params.min_rate.0 as f64,
             _ => equal,
         };
         hypervisors.pairs[pair as usize].send.allocator = Allocator::new(begin, now);

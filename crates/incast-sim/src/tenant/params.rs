@@ -85,7 +85,7 @@ pub struct RateParams {
     /// How much slower: growth is taken times 1 - this, where the limit is twice the guarantee. Default 0.5 (SIGCOMM 2013, section 7: C).
     pub caution: f64,
     /// But no less than this much of it. Default 0.3 (SIGCOMM 2013, section 7: Cmin).
-    pub least_growth: f64,
+    pub min_growth: f64,
     /// How congestion is noticed. Default losses (SIGCOMM 2013).
     pub detection: Detection,
     /// Packets that come after a gap before what is missing counts as lost. Default 3 (our choice).
@@ -106,7 +106,7 @@ impl Default for RateParams {
             hold_above: 1.0,
             rate_caution: true,
             caution: 0.5,
-            least_growth: 0.3,
+            min_growth: 0.3,
             detection: Detection::Losses,
             reordering: 3,
         }
@@ -127,7 +127,7 @@ impl RateParams {
         let above = self.hold_above.is_finite() && self.hold_above >= 0.0;
         BadParameter::unless(above, "rate.hold_above", self.hold_above, "0 packets or more")?;
         BadParameter::unless(share(self.caution), "rate.caution", self.caution, "0 to 1")?;
-        BadParameter::unless(share(self.least_growth), "rate.least_growth", self.least_growth, "0 to 1")?;
+        BadParameter::unless(share(self.min_growth), "rate.min_growth", self.min_growth, "0 to 1")?;
         BadParameter::unless(self.reordering > 0, "rate.reordering", self.reordering, "1 packet or more")
     }
 }
@@ -184,7 +184,7 @@ pub struct SeawallParams {
     /// Weight of every VM, divided equally among those that it sends to. Default 1 (NSDI 2011, section 3.2: equal weights).
     pub weight: f64,
     /// No limit is below this. Default 1Mbps (our choice).
-    pub least: Rate,
+    pub min_rate: Rate,
     /// A pair without a packet for so long has no part in the weight. Default 1s (our choice).
     pub idle_timeout: Time,
     /// How limits are found; Hold-Increase and Rate-Caution are ElasticSwitch's and off by default.
@@ -202,7 +202,7 @@ impl Default for SeawallParams {
     fn default() -> Self {
         Self {
             weight: 1.0,
-            least: Rate(1_000_000),
+            min_rate: Rate(1_000_000),
             idle_timeout: Time::ms(1000),
             rate: plain(),
             shaper: ShaperParams::default(),
@@ -226,7 +226,7 @@ pub struct EdgeOnlyParams {
     pub without_guarantee: Rate,
     /// All senders are told the rate at every look, and looks are so far apart that there is one message for so many bytes at most.
     /// Default 10kB (our choice).
-    pub told_every: Bytes,
+    pub feedback_every: Bytes,
     /// A VM, and a sender, that has been silent for so long does not count. Default 10ms (our choice).
     pub idle_timeout: Time,
     /// The limiters.
@@ -240,7 +240,7 @@ impl Default for EdgeOnlyParams {
             headroom: 0.1,
             gain: 0.5,
             without_guarantee: Rate(1_000_000),
-            told_every: Bytes(10_000),
+            feedback_every: Bytes(10_000),
             idle_timeout: Time::ms(10),
             shaper: ShaperParams::default(),
         }
@@ -380,7 +380,7 @@ impl Hypervisor {
                 positive("idle_timeout", params.idle_timeout)?;
                 let weight = params.weight.is_finite() && params.weight > 0.0;
                 BadParameter::unless(weight, "weight", params.weight, "more than 0")?;
-                BadParameter::unless(params.least > Rate::ZERO, "least", params.least, "more than 0bps")
+                BadParameter::unless(params.min_rate > Rate::ZERO, "min_rate", params.min_rate, "more than 0bps")
             }
             Self::EdgeOnly(params) => {
                 positive("period", params.period)?;
@@ -390,7 +390,7 @@ impl Hypervisor {
                 BadParameter::unless((0.0..=1.0).contains(&params.gain), "gain", params.gain, "0 to 1")?;
                 let least = params.without_guarantee;
                 BadParameter::unless(least > Rate::ZERO, "without_guarantee", least, "more than 0bps")?;
-                BadParameter::unless(params.told_every.0 > 0, "told_every", params.told_every, "1B or more")
+                BadParameter::unless(params.feedback_every.0 > 0, "feedback_every", params.feedback_every, "1B or more")
             }
         }
     }

@@ -74,12 +74,12 @@ impl Transports {
             return Self::default();
         }
         let count = flows.flows.len();
-        let room = |tag: u16| match carriers[usize::from(tag)] {
+        let room = |label: u16| match carriers[usize::from(label)] {
             Carrier::Rdma(_) => Room::Rdma,
             Carrier::Transport(index) => Room::of(&transports[index], index),
         };
         Self {
-            rooms: flows.flows.iter().map(|flow| room(flow.tag)).collect(),
+            rooms: flows.flows.iter().map(|flow| room(flow.label)).collect(),
             ports: vec![0; count],
             timers: Timers::new(count),
             agendas: (0..nics).map(|_| Agenda::default()).collect(),

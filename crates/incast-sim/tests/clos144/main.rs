@@ -55,7 +55,7 @@ pub(crate) fn flow_set(list: &[(u32, u32, u64, u64)]) -> FlowSet {
         size: Bytes(size),
         start: Time(start),
         priority: 3,
-        tag: 0,
+        label: 0,
         sport: 10_000,
         dport: 100,
         path: None,
@@ -63,7 +63,7 @@ pub(crate) fn flow_set(list: &[(u32, u32, u64, u64)]) -> FlowSet {
     };
     let mut flows: Vec<Flow> = list.iter().map(flow).collect();
     flows.sort_by_key(|flow| flow.start);
-    FlowSet { flows, tags: vec!["all".into()], ..FlowSet::default() }
+    FlowSet { flows, labels: vec!["all".into()], ..FlowSet::default() }
 }
 
 /// YAPS's way of everything else: sprayed packets, cut-through, ports of 36864 B at switches and hosts.
@@ -80,7 +80,7 @@ pub(crate) fn params(transport: &Transport) -> Params {
         host: HostParams { nic_queue: NicQueue::Port, ..HostParams::default() },
         ..Params::default()
     };
-    params.network.balance = Balance::Spray(spray);
+    params.network.load_balancing = Balance::Spray(spray);
     params
 }
 

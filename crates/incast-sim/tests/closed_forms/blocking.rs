@@ -28,7 +28,7 @@ fn others(outcome: &Outcome, of: impl Fn(&incast_sim::measure::Waits) -> Time) -
     outcome.waits[..VICTIM].iter().map(|waits| of(waits).0).sum()
 }
 
-/// The root is two switches away from where the victim waits: all that it is blocked for is in vain, at its switch and at its host,
+/// The root is two switches away from where the victim waits: it is a victim for all of the time that it is blocked, at its switch and at its host,
 /// and nothing of what those are blocked for that go to the root.
 #[test]
 fn o1_the_root_is_the_end_of_the_chain() {
@@ -36,15 +36,15 @@ fn o1_the_root_is_the_end_of_the_chain() {
     for victim in &outcome.waits[VICTIM..] {
         let (blocked, at_host) = (victim.blocked, victim.host_blocked);
         check("O1", "victim blocked in switches, ms", "> 100", blocked.0 as f64 / 1e9, blocked > Time::ms(100));
-        exact("O1", "of that in vain, ps", blocked.0, victim.in_vain.0);
+        exact("O1", "of that as a victim, ps", blocked.0, victim.victim.0);
         check("O1", "victim blocked at its host, ms", "> 1", at_host.0 as f64 / 1e9, at_host > Time::ms(1));
-        exact("O1", "of that in vain, ps", at_host.0, victim.host_in_vain.0);
+        exact("O1", "of that as a victim, ps", at_host.0, victim.host_victim.0);
     }
     check("O1", "others blocked at hosts", "> 0", others(&outcome, |one| one.host_blocked) as f64, {
         others(&outcome, |one| one.host_blocked) > 0
     });
-    exact("O1", "others in vain in switches, ps", 0, others(&outcome, |one| one.in_vain));
-    exact("O1", "others in vain at hosts, ps", 0, others(&outcome, |one| one.host_in_vain));
+    exact("O1", "others as victims in switches, ps", 0, others(&outcome, |one| one.victim));
+    exact("O1", "others as victims at hosts, ps", 0, others(&outcome, |one| one.host_victim));
     // Nothing reads what is measured.
     assert_eq!(digest(&outcome), digest(&two_hops().with(|params| params.measure.blocking = false).run()));
 }
@@ -81,7 +81,7 @@ fn o2_a_wait_at_a_host_by_hand() {
     exact("O2", "the first, blocked at its host, ps", resumed - start.0, of(0, 1, 3).host_blocked.0);
     exact("O2", "the second, ps", resumed - Time::us(20).0, of(0, 2, 3).host_blocked.0);
     exact("O2", "another priority, ps", 0, of(0, 2, 4).host_blocked.0);
-    exact("O2", "in vain: the switch paused by itself, ps", 0, of(0, 1, 3).host_in_vain.0);
+    exact("O2", "as a victim: the switch paused by itself, ps", 0, of(0, 1, 3).host_victim.0);
     exact("O2", "in switches, ps", 0, of(0, 1, 3).blocked.0);
 }
 

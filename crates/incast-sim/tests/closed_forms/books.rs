@@ -129,7 +129,7 @@ fn a7_determinism() {
 #[test]
 fn p_events_per_hop() {
     let edge = Cable::new(100, 1000);
-    for (name, profile) in [("unlimited", "default"), ("dcqcn", "vendor"), ("hpcc", "reference")] {
+    for (name, profile) in [("unlimited", "default"), ("dcqcn", "vendor"), ("hpcc", "ns3")] {
         let flows = (1..9).map(|src| (src, 0, 500_000, Time::ZERO));
         let outcome = Bench::new(star(&[edge; 9])).control(name, profile).flows(flows).run();
         let ratio = outcome.counts.events as f64 / outcome.counts.packet_hops() as f64;

@@ -89,7 +89,7 @@ fn looping() -> Bench {
 
 /// Flow 0 bounces at l2, and from [`EVENT`] on flow 1 at l0: together they wait for themselves over l0, s0, l2, s1.
 ///
-/// A circular dependency need not become a deadlock (Hu et al., HotNets 2016). This one does if a few packets are enough for a
+/// A cyclic dependency need not become a deadlock (Hu et al., HotNets 2016). This one does if a few packets are enough for a
 /// pause: with 5 kB in every run tried, with 10 kB in three of four, with 30 kB or more in none.
 pub(crate) fn bouncing() -> Bench {
     let bench = bench().with(|params| params.switch.pfc_mode = PfcMode::Static { xoff: Bytes(5_000) });

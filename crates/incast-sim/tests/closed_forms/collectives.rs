@@ -193,10 +193,10 @@ fn v17_ends_between_iterations() {
             for (end, begun) in [(next, begun), (next + Time(1), begun + 1)] {
                 let outcome = run(Some(end));
                 assert_eq!(outcome.stop, Stop::Finished);
-                assert_eq!(outcome.called_off(), flows - begun * each, "{end}: {spec:?}");
+                assert_eq!(outcome.cancelled(), flows - begun * each, "{end}: {spec:?}");
                 let (kept, rest) = outcome.flows.split_at(begun * each);
                 assert_eq!(kept, &open.flows[..begun * each], "{end}: {spec:?}");
-                assert!(rest.iter().all(|flow| flow.called_off && flow.start.is_none()));
+                assert!(rest.iter().all(|flow| flow.cancelled && flow.start.is_none()));
             }
         }
     }

@@ -106,7 +106,7 @@ fn w4_what_does_not_start() {
     });
     let outcome = outcome.run();
     exact("W4", "start after 50 ms", outcome.flows[0].finish.unwrap() + Time::ms(50), start(&outcome, 4));
-    let Stop::Starved { flows, unfinished } = outcome.stop else { panic!("{:?}", outcome.stop) };
+    let Stop::Stalled { flows, unfinished } = outcome.stop else { panic!("{:?}", outcome.stop) };
     assert!(!flows.is_empty() && flows.iter().all(|flow| (1..4).contains(flow)), "{flows:?}");
     assert_eq!(unfinished as usize, flows.len() + 1);
 }
@@ -142,9 +142,9 @@ fn w6_a_loop_ends() {
         let last = period * (begun as u64 / 2 - 1) + delivered(1) + Time::us(1) + acked(1);
         exact("W6", "end of the run: the last answer's ACK, no waiting for the end", last, outcome.end);
         (0..begun).step_by(2).for_each(|at| assert_eq!(start(&outcome, at), period * (at as u64 / 2)));
-        assert!(outcome.flows[..begun].iter().all(|flow| flow.finish.is_some() && !flow.called_off));
-        assert!(outcome.flows[begun..].iter().all(|flow| flow.start.is_none() && flow.called_off));
-        assert_eq!(outcome.called_off(), 12 - begun);
+        assert!(outcome.flows[..begun].iter().all(|flow| flow.finish.is_some() && !flow.cancelled));
+        assert!(outcome.flows[begun..].iter().all(|flow| flow.start.is_none() && flow.cancelled));
+        assert_eq!(outcome.cancelled(), 12 - begun);
         begun / 2
     };
     assert_eq!(rounds(period * 3), 3, "the fourth would begin at the end");
@@ -172,6 +172,6 @@ fn w7_a_round_is_not_cut() {
         assert!(digest(&outcome) == digest(&open), "begun before {end}");
     }
     let none = until(early);
-    assert_eq!((none.stop.clone(), none.called_off()), (Stop::Finished, 3));
+    assert_eq!((none.stop.clone(), none.cancelled()), (Stop::Finished, 3));
     exact("W7", "end of what began before", open.flows[1].finish.unwrap(), none.end);
 }

@@ -66,7 +66,7 @@ fn i1_a_host_pauses_a_flow() {
             start: Time(heard),
             end: Some(Time(heard + length)),
             ingress_bytes: 0,
-            blamed_port: sent_by,
+            culprit_port: sent_by,
         };
         assert_eq!(paused, [expected]);
         let frames = record(&outcome, sent_by, 3);
@@ -166,7 +166,7 @@ fn i5_what_waits_for_ever_ends_the_run() {
     let base = || hub().flow(0, 1, 2_000_000, Time::ZERO).flow(0, 2, 2_000_000, Time::ZERO);
     let bench = holding(base(), &[pause("h1", 3, Time::us(10), None)]);
     let outcome = bench.run();
-    assert_eq!(outcome.stop, Stop::Starved { flows: vec![0], unfinished: 1 });
+    assert_eq!(outcome.stop, Stop::Stalled { flows: vec![0], unfinished: 1 });
     let held = QueueRef { port: port(&bench.fabric(), "s0", "h1"), priority: 3 };
     assert_eq!((outcome.cut_off.len(), outcome.cut_off[0].place), (1, Obstacle::Held(held)));
     assert_eq!((outcome.counts.drops, outcome.ledger.unbalanced().count()), (0, 0));
@@ -270,7 +270,7 @@ fn i8_a_hold_in_a_circle_is_no_deadlock() {
     let goes_on = rate(&outcome, 0, again + Time::ms(3), END);
     check("I8", "rate of flow 0 after, Gb/s", "> 10", goes_on, goes_on > 10.0);
     let small =
-        outcome.pauses.iter().find(|pause| pause.start > again && pause.blamed_port == port(&fabric, "s0", "l0"));
+        outcome.pauses.iter().find(|pause| pause.start > again && pause.culprit_port == port(&fabric, "s0", "l0"));
     let held = small.expect("the second hold").ingress_bytes;
     check(
         "I8",

@@ -129,7 +129,7 @@ fn h9_header_cost() {
         let of = |from: &str, to: &str| record(&outcome, port(&bench.fabric(), from, to), 3).tx_bytes as f64 / 1000.0;
         (of("h0", "s0"), of("h1", "s0"))
     };
-    let (with, without) = (bytes("hpcc", "reference"), bytes("dcqcn", "vendor"));
+    let (with, without) = (bytes("hpcc", "ns3"), bytes("dcqcn", "vendor"));
     within("H9", "wire bytes per 1000 B of payload with INT", 1090.0, with.0, 1e-9);
     within("H9", "wire bytes per 1000 B of payload without", 1048.0, without.0, 1e-9);
     within("H9", "ACK bytes with INT", 88.0, with.1, 1e-9);

@@ -253,7 +253,7 @@ fn n9_marks_of_isolated_flows_alone() {
     exact("N9", "marks of flows that are not isolated", 0, isolated.1);
 }
 
-/// What waits in vain: the victim's packets, for all of the time that they are blocked; those of the incast never. Isolation takes
+/// Who waits as a victim: the victim's packets, for all of the time that they are blocked; those of the incast never. Isolation takes
 /// nearly all of it away.
 #[test]
 fn n10_blocking_is_measured() {
@@ -261,16 +261,16 @@ fn n10_blocking_is_measured() {
     let isolated = isolating(incast(), small()).run();
     let victim = plain.waits[VICTIM];
     check("N10", "victim blocked, us", "> 100", victim.blocked.0 as f64 / 1e6, victim.blocked > Time::us(100));
-    exact("N10", "of that in vain, ps", victim.blocked.0, victim.in_vain.0);
+    exact("N10", "of that as a victim, ps", victim.blocked.0, victim.victim.0);
     exact(
         "N10",
-        "incast blocked in vain, ps",
+        "incast blocked as a victim, ps",
         0,
-        plain.waits[..VICTIM].iter().map(|waits| waits.in_vain.0).sum::<u64>(),
+        plain.waits[..VICTIM].iter().map(|waits| waits.victim.0).sum::<u64>(),
     );
-    let left = isolated.waits[VICTIM].in_vain.0 as f64 / victim.in_vain.0 as f64;
-    check("N10", "in vain with isolation, of that without", "< 0.05", left, left < 0.05);
-    assert!(plain.waits.iter().all(|waits| waits.in_vain <= waits.blocked && waits.blocked <= waits.waited));
+    let left = isolated.waits[VICTIM].victim.0 as f64 / victim.victim.0 as f64;
+    check("N10", "as a victim with isolation, of that without", "< 0.05", left, left < 0.05);
+    assert!(plain.waits.iter().all(|waits| waits.victim <= waits.blocked && waits.blocked <= waits.waited));
     // The simulation itself is the same.
     let unmeasured = incast().with(|params| params.measure.blocking = false).run();
     assert_eq!(digest(&plain), digest(&unmeasured));
@@ -294,7 +294,7 @@ fn n11_a_wait_by_hand() {
     let came = start.0 + DATA + 500_000;
     exact("N11", "waited, ps", resumed - came, outcome.waits[0].waited.0);
     exact("N11", "blocked, ps", resumed - came, outcome.waits[0].blocked.0);
-    exact("N11", "in vain, ps", 0, outcome.waits[0].in_vain.0);
+    exact("N11", "as a victim, ps", 0, outcome.waits[0].victim.0);
 }
 
 /// Everything that isolation cannot be, with the parameter, its value and what is allowed.

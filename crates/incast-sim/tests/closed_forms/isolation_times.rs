@@ -253,8 +253,8 @@ proptest! {
         prop_assert_eq!(outcome.ledger.unbalanced().count(), 0);
         prop_assert!(outcome.flows.iter().all(|flow| flow.finish.is_some()));
         for waits in &outcome.waits {
-            prop_assert!(waits.in_vain <= waits.blocked && waits.blocked <= waits.waited);
-            prop_assert!(waits.host_in_vain <= waits.host_blocked);
+            prop_assert!(waits.victim <= waits.blocked && waits.blocked <= waits.waited);
+            prop_assert!(waits.host_victim <= waits.host_blocked);
         }
         let unmeasured = bench.with(|params| params.measure.blocking = false).run();
         prop_assert_eq!(digest(&outcome), digest(&unmeasured));

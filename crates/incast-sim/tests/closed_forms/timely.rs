@@ -130,7 +130,7 @@ fn e4_several_flows() {
 #[test]
 fn e4_increase_below_the_lower_threshold() {
     let flows = [(1, 0, 500_000_000, Time::ZERO), (2, 0, 30_000_000, Time::ZERO)];
-    let bench = Bench::new(star(&[CABLE; 3])).flows(flows).control("timely", "reference").with(|params| {
+    let bench = Bench::new(star(&[CABLE; 3])).flows(flows).control("timely", "ns3").with(|params| {
         params.measure.sample_every = Some(Time::ns(100));
         params.measure.sample_from = Time::ms(5);
         params.horizon = Some(Time::ms(6));

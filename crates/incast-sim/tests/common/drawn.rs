@@ -62,7 +62,7 @@ pub(crate) fn drawn(control: &Control, seed: u64, set: impl FnOnce(&mut Params))
         fabric,
         controls: vec![ControlSetup { control: control.clone(), window: control.default_window() }],
         transports: Vec::new(),
-        carriers: vec![Carrier::Rdma(0); flows.tags.len()],
+        carriers: vec![Carrier::Rdma(0); flows.labels.len()],
         tenancy: None,
         tags: None,
         flows,

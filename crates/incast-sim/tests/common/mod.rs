@@ -30,7 +30,7 @@ pub(crate) struct Bench {
     flows: FlowSet,
     control: ControlSetup,
     transports: Vec<Transport>,
-    /// By tag.
+    /// By label.
     carriers: Vec<Carrier>,
     params: Params,
     tenancy: Option<Arc<Tenancy>>,
@@ -41,7 +41,7 @@ impl Bench {
     /// Flows without control or window on a fabric.
     pub(crate) fn new(fabric: Fabric) -> Self {
         let control = Control::named("unlimited", "default").unwrap();
-        let flows = FlowSet { tags: vec!["flow".into()], ..FlowSet::default() };
+        let flows = FlowSet { labels: vec!["flow".into()], ..FlowSet::default() };
         Self {
             fabric: Arc::new(fabric),
             flows,
@@ -95,9 +95,9 @@ impl Bench {
         self
     }
 
-    /// From here on flows have a tag of their own, and another transport.
+    /// From here on flows have a label of their own, and another transport.
     pub(crate) fn then_transport(mut self, transport: Transport) -> Self {
-        self.flows.tags.push(transport.name().into());
+        self.flows.labels.push(transport.name().into());
         self.carriers.push(Carrier::Transport(self.transports.len()));
         self.transports.push(transport);
         self
@@ -129,7 +129,7 @@ impl Bench {
             size: Bytes(size),
             start,
             priority,
-            tag: self.flows.tags.len() as u16 - 1,
+            label: self.flows.labels.len() as u16 - 1,
             sport,
             dport: 100,
             path: None,
@@ -226,7 +226,7 @@ impl Bench {
             flows: Arc::new(self.sorted()),
             controls: vec![self.control.clone()],
             transports: self.transports.clone(),
-            carriers: self.carriers.iter().copied().cycle().take(self.flows.tags.len()).collect(),
+            carriers: self.carriers.iter().copied().cycle().take(self.flows.labels.len()).collect(),
             params: self.params.clone(),
             tenancy: self.tenancy.clone(),
             tags: self.tags.clone(),

@@ -90,13 +90,13 @@ impl Scheme {
         let (name, profile, window) = match self {
             Self::Dcqcn | Self::DcqcnAcksObey => ("dcqcn", "vendor", WindowMode::Off),
             Self::DcqcnWindow => ("dcqcn", "vendor", WindowMode::Rate),
-            Self::Hpcc95 => ("hpcc", "reference", WindowMode::Rate),
+            Self::Hpcc95 => ("hpcc", "ns3", WindowMode::Rate),
             Self::Hpcc99 => ("hpcc", "key-results", WindowMode::Rate),
-            Self::Pint95 => ("hpcc_pint", "reference", WindowMode::Rate),
+            Self::Pint95 => ("hpcc_pint", "ns3", WindowMode::Rate),
             Self::Pint99 => ("hpcc_pint", "key-results", WindowMode::Rate),
-            Self::Timely => ("timely", "reference", WindowMode::Off),
-            Self::TimelyWindow => ("timely", "reference", WindowMode::Rate),
-            Self::Dctcp => ("dctcp", "reference", WindowMode::Rate),
+            Self::Timely => ("timely", "ns3", WindowMode::Off),
+            Self::TimelyWindow => ("timely", "ns3", WindowMode::Rate),
+            Self::Dctcp => ("dctcp", "ns3", WindowMode::Rate),
         };
         ControlSetup { control: Control::named(name, profile).expect("a known profile"), window }
     }
@@ -115,10 +115,10 @@ pub(crate) fn run_to_end(fabric: &Arc<Fabric>, flows: &[Flow], scheme: Scheme, m
     if scheme == Scheme::Dctcp {
         params.ecn = EcnParams { kmin: Bytes(300_000), kmax: Bytes(300_000), pmax: 1.0, ..params.ecn };
     }
-    let tags = vec!["background".into(), "incast".into()];
+    let labels = vec!["background".into(), "incast".into()];
     let setup = Setup {
         fabric: fabric.clone(),
-        flows: Arc::new(FlowSet { flows: flows.to_vec(), tags, ..FlowSet::default() }),
+        flows: Arc::new(FlowSet { flows: flows.to_vec(), labels, ..FlowSet::default() }),
         controls: vec![scheme.control()],
         transports: Vec::new(),
         carriers: vec![Carrier::Rdma(0); 2],
@@ -139,7 +139,7 @@ pub(crate) fn flow(src: u32, dst: u32, size: u64, start_ns: u64, sport: u16, dpo
         size: Bytes(size),
         start: Time::ns(start_ns),
         priority: 3,
-        tag: u16::from(dport == 200),
+        label: u16::from(dport == 200),
         sport,
         dport,
         path: None,

@@ -71,7 +71,7 @@ pub(crate) fn check(case: &Case, references: &[Reference]) {
         let counts = (outcome.counts.marks, outcome.counts.drops, outcome.counts.pauses);
         assert_eq!(counts, (reference.marks, 0, 0), "{}, {scheme}", case.name);
         for flow in &outcome.flows {
-            assert_eq!(flow.ideal_reference, Time::ns(case.standalone), "{}", case.name);
+            assert_eq!(flow.ideal_hpcc, Time::ns(case.standalone), "{}", case.name);
         }
     }
 }

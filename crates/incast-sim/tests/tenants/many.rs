@@ -47,7 +47,7 @@ pub(crate) fn tcp() -> Transport {
 }
 
 pub(crate) fn udp() -> Transport {
-    Transport::named("udp", "blast").expect("a profile")
+    Transport::named("udp", "line-rate").expect("a profile")
 }
 
 pub(crate) fn elastic(rate: RateParams) -> Hypervisor {

@@ -64,5 +64,5 @@ fn all() -> Vec<Transport> {
 /// Packets of data take all ways in turn. (If acknowledgements did too, data could have every other turn, and one of two ways.)
 fn sprayed(bench: Bench) -> Bench {
     let spray = SprayParams { order: SprayOrder::RoundRobin, acks: false };
-    bench.with(|params| params.network.balance = Balance::Spray(spray))
+    bench.with(|params| params.network.load_balancing = Balance::Spray(spray))
 }

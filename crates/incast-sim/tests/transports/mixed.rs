@@ -11,7 +11,7 @@ use super::{all, named, racks, sprayed};
 /// RDMA and each of the others between all pairs of eight hosts of two racks.
 fn everything(queues: QueueParams, scheduler: SchedulerParams) -> Bench {
     let pairs = |from: u32| (0..8u32).map(move |host| (host, (host + 1 + from) % 8));
-    let mut bench = Bench::new(racks(2)).control("dctcp", "reference");
+    let mut bench = Bench::new(racks(2)).control("dctcp", "ns3");
     for (src, dst) in pairs(0) {
         bench = bench.flow(src, dst, 60_000 + u64::from(src) * 777, Time::ZERO);
     }

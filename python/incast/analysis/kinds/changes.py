@@ -62,7 +62,7 @@ def _compute(cell: OfChanges, base: Path) -> Iterator[Row]:
     turns = len(found["cycle"]["turns"]) if found["cycle"] else None
     yield {
         "tags": found["tags"],
-        "circular": int(not found["deadlock_free"]),
+        "cyclic": int(not found["deadlock_free"]),
         "falling": found["falling"],
         "shortest": turns,
     }
@@ -80,7 +80,7 @@ CHANGES = Kind(
     name="changes",
     about="rules that take the place of others while packets are under way, each switch with either",
     parameters=OfChanges,
-    figures={"tags": "bigint", "circular": "bigint", "falling": "bigint", "shortest": "bigint"},
+    figures={"tags": "bigint", "cyclic": "bigint", "falling": "bigint", "shortest": "bigint"},
     compute=_compute,
     stamp=fabric.stamp,
 )

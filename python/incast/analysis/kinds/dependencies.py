@@ -1,4 +1,4 @@
-"""Circular buffer dependencies of a fabric: whether there are any, or under how many sets of failed links or routes."""
+"""Cyclic buffer dependencies of a fabric: whether there are any, or under how many sets of failed links or routes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class OfDependencies(fabric.OfFabric):
     misroutes: int | None = None
     """So many routes are wrong at a time, in sets drawn at random: a switch sends what is for a host to a switch beside
     it that is drawn among all of these, right or wrong. All others are shortest paths. Packets that come back to a
-    switch are a circular dependency. Not with `fail`, `failures` or `detours`. Default none.
+    switch are a cyclic dependency. Not with `fail`, `failures` or `detours`. Default none.
     """
 
 
@@ -56,8 +56,8 @@ def _stamp(cell: OfDependencies, base: Path) -> str:
 
 def _compute(cell: OfDependencies, base: Path) -> Iterator[Row]:
     if cell.misroutes is not None:
-        circular, shortest = misroutes.circular(fabric.opened(cell, base), cell.misroutes, cell.samples, cell.seed)
-        yield {"sets": cell.samples, "circular": circular, "shortest": shortest}
+        cyclic, shortest = misroutes.cyclic(fabric.opened(cell, base), cell.misroutes, cell.samples, cell.seed)
+        yield {"sets": cell.samples, "cyclic": cyclic, "shortest": shortest}
         return
     options = {
         "paths": fabric.paths(cell),
@@ -74,13 +74,13 @@ def _compute(cell: OfDependencies, base: Path) -> Iterator[Row]:
     # Of several graphs the worst one.
     graphs = json.loads(text)["graphs"]
     sets = max((graph.get("sets", 1) for graph in graphs), default=1)
-    circular = max((_circular(graph) for graph in graphs), default=0)
+    cyclic = max((_cyclic(graph) for graph in graphs), default=0)
     lengths = [len(cycle["turns"]) for graph in graphs for cycle in cycles_of(graph)]
-    yield {"sets": sets, "circular": circular, "shortest": min(lengths, default=None)}
+    yield {"sets": sets, "cyclic": cyclic, "shortest": min(lengths, default=None)}
 
 
-def _circular(graph: dict[str, Any]) -> int:
-    return int(graph["circular"]) if "sets" in graph else int(bool(graph["components"]))
+def _cyclic(graph: dict[str, Any]) -> int:
+    return int(graph["cyclic"]) if "sets" in graph else int(bool(graph["components"]))
 
 
 def cycles_of(graph: dict[str, Any]) -> list[dict[str, Any]]:
@@ -92,9 +92,9 @@ def cycles_of(graph: dict[str, Any]) -> list[dict[str, Any]]:
 
 DEPENDENCIES = Kind(
     name="dependencies",
-    about="circular buffer dependencies of a fabric: in how many of how many sets of failed links or of wrong routes",
+    about="cyclic buffer dependencies of a fabric: in how many of how many sets of failed links or of wrong routes",
     parameters=OfDependencies,
-    figures={"sets": "bigint", "circular": "bigint", "shortest": "bigint"},
+    figures={"sets": "bigint", "cyclic": "bigint", "shortest": "bigint"},
     compute=_compute,
     stamp=_stamp,
 )

@@ -26,7 +26,7 @@ class OfFabric:
     """
     bounces: int = 0
     """Of up-down paths: how often a packet may turn up again. Default 0 (our choice)."""
-    each: int = 1
+    per_pair: int = 1
     """Of random paths: how many for each pair of switches. Default 1 (our choice)."""
     seed: int = 1
     """Seed of the scenario, and of what is drawn at random. Default 1 (our choice)."""
@@ -44,7 +44,7 @@ def paths(cell: OfFabric) -> object:
     if cell.paths == "up-down":
         return {"up_down": {"bounces": cell.bounces}}
     if cell.paths == "random":
-        return {"random": {"each": cell.each}}
+        return {"random": {"per_pair": cell.per_pair}}
     if cell.paths not in PATHS:
         raise ScenarioError(f"unknown paths `{cell.paths}`; allowed: {', '.join(PATHS)}")
     return cell.paths

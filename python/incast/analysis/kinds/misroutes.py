@@ -1,6 +1,6 @@
 """Misconfigured routes: switches that send what is for a host to a neighbour which nobody meant.
 
-Packets that come back to a switch wait for themselves: a routing loop is a circular buffer dependency, whatever else
+Packets that come back to a switch wait for themselves: a routing loop is a cyclic buffer dependency, whatever else
 there is. Where no packet loops, the paths are finite, and such as `incast deadlock check` takes in a file.
 """
 
@@ -128,8 +128,8 @@ class Routes:
         ]
 
 
-def circular(scenario: _core.Scenario, misroutes: int, samples: int, seed: int) -> tuple[int, int | None]:
-    """In how many of so many sets of wrong routes there is a circular dependency, and the shortest cycle of any."""
+def cyclic(scenario: _core.Scenario, misroutes: int, samples: int, seed: int) -> tuple[int, int | None]:
+    """In how many of so many sets of wrong routes there is a cyclic dependency, and the shortest cycle of any."""
     with translated():
         routes = Routes(Wiring.read(scenario.fabric()))
     usual = {host: routes.paths(host, hops) for host, hops in routes.right.items()}

@@ -48,7 +48,7 @@ def _compute(cell: OfTags, base: Path) -> Iterator[Row]:
         "tags": found["tags"],
         "rules": written["total"],
         "most": written["most"],
-        "circular": len(verification["cycles"]),
+        "cyclic": len(verification["cycles"]),
         "falling": verification["falling"],
         "lossy": verification["lossy"],
     }
@@ -56,13 +56,13 @@ def _compute(cell: OfTags, base: Path) -> Iterator[Row]:
 
 TAGS = Kind(
     name="tags",
-    about="tags and rules for paths on a fabric: how many, circular dependencies, paths that become lossy",
+    about="tags and rules for paths on a fabric: how many, cyclic dependencies, paths that become lossy",
     parameters=OfTags,
     figures={
         "tags": "bigint",
         "rules": "bigint",
         "most": "bigint",
-        "circular": "bigint",
+        "cyclic": "bigint",
         "falling": "bigint",
         "lossy": "bigint",
     },

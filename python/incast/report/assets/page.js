@@ -3,10 +3,10 @@
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const SECTIONS = { deadlocks: ["closing"], tenants: ["vms", "guarantees"], slowdown: ["slowdown"], distributions: ["cdf-fct", "cdf-slowdown"], queues: ["queues"], rates: ["rates"], pauses: ["pauses"] };
-const TAGGED = new Set(["slowdown", "cdf-fct", "cdf-slowdown"]);
+const LABELLED = new Set(["slowdown", "cdf-fct", "cdf-slowdown"]);
 const ALL = "all: mean and range";
 const ROWS_SHOWN = 200;
-const state = { group: 0, values: [], tag: "", seeds: false, fabric: { scheme: null, measure: "utilisation", way: "both" }, over: {} };
+const state = { group: 0, values: [], label: "", seeds: false, fabric: { scheme: null, measure: "utilisation", way: "both" }, over: {} };
 
 /** What is drawn, by the name of its chart. */
 const VIEWS = new Map();
@@ -88,9 +88,9 @@ function showChoices() {
       refresh();
     }));
   }
-  const tags = variation()?.tags ?? [];
-  if (tags.length) {
-    form.append(selectOf("flows", [["", "all"], ...tags.map((tag) => [tag, tag])], state.tag, (value) => { state.tag = value; refresh(); }));
+  const labels = variation()?.labels ?? [];
+  if (labels.length) {
+    form.append(selectOf("flows", [["", "all"], ...labels.map((label) => [label, label])], state.label, (value) => { state.label = value; refresh(); }));
   }
   form.hidden = !form.children.length;
 }
@@ -130,7 +130,7 @@ function tableOf(chart, rows) {
 
 function fileName(name) {
   if (name.startsWith("study-")) return [slug(DATA.title), name].join("-");
-  return [slug(DATA.title), name, ...state.values.map((value) => slug(String(value))), state.tag && slug(state.tag)].filter(Boolean).join("-");
+  return [slug(DATA.title), name, ...state.values.map((value) => slug(String(value))), state.label && slug(state.label)].filter(Boolean).join("-");
 }
 
 async function showChart(container, chart, name, spec, rows, names = chart.names) {
@@ -188,14 +188,14 @@ async function showSection(name) {
   }
   if (name === "deadlocks") showCycles(container, chosen.cycles);
   for (const key of SECTIONS[name]) {
-    const byTag = chosen.charts[key];
-    if (!byTag) {
+    const byLabel = chosen.charts[key];
+    if (!byLabel) {
       container.append(make("p", { class: "empty" }, "Left out of this page; see its end."));
       continue;
     }
-    const tag = TAGGED.has(key) ? state.tag : "";
-    const chart = byTag[tag] ?? byTag[""];
-    const mates = state.seeds && key === "slowdown" ? seedMates().map((each) => each.charts[key][tag]).filter((each) => each && !each.whyEmpty) : [];
+    const label = LABELLED.has(key) ? state.label : "";
+    const chart = byLabel[label] ?? byLabel[""];
+    const mates = state.seeds && key === "slowdown" ? seedMates().map((each) => each.charts[key][label]).filter((each) => each && !each.whyEmpty) : [];
     if (mates.length > 1) {
       const pooled = seedSlowdown(mates);
       await showChart(container, pooled.chart, key, pooled.spec, pooled.rows);
@@ -414,7 +414,7 @@ function refresh() {
 
 function start() {
   state.values = [...group().variations[0].values];
-  state.tag = "";
+  state.label = "";
   state.seeds = byColumn() && seedColumn() >= 0;
   for (const each of document.querySelectorAll("[data-group]")) each.hidden = Number(each.dataset.group) !== state.group;
   refresh();

@@ -43,7 +43,7 @@ pub(super) enum Kind {
 impl Kind {
     pub(super) const ALL: [Self; 3] = [Self::Memory, Self::Disk, Self::Network];
 
-    /// As tags name it.
+    /// As labels name it.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Memory => "memory",

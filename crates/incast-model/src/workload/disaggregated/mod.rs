@@ -45,7 +45,7 @@ pub enum BladeScale {
 /// A system has 5 CPU, 5 memory and 3 disk blades (the study's 5 servers taken apart). Each of a CPU's pages goes to or comes from a
 /// memory blade, disk blocks go to or come from a disk blade, and CPUs talk to each other: 50, 30 and 20 ordered pairs, of which the
 /// study names only the number, 70. A host stands for three units of its resource, so each pair is drawn three times over. Flows have
-/// the tags `memory`, `disk` and `network`, or the entry's tag before them.
+/// the labels `memory`, `disk` and `network`, or the entry's label before them.
 ///
 /// The study's traces are not public: its applications here are synthetic.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -195,7 +195,7 @@ impl Pattern for Disaggregated {
         let of_system: f64 = pairs.iter().map(|(.., source)| source.expected(window.length())).sum();
         let flows = of_system * f64::from(self.samples) * systems.len() as f64;
         entry.expect("duration", window.end - window.start, flows)?;
-        let tags = tags(entry, out)?;
+        let labels = labels(entry, out)?;
         for (number, hosts) in (0u64..).zip(&systems) {
             for (src, dst, kind, source) in &pairs {
                 for sample in 0..u64::from(self.samples) {
@@ -205,7 +205,7 @@ impl Pattern for Disaggregated {
                     let [src, dst] = [src, dst].map(|place| hosts[place as usize]);
                     source.draw(window, &mut rng, |start, size| {
                         let mut flow = entry.flow(src, dst, size, start);
-                        flow.tag = tags[*kind as usize];
+                        flow.label = labels[*kind as usize];
                         out.push(flow).map(|_| ())
                     })?;
                 }
@@ -220,14 +220,14 @@ impl Pattern for Disaggregated {
     }
 }
 
-/// The tags of flows, by [`Kind`].
-fn tags(entry: &Entry<'_>, out: &mut Collector) -> Result<[u16; 3], WorkloadError> {
-    let own = out.tag_name(entry.tag).to_owned();
+/// The labels of flows, by [`Kind`].
+fn labels(entry: &Entry<'_>, out: &mut Collector) -> Result<[u16; 3], WorkloadError> {
+    let own = out.label_name(entry.label).to_owned();
     let mut found = [0; 3];
-    for (kind, tag) in Kind::ALL.into_iter().zip(&mut found) {
-        let name = if entry.tagged { format!("{own}-{}", kind.name()) } else { kind.name().to_owned() };
-        let allowed = "one of at most 65536 tags";
-        *tag = out.tag(&name).ok_or_else(|| WorkloadError::field(entry.field("tag"), name, allowed))?;
+    for (kind, label) in Kind::ALL.into_iter().zip(&mut found) {
+        let name = if entry.labelled { format!("{own}-{}", kind.name()) } else { kind.name().to_owned() };
+        let allowed = "one of at most 65536 labels";
+        *label = out.label(&name).ok_or_else(|| WorkloadError::field(entry.field("label"), name, allowed))?;
     }
     Ok(found)
 }

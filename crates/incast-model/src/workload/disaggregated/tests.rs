@@ -19,9 +19,9 @@ fn drawn(json: &str, seed: u64) -> FlowSet {
     flows(&fabric(), &pattern("disaggregated", json), seed)
 }
 
-fn of_tag<'a>(set: &'a FlowSet, tag: &str) -> impl Iterator<Item = &'a crate::flow::Flow> {
-    let tag = set.tags.iter().position(|name| name == tag);
-    set.flows.iter().filter(move |flow| Some(usize::from(flow.tag)) == tag)
+fn of_label<'a>(set: &'a FlowSet, label: &str) -> impl Iterator<Item = &'a crate::flow::Flow> {
+    let label = set.labels.iter().position(|name| name == label);
+    set.flows.iter().filter(move |flow| Some(usize::from(flow.label)) == label)
 }
 
 #[test]
@@ -31,12 +31,12 @@ fn shares_and_load_are_those_asked_for() {
     {
         let set = drawn(&format!(r#"{{"application": "{application}", "duration": "60ms"}}"#), 1);
         let total = set.flows.len() as f64;
-        for (tag, share) in ["memory", "disk", "network"].into_iter().zip(shares) {
-            let found = of_tag(&set, tag).count() as f64 / total;
+        for (label, share) in ["memory", "disk", "network"].into_iter().zip(shares) {
+            let found = of_label(&set, label).count() as f64 / total;
             // Bursts: a sigma of 2 is a coefficient of variation of 7.
-            assert!((found - share).abs() < 0.03, "{application} {tag}: {found} for {share}");
+            assert!((found - share).abs() < 0.03, "{application} {label}: {found} for {share}");
         }
-        assert!(of_tag(&set, "memory").all(|flow| flow.size.0 == 4096));
+        assert!(of_label(&set, "memory").all(|flow| flow.size.0 == 4096));
         // The busiest of the hosts carries three times 0.2 of its link; a system has its own busiest, so look at the mean over CPUs.
         let mut sent: HashMap<u32, u64> = HashMap::new();
         set.flows.iter().for_each(|flow| *sent.entry(flow.src.0).or_default() += flow.size.0);
@@ -79,8 +79,8 @@ fn a_rack_keeps_to_itself() {
 #[test]
 fn without_disks_there_are_no_blocks() {
     let set = drawn(r#"{"application": "wordcount", "disks": 0, "duration": "5ms"}"#, 1);
-    assert_eq!(set.tags, ["memory", "network"]);
-    assert!(of_tag(&set, "memory").count() > 100);
+    assert_eq!(set.labels, ["memory", "network"]);
+    assert!(of_label(&set, "memory").count() > 100);
 }
 
 const TRACE: &str = "\

@@ -64,7 +64,7 @@ impl Case {
             size: Bytes(self.size),
             start: Time::ZERO,
             priority: 3,
-            tag: 0,
+            label: 0,
             sport: 1,
             dport: 2,
             path: None,
@@ -73,7 +73,7 @@ impl Case {
         let control = Control::named("unlimited", "default").expect("a control");
         let setup = Setup {
             fabric: Arc::new(Star::new(2).build().expect("a fabric")),
-            flows: Arc::new(FlowSet { flows: vec![flow], tags: vec!["flow".into()], ..FlowSet::default() }),
+            flows: Arc::new(FlowSet { flows: vec![flow], labels: vec!["flow".into()], ..FlowSet::default() }),
             controls: vec![ControlSetup { control, window: WindowMode::Off }],
             transports: Vec::new(),
             carriers: vec![crate::Carrier::Rdma(0)],

@@ -37,7 +37,7 @@ pub enum FastpassOrder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FastpassPaths {
-    /// As `network.balance` says (YAPS, which sprays).
+    /// As `network.load_balancing` says (YAPS, which sprays).
     #[default]
     Balanced,
     /// As the arbiter says, so that no link has more packets of a slot than it carries in that time (SIGCOMM 2014, section 4).

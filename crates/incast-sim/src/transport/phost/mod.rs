@@ -68,7 +68,7 @@ impl Network {
         let packets = &self.config.packets;
         let packet = self.wire_time(port, packets.mss.0 + packets.segment_header.0);
         let times = |number: f64| (packet as f64 * number).round() as u64;
-        Times { packet, reissue: times(params.reissue_after), pass_over: times(params.pass_over_for) }
+        Times { packet, reissue: times(params.reissue_after), pass_over: times(params.downgrade_for) }
     }
 
     pub(super) fn start_phost(&mut self, flow: u32) {
@@ -107,17 +107,17 @@ impl Network {
 
     /// A flow has got a token; its receiver lacks `left` packets.
     fn hold_token(&mut self, flow: u32, left: u64) {
-        let tag = self.flows.flows[flow as usize].tag;
+        let label = self.flows.flows[flow as usize].label;
         let nic = self.ports[self.transports.ports[flow as usize] as usize].owner;
         let room = &mut self.transports.phost;
         let Some(source) = room.sources.get_mut(flow) else { return };
         source.left = left;
-        let (tag, key) = match room.params.order {
+        let (label, key) = match room.params.order {
             PhostOrder::Srpt => (0, left),
             PhostOrder::Fifo => (0, 0),
-            PhostOrder::TagFair => (tag, left),
+            PhostOrder::LabelFair => (label, left),
         };
-        room.holders[nic as usize].put(flow, tag, source, key);
+        room.holders[nic as usize].put(flow, label, source, key);
     }
 
     /// A token has reached a source.
@@ -177,10 +177,10 @@ impl Network {
         if self.flow_records[flow as usize].delivered.is_some() || self.transports.phost.inbound.get(flow).is_some() {
             return;
         }
-        let tag = self.flows.flows[flow as usize].tag;
+        let label = self.flows.flows[flow as usize].label;
         let Phost { params, inbound, pacers, .. } = &mut self.transports.phost;
         let pacer = &mut pacers[nic as usize];
-        if let Some(time) = pacer.announce(inbound, (flow, tag), packets, self.now, (params, &times)) {
+        if let Some(time) = pacer.announce(inbound, (flow, label), packets, self.now, (params, &times)) {
             self.plan(nic, time, Job::Token);
         }
     }

@@ -1,28 +1,28 @@
-//! Flows of a host in the order in which it serves them: tags in turn, within a tag by a key. Where there are no tags to take turns,
+//! Flows of a host in the order in which it serves them: labels in turn, within a label by a key. Where there are no labels to take turns,
 //! all flows have one.
 
 /// Where a flow stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
-    tag: u16,
+    label: u16,
     key: u64,
     flow: u32,
 }
 
-/// Flows by tag, key and number.
+/// Flows by label, key and number.
 ///
 /// Few at a time, and what changes is near the front: a sorted list whose front is its end.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     /// From the last to the first.
     flows: Vec<Place>,
-    /// The first tag in turn.
+    /// The first label in turn.
     turn: u16,
 }
 
 impl Queue {
-    pub(super) fn insert(&mut self, tag: u16, key: u64, flow: u32) -> Place {
-        let place = Place { tag, key, flow };
+    pub(super) fn insert(&mut self, label: u16, key: u64, flow: u32) -> Place {
+        let place = Place { label, key, flow };
         let at = self.flows.partition_point(|other| *other > place);
         self.flows.insert(at, place);
         place
@@ -37,7 +37,7 @@ impl Queue {
     /// A flow that is in the queue gets another key.
     pub(super) fn change(&mut self, place: Place, key: u64) -> Place {
         let new = Place { key, ..place };
-        let Some(mut at) = self.find(place) else { return self.insert(new.tag, new.key, new.flow) };
+        let Some(mut at) = self.find(place) else { return self.insert(new.label, new.key, new.flow) };
         while at + 1 < self.flows.len() && self.flows[at + 1] > new {
             self.flows[at] = self.flows[at + 1];
             at += 1;
@@ -58,11 +58,11 @@ impl Queue {
         self.flows.binary_search_by(|other| place.cmp(other)).ok()
     }
 
-    /// The flows whose tags come before the turn again, and those from the turn on: the end of these is the first of all.
+    /// The flows whose labels come before the turn again, and those from the turn on: the end of these is the first of all.
     fn split(&self) -> (&[Place], &[Place]) {
         let before = match self.flows.first() {
-            Some(last) if last.tag < self.turn => 0,
-            _ => self.flows.partition_point(|place| place.tag >= self.turn),
+            Some(last) if last.label < self.turn => 0,
+            _ => self.flows.partition_point(|place| place.label >= self.turn),
         };
         let (from_turn, before_turn) = self.flows.split_at(before);
         (before_turn, from_turn)
@@ -85,14 +85,14 @@ impl Queue {
         self.front().map(|place| place.flow)
     }
 
-    /// The first flow has been served: it is the next tag's turn.
+    /// The first flow has been served: it is the next label's turn.
     pub(super) fn served(&mut self) {
-        self.turn = self.front().map_or(0, |place| place.tag.wrapping_add(1));
+        self.turn = self.front().map_or(0, |place| place.label.wrapping_add(1));
     }
 
-    /// The flow with this tag has been served.
-    pub(super) fn served_tag(&mut self, tag: u16) {
-        self.turn = tag.wrapping_add(1);
+    /// The flow with this label has been served.
+    pub(super) fn served_label(&mut self, label: u16) {
+        self.turn = label.wrapping_add(1);
     }
 }
 
@@ -103,13 +103,13 @@ mod tests {
     #[test]
     fn tags_take_turns() {
         let mut queue = Queue::default();
-        let places = [(1, 9, 0), (1, 5, 1), (4, 7, 2)].map(|(tag, key, flow)| queue.insert(tag, key, flow));
+        let places = [(1, 9, 0), (1, 5, 1), (4, 7, 2)].map(|(label, key, flow)| queue.insert(label, key, flow));
         assert_eq!(queue.iter().collect::<Vec<_>>(), [1, 0, 2]);
         queue.served();
         assert_eq!(queue.iter().collect::<Vec<_>>(), [2, 1, 0]);
         queue.served();
         assert_eq!(queue.first(), Some(1));
-        queue.served_tag(1);
+        queue.served_label(1);
         queue.remove(places[2]);
         assert_eq!(queue.first(), Some(1));
         queue.remove(places[1]);

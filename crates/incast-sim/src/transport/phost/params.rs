@@ -21,8 +21,8 @@ pub enum PhostOrder {
     Srpt,
     /// The flow that started first.
     Fifo,
-    /// Tags in turn, within a tag the flow with fewest packets left (CoNEXT 2015, section 3: tenants).
-    TagFair,
+    /// Labels in turn, within a label the flow with fewest packets left (CoNEXT 2015, section 3: tenants).
+    LabelFair,
 }
 
 /// What a receiver that hears of new flows keeps its pacer from giving out tokens for.
@@ -54,7 +54,7 @@ pub struct PhostParams {
     /// Tokens without data after which a receiver passes a source over. Default 8 (YAPS `capability_window`).
     pub window: u32,
     /// For how long, in packet times. Default 25 (YAPS `capability_window_timeout`; 15 at 10 Gb/s).
-    pub pass_over_for: f64,
+    pub downgrade_for: f64,
     /// A source that hears nothing announces its flow again after this time, then after twice as long, and so on. Default 9.5us
     /// (`retx_timeout` of YAPS, which nothing reads there; what it is for is our choice).
     pub retry: Time,
@@ -79,7 +79,7 @@ impl Default for PhostParams {
             token_life: 1.5,
             reissue_after: 9.0,
             window: 8,
-            pass_over_for: 25.0,
+            downgrade_for: 25.0,
             retry: Time::ns(9500),
             order: PhostOrder::Srpt,
             hold: PhostHold::All,
@@ -120,7 +120,7 @@ impl TransportParams for PhostParams {
         match name {
             "disaggregation" => Some(Self::default()),
             "yaps" => Some(yaps),
-            "yaps-10g" => Some(Self { pass_over_for: 15.0, ..yaps }),
+            "yaps-10g" => Some(Self { downgrade_for: 15.0, ..yaps }),
             "paper" => Some(Self { free_tokens_long: true, ..Self::default() }),
             _ => None,
         }
@@ -131,7 +131,7 @@ impl TransportParams for PhostParams {
         for (field, value) in [
             ("token_life", self.token_life),
             ("reissue_after", self.reissue_after),
-            ("pass_over_for", self.pass_over_for),
+            ("downgrade_for", self.downgrade_for),
         ] {
             BadParameter::unless(value > 0.0 && value <= 1e6, field, value, times)?;
         }

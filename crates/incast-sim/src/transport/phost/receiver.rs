@@ -18,7 +18,7 @@ pub(super) struct Times {
 #[derive(Debug)]
 pub(super) struct Inbound {
     packets: Packets,
-    tag: u16,
+    label: u16,
     came: Ranges,
     /// Packets that have not come.
     missing: u64,
@@ -119,17 +119,17 @@ impl Pacer {
     pub(super) fn announce(
         &mut self,
         flows: &mut ByFlow<Inbound>,
-        (flow, tag): (u32, u16),
+        (flow, label): (u32, u16),
         packets: Packets,
         now: u64,
         (params, times): (&PhostParams, &Times),
     ) -> Option<u64> {
         let (count, free) = (packets.count(), params.free(packets.count()));
-        let tag = if params.order == PhostOrder::TagFair { tag } else { 0 };
+        let label = if params.order == PhostOrder::LabelFair { label } else { 0 };
         let key = if params.order == PhostOrder::Fifo { 0 } else { count };
         let inbound = Inbound {
             packets,
-            tag,
+            label,
             came: Ranges::default(),
             missing: count,
             issued: free,
@@ -138,7 +138,7 @@ impl Pacer {
             quiet_until: (free == count).then_some(now + 2 * free * times.packet),
             last_issue: now,
             cursor: (free * packets.mss).min(packets.size),
-            place: self.queue.insert(tag, key, flow),
+            place: self.queue.insert(label, key, flow),
         };
         flows.insert(flow, inbound);
         self.hold = match params.hold {
@@ -179,15 +179,15 @@ impl Pacer {
             match inbound.grant(now, params.window.into(), times) {
                 Ok(seq) => {
                     let grant = Grant { flow, seq, number: inbound.issued - 1, left: inbound.missing };
-                    granted = Some((grant, inbound.tag));
+                    granted = Some((grant, inbound.label));
                     break;
                 }
                 Err(later) => again = again.min(later),
             }
         }
         match granted {
-            Some((grant, tag)) => {
-                self.queue.served_tag(tag);
+            Some((grant, label)) => {
+                self.queue.served_label(label);
                 Some(grant)
             }
             None => {
@@ -220,8 +220,8 @@ mod tests {
         }
 
         fn announce(&mut self, flow: u32, count: u64, now: u64) -> Option<u64> {
-            let tag = (flow % 2) as u16;
-            self.pacer.announce(&mut self.flows, (flow, tag), packets(count), now, (&self.params, &TIMES))
+            let label = (flow % 2) as u16;
+            self.pacer.announce(&mut self.flows, (flow, label), packets(count), now, (&self.params, &TIMES))
         }
 
         /// Ticks whenever it is due, until `end`: what it grants, as time, flow and packet.
@@ -283,7 +283,7 @@ mod tests {
         first_come.announce(0, 20, 0);
         first_come.announce(2, 10, 0);
         assert!(first_come.run(60).iter().all(|(_, flow, _)| *flow == 0));
-        let mut fair = Host::new(PhostParams { order: PhostOrder::TagFair, ..PhostParams::default() });
+        let mut fair = Host::new(PhostParams { order: PhostOrder::LabelFair, ..PhostParams::default() });
         for (flow, count) in [(0, 20), (2, 15), (1, 30)] {
             fair.announce(flow, count, 0);
         }

@@ -62,10 +62,10 @@ pub(super) struct Holders(Queue);
 
 impl Holders {
     /// A flow has got tokens, or another number of packets left.
-    pub(super) fn put(&mut self, flow: u32, tag: u16, source: &mut Source, key: u64) {
+    pub(super) fn put(&mut self, flow: u32, label: u16, source: &mut Source, key: u64) {
         source.place = Some(match source.place {
             Some(place) => self.0.change(place, key),
-            None => self.0.insert(tag, key, flow),
+            None => self.0.insert(label, key, flow),
         });
     }
 

@@ -23,10 +23,10 @@ pub struct UdpParams {
 
 impl TransportParams for UdpParams {
     const SUMMARY: &'static str = "UDP: a constant rate, whatever becomes of it";
-    const PROFILES: &'static [(&'static str, &'static str)] = &[("blast", "at the rate of the sender's link")];
+    const PROFILES: &'static [(&'static str, &'static str)] = &[("line-rate", "at the rate of the sender's link")];
 
     fn profile(name: &str) -> Option<Self> {
-        (name == "blast").then(Self::default)
+        (name == "line-rate").then(Self::default)
     }
 
     fn check(&self) -> Result<(), BadParameter> {
