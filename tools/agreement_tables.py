@@ -16,9 +16,9 @@ from incast.comparison import Bin, Flow, Percentiles
 Percentile = Literal["p50", "p95", "p99"]
 PERCENTILES: tuple[Percentile, ...] = ("p50", "p95", "p99")
 LIMIT = 5.0
-"""Per cent beyond which a difference has to be explained."""
+"""Differences above this, in per cent, need an explanation."""
 SURE = 2.0
-"""Standard errors by which a mean has to be beyond the limit."""
+"""Standard errors above the limit at which a difference of means counts."""
 CAUSES = ("chance", "links", "open")
 """Causes of a difference; docs/design/agreement.md explains each."""
 Row = dict[str, Any]
@@ -40,7 +40,7 @@ NAMES = {
 
 @dataclass
 class Mean:
-    """By how much the mean of our runs differs from the mean of the runs in the reference's arithmetic, in per cent."""
+    """Difference of means, `exact` or equally fast links against the `ns3` profile, in per cent."""
 
     difference: float
     error: float
@@ -48,27 +48,27 @@ class Mean:
 
     @classmethod
     def of(cls, ours: list[float], theirs: list[float]) -> Mean:
-        """From the values of either side."""
+        """Difference of two samples."""
         mean = statistics.mean(theirs)
         error = statistics.variance(ours) / len(ours) + statistics.variance(theirs) / len(theirs)
         return cls(100 * (statistics.mean(ours) / mean - 1), 100 * error**0.5 / mean)
 
     def beyond(self) -> bool:
-        """Whether it is surely beyond the limit."""
+        """Returns true if the difference is above the limit by enough standard errors."""
         return abs(self.difference) - SURE * self.error > LIMIT
 
 
 @dataclass
 class Compared:
-    """A case in every way that we run it."""
+    """A case with all of its runs."""
 
     case: Case
     found: dict[str, list[incast.Comparison]]
-    """By way, the run of the flows as they are first, then those with starts moved."""
+    """Comparisons by kind of run: first the unchanged run, then those with moved starts."""
 
     @classmethod
     def read(cls, case: Case, work: Path, rounds: int) -> Compared:
-        """Compare all runs with the reference."""
+        """Compares all runs with the HPCC authors' ns-3."""
         return cls(case, {way: [compared(Run(case, way, i), work) for i in range(rounds + 1)] for way in ways(case)})
 
     @property
@@ -78,19 +78,19 @@ class Compared:
 
     @property
     def exact(self) -> incast.Comparison:
-        """Our arithmetic, the flows as they are."""
+        """The unchanged run in exact arithmetic."""
         return self.found["exact"][0]
 
     def values(self, way: str, number: int | None, percentile: Percentile) -> list[float]:
-        """A percentile of a bin, or of all flows, in every run of a way."""
+        """A percentile of a bin, or of all flows, in every run of a kind."""
         return [float(getattr(bin_of(each, number).results, percentile)) for each in self.found[way]]
 
     def mean(self, way: str, number: int | None, percentile: Percentile) -> Mean:
-        """How the mean over the runs of a way differs from that in the reference's arithmetic."""
+        """Difference between the mean of a kind of run and the mean of the `ns3` runs."""
         return Mean.of(self.values(way, number, percentile), self.values("ns3", number, percentile))
 
     def cells(self) -> Iterator[tuple[int, Percentile]]:
-        """Every percentile of every bin that differs by more than the limit."""
+        """Percentiles of bins that differ by more than the limit."""
         for number, each in enumerate(self.exact.bins):
             for percentile in PERCENTILES:
                 if abs(getattr(each.difference, percentile)) > LIMIT:
@@ -110,7 +110,7 @@ class Compared:
 
 
 def compared(run: Run, work: Path) -> incast.Comparison:
-    """One of our runs, compared with the reference."""
+    """Compares one run with the HPCC authors' ns-3."""
     return incast.compare(run.folder(work), run.case.fct, within_ns=MOVED_NS)
 
 
