@@ -23,6 +23,7 @@ pub use catalogue::catalogue;
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use document::Document;
 pub use fabric_export::export_fabric;
+pub use incast_model::renamed::renamed;
 pub use memory_trace::write_memory_trace;
 pub use ns3_import::import_ns3;
 pub use scenario::{Loaded, Prepared, Scenario, Scheme};

@@ -347,7 +347,7 @@ pub(crate) fn catalogue() -> String {
 
 /// The one of `names` that a name of an earlier version became.
 pub(crate) fn renamed(name: &str, names: &[String]) -> Option<String> {
-    incast_model::renamed::renamed(name, names.iter().map(String::as_str)).map(str::to_owned)
+    incast_lab::renamed(name, names.iter().map(String::as_str)).map(str::to_owned)
 }
 
 /// The published rows of Tagger's table on Jellyfish, and the conventions by which it can be read.

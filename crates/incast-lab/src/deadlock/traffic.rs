@@ -114,7 +114,7 @@ fn in_use(sent: &BTreeSet<u8>, scheme: &Scheme, params: &Params) -> BTreeSet<u8>
     let mut used = sent.clone();
     used.extend(params.rdma.ack_priority);
     used.insert(params.rdma.cnp_priority);
-    if scheme.transport.is_some() || !scheme.transport_by_tag.is_empty() {
+    if scheme.transport.is_some() || !scheme.transport_by_label.is_empty() {
         used.extend(&params.switch.lossless);
     }
     used

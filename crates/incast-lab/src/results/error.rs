@@ -112,6 +112,7 @@ impl ResultsError {
             | Self::UnknownTable { .. }
             | Self::Exists { .. }
             | Self::NotResults { .. }
+            | Self::Older { .. }
             | Self::Corrupt { .. } => 2,
             Self::Write { .. } => 3,
             Self::Unbalanced { .. } | Self::Panicked { .. } => 70,
