@@ -84,7 +84,7 @@ impl Study<'_> {
     /// Links on which a full packet of so many bytes takes the reference's time; all else by their nominal rates.
     fn on_fast_wires(&self, nominal: &Fabric, packet: u64) -> Fcts {
         let fast = |gbps: u64| {
-            // So many bits in a nanosecond: see "serialisation" in docs/design/agreement.md.
+            // So many bits in a nanosecond: see "Links are too fast" in docs/design/agreement.md.
             let truncated_ns = (packet * 8 - 1) / gbps;
             Rate((packet * 8_000_000_000).div_ceil(truncated_ns))
         };
