@@ -11,6 +11,8 @@ import pytest
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
+import agreement
+import agreement_tables
 import pages
 
 
@@ -29,6 +31,11 @@ def test_links_lead_somewhere(page: str) -> None:
             linked = (ROOT / page).parent / file if file else ROOT / page
             assert linked.exists(), f"{page}: {target}"
             assert not anchor or anchor in anchors(linked), f"{page}: {target}"
+
+
+def test_the_table_of_agreement_is_its_data() -> None:
+    table = agreement_tables.overview_table(agreement.read(agreement.DATA / "overview.csv"))
+    assert f"\n{table}\n" in agreement.PAGE.read_text(encoding="utf-8")
 
 
 def anchors(page: Path) -> set[str]:

@@ -106,7 +106,7 @@ def test_run_times_that_others_disturbed_are_shown_and_not_judged(ran: incast.St
     measured = {name for name in judged if definition["metric"][name].get("analysis") == "programs"}
     assert measured == {"program_error", "program_achieved", "program_lost", "program_measured"}
     assert all(definition["metric"][name]["sql"].endswith("where not disturbed") for name in measured)
-    assert "cores that other work took meanwhile" in (ran.path / "report.html").read_text(encoding="utf-8")
+    assert "cores used by other work" in (ran.path / "report.html").read_text(encoding="utf-8")
 
 
 def test_every_flow_completes(ran: incast.StudyResults) -> None:

@@ -1,29 +1,31 @@
-"""Write the tables of `python/incast/studies/hpcc/agreement.md` from the reference's runs and ours.
+"""Compare incast with runs of the HPCC authors' ns-3; write the data and the table of docs/design/agreement.md.
 
     python tools/agreement.py REFERENCE --work WORK
 
-REFERENCE holds what the HPCC authors' ns-3 (commit 9f4be2a) reads and writes: a folder for each case with
-`topology.txt` and `flow.txt`, and in it a folder for each scheme with `config.txt`, `fct.txt` and, for the table of
-costs, `meta.json` (`user_s`, `wall_s`, `data_packet_hops`, `ack_packet_hops`, `events`). WORK keeps our runs: what is
-there is not run again.
+REFERENCE holds the input and output of the HPCC authors' ns-3 (commit 9f4be2a): a folder for each case with
+`topology.txt` and `flow.txt`, and in it a folder for each scheme with `config.txt`, `fct.txt` and, for the CPU times,
+`meta.json` (`user_s`, `wall_s`, `data_packet_hops`, `ack_packet_hops`, `events`). WORK keeps incast's runs; runs that
+are there already are not repeated.
 
-The words of the page are written by hand; what stands between `<!-- generated: NAME -->` and `<!-- end -->` is
-replaced.
+The data are CSV files in `python/incast/studies/hpcc/agreement`. In the page, the text between `<!-- generated: NAME -->`
+and `<!-- end -->` is replaced.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import re
 from pathlib import Path
 
 import agreement_tables as tables
 from agreement_runs import Case, Run, cases, run_all, ways
 
-PAGE = Path(__file__).parent.parent / "python" / "incast" / "studies" / "hpcc" / "agreement.md"
-COSTS = PAGE.parent / "agreement" / "ns3_costs.csv"
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "design" / "agreement.md"
+DATA = ROOT / "python" / "incast" / "studies" / "hpcc" / "agreement"
 STUDIED = "B_ws30"
-"""The case of the study's own fabric and workload, which is compared in full: web search on 320 servers."""
+"""The case with the study's fabric and workload (web search on 320 servers), compared in full."""
 ROUNDS = 16
 """Runs of each case with starts moved, in each arithmetic (our choice)."""
 
@@ -39,28 +41,43 @@ def main() -> None:
     studied = [case for case in found if case.folder.name == STUDIED]
     others = [case for case in found if case.folder.name != STUDIED]
     if not studied:
-        parser.error(f"{options.reference} has no {STUDIED}/SCHEME/fct.txt with a config.txt beside it")
+        parser.error(f"{options.reference} has no {STUDIED}/SCHEME/fct.txt with a config.txt next to it")
     runs = [Run(case, way, moved) for moved in range(ROUNDS + 1) for case in studied for way in ways(case)]
     runs += [Run(case, way, 0) for case in others for way in ("ns3", "exact")]
     for number, run in enumerate(run_all(runs, options.work, options.jobs), 1):
         print(f"{number}: {run.case.name} {run.way} {run.moved}", flush=True)
-    write(PAGE, blocks(studied, others, options.work))
-    COSTS.write_text(tables.costs_csv(studied), encoding="utf-8")
-    print(f"wrote {PAGE} and {COSTS}")
+    for name, rows in data(studied, others, options.work).items():
+        save(DATA / f"{name}.csv", rows)
+    write(PAGE, {"overview": tables.overview_table(read(DATA / "overview.csv"))})
+    print(f"wrote {PAGE} and {DATA}/*.csv")
 
 
-def blocks(studied: list[Case], others: list[Case], work: Path) -> dict[str, str]:
-    """Every generated part of the page."""
+def data(studied: list[Case], others: list[Case], work: Path) -> dict[str, list[tables.Row]]:
+    """Rows of every data file by its name."""
     compared = [tables.Compared.read(case, work, ROUNDS) for case in studied]
     return {
         "overview": tables.overview(compared),
         "beyond": tables.beyond(compared),
-        "smallest": tables.smallest(PAGE.parent / "agreement"),
+        "smallest": tables.smallest(DATA),
         "marks": tables.marks(compared),
         "bins": tables.bins(compared),
         "others": tables.others(others, work),
-        "costs": tables.costs(studied),
+        "ns3_costs": tables.costs(studied),
     }
+
+
+def save(file: Path, rows: list[tables.Row]) -> None:
+    """Write rows as CSV."""
+    with file.open("w", newline="", encoding="utf-8") as opened:
+        writer = csv.DictWriter(opened, rows[0].keys(), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def read(file: Path) -> list[dict[str, str]]:
+    """Rows of a CSV file."""
+    with file.open(newline="", encoding="utf-8") as opened:
+        return list(csv.DictReader(opened))
 
 
 def write(page: Path, parts: dict[str, str]) -> None:

@@ -28,7 +28,7 @@ PROFILE = 'profile = "ns3"\n'
 SAME_PATHS = '\n[network]\nhash = "murmur3"\nnext_hop_order = "neighbour-descending"\n'
 """Both sides use the same ECMP, so that every flow takes the same path."""
 FULL_PACKET = {"dcqcn": 1048, "dctcp": 1048, "timely": 1056, "hpccPint": 1050}
-"""Bytes on the wire of a full data packet. Not for HPCC-INT, whose packets are 0.2 % too fast at the rate of hosts."""
+"""Bytes on the wire of a full data packet. HPCC-INT is missing: its packets are only 0.2 % too fast at the hosts' rate."""
 HOSTS_GBPS = 100
 """Rate of every host's link."""
 
@@ -170,7 +170,7 @@ def on_fast_wires(text: str, case: Case, scenario: Path) -> str:
 
 
 def faster(text: str, case: Case, written: str) -> str:
-    """A text with every rate, `written` so, replaced by that at which a full packet takes the reference's time."""
+    """Replaces every rate in a text by the rate at which a full packet takes the time of the HPCC authors' ns-3."""
 
     def rate(match: re.Match[str]) -> str:
         return written.format(f"{math.ceil(int(match[1]) * GBPS * speed_up(case, int(match[1])))}bps")

@@ -1,13 +1,13 @@
-"""The tables of the page that `agreement.py` writes."""
+"""The tables that `agreement.py` writes."""
 
 from __future__ import annotations
 
 import json
 import statistics
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import incast
 from agreement_runs import MOVED_NS, Case, Run, ways
@@ -16,11 +16,13 @@ from incast.comparison import Bin, Flow, Percentiles
 Percentile = Literal["p50", "p95", "p99"]
 PERCENTILES: tuple[Percentile, ...] = ("p50", "p95", "p99")
 LIMIT = 5.0
-"""Per cent beyond which a difference has to be explained."""
+"""Differences above this, in per cent, need an explanation."""
 SURE = 2.0
-"""Standard errors by which a mean has to be beyond the limit."""
-VERDICTS = ("chance", "wires", "open")
-"""What a difference can be; the page says what each means."""
+"""Standard errors above the limit at which a difference of means counts."""
+CAUSES = ("chance", "links", "open")
+"""Causes of a difference; docs/design/agreement.md explains each."""
+Row = dict[str, Any]
+"""A row of a table by column name."""
 NAMES = {
     "dcqcn": "DCQCN",
     "dcqcn_vwin": "DCQCN+w",
@@ -33,12 +35,12 @@ NAMES = {
     "timely_vwin": "TIMELY+w",
     "dctcp": "DCTCP",
 }
-"""Our names of the reference's schemes."""
+"""incast's names of the schemes."""
 
 
 @dataclass
 class Mean:
-    """By how much the mean of our runs differs from the mean of the runs in the reference's arithmetic, in per cent."""
+    """Difference of means, `exact` or equally fast links against the `ns3` profile, in per cent."""
 
     difference: float
     error: float
@@ -46,30 +48,27 @@ class Mean:
 
     @classmethod
     def of(cls, ours: list[float], theirs: list[float]) -> Mean:
-        """From the values of either side."""
+        """Difference of two samples."""
         mean = statistics.mean(theirs)
         error = statistics.variance(ours) / len(ours) + statistics.variance(theirs) / len(theirs)
         return cls(100 * (statistics.mean(ours) / mean - 1), 100 * error**0.5 / mean)
 
     def beyond(self) -> bool:
-        """Whether it is surely beyond the limit."""
+        """Returns true if the difference is above the limit by enough standard errors."""
         return abs(self.difference) - SURE * self.error > LIMIT
-
-    def __str__(self) -> str:
-        return f"{self.difference:+.1f} ± {self.error:.1f}"
 
 
 @dataclass
 class Compared:
-    """A case in every way that we run it."""
+    """A case with all of its runs."""
 
     case: Case
     found: dict[str, list[incast.Comparison]]
-    """By way, the run of the flows as they are first, then those with starts moved."""
+    """Comparisons by kind of run: first the unchanged run, then those with moved starts."""
 
     @classmethod
     def read(cls, case: Case, work: Path, rounds: int) -> Compared:
-        """Compare all runs with the reference."""
+        """Compares all runs with the HPCC authors' ns-3."""
         return cls(case, {way: [compared(Run(case, way, i), work) for i in range(rounds + 1)] for way in ways(case)})
 
     @property
@@ -79,26 +78,26 @@ class Compared:
 
     @property
     def exact(self) -> incast.Comparison:
-        """Our arithmetic, the flows as they are."""
+        """The unchanged run in exact arithmetic."""
         return self.found["exact"][0]
 
     def values(self, way: str, number: int | None, percentile: Percentile) -> list[float]:
-        """A percentile of a bin, or of all flows, in every run of a way."""
+        """A percentile of a bin, or of all flows, in every run of a kind."""
         return [float(getattr(bin_of(each, number).results, percentile)) for each in self.found[way]]
 
     def mean(self, way: str, number: int | None, percentile: Percentile) -> Mean:
-        """How the mean over the runs of a way differs from that in the reference's arithmetic."""
+        """Difference between the mean of a kind of run and the mean of the `ns3` runs."""
         return Mean.of(self.values(way, number, percentile), self.values("ns3", number, percentile))
 
     def cells(self) -> Iterator[tuple[int, Percentile]]:
-        """Every percentile of every bin that differs by more than the limit."""
+        """Percentiles of bins that differ by more than the limit."""
         for number, each in enumerate(self.exact.bins):
             for percentile in PERCENTILES:
                 if abs(getattr(each.difference, percentile)) > LIMIT:
                     yield number, percentile
 
-    def verdict(self, number: int, percentile: Percentile) -> str:
-        """What the difference of a cell is: see the page."""
+    def cause(self, number: int, percentile: Percentile) -> str:
+        """Cause of the difference of a cell."""
         ours, theirs = self.values("exact", number, percentile), self.values("ns3", number, percentile)
         overlap = min(ours) <= max(theirs) and min(theirs) <= max(ours)
         mean = self.mean("exact", number, percentile)
@@ -107,11 +106,11 @@ class Compared:
         if "wires" not in self.found:
             return "open"
         left = self.mean("wires", number, percentile).difference
-        return "wires" if abs(left) < abs(mean.difference) / 2 else "open"
+        return "links" if abs(left) < abs(mean.difference) / 2 else "open"
 
 
 def compared(run: Run, work: Path) -> incast.Comparison:
-    """One of our runs, compared with the reference."""
+    """Compares one run with the HPCC authors' ns-3."""
     return incast.compare(run.folder(work), run.case.fct, within_ns=MOVED_NS)
 
 
@@ -122,141 +121,151 @@ def bin_of(comparison: incast.Comparison, number: int | None) -> Bin:
     return whole
 
 
-def overview(all_: list[Compared]) -> str:
-    """One line for each scheme."""
-    lines = head(
-        "scheme",
-        "flows",
-        "identical, profile `ns3`",
-        *(f"{name} (%)" for name in PERCENTILES),
-        "flow by flow, median (%)",
-        "of 60 percentiles, beyond 5 %",
-        *VERDICTS,
-    )
+def overview(all_: list[Compared]) -> list[Row]:
+    """One row for each scheme."""
+    rows = []
     for each in all_:
         same = each.found["ns3"][0].summary
-        verdicts = [each.verdict(*cell) for cell in each.cells()]
-        lines.append(
-            row(
-                each.name,
-                f"{same.reference_flows:,}",
-                f"{same.identical:,}",
-                *(str(each.mean("exact", None, percentile)) for percentile in PERCENTILES),
-                f"{each.exact.summary.median_signed:+.2f}",
-                len(verdicts),
-                *(verdicts.count(kind) for kind in VERDICTS),
-            )
+        causes = [each.cause(*cell) for cell in each.cells()]
+        rows.append(
+            {
+                "scheme": each.name,
+                "flows": same.reference_flows,
+                "identical_ns3": same.identical,
+                **means(each, None),
+                "flow_median_pct": f"{each.exact.summary.median_signed:.2f}",
+                "beyond_5_pct": len(causes),
+                **{kind: causes.count(kind) for kind in CAUSES},
+            }
         )
+    return rows
+
+
+def overview_table(rows: list[dict[str, str]]) -> str:
+    """The rows of `overview.csv` as the table of docs/design/agreement.md."""
+    names = (
+        "Scheme",
+        "Flows",
+        "Identical, `ns3`",
+        *(f"{name} (%)" for name in PERCENTILES),
+        "Median flow (%)",
+        "> 5 %",
+        *(kind.capitalize() for kind in CAUSES),
+    )
+    lines = [line(*names), line(*("---" for _ in names))]
+    for row in rows:
+        percentiles = (f"{row[f'{name}_mean_pct']} ± {row[f'{name}_mean_error_pct']}" for name in PERCENTILES)
+        counts = (row[name] for name in ("flow_median_pct", "beyond_5_pct", *CAUSES))
+        lines.append(line(row["scheme"], row["flows"], row["identical_ns3"], *percentiles, *counts))
     return "\n".join(lines)
 
 
-def beyond(all_: list[Compared]) -> str:
-    """One line for each percentile that differs by more than the limit."""
-    lines = head(
-        "scheme",
-        "up to",
-        "",
-        "reference",
-        "exact",
-        "difference (%)",
-        "reference's arithmetic, range (%)",
-        "exact, range (%)",
-        "means (%)",
-        "means, wires (%)",
-        "what it is",
-    )
+def beyond(all_: list[Compared]) -> list[Row]:
+    """One row for each percentile that differs by more than the limit."""
+    rows = []
     for each in all_:
         for number, percentile in each.cells():
             exact = each.exact.bins[number]
             reference = float(getattr(exact.reference, percentile))
-            lines.append(
-                row(
-                    each.name,
-                    f"{exact.size_max_bytes:,} B",
-                    percentile,
-                    f"{reference:.3f}",
-                    f"{getattr(exact.results, percentile):.3f}",
-                    f"{getattr(exact.difference, percentile):+.1f}",
-                    *(spread(each.values(way, number, percentile), reference) for way in ("ns3", "exact")),
-                    each.mean("exact", number, percentile),
-                    each.mean("wires", number, percentile) if "wires" in each.found else "",
-                    each.verdict(number, percentile),
-                )
+            mean = each.mean("exact", number, percentile)
+            links = each.mean("wires", number, percentile) if "wires" in each.found else None
+            rows.append(
+                {
+                    "scheme": each.name,
+                    "size_max_bytes": exact.size_max_bytes,
+                    "percentile": percentile,
+                    "hpcc_ns3": f"{reference:.3f}",
+                    "exact": f"{getattr(exact.results, percentile):.3f}",
+                    "difference_pct": f"{getattr(exact.difference, percentile):.1f}",
+                    **spread("ns3", each.values("ns3", number, percentile), reference),
+                    **spread("exact", each.values("exact", number, percentile), reference),
+                    "mean_pct": f"{mean.difference:.1f}",
+                    "mean_error_pct": f"{mean.error:.1f}",
+                    "links_mean_pct": f"{links.difference:.1f}" if links else "",
+                    "links_mean_error_pct": f"{links.error:.1f}" if links else "",
+                    "cause": each.cause(number, percentile),
+                }
             )
-    return "\n".join(lines)
+    return rows
 
 
-def spread(values: list[float], reference: float) -> str:
-    """From where to where values lie, in per cent of the reference."""
-    return f"{100 * (min(values) / reference - 1):+.1f} to {100 * (max(values) / reference - 1):+.1f}"
+def spread(name: str, values: list[float], reference: float) -> Row:
+    """Least and greatest of the values, in per cent of the HPCC authors' value."""
+    return {
+        f"{name}_least_pct": f"{100 * (min(values) / reference - 1):.1f}",
+        f"{name}_greatest_pct": f"{100 * (max(values) / reference - 1):.1f}",
+    }
 
 
-def bins(all_: list[Compared]) -> str:
-    """A table by size for each scheme."""
-    parts = []
+def bins(all_: list[Compared]) -> list[Row]:
+    """One row for each scheme and size bin, and one without a size for all flows."""
+    rows = []
     for each in all_:
-        sides = [f"{side} {name}" for side in ("reference", "exact", "(%)", "means (%)") for name in PERCENTILES]
-        lines = [f"### {each.name}", "", *head("up to", "flows", *sides)]
         for number in [*range(len(each.exact.bins)), None]:
             exact = bin_of(each.exact, number)
-            lines.append(
-                row(
-                    "all" if number is None else f"{exact.size_max_bytes:,} B",
-                    f"{exact.flows:,}",
-                    *figures(exact.reference, ".3f"),
-                    *figures(exact.results, ".3f"),
-                    *figures(exact.difference, "+.1f"),
-                    *(each.mean("exact", number, percentile) for percentile in PERCENTILES),
-                )
+            rows.append(
+                {
+                    "scheme": each.name,
+                    "size_max_bytes": "" if number is None else exact.size_max_bytes,
+                    "flows": exact.flows,
+                    **figures("hpcc_ns3_{}", exact.reference, ".3f"),
+                    **figures("exact_{}", exact.results, ".3f"),
+                    **figures("{}_difference_pct", exact.difference, ".1f"),
+                    **means(each, number),
+                }
             )
-        parts.append("\n".join(lines))
-    return "\n\n".join(parts)
+    return rows
 
 
-def others(cases: list[Case], work: Path) -> str:
-    """One line for each other case and scheme, and each port where there are several."""
-    lines = head(
-        "case",
-        "scheme",
-        "to port",
-        "flows of the reference",
-        "on both sides",
-        "identical, profile `ns3`",
-        *(f"exact, {name} (%)" for name in PERCENTILES),
-        "flow by flow, median (%)",
-    )
+def means(each: Compared, number: int | None) -> Row:
+    """Difference of the means, and its standard error, for each percentile."""
+    row: Row = {}
+    for name in PERCENTILES:
+        mean = each.mean("exact", number, name)
+        row[f"{name}_mean_pct"] = f"{mean.difference:.1f}"
+        row[f"{name}_mean_error_pct"] = f"{mean.error:.1f}"
+    return row
+
+
+def others(cases: list[Case], work: Path) -> list[Row]:
+    """One row for each other case, scheme and destination port."""
+    rows = []
     for case in cases:
         ports = sorted({int(line.split()[3]) for line in case.fct.read_text().splitlines()})
         for port in ports:
             ns3, exact = (
                 incast.compare(Run(case, way, 0).folder(work), case.fct, dport=port) for way in ("ns3", "exact")
             )
-            percentiles = figures(exact.whole.difference, "+.1f") if exact.whole else [""] * 3
-            counts = [exact.summary.reference_flows, exact.summary.matched, ns3.summary.identical]
-            median = f"{exact.summary.median_signed:+.2f}"
-            names = [case.folder.name, NAMES[case.cc], port]
-            lines.append(row(*names, *(f"{count:,}" for count in counts), *percentiles, median))
-    return "\n".join(lines)
+            rows.append(
+                {
+                    "case": case.folder.name,
+                    "scheme": NAMES[case.cc],
+                    "dport": port,
+                    "hpcc_ns3_flows": exact.summary.reference_flows,
+                    "matched": exact.summary.matched,
+                    "identical_ns3": ns3.summary.identical,
+                    **figures("{}_difference_pct", exact.whole.difference if exact.whole else None, ".1f"),
+                    "flow_median_pct": f"{exact.summary.median_signed:.2f}",
+                }
+            )
+    return rows
 
 
-def marks(all_: list[Compared]) -> str:
-    """The flow that differs most of those marked under DCQCN+w: how long it took, by how often it was marked."""
+def marks(all_: list[Compared]) -> list[Row]:
+    """The marked DCQCN+w flow that differs most: completion times by number of marks."""
     (case,) = (each for each in all_ if each.case.cc == "dcqcn_vwin")
     tried = ((flow, times_by_marks(case, flow)) for flow in case.exact.largest(case.exact.summary.matched))
     flow, found = next((flow, found) for flow, found in tried if any(sum(by_marks) for by_marks in found))
-    lines = [
-        f"Host {flow.src} to {flow.dst}, {flow.size_bytes:,} B: {flow.reference_ns / 1000:.0f} us in the reference, "
-        f"{flow.results_ns / 1000:.0f} us in exact arithmetic ({flow.difference:+.0f} %).",
-        "",
-        *head("marks", "reference's arithmetic: runs", "completion time (us)", "exact: runs", "completion time (us)"),
-    ]
+    rows = []
     for count in sorted({count for by_marks in found for count in by_marks}):
-        cells = []
-        for by_marks in found:
+        row: Row = {"src": flow.src, "dst": flow.dst, "size_bytes": flow.size_bytes, "marks": count}
+        for name, by_marks in zip(("ns3", "exact"), found, strict=True):
             times = by_marks.get(count, [])
-            cells += [len(times), f"{min(times):.0f} to {max(times):.0f}" if times else ""]
-        lines.append(row(count, *cells))
-    return "\n".join(lines)
+            row[f"{name}_runs"] = len(times)
+            row[f"{name}_least_us"] = f"{min(times):.0f}" if times else ""
+            row[f"{name}_greatest_us"] = f"{max(times):.0f}" if times else ""
+        rows.append(row)
+    return rows
 
 
 def times_by_marks(case: Compared, flow: Flow) -> list[dict[int, list[float]]]:
@@ -280,22 +289,23 @@ def times_by_marks(case: Compared, flow: Flow) -> list[dict[int, list[float]]]:
     return found
 
 
-def smallest(folder: Path) -> str:
-    """The smallest scenarios that show a difference, or showed one, in either arithmetic."""
-    lines = head("scenario", "flow", "reference's arithmetic (us)", "exact (us)")
+def smallest(folder: Path) -> list[Row]:
+    """The flows of the smallest scenarios, in both arithmetics."""
+    rows = []
     for name in ("wires", "turns"):
-        runs = [incast.load(folder / f"{name}.toml", way).run(threads=1).flows for way in (["profile=ns3"], [])]
-        for number, (src, dst, size) in enumerate(
-            zip(*(runs[0][c] for c in ("src", "dst", "size_bytes")), strict=True)
-        ):
-            times = [f"{run['fct_ps'][number] / 1e6:.2f}" for run in runs]
-            lines.append(row(f"`{name}.toml`", f"{src} to {dst}, {size:,} B", *times))
-    return "\n".join(lines)
+        ns3, exact = (
+            incast.load(folder / f"{name}.toml", options).run(threads=1).flows for options in (["profile=ns3"], [])
+        )
+        flows = zip(*(ns3[column] for column in ("src", "dst", "size_bytes", "fct_ps")), exact["fct_ps"], strict=True)
+        for src, dst, size, theirs, ours in flows:
+            times = {"ns3_us": f"{theirs / 1e6:.2f}", "exact_us": f"{ours / 1e6:.2f}"}
+            rows.append({"scenario": name, "src": src, "dst": dst, "size_bytes": size, **times})
+    return rows
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a run of the reference took."""
+    """CPU time and size of a run of the HPCC authors' ns-3."""
 
     scheme: str
     packet_hops: int
@@ -306,39 +316,23 @@ class Cost:
 
     @classmethod
     def read(cls, case: Case) -> Cost:
-        """From the reference's own counters."""
+        """From the counters of the HPCC authors' ns-3."""
         meta = json.loads((case.fct.parent / "meta.json").read_text())
         hops = meta["data_packet_hops"] + meta["ack_packet_hops"]
         return cls(NAMES[case.cc], hops, meta["events"], meta["user_s"], meta["wall_s"])
 
 
-def costs(cases: list[Case]) -> str:
-    """What the reference took for each scheme."""
-    lines = head("scheme", "packet-hops (M)", "events (M)", "CPU (s)", "wall (s)", "M packet-hops per CPU-second")
-    for each in map(Cost.read, cases):
-        millions = [f"{count / 1e6:.2f}" for count in (each.packet_hops, each.events)]
-        speed = f"{each.packet_hops / each.cpu_s / 1e6:.3f}"
-        lines.append(row(each.scheme, *millions, f"{each.cpu_s:.1f}", f"{each.wall_s:.1f}", speed))
-    return "\n".join(lines)
+def costs(cases: list[Case]) -> list[Row]:
+    """CPU time of the HPCC authors' ns-3 for each scheme."""
+    return [asdict(Cost.read(case)) for case in cases]
 
 
-def costs_csv(cases: list[Case]) -> str:
-    """The same for programs."""
-    lines = [",".join(field.name for field in fields(Cost))]
-    lines += [",".join(map(str, astuple(Cost.read(case)))) for case in cases]
-    return "\n".join(lines) + "\n"
+def figures(names: str, percentiles: Percentiles | None, form: str) -> Row:
+    """Three percentiles by column name; empty if there are none."""
+    values = {name: "" if percentiles is None else format(getattr(percentiles, name), form) for name in PERCENTILES}
+    return {names.format(name): value for name, value in values.items()}
 
 
-def figures(percentiles: Percentiles, form: str) -> list[str]:
-    """Three percentiles as text."""
-    return [format(getattr(percentiles, name), form) for name in PERCENTILES]
-
-
-def head(*names: str) -> list[str]:
-    """The first two lines of a table."""
-    return [row(*names), row(*("---" for _ in names))]
-
-
-def row(*words: object) -> str:
-    """A line of a table."""
+def line(*words: object) -> str:
+    """A line of a Markdown table."""
     return f"| {' | '.join(map(str, words))} |"

@@ -1,0 +1,20 @@
+//! The simulator as a whole, in one test program: linking once is quicker than linking each file.
+
+mod arithmetic;
+mod balancing;
+mod clos144;
+mod closed_forms;
+mod common;
+mod exact_vs_reference;
+mod failures;
+mod fingerprints;
+mod nic_turns;
+mod properties;
+mod reference;
+mod reference_incast;
+mod reference_tree;
+mod snapshots;
+mod support;
+mod tenants;
+mod transports;
+mod windows;

@@ -1,0 +1,50 @@
+//! Setups that cannot be run, and what is said of them.
+
+use incast_model::units::{Bytes, Time};
+use incast_sim::Arithmetic;
+use incast_sim::switch::{Forwarding, QueueParams};
+use incast_sim::transport::{FastpassParams, PhostParams, Transport};
+
+use super::{named, racks};
+use crate::common::{Bench, Cable, star};
+
+fn bench(transport: Transport) -> Bench {
+    Bench::new(racks(2)).transport(transport).flow(0, 1, 5000, Time::ZERO)
+}
+
+#[test]
+fn refused() {
+    let elsewhere =
+        |arbiter: &str| Transport::Fastpass(FastpassParams { arbiter: arbiter.into(), ..FastpassParams::default() });
+    assert_eq!(
+        bench(elsewhere("arbitre")).refused(),
+        "transport.fastpass.arbiter: there is no host `arbitre` on the fabric (allowed: a host; [[service]] adds one to the \
+         fabric); did you mean `arbiter`?"
+    );
+    assert_eq!(
+        bench(elsewhere("h1")).refused(),
+        "transport.fastpass.arbiter: `h1` is one end of flow 0 (allowed: a host that no flow begins or ends at; [[service]] \
+         adds one to the fabric)"
+    );
+    let none = Transport::Phost(PhostParams { window: 0, ..PhostParams::default() });
+    assert_eq!(bench(none).refused(), "transport.phost.window: 0 is out of range; 1 token or more");
+    let two = bench(named("phost", "yaps")).then_transport(named("phost", "paper")).flow(2, 3, 5000, Time::ZERO);
+    assert_eq!(
+        two.refused(),
+        "transport.phost: flows of one run have it with different parameters; hosts have one set for all of them"
+    );
+    let ns3 = bench(named("tcp", "linux")).with(|params| params.arithmetic = Arithmetic::Ns3);
+    assert_eq!(ns3.refused(), "transport: ns3 arithmetic knows RDMA only");
+    let rdma = || Bench::new(star(&[Cable::new(100, 1000); 3])).flow(0, 1, 5000, Time::ZERO);
+    let cut = rdma().with(|params| {
+        params.arithmetic = Arithmetic::Ns3;
+        params.switch.forwarding = Forwarding::CutThrough;
+    });
+    assert_eq!(cut.refused(), "switch.forwarding: ns3 arithmetic knows store-and-forward only");
+    let own = rdma().with(|params| params.switch.queues = QueueParams::DropTail { limit: Bytes(0) });
+    assert_eq!(own.refused(), "switch.queues: a limit of 0B is out of range; 1B to 2 GiB are possible");
+    let header = rdma().with(|params| params.switch.cut_through_header = Bytes(0));
+    assert_eq!(header.refused(), "switch.cut_through_header: 0 B is out of range; 1B to 4096B are possible");
+    let mss = rdma().with(|params| params.packets.mss = Bytes(65_500));
+    assert_eq!(mss.refused(), "packets.mss: 65.5kB makes segments of 65540 B; at most 65535 B are possible");
+}
