@@ -260,9 +260,9 @@ impl fmt::Display for TagShow {
         writeln!(f, "verified: {}", self.verification)?;
         let head = "rules, by matched ports";
         let width = self.rules.iter().map(|one| one.counted.len()).max().unwrap_or(0).max(head.len());
-        writeln!(f, "\n{head:<width$}  in all switches  in the one with most")?;
+        writeln!(f, "\n{head:<width$}  in all switches  in the largest switch")?;
         for Counted { counted, total, most } in &self.rules {
-            writeln!(f, "{counted:<width$}  {total:>15}  {most:>20}")?;
+            writeln!(f, "{counted:<width$}  {total:>15}  {most:>21}")?;
         }
         self.notices.iter().try_for_each(|notice| writeln!(f, "\n{notice}"))
     }

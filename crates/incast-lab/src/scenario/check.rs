@@ -63,7 +63,7 @@ impl Scenario {
                 Control::NAMES.join(", "),
                 Transport::NAMES.join(", ")
             );
-            found.push(Diagnostic::new("scheme", "the scenario has no scheme: nothing to simulate").allowed(known));
+            found.push(Diagnostic::new("scheme", "the scenario has no scheme: add at least one").allowed(known));
         }
         for (name, scheme) in &self.scheme {
             let path = path::join("scheme", name);
@@ -201,7 +201,7 @@ fn network(params: &NetworkParams, arithmetic: Arithmetic, path: &str) -> Vec<Di
         let balance = format!("load balancing by `{}`", params.load_balancing.name());
         refuse(params.load_balancing == Balance::Ecmp, "load_balancing", &balance, "ecmp, or exact arithmetic");
         refuse(params.failure.is_empty(), "failure", "a failure of links", "none, or exact arithmetic");
-        refuse(params.pause.is_empty(), "pause", "a pause that a node sends by itself", "none, or exact arithmetic");
+        refuse(params.pause.is_empty(), "pause", "a PFC storm", "none, or exact arithmetic");
     }
     found
 }

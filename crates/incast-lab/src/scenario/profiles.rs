@@ -342,7 +342,7 @@ pub(super) fn transport_schema(generator: &mut SchemaGenerator) -> Schema {
 pub(super) fn hypervisor_schema(generator: &mut SchemaGenerator) -> Schema {
     let named =
         |info: HypervisorInfo| Named { name: info.name, summary: info.summary, profiles: &[], schema: info.schema };
-    let description = "What stands between VMs and the network: its name, or its name with parameters";
+    let description = "A hypervisor: its name, or its name with parameters";
     named_schema(generator, description, Hypervisor::catalogue().into_iter().map(named).collect())
 }
 

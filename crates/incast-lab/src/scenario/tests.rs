@@ -474,7 +474,7 @@ fn what_the_fabric_does_not_have_is_located() {
 fn nothing_to_simulate_is_said() {
     let end = SMALL.find("[scheme.HPCC]").unwrap();
     let found = refused(&SMALL[..end]);
-    assert!(found.contains("scheme: the scenario has no scheme: nothing to simulate (allowed: a table such as [scheme.HPCC] with control = one of <controls>, or transport = one of <transports>)"), "{found}");
+    assert!(found.contains("scheme: the scenario has no scheme: add at least one (allowed: a table such as [scheme.HPCC] with control = one of <controls>, or transport = one of <transports>)"), "{found}");
     let text = "workload = []\n".to_owned()
         + &SMALL.replacen(
             "[[workload]]\nlabel = \"burst\"\nincast = { fan_in = 4, size = \"10kB\", receiver = 0 }\n",
@@ -681,7 +681,7 @@ fn what_is_wrong_with_the_network_is_located() {
         ),
         (
             "[simulation]\narithmetic = \"ns3\"\n[network]\npause = [{ at = \"h0\", priority = 3 }]",
-            "network.pause: a pause that a node sends by itself is not possible in ns3 arithmetic",
+            "network.pause: a PFC storm is not possible in ns3 arithmetic",
         ),
         ("[network]\npause = [{ at = \"h0\" }]", "network.pause[0]"),
     ] {

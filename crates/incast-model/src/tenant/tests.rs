@@ -173,7 +173,7 @@ fn bad_tenants_are_named() {
         why(&[r#"{"name": "a,b", "vms": 2}"#]).starts_with("tenant[0].name = \"a,b\": must be a name without commas")
     );
     assert!(why(&[r#"{"name": "a", "vms": 2, "count": 0}"#]).ends_with("count = 0: must be at least 1"));
-    assert!(why(&[r#"{"name": "a", "vms": 2, "count": 2, "fill": 0.5}"#]).contains("fill = 0.5: must be left out"));
+    assert!(why(&[r#"{"name": "a", "vms": 2, "count": 2, "fill": 0.5}"#]).contains("fill = 0.5: must be omitted"));
     for fill in ["0", "1.1", "-1"] {
         let json = format!(r#"{{"name": "a", "vms": 2, "fill": {fill}}}"#);
         assert!(why(&[&json]).contains(&format!("tenant[0].fill = {fill}: must be a share of the free VM slots")));

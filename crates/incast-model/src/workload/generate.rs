@@ -115,7 +115,7 @@ fn places<'a>(
     let found: Vec<_> = of_name.map(|one| (Members::new(fabric, Some(one)), Some(one.name.as_str()))).collect();
     if found.is_empty() {
         let names = || all.iter().flat_map(|tenant| [tenant.group.as_str(), tenant.name.as_str()]);
-        let allowed = if all.is_empty() { "left out: there is no [[tenant]]" } else { "the name of a [[tenant]]" };
+        let allowed = if all.is_empty() { "omitted: there is no [[tenant]]" } else { "the name of a [[tenant]]" };
         return Err(WorkloadError::field(format!("{path}.tenant"), name, allowed).near(names()));
     }
     Ok(found)

@@ -125,7 +125,7 @@ impl<'a> Matrix<'a> {
                 }
                 matrix.connections.push(connection);
             } else if first.text == "failure" {
-                return Err(first.refuse("left out: a connection matrix cannot fail links here"));
+                return Err(first.refuse("omitted: a connection matrix cannot fail links here"));
             } else {
                 let names = HEADER.into_iter().chain(["trigger"]);
                 return Err(first
@@ -276,8 +276,8 @@ fn connection<'a>(
                 }
                 activates.push(done);
             }
-            "prio" => return Err(word.refuse("left out: receivers here do not rank flows")),
-            "addon" => return Err(word.refuse("left out: flows cannot be extended here")),
+            "prio" => return Err(word.refuse("omitted: receivers here do not rank flows")),
+            "addon" => return Err(word.refuse("omitted: flows cannot be extended here")),
             _ => return Err(word.refuse(format!("one of {}", CONNECTION.join(", "))).near(CONNECTION)),
         }
         at += 2;
@@ -375,9 +375,9 @@ mod tests {
         assert_eq!(line("0->1 start 0 size"), "m.cm:2:14: `size`: must be followed by a value");
         assert_eq!(
             line("0->1 start 0 size 5 prio 3"),
-            "m.cm:2:21: `prio`: must be left out: receivers here do not rank flows"
+            "m.cm:2:21: `prio`: must be omitted: receivers here do not rank flows"
         );
-        assert!(line("failure switch_type TOR").starts_with("m.cm:2:1: `failure`: must be left out: "));
+        assert!(line("failure switch_type TOR").starts_with("m.cm:2:1: `failure`: must be omitted: "));
         assert!(line("trigger id 1 multishot").starts_with("m.cm:2:14: `multishot`: must be oneshot or barrier"));
         assert!(line("Conections 3").ends_with("did you mean `Connections`?"));
         assert_eq!(

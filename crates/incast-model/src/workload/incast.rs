@@ -116,7 +116,7 @@ impl Incast {
         match (self.at, self.every, self.load) {
             (at, None, None) => match self.duration {
                 None => Ok(vec![entry.after("at", at.unwrap_or_default())?]),
-                Some(duration) => Err(entry.refuse("duration", duration, "left out: there is no every or load")),
+                Some(duration) => Err(entry.refuse("duration", duration, "omitted: there is no every or load")),
             },
             (None, Some(every), None) => {
                 if every == Time::ZERO {
@@ -240,7 +240,7 @@ mod tests {
         );
         assert_eq!(
             why(r#"{"fan_in": 4, "size": "1kB", "duration": "1us"}"#),
-            "workload[0].incast.duration = 1us: must be left out: there is no every or load"
+            "workload[0].incast.duration = 1us: must be omitted: there is no every or load"
         );
         assert!(
             why(r#"{"fan_in": 4, "size": "1kB", "every": "0s", "duration": "1us"}"#).contains("incast.every = 0ps")

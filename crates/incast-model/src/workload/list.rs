@@ -65,7 +65,7 @@ fn waits(list: &[ListedFlow], entry: &Entry<'_>) -> Result<Vec<Gate>, WorkloadEr
     let at = |index: usize, name: &str| format!("{}[{index}].{name}", entry.path);
     let lonely = list.iter().enumerate().filter(|(_, flow)| flow.after.is_empty());
     if let Some((index, delay)) = lonely.filter_map(|(index, flow)| Some((index, flow.delay?))).next() {
-        return Err(WorkloadError::field(at(index, "delay"), delay, "left out: there is no after"));
+        return Err(WorkloadError::field(at(index, "delay"), delay, "omitted: there is no after"));
     }
     let named: Vec<Named<'_>> = list.iter().map(ListedFlow::named).collect();
     let gates = gates(&named, |index, spot, value, allowed| {
@@ -227,7 +227,7 @@ mod tests {
             why(&[r#""name": "a""#, r#""name": "a""#]),
             "workload[0].list[1].name = a: must be a name of its own: another flow has this one"
         );
-        assert_eq!(why(&[r#""delay": "1us""#]), "workload[0].list[0].delay = 1us: must be left out: there is no after");
+        assert_eq!(why(&[r#""delay": "1us""#]), "workload[0].list[0].delay = 1us: must be omitted: there is no after");
         assert_eq!(
             why(&[r#""name": "x""#, r#""name": "a", "after": ["x", "b"]"#, r#""name": "b", "after": ["a"]"#]),
             "workload[0].list[1].after[0] = a after b after a: must be dependencies without a cycle, in which no flow would ever start"

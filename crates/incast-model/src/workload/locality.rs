@@ -102,7 +102,7 @@ impl<'a> Destinations<'a> {
                 POD => WorkloadError::field(
                     format!("{field}.pod"),
                     share,
-                    format!("0, or left out: no other rack of the pod of {name} takes part"),
+                    format!("0, or omitted: no other rack of the pod of {name} takes part"),
                 ),
                 _ => WorkloadError::field(
                     field,
@@ -300,7 +300,7 @@ mod tests {
         );
         assert_eq!(
             refused(&lonely, &spec(r#""locality": {"pod": 0.5}"#)),
-            "workload[0].poisson.locality.pod = 0.5: must be 0, or left out: no other rack of the pod of h0 takes part"
+            "workload[0].poisson.locality.pod = 0.5: must be 0, or omitted: no other rack of the pod of h0 takes part"
         );
         assert_eq!(
             refused(&leaves, &spec(r#""locality": {"rack": 0.7, "pod": 0.5}"#)),

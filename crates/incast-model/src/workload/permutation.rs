@@ -54,7 +54,7 @@ impl Pattern for Permutation {
         let pairs = hosts.iter().zip(to.into_iter().map(|to| hosts[to]));
         let Some(load) = self.load else {
             if let Some(duration) = self.duration {
-                return Err(entry.refuse("duration", duration, "left out: there is no load"));
+                return Err(entry.refuse("duration", duration, "omitted: there is no load"));
             }
             let amounts = Amounts::new(entry, &entry.field("size"), &self.size)?;
             for (&src, dst) in pairs {
@@ -171,7 +171,7 @@ mod tests {
         let why = |json: &str| refused(&star(8, Rate::gbps(100)), &pattern("permutation", json));
         assert_eq!(
             why(r#"{"size": "1kB", "duration": "1ms"}"#),
-            "workload[0].permutation.duration = 1ms: must be left out: there is no load"
+            "workload[0].permutation.duration = 1ms: must be omitted: there is no load"
         );
         assert_eq!(
             why(r#"{"size": "1kB", "load": 0.5}"#),

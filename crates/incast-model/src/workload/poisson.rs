@@ -138,7 +138,7 @@ impl Poisson {
         match (self.load_of, self.overhead) {
             (LoadOf::Payload, None) => Ok(1.0),
             (LoadOf::Payload, Some(given)) => {
-                Err(entry.refuse("overhead", given, "left out, or load_of set to \"wire\""))
+                Err(entry.refuse("overhead", given, "omitted, or load_of set to \"wire\""))
             }
             (LoadOf::Wire, None) => Ok(OVERHEAD),
             (LoadOf::Wire, Some(given)) if given.is_finite() && given >= 1.0 => Ok(given),
@@ -299,7 +299,7 @@ mod tests {
         );
         assert_eq!(
             why(r#"{"load": 0.3, "sizes": 1, "duration": "1ms", "overhead": 1.1}"#),
-            "workload[0].poisson.overhead = 1.1: must be left out, or load_of set to \"wire\""
+            "workload[0].poisson.overhead = 1.1: must be omitted, or load_of set to \"wire\""
         );
         assert_eq!(
             why(r#"{"load": 0.3, "sizes": 1, "duration": "1ms", "load_of": "wire", "overhead": 0.9}"#),

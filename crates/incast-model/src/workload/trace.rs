@@ -148,7 +148,7 @@ impl<'a> Row<'a> {
             return Err(WorkloadError::file(&place(self.dst_at), flow.dst.0, "another host than src"));
         }
         match self.delay_at.filter(|_| self.named.after.is_empty()) {
-            Some(at) => Err(WorkloadError::file(&place(at), self.named.delay, "left empty: there is no after")),
+            Some(at) => Err(WorkloadError::file(&place(at), self.named.delay, "empty: there is no after")),
             None => Ok(()),
         }
     }
@@ -459,7 +459,7 @@ mod tests {
         };
         assert_eq!(set.gates, [gate(&[0, 3], 30, &[2]), gate(&[0], 0, &[1])]);
         let row = |rows: &str| why(&format!("{header}0,1,1,0,first,,\n{rows}\n"));
-        assert_eq!(row("0,1,1,0,,,3"), "t.csv:3:11: `3ns`: must be left empty: there is no after");
+        assert_eq!(row("0,1,1,0,,,3"), "t.csv:3:11: `3ns`: must be empty: there is no after");
         assert_eq!(row("0,1,1,0,,first,x"), "t.csv:3:16: `x`: must be a time of 0 or more, without a unit");
         assert_eq!(row("0,1,1,0,x y,,"), "t.csv:3:9: `x y`: must be a name without blanks");
         assert_eq!(row("0,1,1,0,first,,"), "t.csv:3:9: `first`: must be a name of its own: another flow has this one");

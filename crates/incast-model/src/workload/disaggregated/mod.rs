@@ -277,7 +277,7 @@ impl Disaggregated {
             (Some(application), None) => application,
             (None, Some(trace)) => {
                 if let Some(load) = self.load {
-                    return Err(entry.refuse("load", load, "left out: a trace has its own"));
+                    return Err(entry.refuse("load", load, "omitted: a trace has its own"));
                 }
                 let table = table_file::read(entry.field("trace"), entry.base_dir.join(trace))?;
                 let pairs = measured::parse(&table.text, &table.file, blades, self.page.0);
