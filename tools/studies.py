@@ -28,7 +28,8 @@ def page() -> Iterator[str]:
     yield from [
         "# Study files",
         "",
-        "A study is a folder of `study.toml`, `claims.toml`, a file `NAME.toml` for each [sweep](sweeps.md) and analysis, "
+        "A study is a folder of `study.toml`, `claims.toml`, a file `NAME.toml` for each [sweep](sweeps.md) and "
+        "analysis, "
         "their scenarios, and `explanations.md`. [How to write one](../howto/studies.md); "
         "[how claims are judged](../design/studies.md).",
         "",
@@ -51,7 +52,8 @@ def page() -> Iterator[str]:
     yield from [
         "## explanations.md",
         "",
-        "Markdown with a section `## ID` for each claim that needs an explanation, above all those that fail (without one: "
+        "Markdown with a section `## ID` for each claim that needs an explanation, above all those that fail "
+        "(without one: "
         '"no explanation yet"). A head between two lines `---` says which run the figures in the texts are of; a line '
         "without ids is for all claims:",
         "",
@@ -66,10 +68,12 @@ def page() -> Iterator[str]:
         "",
         "| file | content |",
         "|---|---|",
-        "| `study.json` | study, scale, version, sweeps, analyses; `wall_s`: seconds of all runs of the command; `cpu_s`: "
+        "| `study.json` | study, scale, version, sweeps, analyses; `wall_s`: seconds of all runs of the command; "
+        "`cpu_s`: "
         "seconds of simulation |",
         "| `NAME/` | dataset of sweep NAME, or of analysis NAME: `analysis.json`, `figures.parquet` |",
-        "| `claims.json` | claims with outcomes; figures with intervals and values per seed; bars of charts; rows of tables |",
+        "| `claims.json` | claims with outcomes; figures with intervals and values per seed; bars of charts; rows "
+        "of tables |",
         "| `claims.md` | claims and tables as text |",
         "| `tables/NAME.csv` | table NAME, unrounded: the mean of each figure, and its range over seeds (`_least`, "
         "`_greatest`) |",

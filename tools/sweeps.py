@@ -10,7 +10,8 @@ from incast.sweep.dataset import HEAD, OF_RUNS
 from incast.sweep.file import Axis, Point, Scale, SweepFile
 
 RUNS = {
-    "run": "key of the run and name of its folder: a digest of its scenario, files, varied parameters and the build of incast",
+    "run": "key of the run and name of its folder: a digest of its scenario, files, varied parameters and the build "
+    "of incast",
     "scheme": "scheme",
     "state": "`done`, `failed`, or `waiting` if the sweep ended before it",
     "error": "reason of a failure",
