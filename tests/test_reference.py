@@ -77,9 +77,9 @@ def test_every_default_has_a_source() -> None:
 
 def test_ranges_are_those_of_the_checks(made: dict[str, str]) -> None:
     assert re.search(
-        r"^\| `eta` \| number, above 0, at most 4 \| `0.95` \(SIGCOMM 2019.*\) \| Target utilisation. \|$",
+        r"^\| `eta` \| number, above 0, at most 4; `0.95` \(SIGCOMM 2019.*\) \| Target utilisation. \|$",
         made["controls/hpcc.md"],
         re.MULTILINE,
     )
-    hosts = r"^\| `hosts` \| integer \| required \| Number of hosts, 2 or more. \|"
+    hosts = r"^\| `hosts` \| integer; required \| Number of hosts, 2 or more. \|"
     assert re.search(hosts, made["fabrics.md"], re.MULTILINE)
