@@ -117,7 +117,7 @@ def index() -> Iterator[str]:
         "the table |",
         '| no value | `"none"` | where a parameter can be absent |',
         "",
-        f"Defaults have their source in brackets. {SIMULATORS}",
+        f"Defaults have their source in brackets; those without one are our choice. {SIMULATORS}",
     ]
 
 
@@ -171,7 +171,7 @@ def fabrics(program: Program, book: Book) -> Iterator[str]:
         "",
         "A scenario has one, as `[fabric.NAME]`. Rates are more than 0, delays are one-way propagation delays of at "
         "most 1 s. "
-        "Where no default is shown, a rate is 100Gbps and a delay 1us (our choice). In names, `h` is a host's "
+        "Where no default is shown, a rate is 100Gbps and a delay 1us. In names, `h` is a host's "
         "number from 0.",
         "",
     ]
@@ -406,12 +406,11 @@ def profiled(profiles: list[Json], parameters: list[Json], allowed: dict[str, st
     """Parameters with the values of the first profile, and what the other profiles change."""
     first = profiles[0]["values"]
     yield from table([{**one, "default": first.get(one["name"], one["default"])} for one in parameters], allowed)
+    yield from ["Profiles, with the values that differ from the first:", ""] if len(profiles) > 1 else []
     for profile in profiles:
         values = {one["name"]: profile["values"].get(one["name"]) for one in parameters}
         changed = [f"`{name}` {code(value) or 'none'}" for name, value in values.items() if value != first.get(name)]
-        yield f"- profile `{profile['name']}`: {words(profile['source'])}" + (
-            f". {', '.join(changed)}" if changed else ""
-        )
+        yield f"- `{profile['name']}`: {words(profile['source'])}" + (f". {', '.join(changed)}" if changed else "")
     yield ""
 
 
@@ -424,9 +423,8 @@ def results(program: Program) -> Iterator[str]:
         "",
         "A results folder has these tables as Parquet files (`flows.parquet`, …), `scenario.toml` with every "
         "default, and "
-        "`manifest.json` (version, seed, machine, counts, and why each scheme stopped). Every table has a row for "
-        "each scheme "
-        "and entry. Suffixes are units: `_ps` picoseconds, `_bytes` bytes, `_bps` bit/s.",
+        "`manifest.json` (version, seed, machine, counts, and why each scheme stopped). Every table has `scheme` "
+        "and rows for each scheme. Suffixes are units: `_ps` picoseconds, `_bytes` bytes, `_bps` bit/s.",
         "",
         "## Common columns",
         "",
@@ -437,8 +435,15 @@ def results(program: Program) -> Iterator[str]:
     ]
     for entry in tables:
         yield from [f"## {entry['name']}", "", sentence(entry["description"]), ""]
-        also = ", ".join(f"`{column['name']}`" for column in entry["columns"] if column in shared)
-        yield from [f"[Common columns](#common-columns): {also}.", "", "| column | meaning |", "|---|---|"]
+        also = ", ".join(
+            f"`{column['name']}`" for column in entry["columns"] if column in shared and column != shared[0]
+        )
+        yield from [
+            f"[Common columns](#common-columns): {also}." if also else "",
+            "",
+            "| column | meaning |",
+            "|---|---|",
+        ]
         yield from (row(f"`{column['name']}`", meaning(column)) for column in entry["columns"] if column not in shared)
         yield ""
 
@@ -457,9 +462,27 @@ def table(parameters: list[Json], allowed: dict[str, str]) -> Iterator[str]:
     for one in parameters:
         text, default = split(one)
         said = allowed.get(one["name"], "")
-        takes = plain(one["kind"]) + (f", {said}" if said and not RANGE.search(text) else "")
+        takes = plain(one["kind"]) + (interval(said) if said and not RANGE.search(text) else "")
         yield row(f"`{one['name']}`", f"{takes}; {default}" if default else takes, text)
     yield ""
+
+
+def interval(allowed: str) -> str:
+    """What the checks allow, as an interval where it is one."""
+    number = r"[\d.e]+\w*"
+    said, _, absent = allowed.partition(', or "none"')
+    found = re.fullmatch(rf"(?:above|more than) ({number})[^,]*, (at most|below) ({number})", said)
+    if found:
+        return f" in ({found[1]}, {found[3]}{']' if found[2] == 'at most' else ')'}"
+    found = re.fullmatch(rf"({number}) to ({number})", said)
+    if found:
+        return f" in [{found[1]}, {found[2]}]"
+    found = re.fullmatch(rf"(?:(above|more than|at most|at least) )?({number})( \w+)?( or more)?( or fewer)?", said)
+    if found and (found[1] or found[4] or found[5]):
+        sign = {"above": ">", "more than": ">", "at most": "≤"}.get(found[1] or "", "≤" if found[5] else "≥")
+        zero = re.fullmatch(r"0[A-Za-z]*", found[2])
+        return f" {sign} {'0' if zero else found[2]}" + (" or none" if absent or '"none"' in allowed else "")
+    return f", {allowed}"
 
 
 def split(parameter: Json) -> tuple[str, str]:
@@ -480,6 +503,7 @@ def split(parameter: Json) -> tuple[str, str]:
         rest = " ".join(part for part in (rest, after[:1].upper() + after[1:]) if part)
         rest = rest if rest.endswith((".", ")", "`")) and rest[-1] == "." else f"{rest}."
         cell = shown or (said if said != "none" else "none")
+        source = "" if source == "our choice" else source
         if source and len(source.split()) <= BRIEF:
             cell = f"{cell} ({source})"
         elif source:
@@ -527,6 +551,7 @@ def sentence(text: str) -> str:
 
 def words(text: str) -> str:
     """Text on one line."""
+    text = re.sub(r",? (?:sections?|sec\.) (?=\d)", " §", text)
     return " ".join(text.split())
 
 
@@ -571,7 +596,9 @@ def refused(program: Program, base: Json, path: list[Any], name: str, value: Any
     for one in program.faults(tree):
         allowed = one["allowed"] or ""
         # What follows from the values that were tried says nothing in general.
-        general = not any(said in allowed for said in ("this asks", "finds free", "of it headroom"))
+        general = not any(
+            said in allowed for said in ("this asks", "finds free", "of it headroom", "omitted", "entry's start at")
+        )
         if one["field"].endswith(f".{name}") and allowed and general:
             yield re.sub(r", (\d+ to \d+|[\d.]+[A-Za-z]+)$", "", re.sub(r"^1 to \d+, ", "1 to the number of ", allowed))
 
@@ -648,7 +675,8 @@ class Book:
                 yield from self.forms(inner, indent + "  ")
         # A table that stands for itself; quantities are known by their kind.
         for name, inner in about.get("properties", {}).items():
-            yield f"{indent}- `{name}` ({plain(self.kind(inner))}): {words(inner.get('description', ''))}"
+            text = words(inner.get("description", "")).replace(" (our choice)", "")
+            yield f"{indent}- `{name}` ({plain(self.kind(inner))}): {text}"
             yield from self.forms(inner, indent + "  ")
 
 

@@ -27,10 +27,9 @@ pub enum Paths {
     /// All shortest paths in hops.
     #[default]
     Shortest,
-    /// Up the tiers, then down, as in folded Clos fabrics, and never up again, even after failures. A switch with a
-    /// path down takes the shortest of them; others send to the higher-tier neighbours with the fewest hops left.
-    /// Destinations that need a second turn up are unreachable. (Packets on their way down when routes change may turn
-    /// up once.)
+    /// Up the tiers, then down, and never up again, even after failures: the shortest path down, else the higher-tier
+    /// neighbours with the fewest hops left. Destinations that need a second turn up are unreachable. (Packets on their
+    /// way down when routes change may turn up once.)
     UpDown,
 }
 

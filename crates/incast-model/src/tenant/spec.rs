@@ -26,8 +26,8 @@ pub struct TenantSpec {
     /// Number of such tenants, at least 1. Default: one, with this name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
-    /// Share of the VM slots still free that such tenants fill, more than 0 and at most 1; instead of `count`. A drawn
-    /// number of VMs that does not fit is drawn again among those that do. Default none.
+    /// Share of the free VM slots that such tenants fill, more than 0 and at most 1; instead of `count`. Numbers of VMs
+    /// that do not fit are drawn again. Default none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill: Option<f64>,
     /// Share of the VMs that are mappers, the first ones, more than 0 and less than 1; rounded up, with at least one
@@ -53,8 +53,8 @@ pub enum Placement {
     Packed,
     /// Slots by name, such as `["h0.0", "h5.1"]`: one per VM, in order, for a single tenant.
     Slots(Vec<String>),
-    /// CSV file with columns `tenant`, `vm` (from 0) and `slot`, such as `x1,0,h3.1`, relative to the scenario's
-    /// folder; rows of other tenants are ignored.
+    /// CSV file, relative to the scenario's folder, with columns `tenant`, `vm` (from 0) and `slot`, such as
+    /// `x1,0,h3.1`; other tenants are ignored.
     File(PathBuf),
 }
 

@@ -19,7 +19,7 @@ use crate::units::{Bytes, Time};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MoeAllToAll {
-    /// Bytes of the tokens of one rank in one layer, its own experts' included; at least 1 B per rank.
+    /// Tokens of one rank in one layer, with those for its own experts; at least 1 B per rank.
     pub size: Bytes,
     /// Number of layers, at least 1.
     pub layers: u32,

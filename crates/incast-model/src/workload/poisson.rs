@@ -27,8 +27,8 @@ pub struct Poisson {
     /// Offered traffic as a fraction of the rate of the sending host's link, or of the links of `load_at`; more than 0,
     /// such as 0.3 for 30 %. More than 1 is allowed, with a warning.
     pub load: f64,
-    /// Links that `load` is a fraction of; above the hosts, the traffic that crosses them counts, and only links above
-    /// hosts that take part. Default host.
+    /// Links that `load` is a fraction of. Above hosts, only crossing traffic and links above hosts that take part
+    /// count. Default host.
     #[serde(default, skip_serializing_if = "is_host")]
     pub load_at: LoadAt,
     /// Bytes that `load` counts. Default payload (the HPCC evaluation).
@@ -52,8 +52,8 @@ pub struct Poisson {
     /// Hosts that send and receive, such as `"0-15"`. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts: Option<HostSet>,
-    /// Hosts in a region, in order of their numbers, at least 2: flows stay within the region of their sender. The last
-    /// region may be smaller. Default: one region.
+    /// Hosts per region, by number, at least 2: flows stay within the region of their sender. The last region may be
+    /// smaller. Default: one region.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<u32>,
 }

@@ -30,24 +30,24 @@ pub struct WorkloadSpec {
     /// Label of its flows in results, shared by entries of the same label. Default: the pattern's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// Tenant that the pattern runs among, as a `[[tenant]]` or one of its tenants, such as `x3`. Each tenant gets its
-    /// own pattern, with its VMs as hosts 0, 1, …. Default: all hosts.
+    /// Tenant of the pattern: a `[[tenant]]`, or one of its tenants, such as `x3`. Each tenant has its own pattern,
+    /// with its VMs as hosts 0, 1, …. Default: all hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
     /// Start of the pattern. Default 0.
     #[serde(default)]
     pub start: Time,
-    /// Time from which on no flow of the pattern starts. Default none. Patterns with dependencies start no further
-    /// request or iteration (mixture of experts: all layers), but complete those in progress; a listed flow, or one of
-    /// a trace or connection matrix, is cancelled if its dependencies end later. Backlogged flows end then.
+    /// End: no flow of the pattern starts later, and backlogged flows stop. Default none. Requests and iterations
+    /// (mixture of experts: of all layers) in progress are completed; flows of a list, trace or connection matrix are
+    /// cancelled if their dependencies end later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<Time>,
     /// Traffic class of its data packets, 1 to 7 (0 carries PFC frames). Default 3 (the HPCC evaluation's lossless
     /// class).
     #[serde(default = "default_priority")]
     pub priority: u8,
-    /// Queue pairs that each message is split over, 1 to 128, as evenly as its bytes allow. Each has its own source
-    /// port, so ECMP spreads them; a message ends with the last. Default 1 (NCCL's `NCCL_IB_QPS_PER_CONNECTION`, with
+    /// Queue pairs that each message is split over evenly, 1 to 128, each with its own source port, so ECMP spreads
+    /// them; a message ends with the last. Default 1 (NCCL's `NCCL_IB_QPS_PER_CONNECTION`, with
     /// `NCCL_IB_SPLIT_DATA_ON_QPS`).
     #[serde(default = "one")]
     pub qps: u16,

@@ -19,9 +19,8 @@ const MOST: u32 = 1 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FlowletParams {
-    /// Gap between packets that starts a new flowlet. Default 100us (LetFlow in the ns-3 of ConWeave's authors, SIGCOMM
-    /// 2023, for 100 Gb/s); LetFlow itself has 500 us at 10 Gb/s (NSDI 2017). Flows stay in order if it exceeds the
-    /// difference of the paths.
+    /// Gap between packets that starts a new flowlet. Default 100us (ConWeave's ns-3 for 100 Gb/s, SIGCOMM 2023;
+    /// LetFlow, NSDI 2017: 500 us at 10 Gb/s). Flows stay in order if it exceeds the difference of the paths.
     pub gap: Time,
     /// Entries of each switch's flowlet table, 1 to 1048576. Default 65536 (our choice: collisions are rare).
     pub entries: u32,

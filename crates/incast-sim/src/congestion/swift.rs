@@ -17,8 +17,8 @@ use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, Te
 pub struct SwiftParams {
     /// Target round-trip time of a large window, without links. Default 25us (PRIOPLUS).
     pub base_target: Time,
-    /// Addition to the target per link of the path. Default 2us (our choice: what a link of 1 us adds to a round trip,
-    /// so `base_target` is for queues). HTSIM means 1/6.55 of its base, but copies of its routes lose their length.
+    /// Addition to the target per link of the path. Default 2us (our choice: a link's round trip of 2·1 us; HTSIM means
+    /// 1/6.55 of its base, but loses the length of its routes).
     pub hop_scale: Time,
     /// Maximum addition to the target for a small window, so that many flows do not aim at one point. Default 100us
     /// (PRIOPLUS, after the paper's figure 5: 4 base targets; HTSIM: 5).

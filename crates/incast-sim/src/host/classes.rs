@@ -21,8 +21,8 @@ pub struct ClassParams {
     pub mice: u8,
     /// Priority of elephants, 1 to 7. Default 3 (data in the HPCC evaluation).
     pub elephants: u8,
-    /// Largest size of a mouse. Default 100kB (our choice: 82 % of data-mining flows are mice, as in the slides on
-    /// congestion isolation).
+    /// Largest size of a mouse. Default 100kB (our choice: 82 % of data-mining flows, as in the slides on congestion
+    /// isolation).
     pub threshold: Bytes,
 }
 
@@ -41,9 +41,8 @@ pub enum ClassBy {
     Given,
     /// Flow size, known in advance.
     Size,
-    /// Bytes sent: flows start as mice and become elephants beyond the threshold (as PIAS, NSDI 2015, with two
-    /// priorities). RDMA only. The last packets of a mouse can be overtaken if priorities are not strict, or one is
-    /// paused.
+    /// Bytes sent: flows start as mice and become elephants beyond the threshold (PIAS, NSDI 2015, with two
+    /// priorities); RDMA only. Packets are reordered if priorities are not strict, or one is paused.
     Sent,
     /// Random halves: two queues regardless of size.
     Hash,

@@ -157,10 +157,9 @@ pub enum NicQueue {
 pub struct HostParams {
     /// Queue of the host's port for transports other than RDMA, which has queue pairs. Default unlimited (our choice).
     pub nic_queue: NicQueue,
-    /// Maximum random delay of each packet on leaving a host, and again on leaving the server of a VM, at most 1 ms;
-    /// uniform, packets keep their order. Default 0 (NS3, YAPS). With links of one rate, packets of one size and
-    /// drop-tail queues, flows can lock others out, as they would not between real hosts; a packet's time on the
-    /// slowest link avoids that (Floyd and Jacobson, CCR 1991).
+    /// Maximum random delay of packets that leave a host, or the server of a VM, at most 1 ms; uniform, in order.
+    /// Default 0 (NS3, YAPS). It avoids the lock-out of flows by equal packets at drop-tail queues; a packet's time on
+    /// the slowest link is enough (Floyd and Jacobson, CCR 1991).
     pub jitter: Time,
     /// Priorities of short and long flows. Default: the workload's (the HPCC evaluation).
     pub classes: ClassParams,
@@ -207,8 +206,7 @@ pub struct RdmaParams {
     /// Minimum time between NACKs for the same expected byte, with go-back-n. Default 500us (NS3).
     pub nack_interval: Time,
     /// Timeout without an ACK, after which a sender goes back to the first unacknowledged byte; absent: never (NS3).
-    /// Default 4ms (our choice: longer than any queue of a 32 MiB buffer at 100 Gb/s; IRN's RTO_high: 320 us at 40
-    /// Gb/s).
+    /// Default 4ms (our choice: longer than a 32 MiB queue at 100 Gb/s; IRN's RTO_high: 320 us at 40 Gb/s).
     pub rto: Option<Time>,
     /// Timeout with few packets in flight, where NACKs may not arrive, with selective-repeat; at most `rto`, and off
     /// with it. Default 100us (IRN, SIGCOMM 2018, section 4.1: RTO_low).
@@ -218,9 +216,8 @@ pub struct RdmaParams {
     /// If true, the bytes in flight are at most the fabric's largest bandwidth-delay product, with selective-repeat.
     /// Default true (IRN, section 3.2: BDP-FC).
     pub bdp_bound: bool,
-    /// Reordering window in packets, at most 32767, with selective-repeat: a packet is lost when a packet sent more
-    /// than this many later has arrived. Default 0 (IRN): every overtaken packet is lost. Set it where packets of a
-    /// flow take several paths.
+    /// Reordering window in packets, at most 32767, with selective-repeat: a packet is lost when one sent more than
+    /// this many later arrives. Default 0 (IRN): any overtaking is a loss. Set it for packet spraying.
     pub reorder_window: u32,
     /// Notification about ECN marks. Default echo (NS3).
     pub cnp: CnpMode,
@@ -228,8 +225,8 @@ pub struct RdmaParams {
     pub cnp_interval: Time,
     /// Priority of CNPs, a lossy class of their own, 1 to 7. Default 7 (our choice).
     pub cnp_priority: u8,
-    /// Base round-trip time with which controls convert windows and rates. Default none: the fabric's largest, of
-    /// propagation both ways and one payload per link one way (NS3 `GLOBAL_T` 1).
+    /// Base round-trip time that converts windows and rates. Default none: the fabric's largest, with propagation both
+    /// ways and one payload per link one way (NS3 `GLOBAL_T` 1).
     pub base_rtt: Option<Time>,
     /// Window at line rate. Default none: the fabric's largest bandwidth-delay product (NS3 `GLOBAL_T` 1).
     pub window: Option<Bytes>,

@@ -30,16 +30,15 @@ pub struct MeasureParams {
     pub histogram_bin: Bytes,
     /// If true, records the intervals of pauses; counters are always kept. Default true (our choice).
     pub pauses: bool,
-    /// If true, records for each flow the waiting time of its data in switches, the part due to PFC, and the part as a
-    /// victim of flows that leave the next switch by another port. Default false (our choice).
+    /// If true, records the queueing delay of each flow, its part due to PFC, and its part as a victim (table `waits`).
+    /// Default false (our choice).
     pub blocking: bool,
     /// Time between checks for PFC deadlocks; with 0 s one check at the end. Checks do not change a run. Default 100us
     /// (our choice).
     pub deadlock_every: Time,
     /// Maximum number of recorded drops; counters are always kept. Default 100000 (our choice).
     pub max_drops: u64,
-    /// If true, computes fingerprints: two numbers, equal for runs that are equal event by event and packet by packet.
-    /// Default false (our choice).
+    /// If true, computes fingerprints: equal for runs with equal events and packets. Default false (our choice).
     pub fingerprint: bool,
 }
 

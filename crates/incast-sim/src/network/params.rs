@@ -29,8 +29,8 @@ pub struct NetworkParams {
     /// PFC storms: priorities that nodes pause by themselves. Default none (our choice).
     pub pause: Vec<PauseParams>,
     /// Time from a failure or repair of a link until all routes follow; absent: routes stay, and packets for a dead
-    /// link are lost. Default 10ms (our choice: local repair in hardware takes microseconds, a routing protocol tens to
-    /// hundreds of milliseconds). A link that is down from the start is on no route, unless this is absent.
+    /// link are lost. Default 10ms (our choice: hardware repair takes microseconds, a routing protocol 10 to 1000 ms).
+    /// Links that are down from the start are on no route, unless this is absent.
     pub reroute_after: Option<Time>,
 }
 
@@ -79,7 +79,7 @@ pub struct FailureParams {
     /// Link, or all parallel links, between two nodes, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<[String; 2]>,
-    /// One of several parallel links, from 0 in the fabric's order. Default: all.
+    /// Number of the parallel link, from 0 in the fabric's order. Default: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parallel: Option<u32>,
     /// Switch that loses all its links, by name.
@@ -93,8 +93,8 @@ pub struct FailureParams {
     /// Time of the repair. Default never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
-    /// Gray failure: loses this fraction of all packets in each direction, more than 0 and at most 1, except PFC
-    /// frames, while the link stays up. Default: the link is down, and both ends know immediately.
+    /// Gray failure: the link stays up, passes PFC frames, and loses this fraction of other packets each way, more than
+    /// 0 and at most 1. Default: the link is down, and both ends know.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub silent: Option<f64>,
 }

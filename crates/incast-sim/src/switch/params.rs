@@ -117,9 +117,9 @@ pub enum QueueParams {
         /// Buffer, without the packet being sent.
         limit: Bytes,
     },
-    /// One buffer per egress port, ordered by remaining flow size (pFabric, SIGCOMM 2013, section 4.1): when too full,
-    /// drops the packet of the flow with most left; sends the first packet of the flow with least left. Data of other
-    /// transports ranks by priority, before pFabric's; packets without data go first. No PFC, no scheduler.
+    /// One buffer per egress port, by remaining flow size (pFabric, SIGCOMM 2013, section 4.1): drops from the flow
+    /// with most left, sends the first packet of the flow with least left. Data of other transports goes before, by
+    /// priority; packets without data go first. No PFC, no scheduler.
     Pfabric {
         /// Buffer, without the packet being sent.
         limit: Bytes,

@@ -217,8 +217,8 @@ impl Default for SeawallParams {
 pub struct EdgeOnlyParams {
     /// Minimum time between measurements of a VM's received rate. Default 200us (EyeQ, NSDI 2013).
     pub period: Time,
-    /// Share of a server's link left unassigned, 0 or more and less than 1: otherwise its queue stays full, and idle
-    /// VMs cannot show demand. Default 0.1 (our choice).
+    /// Unassigned share of a server's link, 0 or more and less than 1: otherwise its queue stays full, and idle VMs
+    /// cannot show demand. Default 0.1 (our choice).
     pub headroom: f64,
     /// Gain of the rate sent to senders, 0 to 1. Default 0.5 (EyeQ, NSDI 2013: alpha).
     pub gain: f64,

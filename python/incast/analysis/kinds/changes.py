@@ -19,12 +19,12 @@ class OfChanges(tags.OfTags):
     """Rules for paths, and those that take their place, or a file of rules alone."""
 
     new_seed: int | None = None
-    """The new rules are for paths drawn by this seed plus `seed`. Default: by `seed`."""
+    """Offset from `seed` of the seed of the new paths. Default: 0."""
     new_bounces: int | None = None
-    """The new rules are for up-down paths with so many bounces. Default `bounces`."""
+    """Bounces of the new up-down paths. Default: `bounces`."""
     swapped: bool = False
-    """Where a rule of the old ones leads to another tag, tags 1 and 2 take each other's place: two users who share two
-    priorities in opposite directions. Default false.
+    """If true, the new rules swap tags 1 and 2 where an old rule changes the tag: two users share two priorities in
+    opposite directions. Default false.
     """
 
 

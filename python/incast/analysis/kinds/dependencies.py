@@ -18,21 +18,19 @@ class OfDependencies(fabric.OfFabric):
     """What `incast deadlock check` looks at."""
 
     fail: list[str] = field(default_factory=list)
-    """Links that are down, each by its ends, such as `leaf0-spine1`. Default none."""
+    """Links that are down, by their ends, such as `leaf0-spine1`. Default none."""
     failures: int | None = None
-    """So many links between switches are down at a time: each for 1, each pair for 2, sets drawn at random for more.
-    Default none.
+    """Links between switches that are down at a time: each for 1, each pair for 2, random sets for more. Default none.
     """
     samples: int = 1000
-    """Sets of links that are drawn, for 3 failures or more; sets of wrong routes. Default 1000 (our choice)."""
+    """Random sets of links, for 3 failures or more, or of wrong routes. Default 1000 (our choice)."""
     detours: int | None = None
-    """Switches next to a failure send packets to any neighbour, so often at most for each packet. Default: routes have
-    converged.
+    """Detours of a packet, at most: switches next to a failure send to any neighbour. Default: routes have converged.
     """
     misroutes: int | None = None
-    """So many routes are wrong at a time, in sets drawn at random: a switch sends what is for a host to a switch beside
-    it that is drawn among all of these, right or wrong. All others are shortest paths. Packets that come back to a
-    switch are a cyclic dependency. Not with `fail`, `failures` or `detours`. Default none.
+    """Wrong routes at a time, in random sets: a switch sends packets for a host to a random neighbour switch, right or
+    wrong; other routes are shortest paths. A loop counts as a cyclic dependency. Not with `fail`, `failures` or
+    `detours`. Default none.
     """
 
 

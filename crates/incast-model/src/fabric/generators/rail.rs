@@ -58,9 +58,9 @@ pub struct NvLink {
     /// One-way delay between a GPU and its NVLink switch, up to 1 s. Default 250ns (our choice).
     #[serde(default = "nvlink_delay")]
     pub delay: Time,
-    /// If true, GPUs forward between NVLink and their NIC. Default false. Such a GPU is a host behind its own switch
-    /// `gpu{i}`, on a link without delay at the rates of NIC and NVLink together (our choice). Equally long paths over
-    /// NVLink and spines share the flows.
+    /// If true, GPUs forward between NVLink and their NIC, as a switch `gpu{i}` with the host on a link without delay
+    /// at the rates of NIC and NVLink together (our choice). Default false. Equally long paths over NVLink and spines
+    /// share the flows.
     #[serde(default)]
     pub forward: bool,
 }

@@ -18,13 +18,12 @@ pub struct IsolationParams {
     pub queue: u8,
     /// Detection of congesting flows. Default marks (802.1Qcz: flows picked as ECN picks packets).
     pub detection: FlowDetection,
-    /// Maximum number of flows isolated per egress port, at least 1; another flow replaces the one isolated longest
-    /// without a packet there, if any. Default none: no limit (our choice).
+    /// Maximum flows isolated per egress port, at least 1; a further flow replaces the oldest without a packet there,
+    /// if any. Default none: no limit (our choice).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<u32>,
-    /// Length of the port's isolated queue above which isolated packets trigger messages to their previous node; less
-    /// than the PFC threshold. Default 10kB (our choice: twice rate times two delays of 100 Gb/s and 200 ns, after
-    /// Pyrrha's thresholds in per-hop bandwidth-delay products).
+    /// Length of the port's isolated queue above which isolated packets trigger messages upstream; less than the PFC
+    /// threshold. Default 10kB (our choice: 2·rate·2·delay at 100 Gb/s and 200 ns, after Pyrrha).
     pub message_above: Bytes,
     /// Minimum time between messages about a flow over one link. Default 10us (our choice).
     pub message_every: Time,

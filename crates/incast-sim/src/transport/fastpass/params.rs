@@ -50,8 +50,7 @@ pub enum FastpassPaths {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FastpassParams {
-    /// Host of the arbiter, by name, without other traffic; required. Default none (a scenario's `service` can add one
-    /// to any fabric).
+    /// Host of the arbiter, by name, without other traffic; required. Default none (`service` can add one).
     pub arbiter: String,
     /// Packets of a host per epoch, 1 to 64. Default 8 (YAPS; the arbiter's public code: 16).
     pub epoch_packets: u32,

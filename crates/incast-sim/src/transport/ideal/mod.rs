@@ -28,8 +28,7 @@ pub struct IdealParams {
     /// Priority of acknowledgements, 1 to 7. Default 7 (YAPS: above data).
     pub control_priority: u8,
     /// Gap between two packets of a host, as a share of a full packet's time, 0 to 1. Default 0.03125 (our choice: an
-    /// acknowledgement takes 0.027). With 0, as in YAPS, a link with data and acknowledgements of the other direction
-    /// is overloaded.
+    /// acknowledgement takes 0.027; with 0, as in YAPS, data and acknowledgements overload a link).
     pub slack: f64,
 }
 

@@ -18,8 +18,8 @@ use crate::transport::TransportParams;
 pub struct PfabricParams {
     /// Initial window in packets. Default 12 (SIGCOMM 2013, section 5: the bandwidth-delay product at 10 Gb/s).
     pub init_cwnd: u32,
-    /// Maximum packets in flight; absent: no limit. Default 24 (our choice: twice the bandwidth-delay product, what a
-    /// port holds; without a limit, as in SIGCOMM 2013, the window outgrows the host's own queue and times out).
+    /// Maximum packets in flight; absent: no limit. Default 24 (our choice: twice the bandwidth-delay product, as a
+    /// port holds; without a limit, as in SIGCOMM 2013, packets time out in the host's own queue).
     pub max_cwnd: Option<u32>,
     /// Retransmission timeout, constant. Default 45us (SIGCOMM 2013, section 5: about three round trips).
     pub rto: Time,

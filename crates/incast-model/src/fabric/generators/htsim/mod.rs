@@ -18,10 +18,10 @@ use crate::ns3::Ns3Error;
 use crate::units::{Rate, Time};
 
 /// Topology file of htsim (`*.topo` of Broadcom/csg-htsim and ultraethernet/uet-htsim): a fat tree of two or three
-/// tiers with the same hosts on the same switches. Switches are `tor0`, …, `agg0`, … and `core0`, …, numbered as there.
+/// tiers. Hosts and switches (`tor0`, …, `agg0`, … and `core0`, …) are numbered as there.
 ///
-/// Switches have no latency here: half of `Switch_Latency_ns` is added to the delay of each link of the switch. Paths
-/// take as long as in htsim; frames that turn back at a switch, such as pauses, arrive half a latency later.
+/// Half of `Switch_Latency_ns` is added to the delay of each link of the switch: paths take as long as in htsim, but
+/// frames that turn back at a switch, such as pauses, half a latency longer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HtsimFile {
