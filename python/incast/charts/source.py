@@ -6,12 +6,13 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import duckdb
+from typing import TYPE_CHECKING, Any
 
 from incast.errors import EnvironmentFailure, ResultsError
 from incast.results import Results
+
+if TYPE_CHECKING:
+    import duckdb
 
 CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
@@ -60,6 +61,8 @@ class Source:
 
     def rows(self, query: str, values: Sequence[object] | Mapping[str, object] = ()) -> list[tuple[Any, ...]]:
         """The rows of a query over the tables."""
+        import duckdb
+
         if self._connection is None:
             self._connection = self._connect()
         try:
@@ -91,6 +94,8 @@ class Source:
         return [label for (label,) in self.rows("select label from flows group by label order by min(flow), label")]
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
+        import duckdb
+
         connection = duckdb.connect(config=CONFIG)
         tables = dict.fromkeys(name for each in self.results for name in each.tables)
         try:
@@ -107,6 +112,8 @@ class Source:
 
     def _blamed(self, error: duckdb.Error) -> ResultsError:
         """The error, naming the file that cannot be read where there is one."""
+        import duckdb
+
         for each in self.results:
             for table in each.tables:
                 file = each.path / f"{table}.parquet"

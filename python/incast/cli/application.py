@@ -11,6 +11,7 @@ from cyclopts.validators import Number
 
 from incast.application.latencies import PER_SECOND, Unit
 from incast.cli import applications
+from incast.cli.command import command
 from incast.errors import ApplicationError
 
 EXAMPLES = """
@@ -97,3 +98,6 @@ def seconds(text: str) -> float:
             f"error: `{text}` is not possible for --overhead\n = allowed: a time of 0 or more, such as 200ns or 1.5us"
         )
     return float(written[1]) / PER_SECOND[cast(Unit, written[2])]
+
+
+app = command("application", application, EXAMPLES)

@@ -21,6 +21,10 @@ INTERRUPTED = 130
 """Ctrl-C."""
 
 
+class UnfinishedError(KeyboardInterrupt):
+    """A sweep or a study was interrupted; its text says what is finished."""
+
+
 def complain(text: str) -> None:
     """Write a message to stderr, headed `error:` unless it has its heading already."""
     headed = text if text.startswith(("error", "warning", "note")) else f"error: {text}"

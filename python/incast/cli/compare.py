@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 import incast
+from incast.cli.command import command
 from incast.comparison import render
 
 EXAMPLES = """
@@ -68,3 +69,6 @@ def compare(
         print(render.as_json(found, by_flow))
     else:
         print((render.text if format == "text" else render.markdown)(found, by_flow))
+
+
+app = command("compare", compare, EXAMPLES)

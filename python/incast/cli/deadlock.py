@@ -13,9 +13,9 @@ from cyclopts.validators import Number
 from incast import _core
 from incast._whole import refuse_if_there, write_all, write_whole
 from incast.cli import codes, cost, deadlock_verify, jellyfish
+from incast.cli.command import Overrides
 from incast.cli.deadlock_drawing import draw_cycle, first_cycle
 from incast.cli.deadlock_paths import Bounces, PerPair, Seed, paths_of, together
-from incast.cli.run import Overrides
 from incast.cli.stages import Stages
 from incast.errors import ScenarioError, translated
 

@@ -11,8 +11,8 @@ from cyclopts.validators import Number
 
 from incast import _core
 from incast.cli import codes
+from incast.cli.command import Overrides
 from incast.cli.deadlock_paths import Bounces, PerPair, Seed, only_for, paths_of
-from incast.cli.run import Overrides
 from incast.cli.stages import Stages
 from incast.errors import translated
 

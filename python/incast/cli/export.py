@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 
 from incast import _core
-from incast.cli.run import Overrides
+from incast.cli.command import Overrides
 from incast.errors import translated
 
 DOT_EXAMPLES = """

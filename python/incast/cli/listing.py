@@ -13,6 +13,7 @@ from cyclopts import Parameter
 from incast import _core
 from incast._nearest import hint
 from incast.cli import codes
+from incast.cli.command import command
 
 Kind = Literal[
     "fabrics",
@@ -177,3 +178,6 @@ def wrapped(text: str, indent: int) -> list[str]:
     width = min(shutil.get_terminal_size().columns, 120)
     margin = " " * indent
     return textwrap.wrap(" ".join(text.split()), width, initial_indent=margin, subsequent_indent=margin)
+
+
+app = command("list", list_, EXAMPLES)

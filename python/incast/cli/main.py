@@ -12,25 +12,7 @@ from cyclopts import App, CoercionError, CycloptsError, UnknownOptionError
 
 from incast import _core
 from incast._nearest import renamed
-from incast.cli import (
-    application,
-    codes,
-    compare,
-    convert,
-    deadlock,
-    export,
-    listing,
-    memory,
-    new,
-    plot,
-    report,
-    results,
-    run,
-    show,
-    study,
-    sweep,
-    trace,
-)
+from incast.cli import codes
 from incast.errors import EnvironmentFailure, IncastError, InternalError, ResultsExistError
 
 EPILOGUE = """
@@ -58,23 +40,29 @@ app = App(
     help_format="plaintext",
     suppress_keyboard_interrupt=False,
 )
-app.command(new.new, sort_key=0, help_epilogue=new.EXAMPLES)
-app.command(run.run, sort_key=1, help_epilogue=run.EXAMPLES)
-app.command(sweep.sweep, sort_key=1, help_epilogue=sweep.EXAMPLES)
-app.command(show.show, sort_key=2, help_epilogue=show.SHOW_EXAMPLES)
-app.command(listing.list_, sort_key=3, name="list", help_epilogue=listing.EXAMPLES)
-app.command(results.results, sort_key=4, help_epilogue=results.EXAMPLES)
-app.command(report.report, sort_key=4, help_epilogue=report.EXAMPLES)
-app.command(plot.plot, sort_key=4, help_epilogue=plot.EXAMPLES)
-app.command(study.app)
-app.command(compare.compare, sort_key=4.5, help_epilogue=compare.EXAMPLES)
-app.command(application.application, sort_key=4.7, help_epilogue=application.EXAMPLES)
-app.command(memory.app)
-app.command(deadlock.app)
-app.command(convert.app)
-app.command(export.app)
-app.command(trace.trace, sort_key=7, help_epilogue=trace.EXAMPLES)
-app.command(show.schema, sort_key=8, help_epilogue=show.SCHEMA_EXAMPLES)
+# Modules are imported when their command is called: `incast --version` needs none of them.
+COMMANDS = (
+    ("new", "new:app", 0.0),
+    ("run", "run:app", 1),
+    ("sweep", "sweep:app", 1),
+    ("show", "show:show_app", 2),
+    ("deadlock", "deadlock:app", None),
+    ("list", "listing:app", 3),
+    ("study", "study:app", None),
+    ("results", "results:app", 4),
+    ("report", "report:app", 4),
+    ("plot", "plot:app", 4),
+    ("compare", "compare:app", 4.5),
+    ("application", "application:app", 4.7),
+    ("memory", "memory:app", None),
+    ("import", "convert:app", None),
+    ("export", "export:app", None),
+    ("trace", "trace:app", 7),
+    ("schema", "show:schema_app", 8),
+)
+"""Name, module and app, and place in the list of commands where the app itself has none."""
+for _name, _app, _place in COMMANDS:
+    app.command(f"incast.cli.{_app}", name=_name, sort_key=_place)
 
 
 def main(tokens: Iterable[str] | None = None) -> NoReturn:
@@ -114,7 +102,7 @@ def _code(tokens: Iterable[str] | None) -> int:
         return codes.BAD_INPUT
     except KeyboardInterrupt as interrupt:
         codes.complain(
-            str(interrupt) if isinstance(interrupt, sweep.Unfinished) else "interrupted; nothing was written"
+            str(interrupt) if isinstance(interrupt, codes.UnfinishedError) else "interrupted; nothing was written"
         )
         return codes.SIGNALLED + interrupt.args[0] if interrupt.args else codes.INTERRUPTED
     except BrokenPipeError:

@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from incast._nearest import hint
 from incast.cli import codes
+from incast.cli.command import command
 from incast.cli.listing import wrapped
 
 EXAMPLES = """
@@ -87,3 +88,6 @@ def listed(known: dict[str, str]) -> Iterator[str]:
     for name, text in known.items():
         yield name + (" (if none is named)" if name == USUAL else "")
         yield from wrapped(about(text), 4)
+
+
+app = command("new", new, EXAMPLES)

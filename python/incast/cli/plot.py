@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from incast.cli.command import command
+
 EXAMPLES = """
 Examples:
   incast plot results/quickstart -o slowdown.pdf --label background
@@ -105,3 +107,6 @@ def plot(
         chart, where or [], label, bins, percentile or [], ports, flows, vms, over, figure, width, height
     )
     print(f"wrote {drawing.write(folder, asked, output or Path(f'{chart}.svg'), overwrite=overwrite)}")
+
+
+app = command("plot", plot, EXAMPLES)

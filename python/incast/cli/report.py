@@ -8,6 +8,8 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console
 
+from incast.cli.command import command
+
 EXAMPLES = """
 Examples:
   incast report results/quickstart
@@ -54,3 +56,6 @@ def report(
             progress=lambda done, count: status.update(f"{done} of {count} scenarios read"),
         )
     print(f"wrote {file} ({file.stat().st_size / 1e6:.1f} MB); open it in a browser")
+
+
+app = command("report", report, EXAMPLES)

@@ -12,6 +12,7 @@ from cyclopts.validators import Number
 
 import incast
 from incast.cli import summary
+from incast.cli.command import command
 
 EXAMPLES = """
 Examples:
@@ -87,3 +88,6 @@ def _cell(value: object) -> str:
     if value is None:
         return ""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+app = command("results", results, EXAMPLES)

@@ -10,15 +10,8 @@ from rich.console import Console
 
 import incast
 from incast.cli import codes, summary
+from incast.cli.command import Overrides, command
 from incast.cli.live import Live
-
-Overrides = Annotated[
-    list[str] | None,
-    Parameter(
-        name="--set", negative=(), consume_multiple=False, help="PATH=VALUE that overrules the file; repeatable."
-    ),
-]
-
 
 EXAMPLES = """
 Examples:
@@ -77,3 +70,6 @@ def run(
     if not quiet:
         summary.show(results)
     return summary.judge(results)
+
+
+app = command("run", run, EXAMPLES)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from incast import _core
-from incast.cli.run import Overrides
+from incast.cli.command import Overrides, command
 from incast.errors import translated
 
 SHOW_EXAMPLES = """
@@ -56,3 +56,7 @@ then, as the first line of a scenario:
 def schema() -> None:
     """Print the JSON schema of scenario files, for editors that complete and check TOML."""
     print(_core.schema())
+
+
+show_app = command("show", show, SHOW_EXAMPLES)
+schema_app = command("schema", schema, SCHEMA_EXAMPLES)

@@ -7,7 +7,6 @@ from typing import Any
 from incast.cli import codes
 from incast.cli.live import simulated
 from incast.results import Results
-from incast.tenants.text import text as of_tenants
 
 BINS = 10
 """Bins of the table in the terminal."""
@@ -24,7 +23,9 @@ def show(results: Results) -> None:
         print(results.slowdown_text(bins=BINS))
         print(SLOWDOWN + "\n")
     if "throughput" in results.tables:
-        print(of_tenants(results) + "\n")
+        from incast.tenants.text import text
+
+        print(text(results) + "\n")
     schemes = results.manifest["schemes"]
     width = max(map(len, schemes), default=0)
     for name, scheme in schemes.items():

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from incast import sweep as sweeps
 from incast.cli import codes
-from incast.cli.run import Overrides
+from incast.cli.command import Overrides, command
 from incast.cli.sweep_live import SweepLive
 from incast.errors import ResultsError
 
@@ -85,7 +85,7 @@ def sweep(
     return report(done, quiet=quiet)
 
 
-class Unfinished(KeyboardInterrupt):
+class Unfinished(codes.UnfinishedError):
     """A sweep was interrupted: what is finished stays."""
 
     def __init__(self, folder: Path, *signal: object) -> None:
@@ -145,3 +145,6 @@ def _show(plan: sweeps.Plan) -> None:
         print(f"{run.key}  {run.label}")
     if len(plan.runs) > SHOWN:
         print(f"... and {len(plan.runs) - SHOWN} more")
+
+
+app = command("sweep", sweep, EXAMPLES)

@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from incast import _core
-from incast.cli.run import Overrides
+from incast.cli.command import Overrides, command
 from incast.errors import translated
 
 EXAMPLES = """
@@ -44,3 +44,6 @@ def trace(
     with translated():
         flows = _core.Scenario.load(file, overrides).write_trace(output)
     print(f"{flows:,} flows in {output}")
+
+
+app = command("trace", trace, EXAMPLES)
