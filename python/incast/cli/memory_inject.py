@@ -92,7 +92,7 @@ def inject(
     output
         File for the figures of every run, as CSV.
     overwrite
-        Replace the file if it is there.
+        Replace an existing file.
     quiet
         No progress.
 
