@@ -28,7 +28,7 @@ def complain(text: str) -> None:
 
 
 def close_stdout() -> None:
-    """Redirect stdout to the null device after its reader has closed it, so that the interpreter ends without an error."""
+    """Redirect stdout to the null device once its reader has closed it, so that Python ends without an error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -44,8 +44,8 @@ Exit codes:
        a scheme stalled                              results are written
        lossless packets dropped: headroom too small  results are written
        lossless packets dropped by the PFC watchdog  results are written
-       a run of a sweep failed                       the others are kept
-       deadlock check: the fabric can deadlock
+       a run of a sweep or study failed              the others are kept
+       deadlock check, table: a deadlock is possible
        deadlock verify: the rules do not hold
     2  bad input: command line, scenario, other file or results folder
     3  folder not writable, disk full or library not installed
