@@ -20,7 +20,7 @@ Examples:
   incast new --list
 """
 USUAL = "incast"
-"""The template where none is named."""
+"""The default template."""
 
 
 def new(
@@ -31,18 +31,18 @@ def new(
     overwrite: Annotated[bool, Parameter(name=["--overwrite", "--force"], negative=(), show_default=False)] = False,
     list_: Annotated[bool, Parameter(name="--list", negative=(), show_default=False)] = False,
 ) -> int:
-    """Write a scenario to start from, each field explained where it stands.
+    """Write a commented scenario to start from.
 
     Parameters
     ----------
     file
         Scenario to write, a TOML file.
     template
-        What to start from; --list names them all.
+        Template to copy; --list shows all.
     overwrite
-        Replace the file if it is there.
+        Replace an existing file.
     list_
-        Say which templates there are, and write nothing.
+        List the templates; write nothing.
 
     """
     known = templates()
@@ -50,28 +50,28 @@ def new(
         print("\n".join(listed(known)))
         return codes.OK
     if file is None:
-        codes.complain("a file to write is needed, such as: incast new mine.toml")
+        codes.complain("missing file name; example: incast new mine.toml")
         return codes.BAD_INPUT
     if template not in known:
-        codes.complain(f"there is no template `{template}`: {', '.join(known)}{hint(template, known)}")
+        codes.complain(f"unknown template `{template}`, allowed: {', '.join(known)}{hint(template, known)}")
         return codes.BAD_INPUT
     if file.suffix != ".toml":
-        codes.complain(f"{file}: the name of a scenario ends in .toml")
+        codes.complain(f"{file}: the name of a scenario must end in .toml")
         return codes.BAD_INPUT
     try:
         with file.open("w" if overwrite else "x", encoding="utf-8") as out:
             out.write(known[template])
     except FileExistsError:
-        codes.complain(f"{file} exists already; replace it with --overwrite, or name another file")
+        codes.complain(f"{file} exists already; use --overwrite to replace it, or choose another name")
         return codes.BAD_INPUT
     print(f"wrote {file}: {about(known[template])}")
-    print(f"  incast show {file}    what it amounts to, with every default")
+    print(f"  incast show {file}    every default, derived figures, estimated cost")
     print(f"  incast run {file}     simulate it")
     return codes.OK
 
 
 def templates() -> dict[str, str]:
-    """The text of every template by name, the usual one first."""
+    """The text of every template by name, the default first."""
     found = (entry for entry in files("incast").joinpath("templates").iterdir() if entry.name.endswith(".toml"))
     texts = {entry.name.removesuffix(".toml"): entry.read_text(encoding="utf-8") for entry in found}
     return dict(sorted(texts.items(), key=lambda item: (item[0] != USUAL, item[0])))
@@ -85,5 +85,5 @@ def about(text: str) -> str:
 def listed(known: dict[str, str]) -> Iterator[str]:
     """Every template with what it is."""
     for name, text in known.items():
-        yield name + (" (if none is named)" if name == USUAL else "")
+        yield name + (" (default)" if name == USUAL else "")
         yield from wrapped(about(text), 4)

@@ -15,7 +15,7 @@ from incast.cli.live import Live
 Overrides = Annotated[
     list[str] | None,
     Parameter(
-        name="--set", negative=(), consume_multiple=False, help="PATH=VALUE that overrules the file; repeatable."
+        name="--set", negative=(), consume_multiple=False, help="PATH=VALUE that overrides a field; repeatable."
     ),
 ]
 
@@ -42,25 +42,25 @@ def run(
 ) -> int:
     """Simulate a scenario and write its results.
 
-    Prints the slowdown of flows by size, schemes side by side, and where the results lie.
+    Prints the slowdowns by flow size for each scheme, and the files that were written.
 
     Parameters
     ----------
     file
         Scenario, a TOML file.
     output
-        Folder for the results; results/NAME for NAME.toml if not given.
+        Folder for the results. Default: results/NAME for NAME.toml.
     seed
-        Seed of every random choice; overrules the file.
+        Seed of every random choice; overrides the file.
     overwrite
-        Replace the results folder if it is there.
+        Replace an existing results folder.
     quiet
-        No progress and no tables, only what went wrong.
+        Print only errors and warnings.
     threads
-        Schemes simulated at once; one per core if not given. Results do not depend on it.
+        Schemes simulated in parallel. Default: one per core. Results do not depend on it.
     fingerprint
-        Print two numbers for each scheme, which are equal where two runs are equal: on another machine, in another
-        version. The first is of every event, the second of every packet on a wire. manifest.json has them too.
+        Print two hashes for each scheme: of all events, and of all packets on wires. Equal runs have equal hashes, on
+        any machine and in any version. manifest.json has them too.
 
     """
     output = output or Path("results") / file.stem
