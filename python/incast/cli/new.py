@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from incast._nearest import hint
 from incast.cli import codes
 from incast.cli.listing import wrapped
+from incast.cli.run import examples
 
 EXAMPLES = """
 Examples:
@@ -21,6 +22,7 @@ Examples:
 """
 USUAL = "incast"
 """The default template."""
+HEADING = "Examples, also for `incast run --example NAME`:"
 
 
 def new(
@@ -38,16 +40,16 @@ def new(
     file
         Scenario to write, a TOML file.
     template
-        Template to copy; --list shows all.
+        Template or example to copy; --list shows all.
     overwrite
         Replace an existing file.
     list_
-        List the templates; write nothing.
+        List the templates and examples; write nothing.
 
     """
-    known = templates()
+    known = templates() | examples()
     if list_:
-        print("\n".join(listed(known)))
+        print("\n".join([*listed(templates()), "", HEADING, *listed(examples())]))
         return codes.OK
     if file is None:
         codes.complain("missing file name; example: incast new mine.toml")

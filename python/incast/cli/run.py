@@ -9,29 +9,31 @@ from cyclopts import Parameter
 from rich.console import Console
 
 import incast
+from incast._nearest import hint
 from incast.cli import codes, summary
 from incast.cli.live import Live
 
 Overrides = Annotated[
     list[str] | None,
-    Parameter(
-        name="--set", negative=(), consume_multiple=False, help="PATH=VALUE that overrides a field; repeatable."
-    ),
+    Parameter(name="--set", negative=(), consume_multiple=False, help="PATH=VALUE that overrides a field; repeatable."),
 ]
 
 
+FOLDER = Path(incast.__file__).with_name("examples")
+"""Scenarios of the package. In a checkout they are links to the files in scenarios/, which a wheel has copies of."""
 EXAMPLES = """
 Examples:
-  incast run scenarios/quickstart.toml
+  incast run --example quickstart
   incast run mine.toml -o results/deep --set switch.buffer=64MB --seed 7
   incast run mine.toml --fingerprint
 """
 
 
 def run(
-    file: Path,
+    file: Path | None = None,
     /,
     *,
+    example: str | None = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     set_: Overrides = None,
     seed: int | None = None,
@@ -48,6 +50,8 @@ def run(
     ----------
     file
         Scenario, a TOML file.
+    example
+        Run a scenario of the package instead of a file, such as quickstart. `incast new --list` shows all.
     output
         Folder for the results. Default: results/NAME for NAME.toml.
     seed
@@ -63,6 +67,13 @@ def run(
         any machine and in any version. manifest.json has them too.
 
     """
+    if (file is None) == (example is None):
+        codes.complain("give either a scenario file or --example NAME, such as: incast run --example quickstart")
+        return codes.BAD_INPUT
+    if example is not None and example not in examples():
+        codes.complain(f"unknown example `{example}`, allowed: {', '.join(examples())}{hint(example, examples())}")
+        return codes.BAD_INPUT
+    file = file or FOLDER / f"{example}.toml"
     output = output or Path("results") / file.stem
     overrides = [*(set_ or []), *([] if seed is None else [f"seed={seed}"])]
     overrides += ["measure.fingerprint=true"] if fingerprint else []
@@ -77,3 +88,8 @@ def run(
     if not quiet:
         summary.show(results)
     return summary.judge(results)
+
+
+def examples() -> dict[str, str]:
+    """Text of every example by name."""
+    return {file.stem: file.read_text(encoding="utf-8") for file in sorted(FOLDER.glob("*.toml"))}
