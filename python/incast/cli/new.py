@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -80,8 +82,9 @@ def templates() -> dict[str, str]:
 
 
 def about(text: str) -> str:
-    """What a template is: its first line."""
-    return text.partition("\n")[0].removeprefix("#").strip()
+    """Description of a template: the first sentence of the comment that it begins with."""
+    lines = itertools.takewhile(lambda line: line.startswith("# "), text.splitlines())
+    return re.split(r"(?<=[.?]) (?=[A-Z0-9])", " ".join(line.removeprefix("#").strip() for line in lines))[0]
 
 
 def listed(known: dict[str, str]) -> Iterator[str]:
