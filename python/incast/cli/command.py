@@ -9,9 +9,7 @@ from cyclopts import App, Parameter
 
 Overrides = Annotated[
     list[str] | None,
-    Parameter(
-        name="--set", negative=(), consume_multiple=False, help="PATH=VALUE that overrules the file; repeatable."
-    ),
+    Parameter(name="--set", negative=(), consume_multiple=False, help="PATH=VALUE that overrides a field; repeatable."),
 ]
 
 

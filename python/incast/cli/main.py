@@ -21,20 +21,23 @@ Start with:
   incast run mine.toml
 
 Exit codes:
-    0  done
-    1  results written, but a scheme deadlocked, stalled or dropped
-       packets of a lossless priority, for lack of room or by a PFC
-       watchdog; a run of a sweep failed; a fabric that was checked can
-       deadlock; rules that were verified do not hold
-    2  bad input
-    3  the machine cannot do it: a folder that cannot be written, a full
-       disk, a library that is not installed
-  130  Ctrl-C; nothing was written, but finished runs of a sweep stay
+    0  success
+    1  a scheme deadlocked                           results are written
+       a scheme stalled                              results are written
+       lossless packets dropped: headroom too small  results are written
+       lossless packets dropped by the PFC watchdog  results are written
+       a run of a sweep or study failed              the others are kept
+       deadlock check, table: a deadlock is possible
+       deadlock verify: the rules do not hold
+    2  bad input: command line, scenario, other file or results folder
+    3  folder not writable, disk full or library not installed
+   70  internal error; please report it
+  130  Ctrl-C                             finished runs of a sweep are kept
 """
 
 app = App(
     name="incast",
-    help="Simulate datacenter fabrics packet by packet: PFC, ECN, RDMA and its congestion controls.",
+    help="Simulate datacenter networks packet by packet: PFC, ECN, RDMA and congestion control.",
     help_epilogue=EPILOGUE,
     version=_core.__version__,
     help_format="plaintext",
@@ -114,15 +117,15 @@ def _code(tokens: Iterable[str] | None) -> int:
     except BaseException as error:
         if type(error).__name__ != "PanicException":
             raise
-        codes.complain("incast itself failed; please report this with the scenario and the lines above")
+        codes.complain("internal error of incast; please report it with the scenario and the lines above")
         return codes.BUG
 
 
 def exists(text: str, option: str = "--output") -> str:
-    """What to do about something that is there already."""
+    """An error about an existing file or folder, with the remedy."""
     if "never overwritten" in text:
         return text
-    return f"{text.partition(';')[0]}; replace it with --overwrite, or name another place with {option}"
+    return f"{text.partition(';')[0]}; use --overwrite to replace it, or choose another place with {option}"
 
 
 def _renamed(error: CycloptsError) -> str | None:

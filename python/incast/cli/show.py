@@ -23,14 +23,14 @@ def show(
     set_: Overrides = None,
     format: Literal["text", "json", "toml"] = "text",  # noqa: A002 - the name of the option
 ) -> None:
-    """Show what a scenario amounts to, with every default filled in, without running it.
+    """Show a scenario with every default, its derived figures and its estimated cost, without running it.
 
     Parameters
     ----------
     file
         Scenario, a TOML file.
     format
-        text to read, json for programs, toml for a complete scenario file.
+        Output format; toml is a complete scenario file.
 
     """
     with translated():
