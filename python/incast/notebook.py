@@ -82,7 +82,7 @@ def _drawn(chart: Chart, **options: Any) -> str:
     try:
         figure = plot.draw(chart, **options)
     except EnvironmentFailure:
-        return "<p>With matplotlib (<code>pip install 'incast[plot]'</code>) a chart is drawn here.</p>"
+        return "<p>With matplotlib (<code>pip install matplotlib</code>) a chart is drawn here.</p>"
     out = io.StringIO()
     figure.savefig(out, format="svg", metadata={"Date": None})
     return out.getvalue()[out.getvalue().index("<svg") :]

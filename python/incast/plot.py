@@ -43,7 +43,7 @@ def matplotlib(module: str = "") -> Any:
     try:
         return importlib.import_module(f"matplotlib.{module}" if module else "matplotlib")
     except ImportError as error:
-        raise EnvironmentFailure(f"drawing needs matplotlib: pip install 'incast[plot]' ({error})") from None
+        raise EnvironmentFailure(f"drawing needs matplotlib: pip install matplotlib ({error})") from None
 
 
 def draw(chart: Chart, *, width: float | None = None, height: float | None = None, **options: Any) -> Figure:

@@ -31,7 +31,9 @@ class Results:
         """What was run, where, how long it took, why it stopped."""
 
     def __repr__(self) -> str:
-        return f"<Results in {self.path}: {', '.join(self.tables)}>"
+        # `throughput` is a method that adds up pairs; the table is reached by name.
+        names = ('table("throughput")' if name == "throughput" else name for name in self.tables)
+        return f"<Results in {self.path}: {', '.join(names)}>"
 
     def _repr_html_(self) -> str:
         """How it looks in a notebook."""
@@ -126,6 +128,61 @@ class Results:
     def links(self) -> Table:
         """Failures and repairs of links."""
         return self.table("links")
+
+    @property
+    def messages(self) -> Table:
+        """Messages that are split over several queue pairs, one row per message and scheme (with `qps`)."""
+        return self.table("messages")
+
+    @property
+    def queues(self) -> Table:
+        """Samples of switch queues (with `measure.sample_every`)."""
+        return self.table("queues")
+
+    @property
+    def rates(self) -> Table:
+        """Samples of the sending rates of flows (with `measure.sample_every`)."""
+        return self.table("rates")
+
+    @property
+    def deadlocks(self) -> Table:
+        """Queues of each deadlock's cycle, in order."""
+        return self.table("deadlocks")
+
+    @property
+    def storms(self) -> Table:
+        """Intervals during which the PFC watchdog ignored pauses (with `switch.watchdog`)."""
+        return self.table("storms")
+
+    @property
+    def isolations(self) -> Table:
+        """Intervals during which flows were isolated at a port (with `switch.isolation`)."""
+        return self.table("isolations")
+
+    @property
+    def waits(self) -> Table:
+        """Blocking time of every flow by cause (with `measure.blocking`)."""
+        return self.table("waits")
+
+    @property
+    def histograms(self) -> Table:
+        """Time that switch ports spent at each range of queue lengths (with `measure.queue_histogram`)."""
+        return self.table("histograms")
+
+    @property
+    def vms(self) -> Table:
+        """VMs of tenants, one row per VM and scheme."""
+        return self.table("vms")
+
+    @property
+    def pairs(self) -> Table:
+        """Pairs of VMs, one row per pair and scheme."""
+        return self.table("pairs")
+
+    @property
+    def limits(self) -> Table:
+        """Samples of the rate limits of pairs of VMs (with `measure.sample_every`)."""
+        return self.table("limits")
 
 
 def open_results(path: str | PathLike[str]) -> Results:

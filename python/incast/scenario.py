@@ -13,6 +13,7 @@ from typing import Any, Literal
 from incast import _core, schema
 from incast.errors import translated
 from incast.progress import Callback, told
+from incast.progress_bars import shown
 from incast.results import Results
 from incast.wiring import Wiring
 
@@ -88,7 +89,7 @@ class Scenario(schema.Scenario):
         *,
         overwrite: bool = False,
         threads: int | None = None,
-        progress: Callback | None = None,
+        progress: Callback | bool | None = None,
         columns: Mapping[str, str | float | bool] | None = None,
     ) -> Results:
         """Simulate every scheme and return the results.
@@ -98,7 +99,8 @@ class Scenario(schema.Scenario):
             overwrite: Replace a results folder that is there.
             threads: Schemes run at once; the default is one per core. Results do not depend on it.
             columns: Constant columns for every table, to tell this run from others.
-            progress: Called with a `Progress` several times a second; an exception it raises ends the run.
+            progress: A function called with a `Progress` several times a second; an exception it raises ends the run.
+                `True` shows a bar for each scheme, `False` nothing. Default: bars on a terminal and in a notebook.
 
         Ctrl-C ends a run within a second; nothing is written then.
 
@@ -109,8 +111,8 @@ class Scenario(schema.Scenario):
             keep = TemporaryDirectory(prefix="incast-")
             out = Path(keep.name) / "results"
         added = None if columns is None else json.dumps(dict(columns))
-        with translated():
-            return Results(core.run(fspath(out), overwrite, threads, told(progress), added), keep)
+        with shown(progress) as callback, translated():
+            return Results(core.run(fspath(out), overwrite, threads, told(callback), added), keep)
 
 
 def load(path: str | PathLike[str], overrides: Iterable[str] = ()) -> Scenario:

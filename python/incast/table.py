@@ -143,4 +143,4 @@ def extra(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise ImportError(f"this needs {name}: pip install 'incast[{name}]'") from error
+        raise ImportError(f"this needs {name}: pip install {name}") from error

@@ -63,7 +63,7 @@ def found(folder: Path, asked: Asked) -> list[ApplicationSlowdown]:
     try:
         return trace_slowdown(folder, asked.trace, asked.overhead_s, *asked.replay, asked.scheme)
     except ImportError as error:
-        raise ApplicationError(f"a replay needs numpy: pip install 'incast[numpy]' ({error})") from None
+        raise ApplicationError(f"a replay needs numpy: pip install numpy ({error})") from None
 
 
 def show(rows: list[ApplicationSlowdown], asked: Asked, form: Format) -> None:

@@ -41,7 +41,7 @@ def connected(address: str) -> Iterator[Cluster]:
 
     """
     if importlib.util.find_spec("ray") is None:
-        raise IncastError("to run on a Ray cluster incast needs Ray: pip install 'incast[ray]'")
+        raise IncastError("to run on a Ray cluster incast needs Ray: pip install ray")
     _knock(address)
     with tempfile.TemporaryFile() as noise:
         process = started("incast.sweep.ray_driver", address, stderr=noise)
