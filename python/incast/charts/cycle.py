@@ -25,7 +25,7 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Drawing:
-    """A picture as SVG text, shown in notebooks. Its CSS classes begin with `cycle-`, so that a page can recolour it."""
+    """A picture as SVG text, shown in notebooks. Its CSS classes begin with `cycle-`, so pages can recolour it."""
 
     svg: str
     left_out: tuple[str, ...] = ()

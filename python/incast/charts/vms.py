@@ -43,7 +43,7 @@ def vms(source: Source, *, vms: int = VMS, points: int = look.POINTS) -> Chart:
         fields=(
             Field("scheme", "scheme"),
             Field("who", "tenant of the VM, number in the tenant, host"),
-            Field("end_ps", "middle of the interval", "ps"),
+            Field("time_ps", "middle of the interval", "ps"),
             Field("wire_bps", "throughput received, including headers and interframe gaps", "bit/s"),
             Field("guarantee_bps", "hose guarantee; 0 for none", "bit/s"),
         ),

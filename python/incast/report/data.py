@@ -109,7 +109,7 @@ class Packer:
                 packed["charts"].setdefault(chart.name, {})[key] = self.chart(chart)
         if not few and any(source.count(table) for table in ("queues", "rates", "pauses")):
             self.note(
-                f"This page has more than {MANY} scenarios, so it omits queues, rates and pauses over time. Use `incast "
+                f"This page has more than {MANY} scenarios and omits queues, rates and pauses over time. Use `incast "
                 "plot`, or `incast report` on the folder of one run."
             )
         makes: list[Callable[[Source], Chart]] = [charts.counters]
