@@ -133,8 +133,8 @@ class Summary:
 class Comparison:
     """Comparison of results with a reference, with the reference's definition of slowdown.
 
-    `connection` is a DuckDB connection with the tables `flows` (one row for each common flow), `unmatched` (flows of one
-    side only), `reference` and `results`: `comparison.connection.sql("from flows").pl()`.
+    `connection` is a DuckDB connection with the tables `flows` (one row for each common flow), `unmatched` (flows of
+    one side only), `reference` and `results`: `comparison.connection.sql("from flows").pl()`.
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, results: Path, reference: Path, scheme: str) -> None:

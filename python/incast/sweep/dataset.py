@@ -192,7 +192,8 @@ class Sweep:
             (scheme,) = manifest["schemes"].values()
             if scheme["stop"]["reason"] in BAD:
                 found.append((run.label, scheme["stop"]["text"]))
-            dropped = {": PFC headroom exceeded": scheme["lossless_drops"], " by the PFC watchdog": _of_watchdog(scheme)[1]}
+            watchdog = _of_watchdog(scheme)[1]
+            dropped = {": PFC headroom exceeded": scheme["lossless_drops"], " by the PFC watchdog": watchdog}
             found += [
                 (run.label, f"{packets:,} lossless {'packet' if packets == 1 else 'packets'} dropped{by}")
                 for by, packets in dropped.items()
