@@ -1,4 +1,4 @@
-"""incast: a packet-level simulator of datacenter fabrics.
+"""incast: a packet-level simulator of datacenter networks.
 
 import incast
 

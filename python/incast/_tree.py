@@ -1,4 +1,4 @@
-"""What the generated classes of a scenario have in common: to and from the plain tree of a scenario file."""
+"""Base of the generated classes of a scenario: conversion to and from the tree of a scenario file."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Tree:
     """A table of a scenario file. A field that is `None` is not written and takes its default."""
 
     _names: ClassVar[Mapping[str, str]] = {}
-    """Fields whose name in the file is not a Python name."""
+    """Names in the file that are not valid Python names."""
     _tag: ClassVar[str | None] = None
-    """In a file the table stands inside another one, under this name: `{ tag = { ... } }`."""
+    """Name of the table inside an outer table: `{ tag = { ... } }`."""
 
     def __new__(cls, *_: Any, **given: Any) -> Self:
         """Name the new field where one of an earlier version is given."""
@@ -58,12 +58,12 @@ class Tree:
 
     @classmethod
     def from_tree(cls, tree: Mapping[str, Any]) -> Self:
-        """The class from a table as in a file. Nothing is checked but the names."""
+        """The class from a table of a file. Only names are checked."""
         names = {cls._names.get(field.name, field.name): field.name for field in _fields(cls)}
         unknown = [name for name in tree if name not in names]
         check_keywords(cls.__name__, unknown, names)
         if unknown:
-            raise TypeError(f"{cls.__name__} has no field {unknown[0]!r}; it has {', '.join(names)}")
+            raise TypeError(f"{cls.__name__} has no field {unknown[0]!r}, only {', '.join(names)}")
         hints = _hints(cls)
         return cls(**{names[name]: _typed(value, hints[names[name]]) for name, value in tree.items()})
 

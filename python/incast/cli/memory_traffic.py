@@ -94,6 +94,6 @@ def traffic(
         )
     if made.clock == "less-waits":
         codes.complain(
-            "note: these times include overhead of instrumentation, so the load is lower than the program's own; to use "
-            "--clock own, record with --plain"
+            "note: these times include overhead of instrumentation, so the load is lower than the program's own; "
+            "record with --plain to use --clock own"
         )
