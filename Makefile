@@ -8,23 +8,33 @@ BIN := $(VENV)/bin
 SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 	$(shell find crates -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -path '*/src/*' -o -path '*/data/*' \) 2>/dev/null)
 
-PRELOADED := python/incast/memory/libincast_memory.so
+QUICKSTART := results/quickstart
+NEXTEST := $(BIN)/cargo-nextest nextest run --workspace --exclude incast-py --locked
+# Processes of pytest: one per core.
+JOBS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test sanitize bench lint format schema reference docs build clean
+.PHONY: help demo test test-long sanitize bench lint format schema reference docs build clean
 .DELETE_ON_ERROR:
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.built ## Build incast and run scenarios/quickstart.toml
-	$(BIN)/incast run scenarios/quickstart.toml --output results/quickstart --overwrite
+demo: $(VENV)/.built ## Build incast, run scenarios/quickstart.toml, show the results
+	@if [ $(QUICKSTART)/manifest.json -nt $< ] && [ $(QUICKSTART)/manifest.json -nt scenarios/quickstart.toml ]; then \
+		$(BIN)/incast results $(QUICKSTART); \
+	else \
+		$(BIN)/incast run scenarios/quickstart.toml --output $(QUICKSTART) --overwrite; \
+	fi
 
-test: $(VENV)/.dev ## Run all tests, those of Rust and those of Python
-	cargo test --workspace --locked
-	cargo test --release --locked -p incast-sim --test snapshots --test fingerprints
-	@$(MAKE) --no-print-directory $(VENV)/.testable
-	$(BIN)/python -m pytest
+test: $(VENV)/.testable ## Run the tests of Rust and Python: about 10 minutes on 2 cores
+	$(NEXTEST)
+	cargo test --doc --workspace --exclude incast-py --locked --quiet
+	$(BIN)/python -m pytest -n $(JOBS)
+
+test-long: $(VENV)/.testable ## Run what takes long too: before a release, and after changes to what it names
+	$(BIN)/python -m pytest -n $(JOBS) -m long
+	cargo test --release --locked -p incast-sim --test simulation -- snapshots fingerprints
 
 # The option is rustc's own but not promised yet, hence RUSTC_BOOTSTRAP. What leaks are tables that tests make for good.
 sanitize: ## Run the tests of the preloaded library under AddressSanitizer
@@ -47,10 +57,10 @@ format: $(VENV)/.dev ## Format Rust and Python
 	$(BIN)/ruff check --fix --quiet python tests tools benches
 	$(BIN)/ruff format python tests tools benches
 
-schema: $(VENV)/.dev ## Write python/incast/schema.py anew from the Rust types
+schema: $(VENV)/.dev ## Write python/incast/schema.py from the Rust types
 	$(BIN)/python tools/schema_py.py
 
-reference: $(VENV)/.dev ## Write docs/reference anew from the Rust types
+reference: $(VENV)/.dev ## Write docs/reference from the Rust types
 	$(BIN)/python tools/reference.py
 
 docs: $(VENV)/.dev $(VENV)/.built ## Write into the pages of docs what commands print now
@@ -59,7 +69,7 @@ docs: $(VENV)/.dev $(VENV)/.built ## Write into the pages of docs what commands 
 build: $(VENV)/.built ## Build incast into .venv and stop there
 
 clean: ## Remove everything that was built or run here
-	rm -rf $(VENV) target results .pytest_cache .mypy_cache .ruff_cache python/incast/_core*.so $(PRELOADED)
+	rm -rf $(VENV) target results .pytest_cache .mypy_cache .ruff_cache python/incast/_core*.so python/incast/memory/*.so dist site
 	find python tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps below say what is up to date, so that each target is quick when nothing changed.
@@ -80,18 +90,17 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.demo
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
-$(VENV)/.built: $(SOURCES) $(VENV)/.demo $(PRELOADED)
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked
+# pip's own words would hide what is compiled.
+MATURIN := PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --locked
+
+$(VENV)/.built: $(SOURCES) $(VENV)/.demo
+	@echo "Compiling incast and its libraries: once, about 3 minutes on 2 cores."
+	@$(MATURIN) --release
 	@touch $@ $(VENV)/.testable
 
-# The library that `incast memory` preloads into programs: always optimised, as it is measured with them. It lies with the package.
-$(PRELOADED): $(SOURCES)
-	cargo build --release --locked -p incast-memory
-	cp $(or $(CARGO_TARGET_DIR),target)/release/$(@F) $@
-
-# Tests take the release build if it is current. Otherwise they take one that shares its libraries with `cargo test`, which
-# saves building them twice; it replaces the release build.
-$(VENV)/.testable: $(SOURCES) $(VENV)/.demo $(PRELOADED)
+# Tests take the release build if it is current. Otherwise they take one with overflow checks that shares its libraries with
+# the tests of Rust; it replaces the release build.
+$(VENV)/.testable: $(SOURCES) $(VENV)/.dev
 	@rm -f $(VENV)/.built
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --locked
+	@$(MATURIN)
 	@touch $@

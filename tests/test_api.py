@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+import pty
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 
 import incast
 from conftest import LONG, SMALL, write
-from incast import schema
+from incast import _core, schema
 
 
 @pytest.fixture
@@ -80,6 +88,41 @@ def test_temporary_results_go_with_their_object(scenario: incast.Scenario) -> No
     assert not path.exists()
 
 
+def ring(hosts: Any) -> incast.Scenario:
+    """A ring on chosen hosts."""
+    return incast.Scenario(
+        fabric=schema.Star(hosts=8),
+        workload=[
+            schema.WorkloadSpec(ring_all_reduce=schema.RingAllReduce(size="10kB", ranks=schema.Ranks(hosts=hosts)))
+        ],
+        scheme={"none": schema.Scheme(control="unlimited")},
+    )
+
+
+@pytest.mark.parametrize(
+    "hosts", [range(2, 6), (2, 3, 4, 5), np.arange(2, 6), [np.int64(each) for each in (2, 3, 4, 5)]]
+)
+def test_any_sequence_of_integers_is_a_list(hosts: Any) -> None:
+    assert ring(hosts).to_tree() == ring([2, 3, 4, 5]).to_tree()
+    ring(hosts).check()
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    star = schema.Star(hosts=np.int32(8), rate=np.str_("10Gbps"))
+    assert json.dumps(star.to_tree()) == '{"hosts": 8, "rate": "10Gbps"}'
+
+
+@pytest.mark.parametrize(
+    ("hosts", "field"), [({1, 2}, "hosts"), ([1, object()], "hosts[1]"), (map(int, "12"), "hosts")]
+)
+def test_a_value_that_no_file_can_hold_is_named_with_its_field(hosts: Any, field: str) -> None:
+    for call in (ring(hosts).check, ring(hosts).run, ring(hosts).to_tree):
+        with pytest.raises(incast.ScenarioError) as caught:
+            call()
+        assert caught.value.field == f"workload[0].ring_all_reduce.ranks.{field}"
+        assert str(caught.value).startswith(f"{caught.value.field}: expected a number, a text, a sequence or a table")
+
+
 def test_round_trip(scenario: incast.Scenario) -> None:
     assert incast.Scenario.from_tree(scenario.to_tree()) == scenario
 
@@ -138,6 +181,17 @@ def test_open(results: Path) -> None:
         incast.open(results.parent)
 
 
+def test_every_table_is_an_attribute(results: Path) -> None:
+    opened = incast.open(results)
+    for name in opened.tables:
+        assert getattr(opened, name) is opened.table(name), name
+    # Those that this run did not need as well.
+    every = {table["name"] for table in json.loads(_core.catalogue())["tables"]}
+    assert {name for name in every if not isinstance(getattr(incast.Results, name, None), property)} == {"throughput"}
+    with pytest.raises(incast.ResultsError, match="vms"):
+        _ = opened.vms
+
+
 def test_environment(scenario: incast.Scenario, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(incast.EnvironmentFailure):
@@ -174,6 +228,67 @@ def test_progress_is_told_while_running(tmp_path: Path) -> None:
         incast.load(write(tmp_path, LONG)).run(tmp_path / "out", progress=callback)
     assert hops() == sorted(hops())
     assert not (tmp_path / "out").exists()
+
+
+def on_a_terminal(file: Path, statement: str) -> str:
+    """What Python writes to a terminal when it runs a scenario with a statement."""
+    reader, terminal = pty.openpty()
+    text = f"import incast; scenario = incast.load({str(file)!r}); {statement}"
+    child = subprocess.Popen([sys.executable, "-c", text], stdin=terminal, stdout=terminal, stderr=terminal)
+    os.close(terminal)
+    written = b""
+    # Linux reports the end of a terminal as an error.
+    with contextlib.suppress(OSError):
+        while piece := os.read(reader, 65536):
+            written += piece
+    os.close(reader)
+    assert child.wait() == 0, written
+    return written.decode()
+
+
+def test_a_run_on_a_terminal_shows_bars(small: Path) -> None:
+    shown = on_a_terminal(small, "scenario.run()")
+    assert "DCQCN" in shown
+    assert "flows" in shown
+    assert on_a_terminal(small, "scenario.run(progress=False)") == ""
+    assert on_a_terminal(small, "scenario.run(progress=lambda _: None)") == ""
+
+
+def test_a_run_elsewhere_shows_nothing_unless_asked(
+    scenario: incast.Scenario, capfd: pytest.CaptureFixture[str]
+) -> None:
+    scenario.run()
+    assert capfd.readouterr() == ("", "")
+    scenario.run(progress=True)
+    shown = capfd.readouterr()
+    assert shown.out == ""
+    assert "DCQCN: done" in shown.err
+
+
+def test_a_run_in_a_notebook_shows_bars(scenario: incast.Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a stand-in for IPython, of the functions that are called."""
+    seen: list[str] = []
+
+    class Handle:
+        def update(self, data: dict[str, str], *, raw: bool) -> None:
+            assert raw
+            seen.append(data["text/plain"])
+
+    def display(data: dict[str, str], *, raw: bool, display_id: bool) -> Handle:
+        assert display_id
+        Handle().update(data, raw=raw)
+        return Handle()
+
+    shell = SimpleNamespace(kernel=object())
+    stand_in = SimpleNamespace(get_ipython=lambda: shell, display=SimpleNamespace(display=display))
+    monkeypatch.setitem(sys.modules, "IPython", stand_in)
+    scenario.run(progress=False)
+    assert seen == []
+    scenario.run()
+    assert seen[-1] == "", "gone when all is done"
+    last = [line.split() for line in seen[-2].splitlines()]
+    assert {line[0] for line in last} == {"DCQCN", "HPCC"}
+    assert {line[1:3] == ["#" * 24, "100%"] for line in last} == {True}
 
 
 def test_ctrl_c(tmp_path: Path) -> None:

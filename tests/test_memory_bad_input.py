@@ -18,7 +18,7 @@ import pytest
 import incast
 from conftest import Command, Compiled, environment
 from incast import memory
-from incast.memory import amounts, program
+from incast.memory import amounts, library, program
 from incast.memory.listener import Failure
 from incast.memory.permission import explained, told
 from memory_programs import permitted
@@ -344,17 +344,18 @@ def test_a_user_who_may_not_serve_page_faults(run: tuple[str, ...]) -> None:
 
 def test_the_reason_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (memory.impossible() is None) == permitted()
-    monkeypatch.setattr(program, "LIBRARY", Path("/gone/library.so"))
-    assert memory.impossible() == "/gone/library.so is not there; `make build` builds it"
-    monkeypatch.setattr(program, "LIBRARY", Path(__file__).parent)
+    monkeypatch.setattr(library, "CHECKOUT", Path("/gone"))
+    monkeypatch.setattr(library, "LIBRARY", Path("/gone/library.so"))
+    assert memory.impossible() == "/gone/library.so is missing, and this is no checkout to build it from"
     with tempfile.TemporaryDirectory(prefix="a b") as folder:
         blank = shutil.copy(__file__, f"{folder}/library.so")
-        monkeypatch.setattr(program, "LIBRARY", Path(blank))
+        monkeypatch.setattr(library, "LIBRARY", Path(blank))
         assert "cannot be preloaded: there is a blank or a colon in its path" in (memory.impossible() or "")
 
 
-def test_the_library_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(program, "LIBRARY", tmp_path / "gone.so")
-    with pytest.raises(incast.EnvironmentFailure, match="`make build` builds it"):
+def test_an_installed_package_without_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "CHECKOUT", tmp_path)
+    monkeypatch.setattr(library, "LIBRARY", tmp_path / "gone.so")
+    with pytest.raises(incast.EnvironmentFailure, match="clone the repository and run `make build`"):
         memory.record(["true"], tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

@@ -136,7 +136,7 @@ def test_programs_of_other_users_are_told(tmp_path: Path, compiled: Compiled) ->
         with pytest.raises(incast.EnvironmentFailure, match="nothing was recorded"):
             record(tmp_path, ["env", "-i", "sh", "-c", "true"], only=["sh"])
         return
-    shutil.copy(memory.program.LIBRARY, tmp_path / "library.so")
+    shutil.copy(memory.library.LIBRARY, tmp_path / "library.so")
     script = f"{compiled('walker')} 512 2; {runuser} -u nobody -- sh -c 'echo as nobody'"
     found, printed = record(tmp_path, ["sh", "-c", script])
     assert "as nobody" in printed

@@ -130,8 +130,7 @@ def test_without_matplotlib(results: Path, command: Command, tmp_path: Path) -> 
         done = command("plot", results, chart)
         assert (done.returncode, done.stdout) == (3, "")
         assert (
-            done.stderr
-            == "error: drawing needs matplotlib: pip install 'incast[plot]' (No module named 'matplotlib')\n"
+            done.stderr == "error: drawing needs matplotlib: pip install matplotlib (No module named 'matplotlib')\n"
         )
     assert [file.name for file in tmp_path.iterdir() if file.suffix == ".svg"] == []
     hidden.unlink()

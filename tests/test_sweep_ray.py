@@ -284,6 +284,6 @@ def test_somebody_else_is_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 def test_without_ray(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     planned = plan(tmp_path, SMALL, [1])
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    with pytest.raises(IncastError, match=r"pip install 'incast\[ray\]'"):
+    with pytest.raises(IncastError, match="pip install ray"):
         sweep.run(planned, tmp_path / "out", ray="127.0.0.1:6379")
     assert not (tmp_path / "out").exists()

@@ -148,3 +148,14 @@ def test_names_of_earlier_versions_lead_to_those_of_now(results: Path, flows: in
 
 def test_every_flow_is_at_least_ideal(flows: incast.Table) -> None:
     assert min(flows["slowdown_exact"]) >= 1.0
+
+
+@pytest.mark.parametrize(
+    ("call", "library"), [("to_polars", "polars"), ("to_pandas", "pandas"), ("to_pyarrow", "pyarrow")]
+)
+def test_a_missing_library_is_named_with_what_installs_it(
+    flows: incast.Table, monkeypatch: pytest.MonkeyPatch, call: str, library: str
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, library, None)
+    with pytest.raises(ImportError, match=rf"^this needs {library}: pip install {library}$"):
+        getattr(flows, call)()

@@ -1,4 +1,4 @@
-"""incast: a packet-level simulator of datacenter fabrics.
+"""incast: a packet-level simulator of datacenter networks.
 
 import incast
 
@@ -7,9 +7,10 @@ results = scenario.run(out="results/quickstart")
 results.slowdown().to_polars()
 """
 
-from incast import schema
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from incast._core import __version__
-from incast.comparison import Comparison, compare
 from incast.errors import (
     ApplicationError,
     ComparisonError,
@@ -21,14 +22,39 @@ from incast.errors import (
     ResultsExistError,
     ScenarioError,
 )
-from incast.fairness import jain
-from incast.progress import Progress, SchemeProgress
-from incast.results import Results
-from incast.results import open_results as open  # noqa: A004 - incast.open reads like open()
-from incast.scenario import Scenario, load
-from incast.study import Study, StudyResults, load_study, open_study
-from incast.sweep import Sweep, open_sweep
-from incast.table import Column, Table
+
+if TYPE_CHECKING:
+    from incast import schema
+    from incast.comparison import Comparison, compare
+    from incast.fairness import jain
+    from incast.progress import Progress, SchemeProgress
+    from incast.results import Results
+    from incast.results import open_results as open  # noqa: A004 - incast.open reads like open()
+    from incast.scenario import Scenario, load
+    from incast.study import Study, StudyResults, load_study, open_study
+    from incast.sweep import Sweep, open_sweep
+    from incast.table import Column, Table
+
+_LAZY = {
+    "Column": "table",
+    "Comparison": "comparison",
+    "Progress": "progress",
+    "Results": "results",
+    "Scenario": "scenario",
+    "SchemeProgress": "progress",
+    "Study": "study",
+    "StudyResults": "study",
+    "Sweep": "sweep",
+    "Table": "table",
+    "compare": "comparison",
+    "jain": "fairness",
+    "load": "scenario",
+    "load_study": "study",
+    "open": "results:open_results",
+    "open_study": "study",
+    "open_sweep": "sweep",
+}
+"""Modules of the names that are imported when they are first used: all of them take a second, most programs use two."""
 
 __all__ = [
     "ApplicationError",
@@ -60,3 +86,24 @@ __all__ = [
     "open_sweep",
     "schema",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is behind a name of the package when it is first used."""
+    if name in _LAZY:
+        module, _, attribute = _LAZY[name].partition(":")
+        found = getattr(importlib.import_module(f"incast.{module}"), attribute or name)
+    else:
+        try:
+            found = importlib.import_module(f"incast.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"incast.{name}":
+                raise
+            raise AttributeError(f"module `incast` has no attribute `{name}`") from None
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """The names of the package, imported or not."""
+    return __all__

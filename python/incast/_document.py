@@ -1,4 +1,4 @@
-"""TOML files other than scenarios: read strictly into dataclasses, with errors that point at the line."""
+"""TOML files other than scenarios: read strictly into dataclasses, with errors that show the line."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from incast.errors import IncastError, translated
 T = TypeVar("T")
 
 KINDS: dict[Any, str] = {str: "text", bool: "true or false", int: "a whole number", float: "a number"}
-"""What a reader calls the types of values."""
+"""Names of types in messages."""
 
 
 class Document:
-    """A TOML file whose values know where they stand."""
+    """A TOML file with the places of its values."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
         """Read a file; raise `ScenarioError` if it cannot be read or is not TOML."""
@@ -44,9 +44,9 @@ class Document:
 
         Args:
             field: Path of the value, such as `vary[0].values`.
-            message: What is wrong, naming the bad value.
-            allowed: What would be allowed.
-            wrong: The name that is wrong, if one is; `names` are the valid ones then, the nearest of which is told.
+            message: The error, with the bad value.
+            allowed: The allowed values.
+            wrong: The wrong name, if any; the message then suggests the closest of `names`.
             names: Valid names.
 
         """
@@ -57,15 +57,15 @@ class Document:
             return error
 
     def unknown(self, field: str, what: str, wrong: str, names: typing.Iterable[str]) -> IncastError:
-        """The error for a name that is none of `names`; `what` says of what: `metric`, `sweep`."""
+        """The error for a name that is not in `names`; `what` is its kind, such as `metric` or `sweep`."""
         return self.wrong(field, f"unknown {what} `{wrong}`", wrong=wrong, names=names)
 
     def typed(self, cls: type[T]) -> T:
-        """The whole file as a dataclass; raise `ScenarioError` for a name or a value that the class does not have."""
+        """The whole file as a dataclass; raise `ScenarioError` for an unknown name or a value of the wrong type."""
         return _Reader(self).table(self.tree, cls, "")
 
     def value(self, value: Any, hint: Any, field: str) -> Any:
-        """A value of the file as a type; raise `ScenarioError` if it is none. `field` says where it stands."""
+        """A value of the file as a type; raise `ScenarioError` for another type. `field` is its path."""
         return _Reader(self).value(value, hint, field)
 
 
@@ -128,7 +128,7 @@ class _Reader:
 
 
 def _written(field: dataclasses.Field[Any]) -> str:
-    """A field's name in the file: without the underscore that keeps it apart from a word of Python."""
+    """A field's name in the file: without the underscore that avoids a keyword of Python."""
     return field.name.removesuffix("_")
 
 

@@ -1,4 +1,4 @@
-"""An error at a place in a file, shown as errors in a scenario are."""
+"""Error messages with a place in a file, in the format of scenario errors."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ def located(
     allowed: str | None = None,
     near: str | None = None,
 ) -> tuple[str, Diagnostic]:
-    """The message for people, and the same for programs.
+    """The message as text and as a `Diagnostic`.
 
     Args:
         file: The file.
         line: The line, from 1.
-        column: Where in it the wrong part begins, from 1.
-        text: What the line says.
-        width: How long the wrong part is, in characters.
-        message: What is wrong.
-        allowed: What would be allowed.
-        near: The valid name that may have been meant.
+        column: First character of the wrong part, from 1.
+        text: Text of the line.
+        width: Length of the wrong part in characters.
+        message: The error.
+        allowed: The allowed values.
+        near: The closest valid name.
 
     """
     gutter = " " * len(str(line))

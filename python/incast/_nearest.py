@@ -1,4 +1,4 @@
-"""The valid name that somebody may have meant: what a name of an earlier version became, or one that is spelt alike."""
+"""Suggests a valid name for a wrong one: the new name of a renamed one, or one with a similar spelling."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ R = TypeVar("R")
 
 
 def renamed(name: str, names: Iterable[str]) -> str | None:
-    """The one of `names` that a name of an earlier version became; `None` if it became none of them."""
+    """The new name, among `names`, of a name of an earlier version; `None` if there is none."""
     return _core.renamed(name, list(names))
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The valid name closest to the one written, whatever its case; `None` if none is close."""
+    """The closest valid name, ignoring case; `None` if none is close."""
     names = list(names)
     if now := renamed(name, names):
         return now
@@ -29,7 +29,7 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 
 
 def hint(name: str, names: Iterable[str]) -> str:
-    """The end of a message that names it; empty if there is none."""
+    """The end of a message, with the closest valid name; empty if there is none."""
     names = list(names)
     if now := renamed(name, names):
         return f"; `{name}` is now `{now}`"
@@ -38,7 +38,7 @@ def hint(name: str, names: Iterable[str]) -> str:
 
 
 def keywords(function: Callable[P, R]) -> Callable[P, R]:
-    """The function, which names the new keyword when it is called with one of an earlier version."""
+    """Decorator: a keyword of an earlier version raises an error that names the new one."""
     known = list(inspect.signature(function).parameters)
 
     @functools.wraps(function)

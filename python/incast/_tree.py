@@ -1,14 +1,17 @@
-"""What the generated classes of a scenario have in common: to and from the plain tree of a scenario file."""
+"""Base of the generated classes of a scenario: conversion to and from the tree of a scenario file."""
 
 from __future__ import annotations
 
 import dataclasses
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from os import PathLike, fspath
 from typing import Any, ClassVar, Literal, Self, Union
 
 from incast._nearest import check_keywords
+from incast.errors import Diagnostic, ScenarioError
 
 
 @dataclasses.dataclass(kw_only=True, repr=False, slots=True)
@@ -16,9 +19,9 @@ class Tree:
     """A table of a scenario file. A field that is `None` is not written and takes its default."""
 
     _names: ClassVar[Mapping[str, str]] = {}
-    """Fields whose name in the file is not a Python name."""
+    """Names in the file that are not valid Python names."""
     _tag: ClassVar[str | None] = None
-    """In a file the table stands inside another one, under this name: `{ tag = { ... } }`."""
+    """Name of the table inside an outer table: `{ tag = { ... } }`."""
 
     def __new__(cls, *_: Any, **given: Any) -> Self:
         """Name the new field where one of an earlier version is given."""
@@ -30,22 +33,37 @@ class Tree:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given if value is not None)})"
 
     def to_tree(self) -> dict[str, Any]:
-        """The table as in a file: names and values, without the fields that are `None`."""
+        """The table as in a file: names and values, without the fields that are `None`.
+
+        Raises:
+            ScenarioError: A value is of a type that no scenario file can hold.
+
+        """
+        try:
+            return self._to_tree()
+        except _WrongTypeError as error:
+            path = _path(error.path)
+            text = str(error)
+            raise ScenarioError(f"{path}: {text}", (Diagnostic(text, field=path),)) from None
+
+    def _to_tree(self) -> dict[str, Any]:
         tree: dict[str, Any] = {}
         for field in _fields(type(self)):
             value = getattr(self, field.name)
             if value is not None:
-                tree[self._names.get(field.name, field.name)] = _plain(value)
+                name = self._names.get(field.name, field.name)
+                with _inside(name):
+                    tree[name] = _plain(value)
         return tree
 
     @classmethod
     def from_tree(cls, tree: Mapping[str, Any]) -> Self:
-        """The class from a table as in a file. Nothing is checked but the names."""
+        """The class from a table of a file. Only names are checked."""
         names = {cls._names.get(field.name, field.name): field.name for field in _fields(cls)}
         unknown = [name for name in tree if name not in names]
         check_keywords(cls.__name__, unknown, names)
         if unknown:
-            raise TypeError(f"{cls.__name__} has no field {unknown[0]!r}; it has {', '.join(names)}")
+            raise TypeError(f"{cls.__name__} has no field {unknown[0]!r}, only {', '.join(names)}")
         hints = _hints(cls)
         return cls(**{names[name]: _typed(value, hints[names[name]]) for name, value in tree.items()})
 
@@ -58,13 +76,51 @@ def _fields(cls: type[Tree]) -> list[dataclasses.Field[Any]]:
 def _plain(value: Any) -> Any:
     """A value as it stands in a tree."""
     if isinstance(value, Tree):
-        tree = value.to_tree()
-        return {value._tag: tree} if value._tag else tree
+        if not value._tag:
+            return value._to_tree()
+        with _inside(value._tag):
+            return {value._tag: value._to_tree()}
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, PathLike):
+        return fspath(value)
     if isinstance(value, Mapping):
-        return {name: _plain(item) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return value
+        tree = {}
+        for name, item in value.items():
+            with _inside(str(name)):
+                tree[name] = _plain(item)
+        return tree
+    # Numbers and arrays of numpy, without needing it.
+    if callable(convert := getattr(value, "tolist", None)):
+        return _plain(convert())
+    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray, memoryview)):
+        items = []
+        for number, item in enumerate(value):
+            with _inside(number):
+                items.append(_plain(item))
+        return items
+    raise _WrongTypeError(f"expected a number, a text, a sequence or a table, got {type(value).__name__}")
+
+
+def _path(places: Iterable[str | int]) -> str:
+    """Places as in messages: `workload[0].incast.size`."""
+    return "".join(f"[{place}]" if isinstance(place, int) else f".{place}" for place in places).removeprefix(".")
+
+
+class _WrongTypeError(Exception):
+    """A value that no scenario file can hold; the path to it grows on the way out."""
+
+    path: tuple[str | int, ...] = ()
+
+
+@contextmanager
+def _inside(place: str | int) -> Iterator[None]:
+    """Put a field or the number of an item before the path of an error."""
+    try:
+        yield
+    except _WrongTypeError as error:
+        error.path = (place, *error.path)
+        raise
 
 
 _HINTS: dict[type, dict[str, Any]] = {}

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Atomic writing of files."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from incast.errors import ResultsExistError
 
 
 def refuse_if_there(file: Path, *, overwrite: bool, option: str = "--output") -> None:
-    """Raise if the file is there and is not to be replaced; called before the work and once more by `write_whole`.
+    """Raise if the file exists and `overwrite` is false; called before the work and again by `write_whole`.
 
-    `option` is what names the file on the command line.
+    `option` is the option of the command line for the file.
     """
     if file.is_dir():
-        raise ResultsExistError(f"{file} is a folder and is never overwritten; name a file with {option}")
+        raise ResultsExistError(f"{file} is a folder and is never overwritten; choose a file with {option}")
     if file.exists() and not overwrite:
         raise _there(file, option)
 
 
 def _there(file: Path, option: str) -> ResultsExistError:
-    error = ResultsExistError(f"{file} exists already; it was left as it is")
+    error = ResultsExistError(f"{file} exists already; it was not changed")
     error.option = option
     return error
 
 
 def as_usual(made: Path, mode: int) -> None:
-    """Give what was made for its owner alone the permissions of what is made the usual way, with `mode`."""
+    """Set the usual permissions, `mode` without the umask, on a file created for its owner only."""
     mask = os.umask(0)
     os.umask(mask)
     made.chmod(mode & ~mask)
 
 
 def write_all(folder: Path, files: Mapping[str, bytes], *, overwrite: bool) -> None:
-    """Write files into a folder, all or none: after an error, or an interruption, the folder is as it was.
+    """Write files into a folder, all or none: an error or an interruption leaves the folder unchanged.
 
-    The folder and its parents are made. Other files in it stay.
+    Creates the folder and its parents. Other files in it stay.
 
     Raises:
-        ResultsExistError: A file is there already and `overwrite` is not given, or a folder has the name of a file.
-        OSError: They cannot be written.
+        ResultsExistError: A file exists and `overwrite` is false, or a folder has the name of a file.
+        OSError: The files cannot be written.
 
     """
     for name in files:
@@ -54,7 +54,7 @@ def write_all(folder: Path, files: Mapping[str, bytes], *, overwrite: bool) -> N
     new: list[str] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # On the same file system, so that moving files takes no room.
+        # On the same file system, so that moving files needs no space.
         aside = Path(tempfile.mkdtemp(prefix=".incast-", dir=folder))
         for part in ("old", "new"):
             (aside / part).mkdir()
@@ -68,12 +68,12 @@ def write_all(folder: Path, files: Mapping[str, bytes], *, overwrite: bool) -> N
             os.link(aside / "new" / name, folder / name)
     except BaseException as error:
         if isinstance(error, FileExistsError) and new:
-            # It came to be after it was looked for, and is another's.
+            # Another program has created it since the check.
             taken = folder / new.pop()
-            error = ResultsExistError(f"{taken} exists already; it was left as it is")
+            error = ResultsExistError(f"{taken} exists already; it was not changed")
         _undo(folder, aside, old, new)
         for one in made:
-            # Another program may have put something there by now.
+            # Another program may have written into it.
             with contextlib.suppress(OSError):
                 one.rmdir()
         raise error from None
@@ -81,7 +81,7 @@ def write_all(folder: Path, files: Mapping[str, bytes], *, overwrite: bool) -> N
 
 
 def _undo(folder: Path, aside: Path | None, old: Iterable[str], new: Iterable[str]) -> None:
-    """Take back new files, and put old ones back in their places."""
+    """Remove new files and restore old ones."""
     if aside is None:
         return
     for name in new:
@@ -93,7 +93,7 @@ def _undo(folder: Path, aside: Path | None, old: Iterable[str], new: Iterable[st
 
 
 def write_whole(file: Path, content: bytes, *, overwrite: bool, option: str = "--output") -> None:
-    """Write a file beside its place and move it there; an interruption leaves nothing."""
+    """Write a temporary file next to `file` and rename it; an interruption leaves nothing."""
     refuse_if_there(file, overwrite=overwrite, option=option)
     descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
     try:

@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions."""
+"""Exceptions."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from incast import _core
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One thing that is wrong with what incast was given, and where."""
+    """One error in the input, with its place."""
 
     message: str
-    """What is wrong, naming the bad value."""
+    """The error, with the bad value."""
     field: str | None = None
-    """The parameter meant, as a dotted path such as `switch.buffer`."""
+    """The parameter as a dotted path, such as `switch.buffer`."""
     file: str | None = None
-    """The file it stands in; `--set` for a value from the command line."""
+    """The file; `--set` for a value from the command line."""
     line: int | None = None
-    """Its line, from 1."""
+    """The line, from 1."""
     column: int | None = None
-    """Its column in characters, from 1."""
+    """The column in characters, from 1."""
     allowed: str | None = None
-    """What would be allowed."""
+    """The allowed values."""
     nearest: str | None = None
-    """The valid name closest to the one written."""
+    """The valid name closest to the bad one."""
 
 
 class IncastError(Exception):
-    """Anything incast reports; its text is meant to be read by people."""
+    """Base of all errors of incast, with a readable text."""
 
     diagnostics: tuple[Diagnostic, ...]
-    """The same, item by item."""
+    """The single errors, with their places."""
 
     def __init__(self, text: str, diagnostics: tuple[Diagnostic, ...] = ()) -> None:
         super().__init__(text)
@@ -60,34 +60,34 @@ class IncastError(Exception):
 
 
 class ScenarioError(IncastError):
-    """A scenario, or a file it needs or was to be made from, is wrong."""
+    """A scenario, a file that it names, or a file to import is not valid."""
 
 
 class ResultsError(IncastError):
-    """A folder is not a results folder, or has no such table."""
+    """A folder is not a results folder, is damaged, or lacks a table."""
 
 
 class ComparisonError(IncastError):
-    """Results cannot be compared with a file: it is not what it should be, or they have nothing in common."""
+    """Results cannot be compared with a file: the file is not valid, or they have no common flow."""
 
 
 class ApplicationError(IncastError):
-    """What an application loses cannot be said: a parameter, a trace of page faults or the flows are not as needed."""
+    """A parameter, a trace of page faults, a recording or the flows are not valid for an application."""
 
 
 class ResultsExistError(IncastError):
-    """The results folder is there already and was not to be overwritten."""
+    """An output exists already, and `overwrite` is not set."""
 
     option: str = "--output"
-    """The option of the command that names another place."""
+    """The command's option for the output."""
 
 
 class EnvironmentFailure(IncastError):
-    """The machine cannot do it: a folder that cannot be written, a full disk."""
+    """A failure of the environment: folder not writable, disk full, library not installed."""
 
 
 class InternalError(IncastError):
-    """incast itself failed; please report it with the scenario."""
+    """An internal error of incast; please report it with the scenario."""
 
 
 _KINDS: dict[str, type[IncastError]] = {

@@ -7,10 +7,9 @@ from collections.abc import Iterable
 
 
 def jain(values: Iterable[float]) -> float:
-    """Jain's index of some throughputs: (sum x)^2 / (n sum x^2) (Jain, Chiu and Hawe, DEC-TR-301, 1984).
+    """Jain's fairness index of throughputs: (sum x)^2 / (n sum x^2) (Jain, Chiu and Hawe, DEC-TR-301, 1984).
 
-    1 if all are equal, 1/n if one has everything. Zeros count. Of nothing, and where all are 0, it is NaN: nothing was
-    shared.
+    1 if all are equal, 1/n if one has everything. Zeros count. NaN for no values, and if all are 0.
 
     Raises:
         ValueError: A value is negative or not finite.
@@ -18,6 +17,6 @@ def jain(values: Iterable[float]) -> float:
     """
     all_ = [float(value) for value in values]
     if any(value < 0 or not math.isfinite(value) for value in all_):
-        raise ValueError("Jain's index is of numbers that are 0 or more")
+        raise ValueError("values for Jain's index must be finite and 0 or more")
     squares = math.fsum(value * value for value in all_)
     return math.fsum(all_) ** 2 / (len(all_) * squares) if squares else math.nan

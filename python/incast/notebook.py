@@ -1,4 +1,4 @@
-"""How results look in notebooks: a summary, and a chart where matplotlib is there to draw it."""
+"""Results in notebooks: a summary, and a chart if matplotlib is installed."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from incast.table import Table
 
 ROWS = 10
-"""Rows of a table that are shown."""
+"""Most rows of a table that are shown."""
 
 
 def of_results(results: Results) -> str:
-    """How every scheme ended and its slowdowns, with the chart of slowdowns by size."""
+    """Outcome and slowdowns of each scheme, with the chart of slowdowns by size."""
     overall = {row["scheme"]: row for row in results.slowdown(bins=1).dicts()}
     rows = []
     for name, scheme in results.manifest["schemes"].items():
         figures = [f"{overall[name][each]:.2f}" if name in overall else "" for each in ("p50", "p95", "p99")]
         rows.append([name, scheme["stop"]["text"], look.time(scheme["end_ps"]), f"{scheme['completed']:,}", *figures])
-    header = ["scheme", "how it ended", "simulated", "flows completed", "slowdown p50", "p95", "p99"]
+    header = ["scheme", "end", "simulated time", "flows completed", "slowdown p50", "p95", "p99"]
     title = results.manifest.get("title") or results.path.name
     head = f"<p><b>{html.escape(str(title))}</b>: results in <code>{html.escape(str(results.path))}</code></p>"
     source = charts.Source([results])
@@ -40,12 +40,12 @@ def of_table(table: Table) -> str:
     """The first rows, with units."""
     header = [f"{column.name} ({column.unit})" if column.unit else column.name for column in table.columns]
     rows = [["" if value is None else _text(value) for value in row] for row in table.rows(ROWS)]
-    rest = f", the first {ROWS} shown" if len(table) > ROWS else ""
+    rest = f", first {ROWS} shown" if len(table) > ROWS else ""
     return f"<p><b>{html.escape(table.name)}</b>: {len(table):,} rows{rest}</p>" + _table(header, rows)
 
 
 def of_sweep(sweep: Sweep) -> str:
-    """What was varied and how many runs are done, with a chart over the first column that varies."""
+    """Varied parameters and number of finished runs, with a chart over the first column that varies."""
     states = [run.state for run in sweep.runs]
     counts = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
     title = html.escape(str(sweep.title or sweep.path.name))
@@ -76,13 +76,13 @@ def _text(value: Any) -> str:
 
 
 def _drawn(chart: Chart, **options: Any) -> str:
-    """The chart as SVG that stands in a page; what it needs where it cannot be drawn."""
+    """The chart as SVG, or a note about the missing library."""
     if not chart.rows:
         return f"<p>{html.escape(chart.why_empty or '')}</p>"
     try:
         figure = plot.draw(chart, **options)
     except EnvironmentFailure:
-        return "<p>With matplotlib (<code>pip install 'incast[plot]'</code>) a chart is drawn here.</p>"
+        return "<p>Install matplotlib to see a chart here: <code>pip install matplotlib</code>.</p>"
     out = io.StringIO()
     figure.savefig(out, format="svg", metadata={"Date": None})
     return out.getvalue()[out.getvalue().index("<svg") :]

@@ -43,20 +43,20 @@ def matplotlib(module: str = "") -> Any:
     try:
         return importlib.import_module(f"matplotlib.{module}" if module else "matplotlib")
     except ImportError as error:
-        raise EnvironmentFailure(f"drawing needs matplotlib: pip install 'incast[plot]' ({error})") from None
+        raise EnvironmentFailure(f"drawing needs matplotlib: pip install matplotlib ({error})") from None
 
 
 def draw(chart: Chart, *, width: float | None = None, height: float | None = None, **options: Any) -> Figure:
     """A chart as a matplotlib figure.
 
     Args:
-        chart: What `incast.charts` made of results.
-        width: Inches; each chart has a default.
-        height: Inches.
-        options: Of the chart: `percentiles` for slowdown, `x` and `figure` for over.
+        chart: A chart of `incast.charts`.
+        width: Width in inches; each chart has a default.
+        height: Height in inches.
+        options: Options of the chart: `percentiles` for slowdown, `x` and `of` for over.
 
     Raises:
-        EnvironmentFailure: Matplotlib is not there.
+        EnvironmentFailure: Matplotlib is not installed.
         ValueError: The chart has no rows.
 
     """
@@ -79,7 +79,7 @@ def draw(chart: Chart, *, width: float | None = None, height: float | None = Non
 
 
 def save(figure: Figure, path: str | PathLike[str], *, overwrite: bool = True) -> Path:
-    """Write a figure whole or not at all; the same results give the same file."""
+    """Write a figure to a file. The same results give the same file."""
     file = Path(path)
     out = io.BytesIO()
     # No date, no random names.
@@ -104,7 +104,7 @@ def scheme_styles(chart: Chart) -> dict[str, dict[str, Any]]:
 
 
 def palette_of(chart: Chart) -> list[str]:
-    """The schemes that have a colour, in the order that gives it."""
+    """The schemes in the order of their colours."""
     place = [each.name for each in chart.fields].index("scheme")
     return list(dict.fromkeys([*chart.palette, *(row[place] for row in chart.rows)]))
 
@@ -243,7 +243,7 @@ def _guarantees(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str,
     axes.set_yticks([tick for tick in ticks if tick <= max(1, 2 * most)], minor=False)
     axes.yaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    axes.set(xlim=(0, 1), ylabel="received / entitled to", xlabel="share of VMs")
+    axes.set(xlim=(0, 1), ylabel="received / guaranteed", xlabel="share of VMs")
     axes.grid(which="major", linewidth=0.4, alpha=0.5)
 
 

@@ -1,4 +1,4 @@
-"""How far a run has come."""
+"""Progress of a run."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class SchemeProgress:
-    """How far one scheme of a run has come."""
+    """Progress of one scheme."""
 
     scheme: str
     """Its name."""
     state: Literal["waiting", "running", "done"]
-    """Whether it has begun, and ended."""
+    """State of the scheme."""
     now_ps: int
     """Simulated time, in picoseconds."""
     events: int
@@ -25,17 +25,17 @@ class SchemeProgress:
     flows_done: int
     """Flows completed."""
     flows: int
-    """All flows but those that the end of their workload entry has cancelled."""
+    """All flows except those cancelled at the end of their workload entry."""
     bytes_acked: int
     """Payload acknowledged, in bytes."""
     bytes: int
     """Payload of these flows, in bytes."""
     end_ps: int | None = None
-    """Simulated time at which it ends at the latest, where flows go on until then, in picoseconds."""
+    """Simulated end time in picoseconds, if flows continue until then."""
 
     @property
     def fraction(self) -> float:
-        """The part of the payload that has been acknowledged, or of the simulated time; 0 to 1, 1 when done."""
+        """Fraction of the payload that is acknowledged, or of the simulated time: 0 to 1."""
         if self.state == "done":
             return 1.0
         if self.end_ps:
@@ -45,19 +45,19 @@ class SchemeProgress:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run has come: its schemes in the order in which they began."""
+    """Progress of a run."""
 
     schemes: tuple[SchemeProgress, ...]
-    """One entry per scheme that has begun."""
+    """The started schemes, in order of their start."""
 
     @classmethod
     def from_json(cls, text: str) -> Progress:
-        """From what the core tells."""
+        """From the JSON text of the core."""
         return cls(tuple(SchemeProgress(**scheme) for scheme in json.loads(text)))
 
 
 Callback = Callable[[Progress], object]
-"""Called several times a second in the thread that runs; raising ends the run."""
+"""Called several times a second in the thread of the run. If it raises an exception, the run ends."""
 
 
 def told(callback: Callback | None) -> Callable[[str], object] | None:

@@ -17,7 +17,7 @@ from incast.table import Table
 class Results:
     """The results of a run: a folder of Parquet tables, a manifest and the scenario.
 
-    Every table is an attribute: `results.flows`, `results.ports`. It is read when it is first asked for.
+    Every table is an attribute, such as `results.flows` or `results.ports`. It is read on first access.
     """
 
     def __init__(self, folder: _core.Folder, keep: TemporaryDirectory[str] | None = None) -> None:
@@ -28,13 +28,15 @@ class Results:
         self.path = Path(folder.path)
         """The folder."""
         self.manifest: dict[str, Any] = json.loads(folder.manifest())
-        """What was run, where, how long it took, why it stopped."""
+        """Version, machine, run times, and counts and stop reason of each scheme: `manifest.json`."""
 
     def __repr__(self) -> str:
-        return f"<Results in {self.path}: {', '.join(self.tables)}>"
+        # `throughput` is a method that adds up pairs; the table is reached by name.
+        names = ('table("throughput")' if name == "throughput" else name for name in self.tables)
+        return f"<Results in {self.path}: {', '.join(names)}>"
 
     def _repr_html_(self) -> str:
-        """How it looks in a notebook."""
+        """HTML for notebooks."""
         from incast import notebook
 
         return notebook.of_results(self)
@@ -60,17 +62,16 @@ class Results:
         clamp: bool = True,
         label: str | None = None,
     ) -> Table:
-        """Slowdowns of completed flows by scheme and flow size: p50, p95, p99, mean and maximum of every bin.
+        """Slowdowns of completed flows by scheme and flow size: p50, p95, p99, mean and maximum of each bin.
 
-        A slowdown is the completion time of a flow divided by an ideal one. The defaults are those of the HPCC
-        evaluation.
+        Slowdown = completion time / ideal completion time. The defaults are those of the HPCC evaluation.
 
         Args:
-            bins: Bins of equally many flows, by size.
-            ideal: `reference` is that of the HPCC evaluation: base RTT plus payload and basic headers at the slowest
-                link. `exact` is the flow alone on its path in its real packets, which no run is faster than.
+            bins: Number of bins by size, with equally many flows.
+            ideal: Ideal completion time. `hpcc`, as in the HPCC evaluation: base RTT + payload and basic headers at the
+                slowest link. `exact`: the flow alone on its path, with its real packets; no run is faster.
             clamp: Count slowdowns below 1 as 1.
-            label: Flows of this label only.
+            label: Only flows with this label.
 
         """
         options = {"bins": bins, "ideal": ideal, "clamp": clamp, "label": label}
@@ -78,26 +79,26 @@ class Results:
             return Table(self._folder.slowdown(json.dumps(options)), "slowdown")
 
     def slowdown_text(self, *, bins: int = 20) -> str:
-        """Slowdowns as a table for people: schemes side by side, by size, by label and of all flows."""
+        """Slowdowns as text: schemes side by side, by size, by label and of all flows."""
         with translated():
             return self._folder.slowdown_text(json.dumps({"bins": bins}))
 
     def throughput(
         self, by: Literal["vm", "pair", "tenant"] = "vm", direction: Literal["receive", "send"] = "receive"
     ) -> Table:
-        """Throughput over time by VM, pair or tenant, beside guarantees and optimum (`incast.tenants.throughput`)."""
+        """Throughput over time by VM, pair or tenant, with guarantees and optimum (`incast.tenants.throughput`)."""
         from incast import tenants
 
         return tenants.throughput(self, by, direction)
 
     def guarantees(self, *, skip: float = 0.25) -> Table:
-        """Whether each VM got what it was promised (`incast.tenants.guarantees`)."""
+        """Throughput of each VM relative to its guarantee (`incast.tenants.guarantees`)."""
         from incast import tenants
 
         return tenants.guarantees(self, skip=skip)
 
     def sharing(self, *, skip: float = 0.25) -> Table:
-        """Guarantees, utilisation and fairness, a row for each scheme (`incast.tenants.sharing`)."""
+        """Guarantees, utilisation and fairness of each scheme (`incast.tenants.sharing`)."""
         from incast import tenants
 
         return tenants.sharing(self, skip=skip)
@@ -114,7 +115,7 @@ class Results:
 
     @property
     def pauses(self) -> Table:
-        """Intervals during which queues were paused."""
+        """PFC pauses of queues."""
         return self.table("pauses")
 
     @property
@@ -126,6 +127,61 @@ class Results:
     def links(self) -> Table:
         """Failures and repairs of links."""
         return self.table("links")
+
+    @property
+    def messages(self) -> Table:
+        """Messages that are split over several queue pairs, one row per message and scheme (with `qps`)."""
+        return self.table("messages")
+
+    @property
+    def queues(self) -> Table:
+        """Samples of switch queues (with `measure.sample_every`)."""
+        return self.table("queues")
+
+    @property
+    def rates(self) -> Table:
+        """Samples of the sending rates of flows (with `measure.sample_every`)."""
+        return self.table("rates")
+
+    @property
+    def deadlocks(self) -> Table:
+        """Queues of each deadlock's cycle, in order."""
+        return self.table("deadlocks")
+
+    @property
+    def storms(self) -> Table:
+        """Intervals during which the PFC watchdog ignored pauses (with `switch.watchdog`)."""
+        return self.table("storms")
+
+    @property
+    def isolations(self) -> Table:
+        """Intervals during which flows were isolated at a port (with `switch.isolation`)."""
+        return self.table("isolations")
+
+    @property
+    def waits(self) -> Table:
+        """Blocking time of every flow by cause (with `measure.blocking`)."""
+        return self.table("waits")
+
+    @property
+    def histograms(self) -> Table:
+        """Time that switch ports spent at each range of queue lengths (with `measure.queue_histogram`)."""
+        return self.table("histograms")
+
+    @property
+    def vms(self) -> Table:
+        """VMs of tenants, one row per VM and scheme."""
+        return self.table("vms")
+
+    @property
+    def pairs(self) -> Table:
+        """Pairs of VMs, one row per pair and scheme."""
+        return self.table("pairs")
+
+    @property
+    def limits(self) -> Table:
+        """Samples of the rate limits of pairs of VMs (with `measure.sample_every`)."""
+        return self.table("limits")
 
 
 def open_results(path: str | PathLike[str]) -> Results:

@@ -1,4 +1,4 @@
-"""Scenarios: read, built in Python, checked, shown and run."""
+"""Scenarios: read them from files or build them in Python, check them, run them."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from typing import Any, Literal
 from incast import _core, schema
 from incast.errors import translated
 from incast.progress import Callback, told
+from incast.progress_bars import shown
 from incast.results import Results
 from incast.wiring import Wiring
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class Scenario(schema.Scenario):
-    """A fabric, a workload and the schemes to compare on them.
+    """A fabric, a workload and the schemes to compare.
 
-    The fields are those of a scenario file, as typed objects of `incast.schema`; quantities are written as in the
-    file, `"100Gbps"`, `"200ns"`, `"32MB"`. Fields may be changed at will: a scenario is checked when it is run, and by
-    `check`.
+    The fields are those of a scenario file, as typed objects of `incast.schema`. Quantities are written as in the file:
+    `"100Gbps"`, `"200ns"`, `"32MB"`. Fields may be changed; `check` and `run` check the scenario.
     """
 
     _base: Path = field(init=False, repr=False, compare=False, default=Path())
-    """Where the files that the scenario names are looked for."""
+    """Folder of the files that the scenario names."""
     _read: tuple[dict[str, Any], _core.Scenario] | None = field(init=False, repr=False, compare=False, default=None)
-    """The tree as it was read and what was read: its errors have lines, as long as nothing is changed."""
+    """The tree and the scenario of the core. Errors of an unchanged scenario have lines of its file."""
 
     def _core(self) -> _core.Scenario:
         tree = self.to_tree()
@@ -41,40 +41,40 @@ class Scenario(schema.Scenario):
         return core
 
     def check(self) -> None:
-        """Raise `ScenarioError` if the scenario cannot be run."""
+        """Raise `ScenarioError` if the scenario is not valid."""
         self.warnings()
 
     def warnings(self) -> list[str]:
-        """What should be checked before the results are trusted."""
+        """Warnings, to check before trusting the results."""
         core = self._core()
         with translated():
             return core.warnings()
 
     def synthetic(self) -> list[str]:
-        """What of its traffic stands for measurements that are not public, and is made up."""
+        """Notes about synthetic traffic that stands in for unpublished measurements."""
         core = self._core()
         with translated():
             told: list[str] = json.loads(core.summary("json"))["synthetic"]
         return told
 
     def summary(self) -> str:
-        """What the scenario amounts to, for people: fabric, flows, schemes, size of the run, warnings."""
+        """Text summary: fabric, flows, schemes, estimated size of the run, warnings."""
         core = self._core()
         with translated():
             return core.summary("text")
 
     def whole(self, format: Literal["json", "toml"] = "toml") -> str:  # noqa: A002 - as on the command line
-        """The scenario with every default filled in, as text."""
+        """The scenario with all defaults, as text."""
         return self._core().whole(format)
 
     def wiring(self) -> Wiring:
-        """The nodes and links of its fabric."""
+        """Nodes and links of the fabric."""
         core = self._core()
         with translated():
             return Wiring.read(core.fabric())
 
     def key(self) -> str:
-        """A digest of the whole scenario, of the files that it names and of the build of incast.
+        """A digest of the scenario, the files that it names and the build of incast.
 
         Runs with equal keys have equal results.
         """
@@ -88,19 +88,20 @@ class Scenario(schema.Scenario):
         *,
         overwrite: bool = False,
         threads: int | None = None,
-        progress: Callback | None = None,
+        progress: Callback | bool | None = None,
         columns: Mapping[str, str | float | bool] | None = None,
     ) -> Results:
         """Simulate every scheme and return the results.
 
         Args:
-            out: Folder for the results. Without one they live in a temporary folder, as long as the returned object.
-            overwrite: Replace a results folder that is there.
-            threads: Schemes run at once; the default is one per core. Results do not depend on it.
-            columns: Constant columns for every table, to tell this run from others.
-            progress: Called with a `Progress` several times a second; an exception it raises ends the run.
+            out: Folder for the results. Default: a temporary folder that lives as long as the returned object.
+            overwrite: Replace an existing results folder.
+            threads: Schemes simulated in parallel. Default: one per core. Results do not depend on it.
+            columns: Constant columns to add to every table, to distinguish runs.
+            progress: Function called with a `Progress` several times a second; if it raises an exception, the run ends.
+                `True` shows a bar for each scheme, `False` nothing. Default: bars on a terminal and in a notebook.
 
-        Ctrl-C ends a run within a second; nothing is written then.
+        Ctrl-C ends a run within a second, and nothing is written.
 
         """
         core = self._core()
@@ -109,16 +110,16 @@ class Scenario(schema.Scenario):
             keep = TemporaryDirectory(prefix="incast-")
             out = Path(keep.name) / "results"
         added = None if columns is None else json.dumps(dict(columns))
-        with translated():
-            return Results(core.run(fspath(out), overwrite, threads, told(progress), added), keep)
+        with shown(progress) as callback, translated():
+            return Results(core.run(fspath(out), overwrite, threads, told(callback), added), keep)
 
 
 def load(path: str | PathLike[str], overrides: Iterable[str] = ()) -> Scenario:
-    """Read and check a scenario file; what it leaves out has its default afterwards.
+    """Read and check a scenario file. Missing fields get their defaults.
 
     Args:
         path: A TOML file.
-        overrides: Values that overrule the file, written as on the command line: `["switch.buffer=16MB", "seed=7"]`.
+        overrides: Values that override the file, written as on the command line: `["switch.buffer=16MB", "seed=7"]`.
 
     """
     with translated():

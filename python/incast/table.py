@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 PARQUET = b"PAR1"
-"""What a Parquet file begins and ends with."""
+"""First and last bytes of a Parquet file."""
 
 
 @dataclass(frozen=True)
@@ -31,31 +31,31 @@ class Column:
     type: str
     """Its Arrow type, such as `UInt64`."""
     nullable: bool
-    """Whether values can be missing."""
+    """True if values can be missing."""
     unit: str | None
     """Its unit, such as `ps` or `B`; `None` for names and plain numbers."""
     description: str | None
-    """What it says."""
+    """Its description."""
 
 
 @dataclass(frozen=True)
 class Given:
-    """A column that is computed here."""
+    """A computed column."""
 
     name: str
     """Its name."""
     kind: Literal["i64", "f64", "name"]
-    """What its values are: whole numbers, numbers, or names."""
+    """Type of its values: whole numbers, numbers, or names."""
     unit: str | None
     """Its unit, such as `ps`."""
     description: str
-    """What it says."""
+    """Its description."""
 
 
 class Table:
-    """A table in memory that any library can take over by Arrow's C stream interface.
+    """A table in memory, which other libraries read through Arrow's C stream interface.
 
-    `polars.DataFrame(table)`, `pyarrow.table(table)` and a DuckDB query that names the variable work without a copy.
+    `polars.DataFrame(table)`, `pyarrow.table(table)` and DuckDB queries on the variable's name work without a copy.
     """
 
     def __init__(self, core: _core.Table, name: str) -> None:
@@ -68,7 +68,7 @@ class Table:
 
     @classmethod
     def of_rows(cls, name: str, fields: Sequence[Given], rows: Sequence[Sequence[Any]]) -> Table:
-        """A table of rows that were computed; `None` is a missing value."""
+        """A table of computed rows; `None` is a missing value."""
         columns = zip(*rows, strict=True) if rows else ((),) * len(fields)
         given = [
             (field.name, field.kind, field.unit, field.description, list(values))
@@ -83,7 +83,7 @@ class Table:
         return f"<Table {self.name}: {len(self)} rows of {', '.join(column.name for column in self.columns)}>"
 
     def _repr_html_(self) -> str:
-        """How it looks in a notebook."""
+        """HTML for notebooks."""
         from incast import notebook
 
         return notebook.of_table(self)
@@ -96,7 +96,7 @@ class Table:
             names = ", ".join(each.name for each in self.columns)
             now = renamed(column, [each.name for each in self.columns])
             told = f"; `{column}` is now `{now}`" if now else ""
-            raise KeyError(f"table {self.name} has no column {column!r}; it has {names}{told}") from None
+            raise KeyError(f"table {self.name} has no column {column!r}, only {names}{told}") from None
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The table as an Arrow C stream capsule."""
@@ -130,17 +130,17 @@ class Table:
         return extra("pyarrow").table(self)
 
     def to_csv(self, path: str | PathLike[str] | None = None, limit: int | None = None) -> str | None:
-        """The table as CSV text, or written to the file `path`."""
+        """The table as CSV text, or `None` if written to the file `path`."""
         return self._core.to_csv(path, limit)
 
     def to_json(self, path: str | PathLike[str] | None = None, limit: int | None = None) -> str | None:
-        """The table as JSON text (an array of objects), or written to the file `path`."""
+        """The table as JSON text (an array of objects), or `None` if written to the file `path`."""
         return self._core.to_json(path, limit)
 
 
 def extra(name: str) -> ModuleType:
-    """Import a library that incast can do without."""
+    """Import an optional library."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise ImportError(f"this needs {name}: pip install 'incast[{name}]'") from error
+        raise ImportError(f"this needs {name}: pip install {name}") from error

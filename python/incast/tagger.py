@@ -1,9 +1,9 @@
-"""The published table of Tagger's classes and rules on Jellyfish, next to what this program computes.
+"""The published table of Tagger's classes and rules on Jellyfish, and the same figures computed by incast.
 
-A draft of Tagger's evaluation (Hu et al., CoNEXT 2017) counts the lossless priority classes and the rules that
-Jellyfish fabrics of 10 to 2,000 switches take. It does not say how trees are drawn, in which order ports are tried, or
-what is one rule: a *convention* settles that. docs/design/deadlock.md says what each is, and which were chosen because
-they fit.
+A draft of Tagger's evaluation (Hu et al., CoNEXT 2017) counts lossless priority classes and rules for Jellyfish fabrics
+of 10 to 2,000 switches. It does not define how trees are drawn, in which order ports are tried, or how rules are
+counted: a *convention* does. docs/design/deadlock.md describes each convention, and which ones were chosen because they
+match.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from incast.errors import translated
 
 @dataclass(frozen=True)
 class Row:
-    """What one Jellyfish takes by one convention."""
+    """Figures of one Jellyfish by one convention."""
 
     convention: str
     """The convention's name, such as `F`."""
@@ -31,7 +31,7 @@ class Row:
     ports: int
     """Ports of each, half of them to other switches."""
     seed: int
-    """What drew the graph, the trees and random orders."""
+    """Seed of the graph, the trees and random orders."""
     diameter: int
     """Nodes on the longest path from server to server, both included."""
     classes: int
@@ -39,9 +39,9 @@ class Row:
     total: int
     """Rules of all switches."""
     most: int
-    """Rules of the switch that has most."""
+    """Rules of the switch with most rules."""
     verified: bool
-    """Whether the rules hold: no cyclic dependency, and every path stays lossless."""
+    """True if the rules hold: no cyclic dependency, and every path stays lossless."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Published:
     total: int
     """Rules of all switches."""
     most: int
-    """Rules of the switch that has most; less than total / switches in the first two rows, so not of the same graph."""
+    """Rules of the switch with most rules. In the first two rows less than total / switches, so of another graph."""
 
 
 @cache
@@ -70,7 +70,7 @@ def published() -> tuple[Published, ...]:
 
 @cache
 def conventions() -> tuple[str, ...]:
-    """The conventions: F and Fm, declared before anything was measured; A, the literal reading; and others."""
+    """The conventions: F and Fm, declared before the first measurement; A, the literal reading; and others."""
     return tuple(json.loads(_core.tagger_facts())["conventions"])
 
 
@@ -81,7 +81,7 @@ def row(convention: str, switches: int, ports: int, seed: int = 1) -> Row:
         convention: One of `conventions()`.
         switches: Switches, at least 3.
         ports: Ports of each; half of them go to other switches, the rest to servers.
-        seed: What is drawn at random follows from it.
+        seed: Seed of random choices.
 
     """
     with translated():
@@ -95,7 +95,7 @@ def rows(
     seeds: Sequence[int],
     told: Callable[[int, int], object] | None = None,
 ) -> Iterator[Row]:
-    """Rows of all sizes, conventions and seeds, in this order; `told` hears how many are done, and of how many."""
+    """Rows of all sizes, conventions and seeds, in this order; `told` is called with rows done and total."""
     count = len(names) * len(sizes) * len(seeds)
     done = 0
     for size in sizes:
@@ -108,10 +108,10 @@ def rows(
 
 
 def text(found: Sequence[Row]) -> str:
-    """Mean and range over seeds, for people, each size with its published row if there is one."""
+    """Mean and range over seeds as text, each size with its published row if any."""
     known = {(one.switches, one.ports): one for one in published()}
     lines: list[tuple[str, ...]] = [
-        ("switches", "ports", "", "seeds", "diameter", "classes", "rules in all", "in the switch with most")
+        ("switches", "ports", "", "seeds", "diameter", "classes", "rules", "rules of largest switch")
     ]
     for size, of_size in groupby(found, key=lambda one: (one.switches, one.ports)):
         if size in known:
@@ -123,7 +123,7 @@ def text(found: Sequence[Row]) -> str:
             columns = ([getattr(one, field) for one in mine] for field in ("diameter", "classes", "total", "most"))
             spreads = [spread(column) for column in columns]
             wrong = sum(not one.verified for one in mine)
-            says = f"{name}, {wrong} of them do not hold" if wrong else name
+            says = f"{name}, {wrong} not verified" if wrong else name
             lines.append((f"{size[0]:,}", str(size[1]), says, str(len(mine)), *spreads))
     widths = [max(len(line[place]) for line in lines) for place in range(len(lines[0]))]
     return "\n".join(
@@ -136,7 +136,7 @@ def text(found: Sequence[Row]) -> str:
 
 
 def spread(values: Sequence[int]) -> str:
-    """A mean with its range, or the one value that all have."""
+    """A mean with its range, or the common value."""
     if min(values) == max(values):
         return f"{values[0]:,}"
     return f"{statistics.fmean(values):,.1f} ({min(values):,} to {max(values):,})"

@@ -1,4 +1,4 @@
-"""Nodes, links and ports of a fabric, for what draws it or names places in it."""
+"""Nodes, links and ports of a fabric."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Node(NamedTuple):
     name: str
     """Unique name."""
     tier: int
-    """Layer: 0 hosts, 1 their switches, and so on up."""
+    """Tier: 0 for hosts, 1 for their switches, and so on."""
     host: bool
-    """Whether it sends and receives, and never forwards."""
+    """True for a host, which does not forward packets."""
 
 
 class Link(NamedTuple):
@@ -38,7 +38,7 @@ class Link(NamedTuple):
 
 
 class Hop(NamedTuple):
-    """A step of a cycle: what a switch has queued for the next one and cannot send, as that has no room."""
+    """A hop of a cycle: a queue of a switch that is paused because the next buffer is full."""
 
     switch: str
     """Name of the switch."""
@@ -47,12 +47,12 @@ class Hop(NamedTuple):
     to: str
     """Name of the next switch."""
     priority: int | None = None
-    """PFC priority of the queue; `None` if it does not matter which."""
+    """PFC priority of the queue; `None` for any."""
 
 
 @dataclass(frozen=True)
 class Wiring:
-    """A fabric without rates and delays. Nodes are numbered by their place in `nodes`, ports within their node."""
+    """A fabric without rates and delays. The number of a node is its index in `nodes`; ports are numbered per node."""
 
     nodes: tuple[Node, ...]
     """Hosts and switches."""
@@ -76,7 +76,7 @@ class Wiring:
 
     @cached_property
     def _first_ports(self) -> list[int]:
-        """By node: how many ports the nodes before it have."""
+        """By node: number of ports of all nodes before it."""
         degrees = [0] * len(self.nodes)
         for link in self.links:
             degrees[link.a] += 1
@@ -84,20 +84,20 @@ class Wiring:
         return list(accumulate(degrees, initial=0))
 
     def number(self, name: str) -> int:
-        """The number of a node; `ValueError` if there is none of this name."""
+        """The number of a node; `ValueError` for an unknown name."""
         if name not in self._numbers:
             raise ValueError(f"the fabric has no node `{name}`{hint(name, self._numbers)}")
         return self._numbers[name]
 
     def far(self, node: int, port: int) -> tuple[int, int]:
-        """The node and the port that a port's link leads to."""
+        """Node and port at the other end of a port's link."""
         if (node, port) not in self._far:
             ports = self._first_ports[node + 1] - self._first_ports[node]
             raise ValueError(f"{self.nodes[node].name} has no port {port}; allowed: 0 to {ports - 1}")
         return self._far[node, port]
 
     def hops(self, queues: Iterable[Mapping[str, Any]]) -> list[Hop]:
-        """A deadlock's cycle from the queues that a manifest names (`stop.cycle`), with ports of the whole fabric."""
+        """The hops of a deadlock's cycle, from the queues in a manifest (`stop.cycle`), with ports of the fabric."""
         hops = []
         for queue in queues:
             node = bisect_right(self._first_ports, queue["port"]) - 1
@@ -108,7 +108,7 @@ class Wiring:
     def check(self, hops: Sequence[Hop]) -> None:
         """Raise `ValueError` unless the hops are a cycle on this fabric."""
         if len(hops) < 2:
-            raise ValueError(f"a cycle of {len(hops)} hops; at least 2 are needed")
+            raise ValueError(f"a cycle needs at least 2 hops, got {len(hops)}")
         for place, (hop, after) in enumerate(zip(hops, [*hops[1:], hops[0]], strict=True)):
             to, _ = self.far(self.number(hop.switch), hop.port)
             if self.number(hop.to) != to:

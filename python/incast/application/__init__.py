@@ -1,15 +1,15 @@
-"""What the network costs an application whose memory lies in other hosts.
+"""Slowdown of applications with remote memory.
 
-Completion times of page fetches go in, slowdowns come out:
+Computes slowdowns from completion times of page fetches:
 
 from incast import application
 
 for row in application.application_slowdown("results/wordcount", "seed_draft"):
     print(row.calibration, row.application, row.scheme, row.slowdown, row.evidence)
 
-The model is that of the resource disaggregation study (Gao et al., "Network Requirements for Resource Disaggregation",
-OSDI 2016): each access to remote memory is delayed by a completion time drawn from the memory flows of a simulation,
-and a thread waits for it. How often it does so is a calibration, or a trace of page faults.
+The model is that of Gao et al., "Network Requirements for Resource Disaggregation", OSDI 2016: a thread waits at each
+access to remote memory for a completion time drawn from the memory flows of a simulation. The rate of accesses comes
+from a calibration or from a trace of page faults.
 """
 
 from incast.application.calibration import Application, Calibration, calibrations

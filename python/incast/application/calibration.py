@@ -1,4 +1,4 @@
-"""Calibrations: named sets of applications, with how often each waits for remote memory and whence that is."""
+"""Calibrations: named sets of applications, with the rate of remote accesses of each and its source."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from incast.application.models import ClosedLoop, Model, Paging
 
 Evidence = Literal["fitted", "assumed", "prediction"]
 EVIDENCE: dict[Evidence, str] = {
-    "fitted": "its faults a second were chosen so that the model gives a published figure: to meet it proves nothing",
-    "assumed": "its faults a second are our choice: no figure is published",
-    "prediction": "nothing in it was fitted to a published slowdown",
+    "fitted": "fault rate chosen so that the model gives a published figure; agreement with it proves nothing",
+    "assumed": "fault rate is our choice; no figure is published",
+    "prediction": "not fitted to a published slowdown",
 }
-"""What a slowdown is worth."""
+"""Evidence for a slowdown."""
 USUAL = "seed_draft"
-"""The calibration if none is named: that of the draft whose claims the study `disaggregation` checks."""
+"""The default calibration, of the draft that the study `disaggregation` checks."""
 
 
 @dataclass(frozen=True)
@@ -28,23 +28,23 @@ class Application:
     """An application of a calibration."""
 
     name: str
-    """Its name, as the workload `disaggregated` has it where it has it."""
+    """Its name, as in the workload `disaggregated` if it is there."""
     about: str
-    """What it is."""
+    """Its description."""
     model: Model
-    """How it waits for remote memory."""
+    """Model of its waits for remote memory."""
     source: str = ""
-    """Where the values of the model come from."""
+    """Source of the model's values."""
     fitted_to: str | None = None
-    """The published figure that they were fitted to, if they were."""
+    """The published figure that the values were fitted to, if any."""
     assumed: str | None = None
-    """In view of what they were assumed, if they were."""
+    """The reason for assumed values, if any."""
     class_: str | None = None
-    """Its class in the source, where there are classes: that it was fitted to as a whole."""
+    """Its class in the source, if any; the values were fitted to the whole class."""
 
     @property
     def evidence(self) -> Evidence:
-        """What a slowdown of this application is worth."""
+        """Evidence for slowdowns of this application."""
         if self.fitted_to is not None:
             return "fitted"
         return "prediction" if self.assumed is None else "assumed"
@@ -52,34 +52,34 @@ class Application:
 
 @dataclass(frozen=True)
 class Calibration:
-    """A named set of applications: one that comes with incast, or your own."""
+    """A named set of applications: included in incast, or your own."""
 
     name: str
-    """Its name, which stands beside every figure."""
+    """Its name, shown with every figure."""
     applications: tuple[Application, ...]
     """Its applications."""
     about: str = ""
-    """What its rates are chosen for."""
+    """Its description."""
     source: str = ""
-    """Where its targets come from."""
+    """Source of the published figures."""
 
     def chosen(self, names: Iterable[str] | None) -> list[Application]:
-        """The applications of these names, or all; `ApplicationError` for a name that it does not have."""
+        """The applications with these names, or all; `ApplicationError` for an unknown name."""
         known = {each.name: each for each in self.applications}
         wanted = list(known if names is None else dict.fromkeys(names))
         for name in wanted:
             if name not in known:
-                raise wrong.unknown(f"application in the calibration {self.name} called", name, known)
+                raise wrong.unknown(f"application of calibration {self.name}", name, known)
         return [known[name] for name in wanted]
 
 
 def calibrations() -> dict[str, Calibration]:
-    """The calibrations that come with incast, by name: `seed_draft` and `osdi16_requirement`."""
+    """The calibrations included in incast, by name: `seed_draft` and `osdi16_requirement`."""
     return dict(_shipped()[0])
 
 
 def conflict() -> str:
-    """How they contradict each other, in words."""
+    """Text about the contradiction between the calibrations."""
     return _shipped()[1]
 
 
@@ -95,7 +95,7 @@ def find(calibration: str | Calibration) -> Calibration:
 
 @dataclass(frozen=True, kw_only=True)
 class _Entry:
-    """What the file has of every application."""
+    """Common fields of an application in the file."""
 
     about: str
     source: str
@@ -106,7 +106,7 @@ class _Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class _Paging(_Entry):
-    """An application that pages, as the file has it."""
+    """A paging application in the file."""
 
     faults_per_s: float
     batch: int = 1
@@ -118,7 +118,7 @@ class _Paging(_Entry):
 
 @dataclass(frozen=True, kw_only=True)
 class _ClosedLoop(_Entry):
-    """A key-value store, as the file has it."""
+    """A key-value store in the file."""
 
     faults_per_operation: float
     service_s: float
@@ -144,7 +144,7 @@ class _File:
 
 @cache
 def _shipped() -> tuple[dict[str, Calibration], str]:
-    """The calibrations of the file, and how they contradict each other."""
+    """The calibrations of the file, and the text about their contradiction."""
     with as_file(files("incast.application") / "calibrations.toml") as path:
         told = Document(path).typed(_File)
     sets = {

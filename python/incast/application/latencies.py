@@ -1,4 +1,4 @@
-"""A sample of how long fetches from remote memory take."""
+"""Samples of fetch latencies of remote memory."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 Unit = Literal["s", "ms", "us", "ns", "ps"]
 PER_SECOND: dict[Unit, float] = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9, "ps": 1e12}
-"""How many of a unit are a second. Values are divided by it, which rounds once."""
+"""Units per second. Values are divided by it, which rounds once."""
 
 
 class Latencies:
     """Completion times of fetches from remote memory: an empirical distribution, in seconds.
 
-    `Latencies.of(results)` takes them from a simulation, `Latencies([1.96, 2.91], "us")` from anywhere else.
+    `Latencies.of(results)` reads them from a simulation, `Latencies([1.96, 2.91], "us")` takes given values.
     """
 
     @keywords
@@ -44,14 +44,14 @@ class Latencies:
         """Take completion times.
 
         Args:
-            values: The times, one at least, each 0 or more and finite, in any order.
-            unit: What they are in: s, ms, us, ns or ps.
-            unfinished: Fetches that were begun, or should have been, and did not complete.
-            labels: Labels of the flows that they are of.
-            of: What they are of, for messages, such as the folder and the scheme.
+            values: At least one time; each 0 or more and finite; in any order.
+            unit: Unit of the times: s, ms, us, ns or ps.
+            unfinished: Number of fetches that did not complete.
+            labels: Labels of their flows.
+            of: Their source, for messages, such as the folder and the scheme.
 
         Raises:
-            ApplicationError: There are none, or one is no time.
+            ApplicationError: There are no values, or one is out of range.
 
         """
         if unit not in PER_SECOND:
@@ -66,9 +66,9 @@ class Latencies:
         self._values = array("d", sorted(value / per_second for value in found))
         self._means: dict[int, float] = {}
         self.unfinished = unfinished
-        """Fetches that did not complete; they are in none of the figures."""
+        """Number of fetches that did not complete; the figures do not include them."""
         self.labels = tuple(labels)
-        """Labels of the flows that these are the completion times of."""
+        """Labels of the flows."""
         self._of = of
 
     @classmethod
@@ -76,19 +76,19 @@ class Latencies:
     def of(
         cls, results: Results | str | PathLike[str], scheme: str | None = None, labels: Sequence[str] | None = None
     ) -> Latencies:
-        """The completion times of the memory flows of a scheme, and of no others.
+        """The completion times of the memory flows of a scheme.
 
-        Disk and network flows are left out whatever is asked for: the study's emulator delays accesses to memory, it
-        could not delay a disk's. A memory flow has the label `memory`, or one that ends in `-memory`.
+        A memory flow has the label `memory`, or a label that ends in `-memory`. Disk and network flows are never
+        included: the paper's emulator delays accesses to memory, not to disks.
 
         Args:
             results: A results folder.
-            scheme: The scheme; not needed if the results hold one.
-            labels: Memory flows of these labels only.
+            scheme: The scheme; required if the results have several.
+            labels: Only memory flows with these labels.
 
         Raises:
-            ApplicationError: There are no such flows or none completed, or the scheme or a label is unknown.
-            ResultsError: The folder is no results folder, or damaged.
+            ApplicationError: No memory flow completed, or the scheme or a label is unknown.
+            ResultsError: The folder is not a results folder, or is damaged.
 
         """
         found = read(results, scheme, labels)
@@ -98,7 +98,7 @@ class Latencies:
         return len(self._values)
 
     def __repr__(self) -> str:
-        return f"<Latencies: {len(self):,} of {self.mean() * 1e6:.4g} us in the mean, {self.unfinished:,} unfinished>"
+        return f"<Latencies: {len(self):,} with a mean of {self.mean() * 1e6:.4g} us, {self.unfinished:,} unfinished>"
 
     @property
     def values_s(self) -> Sequence[float]:
@@ -107,14 +107,14 @@ class Latencies:
 
     @property
     def warning(self) -> str | None:
-        """What is to be said of fetches that did not complete; `None` if all did."""
+        """Warning about fetches that did not complete; `None` if all did."""
         if not self.unfinished:
             return None
         total = len(self) + self.unfinished
         whose = f"{self._of}: " if self._of else ""
         return (
-            f"{whose}{self.unfinished:,} of {total:,} memory flows did not complete; how long they would have taken is "
-            "not known and in none of the figures, which are too low therefore"
+            f"{whose}{self.unfinished:,} of {total:,} memory flows did not complete and are not included; all figures "
+            "are too low"
         )
 
     def mean(self) -> float:
@@ -122,14 +122,14 @@ class Latencies:
         return self.mean_of_max(1)
 
     def mean_of_max(self, b: int) -> float:
-        """The mean of the longest of `b` fetches, in seconds, exactly for this sample: no random numbers.
+        """The mean of the longest of `b` fetches, in seconds, computed exactly, without random numbers.
 
-        The longest of `b` independent draws is at most the i-th of n times in order with probability (i/n)^b, so that
-        the mean is the sum of x_i ((i/n)^b - ((i-1)/n)^b). It is summed by parts here, where nothing of nearly equal
-        size is subtracted: x_n - sum of (i/n)^b (x_{i+1} - x_i).
+        The longest of `b` independent draws is at most the i-th of n sorted times with probability (i/n)^b, so the mean
+        is the sum of x_i ((i/n)^b - ((i-1)/n)^b). Summation by parts avoids cancellation: x_n - sum of (i/n)^b
+        (x_{i+1} - x_i).
 
         Args:
-            b: Fetches that are waited for together, 1 or more.
+            b: Number of fetches that a thread waits for together, 1 or more.
 
         """
         b = wrong.whole("b", b, "a whole number of fetches, 1 or more", 1)
@@ -143,7 +143,7 @@ class Latencies:
         return self._means[b]
 
     def quantile(self, p: float) -> float:
-        """Quantile `p`, 0 to 1, in seconds: element floor(n p) in order, as all percentiles of incast are."""
+        """Quantile `p`, 0 to 1, in seconds: element floor(n p) in order, as for all percentiles of incast."""
         p = wrong.real("p", p, "0 to 1", lambda p: 0 <= p <= 1)
         return self._values[min(len(self._values) - 1, math.floor(len(self._values) * p))]
 
@@ -153,10 +153,10 @@ class Latencies:
         return drawn
 
     def draw_max(self, rng: np.random.Generator, counts: ArrayLike) -> NDArray[np.float64]:
-        """For each of `counts`, 1 or more, the longest of so many independent draws, in seconds.
+        """For each of `counts`, 1 or more: the longest of that number of independent draws, in seconds.
 
-        By one random number each, whatever the count: with U uniform on [0, 1), the longest of b draws has the
-        distribution of the one at floor(n U^(1/b)).
+        Needs one random number each: with U uniform on [0, 1), the longest of b draws has the distribution of the
+        element at floor(n U^(1/b)).
         """
         numpy = extra("numpy")
         b = numpy.asarray(counts, dtype=float)
@@ -167,6 +167,6 @@ class Latencies:
         return drawn
 
     def _array(self) -> NDArray[np.float64]:
-        """The times as numpy sees them, without a copy."""
+        """The times as a numpy array, without a copy."""
         seen: NDArray[np.float64] = extra("numpy").frombuffer(self._values, dtype=float)
         return seen

@@ -1,4 +1,4 @@
-"""The memory flows of a results folder: the only ones whose completion times delay an application."""
+"""The memory flows of a results folder; only these delay an application."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from incast.errors import ApplicationError
 from incast.results import Results, open_results
 
 MEMORY = "memory"
-"""The label of memory flows, or its end after `-`: as the workload `disaggregated` gives it."""
+"""Label of memory flows, or its end after `-`, as in the workload `disaggregated`."""
 
 
 @dataclass(frozen=True)
 class MemoryFlows:
-    """What the memory flows of a scheme took."""
+    """Completion times of the memory flows of a scheme."""
 
     fct_ps: list[int]
-    """Completion times of those that completed, in picoseconds."""
+    """Completion times in picoseconds."""
     unfinished: int
-    """How many did not complete, those that were cancelled not counted: these were not to start."""
+    """Number of flows that did not complete, without cancelled ones."""
     labels: tuple[str, ...]
     """Their labels."""
     of: str
@@ -31,35 +31,34 @@ class MemoryFlows:
 
 
 def is_memory(label: str) -> bool:
-    """Whether flows of this label are fetches from memory."""
+    """True for a label of memory flows."""
     return label == MEMORY or label.endswith(f"-{MEMORY}")
 
 
 def opened(results: Results | str | PathLike[str]) -> Results:
-    """The results, or those in a folder."""
+    """The given results, or the results in a folder."""
     return results if isinstance(results, Results) else open_results(results)
 
 
 def schemes(results: Results, scheme: str | None) -> list[str]:
-    """The scheme of this name, or all that there are."""
+    """The named scheme, or all schemes."""
     names = [str(name) for name in results.manifest["schemes"]]
     if scheme is not None and scheme not in names:
-        raise wrong.unknown(f"scheme in {results.path} called", scheme, names)
+        raise wrong.unknown(f"scheme in {results.path}", scheme, names)
     return names if scheme is None else [scheme]
 
 
 def memory_labels(results: Results) -> list[str]:
-    """The labels of memory flows; an error that names the labels found if there are none."""
+    """The labels of memory flows; an error with all labels if there are none."""
     file = results.path / "flows.parquet"
     with closing(Source([results])) as source:
         labels = source.labels()
     found = [label for label in labels if is_memory(label)]
     if not found:
-        there = f"its labels are {', '.join(labels)}" if labels else "it has no flows at all"
+        there = f"its labels are {', '.join(labels)}" if labels else "it has no flows"
         raise ApplicationError(
             f"error: {file} has no memory flows: {there}\n"
-            f" = allowed: flows with the label `{MEMORY}`, or one that ends in `-{MEMORY}`: an application is delayed "
-            "by fetches from memory only, not by disk or network flows"
+            f" = allowed: flows labelled `{MEMORY}` or `*-{MEMORY}`; only these delay an application"
         )
     return found
 
@@ -67,7 +66,7 @@ def memory_labels(results: Results) -> list[str]:
 def read(
     results: Results | str | PathLike[str], scheme: str | None = None, labels: Sequence[str] | None = None
 ) -> MemoryFlows:
-    """The memory flows of a scheme: of all memory labels, or of those named."""
+    """The memory flows of a scheme, of all memory labels or of given ones."""
     results = opened(results)
     names = schemes(results, scheme)
     if len(names) != 1:
@@ -75,15 +74,13 @@ def read(
     known = memory_labels(results)
     for label in labels or ():
         if label not in known:
-            raise wrong.unknown(f"label of memory flows in {results.path} called", label, known)
+            raise wrong.unknown(f"label of memory flows in {results.path}", label, known)
     chosen = list(known if labels is None else labels)
     query = "select fct_ps from flows where scheme = ? and list_contains(?, label) and not cancelled"
     with closing(Source([results])) as source:
         rows = [fct for (fct,) in source.rows(query, [names[0], chosen])]
     done = [fct for fct in rows if fct is not None]
     if not done:
-        flows = f"flows of {results.path} with the label {', '.join(chosen)}"
-        raise ApplicationError(
-            f"under {names[0]} none of the {len(rows):,} {flows} completed: nothing is known of latencies"
-        )
+        flows = f"flows of {results.path} labelled {', '.join(chosen)}"
+        raise ApplicationError(f"no latencies: none of the {len(rows):,} {flows} completed under {names[0]}")
     return MemoryFlows(done, len(rows) - len(done), tuple(chosen), f"{results.path}, {names[0]}")

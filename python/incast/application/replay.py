@@ -1,13 +1,13 @@
 """Replay of threads that compute, fetch from remote memory and wait, with drawn latencies.
 
-Thread w has segments k, each a time of compute c_k and b_k fetches that are issued together; it goes on when all
-are back:
+Thread w has segments k, each with compute time c_k and b_k fetches that are issued together; it continues when all
+fetches are done:
 
     T_w = sum over k of (c_k + max over j <= b_k of (o + L_kj))
 
-A job is its stages one after the other, each of which ends with the slowest of its threads; on an infinitely fast
-network it takes T0, the same without the maxima. slowdown = T / T0 - 1. Closed forms (`incast.application.models`) have
-the mean for one thread; tails of latencies matter beyond that where threads wait for each other.
+A job runs its stages one after the other; each stage ends with its slowest thread. T0 is the same without the maxima:
+the job time on an infinitely fast network. slowdown = T / T0 - 1. Closed forms (`incast.application.models`) give the
+mean for one thread; the tail of latencies matters if threads wait for each other.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 MOST_FETCHES = 10**9
-"""Fetches that can be issued together (our choice: what a mistake of units goes beyond)."""
+"""Most fetches issued together (our choice; more is probably a mistake of units)."""
 SEED = 1
-"""Seed of the draws if none is given."""
+"""Default seed."""
 REPETITIONS = 100
-"""How often a trace is replayed if nothing is said (our choice)."""
+"""Default number of replays (our choice)."""
 
 
 class Segments:
@@ -46,19 +46,19 @@ class Segments:
         """Take segments, as columns of equal length.
 
         Args:
-            compute_s: Compute before the fetches, in seconds, each 0 or more, not all 0.
-            fetches: Fetches that are issued together then, whole numbers, 0 to 10^9; with 0 nothing is waited for.
-            thread: What tells threads apart, numbers or names; one thread if not given.
-            stage: What tells stages apart, numbers or names: all threads wait at the end of each. One if not given.
-            name: What the job is called.
+            compute_s: Compute time before the fetches, in seconds, each 0 or more, not all 0.
+            fetches: Number of fetches issued together after it, whole numbers, 0 to 10^9.
+            thread: Thread of each segment, numbers or names. Default: one thread.
+            stage: Stage of each segment, numbers or names; all threads wait at the end of a stage. Default: one stage.
+            name: Name of the job.
 
         Raises:
-            ApplicationError: A value is out of range, or the columns do not go together.
+            ApplicationError: A value is out of range, or the columns do not fit together.
 
         """
         numpy = extra("numpy")
         self.name = name
-        """What the job is called."""
+        """Name of the job."""
         try:
             self.compute_s: NDArray[np.float64] = numpy.asarray(compute_s, dtype=float)
             counts = numpy.asarray(fetches, dtype=float)
@@ -66,27 +66,27 @@ class Segments:
             raise wrong.refused("segments", error, "columns of numbers") from None
         if self.compute_s.ndim != 1 or not len(self.compute_s):
             raise wrong.refused(
-                "compute_s", f"shape {self.compute_s.shape}", "one value for each segment, one at least"
+                "compute_s", f"shape {self.compute_s.shape}", "one value for each segment, at least one segment"
             )
         self._refuse(
             "compute_s", self.compute_s, numpy.isfinite(self.compute_s) & (self.compute_s >= 0), "finite, 0 or more"
         )
         if not self.compute_s.any():
-            raise wrong.refused("compute_s", 0, "some compute: a slowdown is a part of it")
+            raise wrong.refused("compute_s", 0, "some compute time")
         self._same_length("fetches", counts)
         whole = (counts == numpy.floor(counts)) & (counts >= 0) & (counts <= MOST_FETCHES)
         self._refuse("fetches", counts, whole, "whole numbers, 0 to 1000000000")
         self.fetches: NDArray[np.int64] = counts.astype(numpy.int64)
         """Fetches of each segment."""
         threads, stages = self._numbered("thread", thread), self._numbered("stage", stage)
-        # A group is what one thread does in one stage; groups are in order of their stage.
+        # A group has the segments of one thread in one stage; groups are in order of their stage.
         found, self._group = numpy.unique(stages * (threads.max() + 1) + threads, return_inverse=True)
         of_stage = found // (threads.max() + 1)
         self._stage_starts: NDArray[np.int64] = numpy.flatnonzero(numpy.diff(of_stage, prepend=-1))
         self.threads = int(threads.max()) + 1
-        """How many threads."""
+        """Number of threads."""
         self.stages = int(stages.max()) + 1
-        """How many stages."""
+        """Number of stages."""
 
     def __len__(self) -> int:
         return len(self.compute_s)
@@ -97,7 +97,7 @@ class Segments:
         return float(self.fetches.sum() / self.compute_s.sum())
 
     def job_s(self, times_s: NDArray[np.float64]) -> float:
-        """How long the job takes, in seconds, if its segments take these times."""
+        """Job time in seconds for these times of its segments."""
         numpy = extra("numpy")
         of_groups = numpy.bincount(self._group, weights=times_s)
         return float(numpy.maximum.reduceat(of_groups, self._stage_starts).sum())
@@ -112,7 +112,7 @@ class Segments:
             raise wrong.refused(f"{name}[{place}]", column[place], allowed)
 
     def _numbered(self, name: str, column: ArrayLike | None) -> NDArray[np.int64]:
-        """Threads or stages by numbers from 0, in order of what tells them apart."""
+        """Threads or stages by number from 0, in order of their values."""
         numpy = extra("numpy")
         if column is None:
             none: NDArray[np.int64] = numpy.zeros(len(self), dtype=numpy.int64)
@@ -125,35 +125,35 @@ class Segments:
 
 @dataclass(frozen=True)
 class Replay:
-    """What replays of a job took."""
+    """Result of the replays of a job."""
 
     slowdown: float
-    """Mean job time over that on an infinitely fast network, less 1."""
+    """Mean job time / job time on an infinitely fast network - 1."""
     standard_error: float
-    """Standard error of `slowdown` over the repetitions: of the random draws, not of the latencies or the trace."""
+    """Standard error of `slowdown` over the replays, from the random draws only."""
     time_s: float
     """Mean job time (T), in seconds."""
     ideal_s: float
     """Job time on an infinitely fast network (T0), in seconds."""
     repetitions: int
-    """How often it was replayed."""
+    """Number of replays."""
     seed: int
     """Seed of the draws."""
     segments: Segments = field(repr=False)
-    """What was replayed."""
+    """The replayed segments."""
 
 
 def replay(
     segments: Segments, latencies: Latencies, *, overhead_s: float = 0.0, seed: int = SEED, repetitions: int = 100
 ) -> Replay:
-    """Replay a job, each fetch with a latency drawn from the sample (extra `incast[numpy]`).
+    """Replay a job, with the latency of each fetch drawn from the sample (extra `incast[numpy]`).
 
     Args:
-        segments: What the threads do.
-        latencies: What fetches take.
+        segments: Segments of the threads.
+        latencies: Latencies of fetches.
         overhead_s: Software overhead of each access, in seconds, 0 or more.
-        seed: Seed of the draws, 0 or more: the same seed and the same numpy give the same figures.
-        repetitions: How often it is replayed, 2 or more.
+        seed: Seed of the draws, 0 or more. The same seed and version of numpy give the same figures.
+        repetitions: Number of replays, 2 or more.
 
     Raises:
         ApplicationError: A parameter is out of range.

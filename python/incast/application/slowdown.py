@@ -1,4 +1,4 @@
-"""What applications lose to a network that was simulated."""
+"""Slowdown of applications on a simulated network."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ from incast.results import Results
 
 @dataclass(frozen=True, kw_only=True)
 class ApplicationSlowdown:
-    """What an application loses under a scheme."""
+    """Slowdown of an application under a scheme."""
 
     calibration: str
-    """The calibration that its rate of faults is from, or `trace NAME`: a figure without it says nothing."""
+    """Calibration of the fault rate, or `trace NAME`. Always quote it with the figure."""
     application: str
     """The application, or the trace."""
     scheme: str | None
-    """The scheme; `None` for latencies that are of no simulation."""
+    """The scheme; `None` for latencies without a simulation."""
     kind: str
     """`paging`, `closed_loop` or `trace`."""
     exposed_faults_per_s: float
-    """Accesses to remote memory that are waited for, per second of compute."""
+    """Remote accesses that a thread waits for, per second of compute."""
     overhead_s: float
     """Software overhead of each access, in seconds."""
     labels: tuple[str, ...]
-    """Labels of the memory flows whose completion times were taken."""
+    """Labels of the memory flows."""
     flows: int
-    """How many these are."""
+    """Number of completed memory flows."""
     unfinished: int
-    """Memory flows that did not complete: if there are any, every figure is too low."""
+    """Number of memory flows that did not complete. If not 0, every figure is too low."""
     warning: str | None
-    """That this is so."""
+    """Warning about unfinished flows."""
     latency_mean_s: float
     """Mean completion time of these flows, in seconds, without the overhead."""
     slowdown: float
-    """Time over that on an infinitely fast network, less 1: 0.05 is 5 % longer."""
+    """Run time / run time on an infinitely fast network - 1: 0.05 is 5 % longer."""
     standard_error: float | None = None
-    """Of a replayed trace: standard error of `slowdown` over the repetitions."""
+    """For a replayed trace: standard error of `slowdown` over the replays."""
     throughput_loss: float | None = None
-    """Of a key-value store: 1 - 1 / (1 + slowdown)."""
+    """For a key-value store: 1 - 1 / (1 + slowdown)."""
     evidence: Evidence
-    """What it is worth: `fitted`, `assumed` or `prediction`, see `incast.application.calibration.EVIDENCE`."""
+    """Evidence: `fitted`, `assumed` or `prediction`, see `incast.application.calibration.EVIDENCE`."""
     basis: str | None = None
-    """The published figure that it was fitted to, or in view of what its rate was assumed."""
+    """The published figure of a fit, or the reason for an assumption."""
 
 
 def application_slowdown(
@@ -61,24 +61,24 @@ def application_slowdown(
     overhead_s: float = 0.0,
     scheme: str | None = None,
 ) -> list[ApplicationSlowdown]:
-    """What the applications of a calibration lose under each scheme of results, in closed form.
+    """Slowdown of the applications of a calibration under each scheme, in closed form.
 
-    Where results have flows of the label `NAME-memory`, these are taken for the application NAME; otherwise all memory
-    flows are. Flows of other kinds are never.
+    Application NAME uses the flows labelled `NAME-memory` if there are any, else all memory flows. Other flows are
+    never used.
 
     Args:
         results: A results folder with memory flows, or a sample of latencies.
-        calibration: Name of a calibration (`seed_draft`, `osdi16_requirement`), or one of your own.
-        applications: Names of applications of the calibration; all of them if not given.
-        overhead_s: Software overhead of each access, in seconds, 0 or more (the study counts none).
-        scheme: A scheme; all of them if not given.
+        calibration: Name of a calibration (`seed_draft`, `osdi16_requirement`), or your own.
+        applications: Names of applications. Default: all.
+        overhead_s: Software overhead of each access, in seconds, 0 or more (0 in the paper).
+        scheme: A scheme. Default: all.
 
     Returns:
-        A row for each application and scheme, by application.
+        One row for each application and scheme, sorted by application.
 
     Raises:
-        ApplicationError: A name is unknown, a parameter out of range, or there are no memory flows that completed.
-        ResultsError: The folder is no results folder, or damaged.
+        ApplicationError: A name is unknown, a parameter is out of range, or no memory flow completed.
+        ResultsError: The folder is not a results folder, or is damaged.
 
     """
     calibration = find(calibration)
@@ -115,19 +115,20 @@ def trace_slowdown(
     repetitions: int = REPETITIONS,
     scheme: str | None = None,
 ) -> list[ApplicationSlowdown]:
-    """What the job of a page-fault trace loses under each scheme of results, by replay (extra `incast[numpy]`).
+    """Slowdown of the job of a page-fault trace under each scheme, by replay (extra `incast[numpy]`).
 
     Args:
         results: A results folder with memory flows, or a sample of latencies.
         trace: A file, see `incast.application.trace`, or segments.
         overhead_s: Software overhead of each access, in seconds, 0 or more.
         seed: Seed of the draws, 0 or more; every scheme gets the same random numbers.
-        repetitions: How often the trace is replayed, 2 or more.
-        scheme: A scheme; all of them if not given.
+        repetitions: Number of replays, 2 or more.
+        scheme: A scheme. Default: all.
 
     Raises:
-        ApplicationError: The trace is none, a name is unknown, a parameter out of range, or there are no memory flows.
-        ResultsError: The folder is no results folder, or damaged.
+        ApplicationError: The trace is not valid, a name is unknown, a parameter is out of range, or no memory flow
+            completed.
+        ResultsError: The folder is not a results folder, or is damaged.
 
     """
     segments = trace if isinstance(trace, Segments) else read_trace(trace)
@@ -152,7 +153,7 @@ def trace_slowdown(
 
 
 def _row(scheme: str | None, latencies: Latencies, **told: Any) -> ApplicationSlowdown:
-    """What is told of an application, with the latencies that it was found from."""
+    """A row with the figures of its latencies."""
     return ApplicationSlowdown(
         scheme=scheme,
         labels=latencies.labels,
@@ -170,7 +171,7 @@ class _Samples:
     def __init__(self, results: Results | Latencies | str | PathLike[str], scheme: str | None) -> None:
         if isinstance(results, Latencies):
             if scheme is not None:
-                raise wrong.refused("scheme", scheme, "none: latencies alone are of no scheme")
+                raise wrong.refused("scheme", scheme, "no scheme: given latencies have none")
             self._given: Latencies | None = results
             return
         self._given = None
@@ -180,7 +181,7 @@ class _Samples:
         self._read: dict[tuple[str, tuple[str, ...]], Latencies] = {}
 
     def of(self, application: str | None) -> Iterator[tuple[str | None, Latencies]]:
-        """The latencies that an application sees, scheme by scheme."""
+        """The latencies of an application, scheme by scheme."""
         if self._given is not None:
             yield None, self._given
             return

@@ -1,4 +1,4 @@
-"""The calibrations as a table, which the SQL of sweeps and studies can join with the flows.
+"""The calibrations as a table, to join with flows in the SQL of sweeps and studies.
 
 select scheme, application, exposed_faults_per_s * avg(fct_ps) / 1e12 as slowdown
 from flows, calibrations where label = 'memory' and calibration = 'seed_draft' group by all
@@ -32,7 +32,7 @@ COLUMNS = {
 
 
 def calibration_rows(chosen: Calibration | None = None) -> list[dict[str, Any]]:
-    """The applications of a calibration, or of all that come with incast, a dictionary by column each."""
+    """The applications of a calibration, or of all included ones, as dictionaries."""
     sets = calibrations().values() if chosen is None else [chosen]
     return [_row(each, application) for each in sets for application in each.applications]
 

@@ -1,18 +1,17 @@
-"""Traces of page faults in files: checked, and read into segments.
+"""Traces of page faults: checked, and read into segments.
 
-A CSV or Parquet file; a row is a segment of a thread, which computes and then waits for fetches. Its columns, in any
+A CSV or Parquet file. Each row is a segment of a thread, which computes and then waits for fetches. Columns, in any
 order:
 
-    thread       which thread: a number or a name
-    fetches      pages that are fetched together then, 0 to 10^9
-    compute_us   compute before that; or compute_s, compute_ms, compute_ns
-    time_us      in place of it: when the fault came; or time_s, time_ms, time_ns
-    stage        if wanted: which stage; all threads wait at the end of each
+    thread       thread: a number or a name
+    fetches      pages fetched together, 0 to 10^9
+    compute_us   compute time before the fetches; or compute_s, compute_ms, compute_ns
+    time_us      instead of it: time of the fault; or time_s, time_ms, time_ns
+    stage        optional: stage; all threads wait at the end of each
 
-From times follows compute: the gap to the row before of the same thread and stage, and for the first from the earliest
-time of its stage. What was spent on fetches while the trace was recorded counts as compute then, and makes the slowdown
-too small: take the times from a clock that stands still meanwhile, such as the thread's CPU time, or give compute.
-Cells of CSV are not quoted.
+With times, the compute time is the gap to the previous row of the same thread and stage, or to the earliest time of the
+stage. Time spent on fetches during the recording then counts as compute, and the slowdown is too small: use a clock
+that stops meanwhile, such as the thread's CPU time, or give compute times. Cells of CSV are not quoted.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ UNITS: tuple[Unit, ...] = ("s", "ms", "us", "ns")
 COMPUTE = {f"compute_{unit}": PER_SECOND[unit] for unit in UNITS}
 TIME = {f"time_{unit}": PER_SECOND[unit] for unit in UNITS}
 CLOCK = COMPUTE | TIME
-"""The columns of which there is one, with how many of its unit are a second."""
+"""Columns of times, one of which is required, with their units per second."""
 COLUMNS = ("thread", "fetches", *CLOCK, "stage")
 NAME = ("a number or a name", "{} <> ''")
 FETCHES = (
@@ -47,16 +46,16 @@ INSTANT = ("a time, without a unit", "try_cast({} as decimal(38, 12)) is not nul
 FITS = (
     {"thread": NAME, "stage": NAME, "fetches": FETCHES} | dict.fromkeys(COMPUTE, NUMBER) | dict.fromkeys(TIME, INSTANT)
 )
-"""What is allowed in each column, in words and in SQL."""
+"""Allowed values of each column, in words and in SQL."""
 
 
 def read_trace(path: str | PathLike[str]) -> Segments:
-    """Read a trace of page faults (extra `incast[numpy]`); the module says which columns it has.
+    """Read a trace of page faults (extra `incast[numpy]`), with the columns of this module.
 
-    Rows of a Parquet file are lines as they would be in CSV, in messages: its first is line 2.
+    Messages number the rows of a Parquet file as in CSV: the first row is line 2.
 
     Raises:
-        ApplicationError: The file is not there or no such trace; where in it, is said.
+        ApplicationError: The file does not exist or is not a valid trace; with the place of the error.
 
     """
     import duckdb
@@ -70,18 +69,18 @@ def read_trace(path: str | PathLike[str]) -> Segments:
             _check(connection, file, columns)
             found = connection.execute(_segments(columns)).fetchnumpy()
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
-        raise ApplicationError(f"{file}: {error.strerror}; a trace of page faults is needed") from None
+        raise ApplicationError(f"{file}: {error.strerror}; must be a trace of page faults") from None
     except (OSError, duckdb.OutOfMemoryException) as error:
         raise EnvironmentFailure(f"{file}: {error}") from None
     except duckdb.Error as error:
         raise ApplicationError(f"{file}: {str(error).splitlines()[0]}") from None
     if not found["compute_s"].any():
-        raise ApplicationError(f"{file}: there is no compute in the trace: a slowdown is a part of it")
+        raise ApplicationError(f"{file}: the trace has no compute time")
     return Segments(found["compute_s"], found["fetches"], found["thread"], found["stage"], file.stem)
 
 
 def _read(connection: duckdb.DuckDBPyConnection, file: Path) -> list[str]:
-    """Read a file into the table `cells`, lines with their numbers and all cells as text; gives the names of these."""
+    """Read a file into the table `cells` with line numbers and all cells as text; returns the names of the cells."""
     with file.open("rb") as opened:
         parquet = opened.read(len(PARQUET)) == PARQUET
     if parquet:
@@ -98,9 +97,7 @@ def _read(connection: duckdb.DuckDBPyConnection, file: Path) -> list[str]:
     try:
         content = file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise ApplicationError(
-            f"{file}: it is neither UTF-8 text nor Parquet; a trace of page faults is needed"
-        ) from None
+        raise ApplicationError(f"{file}: is neither UTF-8 text nor Parquet; must be a trace of page faults") from None
     head = content.partition("\n")[0].rstrip("\r")
     columns = [name.strip() for name in head.split(",")]
     _header(file, head, columns)
@@ -114,8 +111,8 @@ def _read(connection: duckdb.DuckDBPyConnection, file: Path) -> list[str]:
     uneven = "select line, text, len(parts) from lines where len(parts) <> ? order by line limit 1"
     if found := connection.execute(uneven, [len(columns)]).fetchone():
         line, text, count = found
-        allowed = f"{len(columns)} cells, as in the header; there are {count}"
-        raise wrong.at_cell(str(file), line, text, None, f"`{text.strip()}` is not possible here", allowed)
+        allowed = f"{len(columns)} cells, as in the header, got {count}"
+        raise wrong.at_cell(str(file), line, text, None, f"`{text.strip()}` is not allowed here", allowed)
     named = ", ".join(
         f"trim(parts[{place}], ' ' || chr(9) || chr(13)) as {name}" for place, name in enumerate(columns, 1)
     )
@@ -124,24 +121,22 @@ def _read(connection: duckdb.DuckDBPyConnection, file: Path) -> list[str]:
 
 
 def _header(file: Path, text: str, columns: list[str]) -> None:
-    """Raise if the columns are not those of a trace."""
+    """Raise if the columns are not valid for a trace."""
     for place, name in enumerate(columns):
         if name not in COLUMNS:
             allowed = f"a column of a trace of page faults ({', '.join(COLUMNS)})"
-            raise wrong.at_cell(str(file), 1, text, place, f"`{name}` is not possible here", allowed, COLUMNS)
+            raise wrong.at_cell(str(file), 1, text, place, f"`{name}` is not allowed here", allowed, COLUMNS)
         if name in columns[:place] or any(other in CLOCK and name in CLOCK for other in columns[:place]):
-            raise wrong.at_cell(
-                str(file), 1, text, place, f"`{name}` is not possible here", "the only column of its kind"
-            )
+            raise wrong.at_cell(str(file), 1, text, place, f"`{name}` is not allowed here", "one column of its kind")
     needed = {"thread": ("thread",), "fetches": ("fetches",), "compute_us or time_us (or _s, _ms, _ns)": tuple(CLOCK)}
     for name, ones in needed.items():
         if not set(ones) & set(columns):
-            message = f"`{text.strip()}` is not possible here"
+            message = f"`{text.strip()}` is not allowed here"
             raise wrong.at_cell(str(file), 1, text, None, message, f"a header with a column {name}")
 
 
 def _check(connection: duckdb.DuckDBPyConnection, file: Path, columns: list[str]) -> None:
-    """Raise at the first cell that is not possible."""
+    """Raise at the first cell that is not allowed."""
     found: list[tuple[Any, ...]] = []
     for place, name in enumerate(columns):
         allowed, fits = FITS[name]
@@ -152,17 +147,17 @@ def _check(connection: duckdb.DuckDBPyConnection, file: Path, columns: list[str]
     if not found and (times := [name for name in columns if name in TIME]):
         query = f"select line, text, {times[0]}, before from ({_gaps(columns)}) where gap < 0 order by line limit 1"
         for line, text, value, before in connection.execute(query).fetchall():
-            allowed = f"a time not before that of the thread's row before, {before}"
+            allowed = f"a time not before the thread's previous row, {before}"
             found.append((line, columns.index(times[0]), text, value, allowed))
     if found:
         line, place, text, value, allowed = min(found, key=lambda each: each[:2])
-        raise wrong.at_cell(str(file), line, text, place, f"`{value}` is not possible here", allowed)
+        raise wrong.at_cell(str(file), line, text, place, f"`{value}` is not allowed here", allowed)
     if connection.execute("select count(*) from cells").fetchall() == [(0,)]:
-        raise ApplicationError(f"{file}: there is no segment in the trace, only a header")
+        raise ApplicationError(f"{file}: the trace has no rows, only a header")
 
 
 def _gaps(columns: list[str]) -> str:
-    """SQL of the rows with their gaps, in the unit of the file, and the cell that the gap counts from."""
+    """SQL of the rows with their gaps, in the unit of the file, and the cell before each gap."""
     name = next(each for each in columns if each in TIME)
     stage = "stage" if "stage" in columns else "''"
     at = f"{name}::decimal(38, 12)"

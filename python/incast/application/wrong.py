@@ -1,4 +1,4 @@
-"""How a wrong value is told: which it is, what is allowed, what may have been meant."""
+"""Errors for wrong values: the value, the allowed values, the closest name."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from incast.errors import ApplicationError, Diagnostic
 
 def refused(field: str, value: object, allowed: str) -> ApplicationError:
     """The error for a value of a parameter."""
-    message = f"`{value}` is not possible for {field}"
+    message = f"{field} cannot be `{value}`"
     told = Diagnostic(message, field=field, allowed=allowed)
     return ApplicationError(f"error: {message}\n = allowed: {allowed}", (told,))
 
 
 def unknown(what: str, name: str, names: Iterable[str]) -> ApplicationError:
-    """The error for a name that is none of `names`; `what` says of what: `calibration`, `scheme`."""
+    """The error for a name that is not in `names`; `what` is its kind, such as `calibration` or `scheme`."""
     names = list(names)
     near = nearest(name, names)
-    message, allowed = f"there is no {what} `{name}`", ", ".join(names)
+    message, allowed = f"unknown {what}: `{name}`", ", ".join(names)
     hint = f"\n = did you mean `{near}`?" if near else ""
     told = Diagnostic(message, allowed=allowed, nearest=near)
     return ApplicationError(f"error: {message}\n = allowed: {allowed}{hint}", (told,))
@@ -55,11 +55,11 @@ def at_cell(
     Args:
         file: The file.
         line: The line, from 1.
-        text: What stands there, cells with commas between them.
-        cell: Which cell is wrong, from 0; `None` for the line.
-        message: What is wrong.
-        allowed: What would be allowed.
-        names: Valid names, where a name is wrong: the nearest is told.
+        text: Text of the line, cells separated by commas.
+        cell: Number of the wrong cell, from 0; `None` for the line.
+        message: The error.
+        allowed: The allowed values.
+        names: Valid names for a wrong name; the message suggests the closest.
 
     """
     cells = text.split(",") if cell is not None else [text]

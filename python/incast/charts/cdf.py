@@ -11,25 +11,25 @@ from incast.charts.chart import Chart, Field, Spec
 from incast.charts.source import Source
 
 POINTS = 200
-"""Points of a line (our choice): more cannot be told apart on a screen."""
+"""Points of a line (our choice): a screen cannot show more."""
 TAIL = (0.99, 0.995, 0.999, 0.9995, 0.9999)
-"""Shares that are drawn as well: the tail is what is looked for."""
+"""Additional shares, for the tail."""
 
 Measure = Literal["fct", "slowdown"]
 COLUMN = {"fct": "fct_ps", "slowdown": "slowdown_hpcc"}
 TITLE = {"fct": "Completion times", "slowdown": "Slowdowns"}
 ABOUT = {
-    "fct": "Share of completed flows whose completion time is at most the value.",
-    "slowdown": "Share of completed flows whose slowdown (over the ideal of the HPCC evaluation, not clamped) is at "
-    "most the value.",
+    "fct": "Share of completed flows with at most this completion time.",
+    "slowdown": "Share of completed flows with at most this slowdown: completion time / HPCC's ideal completion time, "
+    "also below 1.",
 }
 
 
 @keywords
 def cdf(source: Source, of: Measure = "fct", *, label: str | None = None, points: int = POINTS) -> Chart:
-    """How completion times or slowdowns are distributed, of all flows or of one label.
+    """Cumulative distribution of completion times or slowdowns, of all flows or of one label.
 
-    What ends by the clock (`backlogged`) has neither.
+    Backlogged flows, which end at a fixed time, are not included.
     """
     column = COLUMN[of]
     count = "count(slowdown_hpcc)"
@@ -50,7 +50,7 @@ def cdf(source: Source, of: Measure = "fct", *, label: str | None = None, points
             )
             rows += [(scheme, rank / number, value) for rank, value in values]
     most = max(flows.values(), default=0)
-    fewer = (f"Of up to {most:,} flows of a scheme, the values at {points} equal steps of the share and in the tail.",)
+    fewer = (f"Curve of {points} points, for up to {most:,} flows of a scheme; the tail has additional points.",)
     of_label = f" of flows labelled {label}" if label else ""
     unit = "ps" if of == "fct" else None
     return Chart(
@@ -58,9 +58,9 @@ def cdf(source: Source, of: Measure = "fct", *, label: str | None = None, points
         title=f"{TITLE[of]}{of_label}",
         about=ABOUT[of],
         fields=(
-            Field("scheme", "the scheme simulated"),
+            Field("scheme", "scheme"),
             Field("share", "share of completed flows with at most this value"),
-            Field(column, "the value", unit),
+            Field(column, "value", unit),
         ),
         rows=rows,
         palette=tuple(source.palette),
@@ -71,7 +71,7 @@ def cdf(source: Source, of: Measure = "fct", *, label: str | None = None, points
 
 
 def chosen(count: int, points: int) -> list[int]:
-    """The ranks that are drawn, from 1 to `count`: all if they are few."""
+    """The ranks to draw, from 1 to `count`: all if there are few."""
     if count <= points:
         return list(range(1, count + 1))
     steps = {max(1, -(-count * step // points)) for step in range(points + 1)}

@@ -1,4 +1,4 @@
-"""A chart: rows with named columns, what they mean, what was left out, and how they are drawn."""
+"""A chart: rows with named columns, their description, omitted data, and the specification of the drawing."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ class Field:
     name: str
     """Its name, as in the table it comes from."""
     about: str
-    """What it says."""
+    """Its description."""
     unit: str | None = None
     """Its unit, such as `ps`; `None` for names and plain numbers."""
 
 
 @dataclass(frozen=True)
 class Chart:
-    """What a picture shows. The page, notebooks, vector files and CSV are all made from it."""
+    """Data and specification of a chart, from which page, notebooks, vector files and CSV are made."""
 
     name: str
     """Its short name, such as `slowdown`."""
     title: str
     """Its heading."""
     about: str
-    """What is drawn, with definitions, in a sentence or two."""
+    """Its description, with definitions."""
     fields: tuple[Field, ...]
     """The columns of its data."""
     rows: list[tuple[Any, ...]]
     """Its data, in order of the fields."""
     spec: Spec | None = None
-    """How Vega-Lite draws it, without data; `None` for what is drawn otherwise."""
+    """Vega-Lite specification without data; `None` for charts that Vega-Lite does not draw."""
     palette: tuple[str, ...] = ()
-    """The schemes that have a colour, in the order that gives it."""
+    """The schemes in the order of their colours."""
     left_out: tuple[str, ...] = ()
-    """What the tables have and the chart has not, with the rule by which it was left out."""
+    """Notes about data of the tables that the chart omits, with the rule."""
     why_empty: str | None = None
-    """Why there is nothing to draw, if there is not."""
+    """Reason for an empty chart."""
 
     def dicts(self) -> Iterator[dict[str, Any]]:
         """The rows as dictionaries."""
@@ -64,7 +64,7 @@ class Chart:
     def to_vegalite(self) -> Spec:
         """A complete Vega-Lite specification, data included."""
         if self.spec is None:
-            raise ValueError(f"chart {self.name} is not drawn by Vega-Lite")
+            raise ValueError(f"chart {self.name} has no Vega-Lite specification")
         return {
             "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
             "description": f"{self.title}. {self.about}",
@@ -73,7 +73,7 @@ class Chart:
         }
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
-        """In notebooks that draw Vega-Lite: the chart. Elsewhere: what it is."""
+        """The chart in notebooks that draw Vega-Lite, else a short text."""
         text = f"<Chart {self.name}: {len(self.rows)} rows of {', '.join(each.name for each in self.fields)}>"
         if self.spec is None or not self.rows:
             return {"text/plain": text}

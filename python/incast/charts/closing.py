@@ -1,4 +1,4 @@
-"""How a deadlock closed: pauses that spread from port to port until a cycle of them had no way out."""
+"""Formation of a deadlock: pauses spread from port to port until they form a cycle."""
 
 from __future__ import annotations
 
@@ -9,43 +9,43 @@ from incast.charts.chart import Chart, Field, Spec
 from incast.charts.source import Source
 
 PORTS = 24
-"""Ports of a deadlock that are drawn (our choice)."""
+"""Most ports drawn for a deadlock (our choice)."""
 BEFORE = 1.0
-"""Time drawn before the first of the last pauses, over that from it to the end of the drawing (our choice)."""
+"""Time drawn before the first of the final pauses / time drawn after it (our choice)."""
 ON_CYCLE, BEHIND, PASSING = "on the cycle", "behind it", "resumed"
-"""What pauses are: those of the cycle, those of queues and hosts that wait for it, and those that ended in time."""
+"""Kinds of pauses: of the cycle, of queues and hosts that wait for the cycle, and pauses that ended."""
 COLOURS = ("#a13d00", "#d9a03c", "#b9c3cb")
 
 
 def closing(source: Source, *, ports: int = PORTS) -> Chart:
-    """The pauses around the first deadlock of every scheme, in order of when they began for good."""
+    """The pauses around the first deadlock of every scheme, in order of the start of the final pause."""
     rows = source.by_scheme(source.rows(_PAUSES, {"before": BEFORE, "ports": ports}))
     found = source.rows("select scheme, max(deadlock) + 1 from deadlocks group by scheme")
     left_out = [
-        f"Of {count} deadlocks under {scheme}, the first." for scheme, count in source.by_scheme(found) if count > 1
+        f"{scheme}: the first of {count} deadlocks." for scheme, count in source.by_scheme(found) if count > 1
     ]
     most = source.rows(_WIDEST)[0][0] or 0
     if most > ports:
-        left_out.append(f"Of {most} ports that were paused then, the cycle's and the {ports} that were paused first.")
+        left_out.append(f"{ports} of {most} paused ports: those of the cycle, then those paused first.")
     return Chart(
         name="closing",
-        title="How the deadlock closed",
-        about="When queues were paused around the first deadlock: a port in each line, ordered by when its last pause "
-        "began. The rule marks when the cycle closed: from then on none of its queues could be the first to send.",
+        title="Formation of the deadlock",
+        about="PFC pauses around the first deadlock. One row per port, ordered by the start of its final pause. The "
+        "dashed line marks the time at which the cycle closed: since then its queues wait only for each other.",
         fields=(
-            Field("scheme", "the scheme simulated"),
-            Field("link", "the port's node, and the node at the other end, which paused it"),
+            Field("scheme", "scheme"),
+            Field("link", "node of the port, and the peer node that paused it"),
             Field("priority", "priority, 0 to 7"),
-            Field("start_ps", "when the pause began", "ps"),
-            Field("end_ps", "when it ended, or the drawing does", "ps"),
-            Field("part", f"what it is: {ON_CYCLE}, {BEHIND}, or {PASSING}"),
-            Field("closed_ps", "when the cycle closed", "ps"),
+            Field("start_ps", "start of the pause", "ps"),
+            Field("end_ps", "end of the pause, or of the drawing", "ps"),
+            Field("part", f"kind of pause: {ON_CYCLE}, {BEHIND}, or {PASSING}"),
+            Field("closed_ps", "time at which the cycle closed", "ps"),
         ),
         rows=rows,
         palette=tuple(source.palette),
         spec=_spec(source.schemes),
         left_out=tuple(left_out),
-        why_empty=None if rows else "Nothing deadlocked.",
+        why_empty=None if rows else "No deadlocks.",
     )
 
 
@@ -60,7 +60,7 @@ _FIRST = """
         left join deadlocks d on d.scheme = p.scheme and d.port = p.port and d.priority = p.priority and d.deadlock = 0
         where p.start_ps <= f.detected_ps and (p.end_ps is null or p.end_ps > f.detected_ps))
 """
-"""The first deadlock of every scheme, and the pauses that held when it was seen."""
+"""The first deadlock of every scheme, and the pauses at the time of its detection."""
 
 _WIDEST = f"""
     with {_FIRST} select max(count) from (select count(*) as count from last group by scheme)
@@ -83,7 +83,7 @@ _PAUSES = f"""
     where p.start_ps <= k.start_ps and coalesce(p.end_ps, s.until_ps) > s.from_ps
     order by p.scheme, k.start_ps, p.port, p.priority, p.start_ps
 """
-"""All pauses of these queues, up to the last, from as long before the first of the last ones as there is after it."""
+"""All pauses of these queues up to the final ones."""
 
 
 def _spec(schemes: Sequence[str]) -> Spec:

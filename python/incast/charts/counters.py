@@ -1,4 +1,4 @@
-"""The figures of a run: what was sent, marked, dropped and paused under every scheme."""
+"""Counters of a run: packets sent, marked, dropped, and pauses, by scheme."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ FROM_FLOWS = {
     "completed flows": ("flows", None, "count(finish_ps)"),
     "payload acknowledged": ("flows", "B", "sum(acked_bytes)"),
     "data packets sent": ("flows", None, "sum(packets)"),
-    "data packets sent again": ("flows", None, "sum(retransmitted)"),
+    "data packets retransmitted": ("flows", None, "sum(retransmitted)"),
     "NACKs received": ("flows", None, "sum(nacks)"),
-    "marks echoed and CNPs received by hosts": ("flows", None, "sum(marks)"),
+    "ECN echoes and CNPs received by hosts": ("flows", None, "sum(marks)"),
     "retransmission timeouts": ("flows", None, "sum(timeouts)"),
     "ECN marks at switches": ("ports", None, "sum(marks)"),
     "packets dropped": ("ports", None, "sum(drops)"),
@@ -22,28 +22,28 @@ FROM_FLOWS = {
     "XOFF frames received": ("ports", None, "sum(xoff_received)"),
     "time paused, all ports": ("ports", "ps", "sum(paused_ps)"),
     "longest egress queue": ("ports", "B", "max(peak_queue_bytes)"),
-    "most headroom used": ("ports", "B", "max(peak_headroom_bytes)"),
+    "peak headroom used": ("ports", "B", "max(peak_headroom_bytes)"),
 }
-"""What is counted: the table it stands in, its unit, and how it is added up."""
+"""Counters from tables: table, unit, aggregate."""
 
 FROM_COUNTS = {
-    "lossless packets that found no room": ("lossless_drops", None),
+    "lossless packets dropped: PFC headroom exceeded": ("lossless_drops", None),
     "packets dropped by the PFC watchdog": ("watchdog_drops", None),
-    "of these, of lossless priorities": ("watchdog_lossless_drops", None),
+    "lossless packets dropped by the PFC watchdog": ("watchdog_lossless_drops", None),
     "bytes dropped by the PFC watchdog": ("watchdog_bytes", "B"),
 }
-"""What is counted by the simulator itself, by its name there, and its unit."""
+"""Counters of the manifest: name there, and unit."""
 
 OF_ISOLATION = {
     "isolation messages (CIP) sent": ("isolation_messages", None),
     "isolation messages (CIP) received by hosts": ("isolation_messages_to_hosts", None),
-    "isolations refused, as a table was full": ("isolations_refused", None),
+    "flows not isolated: table full": ("isolations_refused", None),
 }
 """The same, for schemes with congestion isolation."""
 
 
 def _of_manifest(manifest: dict[str, Any], name: str) -> int | None:
-    """A count of a scheme; none in results that are older than it."""
+    """A count of a scheme; `None` in older results that lack it."""
     value = manifest["counts"].get(name)
     return None if value is None else int(value)
 
@@ -71,10 +71,10 @@ def counters(source: Source) -> Chart:
         title="Counters",
         about="Over the whole run, all ports and all flows.",
         fields=(
-            Field("scheme", "the scheme simulated"),
-            Field("counter", "what is counted"),
-            Field("unit", "its unit"),
-            Field("value", "the figure"),
+            Field("scheme", "scheme"),
+            Field("counter", "name of the counter"),
+            Field("unit", "unit of the value"),
+            Field("value", "value"),
         ),
         rows=rows,
         palette=tuple(source.palette),

@@ -1,4 +1,4 @@
-"""A cyclic buffer dependency, or a deadlock's, drawn on its fabric."""
+"""Drawing of a cyclic buffer dependency or a deadlock on its fabric."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Drawing:
-    """A picture as SVG text; notebooks show it. Its classes begin with `cycle-`, so that a page can recolour it."""
+    """A picture as SVG text, shown in notebooks. Its CSS classes begin with `cycle-`, so pages can recolour it."""
 
     svg: str
     left_out: tuple[str, ...] = ()
-    """What of the fabric is not drawn, with the rule by which it was left out; the picture says so too."""
+    """Notes about parts of the fabric that are not drawn, with the rule; the picture has them too."""
 
     def _repr_svg_(self) -> str:
         return self.svg
@@ -38,15 +38,15 @@ class Drawing:
 def cycle(
     wiring: Wiring, hops: Sequence[Hop], *, down: Collection[tuple[str, str]] = (), title: str | None = None
 ) -> Drawing:
-    """Draw a fabric with a cycle on it: tiers as rows, arrows in the direction of the packets that cannot go on.
+    """Draw a fabric with a cycle on it: tiers as rows, arrows in the direction of the blocked packets.
 
-    Of a big fabric only the switches of the cycle and of links that are down are drawn.
+    For a large fabric, only the switches of the cycle and of links that are down are drawn.
 
     Args:
         wiring: The fabric, such as `scenario.wiring()`.
-        hops: The cycle in order; the last leads to the switch of the first. Tuples `(switch, port, to)` will do. Of a
-            deadlock that was simulated: `wiring.hops(results.manifest["schemes"][scheme]["stop"]["cycle"])`.
-        down: Links that are down, each by the names of its ends.
+        hops: The cycle in order; the last hop leads to the first switch. Tuples `(switch, port, to)` are accepted. For
+            a simulated deadlock: `wiring.hops(results.manifest["schemes"][scheme]["stop"]["cycle"])`.
+        down: Links that are down, each named by its ends.
         title: Heading of the picture.
 
     """
@@ -66,7 +66,7 @@ def cycle(
 def _shown(
     wiring: Wiring, steps: Sequence[Hop], broken: Collection[frozenset[int]]
 ) -> tuple[list[int], dict[int, list[int]], tuple[str, ...]]:
-    """The nodes to draw, the hosts to draw as a group at their switch, and what is left out."""
+    """The nodes to draw, the hosts to draw as a group at their switch, and notes about omitted parts."""
     neighbours: dict[int, list[int]] = defaultdict(list)
     for link in wiring.links:
         neighbours[link.a].append(link.b)
@@ -87,7 +87,7 @@ def _shown(
     switches = sum(not node.host for node in wiring.nodes)
     drawn = "the cycle and of links that are down" if set(ends) - set(on_it) else "the cycle"
     kept = list(on_it | ends)
-    return kept, {}, (f"Of {switches:,} switches only the {len(kept)} of {drawn} are drawn, without hosts.",)
+    return kept, {}, (f"Drawn: {len(kept)} of {switches:,} switches, those of {drawn}; no hosts.",)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""How busy every link was, and how long it was paused."""
+"""Utilisation of links, and time paused."""
 
 from __future__ import annotations
 
@@ -31,33 +31,33 @@ def fabric(source: Source) -> Chart:
     return Chart(
         name="fabric",
         title="Links",
-        about="Utilisation: wire bytes sent over what the link can carry from the start to the end of the run. Paused: "
-        "share of that time in which sending was paused (PFC), of the priority that was paused longest.",
+        about="Utilisation: wire bytes sent / capacity of the link over the whole run. Paused: share of the run during "
+        "which PFC paused the port, for the priority that was paused longest.",
         fields=(
-            Field("scheme", "the scheme simulated"),
-            Field("port", "number of the sending port, over the whole fabric"),
-            Field("node_name", "name of the node that sends"),
-            Field("peer_name", "name of the node that receives"),
-            Field("tier", "layer of the sending node: 0 hosts, 1 their switches, and so on up"),
-            Field("peer_tier", "layer of the receiving node"),
+            Field("scheme", "scheme"),
+            Field("port", "number of the sending port in the fabric"),
+            Field("node_name", "name of the sending node"),
+            Field("peer_name", "name of the receiving node"),
+            Field("tier", "tier of the sending node: 0 for hosts, 1 for their switches, and so on"),
+            Field("peer_tier", "tier of the receiving node"),
             Field("rate_bps", "rate of the link", "bit/s"),
             Field("tx_bytes", "wire bytes sent, all priorities", "B"),
-            Field("utilisation", "tx_bytes * 8 / (rate * time of the run)"),
-            Field("paused_ps", "time that sending was paused, of the priority paused longest", "ps"),
-            Field("paused_share", "paused_ps / time of the run"),
-            Field("marks", "packets marked by ECN on leaving"),
+            Field("utilisation", "tx_bytes * 8 / (rate * duration of the run)"),
+            Field("paused_ps", "time paused, for the priority that was paused longest", "ps"),
+            Field("paused_share", "paused_ps / duration of the run"),
+            Field("marks", "packets marked by ECN at this port"),
             Field("drops", "packets dropped on arrival at this port, or lost because its link was down"),
             Field("peak_queue_bytes", "longest egress queue", "B"),
         ),
         rows=rows,
         palette=tuple(source.palette),
         left_out=idle(source, rows),
-        why_empty=None if rows else "The results have no ports.",
+        why_empty=None if rows else "The results have no rows in the table of ports.",
     )
 
 
 def idle(source: Source, rows: Sequence[tuple[Any, ...]]) -> tuple[str, ...]:
-    """What carried nothing under any scheme: the table of ports does not have it."""
+    """Note about nodes and ports without traffic under any scheme, which the table of ports lacks."""
     there = source.results[0].manifest["fabric"]
     hosts = {name for row in rows for name, tier in ((row[2], row[4]), (row[3], row[5])) if tier == 0}
     switches = {name for row in rows for name, tier in ((row[2], row[4]), (row[3], row[5])) if tier > 0}
@@ -68,4 +68,4 @@ def idle(source: Source, rows: Sequence[tuple[Any, ...]]) -> tuple[str, ...]:
         "ports": 2 * there["links"] - len(ports),
     }
     said = ", ".join(f"{count:,} {name}" for name, count in missing.items() if count > 0)
-    return (f"Carried nothing under any scheme, and not drawn: {said}.",) if said else ()
+    return (f"Not drawn, because they had no traffic under any scheme: {said}.",) if said else ()

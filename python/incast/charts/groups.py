@@ -1,4 +1,4 @@
-"""What can be shown: results folders, sweeps and the results of studies, each told by the file in it."""
+"""Folders that charts and pages show: results of runs, sweeps and studies, recognised by a file in them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KINDS = {
     "sweep.json": "a sweep",
     "manifest.json": "results of a run",
 }
-"""The file that tells what a folder is, in the order in which they are looked for."""
+"""The file that identifies each kind of folder, in order of the search."""
 
 
 @dataclass(frozen=True)
@@ -39,37 +39,37 @@ class Group:
     """Scenarios that differ in the values of some columns; a single one has no columns."""
 
     name: str
-    """What tells it from other groups."""
+    """Its name, unique among groups."""
     title: str
     path: Path
     variations: tuple[Variation, ...]
     columns: tuple[dict[str, Any], ...] = ()
     """The varied columns: `name`, `path` in the scenario if it is one field, `values`."""
     missing: tuple[Run, ...] = ()
-    """Runs that failed or were not made."""
+    """Runs that failed or did not run."""
 
 
 @dataclass(frozen=True)
 class Study:
-    """What a study's results say beside their sweeps."""
+    """The results of a study without its sweeps."""
 
     about: dict[str, Any]
     """`study.json`."""
     claims: list[dict[str, Any]]
-    """The claims as they were judged."""
+    """The claims with their outcomes."""
     charts: tuple[DrawnChart, ...] = ()
-    """What it draws beside them."""
+    """Its charts."""
     tables: tuple[DrawnTable, ...] = ()
-    """The tables that it has beside them."""
+    """Its tables."""
     without: tuple[str, ...] = ()
-    """Sweeps of which no run is done, and why they are not shown."""
+    """Notes about sweeps without finished runs, which are not shown."""
     pauses: tuple[tuple[str, Variation], ...] = ()
-    """Scenarios of which it draws when queues were paused, with headings."""
+    """Scenarios with a chart of PFC pauses, and its heading."""
 
 
 @dataclass(frozen=True)
 class Material:
-    """All that lies in some folders."""
+    """The contents of some folders."""
 
     title: str
     groups: tuple[Group, ...]
@@ -77,7 +77,7 @@ class Material:
 
 
 def read(folders: Sequence[Path]) -> Material:
-    """What lies in the folders."""
+    """Read the folders."""
     groups: list[Group] = []
     studies: list[Study] = []
     for folder in folders:
@@ -96,21 +96,21 @@ def read(folders: Sequence[Path]) -> Material:
 
 
 def kind_of(folder: Path) -> str:
-    """The file that tells what a folder is."""
+    """The file that identifies the kind of a folder."""
     kind = next((name for name in KINDS if (folder / name).is_file()), None)
     if kind is not None:
         return kind
     if not folder.exists():
-        why = "there is no such folder"
+        why = "no such folder"
     elif not folder.is_dir():
-        why = "it is a file"
+        why = "is a file"
     elif not any(folder.iterdir()):
         why = "the folder is empty"
     else:
-        why = f"it has none of {', '.join(KINDS)}"
+        why = f"has none of {', '.join(KINDS)}"
         inner = sorted(path.name for path in folder.iterdir() if any((path / name).is_file() for name in KINDS))
         why += f"; did you mean {folder / inner[0]}?" if inner else ""
-    raise ResultsError(f"{folder}: neither a results folder, nor a sweep, nor the results of a study: {why}")
+    raise ResultsError(f"{folder}: not the results of a run, a sweep or a study: {why}")
 
 
 def read_results(folder: Path) -> Group:
@@ -129,7 +129,7 @@ def read_sweep(folder: Path, name: str | None = None) -> Group:
     for run in sweep.done:
         done.setdefault(tuple(run.columns[column] for column in sweep.columns), []).append(run)
     if not done:
-        raise ResultsError(f"{folder}: none of the {len(sweep.runs)} runs of this sweep is done")
+        raise ResultsError(f"{folder}: none of the {len(sweep.runs)} runs of this sweep is finished")
     title = sweep.title or folder.resolve().name
     palette = list(dict.fromkeys(run.scheme for run in sweep.runs))
     variations = tuple(
@@ -145,13 +145,13 @@ def read_study(folder: Path) -> tuple[Study, list[Group]]:
     groups, without = [], []
     for name in found.manifest["sweeps"]:
         if name not in found.sweeps:
-            without.append(f"Sweep {name} was not begun.")
+            without.append(f"Sweep {name} has not started.")
         elif not found.sweeps[name].done:
-            without.append(f"Of sweep {name} no run is done.")
+            without.append(f"Sweep {name} has no finished runs.")
         else:
             groups.append(read_sweep(folder / name, name))
     if not groups:
-        raise ResultsError(f"{folder}: no run of this study is done")
+        raise ResultsError(f"{folder}: this study has no finished runs")
     claims = [claim.to_tree() for claim in found.claims]
     first = {group.name: group.variations[0] for group in groups}
     pauses = tuple((each.title, first[each.sweep]) for each in found.pauses if each.sweep in first)
@@ -159,7 +159,7 @@ def read_study(folder: Path) -> tuple[Study, list[Group]]:
 
 
 def told_apart(groups: Sequence[Group]) -> Iterator[Group]:
-    """The groups with names that differ: folders of one name are told by their paths."""
+    """The groups with unique names: folders with the same name are named by their paths."""
     names = [group.name for group in groups]
     for group in groups:
         if names.count(group.name) > 1:
@@ -169,26 +169,26 @@ def told_apart(groups: Sequence[Group]) -> Iterator[Group]:
 
 
 def chosen(group: Group, where: Mapping[str, str]) -> Variation:
-    """The one scenario of a group in which columns have these values, written as in the sweep."""
+    """The only scenario of a group with these values of columns, written as in the sweep."""
     names = [column["name"] for column in group.columns]
     for name, value in where.items():
         if name not in names:
-            there = f"it varies {', '.join(names)}" if names else "it is one run, and varies nothing"
-            raise ResultsError(f"{group.path}: no column `{name}`: {there}{hint(name, names)}")
+            there = f"only {', '.join(names)}" if names else "because it is one run"
+            raise ResultsError(f"{group.path} has no column `{name}`, {there}{hint(name, names)}")
         values = [str(known) for known in group.columns[names.index(name)]["values"]]
         if value not in values:
-            raise ResultsError(f"{group.path}: {name} = {value} was not run; there is {', '.join(values)}")
+            raise ResultsError(f"{group.path}: no run with {name} = {value}, only {', '.join(values)}")
     fitting = [
         each
         for each in group.variations
         if all(str(each.values[names.index(name)]) == value for name, value in where.items())
     ]
     if not fitting:
-        raise ResultsError(f"{group.path}: no run with {told(where)} is done")
+        raise ResultsError(f"{group.path}: no finished run with {told(where)}")
     if len(fitting) > 1:
         open_ = [name for place, name in enumerate(names) if len({str(each.values[place]) for each in fitting}) > 1]
         say = " ".join(f"--where {name}={fitting[0].values[names.index(name)]}" for name in open_)
-        raise ResultsError(f"{group.path}: {len(fitting)} scenarios fit; choose one, for example with {say}")
+        raise ResultsError(f"{group.path}: {len(fitting)} scenarios match; choose one, for example {say}")
     return fitting[0]
 
 

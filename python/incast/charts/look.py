@@ -1,4 +1,4 @@
-"""What all charts share: colours, shapes, and how quantities are written on axes."""
+"""Colours, shapes and number formats of all charts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from incast.charts.chart import Spec
 T = TypeVar("T")
 
 LIGHT = ("#0072b2", "#d55e00", "#009e73", "#b5548c", "#b07a00", "#5b6770")
-"""On white: told apart by colour-blind readers and in print (after Okabe and Ito), each at 3:1 contrast or more."""
+"""On white: distinct for colour-blind readers and in print (after Okabe and Ito), each with 3:1 contrast or more."""
 DARK = ("#56b4e9", "#ff8f45", "#2cc296", "#e79bc9", "#f0c244", "#b4bfc9")
 """The same hues on a dark ground."""
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
@@ -141,7 +141,7 @@ def log_ticks(values: Sequence[float]) -> list[float]:
 
 
 def size(count: float) -> str:
-    """Bytes as people write them."""
+    """Bytes with a unit."""
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if count >= factor:
             return f"{count / factor:.3g} {unit}"
@@ -149,7 +149,7 @@ def size(count: float) -> str:
 
 
 def time(count: float) -> str:
-    """Picoseconds as people write them."""
+    """Picoseconds with a unit."""
     if not count:
         return "0"
     for unit, factor in (("s", 10**12), ("ms", 10**9), ("us", 10**6), ("ns", 10**3)):
@@ -159,7 +159,7 @@ def time(count: float) -> str:
 
 
 def rate(count: float) -> str:
-    """Bits per second as people write them."""
+    """Bits per second with a unit."""
     if not count:
         return "0"
     for unit, factor in (("Tb/s", 10**12), ("Gb/s", 10**9), ("Mb/s", 10**6), ("kb/s", 10**3)):

@@ -1,4 +1,4 @@
-"""A sweep as a whole: one figure of every run, over the values of a varied column."""
+"""Overview of a sweep: one figure of each run, over the values of a varied column."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ FIGURES = {
     "slowdown_p99": "99th percentile of the slowdown of all flows",
     "slowdown_mean": "mean slowdown of all flows",
     "completed_share": "share of flows that completed",
-    "paused_share": "share of time that ports were paused, mean of the ports that carried something",
+    "paused_share": "share of time that ports were paused, mean of ports with traffic",
     "marks": "ECN marks at switches",
     "drops": "packets dropped or lost",
     "peak_queue_bytes": "longest egress queue (B)",
     "end_ps": "simulated time (ps)",
 }
-"""What every run is summed up in."""
+"""Figures of each run."""
 
 
 def over(
@@ -31,19 +31,19 @@ def over(
 
 
 def of_rows(columns: Sequence[str], rows: list[tuple[Any, ...]], palette: Sequence[str]) -> Chart:
-    """The chart of rows that were worked out before."""
+    """The chart of given rows."""
     return Chart(
         name="over",
-        title="The sweep as a whole",
-        about="One figure of every run. Slowdowns are over the ideal of the HPCC evaluation, at least 1.",
+        title="Overview of the sweep",
+        about="One figure of each run. Slowdown = completion time / HPCC's ideal completion time, at least 1.",
         fields=(
-            *(Field(column, "a varied column") for column in columns),
-            Field("scheme", "the scheme simulated"),
+            *(Field(column, "varied column") for column in columns),
+            Field("scheme", "scheme"),
             *(Field(name, about) for name, about in FIGURES.items()),
         ),
         rows=rows,
         palette=tuple(palette),
-        why_empty=None if rows else "No run is done.",
+        why_empty=None if rows else "No finished runs.",
     )
 
 
@@ -68,7 +68,7 @@ def rows_of(values: Sequence[Any], source: Source) -> Iterator[tuple[Any, ...]]:
 
 
 def spec() -> Spec:
-    """Means with their range; X_FIELD, X_TYPE, Y_FIELD and Y_TITLE stand for what is chosen."""
+    """Means with their range; X_FIELD, X_TYPE, Y_FIELD and Y_TITLE are placeholders."""
     x = {"field": "X_FIELD", "type": "X_TYPE", "title": "X_FIELD", "scale": {"zero": False, "padding": 20}}
     x["axis"] = {"labelAngle": 0, "grid": False}
     color = {"field": "scheme", "type": "nominal", "legend": {"title": None, "orient": "top"}}

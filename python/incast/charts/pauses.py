@@ -1,4 +1,4 @@
-"""When ports were paused."""
+"""PFC pauses over time."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from incast.charts.chart import Chart, Field, Spec
 from incast.charts.source import Source
 
 PORTS = 20
-"""Queues of ports that are drawn (our choice)."""
+"""Most queues of ports drawn (our choice)."""
 BARS = 1500
-"""Intervals of a scheme that are drawn one by one (our choice)."""
+"""Most intervals of a scheme drawn individually (our choice)."""
 STEPS = 500
-"""Steps of time in which intervals are drawn together where there are more."""
+"""Time steps in which more intervals are merged."""
 
 
 def pauses(source: Source, *, ports: int = PORTS, bars: int = BARS) -> Chart:
-    """The intervals in which the queues that were paused longest were paused."""
+    """PFC pauses of the queues with the longest total pause."""
     ends = {scheme: int(manifest["end_ps"]) for scheme, manifest in source.manifests.items()}
     source.rows("create or replace temp table ends as select unnest($names) as scheme, unnest($times) as run_end_ps",
                 {"names": list(ends), "times": list(ends.values())})  # fmt: skip
@@ -43,36 +43,37 @@ def pauses(source: Source, *, ports: int = PORTS, bars: int = BARS) -> Chart:
     paused = source.rows("select count(distinct queue), count(*) filter (open) from closed")[0]
     left_out = []
     if paused[0] > ports:
-        left_out.append(f"Of {paused[0]} queues of ports that were paused, the {ports} that were paused longest.")
+        left_out.append(f"{ports} of {paused[0]} paused queues: those paused longest.")
     if step > 1:
         left_out.append(
-            f"Intervals that begin within the same {look.time(step)} are drawn as one bar, paler the less of it was "
-            "paused."
+            f"Pauses that begin within the same {look.time(step)} are merged into one bar; a paler bar was paused for "
+            "less of its time."
         )
     if paused[1]:
-        left_out.append(f"{paused[1]:,} intervals had not ended when the run did: they are drawn to its end.")
+        still = "1 pause" if paused[1] == 1 else f"{paused[1]:,} pauses"
+        left_out.append(f"{still} did not end before the run; drawn to the end of the run.")
     return Chart(
         name="pauses",
-        title="When ports were paused",
-        about="Intervals during which an egress queue was paused by its peer (PFC), by port, or by port and priority.",
+        title="PFC pauses over time",
+        about="Pauses of an egress queue by its peer (PFC), by port, or by port and priority.",
         fields=(
-            Field("scheme", "the scheme simulated"),
-            Field("port", "number of the port, over the whole fabric"),
+            Field("scheme", "scheme"),
+            Field("port", "number of the port in the fabric"),
             Field(
                 "link",
-                "the port's node, and the node at the other end, which paused it; the priority, where several were",
+                "node of the port, and the peer node that paused it; the priority if several were paused",
             ),
             Field("priority", "priority, 0 to 7"),
-            Field("start_ps", "when the first interval began", "ps"),
-            Field("end_ps", "when the last interval ended", "ps"),
+            Field("start_ps", "start of the first pause", "ps"),
+            Field("end_ps", "end of the last pause", "ps"),
             Field("paused_ps", "time paused in between", "ps"),
-            Field("intervals", "how many intervals"),
+            Field("intervals", "number of pauses"),
         ),
         rows=rows,
         palette=tuple(source.palette),
         spec=_spec(source.palette, list(dict.fromkeys(row[2] for row in rows))),
         left_out=tuple(left_out),
-        why_empty=None if rows else "No port was paused.",
+        why_empty=None if rows else "No pauses.",
     )
 
 

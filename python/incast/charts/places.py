@@ -1,4 +1,4 @@
-"""Where the nodes of a small fabric stand in a drawing: tiers as rows, or a circle where there is one tier."""
+"""Positions of the nodes of a small fabric in a drawing: tiers as rows, or a circle for a single tier."""
 
 from __future__ import annotations
 

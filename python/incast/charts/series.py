@@ -1,4 +1,4 @@
-"""What was sampled over time: queues of ports, rates of flows."""
+"""Samples over time: queues of ports, rates of flows."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from incast.charts.chart import Chart, Field, Spec
 from incast.charts.source import Source
 
 PORTS = 4
-"""Ports whose queues are drawn (our choice)."""
+"""Most ports drawn (our choice)."""
 LEAST = 0.01
-"""Part of the longest queue that a port's must have reached to be drawn (our choice)."""
+"""Smallest queue that is drawn, as a fraction of the longest (our choice)."""
 FLOWS = 6
-"""Flows whose rates are drawn: as many as there are colours."""
-NO_SAMPLES = "Nothing was sampled: set measure.sample_every in the scenario."
+"""Most flows drawn: one for each colour."""
+NO_SAMPLES = "No samples: set measure.sample_every in the scenario."
 
 
 def queues(source: Source, *, ports: int = PORTS, points: int = look.POINTS) -> Chart:
-    """The queues over time of the ports whose queues grew longest."""
+    """Queue length over time of the ports with the longest queues."""
     longest = source.rows(
         "select port, any_value(node_name), any_value(peer_name) from queues group by port "
         "having max(queue_bytes) >= ? * (select max(queue_bytes) from queues) "
@@ -43,22 +43,22 @@ def queues(source: Source, *, ports: int = PORTS, points: int = look.POINTS) -> 
     count = source.rows("select count(distinct port) from queues")[0][0]
     left_out = []
     if count > len(longest) == ports:
-        left_out.append(f"Of {count} ports with a queue, the {ports} whose queues grew longest under any scheme.")
+        left_out.append(f"{ports} of {count} ports with a queue: those with the longest queues under any scheme.")
     elif count > len(longest):
         left_out.append(
-            f"Of {count} ports with a queue, those that reached {LEAST:.0%} of the longest under any scheme."
+            f"{len(longest)} of {count} ports with a queue: those that reached {LEAST:.0%} of the longest queue."
         )
     if together > 1:
-        left_out.append(f"Of every {together} samples ({look.time(every * together)}) the largest.")
+        left_out.append(f"Each point is the maximum of {together} samples ({look.time(every * together)}).")
     return Chart(
         name="queues",
         title="Queues over time",
-        about="Bytes queued at a port, all priorities, sampled; a port without a sample was empty.",
+        about="Bytes queued at a port, all priorities. A port without a sample was empty.",
         fields=(
-            Field("scheme", "the scheme simulated"),
-            Field("port", "number of the port, over the whole fabric"),
-            Field("link", "the port's node, and the node at the other end"),
-            Field("time_ps", "when", "ps"),
+            Field("scheme", "scheme"),
+            Field("port", "number of the port in the fabric"),
+            Field("link", "node of the port, and its peer node"),
+            Field("time_ps", "time of the sample", "ps"),
             Field("queue_bytes", "bytes queued, all priorities", "B"),
         ),
         rows=rows,
@@ -70,7 +70,7 @@ def queues(source: Source, *, ports: int = PORTS, points: int = look.POINTS) -> 
 
 
 def with_empty(slots: Sequence[tuple[Any, ...]], step: int) -> list[tuple[int, int]]:
-    """Times and queues of one port, with a zero where samples begin to be missing and where they come back."""
+    """Times and queues of one port, with zeros at both ends of each gap between samples."""
     line: list[tuple[int, int]] = []
     before: int | None = None
     for _, _, slot, time, queue in slots:
@@ -88,7 +88,7 @@ def with_empty(slots: Sequence[tuple[Any, ...]], step: int) -> list[tuple[int, i
 
 
 def rates(source: Source, *, flows: int = FLOWS, points: int = look.POINTS) -> Chart:
-    """The rates over time of the flows that were active longest."""
+    """Sending rates over time of the flows that were active longest."""
     longest = source.rows(
         "select flow from rates group by flow order by count(*) desc, flow limit ?",
         [flows],
@@ -117,19 +117,19 @@ def rates(source: Source, *, flows: int = FLOWS, points: int = look.POINTS) -> C
     count = source.rows("select count(distinct flow) from rates")[0][0]
     left_out = []
     if count > flows:
-        left_out.append(f"Of {count:,} flows, the {flows} with the most samples.")
+        left_out.append(f"{flows} of {count:,} flows: those with the most samples.")
     if together > 1:
-        left_out.append(f"Of every {together} samples ({look.time(every * together)}) the smallest and the largest.")
+        left_out.append(f"Minimum and maximum of every {together} samples ({look.time(every * together)}).")
     return Chart(
         name="rates",
-        title="Rates of flows over time",
-        about="The sending rate that a flow's congestion control allows, sampled while the flow is active.",
+        title="Sending rates over time",
+        about="Sending rate that the congestion control allows, while the flow is active.",
         fields=(
-            Field("scheme", "the scheme simulated"),
-            Field("flow", "the flow"),
-            Field("who", "number of the flow, its sender and its receiver"),
-            Field("time_ps", "when", "ps"),
-            Field("rate_bps", "sending rate allowed by its control", "bit/s"),
+            Field("scheme", "scheme"),
+            Field("flow", "number of the flow"),
+            Field("who", "number, sender and receiver of the flow"),
+            Field("time_ps", "time of the sample", "ps"),
+            Field("rate_bps", "sending rate allowed by the congestion control", "bit/s"),
         ),
         rows=rows,
         palette=tuple(source.palette),
@@ -140,7 +140,7 @@ def rates(source: Source, *, flows: int = FLOWS, points: int = look.POINTS) -> C
 
 
 def _step(source: Source, table: str, points: int) -> tuple[int, int]:
-    """Picoseconds between samples, and how many of them make one step of a line."""
+    """Picoseconds between samples, and number of samples per point of a line."""
     last, count = source.rows(f"select max(time_ps) - min(time_ps), count(*) from {table}")[0]
     every = source.sample_ps() if count else 1
     return every, max(1, -(-(int(last or 0) // every + 1) // points))

@@ -1,4 +1,4 @@
-"""Slowdown of flows by size: the figure of most papers on congestion control."""
+"""Slowdown of flows by size, as in most papers on congestion control."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ BINS = 20
 PERCENTILES = {"p50": "median", "p95": "95th percentile", "p99": "99th percentile"}
 """Drawn side by side, as in the HPCC paper's figures 11 and 13."""
 ABOUT = (
-    "Completion time over the ideal of the HPCC evaluation (base RTT plus payload and basic headers at the slowest "
-    "link), values below 1 counted as 1. Flows are binned by size, equally many in each bin; "
-    "each tick is the largest size of a bin."
+    "Slowdown = completion time / HPCC's ideal completion time (base RTT + payload and basic headers at the slowest "
+    "link), at least 1. Bins hold equally many flows; each tick is the largest size of a bin."
 )
 
 
 @keywords
 def slowdown(source: Source, *, bins: int = BINS, label: str | None = None) -> Chart:
-    """Slowdown of completed flows by size, of all or of one label: percentiles of every scheme."""
+    """Percentiles of slowdown by flow size for each scheme, of all completed flows or of one label."""
     tables = [result.slowdown(bins=bins, label=label) for result in source.results]
     fields = tuple(Field(column.name, column.description or "", column.unit) for column in tables[0].columns)
     rows = source.by_scheme(row for table in tables for row in table.rows())
@@ -34,7 +33,7 @@ def slowdown(source: Source, *, bins: int = BINS, label: str | None = None) -> C
 def of_rows(
     fields: tuple[Field, ...], rows: list[tuple[Any, ...]], schemes: Sequence[str], *, label: str | None = None
 ) -> Chart:
-    """The chart of slowdowns that were worked out before."""
+    """The chart of given slowdowns."""
     names = [each.name for each in fields]
     edges = [{name: row[names.index(name)] for name in ("scheme", "bin", "size_max_bytes")} for row in rows]
     ticks = labels(edges, schemes)
@@ -42,7 +41,7 @@ def of_rows(
     differing = [edge for edge in edges if look.size(edge["size_max_bytes"]) != ticks[edge["bin"]]]
     if differing:
         who = ", ".join(dict.fromkeys(str(edge["scheme"]) for edge in differing))
-        left_out.append(f"Other flows completed under {who}: the edges of its bins differ from the ticks.")
+        left_out.append(f"The bins of {who} differ from the ticks, because other flows completed.")
     of_label = f" of flows labelled {label}" if label else ""
     return Chart(
         name="slowdown",
@@ -58,7 +57,7 @@ def of_rows(
 
 
 def labels(edges: Iterable[dict[str, Any]], schemes: Sequence[str]) -> dict[int, str]:
-    """The label of every bin that has flows: the largest size in it, under the first scheme that has the bin."""
+    """The label of every non-empty bin: its largest size, under the first scheme with this bin."""
     found: dict[int, str] = {}
     for edge in sorted(edges, key=lambda edge: schemes.index(edge["scheme"])):
         found.setdefault(edge["bin"], look.size(edge["size_max_bytes"]))
@@ -115,7 +114,7 @@ def spec(schemes: Sequence[str], ticks: dict[int, str]) -> Spec:
 
 
 def over_seeds(single: Spec) -> Spec:
-    """The same panels for rows of several seeds: a line of the means, a band from the lowest to the highest."""
+    """The same panels for rows of several seeds: a line of the means, a band from minimum to maximum."""
     panel = single["spec"]
     shared = {name: panel["encoding"][name] for name in ("x", "color")}
     value = panel["encoding"]["y"]

@@ -1,4 +1,4 @@
-"""Where the data of charts come from: the tables of one or several results folders, asked with SQL."""
+"""Data of charts: the tables of one or several results folders, queried with SQL."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import duckdb
+from typing import TYPE_CHECKING, Any
 
 from incast.errors import EnvironmentFailure, ResultsError
 from incast.results import Results
+
+if TYPE_CHECKING:
+    import duckdb
 
 CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
 }
-"""Nothing is fetched from a network to read a table."""
+"""DuckDB must not download extensions."""
 PICOSECONDS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
 BYTES: dict[str, int] = {"B": 1} | {
     f"{prefix}{mark}": base**power
@@ -27,21 +28,21 @@ BYTES: dict[str, int] = {"B": 1} | {
 
 
 class Source:
-    """The results that a chart shows: every scheme of one scenario, in one folder or in one folder each.
+    """The results of all schemes of one scenario, in one folder or in one folder per scheme.
 
-    `rows` asks their tables; `flows`, `ports` and the others are views over the Parquet files.
+    `rows` queries their tables: `flows`, `ports` and the others are views of the Parquet files.
     """
 
     def __init__(self, results: Sequence[Results], title: str = "", palette: Sequence[str] = ()) -> None:
-        """Take the results of one scenario; `palette` names schemes of others that have a colour beside them."""
+        """Take the results of one scenario; `palette` names schemes of other scenarios that also need a colour."""
         self.results = tuple(results)
         self.title = title or next((str(each.manifest["title"]) for each in results if each.manifest.get("title")), "")
         self.manifests: dict[str, dict[str, Any]] = {
             name: scheme for each in results for name, scheme in each.manifest["schemes"].items()
         }
-        """What the manifests say of every scheme."""
+        """The manifest of each scheme."""
         self.palette = [*palette, *(name for name in self.manifests if name not in palette)]
-        """The schemes that have a colour, in the order that gives it."""
+        """The schemes in the order of their colours."""
         self._connection: duckdb.DuckDBPyConnection | None = None
 
     @property
@@ -55,11 +56,13 @@ class Source:
         return int(self.results[0].manifest["seed"])
 
     def count(self, table: str) -> int:
-        """Rows of a table, as the manifests say."""
+        """Number of rows of a table, according to the manifests."""
         return sum(int(each.manifest["tables"].get(table, {}).get("rows", 0)) for each in self.results)
 
     def rows(self, query: str, values: Sequence[object] | Mapping[str, object] = ()) -> list[tuple[Any, ...]]:
         """The rows of a query over the tables."""
+        import duckdb
+
         if self._connection is None:
             self._connection = self._connect()
         try:
@@ -75,7 +78,7 @@ class Source:
         return sorted(rows, key=lambda row: order[row[0]])
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -91,6 +94,8 @@ class Source:
         return [label for (label,) in self.rows("select label from flows group by label order by min(flow), label")]
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
+        import duckdb
+
         connection = duckdb.connect(config=CONFIG)
         tables = dict.fromkeys(name for each in self.results for name in each.tables)
         try:
@@ -107,6 +112,8 @@ class Source:
 
     def _blamed(self, error: duckdb.Error) -> ResultsError:
         """The error, naming the file that cannot be read where there is one."""
+        import duckdb
+
         for each in self.results:
             for table in each.tables:
                 file = each.path / f"{table}.parquet"
@@ -114,30 +121,30 @@ class Source:
                     duckdb.connect(config=CONFIG).execute(f"select count(*) from parquet_schema({quoted(str(file))})")
                 except duckdb.Error as fault:
                     return broken(file, each, table, fault)
-        return ResultsError(f"the tables cannot be read: {error}")
+        return ResultsError(f"cannot read the tables: {error}")
 
 
 def broken(file: Path, results: Results, table: str, fault: duckdb.Error) -> ResultsError:
-    """What to say of a table that is not whole."""
+    """The error about a damaged table."""
     wanted = results.manifest["tables"].get(table, {}).get("bytes")
     there = file.stat().st_size if file.exists() else None
     if there is None:
         why = "the file is missing"
     elif wanted is not None and there != wanted:
-        why = f"it has {there:,} B where manifest.json says {wanted:,} B: it was cut short or changed"
+        why = f"has {there:,} B, but {wanted:,} B in manifest.json: truncated or changed"
     else:
         why = str(fault).strip().splitlines()[0]
-    return ResultsError(f"{file}: not a Parquet table as incast wrote it: {why}; run the scenario again")
+    return ResultsError(f"{file}: not a valid Parquet table of incast: {why}; run the scenario again")
 
 
 def picoseconds(text: str) -> int | None:
-    """A time as scenarios write it, such as `1.5us`, in picoseconds; `None` for `none`."""
+    """A time of a scenario, such as `1.5us`, in picoseconds; `None` for `none`."""
     found = re.fullmatch(r"([0-9.]+)(ps|ns|us|ms|s)", text)
     return round(float(found[1]) * PICOSECONDS[found[2]]) if found else None
 
 
 def size_bytes(text: str) -> float:
-    """A size as incast writes it, such as `19.2MB`, in bytes."""
+    """A size of a scenario, such as `19.2MB`, in bytes."""
     found = re.fullmatch(r"([0-9.]+)(B|kB|MB|GB|TB|KiB|MiB|GiB|TiB)", text)
     if found is None:
         raise ValueError(f"not a size: {text!r}")

@@ -1,4 +1,4 @@
-"""The charts that a study asks for: a metric as bars with their intervals over seeds."""
+"""Charts of a study: a metric as bars with their confidence intervals over seeds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from incast.charts.chart import Chart, Field, Spec
 from incast.study.drawing import DrawnChart
 
 FEW = 3
-"""As many figures that were not measured are named each."""
+"""Most unmeasured figures that are named."""
 WIDEST = 1.5
 """As far beyond the highest bar, as a multiple of it, intervals are drawn (our choice)."""
 ROOM = 1.05
@@ -29,11 +29,11 @@ def of_study(number: int, drawn: DrawnChart) -> Chart:
     columns = [name for name in (drawn.panels, drawn.x, drawn.series) if name]
     unit = drawn.unit or None
     fields = (
-        *(Field(name, "a column of the metric") for name in columns),
+        *(Field(name, "column of the metric") for name in columns),
         Field("value", drawn.about, unit),
         Field("low", "lower end of the 95 % confidence interval over seeds", unit),
-        Field("high", "its upper end", unit),
-        Field("seeds", "seeds it was measured under"),
+        Field("high", "upper end of the 95 % confidence interval over seeds", unit),
+        Field("seeds", "number of seeds"),
     )
     rows = [
         (*([bar.panel] if drawn.panels else []), bar.x, bar.series, bar.value, bar.low, bar.high, bar.seeds)
@@ -55,11 +55,11 @@ def of_study(number: int, drawn: DrawnChart) -> Chart:
 
 
 def _marks(drawn: DrawnChart) -> str:
-    """What is drawn."""
+    """Legend of the marks."""
     if drawn.lines:
-        return "Lines are means over seeds."
+        return "Lines: means over seeds."
     marks = "Points" if drawn.log else "Bars"
-    return f"{marks} are means over seeds, lines their 95 % confidence intervals, which may be cut off."
+    return f"{marks}: means over seeds. Lines: 95 % confidence intervals, possibly clipped."
 
 
 def _spec(drawn: DrawnChart, columns: Sequence[str], series: Sequence[object]) -> Spec:
@@ -153,22 +153,22 @@ def _opacity(name: str, series: Sequence[str]) -> Spec:
 
 
 def _nothing(missing: Sequence[str]) -> str:
-    """Why no figure is there."""
-    why = missing[0] if missing else "no run is planned that it would be measured on"
+    """Reason for an empty chart."""
+    why = missing[0] if missing else "no planned run measures it"
     return f"Nothing to draw: {why}."
 
 
 def _lacking(missing: Sequence[str]) -> tuple[str, ...]:
-    """What was not measured: all of it if that is little."""
+    """Notes about unmeasured figures: each if there are few."""
     if len(missing) <= FEW:
         return tuple(f"Not measured: {text}." for text in missing)
-    return (f"{len(missing)} figures were not measured, such as: {missing[0]}.",)
+    return (f"{len(missing)} figures are not measured, such as: {missing[0]}.",)
 
 
 def _off_scale(drawn: DrawnChart) -> tuple[str, ...]:
-    """What a logarithmic scale has no place for."""
+    """Note about figures that a logarithmic scale cannot show."""
     count = sum(bar.value <= 0 for bar in drawn.bars) if drawn.log else 0
-    return (f"{count} of {len(drawn.bars)} figures are 0 or less, which this scale does not have.",) if count else ()
+    return (f"{count} of {len(drawn.bars)} figures are 0 or less and not drawn on this log scale.",) if count else ()
 
 
 def _decades(drawn: DrawnChart) -> list[float]:

@@ -1,4 +1,4 @@
-"""What VMs got: over time with their guarantees, and all of them beside what they were entitled to."""
+"""Throughput of VMs over time, and their throughput relative to their guarantees."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from incast.charts.source import Source
 from incast.tenants.window import SKIP
 
 VMS = 8
-"""VMs whose throughput over time is drawn (our choice)."""
+"""Most VMs drawn (our choice)."""
 GOT = ("satisfaction", "wire_bps", "guarantee_bps")
 KEPT: Spec = {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 1, "color": "#888888"}
 """The line of a guarantee."""
 NO_TENANTS = "The scenario has no tenants."
-NO_GUARANTEES = "No VM with a guarantee had something to receive."
+NO_GUARANTEES = "No VM with a guarantee had traffic to receive."
 
 
 def vms(source: Source, *, vms: int = VMS, points: int = look.POINTS) -> Chart:
-    """What VMs received over time, each with its guarantee as a line."""
+    """Throughput received by VMs over time, with their guarantees as lines."""
     rows: list[tuple[Any, ...]] = []
     count, together = 0, 1
     if source.count("throughput"):
@@ -32,20 +32,20 @@ def vms(source: Source, *, vms: int = VMS, points: int = look.POINTS) -> Chart:
         rows = source.by_scheme(source.rows(_OVER_TIME, {"hosts": chosen, "together": together}))
     left_out = []
     if count > vms:
-        left_out.append(f"Of {count} VMs that receive, the {vms} that got least of their guarantee under any scheme.")
+        left_out.append(f"{vms} of {count} receiving VMs: those that received least of their guarantee.")
     if together > 1:
-        left_out.append(f"The mean of every {together} intervals.")
+        left_out.append(f"Each point is the mean of {together} intervals.")
     return Chart(
         name="vms",
         title="VMs over time",
-        about="What a VM received, headers and gaps between packets included, between samples. The dashed line is its "
-        "guarantee.",
+        about="Throughput received by a VM between samples, including headers and interframe gaps. The dashed line is "
+        "its guarantee.",
         fields=(
-            Field("scheme", "the scheme simulated"),
-            Field("who", "the VM's tenant, its number there, and its host"),
-            Field("end_ps", "the middle of the interval", "ps"),
-            Field("wire_bps", "what it received, headers and gaps between packets included", "bit/s"),
-            Field("guarantee_bps", "its hose; 0 for none", "bit/s"),
+            Field("scheme", "scheme"),
+            Field("who", "tenant of the VM, number in the tenant, host"),
+            Field("time_ps", "middle of the interval", "ps"),
+            Field("wire_bps", "throughput received, including headers and interframe gaps", "bit/s"),
+            Field("guarantee_bps", "hose guarantee; 0 for none", "bit/s"),
         ),
         rows=rows,
         palette=tuple(source.palette),
@@ -56,7 +56,7 @@ def vms(source: Source, *, vms: int = VMS, points: int = look.POINTS) -> Chart:
 
 
 def guarantees(source: Source) -> Chart:
-    """What every VM got over what it was entitled to, from the worst served on."""
+    """Received throughput / guaranteed throughput of each VM, lowest first."""
     rows: list[tuple[Any, ...]] = []
     if source.count("throughput"):
         for results in source.results:
@@ -70,16 +70,16 @@ def guarantees(source: Source) -> Chart:
     return Chart(
         name="guarantees",
         title="Guarantees",
-        about="What each VM with a guarantee received, over what it was entitled to: what hoses guarantee for what "
-        "there was to send. From the worst served on; below 1 the guarantee was not kept. Without the first "
+        about="Received throughput / guaranteed throughput of each VM with a guarantee, lowest first. Guaranteed: by "
+        "hoses, for the traffic that senders had. Below 1, the guarantee was not kept. Without the first "
         f"{SKIP:.0%} of the run.",
         fields=(
-            Field("scheme", "the scheme simulated"),
-            Field("share", "share of the VMs that were served no better"),
-            Field("vm", "the VM's tenant, and its number there"),
-            Field("satisfaction", "what it got over what it was entitled to"),
-            Field("wire_bps", "what it got, headers and gaps between packets included, mean", "bit/s"),
-            Field("guarantee_bps", "its hose", "bit/s"),
+            Field("scheme", "scheme"),
+            Field("share", "share of VMs with at most this satisfaction"),
+            Field("vm", "tenant of the VM, number in the tenant"),
+            Field("satisfaction", "received throughput / guaranteed throughput"),
+            Field("wire_bps", "mean throughput received, including headers and interframe gaps", "bit/s"),
+            Field("guarantee_bps", "hose guarantee", "bit/s"),
         ),
         rows=rows,
         palette=tuple(source.palette),
@@ -167,7 +167,7 @@ def _guarantees_spec(schemes: Sequence[str]) -> Spec:
                     "y": {
                         "field": "satisfaction",
                         "type": "quantitative",
-                        "title": "received / entitled to",
+                        "title": "received / guaranteed",
                         "scale": {"type": "symlog", "constant": 0.1},
                         "axis": {"values": [0, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]},
                     },

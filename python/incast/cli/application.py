@@ -11,6 +11,7 @@ from cyclopts.validators import Number
 
 from incast.application.latencies import PER_SECOND, Unit
 from incast.cli import applications
+from incast.cli.command import command
 from incast.errors import ApplicationError
 
 EXAMPLES = """
@@ -21,17 +22,17 @@ Examples:
   incast application results/wordcount --calibration osdi16_requirement
   incast application results/wordcount --trace faults.csv --repetitions 1000
 
-A trace has a row for each time that a thread waits:
+A trace has a row for each wait of a thread:
   thread,fetches,compute_us
   0,1,38.5
   1,4,112
-with times of the faults, time_us, in place of compute if you have these, and
-a column stage if threads wait for each other. --seed and --repetitions are of
-its replay.
+The column time_us (time of the fault) may replace compute_us. A column stage
+is needed if threads wait for each other. --seed and --repetitions apply to
+the replay of a trace.
 
-What it says is worth as much as its rate of faults, and each line says what
-that is: fitted to a published figure, so that agreement with it is no
-evidence; assumed; or a prediction.
+A result is only as good as its fault rate. Each line names the evidence:
+fitted to a published figure (agreement with that figure proves nothing),
+assumed, or prediction.
 """
 
 
@@ -49,42 +50,40 @@ def application(
     format: Literal["text", "csv", "json"] = "text",  # noqa: A002 - the name of the option
     list_: Annotated[bool, Parameter(name="--list", negative=(), show_default=False)] = False,
 ) -> None:
-    """Say what applications lose whose memory is reached over the network that was simulated.
+    """Estimate the slowdown of applications with remote memory on the simulated network.
 
-    Each access to remote memory takes as long as a memory flow: one with the label memory, or one that ends in -memory.
-    Disk and network flows delay nothing. How often an application waits for one is a calibration, or a trace of page
-    faults.
+    Each remote access takes as long as a memory flow: a flow labelled memory or *-memory. Other flows do not delay the
+    application. The rate of accesses comes from a calibration or from a trace of page faults.
 
     Parameters
     ----------
     folder
         Results folder, as written by incast run.
     calibration
-        Set of applications; seed_draft if not given. --list names them all.
+        Set of applications; --list shows all. Default: seed_draft.
     application
-        Application of the calibration; repeatable; all if not given.
+        Application of the calibration; repeatable. Default: all.
     trace
-        Trace of page faults, a CSV or Parquet file, to be replayed in place of a calibration. Needs the extra
-        incast[numpy].
+        Trace of page faults (CSV or Parquet) to replay in place of a calibration. Needs the extra incast[numpy].
     overhead
         Software overhead of each access, such as 1.5us.
     scheme
-        Scheme; all if not given.
+        Scheme. Default: all.
     seed
-        Seed of the latencies that a replay draws; 1 if not given.
+        Seed of the latencies drawn in a replay. Default: 1.
     repetitions
-        How often the trace is replayed; 100 if not given.
+        Number of replays. Default: 100.
     format
-        text to read, csv or json for programs.
+        Output format.
     list_
-        Say which calibrations there are, with what every rate was fitted to, and which contradict each other.
+        List the calibrations, the source of each rate, and contradictions between them.
 
     """
     if list_:
         applications.show_calibrations(calibration, format)
         return
     if folder is None:
-        raise ApplicationError("a results folder is needed, such as: incast application results/mine; or --list")
+        raise ApplicationError("missing results folder; example: incast application results/mine, or use --list")
     asked = applications.Asked(calibration, application, trace, seconds(overhead), scheme, seed, repetitions)
     applications.show(applications.found(folder, asked), asked, format)
 
@@ -94,6 +93,9 @@ def seconds(text: str) -> float:
     written = re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)(s|ms|us|ns|ps)", text)
     if written is None:
         raise ApplicationError(
-            f"error: `{text}` is not possible for --overhead\n = allowed: a time of 0 or more, such as 200ns or 1.5us"
+            f"error: --overhead cannot be `{text}`\n = allowed: a time of 0 or more, such as 200ns or 1.5us"
         )
     return float(written[1]) / PER_SECOND[cast(Unit, written[2])]
+
+
+app = command("application", application, EXAMPLES)

@@ -1,4 +1,4 @@
-"""What `incast application` does once its options are read: find the rows, and print them."""
+"""Finds and prints the rows of `incast application`."""
 
 from __future__ import annotations
 
@@ -38,24 +38,24 @@ class Asked:
 
     @property
     def replay(self) -> tuple[int, int]:
-        """The seed of a replay, and how often it is done."""
+        """Seed and number of replays."""
         return (
             SEED if self.seed is None else self.seed,
             REPETITIONS if self.repetitions is None else self.repetitions,
         )
 
     def check(self) -> None:
-        """Raise if an option has nothing to do with what is asked for."""
+        """Raise if an option has no effect."""
         of_calibration = {"--calibration": self.calibration, "--application": self.applications}
         of_replay = {"--seed": self.seed, "--repetitions": self.repetitions}
         for option, value in (of_calibration if self.trace else of_replay).items():
             if value is not None:
-                belongs = "names applications, and --trace brings its own" if self.trace else "is of a --trace"
-                raise ApplicationError(f"{option} has no effect here: it {belongs}")
+                why = "cannot be used together with --trace" if self.trace else "needs --trace"
+                raise ApplicationError(f"{option} {why}")
 
 
 def found(folder: Path, asked: Asked) -> list[ApplicationSlowdown]:
-    """The rows that are asked for."""
+    """The requested rows."""
     asked.check()
     if asked.trace is None:
         calibration = asked.calibration or USUAL
@@ -63,11 +63,11 @@ def found(folder: Path, asked: Asked) -> list[ApplicationSlowdown]:
     try:
         return trace_slowdown(folder, asked.trace, asked.overhead_s, *asked.replay, asked.scheme)
     except ImportError as error:
-        raise ApplicationError(f"a replay needs numpy: pip install 'incast[numpy]' ({error})") from None
+        raise ApplicationError(f"a replay needs numpy: pip install numpy ({error})") from None
 
 
 def show(rows: list[ApplicationSlowdown], asked: Asked, form: Format) -> None:
-    """Print rows, and on stderr what casts doubt on them."""
+    """Print rows, and their warnings on stderr."""
     for warning in dict.fromkeys(row.warning for row in rows if row.warning):
         codes.complain(f"warning: {warning}")
     if form == "csv":
@@ -81,13 +81,13 @@ def show(rows: list[ApplicationSlowdown], asked: Asked, form: Format) -> None:
 
 
 def lines(rows: list[ApplicationSlowdown], asked: Asked) -> Iterator[str]:
-    """The rows for people, with the calibration that they are of and what they are worth."""
+    """The rows as text, with their calibration and evidence."""
     if asked.trace is None:
         calibration = find(asked.calibration or USUAL)
         yield from wrapped(f"calibration {calibration.name}: {calibration.about}", 0)
         yield from wrapped(f"source: {calibration.source}", 4)
     else:
-        yield "trace {0}, replayed {2} times with seed {1}".format(asked.trace, *asked.replay)
+        yield "trace {0}, {2} replays with seed {1}".format(asked.trace, *asked.replay)
     yield ""
     table = [["application", "scheme", "faults/s", "mean fetch", "slowdown", "throughput", "evidence"]]
     table += [_cells(row) for row in rows]
@@ -97,10 +97,10 @@ def lines(rows: list[ApplicationSlowdown], asked: Asked) -> Iterator[str]:
         yield "  ".join(cell.rjust(width) if 2 <= at <= 5 else cell.ljust(width) for cell, width, at in told).rstrip()
     yield ""
     flows = ", ".join(dict.fromkeys(label for row in rows for label in row.labels))
-    overhead = f", and {time(asked.overhead_s * 1e12)} of software for each" if asked.overhead_s else ""
+    overhead = f" plus {time(asked.overhead_s * 1e12)} of software" if asked.overhead_s else ""
     yield from wrapped(
-        "slowdown: time over that on an infinitely fast network, less 1; each access to remote memory takes as long as "
-        f"a flow with the label {flows}{overhead}",
+        "slowdown = run time / run time on an infinitely fast network - 1; a remote access takes as long as a flow "
+        f"labelled {flows}{overhead}",
         0,
     )
     for kind in dict.fromkeys(row.evidence for row in rows):
@@ -148,10 +148,10 @@ def show_calibrations(name: str | None, form: Format) -> None:
         print("\n".join([*wrapped(each.about, 4), *wrapped(f"source: {each.source}", 4)]))
         for one in each.applications:
             worth = f"fitted to {one.fitted_to}" if one.fitted_to else f"assumed: {one.assumed}"
-            rate = f"{one.model.exposed_faults_per_s:,.0f} exposed faults a second of compute"
+            rate = f"{one.model.exposed_faults_per_s:,.0f} exposed faults per second of compute"
             if isinstance(one.model, ClosedLoop):
                 store = one.model
-                rate += f": {store.faults_per_operation:g} an operation of {time(store.service_s * 1e12)}"
+                rate += f": {store.faults_per_operation:g} per operation of {time(store.service_s * 1e12)}"
             print(
                 "\n".join([f"\n    {one.name}: {one.about}", *wrapped(f"{rate}; {worth}", 8), *wrapped(one.source, 8)])
             )

@@ -1,4 +1,4 @@
-"""Exit codes of the command, and how failures are told."""
+"""Exit codes of the command, and its messages on stderr."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ import os
 import sys
 
 OK = 0
-"""Done."""
+"""Success."""
 ENDED_BADLY = 1
 """Results were written, but a scheme deadlocked, stalled, or dropped packets of a lossless priority."""
 BAD_INPUT = 2
-"""What was given is wrong: the command line, a scenario, a file to import, a results folder."""
+"""Bad input: command line, scenario, file to import or results folder."""
 ENVIRONMENT = 3
-"""The machine cannot do it: a folder that cannot be written, a full disk."""
+"""A folder that is not writable, a full disk, a missing library."""
 BUG = 70
-"""incast itself failed."""
+"""Internal error."""
 SIGNALLED = 128
 """Ended by a signal; its number is added."""
 INTERRUPTED = 130
 """Ctrl-C."""
+
+
+class UnfinishedError(KeyboardInterrupt):
+    """A sweep or a study was interrupted; its text says what is finished."""
 
 
 def complain(text: str) -> None:
@@ -28,10 +32,10 @@ def complain(text: str) -> None:
 
 
 def close_stdout() -> None:
-    """Nobody reads our output any more: let the interpreter end without saying so."""
+    """Redirect stdout to the null device once its reader has closed it, so that Python ends without an error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def tell(text: str) -> None:
-    """Write a line to stderr that is no complaint: stdout belongs to another program."""
+    """Write an ordinary line to stderr, where stdout belongs to another program."""
     print(text, file=sys.stderr, flush=True)

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 import incast
+from incast.cli.command import command
 from incast.comparison import render
 
 EXAMPLES = """
@@ -19,9 +20,9 @@ Examples:
   incast compare results/imported fct.txt --dport 100 --format markdown
   incast compare results/imported fct.txt --format csv --table flows > flows.csv
 
-The reference's file has a line for each flow that completed:
+fct.txt has a line for each completed flow:
   sip dip sport dport size start_ns fct_ns standalone_ns
-with hosts as addresses (0b013701 is node 0x137) or as node numbers.
+Hosts are addresses (0b013701 is node 0x137) or node numbers.
 """
 
 
@@ -36,28 +37,29 @@ def compare(
     format: Literal["text", "csv", "json", "markdown"] = "text",  # noqa: A002 - the name of the option
     table: Literal["bins", "flows", "unmatched"] = "bins",
 ) -> None:
-    """Compare results with what the HPCC authors' ns-3, or a simulator that came of it, wrote for the same flows.
+    """Compare results with an fct.txt of the HPCC authors' ns-3 or a simulator derived from it.
 
-    Both sides get the reference's own definition of slowdown, that of its fct_analysis.py.
+    Slowdowns of both sides are computed as in ns-3's fct_analysis.py.
 
-    Prints percentiles by flow size, both sides and their difference; then single flows; then those of one side only.
+    Prints percentiles by flow size for both sides and their difference, then the flows that differ most, then the
+    flows that only one side has.
 
     Parameters
     ----------
     folder
         Results folder, as written by `incast run`.
     reference
-        The reference's fct.txt.
+        The fct.txt that ns-3 wrote.
     scheme
-        Scheme to compare; may be left out if the results hold one.
+        Scheme to compare; required if the results have several.
     dport
-        Flows to this destination port only: in the reference's workloads, 100 is background and 200 incasts.
+        Compare only flows to this destination port. In ns-3's workloads, 100 is background traffic and 200 is incasts.
     by_flow
-        Flows to list, those that differ most.
+        Number of flows to list, largest differences first.
     format
-        text to read, markdown for a page, json and csv for programs.
+        Output format.
     table
-        With csv: bins, flows (each flow on both sides) or unmatched (flows that only one side has).
+        Table for --format csv: bins, flows (one row per flow of both sides) or unmatched (flows of one side only).
 
     """
     found = incast.compare(folder, reference, scheme=scheme, dport=dport)
@@ -68,3 +70,6 @@ def compare(
         print(render.as_json(found, by_flow))
     else:
         print((render.text if format == "text" else render.markdown)(found, by_flow))
+
+
+app = command("compare", compare, EXAMPLES)

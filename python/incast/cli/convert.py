@@ -21,7 +21,7 @@ Examples:
 app = App(
     name="import",
     sort_key=5,
-    help="Make a scenario from the files of another simulator.",
+    help="Convert another simulator's files to a scenario.",
     help_format="plaintext",
     help_epilogue=EXAMPLES,
 )
@@ -36,20 +36,20 @@ def ns3(
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
     overwrite: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
 ) -> None:
-    """Make a scenario from the files of an ns-3 RDMA simulation (those of the HPCC evaluation and its descendants).
+    """Convert the files of an ns-3 RDMA simulation (HPCC authors' ns-3 and its descendants) to a scenario.
 
     Parameters
     ----------
     topology
         Topology file: nodes, switches, links.
     flows
-        Flow file: who sends what to whom, and when.
+        Flow file: source, destination, size and start of each flow.
     config
-        Configuration file; without it HPCC and DCQCN are compared, under that simulator's usual parameters.
+        Configuration file. Default: HPCC and DCQCN with that simulator's usual parameters.
     output
-        Scenario to write; the topology and flow files are read where they lie.
+        Scenario to write. It refers to the topology and flow files, which must stay where they are.
     overwrite
-        Replace the scenario if it is there.
+        Replace an existing scenario.
 
     """
     with translated():

@@ -37,28 +37,28 @@ def cost(
     format: Literal["text", "json"] = "text",  # noqa: A002 - the name of the option
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False)] = False,
 ) -> int:
-    """Measure what rules cost on this machine: round-trip times and throughput through nftables in the Linux kernel.
+    """Measure the cost of nftables rules on this machine: round-trip time and throughput through the Linux kernel.
 
-    No simulation. Two hosts and a switch are made as network namespaces, which needs Linux, the programs ip and nft,
-    and root's rights or user namespaces; nothing of them stays. Each number of rules is measured in each round, in an
-    order drawn at random. On a machine that does other work too, more and shorter rounds say more.
+    Not a simulation. Builds two hosts and a switch from network namespaces and removes them at the end. Needs Linux,
+    the programs ip and nft, and root or user namespaces. Each round measures each number of rules, in random order. On
+    a busy machine, use more and shorter rounds.
 
     Parameters
     ----------
     rules
-        Numbers of rules in the switch, with commas between them.
+        Numbers of rules in the switch, separated by commas.
     seconds
-        Length of each TCP connection; there are two for each number of rules and round.
+        Duration of each TCP connection; each number of rules has two in each round.
     pings
-        Pings for each number of rules and round.
+        Pings per number of rules and round.
     rounds
-        How often all is repeated.
+        Number of rounds.
     form
-        map, as the nftables export writes rules; chain, one after the other, with the packets' own as the last.
+        map: as the nftables export writes rules. chain: one rule after the other, the matching rule last.
     seed
-        The order follows from it.
+        Seed of the random order.
     format
-        text to read, json for programs.
+        Output format.
     quiet
         No progress.
 
@@ -74,7 +74,7 @@ def _numbers(text: str) -> tuple[int, ...]:
     try:
         return tuple(int(each) for each in text.split(","))
     except ValueError:
-        raise refused("--rules", text, "whole numbers with commas between them, such as 0,10,160") from None
+        raise refused("--rules", text, "whole numbers separated by commas, such as 0,10,160") from None
 
 
 class CostLive:

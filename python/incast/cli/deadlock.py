@@ -13,9 +13,9 @@ from cyclopts.validators import Number
 from incast import _core
 from incast._whole import refuse_if_there, write_all, write_whole
 from incast.cli import codes, cost, deadlock_verify, jellyfish
+from incast.cli.command import Overrides
 from incast.cli.deadlock_drawing import draw_cycle, first_cycle
 from incast.cli.deadlock_paths import Bounces, PerPair, Seed, paths_of, together
-from incast.cli.run import Overrides
 from incast.cli.stages import Stages
 from incast.errors import ScenarioError, translated
 
@@ -35,7 +35,7 @@ Examples:
 """
 EXAMPLES = f"{CHECK_EXAMPLES.rstrip()}\n{TAG_EXAMPLES.partition('Examples:')[2].lstrip(chr(10))}"
 COMPRESSIONS = {"rectangles": "rectangles", "inputs": "input_sets", "outputs": "output_sets", "none": "none"}
-"""What the core calls what a rule can match."""
+"""The core's names for --compress."""
 
 Form = Literal["json", "csv", "sonic", "p4", "nftables"]
 Repeated = Parameter(negative=(), consume_multiple=False)
@@ -45,7 +45,7 @@ Flag = Parameter(negative=(), show_default=False)
 app = App(
     name="deadlock",
     sort_key=2.5,
-    help="Look at a fabric alone: which PFC deadlocks are possible, and the tags and rules (Tagger) that prevent them.",
+    help="Check a fabric for possible PFC deadlocks, and generate tags and rules (Tagger) that prevent them.",
     help_format="plaintext",
     help_epilogue=EXAMPLES,
 )
@@ -73,57 +73,52 @@ def check(
     set_: Overrides = None,
     format: Literal["text", "json"] = "text",  # noqa: A002 - the name of the option
 ) -> int:
-    """Find cyclic buffer dependencies: what a PFC deadlock has to have, hop by hop, and whose packets make it.
+    """Find cyclic buffer dependencies (CBD), without which no PFC deadlock is possible. Prints each cycle hop by hop.
 
-    A buffer is an ingress port of a switch with a priority; it waits for the next one that its packets fill. PerPair
-    lossless priority that packets have is looked at, under each scheme, with its tags if it has some. The exit code is
-    1 if deadlocks are possible.
+    A buffer is an ingress port and a priority of a switch. It depends on the next buffer on its packets' paths. The
+    check covers each lossless priority under each scheme, with its tags if any. Exit code 1: deadlocks are possible.
 
     Parameters
     ----------
     file
-        Scenario, a TOML file. One with a fabric alone, without workload and schemes, is taken to have one lossless
-        priority.
+        Scenario, a TOML file. Workload and schemes may be missing; the check then assumes one lossless priority.
     paths
-        Which packets there are: routes, those of the scenario's routes at all times, with its failures, and of flows
-        with a path of their own; shortest, all shortest paths; trees, a
-        shortest-path tree for each server, drawn at random; random, shortest paths drawn at random for each pair of
-        switches with hosts, which all hosts of the two use; up-down, up and down the tiers; or a file with a path in
-        each line, names of nodes from host to host, such as h0 T1 L1 T2 h4.
+        Paths of packets. routes: the scenario's routes at all times, with its failures, and flows with a given path.
+        shortest: all shortest paths. trees: a random shortest-path tree for each server. random: random shortest paths
+        for each pair of switches with hosts, used by all their hosts. up-down: up and down the tiers. Or a file with
+        one path per line, nodes from host to host, such as h0 T1 L1 T2 h4.
     bounces
-        For up-down paths: how often a packet may turn up again; 0 if not given.
+        For up-down: how often a packet may go up again. Default: 0.
     per_pair
-        For random paths: how many for each pair of switches, each drawn by itself; 1 if not given.
+        For random: independent paths for each pair of switches. Default: 1.
     fail
-        A link that is down, by its ends, such as leaf0-spine1; of parallel links by its port too, leaf0:2-spine1, or
-        the first. Repeatable, all at a time. Other paths than routes are then those over the links that are up.
+        Link that is down, named by its ends, such as leaf0-spine1, or leaf0:2-spine1 for one of parallel links.
+        Repeatable; all are down together. Paths other than routes then use the remaining links.
     failures
-        So many links between switches are down at a time: each link for 1, each pair for 2, sets drawn at random for
-        more, or with --samples.
+        Number of links between switches that fail together: all links for 1, all pairs for 2, random sets for more.
     samples
-        So many sets of links are drawn at random, each by itself, for --failures; if not given, all are looked at for 1
-        and 2, and 1000 for more.
+        Random sets of links for --failures. Default: all sets for 1 and 2 failures, 1000 for more.
     detours
-        Routes have not converged after a failure: switches next to it send packets to any neighbour, so often at most
-        for each packet. If not given, packets take shortest paths over what is up.
+        Before routes converge, switches next to a failure send packets to any neighbour, at most this often for each
+        packet. Default: packets take shortest paths over the remaining links.
     cycles
-        How many shortest cycles of each set of buffers are named, or sets of failed links.
+        Number of shortest cycles to print for each set of buffers, or number of sets of failed links.
     seed
-        What is drawn at random follows from it.
+        Seed of random choices.
     draw
-        Picture to write, FILE.svg: the shortest cycle on the fabric; with failures that of the first set of links.
+        Picture to write, FILE.svg: the shortest cycle on the fabric, with failures that of the first set of links.
     overwrite
-        Replace the picture if it is there.
+        Replace an existing picture.
     format
-        text to read, json for programs.
+        Output format.
 
     """
-    together(detours is None or failures is not None or fail, "--detours is for failures: --failures or --fail")
-    together(not (fail and failures is not None), "--fail names the links that are down; --failures goes through all")
-    together(samples is None or failures is not None, "--samples is for --failures: sets that are drawn at random")
+    together(detours is None or failures is not None or fail, "--detours needs --failures or --fail")
+    together(not (fail and failures is not None), "--fail and --failures cannot be used together")
+    together(samples is None or failures is not None, "--samples needs --failures")
     if draw is not None:
-        together(draw.suffix == ".svg", f"--draw {draw}: the name of the picture ends in .svg")
-        together(cycles > 0, "--draw needs a cycle that is named: --cycles 1 or more")
+        together(draw.suffix == ".svg", f"--draw {draw}: the name of the picture must end in .svg")
+        together(cycles > 0, "--draw needs --cycles 1 or more")
         refuse_if_there(draw, overwrite=overwrite, option="--draw")
     options = {
         "paths": paths_of(paths, bounces, per_pair),
@@ -171,58 +166,59 @@ def tag(
     set_: Overrides = None,
     format: Literal["text", "json"] = "text",  # noqa: A002 - the name of the option
 ) -> int:
-    """Choose tags for expected lossless paths, make the rules, verify them, and write them for switches.
+    """Compute Tagger's tags and rules for expected lossless paths, verify them, and export them for switches.
 
-    Tagger (Hu et al., CoNEXT 2017): each switch rewrites a packet's tag by (tag, ingress port, egress port); what
-    leaves the expected paths becomes lossy. No rules are written that do not hold.
+    Tagger (Hu et al., CoNEXT 2017): each switch rewrites a packet's tag by (tag, ingress port, egress port). Packets
+    that leave the expected paths become lossy. Rules that fail verification are never written.
 
     Parameters
     ----------
     file
-        Scenario, a TOML file; its fabric counts.
+        Scenario, a TOML file; only its fabric is used.
     paths
-        What should stay lossless: routes, shortest, trees, random, up-down, or a file, as for check.
+        Paths to keep lossless: routes, shortest, trees, random, up-down, or a file; see check.
     bounces
-        For up-down paths: how often a packet may turn up again; 0 if not given.
+        For up-down: how often a packet may go up again. Default: 0.
     per_pair
-        For random paths: how many for each pair of switches with hosts; 1 if not given.
+        For random: paths for each pair of switches with hosts. Default: 1.
     method
-        greedy (Algorithm 2), clos (bounces are counted; for up-down paths), per-hop (Algorithm 1).
+        greedy (Algorithm 2), clos (counts bounces; for up-down paths) or per-hop (Algorithm 1).
     classes
-        Classes of traffic that share the tags; with clos.
+        Traffic classes that share the tags; for clos.
     order
-        In which order greedy tries the links of a hop.
+        Order in which greedy tries the links of a hop.
     compress
-        What one rule can match: sets of ingress and egress ports (rectangles), of one of both, or single ports.
+        Ports that one rule can match: sets of ingress and egress ports (rectangles), sets of one of both, or single
+        ports.
     priorities
-        Lossless PFC priorities that the switches have. More tags than that are refused, with the paths that force them.
+        Lossless PFC priorities of the switches. Fails if more tags are needed, and prints the paths that force them.
     seed
-        What is drawn at random follows from it.
+        Seed of random choices.
     port_names
-        How switches call their ports in sonic and nftables, by the name of the first, such as eth0; Ethernet0/8 if
-        names count by 8. Ethernet0/4 and swp1 if not given. In sonic they begin with Ethernet.
+        Port names in sonic and nftables, given by the first, such as eth0, or Ethernet0/8 if names count by 8. Default:
+        Ethernet0/4 and swp1. Names for sonic begin with Ethernet.
     dscp
-        Code point of a tag in sonic and nftables, from tag 1 on, 1 to 63; repeatable. 8, 16, and so on if not given.
-        Lossy packets have 0.
+        DSCP of a tag in sonic and nftables, from tag 1 on, 1 to 63; repeatable. Default: 8, 16, and so on. Lossy
+        packets have DSCP 0.
     export
-        Form of a file to write; repeatable. sonic, p4 and nftables write a file for each switch.
+        File format to write; repeatable. sonic, p4 and nftables write one file per switch.
     output
         Folder for the files; needed with --export.
     overwrite
-        Replace files that are there. All files are written, or none.
+        Replace existing files. Either all files are written or none.
     format
-        text to read, json for programs.
+        Output format.
 
     """
-    together(bool(export) == (output is not None), "--export needs a folder, --output; --output is for --export")
-    together(order == "number" or method == "greedy", "--order is for --method greedy")
+    together(bool(export) == (output is not None), "--export and --output must be used together")
+    together(order == "number" or method == "greedy", "--order needs --method greedy")
     given = [name for name, value in (("--port-names", port_names), ("--dscp", dscp)) if value]
     named = {"sonic", "nftables"} & set(export or [])
     together(not given or named, f"{' and '.join(given)}: only for --export sonic and --export nftables")
     wrong = next((code for code in dscp or [] if not 1 <= code <= 63), None)
-    together(wrong is None, f"--dscp {wrong}: a tag's code point is 1 to 63; lossy packets have 0")
+    together(wrong is None, f"--dscp {wrong}: the DSCP of a tag must be 1 to 63; lossy packets have 0")
     if output is not None and output.exists() and not output.is_dir():
-        raise ScenarioError(f"--output {output}: it is a file; a folder is meant")
+        raise ScenarioError(f"--output {output}: is a file, must be a folder")
     options = {
         "paths": paths_of(paths, bounces, per_pair),
         "method": method,

@@ -11,18 +11,18 @@ from incast.wiring import Hop, Wiring
 
 
 class Found(NamedTuple):
-    """A cycle as the core tells it."""
+    """A cycle as the core reports it."""
 
     turns: list[dict[str, Any]]
-    """What packets do at each switch: come in by a port, leave by another."""
+    """Ingress and egress port of the packets at each switch."""
     down: list[tuple[str, str]]
     """Links that are down, by the names of their ends."""
     priorities: list[int | None]
-    """By turn: the priority of the buffer that it leads to; none if several have this cycle."""
+    """By turn: the priority of the next buffer; none if several priorities have this cycle."""
 
 
 def first_cycle(told: dict[str, Any]) -> Found | None:
-    """The shortest cycle of all graphs; with sets of failed links that of the first which are named."""
+    """The shortest cycle of all graphs; with sets of failed links that of the first set."""
     found = [one for graph in told["graphs"] if (one := _first(graph))]
     return min(found, key=lambda one: len(one.turns), default=None)
 
@@ -38,9 +38,9 @@ def _first(graph: dict[str, Any]) -> Found | None:
     (turns, down) = named[0]
     priorities = graph["priorities"]
     only = priorities[0] if len(priorities) == 1 else None
-    # Turns tell the tag that packets come with; they go on with that of the next.
+    # A turn has the tag with which packets arrive; they leave with the tag of the next turn.
     of_turns = [priorities[turn["tag"] - 1] if "tag" in turn else only for turn in (*turns[1:], turns[0])]
-    # Of parallel links a name has its port behind it.
+    # The name of a parallel link ends with its port.
     ends = [tuple(end.rpartition(":")[0] or end for end in link) for link in down]
     return Found(turns, [(a, b) for a, b in ends], of_turns)
 

@@ -1,4 +1,4 @@
-"""Options that say which packets there are, for all commands of `incast deadlock`."""
+"""Options for the paths of packets, shared by the commands of `incast deadlock`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cyclopts.validators import Number
 from incast.errors import ScenarioError
 
 KINDS = ("routes", "shortest", "trees", "random", "up-down")
-"""Paths that have a name; another word is a file of them."""
+"""Names of kinds of paths; any other word is a file."""
 
 Bounces = Annotated[int | None, Parameter(validator=Number(gte=0, lte=255))]
 PerPair = Annotated[int | None, Parameter(validator=Number(gte=1, lte=1000))]
@@ -28,9 +28,9 @@ def paths_of(text: str, bounces: int | None, per_pair: int | None) -> object:
 
 
 def only_for(text: str | None, bounces: int | None, per_pair: int | None) -> None:
-    """Raise if an option is for other paths than these."""
-    together(bounces is None or text == "up-down", "--bounces is for --paths up-down")
-    together(per_pair is None or text == "random", "--per-pair is for --paths random")
+    """Raise if an option does not apply to these paths."""
+    together(bounces is None or text == "up-down", "--bounces needs --paths up-down")
+    together(per_pair is None or text == "random", "--per-pair needs --paths random")
 
 
 def together(good: object, otherwise: str) -> None:

@@ -11,8 +11,8 @@ from cyclopts.validators import Number
 
 from incast import _core
 from incast.cli import codes
+from incast.cli.command import Overrides
 from incast.cli.deadlock_paths import Bounces, PerPair, Seed, only_for, paths_of
-from incast.cli.run import Overrides
 from incast.cli.stages import Stages
 from incast.errors import translated
 
@@ -37,34 +37,32 @@ def verify(
     set_: Overrides = None,
     format: Literal["text", "json"] = "text",  # noqa: A002 - the name of the option
 ) -> int:
-    """Verify rules of tags, whoever wrote them, and changes from one file of rules to another.
+    """Verify Tagger rules from any source, and updates from one file of rules to another.
 
-    Looks for cyclic buffer dependencies among all tags, of packets that go from the hosts on and take any path that
-    the rules keep lossless. The exit code is 1 if deadlocks are possible, or if packets on the expected paths become
-    lossy.
+    Searches for cyclic buffer dependencies, from the hosts along every path that the rules keep lossless. Exit code 1:
+    deadlocks are possible, or packets on the expected paths become lossy.
 
     Parameters
     ----------
     file
-        Scenario, a TOML file; its fabric counts.
+        Scenario, a TOML file; only its fabric is used.
     rules
-        File of rules, as incast deadlock tag --export json writes it.
+        File of rules in the format of incast deadlock tag --export json.
     more
-        Files of rules that switches change to: each switch has the rules of any of the files, and may change at any
-        time.
+        Files of rules during an update: each switch may have the rules of any file and may change at any time.
     paths
-        What should stay lossless under each file by itself: routes, shortest, trees, random, up-down, or a file, as
-        for check. Paths are not looked at if not given.
+        Paths that must stay lossless under each file: routes, shortest, trees, random, up-down, or a file; see check.
+        Default: paths are not checked.
     bounces
-        For up-down paths: how often a packet may turn up again; 0 if not given.
+        For up-down: how often a packet may go up again. Default: 0.
     per_pair
-        For random paths: how many for each pair of switches with hosts; 1 if not given.
+        For random: paths for each pair of switches with hosts. Default: 1.
     classes
-        Classes of traffic: hosts send with tags 1 to this; as each file says if not given.
+        Traffic classes: hosts send with tags 1 to this number. Default: as in each file.
     seed
-        What is drawn at random follows from it.
+        Seed of random choices.
     format
-        text to read, json for programs.
+        Output format.
 
     """
     only_for(paths, bounces, per_pair)

@@ -1,4 +1,4 @@
-"""What `incast plot` does once its options are read: choose the scenario, make the chart, draw it, write it."""
+"""Draws the chart of `incast plot`: chooses the scenario, makes the chart, writes the file."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Asked:
     height: float | None
 
     def check(self) -> None:
-        """Raise if an option has nothing to do with the chart."""
+        """Raise if an option has no effect on the chart."""
         given = {
             "--label": (self.label is not None, ("slowdown", "cdf-fct", "cdf-slowdown")),
             "--bins": (self.bins is not None, ("slowdown",)),
@@ -48,15 +48,15 @@ class Asked:
         }
         for option, (there, of) in given.items():
             if there and self.chart not in of:
-                raise ResultsError(f"{option} has no effect on {self.chart}: it is for {', '.join(of)}")
+                raise ResultsError(f"{option} has no effect on {self.chart}, only on {', '.join(of)}")
 
 
 def write(folder: Path, asked: Asked, file: Path, *, overwrite: bool) -> Path:
-    """Draw what is asked for into a file."""
+    """Draw the requested chart into a file."""
     if file.suffix not in ENDINGS:
-        raise ResultsError(f"{file}: the name of a picture ends in {', '.join(ENDINGS)}")
+        raise ResultsError(f"{file}: the name of a picture must end in {', '.join(ENDINGS)}")
     refuse_if_there(file, overwrite=overwrite)
-    # Before charts are made of results, which takes time.
+    # First, because reading the results takes time.
     plot.matplotlib()
     asked.check()
     group = only(folder)
@@ -73,12 +73,12 @@ def only(folder: Path) -> Group:
     """The one group of a folder; a study's sweeps are folders of their own."""
     groups = read([folder]).groups
     if len(groups) > 1:
-        raise ResultsError(f"{folder}: it holds several sweeps; name one: {', '.join(str(one.path) for one in groups)}")
+        raise ResultsError(f"{folder} has several sweeps; name one: {', '.join(str(one.path) for one in groups)}")
     return groups[0]
 
 
 def made(group: Group, asked: Asked) -> tuple[charts.Chart, dict[str, Any]]:
-    """The chart that is asked for, and how it is to be drawn."""
+    """The requested chart, and the options for drawing it."""
     where = dict(_pair(text) for text in asked.where)
     if asked.chart == "over":
         return _over(group, asked, where)
@@ -104,11 +104,11 @@ def made(group: Group, asked: Asked) -> tuple[charts.Chart, dict[str, Any]]:
 def _over(group: Group, asked: Asked, where: dict[str, str]) -> tuple[charts.Chart, dict[str, Any]]:
     """A figure of every run that `where` leaves, over one column."""
     if not group.columns:
-        raise ResultsError(f"{group.path}: one run, not a sweep: there is nothing to draw a figure over")
+        raise ResultsError(f"{group.path} is one run; the chart `over` needs a sweep")
     names = [column["name"] for column in group.columns]
     x = asked.over or next((column["name"] for column in group.columns if len(column["values"]) > 1), names[0])
     if x not in names:
-        raise ResultsError(f"{group.path}: no column `{x}`: it varies {', '.join(names)}")
+        raise ResultsError(f"{group.path} has no column `{x}`, only {', '.join(names)}")
     taken = [one for one in group.variations if _fits(names, one, where)]
     if not taken:
         chosen(group, where)
@@ -118,7 +118,7 @@ def _over(group: Group, asked: Asked, where: dict[str, str]) -> tuple[charts.Cha
     ]  # fmt: skip
     if others:
         say = " ".join(f"--where {column['name']}={column['values'][0]}" for column in others)
-        raise ResultsError(f"{group.path}: other columns vary too; choose, for example with {say}")
+        raise ResultsError(f"{group.path}: other columns vary too; choose values, for example {say}")
     return over(names, ((one.values, one.source) for one in taken), taken[0].source.palette), {
         "x": x,
         "of": asked.figure or "slowdown_p99",
@@ -132,7 +132,7 @@ def _fits(names: list[str], one: Variation, where: dict[str, str]) -> bool:
 def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise ResultsError(f"--where {text}: it is written COLUMN=VALUE, such as load=0.5")
+        raise ResultsError(f"--where {text}: must be COLUMN=VALUE, such as load=0.5")
     return name.strip(), value.strip()
 
 
@@ -143,5 +143,5 @@ def _given(**options: int | None) -> dict[str, int]:
 def _known_label(source: Source, label: str | None) -> None:
     if label is not None and label not in source.labels():
         raise ResultsError(
-            f"{source.results[0].path}: no flows are labelled `{label}`: there is {', '.join(source.labels())}"
+            f"{source.results[0].path} has no flows labelled `{label}`, only {', '.join(source.labels())}"
         )

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 
 from incast import _core
-from incast.cli.run import Overrides
+from incast.cli.command import Overrides
 from incast.errors import translated
 
 DOT_EXAMPLES = """
@@ -31,7 +31,7 @@ Overwrite = Annotated[bool, Parameter(negative=(), show_default=False)]
 app = App(
     name="export",
     sort_key=6,
-    help="Write the fabric of a scenario for other programs.",
+    help="Export the fabric of a scenario to another program's format.",
     help_format="plaintext",
     help_epilogue=EXAMPLES,
 )
@@ -39,7 +39,7 @@ app = App(
 
 @app.command(help_epilogue=DOT_EXAMPLES)
 def dot(file: Path, /, *, output: Output, set_: Overrides = None, overwrite: Overwrite = False) -> None:
-    """Write a drawing for Graphviz: one rank for each tier, every link with its rate.
+    """Export the fabric as a Graphviz graph: one rank for each tier, links with their rates.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def dot(file: Path, /, *, output: Output, set_: Overrides = None, overwrite: Ove
     output
         File to write.
     overwrite
-        Replace the file if it is there.
+        Replace an existing file.
 
     """
     write("dot", file, output, set_, overwrite)
@@ -56,9 +56,9 @@ def dot(file: Path, /, *, output: Output, set_: Overrides = None, overwrite: Ove
 
 @app.command(help_epilogue=NS3_EXAMPLES)
 def ns3(file: Path, /, *, output: Output, set_: Overrides = None, overwrite: Overwrite = False) -> None:
-    """Write a topology file of an ns-3 RDMA simulation (that of the HPCC evaluation and its descendants).
+    """Export the fabric as a topology file for ns-3 RDMA simulations (HPCC authors' ns-3 and its descendants).
 
-    Nodes keep their numbers; names are lost. Where that simulator does otherwise (parallel links), it is said.
+    Nodes keep their numbers and lose their names. A note reports where ns-3 behaves differently (parallel links).
 
     Parameters
     ----------
@@ -67,14 +67,14 @@ def ns3(file: Path, /, *, output: Output, set_: Overrides = None, overwrite: Ove
     output
         File to write.
     overwrite
-        Replace the file if it is there.
+        Replace an existing file.
 
     """
     write("ns3", file, output, set_, overwrite)
 
 
 def write(form: Literal["dot", "ns3"], file: Path, output: Path, overrides: Overrides, overwrite: bool) -> None:
-    """Write the fabric in a form, and say what is to be said about it."""
+    """Write the fabric in a format, and print the notes about it."""
     with translated():
         notices = _core.Scenario.load(file, overrides or []).write_fabric(form, output, overwrite).splitlines()
     for notice in notices[:SHOWN]:

@@ -19,7 +19,7 @@ Examples:
   incast deadlock table --convention F --convention A --size 500x64 --seeds 5
 """
 DEFAULT = ("F", "Fm", "A")
-"""The two conventions that were declared before anything was measured, and the literal reading."""
+"""The two conventions declared before the first measurement, and the literal reading."""
 Repeated = Parameter(negative=(), consume_multiple=False)
 
 
@@ -30,22 +30,21 @@ def table(
     seeds: Annotated[int, Parameter(validator=Number(gte=1))] = 3,
     format: Literal["text", "json"] = "text",  # noqa: A002 - the name of the option
 ) -> int:
-    """Compute the published table of Tagger on Jellyfish: classes, rules in all, rules of the switch with most.
+    """Reproduce Tagger's table of rules on Jellyfish: classes, rules in total, rules of the largest switch.
 
-    Every row is verified: no cyclic dependency, and every path of every tree stays lossless. The draft does not say
-    what is one rule; conventions settle that, see docs/design/deadlock.md.
+    Verifies each row: no cyclic dependency, and each path of each tree stays lossless. The draft does not define how
+    rules are counted; docs/design/deadlock.md lists the conventions.
 
     Parameters
     ----------
     convention
-        How the table is read; repeatable. F, Fm and A if not given.
+        How rules are counted; repeatable. Default: F, Fm and A.
     size
-        SWITCHESxPORTS; repeatable. The published ones up to 500 switches if not given; larger ones take seconds to
-        half a minute each.
+        SWITCHESxPORTS; repeatable. Default: the published sizes up to 500 switches. Larger sizes take up to 30 s each.
     seeds
-        Graphs of each size; figures are means, with their range.
+        Graphs of each size. Figures are means, with their range.
     format
-        text to read, json for programs.
+        Output format.
 
     """
     names = convention or list(DEFAULT)
@@ -53,7 +52,7 @@ def table(
     for asked in size or [f"{one.switches}x{one.ports}" for one in tagger.published() if one.switches <= 500]:
         switches, cross, ports = asked.partition("x")
         if not (cross and switches.isdecimal() and ports.isdecimal()):
-            codes.complain(f"--size: `{asked}` is no size; allowed: SWITCHESxPORTS, such as 500x64")
+            codes.complain(f"--size cannot be `{asked}`, allowed: SWITCHESxPORTS, such as 500x64")
             return codes.BAD_INPUT
         sizes.append((int(switches), int(ports)))
     terminal = sys.stderr.isatty()

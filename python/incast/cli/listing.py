@@ -13,6 +13,7 @@ from cyclopts import Parameter
 from incast import _core
 from incast._nearest import hint
 from incast.cli import codes
+from incast.cli.command import command
 
 Kind = Literal[
     "fabrics",
@@ -57,16 +58,16 @@ def list_(
     *,
     format: Annotated[Literal["text", "json"], Parameter(show_default=False)] = "text",  # noqa: A002
 ) -> int:
-    """List what a scenario can name: fabrics, workloads, flow sizes, controls, transports, hypervisors, and more.
+    """List the fabrics, workloads, controls and other names that a scenario can use, with their parameters.
 
     Parameters
     ----------
     kind
-        One kind only; without it, the names of every kind.
+        Kind to list. Default: the names of all kinds.
     name
-        One entry of that kind, with all its parameters.
+        Entry of that kind, to print all its parameters.
     format
-        text to read, json for programs.
+        Output format.
 
     """
     catalogue = read()
@@ -80,7 +81,7 @@ def list_(
         found = next((entry for entry in catalogue[kind] if name in names_of(entry)), None)
         if found is None:
             names = [known for entry in catalogue[kind] for known in names_of(entry)]
-            codes.complain(f"there is no `{name}` among the {kind}: {', '.join(names)}{hint(name, names)}")
+            codes.complain(f"unknown name `{name}`, allowed {kind}: {', '.join(names)}{hint(name, names)}")
             return codes.BAD_INPUT
         chosen = found
         lines = details(found)
@@ -89,12 +90,12 @@ def list_(
 
 
 def names_of(entry: Entry) -> list[str]:
-    """What an entry can be called."""
+    """All names of an entry."""
     return [entry["name"], *entry.get("also", [])]
 
 
 def read() -> dict[str, list[Entry]]:
-    """What there is, by kind."""
+    """All entries by kind."""
     catalogue: dict[str, list[Entry]] = json.loads(_core.catalogue())
     for entry in catalogue.pop("packet_profiles"):
         catalogue["profiles"].append({**entry, "source": f"packets: {entry['source']}"})
@@ -106,18 +107,18 @@ def overview(catalogue: dict[str, list[Entry]]) -> Iterator[str]:
     for kind, where in WHAT.items():
         yield f"{kind}: {where}"
         yield from wrapped(", ".join(entry["name"] for entry in catalogue[kind]), 4)
-    yield "\nincast list KIND says what they are, incast list KIND NAME gives one's parameters"
+    yield "\nincast list KIND describes each entry, incast list KIND NAME shows its parameters"
 
 
 def entries(kind: list[Entry]) -> Iterator[str]:
-    """Every entry of a kind, with what it is."""
+    """Every entry of a kind, with its description."""
     for entry in kind:
         yield entry["name"]
         yield from about(entry)
 
 
 def about(entry: Entry) -> Iterator[str]:
-    """What an entry is and where it comes from."""
+    """Description and source of an entry."""
     if "description" in entry:
         yield from wrapped(entry["description"], 4)
     if "mean_bytes" in entry:
@@ -127,16 +128,16 @@ def about(entry: Entry) -> Iterator[str]:
 
 
 def sizes(entry: Entry) -> Iterator[str]:
-    """A flow-size distribution in figures, and how others of the same measurement differ."""
+    """Figures of a flow-size distribution, and means of its variants."""
     mean = entry["mean_bytes"]
     figures = [f"mean {mean:,.0f} B"]
     figures += [f"{name} {entry[f'{name}_bytes']:,.0f} B" for name in ("median", "p90", "p99", "max")]
-    figures.append(f"mean of a generator that draws the points only {entry['step_mean_bytes']:,.0f} B")
+    figures.append(f"mean without interpolation {entry['step_mean_bytes']:,.0f} B")
     yield from wrapped(", ".join(figures), 4)
     if entry["packet_bytes"]:
         yield f"    draws are rounded to packets of {entry['packet_bytes']} B"
     if entry["also"]:
-        yield from wrapped(f"also called {', '.join(entry['also'])}", 4)
+        yield from wrapped(f"other names: {', '.join(entry['also'])}", 4)
     if entry["variants"]:
         others = (f"{name} {other:,.0f} B ({other / mean:.3g} times)" for name, other in entry["variants"])
         yield from wrapped(f"means of its variants: {', '.join(others)}", 4)
@@ -146,11 +147,11 @@ def details(entry: Entry) -> Iterator[str]:
     """One entry with its parameters, profiles, values or columns."""
     yield from entries([entry])
     if "window" in entry:
-        yield f"    window if not given: {entry['window']}"
+        yield f"    default window: {entry['window']}"
     if "marking" in entry:
-        yield f"    switches, if [ecn] is not given: {entry['marking']}"
+        yield f"    default [ecn]: {entry['marking']}"
     for name, value in entry.get("switch", {}).items():
-        yield f"    switches, if [switch] is not given: {name} = {json.dumps(value)}"
+        yield f"    default [switch]: {name} = {json.dumps(value)}"
     for profile in entry.get("profiles", []):
         yield f"\nprofile {profile['name']}"
         yield from wrapped(profile["source"], 4)
@@ -165,7 +166,7 @@ def details(entry: Entry) -> Iterator[str]:
 
 
 def needed(parameter: Entry) -> str:
-    """Whether a parameter must be given, or what it is otherwise."""
+    """Marks a required parameter, or shows its default."""
     if parameter["required"]:
         return ", required"
     default = parameter["default"]
@@ -177,3 +178,6 @@ def wrapped(text: str, indent: int) -> list[str]:
     width = min(shutil.get_terminal_size().columns, 120)
     margin = " " * indent
     return textwrap.wrap(" ".join(text.split()), width, initial_indent=margin, subsequent_indent=margin)
+
+
+app = command("list", list_, EXAMPLES)

@@ -24,10 +24,10 @@ SMOOTHING = 3.0
 
 @dataclass
 class Speed:
-    """Speed and remaining time of one scheme, from what it did in the last seconds."""
+    """Speed and remaining time of one scheme, averaged over the last seconds."""
 
     seen: list[tuple[float, int, float]] = field(default_factory=list)
-    """Wall-clock time in seconds, packet-hops, the part that is done."""
+    """Wall-clock time in seconds, packet-hops, fraction done."""
 
     def note(self, now: float, progress: SchemeProgress) -> None:
         """Remember where the scheme is at `now`."""
@@ -41,13 +41,13 @@ class Speed:
         return (last - first) / (end - start) if end > start else 0.0
 
     def left(self) -> float | None:
-        """Seconds until it is done, if it goes on like this."""
+        """Seconds left at this speed."""
         (start, _, first), (end, _, last) = self.seen[0], self.seen[-1]
         return (1.0 - last) * (end - start) / (last - first) if last > first else None
 
 
 def bars(console: Console) -> Bars:
-    """A bar for each task, with what is said of it: its field `status`. They are gone when all is done."""
+    """A bar for each task, with its field `status`. The bars disappear at the end."""
     return Bars(
         TextColumn("{task.description}", table_column=Column(no_wrap=True)),
         BarColumn(bar_width=24 if console.width >= WIDE else 8),
@@ -111,19 +111,19 @@ class Live:
 
 
 def done(scheme: SchemeProgress) -> str:
-    """What a scheme did."""
+    """Simulated time and completed flows of a scheme."""
     return f"{simulated(scheme.now_ps)} simulated, {scheme.flows_done:,}/{scheme.flows:,} flows"
 
 
 def status(scheme: SchemeProgress, speed: Speed) -> str:
-    """What a scheme has done, how fast it goes and when it will end."""
+    """Progress, speed and time left of a scheme."""
     left = speed.left()
     rest = "" if left is None else f", {clock(left)} left"
     return f"{done(scheme)}, {speed.hops() / 1e6:.1f} M packet-hops/s{rest}"
 
 
 def simulated(picoseconds: int) -> str:
-    """A simulated time as people write it."""
+    """A simulated time with a unit."""
     for unit, factor in (("s", 10**12), ("ms", 10**9), ("us", 10**6), ("ns", 10**3)):
         if picoseconds >= factor:
             return f"{picoseconds / factor:.4g} {unit}"

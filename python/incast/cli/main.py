@@ -12,25 +12,7 @@ from cyclopts import App, CoercionError, CycloptsError, UnknownOptionError
 
 from incast import _core
 from incast._nearest import renamed
-from incast.cli import (
-    application,
-    codes,
-    compare,
-    convert,
-    deadlock,
-    export,
-    listing,
-    memory,
-    new,
-    plot,
-    report,
-    results,
-    run,
-    show,
-    study,
-    sweep,
-    trace,
-)
+from incast.cli import codes
 from incast.errors import EnvironmentFailure, IncastError, InternalError, ResultsExistError
 
 EPILOGUE = """
@@ -39,42 +21,51 @@ Start with:
   incast run mine.toml
 
 Exit codes:
-    0  done
-    1  results written, but a scheme deadlocked, stalled or dropped
-       packets of a lossless priority, for lack of room or by a PFC
-       watchdog; a run of a sweep failed; a fabric that was checked can
-       deadlock; rules that were verified do not hold
-    2  bad input
-    3  the machine cannot do it: a folder that cannot be written, a full
-       disk, a library that is not installed
-  130  Ctrl-C; nothing was written, but finished runs of a sweep stay
+    0  success
+    1  a scheme deadlocked                           results are written
+       a scheme stalled                              results are written
+       lossless packets dropped: headroom too small  results are written
+       lossless packets dropped by the PFC watchdog  results are written
+       a run of a sweep or study failed              the others are kept
+       deadlock check, table: a deadlock is possible
+       deadlock verify: the rules do not hold
+    2  bad input: command line, scenario, other file or results folder
+    3  folder not writable, disk full or library not installed
+   70  internal error; please report it
+  130  Ctrl-C                             finished runs of a sweep are kept
 """
 
 app = App(
     name="incast",
-    help="Simulate datacenter fabrics packet by packet: PFC, ECN, RDMA and its congestion controls.",
+    help="Simulate datacenter networks packet by packet: PFC, ECN, RDMA and congestion control.",
     help_epilogue=EPILOGUE,
     version=_core.__version__,
     help_format="plaintext",
     suppress_keyboard_interrupt=False,
 )
-app.command(new.new, sort_key=0, help_epilogue=new.EXAMPLES)
-app.command(run.run, sort_key=1, help_epilogue=run.EXAMPLES)
-app.command(sweep.sweep, sort_key=1, help_epilogue=sweep.EXAMPLES)
-app.command(show.show, sort_key=2, help_epilogue=show.SHOW_EXAMPLES)
-app.command(listing.list_, sort_key=3, name="list", help_epilogue=listing.EXAMPLES)
-app.command(results.results, sort_key=4, help_epilogue=results.EXAMPLES)
-app.command(report.report, sort_key=4, help_epilogue=report.EXAMPLES)
-app.command(plot.plot, sort_key=4, help_epilogue=plot.EXAMPLES)
-app.command(study.app)
-app.command(compare.compare, sort_key=4.5, help_epilogue=compare.EXAMPLES)
-app.command(application.application, sort_key=4.7, help_epilogue=application.EXAMPLES)
-app.command(memory.app)
-app.command(deadlock.app)
-app.command(convert.app)
-app.command(export.app)
-app.command(trace.trace, sort_key=7, help_epilogue=trace.EXAMPLES)
-app.command(show.schema, sort_key=8, help_epilogue=show.SCHEMA_EXAMPLES)
+# Modules are imported when their command is called: `incast --version` needs none of them.
+COMMANDS = (
+    ("new", "new:app", 0.0),
+    ("run", "run:app", 1),
+    ("sweep", "sweep:app", 1),
+    ("show", "show:show_app", 2),
+    ("deadlock", "deadlock:app", None),
+    ("list", "listing:app", 3),
+    ("study", "study:app", None),
+    ("results", "results:app", 4),
+    ("report", "report:app", 4),
+    ("plot", "plot:app", 4),
+    ("compare", "compare:app", 4.5),
+    ("application", "application:app", 4.7),
+    ("memory", "memory:app", None),
+    ("import", "convert:app", None),
+    ("export", "export:app", None),
+    ("trace", "trace:app", 7),
+    ("schema", "show:schema_app", 8),
+)
+"""Name, module and app, and place in the list of commands where the app itself has none."""
+for _name, _app, _place in COMMANDS:
+    app.command(f"incast.cli.{_app}", name=_name, sort_key=_place)
 
 
 def main(tokens: Iterable[str] | None = None) -> NoReturn:
@@ -114,7 +105,7 @@ def _code(tokens: Iterable[str] | None) -> int:
         return codes.BAD_INPUT
     except KeyboardInterrupt as interrupt:
         codes.complain(
-            str(interrupt) if isinstance(interrupt, sweep.Unfinished) else "interrupted; nothing was written"
+            str(interrupt) if isinstance(interrupt, codes.UnfinishedError) else "interrupted; nothing was written"
         )
         return codes.SIGNALLED + interrupt.args[0] if interrupt.args else codes.INTERRUPTED
     except BrokenPipeError:
@@ -126,15 +117,15 @@ def _code(tokens: Iterable[str] | None) -> int:
     except BaseException as error:
         if type(error).__name__ != "PanicException":
             raise
-        codes.complain("incast itself failed; please report this with the scenario and the lines above")
+        codes.complain("internal error of incast; please report it with the scenario and the lines above")
         return codes.BUG
 
 
 def exists(text: str, option: str = "--output") -> str:
-    """What to do about something that is there already."""
+    """An error about an existing file or folder, with the remedy."""
     if "never overwritten" in text:
         return text
-    return f"{text.partition(';')[0]}; replace it with --overwrite, or name another place with {option}"
+    return f"{text.partition(';')[0]}; use --overwrite to replace it, or choose another place with {option}"
 
 
 def _renamed(error: CycloptsError) -> str | None:

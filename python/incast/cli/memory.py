@@ -24,16 +24,15 @@ Examples:
   incast memory record --local 64MiB --policy lru --only memcached -- ./serve.sh
 """
 RECORD_EPILOGUE = f"""{RECORD_EXAMPLES}
-The folder gets trace.parquet, a row for each page fetched or sent away, and
-summary.json. The exit code is the program's own, or 3 if it could not be
-instrumented.
+Writes trace.parquet (one row per page fetched or evicted) and summary.json.
+The exit code is the program's, or 3 if it could not be instrumented.
 """
 EXAMPLES = f"{RECORD_EXAMPLES.rstrip()}\n{INJECT_EXAMPLES.partition('Examples:')[2].lstrip(chr(10))}"
 
 app = App(
     name="memory",
     sort_key=4.8,
-    help="Run real programs with part of their memory remote: record what they fetch, and delay it by simulated times.",
+    help="Run real programs with part of their memory remote: record page fetches, or delay them by simulated times.",
     help_format="plaintext",
     help_epilogue=EXAMPLES,
 )
@@ -54,23 +53,23 @@ def record(
     overwrite: Flag = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False)] = False,
 ) -> int:
-    """Run a program with part of its memory remote, and record the pages that it fetches.
+    """Run a program with part of its memory remote, and record its page fetches.
 
-    Its large anonymous memory is served by userfaultfd, in pages of 4 KiB. Those beyond the local share are kept in a
-    store that stands for another host's memory, and fetched when they are accessed. The program is not changed: what
-    it reads, prints and ends with is its own. Processes that it starts are recorded as well.
+    userfaultfd serves the program's large anonymous memory in pages of 4 KiB. A store stands for another host's memory:
+    it holds the pages beyond the local share and returns them on access. The program's input, output and exit code stay
+    the same. Child processes are recorded too.
 
     Parameters
     ----------
     command
         The program and its arguments, after --.
     plain
-        Run the program without the instrument first, three times, and keep what that takes in the median: its own
-        time, from which traffic is made. Its input is empty in all runs, and only the recorded one prints.
+        First run the program three times without instrumentation and keep the median time, from which incast memory
+        traffic computes the load. The input is empty in all runs; only the recorded run prints.
     output
-        Folder for the recording; results/NAME-memory for a program NAME if not given.
+        Folder for the recording. Default: results/NAME-memory for a program NAME.
     overwrite
-        Replace the recording if it is there.
+        Replace an existing recording.
     quiet
         Do not print the summary.
 

@@ -33,13 +33,13 @@ Examples:
   incast memory inject --latency 'exponential(3us)' --latency results/network -- sort big.txt
   incast memory inject --latency 5us --throughput '([0-9.]+) ops/s' --only memcached -- ./load.sh
 
-Each fetch from remote memory waits as long as one drawn from what --latency
-names; the program is run without delay, and without the instrument, as well.
+Each fetch from remote memory waits for a time drawn from --latency. The
+program also runs without delay, and without instrumentation.
 """
 TOLD = ("0.5", "0.99")
-"""Quantiles of delays that are told."""
+"""Quantiles of delays that are printed."""
 SHARED = 0.1
-"""From which share of the cores on, taken by other work, there is a warning (our choice)."""
+"""Share of the cores used by other work above which a warning is printed (our choice)."""
 
 
 def inject(
@@ -61,38 +61,38 @@ def inject(
     overwrite: Flag = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False)] = False,
 ) -> None:
-    """Run a program with its fetches from remote memory delayed, and say what it loses.
+    """Run a program with delayed fetches from remote memory, and measure its slowdown.
 
-    A fetch that was served is held back, by busy waiting, for a time drawn from the latencies; other threads'
-    fetches wait at the same time. The program's input is empty and its output is not shown.
+    Each fetch is held back, by busy waiting, for a time drawn from the latencies. Fetches of several threads wait in
+    parallel. The program's input is empty; its output is not shown.
 
     Parameters
     ----------
     command
         The program and its arguments, after --.
     latency
-        How long a fetch takes: a time such as 3us; a results folder, whose memory flows' completion times are drawn
-        from, for each of its schemes; a file with a latency in each line; or uniform(1us,5us), exponential(3us),
-        lognormal(3us,1.5). Repeatable.
+        Duration of a fetch: a time such as 3us; a results folder (completion times of its memory flows, for each
+        scheme); a file with one latency per line; or uniform(1us,5us), exponential(3us), lognormal(3us,1.5).
+        Repeatable.
     scheme
-        Scheme of a results folder; all if not given.
+        Scheme of a results folder. Default: all.
     label
-        Label of the memory flows of a results folder; repeatable; all if not given.
+        Label of the memory flows in a results folder; repeatable. Default: all.
     repetitions
-        How often each case is run, in turns.
+        Runs of each case, interleaved.
     throughput
-        For servers: a regular expression with one group, a number in the output of the load generator, to be
+        For servers: regular expression with one group that matches a number in the load generator's output, to be
         compared in place of run time.
     plain
-        Run the program without the instrument as well, which says what that alone costs.
+        Also run the program without instrumentation, to measure the overhead.
     seed
-        Seed of the draws; each repetition has another one.
+        Seed of the drawn latencies; each repetition has another.
     format
-        text to read, csv or json for programs.
+        Output format.
     output
-        File for the figures of every run, as CSV.
+        CSV file for the figures of each run.
     overwrite
-        Replace the file if it is there.
+        Replace an existing file.
     quiet
         No progress.
 
@@ -128,7 +128,7 @@ def inject(
 
 
 class _Runs:
-    """Progress over runs, if somebody sees it."""
+    """Progress over runs, in a terminal."""
 
     def __init__(self, *, quiet: bool) -> None:
         console = Console(stderr=True)
@@ -151,13 +151,14 @@ class _Runs:
 
 
 def _lines(found: Injection) -> Iterator[str]:
-    """What was found, for people."""
+    """The results as text."""
     rows = list(found.rows())
     servers = rows[0].figures is not None
     yield f"{' '.join(found.command)}"
     repetitions = len(rows[0].timings)
     how = f"local: {found.instrument.local}, {found.instrument.policy}"
-    yield f"{how}; {repetitions} runs of each, medians, and from shortest to longest"
+    runs = "1 run" if repetitions == 1 else f"{repetitions} runs"
+    yield f"{how}; {runs} of each case: median, shortest .. longest"
     yield ""
     head = [
         "",
@@ -177,28 +178,28 @@ def _lines(found: Injection) -> Iterator[str]:
         told = zip(cells, widths, range(len(cells)), strict=True)
         yield "  ".join(cell.ljust(width) if at == 0 else cell.rjust(width) for cell, width, at in told).rstrip()
     yield ""
-    what = "throughput without delay over that with it" if servers else "run time over that without delay"
+    what = "throughput without delay / throughput with delay" if servers else "run time / run time without delay"
     yield from wrapped(
-        f"slowdown: {what}, less 1; asked, achieved: mean delay of a fetch; delays: their sum, over all threads", 0
+        f"slowdown = {what} - 1; asked, achieved: mean delay of a fetch; delays: sum of the delays of all threads", 0
     )
     if found.overhead is not None:
         yield from wrapped(
-            f"the instrument alone costs {100 * found.overhead:+.1f} % of the program's own time{_of_each(rows)}; "
-            "slowdowns are against runs that have it; own: the same delays over the program's own time",
+            f"instrumentation costs {100 * found.overhead:+.1f} % of the program's own time{_of_each(rows)}; slowdowns "
+            "compare instrumented runs; own: the same delays relative to the program's own time",
             0,
         )
     yield ""
     yield from _checked(rows)
     if found.others_cores > SHARED * (cores := len(os.sched_getaffinity(0))):
         yield from wrapped(
-            f"warning: other work took {found.others_cores:.2g} of the {cores} cores meanwhile; on an idle machine run "
-            "times are shorter and vary less",
+            f"warning: other work used {found.others_cores:.2g} of the {cores} cores; on an idle machine, run times "
+            "are shorter and vary less",
             0,
         )
 
 
 def _of_each(rows: Sequence[Row]) -> str:
-    """What the instrument takes for a fetch, beside what it takes to serve it."""
+    """Overhead of instrumentation per fetch, and the part that serves the page."""
     plain, zero = rows[:2]
     fetches = zero.mean("fetches")
     if not fetches:
@@ -207,7 +208,7 @@ def _of_each(rows: Sequence[Row]) -> str:
     longer = zero.seconds[0] - plain.seconds[0]
     if zero.figures or longer <= 0:
         return f", and {serving} to serve each of {fetches:,.0f} fetches"
-    return f", {time(longer / fetches * 1e12)} for each of {fetches:,.0f} fetches, of which {serving} to serve it"
+    return f", {time(longer / fetches * 1e12)} for each of {fetches:,.0f} fetches ({serving} to serve the page)"
 
 
 def _cells(row: Row) -> list[str]:
@@ -226,13 +227,13 @@ def _cells(row: Row) -> list[str]:
 
 
 def _checked(rows: list[Row]) -> Iterator[str]:
-    """How the delays that were achieved compare with those asked for."""
+    """Compares the achieved delays with the requested ones."""
     for row in rows:
         delays, fetches = row.case.delays, row.mean("fetches")
         if row.case.kind != "delayed" or delays is None:
             continue
         if not fetches:
-            yield f"{delays.name}: nothing was fetched, so nothing was delayed"
+            yield f"{delays.name}: no fetches, so no delays"
             continue
         pairs = [
             f"p{100 * float(q):g} {time(row.asked_ns(q) * 1e3)} asked, {time(row.achieved_ns(q) * 1e3)} achieved"
@@ -244,7 +245,7 @@ def _checked(rows: list[Row]) -> Iterator[str]:
                 f"{100 * share:+.1f} % " + ("in the mean" if name == "mean" else f"at p{100 * float(name):g}")
                 for name, share in off.items()
             )
-            yield from wrapped(f"warning: delays were off by {told}: are the machine's cores busy with other work?", 4)
+            yield from wrapped(f"warning: delays are off by {told}: are the machine's cores busy with other work?", 4)
 
 
 def _csv(found: Injection) -> str:

@@ -13,24 +13,21 @@ Command = Annotated[str, Parameter(name="COMMAND", allow_leading_hyphen=True, sh
 Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
 Local = Annotated[
     str,
-    Parameter(
-        help="How much of the memory is local: a share of the largest footprint so far, such as 25%, or bytes, such as "
-        "64MiB."
-    ),
+    Parameter(help="Local memory: a share of the largest footprint so far, such as 25%, or a size, such as 64MiB."),
 ]
 Policy = Annotated[
     Literal["fifo", "lru"],
-    Parameter(help="Which pages go: those that came first, or nearly those that were not used for the longest time."),
+    Parameter(help="Pages to evict: the oldest (fifo), or approximately the least recently used (lru)."),
 ]
 Threshold = Annotated[
-    str, Parameter(help="Allocations of this size and more are served, by malloc and its like or by mmap.")
+    str, Parameter(help="Smallest allocation that is served, made by malloc and similar functions or by mmap.")
 ]
 OneCore = Annotated[
     bool,
     Parameter(
         negative=(),
         show_default=False,
-        help="Run the program and what serves it on one core: the least overhead for a program of one thread.",
+        help="Run the program and its page server on one core: least overhead for a single-threaded program.",
     ),
 ]
 Only = Annotated[
@@ -38,17 +35,17 @@ Only = Annotated[
     Parameter(
         negative=(),
         consume_multiple=False,
-        help="Serve only processes of this name, such as memcached; repeatable. All if not given.",
+        help="Serve only processes of this name, such as memcached; repeatable. Default: all.",
     ),
 ]
 
 
 def needed(command: Sequence[str]) -> None:
-    """Raise if there is no command, or an option in its place that there is not."""
+    """Raise if there is no command, or an unknown option in its place."""
     if not command:
-        raise ApplicationError("error: there is no program to run\n = allowed: -- PROGRAM ARGUMENTS at the end")
+        raise ApplicationError("error: missing program to run\n = allowed: -- PROGRAM ARGUMENTS at the end")
     if command[0].startswith("-"):
         raise ApplicationError(
-            f"error: there is no option `{command[0]}`\n = allowed: those that --help tells, and -- PROGRAM ARGUMENTS "
-            "at the end"
+            f"error: unknown option `{command[0]}`\n = allowed: the options in --help, and -- PROGRAM ARGUMENTS at the "
+            "end"
         )

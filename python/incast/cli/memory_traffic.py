@@ -14,7 +14,7 @@ from incast.cli.phases import Phases
 from incast.memory.traffic import DURATION, NODES, SAMPLES, write_traffic
 
 FULL = 1.0
-"""From which offered load on a link is overloaded."""
+"""Offered load from which on a link is overloaded."""
 EXAMPLES = """
 Examples:
   incast memory traffic results/sort-memory -o results/sort-traffic
@@ -36,34 +36,34 @@ def traffic(
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     overwrite: Flag = False,
 ) -> None:
-    """Turn recordings into traffic: a scenario in which such programs fill a datacenter, as in the study of Gao et al.
+    """Turn recordings into a scenario in which such programs fill a datacenter, as in the study of Gao et al.
 
-    A system has 5 CPU, 5 memory and 3 disk blades; each CPU blade runs a recorded program, with its pages on all
-    five memory blades. Systems fill the fabric. Gaps between the flows of each pair of blades are drawn from those
-    recorded, three times over as a host stands for three units. Disks are silent: nothing was recorded of them.
+    A system has 5 CPU, 5 memory and 3 disk blades. Each CPU blade runs a recorded program with its pages spread over
+    all five memory blades. Systems fill the fabric. Gaps between the flows of a pair of blades are drawn from the
+    recorded gaps, three times, as a host stands for three units. Disks send nothing: recordings have no disk traffic.
 
     Parameters
     ----------
     recordings
-        Folders that incast memory record has written; CPU blades run them in turns.
+        Folders written by incast memory record; CPU blades run them in turn.
     nodes
         Hosts of the fabric, in racks of 16.
     scale
         datacenter: the blades of a system are anywhere. rack: they are in one rack.
     samples
-        How often each pair of blades is drawn.
+        Draws for each pair of blades.
     duration
-        How long flows start.
+        Time during which flows start.
     clock
-        own: the program's own time, as if its fetches and the instrument cost nothing; its recording needs a plain run
-        (record --plain), and has this clock then if nothing is said. less-waits: a thread's time stands still while it
-        waits for a page, and what else the instrument costs stays; for other recordings. wall: as it was recorded.
+        own: the program's own time, without fetches and instrumentation; needs a recording made with --plain, and is
+        the default for it. less-waits: recorded time without waits for pages, with the other overhead of
+        instrumentation; default for other recordings. wall: recorded time.
     fetch
-        How long each fetch takes on that clock, such as 2.9us; nothing if not given, as on an infinitely fast network.
+        Duration of each fetch on that clock, such as 2.9us. Default: 0, as on an infinitely fast network.
     output
-        Folder for the scenario and its flows; results/NAME-traffic for the first recording NAME if not given.
+        Folder for the scenario and its flows. Default: results/NAME-traffic for the first recording NAME.
     overwrite
-        Replace it if it is there.
+        Replace an existing folder.
 
     """
     output = (
@@ -83,18 +83,17 @@ def traffic(
             progress=phases.update,
         )
     print(
-        f"{made.flows:,} flows of a system over {made.seconds:.3f} s (clock: {made.clock}), {made.fetches_per_s:,.0f} "
-        f"fetches a second of a CPU blade in the mean\noffered load: {made.load:.3g} of the link of a CPU blade's "
-        f"host, {samples} samples of each pair together\nwritten to {made.path}; next: incast run {made.scenario}"
+        f"{made.flows:,} flows per system in {made.seconds:.3f} s (clock: {made.clock}); mean rate of a CPU blade: "
+        f"{made.fetches_per_s:,.0f} fetches/s\noffered load: {made.load:.3g} of the link of a CPU blade's host, with "
+        f"{samples} samples of each pair\nwrote {made.path}; next: incast run {made.scenario}"
     )
     if made.load >= FULL:
         codes.complain(
-            f"warning: a host's link cannot carry {made.load:.3g} of its rate: queues grow for as long as flows start, "
-            "and latencies with --duration. A program waits for its pages and fetches less: --fetch says how long each "
-            "takes"
+            f"warning: the offered load is {made.load:.3g} of a host's link rate: queues and latencies grow until "
+            "--duration. A real program waits for its pages and fetches less; set the duration of a fetch with --fetch"
         )
     if made.clock == "less-waits":
         codes.complain(
-            "note: what the instrument costs beside waiting is in these times, so the load is lower than the program's "
-            "own; record with --plain for --clock own"
+            "note: these times include overhead of instrumentation, so the load is lower than the program's own; "
+            "record with --plain to use --clock own"
         )

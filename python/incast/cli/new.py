@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -11,7 +13,9 @@ from cyclopts import Parameter
 
 from incast._nearest import hint
 from incast.cli import codes
+from incast.cli.command import command
 from incast.cli.listing import wrapped
+from incast.cli.run import examples
 
 EXAMPLES = """
 Examples:
@@ -20,7 +24,8 @@ Examples:
   incast new --list
 """
 USUAL = "incast"
-"""The template where none is named."""
+"""The default template."""
+HEADING = "Examples, also for `incast run --example NAME`:"
 
 
 def new(
@@ -31,59 +36,63 @@ def new(
     overwrite: Annotated[bool, Parameter(name=["--overwrite", "--force"], negative=(), show_default=False)] = False,
     list_: Annotated[bool, Parameter(name="--list", negative=(), show_default=False)] = False,
 ) -> int:
-    """Write a scenario to start from, each field explained where it stands.
+    """Write a commented scenario to start from.
 
     Parameters
     ----------
     file
         Scenario to write, a TOML file.
     template
-        What to start from; --list names them all.
+        Template or example to copy; --list shows all.
     overwrite
-        Replace the file if it is there.
+        Replace an existing file.
     list_
-        Say which templates there are, and write nothing.
+        List the templates and examples; write nothing.
 
     """
-    known = templates()
+    known = templates() | examples()
     if list_:
-        print("\n".join(listed(known)))
+        print("\n".join([*listed(templates()), "", HEADING, *listed(examples())]))
         return codes.OK
     if file is None:
-        codes.complain("a file to write is needed, such as: incast new mine.toml")
+        codes.complain("missing file name; example: incast new mine.toml")
         return codes.BAD_INPUT
     if template not in known:
-        codes.complain(f"there is no template `{template}`: {', '.join(known)}{hint(template, known)}")
+        codes.complain(f"unknown template `{template}`, allowed: {', '.join(known)}{hint(template, known)}")
         return codes.BAD_INPUT
     if file.suffix != ".toml":
-        codes.complain(f"{file}: the name of a scenario ends in .toml")
+        codes.complain(f"{file}: the name of a scenario must end in .toml")
         return codes.BAD_INPUT
     try:
         with file.open("w" if overwrite else "x", encoding="utf-8") as out:
             out.write(known[template])
     except FileExistsError:
-        codes.complain(f"{file} exists already; replace it with --overwrite, or name another file")
+        codes.complain(f"{file} exists already; use --overwrite to replace it, or choose another name")
         return codes.BAD_INPUT
     print(f"wrote {file}: {about(known[template])}")
-    print(f"  incast show {file}    what it amounts to, with every default")
+    print(f"  incast show {file}    every default, derived figures, estimated cost")
     print(f"  incast run {file}     simulate it")
     return codes.OK
 
 
 def templates() -> dict[str, str]:
-    """The text of every template by name, the usual one first."""
+    """The text of every template by name, the default first."""
     found = (entry for entry in files("incast").joinpath("templates").iterdir() if entry.name.endswith(".toml"))
     texts = {entry.name.removesuffix(".toml"): entry.read_text(encoding="utf-8") for entry in found}
     return dict(sorted(texts.items(), key=lambda item: (item[0] != USUAL, item[0])))
 
 
 def about(text: str) -> str:
-    """What a template is: its first line."""
-    return text.partition("\n")[0].removeprefix("#").strip()
+    """Description of a template: the first sentence of the comment that it begins with."""
+    lines = itertools.takewhile(lambda line: line.startswith("# "), text.splitlines())
+    return re.split(r"(?<=[.?]) (?=[A-Z0-9])", " ".join(line.removeprefix("#").strip() for line in lines))[0]
 
 
 def listed(known: dict[str, str]) -> Iterator[str]:
     """Every template with what it is."""
     for name, text in known.items():
-        yield name + (" (if none is named)" if name == USUAL else "")
+        yield name + (" (default)" if name == USUAL else "")
         yield from wrapped(about(text), 4)
+
+
+app = command("new", new, EXAMPLES)

@@ -1,4 +1,4 @@
-"""What a command is doing, for those who wait for it."""
+"""Progress of a command without a known end: the current step and its duration."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElaps
 
 
 class Phases:
-    """Tells what is being done and for how long, on stderr if that is a terminal."""
+    """Shows the current step and its duration on stderr, if that is a terminal."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         console = Console(stderr=True)
@@ -22,7 +22,7 @@ class Phases:
         self._progress.stop()
 
     def update(self, what: str) -> None:
-        """Say what is being done from now on."""
+        """Begin a step."""
         if self._task is not None:
             self._progress.remove_task(self._task)
         else:

@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from incast.cli.command import command
+
 EXAMPLES = """
 Examples:
   incast plot results/quickstart -o slowdown.pdf --label background
@@ -57,46 +59,46 @@ def plot(
     width: Annotated[float | None, Inches] = None,
     height: Annotated[float | None, Inches] = None,
 ) -> None:
-    """Draw a chart of results into a file for a paper: SVG, PDF or PNG. Needs the extra incast[plot].
+    """Draw a chart of results as SVG, PDF or PNG, for a paper. Needs the extra incast[plot].
 
-    The same results give the same file. `incast report` has every chart on one page.
+    The same results give the same file. `incast report` puts all charts on one page.
 
     Parameters
     ----------
     folder
-        Results folder of a run, or folder of a sweep.
+        Results folder of a run or a sweep.
     chart
-        What to draw: slowdown by flow size; cdf-fct and cdf-slowdown, distributions; queues and rates over time, for
-        which the scenario needs measure.sample_every; pauses, when ports were paused; closing, how pauses spread until
-        the first deadlock of a scheme closed; vms, what VMs of tenants received over time, and guarantees, what all of
-        them got of what they were promised; over, a figure of every run of a sweep.
+        slowdown: by flow size. cdf-fct, cdf-slowdown: distributions. queues, rates: over time; the scenario needs
+        measure.sample_every. pauses: when ports were paused. closing: how pauses spread until the first deadlock of a
+        scheme. vms: throughput of tenants' VMs over time. guarantees: share of its guarantee that each VM received.
+        over: a figure of each run of a sweep.
     output
-        File to write; its ending, .svg, .pdf or .png, says how. CHART.svg if not given.
+        File to write: .svg, .pdf or .png. Default: CHART.svg.
     overwrite
-        Replace the file if it is there.
+        Replace an existing file.
     where
-        COLUMN=VALUE that chooses the scenario of a sweep; repeatable. With over, the runs that are taken.
+        COLUMN=VALUE that selects the scenario of a sweep, or the runs for over; repeatable.
     label
-        Slowdowns and distributions of flows of this label only.
+        For slowdown and distributions: only flows with this label.
     bins
-        Bins of equally many flows, for slowdown; 20 if not given.
+        For slowdown: number of bins, with equally many flows. Default: 20.
     percentile
-        Percentile that is drawn, for slowdown; repeatable; all three if not given.
+        For slowdown: percentile to draw; repeatable. Default: all three.
     ports
-        How many ports are drawn: those with the longest queues (4 if not given), paused longest (20), or, for closing,
-        paused first (24).
+        Number of ports: those with the longest queues (default 4), paused longest (20) or, for closing, paused first
+        (24).
     flows
-        How many flows' rates are drawn: those with the most samples (6 if not given).
+        For rates: number of flows, those with the most samples. Default: 6.
     vms
-        How many VMs' throughput is drawn: those that got least of their guarantee (8 if not given).
+        For vms: number of VMs, those that received least of their guarantee. Default: 8.
     over
-        Column along the horizontal axis, for over; the first that varies if not given.
+        For over: column on the horizontal axis. Default: the first that varies.
     figure
-        What is drawn of every run, for over; slowdown_p99 if not given.
+        For over: figure on the vertical axis. Default: slowdown_p99.
     width
-        Inches; each chart has its own if not given.
+        Width in inches. Default: depends on the chart.
     height
-        Inches.
+        Height in inches.
 
     """
     from incast.cli import drawing
@@ -105,3 +107,6 @@ def plot(
         chart, where or [], label, bins, percentile or [], ports, flows, vms, over, figure, width, height
     )
     print(f"wrote {drawing.write(folder, asked, output or Path(f'{chart}.svg'), overwrite=overwrite)}")
+
+
+app = command("plot", plot, EXAMPLES)

@@ -8,6 +8,8 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console
 
+from incast.cli.command import command
+
 EXAMPLES = """
 Examples:
   incast report results/quickstart
@@ -25,22 +27,21 @@ def report(
 ) -> None:
     """Write one HTML page of results: scenario, fabric, slowdowns, distributions, queues, rates, pauses, counters.
 
-    The page is a single file that opens from disk and needs no network; it can be mailed. Every chart on it can be
-    saved as SVG or PNG, and its data as CSV.
+    The page is one file and needs no network. Each chart can be saved as SVG or PNG, and its data as CSV.
 
     Parameters
     ----------
     first
-        Results folder of a run, folder of a sweep, or results of a study.
+        Results folder of a run, a sweep or a study.
     more
-        Others that are shown on the same page, to choose from.
+        More folders, to choose from on the same page.
     output
-        Page to write, a file whose name ends in .html; DIR.html beside the first folder if not given.
+        Page to write, named *.html. Default: DIR.html next to the first folder.
     overwrite
-        Replace the page if it is there.
+        Replace an existing page.
 
     """
-    # The charts' libraries are not read in for other commands.
+    # Imported here: other commands do not need the chart libraries.
     from incast.report import write
 
     folder = first.resolve()
@@ -54,3 +55,6 @@ def report(
             progress=lambda done, count: status.update(f"{done} of {count} scenarios read"),
         )
     print(f"wrote {file} ({file.stat().st_size / 1e6:.1f} MB); open it in a browser")
+
+
+app = command("report", report, EXAMPLES)

@@ -12,6 +12,7 @@ from cyclopts.validators import Number
 
 import incast
 from incast.cli import summary
+from incast.cli.command import command
 
 EXAMPLES = """
 Examples:
@@ -31,19 +32,19 @@ def results(
     format: Literal["table", "csv", "json"] = "table",  # noqa: A002 - the name of the option
     limit: Annotated[int | None, Parameter(validator=Number(gte=0))] = None,
 ) -> None:
-    """Show the results in a folder: the summary, or one of its tables.
+    """Show the summary of a results folder, or one of its tables.
 
     Parameters
     ----------
     folder
         Results folder, as written by `incast run`.
     table
-        Table to print: slowdown, or one that the folder holds, such as flows or ports; with tenants also sharing and
+        Table to print: slowdown, or a table of the folder such as flows or ports. With tenants also sharing and
         guarantees.
     format
-        table to read, csv or json for programs.
+        Output format.
     limit
-        Rows to print; 20 for --format table, all for the others if not given.
+        Rows to print. Default: 20 for --format table, all for csv and json.
 
     """
     found = incast.open(folder)
@@ -70,7 +71,7 @@ def _chosen(found: incast.Results, table: str) -> incast.Table:
 
 
 def _print(table: incast.Table, limit: int) -> None:
-    """Print rows in columns, as wide as they are: what is printed can be cut by column."""
+    """Print rows in aligned columns of any width."""
     names = [f"{column.name} ({column.unit})" if column.unit else column.name for column in table.columns]
     rows = [names, *([_cell(value) for value in row] for row in table.rows(limit))]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -80,10 +81,13 @@ def _print(table: incast.Table, limit: int) -> None:
         print("  ".join(cell.ljust(width) if name else cell.rjust(width) for cell, width, name in cells).rstrip())
     if limit < len(table):
         rest = f"{len(table) - limit:,} more of {len(table):,} rows"
-        print(f"... {rest}; --limit N or --format csv prints them", file=sys.stderr)
+        print(f"... {rest}; use --limit N or --format csv", file=sys.stderr)
 
 
 def _cell(value: object) -> str:
     if value is None:
         return ""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+app = command("results", results, EXAMPLES)

@@ -9,29 +9,26 @@ from cyclopts import Parameter
 from rich.console import Console
 
 import incast
+from incast._nearest import hint
 from incast.cli import codes, summary
+from incast.cli.command import Overrides, command
 from incast.cli.live import Live
 
-Overrides = Annotated[
-    list[str] | None,
-    Parameter(
-        name="--set", negative=(), consume_multiple=False, help="PATH=VALUE that overrules the file; repeatable."
-    ),
-]
-
-
+FOLDER = Path(incast.__file__).with_name("examples")
+"""Scenarios of the package. In a checkout they are links to the files in scenarios/, which a wheel has copies of."""
 EXAMPLES = """
 Examples:
-  incast run scenarios/quickstart.toml
+  incast run --example quickstart
   incast run mine.toml -o results/deep --set switch.buffer=64MB --seed 7
   incast run mine.toml --fingerprint
 """
 
 
 def run(
-    file: Path,
+    file: Path | None = None,
     /,
     *,
+    example: str | None = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     set_: Overrides = None,
     seed: int | None = None,
@@ -42,27 +39,36 @@ def run(
 ) -> int:
     """Simulate a scenario and write its results.
 
-    Prints the slowdown of flows by size, schemes side by side, and where the results lie.
+    Prints the slowdowns by flow size for each scheme, and the files that were written.
 
     Parameters
     ----------
     file
         Scenario, a TOML file.
+    example
+        Run a scenario of the package instead of a file, such as quickstart. `incast new --list` shows all.
     output
-        Folder for the results; results/NAME for NAME.toml if not given.
+        Folder for the results. Default: results/NAME for NAME.toml.
     seed
-        Seed of every random choice; overrules the file.
+        Seed of every random choice; overrides the file.
     overwrite
-        Replace the results folder if it is there.
+        Replace an existing results folder.
     quiet
-        No progress and no tables, only what went wrong.
+        Print only errors and warnings.
     threads
-        Schemes simulated at once; one per core if not given. Results do not depend on it.
+        Schemes simulated in parallel. Default: one per core. Results do not depend on it.
     fingerprint
-        Print two numbers for each scheme, which are equal where two runs are equal: on another machine, in another
-        version. The first is of every event, the second of every packet on a wire. manifest.json has them too.
+        Print two hashes for each scheme: of all events, and of all packets on wires. Equal runs have equal hashes, on
+        any machine and in any version. manifest.json has them too.
 
     """
+    if (file is None) == (example is None):
+        codes.complain("give either a scenario file or --example NAME, such as: incast run --example quickstart")
+        return codes.BAD_INPUT
+    if example is not None and example not in examples():
+        codes.complain(f"unknown example `{example}`, allowed: {', '.join(examples())}{hint(example, examples())}")
+        return codes.BAD_INPUT
+    file = file or FOLDER / f"{example}.toml"
     output = output or Path("results") / file.stem
     overrides = [*(set_ or []), *([] if seed is None else [f"seed={seed}"])]
     overrides += ["measure.fingerprint=true"] if fingerprint else []
@@ -77,3 +83,11 @@ def run(
     if not quiet:
         summary.show(results)
     return summary.judge(results)
+
+
+def examples() -> dict[str, str]:
+    """Text of every example by name."""
+    return {file.stem: file.read_text(encoding="utf-8") for file in sorted(FOLDER.glob("*.toml"))}
+
+
+app = command("run", run, EXAMPLES)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from incast import _core
-from incast.cli.run import Overrides
+from incast.cli.command import Overrides, command
 from incast.errors import translated
 
 SHOW_EXAMPLES = """
@@ -23,14 +23,14 @@ def show(
     set_: Overrides = None,
     format: Literal["text", "json", "toml"] = "text",  # noqa: A002 - the name of the option
 ) -> None:
-    """Show what a scenario amounts to, with every default filled in, without running it.
+    """Show a scenario with every default, its derived figures and its estimated cost, without running it.
 
     Parameters
     ----------
     file
         Scenario, a TOML file.
     format
-        text to read, json for programs, toml for a complete scenario file.
+        Output format; toml is a complete scenario file.
 
     """
     with translated():
@@ -56,3 +56,7 @@ then, as the first line of a scenario:
 def schema() -> None:
     """Print the JSON schema of scenario files, for editors that complete and check TOML."""
     print(_core.schema())
+
+
+show_app = command("show", show, SHOW_EXAMPLES)
+schema_app = command("schema", schema, SCHEMA_EXAMPLES)

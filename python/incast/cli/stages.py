@@ -39,7 +39,7 @@ class Stages:
             self._bars.stop()
 
     def update(self, what: str, done: int, of: int) -> None:
-        """Show that `done` of so many are done; another `what` is another stage."""
+        """Show that `done` of `of` items of the stage `what` are done."""
         now = time.monotonic()
         if what != self._what:
             self._what, self._began = what, now
@@ -55,7 +55,7 @@ class Stages:
 
 
 def status(done: int, of: int, seconds: float) -> str:
-    """How many are done, how fast that goes, and how long the rest will take."""
+    """Items done, speed and time left."""
     text = f"{done:,} of {of:,}"
     if done == 0 or seconds <= 0.0:
         return text

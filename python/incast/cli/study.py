@@ -44,10 +44,10 @@ Examples:
 """
 EPILOGUE = """
 A study's folder:
-  study.toml        what is studied, its sweeps and analyses, its scales
-  NAME.toml         a sweep or an analysis, and the scenario files that these name
-  claims.toml       metrics in SQL, and the claims that are judged by them
-  explanations.md   what there is to say about claims, a section `## ID` each
+  study.toml        title, source, sweeps, analyses and scales
+  NAME.toml         a sweep, an analysis, or a scenario of one
+  claims.toml       metrics in SQL, and claims checked with them
+  explanations.md   explanations of claims, one section `## ID` each
 
 Examples:
   incast study list
@@ -60,7 +60,7 @@ Format = Annotated[Literal["text", "json"], Parameter(show_default=False)]
 app = App(
     name="study",
     sort_key=3,
-    help="Run a published evaluation again, and hold its claims against what was measured.",
+    help="Rerun a published evaluation and check its claims against the measurements.",
     help_format="plaintext",
     help_epilogue=EPILOGUE,
 )
@@ -73,7 +73,7 @@ def list_(*, format: Format = "text") -> None:  # noqa: A002 - the name of the o
     Parameters
     ----------
     format
-        text to read, json for programs.
+        Output format.
 
     """
     found = {name: folder.head(path)[0] for name, path in folder.shipped().items()}
@@ -87,7 +87,7 @@ def list_(*, format: Format = "text") -> None:  # noqa: A002 - the name of the o
         print(name)
         for text in (one.title, f"source: {one.source}", f"scales: {', '.join(one.scale.given())}"):
             print("\n".join(wrapped(text, 4)))
-    print("\nincast study show NAME says what it runs and what it claims, incast study run NAME runs it")
+    print("\nincast study show NAME: its runs and claims; incast study run NAME: run it")
 
 
 @app.command(help_epilogue=RUN_EXAMPLES)
@@ -102,28 +102,28 @@ def run(
     overwrite: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False)] = False,
 ) -> int:
-    """Run a study's sweeps and analyses, and judge its claims by what was measured.
+    """Run a study's sweeps and analyses, and check its claims.
 
-    A run that was ended, by whatever, is gone on with when it is started again: no finished simulation is lost. Claims
-    that fail are results: the exit code is 1 only if simulations failed.
+    The same command resumes an interrupted study: finished simulations are kept. Claims that fail are results; the exit
+    code is 1 only if simulations failed.
 
     Parameters
     ----------
     study
-        A study that incast study list names, or the folder of one of your own.
+        Name of a study (see incast study list), or folder of your own.
     scale
-        How large: smoke to see that it works, quick for a first answer, paper for the size of the publication; quick
-        if not given, or the smallest that the study has.
+        Size: smoke to test that it works, quick for a first answer, paper for the size of the publication. Default:
+        quick, or the smallest scale of the study.
     output
-        Folder for the results; results/NAME-SCALE if not given.
+        Folder for the results. Default: results/NAME-SCALE.
     jobs
-        Simulations at once; one per core if not given. Results do not depend on it.
+        Parallel simulations. Default: one per core. Results do not depend on it.
     ray
         Address of a Ray cluster to simulate on, such as 10.0.0.1:6379 (extra incast[ray]).
     overwrite
-        Remove the results of a study that are in the folder, and begin anew.
+        Remove existing results of a study from the folder and start again.
     quiet
-        No progress and no tables, only what went wrong.
+        Print only errors and warnings.
 
     """
     chosen = incast.load_study(study)
@@ -140,18 +140,18 @@ def run(
 def judge(
     study: str, directory: Path, /, *, quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=())] = False
 ) -> int:
-    """Judge a study's claims anew by what was run before; nothing is simulated.
+    """Check a study's claims again on existing results, without simulating.
 
-    For claims that were changed, and for a run that is not finished yet.
+    Use it after changing claims, or before all runs are finished.
 
     Parameters
     ----------
     study
-        A study that incast study list names, or the folder of one of your own.
+        Name of a study (see incast study list), or folder of your own.
     directory
         Results of the study.
     quiet
-        No tables, only what went wrong.
+        Print only errors and warnings.
 
     """
     chosen = incast.load_study(study)
@@ -159,7 +159,7 @@ def judge(
 
 
 def _told(found: StudyResults, *, quiet: bool) -> int:
-    """Print what became of the claims; the exit code."""
+    """Print the outcome of the claims; returns the exit code."""
     if not quiet:
         _print(found)
         print(f"claims in {found.path}: {results.TABLE}, {results.CLAIMS}")
@@ -169,7 +169,7 @@ def _told(found: StudyResults, *, quiet: bool) -> int:
         print(f"tables in {', '.join(map(str, parts))}")
         if found.tables:
             print(f"tables of the study as CSV: {found.path / results.TABLES}")
-        print(f"every figure: incast study show {found.path} --figures")
+        print(f"all figures: incast study show {found.path} --figures")
     code = codes.OK
     for each in found.sweeps.values():
         for label, why in each.ended_badly():
@@ -179,7 +179,7 @@ def _told(found: StudyResults, *, quiet: bool) -> int:
             code = codes.ENDED_BADLY
     for name, analysis in found.analyses.items():
         if analysis.impossible:
-            codes.complain(f"warning: analysis {name} was left out: {analysis.impossible}")
+            codes.complain(f"warning: analysis {name} was skipped: {analysis.impossible}")
         for cell in analysis.failed:
             codes.complain(f"{name}, {cell.label}: {cell.error}")
             code = codes.ENDED_BADLY
@@ -187,10 +187,10 @@ def _told(found: StudyResults, *, quiet: bool) -> int:
 
 
 class UnfinishedStudy(Unfinished):
-    """A study was interrupted: what is finished stays."""
+    """A study was interrupted; finished runs are kept."""
 
     def __str__(self) -> str:
-        return f"interrupted; finished runs are kept in {self.folder}; the same command goes on from there"
+        return f"interrupted; finished runs are kept in {self.folder}; repeat the command to resume"
 
 
 @app.command(help_epilogue=SHOW_EXAMPLES)
@@ -202,18 +202,18 @@ def show(
     figures: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     format: Format = "text",  # noqa: A002 - the name of the option
 ) -> None:
-    """Show what a study runs at each scale and what it claims, or what became of the claims.
+    """Show a study's runs at each scale and its claims, or the outcomes of the claims.
 
     Parameters
     ----------
     study
-        A study that incast study list names, the folder of one of your own, or results of a study.
+        Name of a study (see incast study list), folder of your own, or results of a study.
     directory
-        Results of that study: shows the outcome of every claim.
+        Results of that study, to show the outcome of each claim.
     figures
-        Of results: a line for every figure, where figures of a check that came out alike share one otherwise.
+        For results: print every figure. By default, figures of a check with the same outcome share a line.
     format
-        text to read, json for programs.
+        Output format.
 
     """
     if directory is None and not (Path(study) / results.MANIFEST).is_file():
@@ -228,7 +228,7 @@ def show(
 
 
 def _print(found: StudyResults, *, figures: bool = False) -> None:
-    """Every claim, and how many have which outcome."""
+    """Prints every claim, and the number of claims by outcome."""
     print("\n".join(writing.terminal(found.claims, figures=figures)))
     print(f"{writing.LEGEND}\n")
     if found.tables:
@@ -237,17 +237,17 @@ def _print(found: StudyResults, *, figures: bool = False) -> None:
 
 
 def description(chosen: Study) -> Iterator[str]:
-    """What a study runs and claims."""
+    """The runs and claims of a study."""
     yield from [f"{chosen.name}: {chosen.title}", f"source: {chosen.source}", "", *wrapped(chosen.text, 0), ""]
     for scale, about in chosen.scales.items():
         runs = ", ".join(f"{name} {len(plan.runs)}" for name, plan in chosen.plans[scale].items())
         judged = sum(chosen.judged(claim, scale) for claim in chosen.claims)
         yield from wrapped(f"{scale}: {about}", 0)
-        yield f"    runs: {runs}; claims judged: {judged} of {len(chosen.claims)}"
+        yield f"    runs: {runs}; claims checked: {judged} of {len(chosen.claims)}"
     for claim in chosen.claims:
         yield ""
         yield from wrapped(f"{claim.id}  {claim.statement}", 0)
-        yield from wrapped(f"stated in {claim.source}; judged from scale {claim.from_} on", 4)
+        yield from wrapped(f"source: {claim.source}; checked from scale {claim.from_} on", 4)
         for text in expectations(chosen, claim):
             yield from wrapped(text, 4)
     yield "\nmetrics"
@@ -261,7 +261,7 @@ def description(chosen: Study) -> Iterator[str]:
 
 
 def expectations(chosen: Study, claim: Claim) -> Iterator[str]:
-    """What each check of a claim expects."""
+    """The expectation of each check of a claim."""
     for check in claim.check:
         metric = chosen.metrics[check.metric]
         whose = f" of {named(check.of)}" if check.of else ""

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from incast import sweep as sweeps
 from incast.cli import codes
-from incast.cli.run import Overrides
+from incast.cli.command import Overrides, command
 from incast.cli.sweep_live import SweepLive
 from incast.errors import ResultsError
 
@@ -32,9 +32,9 @@ A sweep file:
   values = [1, 2, 3]
 """
 SHOWN = 20
-"""Runs that --plan lists one by one, at most."""
+"""Most runs that --plan lists."""
 NAMED = 4
-"""Runs that failed over the same thing and are named, at most."""
+"""Most runs named for one error."""
 
 
 def sweep(
@@ -49,27 +49,27 @@ def sweep(
     plan: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False)] = False,
 ) -> int:
-    """Run a scenario many times, with other values each time, into one dataset.
+    """Run a scenario many times with varied parameters, into one dataset.
 
-    Each variation runs under each scheme. A sweep that was interrupted, or killed, goes on where it was when the same
-    command is given again: a finished run is never done twice. A run that fails does not stop the others.
+    Each variation runs under each scheme. The same command resumes an interrupted or killed sweep: finished runs are
+    not repeated. A failed run does not stop the others.
 
     Parameters
     ----------
     file
-        Sweep, a TOML file: a scenario and what to vary in it.
+        Sweep, a TOML file: a scenario and the fields to vary.
     output
-        Folder for the dataset; results/NAME for NAME.toml if not given. One that is there is continued.
+        Folder for the dataset; an existing sweep is resumed. Default: results/NAME for NAME.toml.
     scale
-        Run the sweep as its table [scale.NAME] says.
+        Use the table [scale.NAME] of the sweep.
     jobs
-        Runs at once; one per core if not given, of the cluster with --ray. Results do not depend on it.
+        Parallel runs. Default: one per core, of the cluster with --ray. Results do not depend on it.
     ray
-        Run on the Ray cluster at this address, such as 127.0.0.1:6379, instead of on this machine's cores.
+        Address of a Ray cluster to run on, such as 127.0.0.1:6379.
     plan
-        Say what would be run, and stop.
+        List the runs without running them.
     quiet
-        No progress, only what went wrong.
+        No progress, only errors and warnings.
 
     """
     planned = sweeps.read(file, scale=scale, overrides=set_ or [], check=True)
@@ -85,8 +85,8 @@ def sweep(
     return report(done, quiet=quiet)
 
 
-class Unfinished(KeyboardInterrupt):
-    """A sweep was interrupted: what is finished stays."""
+class Unfinished(codes.UnfinishedError):
+    """A sweep was interrupted; finished runs are kept."""
 
     def __init__(self, folder: Path, *signal: object) -> None:
         super().__init__(*signal)
@@ -96,15 +96,15 @@ class Unfinished(KeyboardInterrupt):
         try:
             found = sweeps.open_sweep(self.folder)
         except ResultsError:
-            return f"interrupted; no run is finished in {self.folder}"
+            return f"interrupted; no finished runs in {self.folder}"
         return (
             f"interrupted; {len(found.done)} of {len(found.runs)} runs are finished and kept in {self.folder}; "
-            "the same command goes on from there"
+            "repeat the command to resume"
         )
 
 
 def report(done: sweeps.Sweep, *, quiet: bool = False) -> int:
-    """Say what became of a sweep; the exit code."""
+    """Print the summary of a sweep; returns the exit code."""
     code = codes.OK
     for error, labels in _by_error(done).items():
         more = f" and {len(labels) - NAMED} more" if len(labels) > NAMED else ""
@@ -128,7 +128,7 @@ def report(done: sweeps.Sweep, *, quiet: bool = False) -> int:
 
 
 def _by_error(done: sweeps.Sweep) -> dict[str, list[str]]:
-    """What failed, by why: many runs often fail over one thing."""
+    """The failed runs by error: often many have the same."""
     found: dict[str, list[str]] = {}
     for run in done.failed:
         found.setdefault(run.error or "", []).append(run.label)
@@ -136,7 +136,7 @@ def _by_error(done: sweeps.Sweep) -> dict[str, list[str]]:
 
 
 def _show(plan: sweeps.Plan) -> None:
-    print(f"{len(plan.runs)} runs of {plan.scenario}")
+    print(f"{len(plan.runs)} {'run' if len(plan.runs) == 1 else 'runs'} of {plan.scenario}")
     for name in plan.columns:
         values = dict.fromkeys(str(run.columns[name]) for run in plan.runs)
         print(f"  {name} ({plan.paths[name] or 'several fields'}): {', '.join(values)}")
@@ -145,3 +145,6 @@ def _show(plan: sweeps.Plan) -> None:
         print(f"{run.key}  {run.label}")
     if len(plan.runs) > SHOWN:
         print(f"... and {len(plan.runs) - SHOWN} more")
+
+
+app = command("sweep", sweep, EXAMPLES)

@@ -1,4 +1,4 @@
-"""Progress of a sweep: a bar over all runs and one for each at work; without a terminal, a line now and then."""
+"""Progress of a sweep: a bar for all runs and one for each active run; without a terminal, a line every few seconds."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def status(progress: SweepProgress, now: float) -> str:
     """Runs, speed and time left."""
     parts = [f"{progress.ended}/{progress.runs} runs"]
     if progress.kept:
-        parts.append(f"{progress.kept} of them from before")
+        parts.append(f"{progress.kept} from an earlier command")
     if progress.failed:
         parts.append(f"{progress.failed} failed")
     elapsed = now - progress.started

@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from incast import _core
-from incast.cli.run import Overrides
+from incast.cli.command import Overrides, command
 from incast.errors import translated
 
 EXAMPLES = """
@@ -28,19 +28,22 @@ def trace(
 ) -> None:
     """Write the flows of a scenario as a trace, without simulating them.
 
-    A trace can be read by other tools, and by a scenario as its workload.
+    Other tools can read the trace, and a scenario can use it as a workload.
 
     Parameters
     ----------
     file
         Scenario, a TOML file.
     output
-        File to write; its ending, .csv or .parquet, says how.
+        File to write: .csv or .parquet.
     seed
-        Seed of every random choice; overrules the file.
+        Seed of every random choice; overrides the file.
 
     """
     overrides = [*(set_ or []), *([] if seed is None else [f"seed={seed}"])]
     with translated():
         flows = _core.Scenario.load(file, overrides).write_trace(output)
-    print(f"{flows:,} flows in {output}")
+    print(f"wrote {flows:,} {'flow' if flows == 1 else 'flows'} to {output}")
+
+
+app = command("trace", trace, EXAMPLES)

@@ -1,4 +1,4 @@
-"""Results held against the output of another simulator, size bin by size bin and flow by flow."""
+"""Comparison of results with the output of another simulator, by flow size and flow by flow."""
 
 from incast.comparison.compare import compare
 from incast.comparison.comparison import Bin, Comparison, Flow, Percentiles, Summary, Unmatched

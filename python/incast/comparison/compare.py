@@ -1,4 +1,4 @@
-"""Compare results with the reference."""
+"""Compares results with the output of the HPCC authors' ns-3."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from incast.errors import ComparisonError
 from incast.results import Results, open_results
 
 WITHIN_NS = 1
-"""Starts may differ by this: the reference reads them as binary fractions of a second and rounds down, so that about
-half of them come out 1 ns early."""
+"""Largest difference between starts of one flow. ns-3 reads starts as binary fractions of a second and rounds down, so
+that about half of them are 1 ns early."""
 
 
 def compare(
@@ -25,16 +25,16 @@ def compare(
 ) -> Comparison:
     """Compare the completion times of results with those in an `fct.txt` of the HPCC authors' ns-3 or its descendants.
 
-    Flows are the same if their hosts, ports and sizes are, and their starts within a nanosecond. Slowdowns are those of
-    the reference's `fct_analysis.py`, on both sides: see `incast.comparison.statistics`.
+    Matches flows by hosts, ports, size and start. Slowdowns of both sides are computed as in ns-3's `fct_analysis.py`:
+    see `incast.comparison.statistics`.
 
     Args:
         results: A results folder.
-        fct: The reference's file, a line for each flow that completed:
+        fct: The file of ns-3, a line for each completed flow:
             `sip dip sport dport size start_ns fct_ns standalone_ns`.
-        scheme: The scheme to compare; not needed if the results hold one.
-        dport: Flows to this port only, as the script's option for background (100) and incasts (200).
-        within_ns: How far starts may differ, in nanoseconds.
+        scheme: The scheme to compare; required if the results have several.
+        dport: Only flows to this port. In ns-3's workloads, 100 is background traffic and 200 is incasts.
+        within_ns: Largest difference between starts of one flow, in nanoseconds.
 
     """
     import duckdb
@@ -53,5 +53,5 @@ def compare(
     statistics.slowdowns(connection)
     if not connection.execute("FROM flows LIMIT 1").fetchone():
         why = match.why_none(connection)
-        raise ComparisonError(f"no flow of {file} completed in {results.path} under {scheme}: {why}")
+        raise ComparisonError(f"no common flow in {file} and {results.path} under {scheme}: {why}")
     return Comparison(connection, results.path, file, scheme)

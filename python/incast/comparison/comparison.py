@@ -1,4 +1,4 @@
-"""What a comparison found."""
+"""Result of a comparison."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Percentiles:
-    """Three percentiles of slowdowns."""
+    """Percentiles of slowdowns."""
 
     p50: float
     """The median."""
@@ -29,7 +29,7 @@ class Bin:
     """Flows of similar size."""
 
     flows: int
-    """How many flows there are on each side; the same ones."""
+    """Number of flows; the same flows on both sides."""
     size_min_bytes: int
     """Payload of the smallest."""
     size_max_bytes: int
@@ -41,7 +41,7 @@ class Bin:
 
     @property
     def difference(self) -> Percentiles:
-        """How much larger those of the results are, in per cent of the reference's."""
+        """Percentiles of the results minus those of the reference, in per cent of the reference's."""
         names = [field.name for field in fields(Percentiles)]
         return Percentiles(*(100 * (getattr(self.results, name) / getattr(self.reference, name) - 1) for name in names))
 
@@ -71,7 +71,7 @@ class Flow:
     results_ns: float
     """Completion time in the results."""
     difference: float
-    """How much longer it took in the results, in per cent of the reference's."""
+    """Completion time in the results minus that in the reference, in per cent of the reference's."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ class Unmatched:
     """A flow that has no completion time on the other side."""
 
     side: Literal["reference", "results"]
-    """The side that has it."""
+    """The side that has the flow."""
     why: str
-    """What became of it on the other side."""
+    """Reason for which the other side has no completion time."""
     line: int | None
     """Its line in the reference's file."""
     flow: int | None
@@ -104,7 +104,7 @@ class Unmatched:
 
 @dataclass(frozen=True)
 class Summary:
-    """How the sides compare flow by flow. Differences are in per cent of the reference's completion time."""
+    """Statistics of flow-by-flow differences, in per cent of the reference's completion time."""
 
     reference_flows: int
     """Flows of the reference: those that completed."""
@@ -113,17 +113,17 @@ class Summary:
     matched: int
     """Flows that completed on both sides."""
     identical: int
-    """Those of them with the same completion time, to the picosecond."""
+    """Flows with the same completion time on both sides, to the picosecond."""
     median_signed: float
     """The median difference."""
     median: float
-    """The median of the differences without their signs."""
+    """The median of the absolute differences."""
     p95: float
-    """Their 95th percentile."""
+    """The 95th percentile of the absolute differences."""
     largest: float
-    """The largest of them."""
+    """The largest absolute difference."""
     other_ideals: int
-    """Flows whose ideal time in the results, `ideal_hpcc_ps`, is 1 ns or more from the reference's."""
+    """Flows with an ideal time (`ideal_hpcc_ps`) that differs from the reference's by 1 ns or more."""
     reference_only: int
     """Flows of the reference without a completion time in the results."""
     results_only: int
@@ -131,16 +131,16 @@ class Summary:
 
 
 class Comparison:
-    """Results and a reference, compared by the reference's own definition of slowdown.
+    """Comparison of results with a reference, with the reference's definition of slowdown.
 
-    `connection` is a DuckDB connection with the tables `flows` (those on both sides, a row each), `unmatched` (those on
+    `connection` is a DuckDB connection with the tables `flows` (one row for each common flow), `unmatched` (flows of
     one side only), `reference` and `results`: `comparison.connection.sql("from flows").pl()`.
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, results: Path, reference: Path, scheme: str) -> None:
-        """Wrap a connection in which flows were paired."""
+        """Wrap a connection with matched flows."""
         self.connection = connection
-        """Where the tables are."""
+        """DuckDB connection with the tables."""
         self.results = results
         """The results folder."""
         self.reference = reference
@@ -148,24 +148,24 @@ class Comparison:
         self.scheme = scheme
         """The scheme of the results."""
         self.summary = Summary(**statistics.summed(connection))
-        """How the sides compare flow by flow."""
+        """Statistics of flow-by-flow differences."""
         found = statistics.binned(connection)
         self.bins: tuple[Bin, ...] = tuple(_bin(row) for row in found if row["bin"] is not None)
-        """Slowdowns by size, smallest flows first; none if both sides have one flow only, which the reference drops."""
+        """Slowdowns by size, smallest flows first; empty for a single common flow, which `fct_analysis.py` drops."""
         self.whole: Bin | None = _bin(found[-1]) if self.bins else None
-        """Slowdowns of all these flows."""
+        """Slowdowns of all flows in the bins."""
 
     def __repr__(self) -> str:
         return f"<Comparison of {self.scheme} in {self.results} with {self.reference}: {self.summary.matched} flows>"
 
     def largest(self, count: int) -> list[Flow]:
-        """The flows that differ most; none that is identical."""
+        """The flows with the largest differences; identical flows are never included."""
         columns = ", ".join(field.name for field in fields(Flow))
         query = f"SELECT {columns} FROM flows WHERE NOT identical ORDER BY abs(difference) DESC, line LIMIT $count"
         return [Flow(*row) for row in self.connection.execute(query, {"count": count}).fetchall()]
 
     def unmatched(self, side: Literal["reference", "results"], count: int | None = None) -> list[Unmatched]:
-        """Flows that are on one side only, all or the first so many."""
+        """Flows of one side only: all, or the first `count`."""
         columns = ", ".join(field.name for field in fields(Unmatched))
         query = f"SELECT {columns} FROM unmatched WHERE side = $side ORDER BY line, flow LIMIT $count"
         return [Unmatched(*row) for row in self.connection.execute(query, {"side": side, "count": count}).fetchall()]

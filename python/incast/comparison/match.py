@@ -1,4 +1,4 @@
-"""Which flow of the results is which flow of the reference: same hosts, ports, size and start."""
+"""Matches flows of the results with flows of the reference: same hosts, ports, size and start."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     import duckdb
 
 KEY = "src, dst, sport, dport, size_bytes"
-"""What a flow is known by, beside its start."""
+"""Key of a flow, together with its start."""
 
 
 def chosen(results: Results, scheme: str | None) -> str:
-    """The scheme that is compared: the one named, or the only one there is."""
+    """The scheme to compare: the named one, or the only one."""
     names = list(results.manifest["schemes"])
     if scheme is None:
         if len(names) == 1:
             return str(names[0])
-        raise ComparisonError(f"{results.path} holds {len(names)} schemes; name one with --scheme: {', '.join(names)}")
+        raise ComparisonError(f"{results.path} has {len(names)} schemes; choose with --scheme: {', '.join(names)}")
     if scheme not in names:
-        raise ComparisonError(f"{results.path} holds no scheme `{scheme}`: {', '.join(names)}{hint(scheme, names)}")
+        raise ComparisonError(f"{results.path} has no scheme `{scheme}`, only {', '.join(names)}{hint(scheme, names)}")
     return scheme
 
 
@@ -55,7 +55,7 @@ def read_results(connection: duckdb.DuckDBPyConnection, results: Results, scheme
     except duckdb.OutOfMemoryException as error:
         raise EnvironmentFailure(f"{file}: {error}") from None
     except duckdb.Error as error:
-        raise ResultsError(f"{file}: {str(error).splitlines()[0]}; if the file is damaged, run it again") from None
+        raise ResultsError(f"{file}: {str(error).splitlines()[0]}; if it is damaged, run the scenario again") from None
 
 
 def keep(connection: duckdb.DuckDBPyConnection, dport: int, reference: Path) -> None:
@@ -63,7 +63,7 @@ def keep(connection: duckdb.DuckDBPyConnection, dport: int, reference: Path) -> 
     found = sorted({port for table in ("reference", "results") for port in _ports(connection, table)})
     if dport not in found:
         ports = ", ".join(map(str, found[:20]))
-        raise ComparisonError(f"no flow goes to port {dport}, neither in {reference} nor in the results: {ports}")
+        raise ComparisonError(f"no flow goes to port {dport} in {reference} or the results, only to {ports}")
     for table in ("reference", "results"):
         connection.execute(f"DELETE FROM {table} WHERE dport <> $dport", {"dport": dport})
 
@@ -135,26 +135,26 @@ def why_none(connection: duckdb.DuckDBPyConnection) -> str:
         )
 
     if not one("SELECT count(*) FROM results"):
-        return "the results hold no flow"
+        return "the results have no flows"
     if not one("SELECT count(*) FROM reference"):
-        return "the reference holds no flow"
+        return "the reference has no flows"
     hosts = "SELECT {} FROM (SELECT src AS host FROM {} UNION SELECT dst FROM {})"
     highest = {side: one(hosts.format("max(host)", side, side)) for side in ("reference", "results")}
     if not common("src, dst"):
         return (
-            "no flow has the same two hosts: another topology, or another flow list? Hosts of the reference's flows "
-            f"are numbered up to {highest['reference']}, those of the results up to {highest['results']}"
+            "no flow has the same hosts: another topology or flow list? The highest host number is "
+            f"{highest['reference']} in the reference, {highest['results']} in the results"
         )
     if not common("src, dst, sport, dport"):
         reference, results = (f"SELECT sport || ' to ' || dport FROM {side} LIMIT 1" for side in highest)
         return (
-            f"there are flows between the same hosts, but none has the same ports: {one(reference)} in the reference, "
-            f"{one(results)} in the results"
+            f"flows have the same hosts, but not the same ports: {one(reference)} in the reference, {one(results)} in "
+            "the results"
         )
     if not common(KEY):
-        return "there are flows between the same hosts and ports, but none has the same size: another flow list?"
+        return "flows have the same hosts and ports, but not the same sizes: another flow list?"
     shift = one(f"SELECT median(start_ps / 1000 - start_ns) FROM reference JOIN results USING ({KEY})")
     if shift is None:
-        return "the flows of the reference never start in the results"
+        return "the reference's flows never start in the results"
     when = "later" if shift > 0 else "earlier"
-    return f"the flows start at other times: {abs(shift):.0f} ns {when} in the results (the median)"
+    return f"flows start at other times: {abs(shift):.0f} ns {when} in the results (median)"

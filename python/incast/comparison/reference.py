@@ -35,7 +35,7 @@ HOSTS = {
     "address": (ADDRESS, "an address of 8 hexadecimal digits, 0bxxxx01 with xxxx the number of the node"),
     "number": (NUMBER, "the number of a node, 0 to 99999"),
 }
-"""The two ways to write a host, none of which can be taken for the other: an address begins with `0b`."""
+"""The two notations of a host; an address begins with `0b`."""
 
 
 def read(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
@@ -61,11 +61,11 @@ def read(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         """
     ).fetchone()
     if twin:
-        raise located(path, twin[1], f"this flow stands in line {twin[0]} already", "each flow once")
+        raise located(path, twin[1], f"this flow is already in line {twin[0]}", "each flow once")
 
 
 def check(path: Path) -> str:
-    """Check every line of a file; says how it writes hosts: `address` or `number`."""
+    """Check every line of a file; returns its notation of hosts: `address` or `number`."""
     try:
         with path.open("rb") as file:
             first = file.readline()
@@ -78,11 +78,11 @@ def check(path: Path) -> str:
                 if not line_of.fullmatch(line):
                     raise explained(path, number, line, written)
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
-        raise ComparisonError(f"{path}: {error.strerror}; an fct file of the reference is needed") from None
+        raise ComparisonError(f"{path}: {error.strerror}; must be an fct file of ns-3") from None
     except OSError as error:
         raise EnvironmentFailure(f"{path}: {error.strerror}") from None
     if not first:
-        raise ComparisonError(f"{path}: the file is empty: no flow completed, or this is not an fct file")
+        raise ComparisonError(f"{path}: the file is empty: no flow completed, or it is not an fct file")
     return written
 
 
@@ -103,7 +103,7 @@ def explained(path: Path, number: int, line: bytes, written: str) -> ComparisonE
                 allowed += f": line 1 writes a host as {'an address' if written == 'address' else 'a number'}"
             return located(path, number, f"{name} is `{word}`", allowed, column, len(word), text)
     allowed = f"whole lines: {COLUMNS}, each line ended"
-    return located(path, number, "the file ends in the middle of a line: it is cut off", allowed, text=text)
+    return located(path, number, "the file is truncated: it ends in the middle of a line", allowed, text=text)
 
 
 def located(

@@ -15,12 +15,12 @@ HEADS = ("reference", "results", "difference (%)")
 PERCENTILES = ("p50", "p95", "p99")
 SIDES: tuple[Literal["reference", "results"], ...] = ("reference", "results")
 LISTED = 10
-"""Flows of one side only that are listed in text; CSV and JSON have all."""
+"""Most unmatched flows listed in text; CSV and JSON have all."""
 
 
 def text(comparison: Comparison, by_flow: int) -> str:
-    """The comparison for people."""
-    lines = [f"{comparison.scheme} in {comparison.results} against {comparison.reference}", ""]
+    """The comparison as text."""
+    lines = [f"{comparison.scheme} in {comparison.results} compared with {comparison.reference}", ""]
     lines += [f"{'slowdown':<22}{HEADS[0]:>24}{HEADS[1]:>24}{HEADS[2]:>24}"]
     lines += [f"{'up to':>14}{'flows':>8}" + 3 * "".join(f"{name:>8}" for name in PERCENTILES)]
     for size, each in rows(comparison):
@@ -28,7 +28,7 @@ def text(comparison: Comparison, by_flow: int) -> str:
     lines += ["", *summary(comparison)]
     largest = comparison.largest(by_flow)
     if largest:
-        lines += ["", "flows that differ most, by completion time:", ""]
+        lines += ["", "largest differences in completion time:", ""]
         lines += [f"- {which(flow)}: {changed(flow)}" for flow in largest]
     for side in SIDES:
         lines += alone(comparison, side)
@@ -51,7 +51,7 @@ def markdown(comparison: Comparison, by_flow: int) -> str:
 
 
 def as_json(comparison: Comparison, by_flow: int) -> str:
-    """The comparison for programs: everything but the flows on both sides, of which those that differ most."""
+    """The comparison as JSON; of the flows on both sides, only those with the largest differences."""
     tree = {
         "results": str(comparison.results),
         "reference": str(comparison.reference),
@@ -66,7 +66,7 @@ def as_json(comparison: Comparison, by_flow: int) -> str:
 
 
 def as_csv(comparison: Comparison, table: Literal["bins", "flows", "unmatched"]) -> Iterator[str]:
-    """A table of the comparison for programs, in parts."""
+    """A table of the comparison as CSV, in parts."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     if table == "bins":
@@ -97,7 +97,7 @@ def as_csv(comparison: Comparison, table: Literal["bins", "flows", "unmatched"])
 
 
 def rows(comparison: Comparison) -> Iterator[tuple[str, Bin]]:
-    """The bins, each with what it holds in words, and all of them as one."""
+    """The bins with their labels, and all flows as one bin."""
     for each in comparison.bins:
         yield f"{each.size_max_bytes:,} B", each
     if comparison.whole:
@@ -105,13 +105,13 @@ def rows(comparison: Comparison) -> Iterator[tuple[str, Bin]]:
 
 
 def cells(each: Bin) -> list[str]:
-    """Percentiles of the reference, of the results, and by how much they differ."""
+    """Percentiles of the reference, of the results, and their differences."""
     sides = [f"{getattr(side, name):.3f}" for side in (each.reference, each.results) for name in PERCENTILES]
     return sides + [f"{getattr(each.difference, name):+.2f}" for name in PERCENTILES]
 
 
 def summary(comparison: Comparison) -> Iterator[str]:
-    """How the sides compare flow by flow, in sentences."""
+    """Lines about flow-by-flow differences."""
     found = comparison.summary
     yield (
         f"flows: {found.matched:,} completed on both sides, {found.reference_only:,} only in the reference, "
@@ -121,27 +121,27 @@ def summary(comparison: Comparison) -> Iterator[str]:
         yield "completion times: all identical"
     else:
         yield (
-            f"completion times: {found.identical:,} identical; differences {found.median_signed:+.2f} % in the median, "
-            f"without signs {found.median:.2f} % in the median, {found.p95:.2f} % at p95, {found.largest:.2f} % at most"
+            f"completion times: {found.identical:,} identical; difference: median {found.median_signed:+.2f} %; "
+            f"absolute difference: median {found.median:.2f} %, p95 {found.p95:.2f} %, maximum {found.largest:.2f} %"
         )
     if found.other_ideals:
         yield f"ideal times: {found.other_ideals:,} differ by 1 ns or more: other rates or delays on the two sides?"
-    yield "slowdowns of both sides are over the reference's ideal, at least 1; the largest flow is left out, as it does"
+    yield "slowdown = completion time / ideal time of the reference, at least 1; without the largest flow, as in ns-3"
 
 
 def alone(comparison: Comparison, side: Literal["reference", "results"]) -> Iterator[str]:
-    """The flows of one side only, or the first of them."""
+    """The first flows of one side only."""
     found = comparison.unmatched(side, LISTED)
     if found:
         yield from ("", f"only in the {side}:", "")
         yield from (f"- {which(flow)}: {flow.why}" for flow in found)
         total = comparison.summary.reference_only if side == "reference" else comparison.summary.results_only
         if total > LISTED:
-            yield f"- and {total - LISTED:,} more; --format csv --table unmatched lists them all"
+            yield f"- and {total - LISTED:,} more; --format csv --table unmatched lists all"
 
 
 def which(flow: Flow | Unmatched) -> str:
-    """Which flow it is."""
+    """Description of a flow."""
     start = "never started" if flow.start_ns is None else f"start {flow.start_ns / 1000:.3f} us"
     ports = f"ports {flow.sport} to {flow.dport}"
     at = "" if flow.line is None else f", line {flow.line}"
@@ -149,7 +149,7 @@ def which(flow: Flow | Unmatched) -> str:
 
 
 def changed(flow: Flow) -> str:
-    """How a flow differs."""
+    """Completion times of a flow on both sides."""
     return f"{flow.reference_ns / 1000:.3f} us, results {flow.results_ns / 1000:.3f} us ({flow.difference:+.2f} %)"
 
 

@@ -1,11 +1,11 @@
-"""The reference's own statistics: what its script `fct_analysis.py` does with an `fct.txt`.
+"""Statistics of an `fct.txt` as in the script `fct_analysis.py` of the HPCC authors' ns-3.
 
-Slowdown is completion time over standalone time, 1 where it is less. Flows are sorted by size; the last one is left
-out; the rest are cut into 20 bins, the i-th from element floor(i n / 20) on; of each bin in order of slowdown,
-percentile p of m flows is element floor(m p). Standalone times are the reference's on both sides.
+Slowdown is completion time / standalone time, at least 1. Flows are sorted by size and the last one is dropped. Bin i
+of 20 begins at element floor(i n / 20). In a bin of m flows in order of slowdown, percentile p is element floor(m p).
+Both sides use the reference's standalone times.
 
-Two differences: flows of one size are ordered by their hosts and ports, so that both sides have the same flows in each
-bin (the script orders them by the text of their slowdown), and slowdowns are not rounded to six digits.
+Two differences: flows of one size are sorted by hosts and ports, so that both sides have the same flows in each bin
+(the script sorts them by the text of their slowdown), and slowdowns are not rounded to six digits.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ BINS = 20
 PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 """Percentiles of the script."""
 DROPPED = 1
-"""Flows that the script leaves out: the last one in order of size."""
+"""Flows dropped by the script: the last one in order of size."""
 
 
 def slowdowns(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make the table `flows` of what was paired: slowdowns, and the bin of each flow; none for the flow left out."""
+    """Make the table `flows`: slowdown and bin of each matched flow; the dropped flow has no bin."""
     connection.execute(
         """
         CREATE TABLE flows AS
@@ -48,7 +48,7 @@ def slowdowns(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def binned(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
-    """The bins in order of size, then all of them as one, whose `bin` is `None`."""
+    """The bins in order of size, then all flows as one row with `bin` `None`."""
     columns = ", ".join(
         f"{ranked(f'{side}_slowdown', fraction)} AS {side}_{name}"
         for side in ("reference", "results")
@@ -65,7 +65,7 @@ def binned(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
 
 
 def summed(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
-    """How the two sides compare flow by flow, and how many flows each has."""
+    """Statistics of flow-by-flow differences, and the number of flows of each side."""
     changes = "abs(difference)"
     found = connection.execute(
         f"""

@@ -12,8 +12,6 @@ from pathlib import Path
 from incast._nearest import nearest
 from incast.errors import ApplicationError
 
-LIBRARY = Path(__file__).with_name("libincast_memory.so")
-"""The library to preload."""
 PT_INTERP = 3
 MACHINES = {3: "32-bit x86", 40: "32-bit ARM", 62: "x86-64", 183: "AArch64", 243: "RISC-V"}
 DEEPEST = 4

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from incast.application import wrong
 from incast.errors import EnvironmentFailure
-from incast.memory import program
+from incast.memory import library, program
 from incast.memory.cores import awake, last_core
 from incast.memory.descriptors import NO_DESCRIPTORS, raised_limit
 from incast.memory.listener import DESCRIPTORS, Failure, Joined, Listener
@@ -322,15 +322,17 @@ class Session:
 
 
 def _check_library() -> None:
-    if not program.LIBRARY.is_file():
-        raise EnvironmentFailure(f"{program.LIBRARY} is not there; `make build` builds it")
+    try:
+        library.build(library.CHECKOUT, library.LIBRARY)
+    except library.BuildError as error:
+        raise EnvironmentFailure(str(error)) from None
 
 
 def _preload() -> str:
-    library = os.fspath(program.LIBRARY)
-    if any(character in library for character in " :"):
-        raise EnvironmentFailure(f"{library} cannot be preloaded: there is a blank or a colon in its path")
-    return ":".join(filter(None, [library, os.environ.get("LD_PRELOAD")]))
+    path = os.fspath(library.LIBRARY)
+    if any(character in path for character in " :"):
+        raise EnvironmentFailure(f"{path} cannot be preloaded: there is a blank or a colon in its path")
+    return ":".join(filter(None, [path, os.environ.get("LD_PRELOAD")]))
 
 
 def _region_bytes() -> int:

@@ -1,4 +1,4 @@
-"""The claims of a study: what was expected, what was measured, what follows. Every outcome is shown equally plainly."""
+"""The claims of a study: expected value, measured value, outcome. All outcomes are shown in the same way."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from incast.charts.groups import Study
 from incast.report.html import details, element, escape, table
 
 OUTCOMES = {"holds": "✓", "fails": "✕", "not measured": "–"}  # noqa: RUF001 - a dash
-"""The outcomes, each with a sign beside its colour."""
+"""The outcomes, each with a sign next to its colour."""
 
 OPEN = 12
-"""Figures of a claim that stand on the page at once (our choice). Of more, only those that fail stand there."""
+"""Most figures of a claim that are shown unfolded (our choice). Of more, only failing ones are shown."""
 
 
 def section(study: Study) -> str:
@@ -44,7 +44,7 @@ def article(claim: dict[str, Any]) -> str:
         f"<p>{badge(claim['outcome'])} {element('span', claim.get('source') or '', 'source')}</p>",
     ]
     if claim.get("fitted"):
-        parts.append(element("p", f"No independent evidence: {claim['fitted']}.", "fitted"))
+        parts.append(element("p", f"Not independent evidence: {claim['fitted']}.", "fitted"))
     if claim.get("reason"):
         parts.append(element("p", claim["reason"], "reason"))
     if claim["checks"]:
@@ -59,7 +59,7 @@ def article(claim: dict[str, Any]) -> str:
 
 
 def chip(claim: dict[str, Any]) -> str:
-    """A claim as its id and its outcome, in little room."""
+    """Id and outcome of a claim."""
     outcome = claim["outcome"]
     sign = f'<span aria-hidden="true">{OUTCOMES.get(outcome, "?")}</span>'
     fitted = ", fitted" if claim.get("fitted") else ""
@@ -78,7 +78,7 @@ def slug(outcome: str) -> str:
 
 
 def checks(claim: dict[str, Any]) -> str:
-    """What was measured for a claim."""
+    """The measurements of a claim."""
     found = claim["checks"]
     title = f"Checks of claim {claim['id']}"
     if len(found) <= OPEN:
@@ -105,7 +105,7 @@ def checked(found: list[dict[str, Any]], title: str) -> str:
 
 
 def counted(claim: dict[str, Any]) -> str:
-    """How many figures of a claim have each outcome."""
+    """Number of figures of a claim by outcome."""
     counts = Counter(check["outcome"] for check in claim["checks"])
     said = ", ".join(f"{counts[outcome]} {plural(outcome, counts[outcome])}" for outcome in OUTCOMES)
-    return element("p", f"Of {len(claim['checks'])} figures {said}.")
+    return element("p", f"{len(claim['checks'])} figures: {said}.")

@@ -10,7 +10,7 @@ from incast.errors import IncastError
 from incast.scenario import load
 
 DRAWN = 4
-"""Cycles of a scenario that are drawn (our choice)."""
+"""Most cycles drawn for a scenario (our choice)."""
 
 
 def drawn(source: Source, most: int) -> list[dict[str, Any]]:

@@ -55,7 +55,7 @@ class Packer:
     links: int = 0
     """Figures of links so far."""
     notes: list[str] = field(default_factory=list)
-    """What the whole page leaves out."""
+    """Data omitted from the whole page."""
     told: Callable[[], object] = lambda: None
     """Called after each scenario."""
     _places: dict[str, int] = field(default_factory=dict)
@@ -99,7 +99,7 @@ class Packer:
         if len(labels) > 1 and not self.many:
             packed["labels"] = labels[:LABELS]
             if len(labels) > LABELS:
-                self.note(f"Of {len(labels)} groups of flows, the {LABELS} that start first can be chosen.")
+                self.note(f"Only the first {LABELS} of {len(labels)} labels, by start time, can be chosen.")
         points = 100 if self.many else 200
         for label in [None, *packed["labels"]]:
             key = label or ""
@@ -109,8 +109,8 @@ class Packer:
                 packed["charts"].setdefault(chart.name, {})[key] = self.chart(chart)
         if not few and any(source.count(table) for table in ("queues", "rates", "pauses")):
             self.note(
-                f"Queues, rates and pauses over time are left out of sweeps of several scenarios, as the page has more "
-                f"than {MANY}; `incast plot` and `incast report` of one run's folder have them."
+                f"This page has more than {MANY} scenarios and omits queues, rates and pauses over time. Use `incast "
+                "plot`, or `incast report` on the folder of one run."
             )
         makes: list[Callable[[Source], Chart]] = [charts.counters]
         if few:
@@ -149,8 +149,8 @@ class Packer:
         chart = charts.fabric(source)
         if self.links + 4 * len(chart.rows) > LINKS and self.links:
             self.note(
-                f"Links of the first scenarios are drawn, up to {LINKS:,} figures; `incast report` of one run's folder "
-                "has the others."
+                f"Links of the first scenarios are drawn, up to {LINKS:,} figures. For the others, use `incast report` "
+                "on the folder of one run."
             )
             return None
         self.links += 4 * len(chart.rows)
@@ -184,7 +184,7 @@ class Packer:
         }
 
     def note(self, text: str) -> None:
-        """Something that is left out, said once."""
+        """Note omitted data, once."""
         if text not in self.notes:
             self.notes.append(text)
 

@@ -27,18 +27,18 @@ LIBRARIES = ("vega.min.js", "vega-lite.min.js")
 SCRIPTS = ("charts.js", "fabric.js", "page.js")
 SECTIONS = {
     "deadlocks": ("Deadlocks", "Deadlocks"),
-    "tenants": ("Tenants", "What VMs got"),
+    "tenants": ("Tenants", "Throughput and guarantees of tenants"),
     "slowdown": ("Slowdown", "Slowdown by flow size"),
     "distributions": ("Distributions", "Distributions"),
     "fabric": ("Fabric", "Fabric"),
     "queues": ("Queues", "Queues over time"),
-    "rates": ("Rates", "Rates of flows over time"),
-    "pauses": ("Pauses", "When ports were paused"),
+    "rates": ("Rates", "Sending rates over time"),
+    "pauses": ("Pauses", "PFC pauses over time"),
     "counters": ("Counters", "Counters"),
 }
-"""The sections of charts in their order: the name that its charts are found by, the word of its link, its title."""
+"""The sections of charts in order: name, link text, title."""
 ONLY_WITH = {"deadlocks": "deadlocks", "tenants": "throughput"}
-"""Sections that are there only if a table has rows."""
+"""Sections shown only if a table has rows."""
 
 
 def page(material: Material, told: Callable[[int, int], object] | None = None) -> str:
@@ -91,19 +91,19 @@ def page(material: Material, told: Callable[[int, int], object] | None = None) -
 
 
 def titled(material: Material) -> Iterator[tuple[str, tuple[str, str, str]]]:
-    """The sections of the page: the words that lead to them, their titles, and what stands in them."""
+    """The sections of the page: name, link text, title and HTML."""
     if material.studies:
         yield "claims", ("Claims", "Claims", "\n".join(claims.section(study) for study in material.studies))
     drawn = charts_of(material) or paused(material)
     tables_of = [table for study in material.studies for table in study.tables]
     if tables_of or drawn:
         inner = tables.section(tables_of) + ('<div data-charts="study"></div>' if drawn else "")
-        yield "study", ("Measured", "What was measured", inner)
+        yield "study", ("Measured", "Measurements", inner)
     yield "scenario", ("Scenario", "Scenario", "\n".join(
         f'<div data-group="{place}"{" hidden" if place else ""}>{scenario.section(group)}</div>'
         for place, group in enumerate(material.groups)))  # fmt: skip
     if any(group.columns for group in material.groups):
-        yield "over", ("Sweep", "The sweep as a whole", '<div class="titled" data-charts="over"></div>')
+        yield "over", ("Sweep", "Sweep", '<div class="titled" data-charts="over"></div>')
     for name, (word, title) in SECTIONS.items():
         if name in ONLY_WITH and not has(material, ONLY_WITH[name]):
             continue
@@ -117,20 +117,20 @@ def has(material: Material, table: str) -> bool:
 
 
 def charts_of(material: Material) -> list[DrawnChart]:
-    """What studies draw beside their claims."""
+    """The charts of studies."""
     return [chart for study in material.studies for chart in study.charts]
 
 
 def paused(material: Material) -> list[tuple[str, Variation]]:
-    """The scenarios of which studies draw when queues were paused."""
+    """The scenarios with charts of PFC pauses in studies."""
     return [each for study in material.studies for each in study.pauses]
 
 
 def pauses_of(title: str, variation: Variation) -> Chart:
-    """When queues were paused in a scenario, under the heading that a study gives it."""
+    """Chart of PFC pauses in a scenario, with the study's heading."""
     chart = pauses(variation.source)
     variation.source.close()
-    return replace(chart, title=title, about=f"{chart.about} A panel for each scheme; of seed {variation.source.seed}.")
+    return replace(chart, title=title, about=f"{chart.about} One panel per scheme; seed {variation.source.seed}.")
 
 
 def schemes_of(material: Material) -> list[str]:
@@ -139,12 +139,12 @@ def schemes_of(material: Material) -> list[str]:
 
 
 def footer(packer: Packer, material: Material) -> str:
-    """What the page leaves out, and what made it."""
+    """Omitted data, and the version of incast."""
     lines = [
         *packer.notes,
-        f"Figures with decimals are rounded to {DIGITS} digits; the Parquet tables have them whole.",
-        f"Written by incast {_core.__version__} from {', '.join(group.name for group in material.groups)}. Charts are "
-        "drawn by Vega-Lite. The page needs no network.",
+        f"Figures with decimals are rounded to {DIGITS} digits; the Parquet tables have full precision.",
+        f"Written by incast {_core.__version__} from {', '.join(group.name for group in material.groups)}. Charts: "
+        "Vega-Lite. The page needs no network.",
     ]
     return "\n".join(element("p", line) for line in lines)
 

@@ -1,4 +1,4 @@
-"""What was simulated, for people: fabric, flows, schemes, how each ended, and the scenario file."""
+"""The scenario on a page: fabric, flows, schemes, how each ended, and the scenario file."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ def section(group: Group) -> str:
     try:
         summaries = [summary_of(each.path / "scenario.toml") for each in source.results]
     except IncastError as error:
-        parts.append(element("p", f"What it amounts to cannot be worked out again here: {first_line(error)}", "note"))
-        parts.append(table(["", ""], counted(source), "The fabric and the flows"))
+        parts.append(element("p", f"No details, because the scenario cannot be read: {first_line(error)}", "note"))
+        parts.append(table(["", ""], counted(source), "Fabric and flows"))
         summaries = []
     else:
-        header = ["label", "flows", "payload", "first starts", "last starts", "of hosts' rate"]
-        of_flows = table(header, flows(summaries[0]), "The flows", numbers=(1, 2, 3, 4, 5))
-        parts.append(f'<div class="facts">{table(["", ""], fabric(summaries[0]), "The fabric")}{of_flows}</div>')
+        header = ["label", "flows", "payload", "first start", "last start", "load of host links"]
+        of_flows = table(header, flows(summaries[0]), "Flows", numbers=(1, 2, 3, 4, 5))
+        parts.append(f'<div class="facts">{table(["", ""], fabric(summaries[0]), "Fabric")}{of_flows}</div>')
         if summaries[0].get("vms"):
-            parts.append(table(["tenant", "VMs", "guaranteed", "placement"], tenants(summaries[0]), "The tenants"))
+            parts.append(table(["tenant", "VMs", "guarantee", "placement"], tenants(summaries[0]), "Tenants"))
             parts += (element("p", told, "note") for told in admission(summaries[0]))
         parts += (element("p", f"Synthetic traffic: {told}.", "note") for told in summaries[0]["synthetic"])
-    header = ["scheme", "control", "how it ended", "simulated", "CPU time", "packet-hops", "switches"]
-    parts.append(table(header, schemes(source, summaries), "The schemes", numbers=(3, 4, 5)))
+    header = ["scheme", "control", "end", "simulated time", "CPU time", "packet-hops", "ECN"]
+    parts.append(table(header, schemes(source, summaries), "Schemes", numbers=(3, 4, 5)))
     parts.append(element("p", made(source), "note"))
     if group.missing:
         parts.append(without_results(group.missing))
     toml = (results.path / "scenario.toml").read_text(encoding="utf-8")
     parts.append(
-        details("The scenario file, with every default", f"<pre tabindex='0'><code>{escape(toml)}</code></pre>")
+        details("Scenario file with all defaults", f"<pre tabindex='0'><code>{escape(toml)}</code></pre>")
     )
     return "\n".join(parts)
 
 
 def summary_of(file: Path) -> dict[str, Any]:
-    """What a scenario amounts to."""
+    """The derived figures of a scenario."""
     with translated():
         found: dict[str, Any] = json.loads(_core.Scenario.load(str(file), []).summary("json"))
     return found
@@ -64,8 +64,8 @@ def varied(group: Group) -> str:
         [column["name"], column["path"] or "several fields", ", ".join(str(value) for value in column["values"])]
         for column in group.columns
     ]
-    return table(["varied", "field of the scenario", "values"], rows, "What is varied") + element(
-        "p", "Below is the first of the scenarios.", "note"
+    return table(["column", "field of the scenario", "values"], rows, "Varied parameters") + element(
+        "p", "The details below are of the first scenario.", "note"
     )
 
 
@@ -88,13 +88,13 @@ def fabric(summary: dict[str, Any]) -> Iterator[list[str]]:
 
 
 def tenants(summary: dict[str, Any]) -> Iterator[list[str]]:
-    """Who has VMs, and what the links carry of what they were promised."""
+    """Tenants with their VMs, guarantees and placement."""
     for one in summary["vms"]["tenants"]:
         total, fewest, most = one["vms"]
         vms = (
             f"{total:,} VMs"
             if one["tenants"] == 1
-            else f"{total:,} VMs of {one['tenants']:,} tenants, {fewest} to {most} each"
+            else f"{total:,} VMs of {one['tenants']:,} tenants with {fewest} to {most} each"
         )
         yield [one["name"], vms, one.get("guarantee", "none"), one["placement"]]
 
@@ -106,13 +106,13 @@ def admission(summary: dict[str, Any]) -> Iterator[str]:
         cuts = ", ".join(
             f"{cut['direction']} {cut['name']} {cut['reserved']} of {cut['room']}" for cut in found["tightest"]
         )
-        told = {True: "The links carry all guarantees", None: "Nobody can say whether the links carry the guarantees"}
-        said = told.get(found["admitted"], "The links do not carry all guarantees")
-        yield f"{said}{': ' + found['problem'] if found.get('problem') else ''}. Tightest: {cuts or 'nothing'}."
+        verdicts = {True: "Links can carry all guarantees", None: "It is unknown if links can carry all guarantees"}
+        said = verdicts.get(found["admitted"], "Links cannot carry all guarantees")
+        yield f"{said}{': ' + found['problem'] if found.get('problem') else ''}. Tightest: {cuts or 'none'}."
 
 
 def tier_text(tier: dict[str, Any]) -> str:
-    """A layer of switches: what leads down, up and across."""
+    """A layer of switches: rates down, up and across."""
     ways = [f"{tier[way]} {way}" for way in ("down", "up", "across") if tier[way] != "0bps"]
     over = tier["oversubscription"]
     if over:
@@ -121,7 +121,7 @@ def tier_text(tier: dict[str, Any]) -> str:
 
 
 def flows(summary: dict[str, Any]) -> Iterator[list[str]]:
-    """Every group of flows in figures."""
+    """Figures of each label."""
     for label in summary["labels"]:
         load = "" if label["load"] is None else f"{label['load']:.1%}"
         starts = [look.time(picoseconds(str(label[which])) or 0) for which in ("first", "last")]
@@ -133,29 +133,29 @@ def flows(summary: dict[str, Any]) -> Iterator[list[str]]:
 
 
 def schemes(source: Source, summaries: Sequence[dict[str, Any]]) -> Iterator[list[str]]:
-    """Every scheme: what it is and how it ended."""
+    """Control and outcome of each scheme."""
     said = {scheme["name"]: scheme for summary in summaries for scheme in summary["schemes"]}
     for name, scheme in source.manifests.items():
         mine = said.get(name, {})
         hops = sum(int(count) for kind, count in scheme["counts"].items() if kind.endswith("_hops"))
         controls = mine.get("controls", scheme["controls"])
         end, cpu = look.time(scheme["end_ps"]), f"{scheme['cpu_s']:.2f} s"
-        # What was set where is in the file below, where every default is written out.
+        # The scenario file below has the origin of each value.
         marking = re.sub(r" \([^()]*\)$", "", mine.get("ecn", ""))
         behind = [f"behind {mine['hypervisor']}"] if "hypervisor" in mine else []
         yield [name, ", ".join([*controls, *behind]), scheme["stop"]["text"], end, cpu, f"{hops:,}", marking]
 
 
 def counted(source: Source) -> Iterator[list[str]]:
-    """What the manifest counts."""
+    """Counts of the manifest."""
     manifest = source.results[0].manifest
     for name, count in manifest["fabric"].items():
         yield [name, f"{count:,}"]
-    yield ["flows", f"{manifest['flows']:,} of {look.size(manifest['flow_bytes'])} in all"]
+    yield ["flows", f"{manifest['flows']:,} with {look.size(manifest['flow_bytes'])} in total"]
 
 
 def made(source: Source) -> str:
-    """By which version, with which seed, on what machine."""
+    """Version, seed and machine of the run."""
     manifest = source.results[0].manifest
     machine = manifest["machine"]
     return (
@@ -167,7 +167,7 @@ def made(source: Source) -> str:
 def without_results(missing: Sequence[Run]) -> str:
     """The runs of a sweep that are not on the page."""
     failed = sum(run.state == "failed" for run in missing)
-    heading = f"{failed} failed, {len(missing) - failed} not made"
+    heading = f"{failed} failed, {len(missing) - failed} not run"
     rows = [
         [", ".join(f"{name} = {value}" for name, value in run.columns.items()), run.scheme, run.state, run.error or ""]
         for run in missing[:SHOWN]
@@ -177,5 +177,5 @@ def without_results(missing: Sequence[Run]) -> str:
 
 
 def first_line(error: Exception) -> str:
-    """What went wrong, in a line."""
+    """First line of an error."""
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

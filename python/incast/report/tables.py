@@ -14,7 +14,7 @@ def section(tables: list[DrawnTable]) -> str:
 
 
 def figure(one: DrawnTable) -> str:
-    """A table with its heading, what stands in it, and what it lacks."""
+    """A table with its heading, description and notes."""
     numbers = [place for place, right in enumerate(one.numeric) if right]
     save = (
         f'<div class="saves"><a class="save" download="{escape(one.name)}.csv" '
@@ -27,7 +27,7 @@ def figure(one: DrawnTable) -> str:
         element("p", one.about, "about"),
         table(one.headings, one.texts(), "", numbers, label=one.title)
         if one.rows
-        else element("p", "No run is done that it would be measured on.", "empty"),
+        else element("p", "None of its runs is finished.", "empty"),
         *(element("p", note, "left-out") for note in one.notes),
     ]
     return "".join([*parts, "</figure>"])

@@ -12,7 +12,7 @@ from incast.errors import ResultsError
 from incast.report.page import page
 
 Told = Callable[[int, int], object]
-"""Called with how many scenarios have been read, and how many there are."""
+"""Called with the number of scenarios read and the total."""
 
 
 def write(
@@ -22,18 +22,18 @@ def write(
     overwrite: bool = False,
     progress: Told | None = None,
 ) -> Path:
-    """Write one self-contained HTML page of results folders, sweeps and results of studies.
+    """Write one self-contained HTML page of runs, sweeps and studies.
 
     Args:
-        folders: A folder, or several that are shown on the same page.
-        out: The page, a file whose name ends in `.html`.
-        overwrite: Replace the file if it is there.
-        progress: Called after each scenario; raising ends it, and nothing is written.
+        folders: One or several results folders, shown on the same page.
+        out: The page to write, named `*.html`.
+        overwrite: Replace an existing file.
+        progress: Called after each scenario. If it raises, nothing is written.
 
     """
     file = Path(out)
     if file.suffix != ".html":
-        raise ResultsError(f"{file}: the name of a page ends in .html")
+        raise ResultsError(f"{file}: the name of a page must end in .html")
     refuse_if_there(file, overwrite=overwrite)
     several = [folders] if isinstance(folders, (str, PathLike)) else folders
     if not several:

@@ -41,7 +41,7 @@ class EmptyTables:
 
     def __init__(self) -> None:
         """Ask the simulator what its tables are."""
-        self._results = Scenario.from_tree(SMALLEST).run()
+        self._results = Scenario.from_tree(SMALLEST).run(progress=False)
 
     def database(self, known: Mapping[str, Sequence[Value]]) -> duckdb.DuckDBPyConnection:
         """The tables with columns for what a sweep varies; these and `scheme` are known by their values."""

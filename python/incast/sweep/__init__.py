@@ -1,4 +1,4 @@
-"""Sweeps: one scenario run many times, with other values each time, into one dataset.
+"""Sweeps: one scenario run many times with varied parameters, into one dataset.
 
 from incast import sweep
 

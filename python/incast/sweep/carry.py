@@ -1,4 +1,4 @@
-"""Runs on machines that share no disk with this one: what a run needs is sent along, and its results are sent back."""
+"""Runs on machines without a shared disk: files of a run are sent with it, and its results are sent back."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ SECTIONS = ("fabric", "workload")
 
 @dataclass(frozen=True)
 class Parcel:
-    """A task and the names of the files that go with it; plain values only."""
+    """A task and the names of its files, as plain values."""
 
     task: dict[str, Any]
-    """The task; the names of files in its scenario are relative ones."""
+    """The task; its scenario has relative names of files."""
     names: list[str]
-    """These names, relative to the folder of the scenario; they may lead out of it."""
+    """Names of the files, relative to the folder of the scenario; they may contain `..`."""
     renamed: dict[str, str]
-    """By those that are absolute in the scenario as it was given, and so cannot be kept elsewhere: what they were."""
+    """Original absolute names of files, by their new relative names."""
 
 
 def pack(task: Task) -> tuple[Parcel, list[Path]]:
-    """A task as it can be sent, and the files to send with it, in the order of their names.
+    """The parcel of a task and the files to send with it, in the order of their names.
 
     Raises:
-        IncastError: A file is not what it was when the sweep was planned.
+        IncastError: A file has changed since the sweep was planned.
 
     """
     files = list(dict.fromkeys(checked(task).files()))
@@ -57,9 +57,9 @@ def pack(task: Task) -> tuple[Parcel, list[Path]]:
 
 
 def unpack(parcel: Parcel, contents: tuple[bytes, ...], home: Path) -> Path:
-    """Write files where a scenario finds them by their names; the folder in which it is to look for them.
+    """Write the files of a parcel; returns the folder that their names are relative to.
 
-    That folder lies as deep in `home` as a name leads out of it.
+    That folder is nested in `home` as deep as names with `..` need.
     """
     names = [Path(os.path.normpath(name)) for name in parcel.names]
     base = home.joinpath(*["in"] * max((name.parts.count("..") for name in names), default=0))
@@ -72,7 +72,7 @@ def unpack(parcel: Parcel, contents: tuple[bytes, ...], home: Path) -> Path:
 
 
 def restore(parcel: Parcel, base: Path, folder: Path) -> None:
-    """Make a results folder say where the files lie from which it was planned, not where they lay when it was run."""
+    """Restore the original names of files in a results folder."""
     scenario, manifest = folder / "scenario.toml", folder / "manifest.json"
     before = scenario.read_bytes()
     text = before.decode()
@@ -87,14 +87,14 @@ def restore(parcel: Parcel, base: Path, folder: Path) -> None:
 
 
 def at_home(parcel: Parcel, base: Path, error: str) -> str:
-    """An error with the names of files as they are here."""
+    """An error with the original names of files."""
     for name, was in parcel.renamed.items():
         error = error.replace(str(base / name), was)
     return error.replace(str(base), parcel.task["base"])
 
 
 def write(folder: Path, files: dict[str, bytes]) -> None:
-    """Write the files of a results folder; raise `EnvironmentFailure` if the machine cannot."""
+    """Write the files of a results folder; raises `EnvironmentFailure` on failure."""
     try:
         folder.mkdir(parents=True)
         for name, content in files.items():

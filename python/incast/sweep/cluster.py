@@ -20,15 +20,15 @@ from incast.sweep.execute import Task
 from incast.sweep.pool import Event, give, started
 
 ADDRESS = re.compile(r"(?:ray://)?(?P<host>\[[0-9A-Fa-f:.]+\]|[^\s:/\[\]]+):(?P<port>[0-9]{1,5})")
-"""What an address looks like."""
+"""Format of an address."""
 KNOCK_S = 3.0
-"""Seconds in which a cluster's port has to be open."""
+"""Timeout for opening the cluster's port, in seconds."""
 CONNECT_S = 30.0
-"""Seconds in which Ray has to be connected; it takes two to eight."""
+"""Timeout for connecting Ray, in seconds; it takes two to eight."""
 CLOSE_S = 10.0
-"""Seconds that the driver is given to call off what runs."""
+"""Seconds for the driver to cancel active runs."""
 AHEAD = 1000
-"""Runs that the cluster is given at a time; it does as many at once as it has CPUs."""
+"""Runs submitted to the cluster at a time; it runs as many in parallel as it has CPUs."""
 
 
 @contextmanager
@@ -36,12 +36,12 @@ def connected(address: str) -> Iterator[Cluster]:
     """The cluster at an address.
 
     Raises:
-        IncastError: Ray is not installed, or the address is none.
-        EnvironmentFailure: No cluster answers there.
+        IncastError: Ray is not installed, or the address is not valid.
+        EnvironmentFailure: No cluster answers at the address.
 
     """
     if importlib.util.find_spec("ray") is None:
-        raise IncastError("to run on a Ray cluster incast needs Ray: pip install 'incast[ray]'")
+        raise IncastError("--ray needs Ray: pip install ray")
     _knock(address)
     with tempfile.TemporaryFile() as noise:
         process = started("incast.sweep.ray_driver", address, stderr=noise)
@@ -61,9 +61,9 @@ class Cluster:
     def remote(
         self, tasks: list[Task], folder: Callable[[Task], Path], *, jobs: int | None = None
     ) -> Generator[Event, None, None]:
-        """Do `tasks`, `jobs` at a time or as many as the cluster has CPUs; yields what happens until all have ended.
+        """Run `tasks`, `jobs` in parallel or as many as the cluster has CPUs; yields events.
 
-        A Ray worker that dies takes one run with it. Closing the iterator calls off the rest.
+        If a Ray worker dies, its run fails. Closing the iterator cancels the rest.
         """
         waiting = iter(tasks)
         left = len(tasks)
@@ -82,7 +82,7 @@ class Cluster:
                 _close(self.process)
 
     def _give(self, task: Task, folder: Callable[[Task], Path]) -> None:
-        with suppress(BrokenPipeError):  # told by `_hear`
+        with suppress(BrokenPipeError):  # reported by `_hear`
             give(self.process, {"task": vars(task), "folder": str(folder(task))})
 
     def _hear(self) -> dict[str, Any]:
@@ -90,31 +90,31 @@ class Cluster:
         line = cast("IO[str]", self.process.stdout).readline()
         if not line:
             raise EnvironmentFailure(
-                f"the connection to the Ray cluster at {self.address} was lost{self._last_words()}"
+                f"lost the connection to the Ray cluster at {self.address}{self._last_words()}"
             )
         message: dict[str, Any] = json.loads(line)
         return message
 
     def _last_words(self) -> str:
-        """What the driver has printed last."""
+        """The last line that the driver printed."""
         self.noise.seek(0)
         lines = self.noise.read().decode(errors="replace").strip().splitlines()
         return f": {lines[-1]}" if lines else ""
 
 
 def _knock(address: str) -> None:
-    """Make sure that somebody listens at an address."""
+    """Raise if nothing listens at an address."""
     found = ADDRESS.fullmatch(address)
     if not found or not 0 < int(found["port"]) < 2**16:
         raise IncastError(
-            f"`{address}` is no address of a Ray cluster; HOST:PORT is one, such as 127.0.0.1:6379, where this machine "
-            "is one of the cluster, or ray://HOST:PORT, such as ray://head:10001"
+            f"`{address}` is not an address of a Ray cluster, allowed: HOST:PORT if this machine belongs to the "
+            "cluster, such as 127.0.0.1:6379, or ray://HOST:PORT, such as ray://head:10001"
         )
     try:
         socket.create_connection((found["host"].strip("[]"), int(found["port"])), KNOCK_S).close()
     except OSError as error:
-        why = "it does not answer" if isinstance(error, TimeoutError) else error.strerror or str(error)
-        raise EnvironmentFailure(f"no Ray cluster at {address}: {why}; `ray start --head` starts one") from None
+        why = "no answer" if isinstance(error, TimeoutError) else error.strerror or str(error)
+        raise EnvironmentFailure(f"no Ray cluster at {address}: {why}; start one with `ray start --head`") from None
 
 
 def _greet(process: subprocess.Popen[str], address: str) -> None:
@@ -124,15 +124,15 @@ def _greet(process: subprocess.Popen[str], address: str) -> None:
     line = stdout.readline() if ready else ""
     if not line:
         process.kill()
-        why = "it ended Ray's library" if ready else f"nothing that listens there spoke as one within {CONNECT_S:.0f} s"
+        why = "Ray's library ended" if ready else f"the process at this port did not answer within {CONNECT_S:.0f} s"
         raise EnvironmentFailure(f"no Ray cluster at {address}: {why}")
     message = json.loads(line)
     if message["event"] != "connected":
-        raise EnvironmentFailure(f"the Ray cluster at {address} cannot be used: {message['error']}")
+        raise EnvironmentFailure(f"cannot use the Ray cluster at {address}: {message['error']}")
 
 
 def _close(process: subprocess.Popen[str]) -> None:
-    """Let the driver call off what runs, and end."""
+    """Let the driver cancel active runs and end."""
     with suppress(BrokenPipeError):
         cast("IO[str]", process.stdin).close()
     try:

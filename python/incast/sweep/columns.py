@@ -1,4 +1,4 @@
-"""The columns of a sweep's dataset that no axis can have the name of."""
+"""Columns of a sweep's dataset, which are not allowed as names of axes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OF_SLOWDOWN = ("scheme", "bin", "flows", "size_min_bytes", "size_max_bytes", "p5
 
 @cache
 def taken() -> dict[str, str]:
-    """Columns that are there anyway, in lower case as DuckDB compares them, and a table that has them."""
+    """Existing columns in lower case, as DuckDB compares them, each with a table that has it."""
     described = json.loads(_core.catalogue())["tables"]
     tables = {table["name"]: [column["name"] for column in table["columns"]] for table in described}
     tables |= {"slowdown": list(OF_SLOWDOWN), "runs": [*HEAD, *OF_RUNS]}

@@ -1,4 +1,4 @@
-"""The dataset that a sweep leaves behind."""
+"""The dataset of a sweep."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ TABLES = (
     *("flows", "messages", "ports", "pauses", "deadlocks", "storms", "drops", "links", "queues", "rates", "histograms"),
     "slowdown",
 )
-"""Tables of every run; each has the varied parameters as columns at its end."""
+"""Tables of every run; their last columns are the varied parameters."""
 OF_SOME = {
     **dict.fromkeys(("vms", "pairs", "limits", "throughput"), "with tenants"),
-    "isolations": "with switches that isolate flows",
+    "isolations": "with congestion isolation",
     "waits": "with measure.blocking",
 }
-"""Tables of some runs, and of which."""
+"""Tables of some runs, and their condition."""
 OF_RUNS = {
     "wall_s": "double",
     "cpu_s": "double",
@@ -51,9 +51,9 @@ OF_RUNS = {
     "hypervisor_message_bytes": "bigint",
     "hypervisor_events": "bigint",
 }
-"""What `runs` says of each finished run, from its manifest, as DuckDB types."""
+"""Columns of `runs` from the manifest of a finished run, as DuckDB types."""
 HEAD = ("run", "scheme", "state", "error")
-"""What `runs` says of every run beside the varied parameters."""
+"""Columns of `runs` for every run, in addition to the varied parameters."""
 BAD = ("deadlock", "stalled")
 """Reasons to stop that are failures."""
 SQL_TYPES: dict[type, str] = {bool: "boolean", int: "bigint", float: "double", str: "varchar"}
@@ -72,36 +72,36 @@ class Run:
     state: str
     """`done`, `failed` or `waiting`."""
     error: str | None
-    """Why it failed."""
+    """Error of a failed run."""
 
     @property
     def label(self) -> str:
-        """What it is, on one line."""
+        """Label of the run, on one line."""
         return label(self.columns, self.scheme)
 
     @property
     def choice(self) -> dict[str, Value]:
-        """What tells it from others: the columns, and `scheme`."""
+        """The varied parameters and `scheme`."""
         return {**self.columns, "scheme": self.scheme}
 
 
 class Sweep:
-    """The dataset of a sweep: many runs of a scenario, the varied parameters as columns of every table.
+    """The dataset of a sweep: runs of a scenario, with the varied parameters as columns of every table.
 
     `read_parquet("FOLDER/runs/*/flows.parquet")` reads a table in polars and DuckDB without this class.
     """
 
     def __init__(self, path: Path, index: dict[str, Any]) -> None:
-        """Wrap a folder and what it says of itself."""
+        """Wrap a folder and its index."""
         self.path = path
         """The folder."""
         self.index = index
         """All of `sweep.json`."""
         try:
             self.title: str | None = index["title"]
-            """What the sweep is."""
+            """Title of the sweep."""
             self.scale: str | None = index["scale"]
-            """The scale at which it was run, if it has any."""
+            """Scale of the sweep, if any."""
             self.columns: tuple[str, ...] = tuple(column["name"] for column in index["columns"])
             """The varied parameters."""
             self.runs: tuple[Run, ...] = tuple(self._found(Run(**run)) for run in index["runs"])
@@ -113,13 +113,13 @@ class Sweep:
         return f"<Sweep in {self.path}: {len(self.done)} of {len(self.runs)} runs over {', '.join(self.columns)}>"
 
     def _found(self, run: Run) -> Run:
-        """A run as it is found now: a sweep that was killed could not say what it had finished."""
+        """A run with its current state: the index of a killed sweep can be out of date."""
         if (self.path / RUNS / run.key).is_dir():
             return replace(run, state="done", error=None)
         return run if run.state == "failed" else replace(run, state="waiting")
 
     def _repr_html_(self) -> str:
-        """How it looks in a notebook."""
+        """HTML for notebooks."""
         from incast import notebook
 
         return notebook.of_sweep(self)
@@ -131,7 +131,7 @@ class Sweep:
 
     @property
     def failed(self) -> tuple[Run, ...]:
-        """The runs that failed, with why."""
+        """The failed runs, with their errors."""
         return tuple(run for run in self.runs if run.state == "failed")
 
     def results(self, run: Run) -> Results:
@@ -152,9 +152,9 @@ class Sweep:
         return self.connect().sql(f"from {name}")
 
     def connect(self) -> duckdb.DuckDBPyConnection:
-        """A DuckDB connection in which every table of the dataset is a view, and `runs` a table.
+        """A DuckDB connection with a view for every table of the dataset, and the table `runs`.
 
-        So is `calibrations`: how often applications wait for remote memory (`incast.application.table`).
+        It also has the table `calibrations`: rates of remote accesses of applications (`incast.application.table`).
 
         Raises:
             ResultsError: No run is finished, or a file is damaged.
@@ -163,7 +163,7 @@ class Sweep:
         import duckdb
 
         if not self.done:
-            raise ResultsError(f"{self.path}: no run of this sweep is finished yet")
+            raise ResultsError(f"{self.path}: this sweep has no finished runs")
         connection = duckdb.connect()
         for table in (*TABLES, *(table for table in OF_SOME if self.files(table))):
             files = self.files(table)
@@ -173,7 +173,7 @@ class Sweep:
             try:
                 connection.execute(f"create view {table} as select * from read_parquet([{names}])")
             except duckdb.Error as error:
-                raise ResultsError(f"{self.path}: table {table} cannot be read: {_first_line(error)}") from None
+                raise ResultsError(f"{self.path}: cannot read table {table}: {_first_line(error)}") from None
         self._add_runs(connection)
         register(connection)
         return connection
@@ -185,16 +185,17 @@ class Sweep:
         return sum(row[cpu] for row in rows), sum(row[hops] for row in rows)
 
     def ended_badly(self) -> list[tuple[str, str]]:
-        """The finished runs in which a scheme deadlocked, stalled or dropped lossless packets, and what happened."""
+        """Labels and reasons of finished runs that deadlocked, stalled or dropped lossless packets."""
         found = []
         for run in self.done:
             manifest = self._manifest(run)
             (scheme,) = manifest["schemes"].values()
             if scheme["stop"]["reason"] in BAD:
                 found.append((run.label, scheme["stop"]["text"]))
-            dropped = {"": scheme["lossless_drops"], " by the PFC watchdog": _of_watchdog(scheme)[1]}
+            watchdog = _of_watchdog(scheme)[1]
+            dropped = {": PFC headroom exceeded": scheme["lossless_drops"], " by the PFC watchdog": watchdog}
             found += [
-                (run.label, f"{packets:,} packets of lossless priorities were dropped{by}")
+                (run.label, f"{packets:,} lossless {'packet' if packets == 1 else 'packets'} dropped{by}")
                 for by, packets in dropped.items()
                 if packets
             ]
@@ -264,24 +265,24 @@ def write_runs(path: Path) -> None:
 
 
 def _check(file: Path) -> None:
-    """Refuse a file that is not there or was cut off; a query would fail over it, without a name, and late."""
+    """Raise for a missing or truncated file, with its name; a query would fail later and without the name."""
     try:
         with file.open("rb") as opened:
             whole = opened.read(len(PARQUET)) == PARQUET and opened.seek(-len(PARQUET), os.SEEK_END) >= len(PARQUET)
             if not (whole and opened.read() == PARQUET):
-                raise ResultsError(f"{file} is damaged: it is no whole Parquet file")
+                raise ResultsError(f"{file} is damaged: not a complete Parquet file")
     except OSError as error:
-        raise ResultsError(f"{file} cannot be read: {error.strerror}") from None
+        raise ResultsError(f"cannot read {file}: {error.strerror}") from None
 
 
 def _of_watchdog(scheme: dict[str, Any]) -> list[int | None]:
-    """What the PFC watchdog dropped: packets, those of lossless priorities, bytes; missing in older results."""
+    """Drops by the PFC watchdog: packets, lossless packets, bytes; `None` in older results."""
     names = ("watchdog_drops", "watchdog_lossless_drops", "watchdog_bytes")
     return [scheme["counts"].get(name) for name in names]
 
 
 def _of_hypervisors(counts: dict[str, int]) -> list[int | None]:
-    """What hypervisors did; nothing without them."""
+    """Counts of hypervisors; `None` without them."""
     if not counts:
         return [None, None, None]
     return [counts["messages"], counts["message_bytes"], counts["allocations"] + counts["partitions"]]
@@ -292,7 +293,7 @@ def _no_table(name: str) -> ResultsError:
         f"{condition} {', '.join(table for table, one in OF_SOME.items() if one == condition)}"
         for condition in dict.fromkeys(OF_SOME.values())
     )
-    return ResultsError(f"a sweep has no table `{name}`; it has {', '.join(TABLES)}, runs; {of_some}")
+    return ResultsError(f"a sweep has no table `{name}`, only {', '.join(TABLES)}, runs; {of_some}")
 
 
 def _first_line(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""One run of a sweep: simulate, and put everything that the dataset holds of it into one folder."""
+"""One run of a sweep: simulates it and writes its folder of the dataset."""
 
 from __future__ import annotations
 
@@ -19,40 +19,40 @@ from incast.sweep.file import Value
 from incast.sweep.text import literal, quoted
 
 SLOWDOWN = "slowdown.parquet"
-"""Table of slowdowns by flow size, beside those of every results folder: 20 bins, reference ideal, at least 1."""
+"""Table of slowdowns by flow size, in addition to the tables of a results folder: 20 bins, HPCC's ideal, at least 1."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """A run as it is handed to whoever does it; plain values only."""
+    """A run as plain values, for worker processes."""
 
     key: str
     """The run's key."""
     digest: str
-    """The key of its scenario, files and all, when the sweep was planned."""
+    """The key of its scenario and files when the sweep was planned."""
     tree: str
     """The whole scenario, as JSON text."""
     base: str
-    """Where the files that it names are looked for."""
+    """Folder of the files that it names."""
     columns: dict[str, Value]
     """The varied parameters."""
 
 
 @dataclass(frozen=True)
 class Pulse:
-    """How far a run has come."""
+    """Progress of a run."""
 
     fraction: float
-    """Part of the payload that has been acknowledged, 0 to 1."""
+    """Fraction of the payload that is acknowledged, 0 to 1."""
     packet_hops: int
     """Packets simulated, counted once per link crossed."""
 
 
 def execute(task: Task, folder: Path, tell: Callable[[Pulse], object]) -> None:
-    """Simulate `task` and write `folder`, which must not be there.
+    """Simulate `task` and write `folder`, which must not exist.
 
     Raises:
-        IncastError: What a run can fail with.
+        IncastError: The run failed.
 
     """
     simulate(checked(task), task.columns, folder, tell)
@@ -61,7 +61,7 @@ def execute(task: Task, folder: Path, tell: Callable[[Pulse], object]) -> None:
 def simulate(
     scenario: _core.Scenario, columns: dict[str, Value], folder: Path, tell: Callable[[Pulse], object]
 ) -> None:
-    """Simulate a scenario of one scheme and write all that the dataset holds of it."""
+    """Simulate a scenario of one scheme and write its folder of the dataset."""
 
     def told(text: str) -> None:
         (scheme,) = Progress.from_json(text).schemes
@@ -73,17 +73,17 @@ def simulate(
 
 
 def checked(task: Task) -> _core.Scenario:
-    """The scenario of a task, if it is still what was planned: else its results would stand under a wrong key."""
+    """The scenario of a task; raises if its files have changed since the plan, as its key would be wrong."""
     with translated():
         scenario = _core.Scenario.from_json(task.tree, task.base)
         if scenario.key() != task.digest:
             files = ", ".join(map(str, scenario.files()))
-            raise ScenarioError(f"a file that the scenario names has changed since the sweep began: {files}")
+            raise ScenarioError(f"a file of the scenario has changed since the sweep began: {files}")
     return scenario
 
 
 def attempt(work: Callable[[], object]) -> str | None:
-    """Do something that a run can fail in; the error, if it does. Whoever stops the process is obeyed."""
+    """Call `work`; returns the error of a failed run. Signals that stop the process are passed on."""
     try:
         work()
     except (BrokenPipeError, KeyboardInterrupt, SystemExit):
@@ -96,7 +96,7 @@ def attempt(work: Callable[[], object]) -> str | None:
 
 
 def messages() -> TextIO:
-    """Standard output, for messages alone: what libraries print goes to standard error from now on."""
+    """Reserve standard output for messages, and redirect output of libraries to standard error."""
     out = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return out

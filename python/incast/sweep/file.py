@@ -1,4 +1,4 @@
-"""What stands in a sweep file."""
+"""Fields of a sweep file."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Value = str | bool | int | float
-"""A value that is varied: what can be a column of the dataset."""
+"""A varied value, which becomes a column of the dataset."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """A variation by name: any number of fields that change together."""
+    """A named variation: any number of fields that change together."""
 
     name: str
-    """Value in the column of its axis."""
+    """Its name in the column of the axis."""
     set: dict[str, Any] = field(default_factory=dict)
-    """Values by path, as for `--set`; none leaves the scenario unchanged."""
+    """Values by path, as for `--set`; empty to leave the scenario unchanged."""
     scale: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Values at a named scale, over those of `set`."""
+    """Values at a named scale; they override those of `set`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """A `[[vary]]`: one thing that is varied, either a `path` with `values`, or named `points`."""
+    """A `[[vary]]`: one axis, either a `path` with `values`, or named `points`."""
 
     path: str | None = None
-    """Field of the scenario, as for `--set`, such as `workload[0].poisson.load`."""
+    """Field of the scenario, such as `workload[0].poisson.load`, as for `--set`."""
     name: str | None = None
     """Column of the dataset. Default: the last part of `path`, such as `load`."""
     values: list[Value] | None = None
     """Values of the field: text, numbers, true or false."""
     points: list[Point] | None = None
-    """Named variations of several fields."""
+    """Named variations, each with any number of fields."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,32 +40,32 @@ class Scale:
     """A `[scale.NAME]`: changes for `--scale NAME`, such as `smoke`."""
 
     about: str | None = None
-    """Purpose."""
+    """Its purpose."""
     set: dict[str, Any] = field(default_factory=dict)
-    """Values for all runs, over those of the file."""
+    """Values for all runs; they override those of the file."""
     values: dict[str, list[Value]] = field(default_factory=dict)
-    """Values, or names of points, by column of an axis, in place of the axis's own."""
+    """Values of an axis, or names of its points, by column; they replace those of the axis."""
     schemes: list[str] | None = None
-    """Schemes to run, in place of all."""
+    """Schemes to run. Default: as in the file."""
     skip: list[dict[str, Any]] = field(default_factory=list)
-    """Further runs to skip."""
+    """Runs to skip, in addition to those of the file."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SweepFile:
-    """A sweep: a scenario and what is varied in it."""
+    """A sweep: a scenario and the axes to vary."""
 
     scenario: str
-    """Scenario file, relative to the sweep file's folder."""
+    """Scenario file; a relative path starts at the folder of the sweep file."""
     title: str | None = None
-    """Title."""
+    """Title of the sweep."""
     set: dict[str, Any] = field(default_factory=dict)
-    """Values for all runs, over those of the scenario."""
+    """Values for all runs; they override those of the scenario."""
     schemes: list[str] | None = None
     """Schemes to run. Default: all of the scenario."""
     vary: list[Axis] = field(default_factory=list)
-    """Axes; runs are the product of all, the last one fastest, times the schemes."""
+    """Axes. Runs are the product of all axes, the last one fastest, and of the schemes."""
     skip: list[dict[str, Any]] = field(default_factory=list)
-    """Runs to skip: those with all values of an entry (a list: any of them); `scheme` is a column too."""
+    """Runs to skip: those that match all values of an entry (of a list: any value); `scheme` is a column too."""
     scale: dict[str, Scale] = field(default_factory=dict)
     """Changes for named scales."""

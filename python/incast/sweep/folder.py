@@ -1,4 +1,4 @@
-"""The folder of a sweep on disk: which runs are there, what is written beside them; only one sweep works in it."""
+"""The folder of a sweep on disk: finished runs and other files, with a lock for one sweep at a time."""
 
 from __future__ import annotations
 
@@ -18,37 +18,36 @@ from incast.errors import EnvironmentFailure, ResultsError, ResultsExistError
 FORMAT = 1
 """Version of the layout."""
 INDEX = "sweep.json"
-"""What was asked for, and what became of it."""
+"""Index of the sweep: columns, runs and their states."""
 RUNS = "runs"
-"""Where the finished runs are."""
+"""Folder of the finished runs."""
 ASIDE = "aside"
-"""Where finished runs wait that the sweep as it is now does not ask for."""
+"""Folder of finished runs that the current sweep file does not contain."""
 WORK = ".work"
-"""Where runs are written until they are whole."""
+"""Folder of unfinished runs."""
 LOCK = ".sweep.lock"
-"""Held by the sweep at work; the first file of the folder, and what tells it from a folder of something else."""
+"""Lock of the active sweep. It is the first file of the folder, and identifies the folder as a sweep's."""
 
 
 class SweepFolder:
     """The folder of a sweep.
 
-    A finished run is a folder in `runs`, put there by one rename; nothing else has to be remembered for a sweep to go
-    on after it was killed.
+    A finished run is a folder in `runs`, moved there by one rename. A killed sweep needs nothing else to resume.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.runs = path / RUNS
         self.aside = path / ASIDE
-        # A process of a sweep that was killed may write for a moment yet: not where this one does.
+        # A process of a killed sweep may still be writing: use another folder.
         self.work = path / WORK / f"{os.getpid()}-{time.monotonic_ns()}"
 
     def finished(self) -> set[str]:
-        """Keys of the runs that are there."""
+        """Keys of the finished runs."""
         return {entry.name for entry in self.runs.iterdir()} if self.runs.is_dir() else set()
 
     def prepare(self, keys: frozenset[str]) -> set[str]:
-        """Make the folder hold, of these runs, those that were ever finished, and no other; returns their keys."""
+        """Move finished runs with these keys into `runs` and all others out of it; returns the keys in `runs`."""
         shutil.rmtree(self.work.parent, ignore_errors=True)
         with _writing(self.path):
             for folder in (self.runs, self.work):
@@ -62,7 +61,7 @@ class SweepFolder:
         return self.finished()
 
     def commit(self, key: str) -> None:
-        """Put a run that is whole in its place."""
+        """Move a finished run to its place."""
         folder = self.work / key
         for path in (*folder.iterdir(), folder):
             _sync(path)
@@ -70,7 +69,7 @@ class SweepFolder:
         _sync(self.runs)
 
     def write(self, name: str, text: str) -> None:
-        """Write a file beside the runs, whole or not at all."""
+        """Write a file into the folder atomically."""
         partial = self.path / f".{name}.partial"
         with _writing(self.path / name):
             partial.write_text(text, encoding="utf-8")
@@ -78,10 +77,10 @@ class SweepFolder:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep other sweeps out of the folder, which is made if need be."""
+        """Lock the folder for this sweep; creates it if needed."""
         ours = (self.path / LOCK).is_file() or (self.path / INDEX).is_file()
         if self.path.exists() and not ours and (not self.path.is_dir() or any(self.path.iterdir())):
-            raise ResultsExistError(f"{self.path} exists and holds no sweep; it is never overwritten")
+            raise ResultsExistError(f"{self.path} exists and is not a sweep; it is never overwritten")
         if (self.path / INDEX).is_file():
             read_index(self.path)
         with self.lock() as lock:
@@ -89,7 +88,7 @@ class SweepFolder:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise ResultsExistError(
-                    f"another sweep is at work in {self.path}, and it is never overwritten; name another folder"
+                    f"another sweep is running in {self.path}; it is never overwritten; choose another folder"
                 ) from None
             try:
                 yield
@@ -97,7 +96,7 @@ class SweepFolder:
                 shutil.rmtree(self.work.parent, ignore_errors=True)
 
     def lock(self) -> TextIO:
-        """The lock's file, opened; a folder that had to be made for it does not stay without it."""
+        """The opened lock file; if it cannot be opened, folders created for it are removed."""
         made = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
         try:
             with _writing(self.path):
@@ -111,7 +110,7 @@ class SweepFolder:
 
 
 def _sync(path: Path) -> None:
-    """Have a file or a folder on the disk, whatever happens to the machine."""
+    """Flush a file or a folder to disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -121,7 +120,7 @@ def _sync(path: Path) -> None:
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """What the machine refuses is said of `path`."""
+    """Report errors of the operating system for `path`."""
     try:
         yield
     except OSError as error:
@@ -129,10 +128,10 @@ def _writing(path: Path) -> Iterator[None]:
 
 
 def read_index(path: Path) -> dict[str, Any]:
-    """What a sweep's folder says of itself."""
+    """The index of a sweep's folder."""
     file = path / INDEX
     if not path.is_dir():
-        raise ResultsError(f"{path}: there is no such folder")
+        raise ResultsError(f"{path}: no such folder")
     if not file.is_file():
         raise ResultsError(f"{path} is not the folder of a sweep: it has no {INDEX}")
     try:

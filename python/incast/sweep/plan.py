@@ -1,4 +1,4 @@
-"""From a sweep file to the runs that it asks for."""
+"""Reads a sweep file and plans its runs."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from incast.sweep.file import Axis, Point, SweepFile, Value
 from incast.sweep.text import label, shown
 
 KEY_DIGITS = 16
-"""Hexadecimal digits of a run's key: two runs of a million have the same one with a chance of 3e-8."""
+"""Hexadecimal digits of a run's key: two of a million runs have the same one with probability 3e-8."""
 SCHEME = "scheme"
 """The column of schemes, which every table has."""
 TEMPLATE = re.compile(r"[A-Za-z_][A-Za-z0-9_ -]*")
-"""What a column may be called."""
+"""Allowed names of columns."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Planned:
     """One run of a sweep: one variation of the scenario under one scheme."""
 
     key: str
-    """Names the run: a digest of the whole scenario, its files, the columns and the build of incast."""
+    """Key of the run: a digest of the scenario, its files, the columns and the build of incast."""
     digest: str = field(repr=False)
-    """The same of the scenario alone."""
+    """Digest of the scenario alone."""
     columns: dict[str, Value]
     """The varied parameters by column."""
     scheme: str
@@ -44,44 +44,44 @@ class Planned:
     tree: str = field(repr=False)
     """The whole scenario with this one scheme, as JSON text."""
     base: Path = field(repr=False)
-    """Where the files that the scenario names are looked for."""
+    """Folder of the files that the scenario names."""
 
     @property
     def label(self) -> str:
-        """What it is, on one line."""
+        """Label of the run, on one line."""
         return label(self.columns, self.scheme)
 
     @property
     def choice(self) -> dict[str, Value]:
-        """What tells it from others: the columns, and `scheme`."""
+        """The varied parameters and `scheme`."""
         return {**self.columns, SCHEME: self.scheme}
 
     @cached_property
     def variation(self) -> str:
-        """What runs that differ in the scheme alone have in common."""
+        """Key of the varied parameters, equal for runs that differ only in the scheme."""
         return json.dumps(self.columns)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A sweep as it will be run."""
+    """A planned sweep."""
 
     path: Path
     """The sweep file."""
     title: str | None
-    """What it is."""
+    """Its title."""
     scale: str | None
-    """The scale that was asked for."""
+    """The chosen scale."""
     scenario: Path
     """The scenario file."""
     columns: tuple[str, ...]
     """The varied parameters."""
     paths: dict[str, str | None]
-    """The field of the scenario that each column varies; `None` where it varies several."""
+    """The field of the scenario that each column varies; `None` for several fields."""
     runs: tuple[Planned, ...]
     """All runs, in order."""
     texts: dict[str, str] = field(repr=False)
-    """The sweep file and its scenario as they were read, by the name that each has in the sweep's folder."""
+    """Text of the sweep file and of its scenario, by their names in the sweep's folder."""
 
     @cached_property
     def keys(self) -> frozenset[str]:
@@ -92,17 +92,17 @@ class Plan:
 def read(
     path: str | PathLike[str], *, scale: str | None = None, overrides: Iterable[str] = (), check: bool = False
 ) -> Plan:
-    """Read a sweep file and every variation of its scenario; nothing is run.
+    """Read a sweep file and every variation of its scenario, without running them.
 
     Args:
-        path: A TOML file; `docs/reference/sweeps.md` lists what stands in it.
+        path: A TOML file; see `docs/reference/sweeps.md`.
         scale: Name of one of its scales.
-        overrides: Values for all runs that overrule the file, as on the command line: `["seed=7"]`.
-        check: Build the fabric and the flows of every value, as the command does: it takes longer, and finds now what
-            the runs of that value would fail with, such as a number out of range.
+        overrides: Values for all runs that override the file, as on the command line: `["seed=7"]`.
+        check: Also build the fabric and the flows of every value, as the command does. It takes longer and finds
+            errors, such as numbers out of range, before the sweep starts.
 
     Raises:
-        ScenarioError: The file, its scenario or a variation is wrong.
+        ScenarioError: The file, its scenario or a variation is not valid.
 
     """
     return _Reader(Path(path), scale, list(overrides), check=check).plan()
@@ -110,7 +110,7 @@ def read(
 
 @dataclass(frozen=True)
 class _Choice:
-    """A value of an axis: what its column shows, and the fields it sets, each with its place in the file."""
+    """A value of an axis: value of its column, and the fields to set with their places in the file."""
 
     shown: Value
     sets: tuple[tuple[str, Any, str], ...]
@@ -125,11 +125,11 @@ class _Reader:
         for index, name in enumerate(self.names):
             if name.lower() in map(str.lower, self.names[:index]):
                 raise self.document.wrong(
-                    f"vary[{index}]", f"two axes are called `{name}`", allowed="a `name` of its own"
+                    f"vary[{index}]", f"two axes have the name `{name}`", allowed="another `name`"
                 )
         if scale is not None and scale not in self.file.scale:
             if not self.file.scale:
-                raise ScenarioError(f"{path}: there is no scale `{scale}`: the file has none")
+                raise ScenarioError(f"{path}: unknown scale `{scale}`: the file has no scales")
             raise self.document.unknown("scale", "scale", scale, self.file.scale)
 
     def wrong(self, field: str, message: str, allowed: str | None = None) -> IncastError:
@@ -138,16 +138,16 @@ class _Reader:
     def name(self, axis: Axis, at: str) -> str:
         """The column of an axis."""
         if (axis.path is None) == (axis.points is None):
-            raise self.wrong(at, "an axis has either a `path` with `values`, or `points`")
+            raise self.wrong(at, "an axis must have either `path` and `values`, or `points`")
         if axis.path is not None and not axis.values:
-            raise self.wrong(at, f"no values for `{axis.path}`", "`values`, a list of at least one")
+            raise self.wrong(at, f"no values for `{axis.path}`", "`values`, a non-empty list")
         if axis.points is not None and (axis.values is not None or not axis.points):
-            raise self.wrong(at, "`points` is a list of at least one, and goes without `values`")
+            raise self.wrong(at, "`points` must be a non-empty list, without `values`")
         name = axis.name or (re.split(r"[.\]]", axis.path)[-1].strip('"') if axis.path else None)
         if not name:
             raise self.wrong(at, "the axis needs a `name` for its column")
         if table := taken().get(name.lower()):
-            raise self.wrong(at, f"`{name}` is a column of table {table} already", "another `name` for the axis")
+            raise self.wrong(at, f"`{name}` is already a column of table {table}", "another `name` for the axis")
         if not TEMPLATE.fullmatch(name):
             raise self.wrong(at, f"`{name}` cannot be the name of a column", "letters, digits, `_`, `-` and spaces")
         return name
@@ -159,7 +159,7 @@ class _Reader:
         scenario = self.path.parent / self.file.scenario
         runs = tuple(self.runs(scenario, axes))
         if not runs:
-            raise ScenarioError(f"{self.path}: nothing to run: every run is skipped")
+            raise ScenarioError(f"{self.path}: no runs: all are skipped")
         paths = {name: axis.path for name, axis in zip(self.names, self.file.vary, strict=True)}
         texts = {
             name: file.read_text(encoding="utf-8")
@@ -168,22 +168,22 @@ class _Reader:
         return Plan(self.path, self.file.title, self.scale, scenario, tuple(self.names), paths, runs, texts)
 
     def check_axes(self, axes: list[list[_Choice]]) -> None:
-        """No axis sets what another one varies: the column of that one would not tell what was run."""
+        """Raise if an axis sets a field that another one varies: the other's column would be wrong."""
         for index, axis in enumerate(axes):
             for path, _, where in (one for choice in axis for one in choice.sets):
                 for earlier, name in zip(axes[:index], self.names, strict=False):
                     if any(_covers(path, other) for choice in earlier for other, _, _ in choice.sets):
-                        raise self.wrong(where, f"`{path}` is what the axis `{name}` varies")
+                        raise self.wrong(where, f"`{path}` is already varied by the axis `{name}`")
 
     def check_overrides(self, axes: list[list[_Choice]]) -> None:
         for text in self.overrides:
             path = text.partition("=")[0].strip()
             for axis, name in zip(axes, self.names, strict=True):
                 if any(_covers(path, other) for choice in axis for other, _, _ in choice.sets):
-                    raise ScenarioError(f"--set {text}: `{path}` is what the axis `{name}` of {self.path} varies")
+                    raise ScenarioError(f"--set {text}: `{path}` is varied by the axis `{name}` of {self.path}")
 
     def choices(self, axis: Axis, index: int) -> list[_Choice]:
-        """The values of an axis, those of the scale in their place."""
+        """The values of an axis at the chosen scale."""
         at, name = f"vary[{index}]", self.names[index]
         if axis.path is not None:
             values = axis.values or []
@@ -198,7 +198,7 @@ class _Reader:
             return list(all_values.values())
         where = join(f"scale.{self.scale}.values", name)
         if not chosen:
-            raise self.wrong(where, "an empty list leaves nothing to run")
+            raise self.wrong(where, "the list is empty: no runs")
         self.check_once(chosen, where)
         if axis.path is not None:
             return [_Choice(value, ((axis.path, value, f"{at}.path"),)) for value in chosen]
@@ -208,7 +208,7 @@ class _Reader:
         return [all_values[value] for value in chosen]
 
     def point(self, point: Point, where: str) -> _Choice:
-        """A named point, as it is at the scale."""
+        """A named point at the chosen scale."""
         for name in point.scale:
             if name not in self.file.scale:
                 raise self.document.unknown(f"{where}.scale", "scale", name, self.file.scale)
@@ -221,7 +221,7 @@ class _Reader:
     def check_once(self, values: Sequence[Value], where: str) -> None:
         for place, value in enumerate(values):
             if value in values[:place]:
-                raise self.wrong(where, f"`{shown(value)}` stands there twice")
+                raise self.wrong(where, f"`{shown(value)}` is given twice")
 
     def runs(self, scenario: Path, axes: list[list[_Choice]]) -> Iterator[Planned]:
         self.check_scale()
@@ -230,7 +230,7 @@ class _Reader:
         seen: set[tuple[int, Value]] = set()
         for cell in product(*axes):
             columns = {name: kind(choice.shown) for name, kind, choice in zip(self.names, types, cell, strict=True)}
-            # To build the fabric and the flows takes time: a value is checked where it stands for the first time.
+            # Building the fabric and the flows takes time: each value is checked once.
             values = {(index, choice.shown) for index, choice in enumerate(cell)}
             variation = self.variation(scenario, cell, check=self.check and (not seen or not values <= seen))
             seen |= values
@@ -257,7 +257,7 @@ class _Reader:
         return [skip for skip, _ in found]
 
     def variation(self, scenario: Path, cell: tuple[_Choice, ...], *, check: bool) -> dict[str, Any]:
-        """The whole scenario of a cell, all schemes in it; what is wrong is told at its place in the sweep file."""
+        """The scenario of a cell with all schemes; errors show the place in the sweep file."""
         sets = [(path, value, join("set", path)) for path, value in self.file.set.items()]
         if self.scale is not None:
             at = f"scale.{self.scale}.set"
@@ -276,7 +276,7 @@ class _Reader:
     def at_home(
         self, error: ScenarioError, scenario: Path, texts: list[str], sets: list[tuple[str, Any, str]]
     ) -> IncastError:
-        """The error of a variation: with its place in the sweep file, if a value from there is to blame."""
+        """The error of a variation, with the place in the sweep file if a value of that file caused it."""
         found = error.diagnostics[0] if error.diagnostics else None
         if found is None or found.file != "--set":
             return error
@@ -301,7 +301,7 @@ class _Reader:
         return Planned(key, digest, columns, scheme, tree, base.absolute())
 
     def schemes(self, variation: dict[str, Any]) -> list[str]:
-        """The schemes to run, those of the scale in place of the file's."""
+        """The schemes to run at the chosen scale."""
         there = list(variation["scheme"])
         for wanted, at in (
             (self.file.scale[self.scale].schemes if self.scale else None, f"scale.{self.scale}.schemes"),
@@ -309,7 +309,7 @@ class _Reader:
         ):
             if wanted is not None:
                 if not wanted:
-                    raise self.wrong(at, "an empty list leaves nothing to run")
+                    raise self.wrong(at, "the list is empty: no runs")
                 self.check_once(wanted, at)
                 for index, name in enumerate(wanted):
                     if name not in there:
@@ -319,7 +319,7 @@ class _Reader:
 
 
 def _common(values: list[Value]) -> Callable[[Value], Value]:
-    """What makes these values those of one column."""
+    """The common type of a column's values."""
     kinds = {type(value) for value in values}
     if len(kinds) == 1:
         return kinds.pop()
@@ -327,17 +327,17 @@ def _common(values: list[Value]) -> Callable[[Value], Value]:
 
 
 def _covers(path: str, other: str) -> bool:
-    """Whether to set `path` is to set `other`."""
+    """True if setting `path` also sets `other`."""
     return other == path or other.startswith((f"{path}.", f"{path}["))
 
 
 def _matches(skip: dict[str, Any], columns: dict[str, Value]) -> bool:
-    """Whether a run is one that an entry of `skip` means."""
+    """True if a run matches an entry of `skip`."""
     return all(columns[name] in (value if isinstance(value, list) else [value]) for name, value in skip.items())
 
 
 def _toml(value: Any) -> str:
-    """A value as TOML writes it on one line."""
+    """A value in TOML, on one line."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Runs on the cores of this machine: one process each, which does run after run."""
+"""Runs on the cores of this machine, in one process per core."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from typing import IO, Any, Generic, Literal, Protocol, TypeVar, cast
 from incast.sweep.execute import Pulse
 
 PATIENCE_S = 5.0
-"""Seconds that a process is given to end by itself."""
+"""Seconds for a process to end by itself."""
 WORKER = "incast.sweep.worker"
-"""The module that does runs."""
+"""Module of the worker processes."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """What happened to a run."""
+    """An event of a run."""
 
     key: str
-    """Its key."""
+    """Key of the run."""
     kind: Literal["begin", "pulse", "done", "failed"]
-    """What."""
+    """Kind of event."""
     pulse: Pulse | None = None
-    """How far it is, of a `pulse`."""
+    """Progress, for `pulse`."""
     error: str | None = None
-    """Why it failed, of a `failed`."""
+    """Error, for `failed`."""
 
     @classmethod
     def told(cls, message: dict[str, Any]) -> Event:
@@ -44,25 +44,25 @@ class Event:
 
 
 def started(module: str, *arguments: str, stderr: IO[bytes] | None = None) -> subprocess.Popen[str]:
-    """A process of the same Python that takes lines and says lines; a file of the working folder is no module to it."""
+    """Start a process of the same Python that reads and writes lines; it does not import from the working folder."""
     pipe = subprocess.PIPE
     command = [sys.executable, "-P", "-m", module, *arguments]
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=stderr, text=True, encoding="utf-8")
 
 
 def give(process: subprocess.Popen[str], request: dict[str, Any]) -> None:
-    """Hand over a line."""
+    """Send a line."""
     stdin = cast("IO[str]", process.stdin)
     stdin.write(json.dumps(request) + "\n")
     stdin.flush()
 
 
 class Keyed(Protocol):
-    """What can be handed to a process: a dataclass of plain values."""
+    """A task for a process: a dataclass of plain values."""
 
     @property
     def key(self) -> str:
-        """Tells it from others."""
+        """Unique key."""
 
 
 T = TypeVar("T", bound=Keyed)
@@ -71,10 +71,10 @@ T = TypeVar("T", bound=Keyed)
 def local(
     tasks: list[T], folder: Callable[[T], Path], *, jobs: int, worker: str = WORKER
 ) -> Generator[Event, None, None]:
-    """Do `tasks` in order, `jobs` at a time; yields what happens until all have ended. `worker` is what does them.
+    """Run `tasks` in order, `jobs` in parallel, in processes of the module `worker`; yields events.
 
-    A process that dies takes one run with it: the run has failed, another process goes on. Closing the iterator ends
-    all processes and their runs.
+    If a process dies, its run fails and another process takes its place. Closing the iterator ends all processes and
+    their runs.
     """
     waiting: queue.SimpleQueue[T] = queue.SimpleQueue()
     for task in tasks:
@@ -102,7 +102,7 @@ def local(
 
 
 class _Lane(Generic[T]):
-    """A process and the thread that talks to it."""
+    """A process and its thread."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class _Lane(Generic[T]):
         self.thread = threading.Thread(target=self.run, daemon=True)
 
     def run(self) -> None:
-        """Do tasks until there are none."""
+        """Run tasks until none are left."""
         try:
             while not self.stopping.is_set():
                 try:
@@ -157,7 +157,7 @@ class _Lane(Generic[T]):
             self.events.put(Event(task.key, "failed", error=error))
 
     def stop(self) -> None:
-        """End the process and the run in its hands."""
+        """End the process and its run."""
         with self.lock:
             self.stopping.set()
             if self.process is not None and self.process.poll() is None:
@@ -165,9 +165,9 @@ class _Lane(Generic[T]):
 
 
 def _death(code: int) -> str:
-    """What became of a process that ended in the middle of a run."""
+    """Error for a process that ended during a run."""
     if code < 0:
         name = signal.Signals(-code).name
-        hint = ": was there too little memory? Fewer --jobs need less" if name == "SIGKILL" else ""
-        return f"the process that ran it was killed by {name}{hint}"
-    return f"the process that ran it ended with exit code {code}"
+        hint = ", possibly out of memory; try fewer --jobs" if name == "SIGKILL" else ""
+        return f"its process was killed by {name}{hint}"
+    return f"its process ended with exit code {code}"

@@ -1,4 +1,4 @@
-"""How far a sweep has come."""
+"""Progress of a sweep."""
 
 from __future__ import annotations
 
@@ -11,64 +11,64 @@ from incast.sweep.execute import Pulse
 
 @dataclass
 class Activity:
-    """A run in progress."""
+    """An active run."""
 
     label: str
-    """What it is."""
+    """Its label."""
     weight: float
-    """Its share of the work: packet-hops, as far as they can be estimated."""
+    """Its work in packet-hops, estimated."""
     since: float
-    """When it began, in seconds of the monotonic clock."""
+    """Its start, in seconds of the monotonic clock."""
     pulse: Pulse = field(default=Pulse(0.0, 0))
-    """How far it is."""
+    """Its progress."""
 
 
 @dataclass
 class SweepProgress:
-    """How far a sweep has come; a callback is given the same object again and again."""
+    """Progress of a sweep. A callback receives the same object each time."""
 
     runs: int
-    """All runs."""
+    """Number of all runs."""
     kept: int = 0
-    """Of these, those that were there from an earlier time."""
+    """Runs finished by an earlier command."""
     done: int = 0
-    """Those done now."""
+    """Runs finished by this command."""
     failed: int = 0
-    """Those that failed now."""
+    """Runs that failed in this command."""
     active: dict[str, Activity] = field(default_factory=dict)
-    """Those in progress, by key."""
+    """Active runs, by key."""
     packet_hops: int = 0
-    """Packet-hops of the runs done now."""
+    """Packet-hops of the runs finished by this command."""
     work_done: float = 0.0
-    """Weight of the runs that ended now, as far as weights are known now."""
+    """Estimated work of the runs that ended in this command."""
     work: float = 0.0
-    """Weight of all runs to be done now, likewise."""
+    """Estimated work of all runs of this command."""
     started: float = field(default_factory=time.monotonic)
-    """When the sweep began, in seconds of the monotonic clock."""
+    """Start of the sweep, in seconds of the monotonic clock."""
     failures: list[tuple[str, str]] = field(default_factory=list)
-    """What failed, and why."""
+    """Labels and errors of failed runs."""
 
     @property
     def ended(self) -> int:
-        """Runs that need no more work."""
+        """Runs that are finished or failed."""
         return self.kept + self.done + self.failed
 
     @property
     def hops(self) -> int:
-        """Packet-hops simulated now."""
+        """Packet-hops simulated by this command."""
         return self.packet_hops + sum(one.pulse.packet_hops for one in self.active.values())
 
     @property
     def fraction(self) -> float:
-        """The part of the work of now that is done, 0 to 1."""
+        """Fraction of this command's work that is done, 0 to 1."""
         doing = sum(one.weight * one.pulse.fraction for one in self.active.values())
         return min(1.0, (self.work_done + doing) / self.work) if self.work else 0.0
 
     def left_s(self, now: float) -> float | None:
-        """Seconds until the end, if it goes on as up to `now`; `None` as long as nobody can say."""
+        """Seconds left at the speed until `now`; `None` if too early to estimate."""
         fraction, elapsed = self.fraction, now - self.started
         return elapsed * (1 / fraction - 1) if fraction > 0.002 and elapsed > 1 else None
 
 
 Callback = Callable[[SweepProgress], object]
-"""Called several times a second; an exception that it raises ends the sweep, which can be resumed."""
+"""Called several times a second. If it raises an exception, the sweep ends and can be resumed."""

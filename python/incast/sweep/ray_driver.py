@@ -1,8 +1,7 @@
-"""A process that stands between a sweep and a Ray cluster, in the way of `incast.sweep.worker`.
+"""Process between a sweep and a Ray cluster, with the protocol of `incast.sweep.worker`.
 
-A process of its own because Ray's library ends the process it lives in when it loses its cluster, waits for minutes on
-a port where something else listens, prints, and takes over signals. It ends what it has on the cluster, and itself,
-when its standard input ends.
+Ray's library ends its process when it loses the cluster, waits for minutes on a port of another program, prints, and
+handles signals; so it needs a process of its own. The process ends, and cancels its runs, when its standard input ends.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from incast.sweep.carry import pack, write
 from incast.sweep.execute import Task, attempt, messages, send
 
 POLL_S = 0.25
-"""Seconds between two looks at the cluster."""
+"""Seconds between polls of the cluster."""
 PATIENCE_S = 3.0
-"""Seconds that runs are given to end when they are cancelled."""
+"""Seconds for cancelled runs to end."""
 Requests = queue.SimpleQueue[str | None]
 """Lines of the input, `None` after the last."""
 
@@ -153,13 +152,13 @@ class _Driver:
 
 
 def _why(failure: Exception) -> str:
-    """Why Ray did not do a run."""
+    """Error of Ray for a run."""
     kind = type(failure).__name__
     if kind in ("WorkerCrashedError", "OutOfMemoryError", "NodeDiedError", "LocalRayletDiedError"):
-        return "the Ray worker that ran it died: was there too little memory?"
+        return "its Ray worker died, possibly out of memory"
     cause = getattr(failure, "cause", None) or failure
     lines = str(cause).strip().splitlines() or [""]
-    return f"the Ray cluster could not run it: {type(cause).__name__}: {lines[-1].strip()}"
+    return f"error of the Ray cluster: {type(cause).__name__}: {lines[-1].strip()}"
 
 
 if __name__ == "__main__":

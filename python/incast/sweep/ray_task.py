@@ -1,4 +1,4 @@
-"""What a machine of a Ray cluster does for a sweep."""
+"""Run of a sweep on a machine of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from incast.sweep.carry import Parcel, at_home, restore, unpack
 from incast.sweep.execute import Pulse, Task, attempt, simulate
 
 EVERY_S = 0.3
-"""Seconds between two words on how far a run is."""
+"""Seconds between reports of a run's progress."""
 
 
 class Reporter:
-    """An actor that hears how far runs are, for whoever asks."""
+    """An actor that collects the progress of runs."""
 
     def __init__(self) -> None:
         self.news: dict[str, tuple[float, int]] = {}
 
     def tell(self, key: str, fraction: float, packet_hops: int) -> None:
-        """A run is this far."""
+        """Report the progress of a run."""
         self.news[key] = fraction, packet_hops
 
     def drain(self) -> dict[str, tuple[float, int]]:
-        """What was told since the last time."""
+        """Progress reported since the last call."""
         news, self.news = self.news, {}
         return news
 
 
 def run(build: str, request: str, reporter: Any, *contents: bytes) -> tuple[str | None, dict[str, bytes]]:
-    """Do a run; why it failed, or the files of its results.
+    """Do a run; returns its error, or the files of its results.
 
     Args:
-        build: What the sweep was planned with.
+        build: Build of incast that planned the sweep.
         request: A `Parcel` as JSON text.
         reporter: Handle of the actor `Reporter`.
         contents: The files of the parcel.
@@ -46,8 +46,8 @@ def run(build: str, request: str, reporter: Any, *contents: bytes) -> tuple[str 
     """
     if _core.__build__ != build:
         return (
-            f"{socket.gethostname()} has another build of incast, {_core.__build__}, than the machine that runs the "
-            f"sweep, {build}; install the same on all machines of the cluster"
+            f"{socket.gethostname()} has build {_core.__build__} of incast, the sweep has {build}; install the same "
+            "build on all machines of the cluster"
         ), {}
     parcel = Parcel(**json.loads(request))
     with TemporaryDirectory(prefix="incast-ray-") as home:
@@ -68,7 +68,7 @@ def _simulate(task: Task, base: Path, folder: Path, tell: _Teller) -> None:
 
 
 class _Teller:
-    """Tells the reporter how far a run is, now and then."""
+    """Reports the progress of a run every few tenths of a second."""
 
     def __init__(self, key: str, reporter: Any) -> None:
         self.key, self.reporter = key, reporter

@@ -1,4 +1,4 @@
-"""Does the runs of a sweep that are not there yet."""
+"""Runs the unfinished runs of a sweep."""
 
 from __future__ import annotations
 
@@ -32,37 +32,37 @@ def run(
     ray: str | None = None,
     progress: Callback | None = None,
 ) -> Sweep:
-    """Do the runs of a sweep that are not finished yet, and return all of them as one dataset.
+    """Run the unfinished runs of a sweep, and return all runs as one dataset.
 
-    A run that fails does not stop the others: see `Sweep.failed`. Whenever a sweep ends, by whatever means, every run
-    that was finished stays, and the next call does the rest.
+    A failed run does not stop the others: see `Sweep.failed`. Finished runs are kept however the sweep ends; the next
+    call resumes it.
 
     Args:
-        plan: What to run, from `read`.
-        out: Folder of the sweep; one that is there is continued.
-        jobs: Runs at once; one per core if not given.
-        ray: Address of a Ray cluster, such as `127.0.0.1:6379`, to run on it instead (extra `incast[ray]`).
-        progress: Called with a `SweepProgress` several times a second; an exception it raises ends the sweep.
+        plan: The planned sweep, from `read`.
+        out: Folder of the sweep; an existing sweep is resumed.
+        jobs: Parallel runs. Default: one per core.
+        ray: Address of a Ray cluster to run on, such as `127.0.0.1:6379` (extra `incast[ray]`).
+        progress: Called with a `SweepProgress` several times a second. If it raises an exception, the sweep ends.
 
     Raises:
-        EnvironmentFailure: The folder cannot be written, or no Ray cluster answers.
-        ResultsExistError: The folder holds something else, or another sweep works in it.
+        EnvironmentFailure: The folder is not writable, or no Ray cluster answers.
+        ResultsExistError: The folder is not a sweep, or another sweep is running in it.
 
     """
     if jobs is not None and jobs < 1:
-        raise ValueError(f"jobs is {jobs}: at least 1 run at once is needed")
+        raise ValueError(f"jobs must be 1 or more, got {jobs}")
     folder = SweepFolder(Path(out))
     with _place(jobs, ray) as events, folder.held():
         return _Run(plan, folder, events, progress).run()
 
 
 Events = Callable[[list[Task], Callable[[Task], Path]], Generator[Event, None, None]]
-"""What does tasks, each into its folder; told as they go. To close it is to end all that is not done."""
+"""Runs tasks, each into its folder, and yields events. Closing it ends all active runs."""
 
 
 @contextmanager
 def _place(jobs: int | None, ray: str | None) -> Iterator[Events]:
-    """Where runs are done: on this machine, or on a cluster that was found to be there."""
+    """Choose this machine or a cluster for the runs."""
     if ray is None:
         yield partial(local, jobs=jobs or len(os.sched_getaffinity(0)))
         return
@@ -91,7 +91,7 @@ class _Run:
                 self.do()
         finally:
             self.weights.stop()
-            # Also of a sweep that was interrupted: what is there can be used, and resumed.
+            # Also after an interruption: finished runs can be used, and the sweep resumed.
             self.describe()
             write_runs(self.folder.path)
         return open_sweep(self.folder.path)
@@ -116,7 +116,7 @@ class _Run:
             self.ended(event, planned)
 
     def weigh(self) -> None:
-        """Say how much work there is, as it is known by now."""
+        """Update the estimated work."""
         now = self.progress
         stamp = (len(self.weights.known), len(now.active), len(self.over))
         if stamp == self.weighed:
@@ -147,7 +147,7 @@ class _Run:
             shutil.rmtree(self.folder.work / event.key, ignore_errors=True)
 
     def describe(self) -> None:
-        """Write what was asked for, and what has become of it."""
+        """Write the index with the states of all runs."""
         plan, there = self.plan, self.folder.finished()
         runs = [
             {

@@ -1,4 +1,4 @@
-"""Values of varied parameters as people read them, and as SQL does."""
+"""Values of varied parameters as text and as SQL."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from incast.sweep.file import Value
 
 
 def shown(value: Value) -> str:
-    """A value as it stands in a sweep file, text without quotes."""
+    """A value as in a sweep file, text without quotes."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def label(columns: Mapping[str, Value], scheme: str) -> str:
-    """A run, on one line."""
+    """Label of a run, on one line."""
     return ", ".join([*(f"{name}={shown(value)}" for name, value in columns.items()), scheme])
 
 
 def quoted(name: str) -> str:
-    """A name as SQL writes it."""
+    """A name in SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def literal(value: Value) -> str:
-    """A value as SQL writes it."""
+    """A value in SQL."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""How much work each run of a sweep is."""
+"""Estimated work of each run of a sweep."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from incast.sweep.plan import Planned
 
 
 class Weights:
-    """Packet-hops of runs, estimated beside the first of them, one variation after the other."""
+    """Packet-hops of runs, estimated in a thread while the first runs are simulated."""
 
     def __init__(self, runs: list[Planned]) -> None:
         self.known: dict[str, float] = {}
@@ -24,11 +24,11 @@ class Weights:
         self.thread.start()
 
     def stop(self) -> None:
-        """Estimate no more."""
+        """Stop estimating."""
         self.stopping.set()
 
     def of(self, run: Planned) -> float:
-        """The work of a run; as long as it is not known, the mean of those that are."""
+        """The work of a run, or the mean of known runs if not yet known."""
         return self.known.get(run.variation, self._mean())
 
     def total(self, runs: list[Planned]) -> float:
@@ -49,5 +49,5 @@ class Weights:
                     text = _core.Scenario.from_json(run.tree, run.base).summary("json")
                 self.known[variation] = float(json.loads(text)["estimate"]["packet_hops"])
             except IncastError:
-                # The run itself will say what is wrong.
+                # The run itself reports the error.
                 self.known[variation] = 0.0

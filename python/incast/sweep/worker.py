@@ -1,7 +1,6 @@
-"""A process that does runs for a sweep: tasks come in on standard input, one a line; what happens goes out likewise.
+"""Worker process of a sweep: reads tasks from standard input, one per line, and writes events to standard output.
 
-It ends when its standard input does, in the middle of a run if need be: a sweep that was killed leaves no process
-behind.
+It ends when its standard input ends, also during a run: a killed sweep leaves no process behind.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from incast.sweep.execute import Task, attempt, execute, messages, send
 
 
 def serve(do: Callable[[dict[str, Any], TextIO], object]) -> None:
-    """Do what comes in until nobody is there any more to give it; `do` has a request, and where messages go."""
-    # Ctrl-C in a terminal reaches every process of the group; what is to be done about it is the sweep's to decide.
+    """Call `do` with each request and the stream for messages, until the input ends."""
+    # Ctrl-C in a terminal reaches every process of the group; the sweep handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     out = messages()
     requests: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -34,7 +33,7 @@ def serve(do: Callable[[dict[str, Any], TextIO], object]) -> None:
 
 
 def _do(request: dict[str, Any], out: TextIO) -> None:
-    """Do one task and say how it ended."""
+    """Run one task and report the outcome."""
     task, folder = Task(**request["task"]), Path(request["folder"])
     send(out, {"event": "begin"})
     error = attempt(lambda: execute(task, folder, lambda pulse: send(out, {"event": "pulse", **vars(pulse)})))
@@ -42,7 +41,7 @@ def _do(request: dict[str, Any], out: TextIO) -> None:
 
 
 def _listen(requests: queue.SimpleQueue[str]) -> None:
-    """Take in tasks; at the end of the input end the process, whatever it does."""
+    """Read tasks; end the process at the end of the input, also during a run."""
     for line in sys.stdin:
         requests.put(line)
     os._exit(0)

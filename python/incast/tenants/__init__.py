@@ -1,4 +1,4 @@
-"""What tenants got: throughput over time, guarantees kept or not, fairness, use of the network."""
+"""Tenants: throughput over time, guarantees, fairness, utilisation of the network."""
 
 from incast.fairness import jain
 from incast.tenants.guarantees import guarantees

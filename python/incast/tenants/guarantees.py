@@ -1,4 +1,4 @@
-"""Whether each VM got what it was promised."""
+"""Throughput of each VM relative to its guarantee."""
 
 from __future__ import annotations
 
@@ -8,33 +8,31 @@ from incast.table import Given, Table
 from incast.tenants.window import PAIRS, SKIP, checked
 
 FIELDS = (
-    Given("scheme", "name", None, "the scheme simulated"),
-    Given("name", "name", None, "the VM's host"),
-    Given("tenant", "name", None, "its tenant"),
-    Given("vm", "i64", None, "its number within the tenant, from 0"),
-    Given("direction", "name", None, "whether it is what the VM receives or what it sends"),
-    Given("guarantee_bps", "i64", "bit/s", "its hose in this direction"),
-    Given(
-        "entitled_bps", "f64", "bit/s", "mean of what static reservation would have carried of what there was to send"
-    ),
-    Given("wire_bps", "f64", "bit/s", "what it got, headers and gaps between packets included, mean"),
-    Given("payload_bps", "f64", "bit/s", "what it got, payload alone, mean"),
-    Given("optimum_bps", "f64", "bit/s", "the work-conserving optimum, mean"),
-    Given("satisfaction", "f64", None, "wire_bps / entitled_bps: below 1 the guarantee was not kept"),
-    Given("worst", "f64", None, "the same in the worst interval between samples"),
+    Given("scheme", "name", None, "scheme"),
+    Given("name", "name", None, "host of the VM"),
+    Given("tenant", "name", None, "tenant of the VM"),
+    Given("vm", "i64", None, "number of the VM in its tenant, from 0"),
+    Given("direction", "name", None, "receive or send"),
+    Given("guarantee_bps", "i64", "bit/s", "hose guarantee in this direction"),
+    Given("entitled_bps", "f64", "bit/s", "mean throughput of a static reservation, for the traffic that senders had"),
+    Given("wire_bps", "f64", "bit/s", "mean throughput, including headers and interframe gaps"),
+    Given("payload_bps", "f64", "bit/s", "mean throughput, payload only"),
+    Given("optimum_bps", "f64", "bit/s", "mean throughput of the work-conserving optimum"),
+    Given("satisfaction", "f64", None, "wire_bps / entitled_bps; below 1 the guarantee was not kept"),
+    Given("worst", "f64", None, "satisfaction in the worst interval between samples"),
 )
 
 
 def guarantees(results: Results, *, skip: float = SKIP) -> Table:
-    """Whether each VM with a guarantee got it: one row for each scheme, VM and direction in which it had something.
+    """Throughput and guarantee of each VM: one row for each scheme, VM and direction with traffic.
 
-    A VM is entitled to what an ideal static reservation would have carried: the max-min shares of all hoses among the
-    pairs that had something to send, and no more than that was. A VM whose only sender has a smaller hose, or little to
-    send, is not owed its own hose in full.
+    A VM is entitled to the throughput of an ideal static reservation: max-min shares of all hoses among pairs with
+    traffic, limited by that traffic. So a VM is entitled to less than its hose if its only sender has a smaller hose or
+    little to send.
 
     Args:
-        results: Of a scenario with tenants.
-        skip: Share of the run that is left out at its beginning, 0 or more and less than 1.
+        results: Results of a scenario with tenants.
+        skip: Share of the run to skip at its start, 0 or more and less than 1.
 
     Raises:
         ResultsError: The scenario has no tenants.

@@ -1,4 +1,4 @@
-"""How a network was shared, a line for each scheme."""
+"""Sharing of a network by tenants, one row for each scheme."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from incast.tenants.guarantees import guarantees
 from incast.tenants.window import PAIRS, SKIP, checked
 
 TOLERANCE = 0.05
-"""How far below its guarantee a VM may be that counts as served (our choice, that of the study `elasticswitch`)."""
+"""Largest shortfall from a kept guarantee (our choice, as in the study `elasticswitch`)."""
 FIELDS = (
-    Given("scheme", "name", None, "the scheme simulated"),
-    Given("vms", "i64", None, "VMs with a guarantee that had something to receive"),
-    Given("below", "i64", None, f"those of them that got less than {1 - TOLERANCE:.0%} of what they were entitled to"),
-    Given("least", "f64", None, "what the worst served of them got, over what it was entitled to"),
-    Given("wire_bps", "f64", "bit/s", "what all pairs on different servers got, headers and gaps included"),
-    Given("utilisation", "f64", None, "that, over the work-conserving optimum: max-min on the links"),
-    Given("jain_vms", "f64", None, "Jain's index of what VMs received"),
-    Given("jain_pairs", "f64", None, "Jain's index of what pairs that have one receiver got; the mean over receivers"),
+    Given("scheme", "name", None, "scheme"),
+    Given("vms", "i64", None, "VMs with a guarantee and traffic to receive"),
+    Given("below", "i64", None, f"VMs that received less than {1 - TOLERANCE:.0%} of the guaranteed throughput"),
+    Given("least", "f64", None, "lowest received throughput / guaranteed throughput of a VM"),
+    Given("wire_bps", "f64", "bit/s", "throughput of all pairs between servers, including headers and interframe gaps"),
+    Given("utilisation", "f64", None, "wire_bps / work-conserving optimum (max-min on the links)"),
+    Given("jain_vms", "f64", None, "Jain's index of the throughput received by VMs"),
+    Given("jain_pairs", "f64", None, "Jain's index of the throughput of pairs with the same receiver; mean over receivers"),
     Given("messages", "i64", None, "messages between hypervisors"),
-    Given("message_share", "f64", None, "their bytes, over those that pairs on different servers got"),
+    Given("message_share", "f64", None, "bytes of these messages / bytes of all pairs between servers"),
 )
 
 
 def sharing(results: Results, *, skip: float = SKIP) -> Table:
-    """How each scheme shared the network: guarantees, utilisation, fairness, and what its hypervisors said.
+    """Guarantees, utilisation, fairness and hypervisor messages of each scheme.
 
     Args:
-        results: Of a scenario with tenants.
-        skip: Share of the run that is left out at its beginning, 0 or more and less than 1; messages are of all of it.
+        results: Results of a scenario with tenants.
+        skip: Share of the run to skip at its start, 0 or more and less than 1; messages are of the whole run.
 
     Raises:
         ResultsError: The scenario has no tenants.

@@ -1,4 +1,4 @@
-"""How a network was shared, for people."""
+"""Sharing of a network by tenants, as text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HEAD = ("tenants", "VMs", "below", "least", "throughput", "of optimum", "Jain, V
 
 
 def text(results: Results) -> str:
-    """A line for each scheme, under a head, with what the words mean below."""
+    """One line for each scheme, with a legend."""
     rows = [HEAD]
     for row in sharing(results).dicts():
         told = row["message_share"]
@@ -30,19 +30,19 @@ def text(results: Results) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [_line(row, widths) for row in rows]
     about = (
-        "tenants: VMs with a guarantee that had something to receive; how many got less than "
-        f"{1 - TOLERANCE:.0%} of what they were entitled to,",
-        "and the least that one got of it; throughput between servers, and that over the work-conserving optimum;",
-        f"messages between hypervisors over that throughput. {_part(results)}",
+        f"VMs: with a guarantee and traffic to receive; below: received less than {1 - TOLERANCE:.0%} of the guaranteed "
+        "throughput;",
+        "least: lowest received / guaranteed; throughput: between servers; of optimum: / work-conserving optimum;",
+        f"messages: between hypervisors, / throughput. {_part(results)}",
     )
     return "\n".join((*lines, *about))
 
 
 def _part(results: Results) -> str:
-    """Which part of the run the figures are of."""
+    """The part of the run that the figures cover."""
     if len(set(results.table("throughput")["start_ps"])) > 1:
         return f"Without the first {SKIP:.0%} of the run."
-    return "Of the whole run, which is one interval: a shorter measure.sample_every leaves its begin out."
+    return "Whole run, as it is one interval; a shorter measure.sample_every skips the start."
 
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:

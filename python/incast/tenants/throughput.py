@@ -14,51 +14,51 @@ By = Literal["vm", "pair", "tenant"]
 Direction = Literal["receive", "send"]
 
 RATES = (
-    Given("payload_bps", "f64", "bit/s", "payload acknowledged; of UDP, received"),
-    Given("wire_bps", "f64", "bit/s", "the same with headers and the gaps between packets: what guarantees are of"),
-    Given("entitled_bps", "f64", "bit/s", "the least that hoses guarantee for what there was to send"),
-    Given("optimum_bps", "f64", "bit/s", "the work-conserving optimum: max-min on the links, without guarantees"),
+    Given("payload_bps", "f64", "bit/s", "payload acknowledged, or received for UDP"),
+    Given("wire_bps", "f64", "bit/s", "the same including headers and interframe gaps, to compare with guarantees"),
+    Given("entitled_bps", "f64", "bit/s", "throughput that hoses guarantee, for the traffic that senders had"),
+    Given("optimum_bps", "f64", "bit/s", "work-conserving optimum: max-min on the links, without guarantees"),
 )
 KEYS = {
     "pair": (
-        Given("src_name", "name", None, "the sending VM's host"),
-        Given("dst_name", "name", None, "the receiving VM's host"),
-        Given("tenant", "name", None, "their tenant"),
+        Given("src_name", "name", None, "host of the sending VM"),
+        Given("dst_name", "name", None, "host of the receiving VM"),
+        Given("tenant", "name", None, "tenant of the VMs"),
     ),
-    "tenant": (Given("tenant", "name", None, "the tenant"),),
+    "tenant": (Given("tenant", "name", None, "tenant"),),
     "vm": (
-        Given("name", "name", None, "the VM's host"),
-        Given("tenant", "name", None, "its tenant"),
-        Given("vm", "i64", None, "its number within the tenant, from 0"),
-        Given("guarantee_bps", "i64", "bit/s", "its hose in this direction; 0 for none"),
+        Given("name", "name", None, "host of the VM"),
+        Given("tenant", "name", None, "tenant of the VM"),
+        Given("vm", "i64", None, "number of the VM in its tenant, from 0"),
+        Given("guarantee_bps", "i64", "bit/s", "hose guarantee in this direction; 0 for none"),
     ),
 }
 
 
 def throughput(results: Results, by: By = "vm", direction: Direction = "receive") -> Table:
-    """Throughput in every interval between samples (`measure.sample_every`), a row for each VM, pair or tenant.
+    """Throughput in each interval between samples (`measure.sample_every`), one row for each VM, pair or tenant.
 
     Args:
-        results: Of a scenario with tenants.
-        by: What is summed up: what a VM receives or sends, what one VM sends another, what all VMs of a tenant send
-            each other. A VM, pair or tenant without a flow under way has no row.
-        direction: Whether VMs are looked at as receivers or as senders; nothing else depends on it.
+        results: Results of a scenario with tenants.
+        by: `vm` for the traffic that a VM receives or sends, `pair` for the traffic from one VM to another, `tenant`
+            for the traffic among all VMs of a tenant. A VM, pair or tenant without an active flow has no row.
+        direction: `receive` or `send`, for `by="vm"`.
 
     Raises:
         ResultsError: The scenario has no tenants.
-        ValueError: `by` or `direction` is none of those.
+        ValueError: `by` or `direction` is not valid.
 
     """
     if by not in BY:
-        raise ValueError(f"by={by!r}: one of {', '.join(map(repr, BY))} is meant")
+        raise ValueError(f"by must be one of {', '.join(map(repr, BY))}, got {by!r}")
     if direction not in ("receive", "send"):
-        raise ValueError(f"direction={direction!r}: 'receive' or 'send' is meant")
+        raise ValueError(f"direction must be 'receive' or 'send', got {direction!r}")
     source = Source([results])
     checked(source, 0.0)
     fields = (
-        Given("scheme", "name", None, "the scheme simulated"),
-        Given("start_ps", "i64", "ps", "when the interval began"),
-        Given("end_ps", "i64", "ps", "when it ended"),
+        Given("scheme", "name", None, "scheme"),
+        Given("start_ps", "i64", "ps", "start of the interval"),
+        Given("end_ps", "i64", "ps", "end of the interval"),
         *KEYS[by],
         *RATES,
     )

@@ -1,4 +1,4 @@
-"""Which part of a run is looked at, and the rows of its throughput."""
+"""The evaluated part of a run, and the rows of its throughput."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from incast.charts.source import Source
 from incast.errors import ResultsError
 
 SKIP = 0.25
-"""Share of a run that is left out at its beginning (our choice): limits are found in it."""
+"""Share of a run that is skipped at its start, while rate limits converge (our choice)."""
 
 
 def checked(source: Source, skip: float) -> None:
-    """Raise if there is nothing to look at."""
+    """Raise if there is no throughput, or `skip` is out of range."""
     if not 0 <= skip < 1:
-        raise ValueError(f"skip={skip} is out of range (allowed: 0 or more, less than 1: a share of the run)")
+        raise ValueError(f"skip must be 0 or more and less than 1, got {skip}")
     path = source.results[0].path
     if not any("throughput" in each.tables for each in source.results):
-        raise ResultsError(f"{path}: the scenario has no tenants: only those with [[tenant]] have this")
+        raise ResultsError(f"{path}: the scenario has no tenants ([[tenant]])")
 
 
 PAIRS = """
@@ -29,7 +29,7 @@ PAIRS = """
             left join ends as dst on dst.scheme = throughput.scheme and dst.host = throughput.dst
     )
 """
-"""Pairs with their servers and tenant, and whether an interval counts: if it ends after the share `$skip` of the run.
+"""Pairs with their servers and tenant. An interval counts if it ends after the share `$skip` of the run.
 
 So a run without samples, which is one interval, counts as a whole.
 """

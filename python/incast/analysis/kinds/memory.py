@@ -180,7 +180,7 @@ class _Pipeline:
             made = self.traffic(recording, scale, f"{scale} {scheme}", supposed_s)
             scenario = incast.load(made.scenario, [f"seed={self.cell.seed}"])
             scenario.scheme = {name: each for name, each in (scenario.scheme or {}).items() if name == scheme}
-            results = scenario.run(self.folder / f"{scale} {scheme} {number}")
+            results = scenario.run(self.folder / f"{scale} {scheme} {number}", progress=False)
             tried.append(_Paced(supposed_s, made, Latencies.of(results, scheme)))
             if abs(tried[-1].off) < NEAR:
                 break

@@ -130,7 +130,7 @@ function pngOf(svg) {
       context.drawImage(image, 0, 0);
       canvas.toBlob(done, "image/png");
     };
-    image.onerror = () => failed(new Error("the drawing cannot be turned into a PNG"));
+    image.onerror = () => failed(new Error("the chart cannot be converted to PNG"));
     image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
   });
 }

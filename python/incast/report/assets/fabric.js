@@ -9,7 +9,7 @@ const DRAWN = {{drawn}};
 const LINED_HOSTS = 64;
 const ARCS = 130;
 const MEASURES = { utilisation: "utilisation", paused_share: "share of time paused" };
-const WAYS = { both: "the busier way", up: "away from hosts", down: "towards hosts" };
+const WAYS = { both: "busier direction", up: "away from hosts", down: "towards hosts" };
 
 function blend(ramp, share) {
   const at = Math.max(0, Math.min(1, share)) * (ramp.length - 1);
@@ -137,7 +137,7 @@ function drawFabric(container, packed, fabric, choice, told) {
   const colour = (value) => blend(ramp, most ? value / most : 0);
   const svg = svgElement("svg", {
     xmlns: "http://www.w3.org/2000/svg", width, height: layout.height, viewBox: `0 0 ${width} ${layout.height}`,
-    tabindex: 0, role: "application", "aria-label": `The fabric, ${MEASURES[choice.measure]} of its links under ${choice.scheme}. Arrow keys go from node to node.`,
+    tabindex: 0, role: "application", "aria-label": `Fabric: ${MEASURES[choice.measure]} of links under ${choice.scheme}. Arrow keys move from node to node.`,
     "font-family": getComputedStyle(document.body).fontFamily, "font-size": 11.5,
   });
   svg.append(svgElement("rect", { width, height: layout.height, fill: css("--ground") }));
@@ -237,7 +237,7 @@ function sayNode(fabric, figures, node) {
     const paused = figures.paused_share[link.out];
     return `to ${fabric.nodes[link.peer]} ${percent(figures.utilisation[link.out])} out, ${percent(back.get(link.peer) ?? 0)} in` + (paused ? `, paused ${percent(paused)} of the time` : "");
   };
-  const many = links.length > 3 ? ` ${links.length} links, the busiest:` : "";
+  const many = links.length > 3 ? ` ${links.length} links, busiest:` : "";
   return `${fabric.nodes[node]}, ${kind}:${many} ${links.slice(0, 3).map(one).join("; ")}.`;
 }
 
@@ -271,7 +271,7 @@ function walkable(svg, fabric, figures, pairs, layout, choice, told) {
     if (node !== undefined) hint(null, event, null, sayNode(fabric, figures, Number(node)));
     else if (low !== undefined) {
       const pair = pairs.find((each) => each.low === Number(low) && each.high === Number(high));
-      hint(null, event, null, `${fabric.nodes[pair.low]} to ${fabric.nodes[pair.high]} ${percent(pair.up)}, back ${percent(pair.down)} (${MEASURES[choice.measure]})` + (pair.links > 1 ? `, the most of ${pair.links} links` : ""));
+      hint(null, event, null, `${fabric.nodes[pair.low]} to ${fabric.nodes[pair.high]} ${percent(pair.up)}, back ${percent(pair.down)} (${MEASURES[choice.measure]})` + (pair.links > 1 ? `, maximum of ${pair.links} links` : ""));
     } else hint(null, event, null, null);
   });
   svg.addEventListener("pointerleave", (event) => hint(null, event, null, null));

@@ -116,14 +116,14 @@ function button(saves, label, title, act) {
 
 /** The rows under a chart, for those who read rather than look. */
 function tableOf(chart, rows) {
-  const box = make("details", {}, make("summary", {}, "The data as a table"));
+  const box = make("details", {}, make("summary", {}, "Data as a table"));
   box.addEventListener("toggle", () => {
     if (!box.open || box.children.length > 1) return;
     const heads = chart.names.map((name, place) => make("th", { scope: "col" }, chart.units[place] && !name.endsWith(chart.units[place]) ? `${name} (${chart.units[place]})` : name));
     const body = rows.slice(0, ROWS_SHOWN).map((row) => make("tr", {}, ...chart.names.map((name) => make("td", {}, row[name] === null ? "" : String(row[name])))));
     const table = make("table", {}, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...body));
     box.append(make("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": `Data of ${chart.title}` }, table));
-    if (rows.length > ROWS_SHOWN) box.append(make("p", { class: "note" }, `The first ${ROWS_SHOWN} of ${rows.length.toLocaleString("en")} rows; CSV has all of them.`));
+    if (rows.length > ROWS_SHOWN) box.append(make("p", { class: "note" }, `The first ${ROWS_SHOWN} of ${rows.length.toLocaleString("en")} rows; the CSV file has all rows.`));
   });
   return box;
 }
@@ -155,7 +155,7 @@ function seedSlowdown(charts) {
   const rows = charts.flatMap(unpacked);
   const first = charts[0];
   return {
-    chart: { ...first, about: `${first.about} Lines are means over ${charts.length} seeds, bands go from the lowest to the highest.` },
+    chart: { ...first, about: `${first.about} Lines: means over ${charts.length} seeds. Bands: minimum to maximum.` },
     rows,
     spec: DATA.seedSpecs[first.spec],
   };
@@ -190,7 +190,7 @@ async function showSection(name) {
   for (const key of SECTIONS[name]) {
     const byLabel = chosen.charts[key];
     if (!byLabel) {
-      container.append(make("p", { class: "empty" }, "Left out of this page; see its end."));
+      container.append(make("p", { class: "empty" }, "Omitted from this page; see the notes at its end."));
       continue;
     }
     const label = LABELLED.has(key) ? state.label : "";
@@ -200,7 +200,7 @@ async function showSection(name) {
       const pooled = seedSlowdown(mates);
       await showChart(container, pooled.chart, key, pooled.spec, pooled.rows);
     } else {
-      const about = state.seeds ? `${chart.about} Of seed ${state.values[seedColumn()]}.` : chart.about;
+      const about = state.seeds ? `${chart.about} Seed ${state.values[seedColumn()]}.` : chart.about;
       await showChart(container, { ...chart, about }, key, DATA.specs[chart.spec], unpacked(chart));
     }
   }
@@ -258,7 +258,7 @@ function showFabric() {
   const chosen = variation();
   const packed = chosen?.fabric;
   if (!packed) {
-    container.append(make("p", { class: "empty" }, chosen ? "Left out of this page; see its end." : "No run of this sweep has these values."));
+    container.append(make("p", { class: "empty" }, chosen ? "Omitted from this page; see the notes at its end." : "No run of this sweep has these values."));
     return;
   }
   const fabric = DATA.fabrics[packed.of];
@@ -285,7 +285,7 @@ function showFabric() {
     const drawn = drawFabric(plot, packed, fabric, choice, (text) => { said.textContent = text; });
     svg = drawn.svg;
     legend.replaceChildren(legendOf(drawn));
-    left.textContent = drawn.left > 0 ? `The ${DRAWN.toLocaleString("en")} links with the highest figures are drawn, ${drawn.left.toLocaleString("en")} others are not; CSV has all of them.` : "";
+    left.textContent = drawn.left > 0 ? `The ${DRAWN.toLocaleString("en")} links with the highest values are drawn, ${drawn.left.toLocaleString("en")} others are not; the CSV file has all links.` : "";
     busiest.replaceChildren(busiestLinks(packed, fabric, choice));
   };
   paint();
@@ -307,7 +307,7 @@ function linkRows(packed, fabric) {
 }
 
 function legendOf({ most, ramp }) {
-  if (!most) return make("p", { class: "note" }, `No link has any ${MEASURES[state.fabric.measure]}: all are drawn in the palest colour.`);
+  if (!most) return make("p", { class: "note" }, `The ${MEASURES[state.fabric.measure]} of all links is 0.`);
   const svg = svgElement("svg", { width: 250, height: 30, role: "img", "aria-label": `Colours from 0 to ${percent(most)}` });
   const steps = 60;
   for (let step = 0; step < steps; step++) svg.append(svgElement("rect", { x: 4 + step * 4, y: 2, width: 4.2, height: 9, fill: blend(ramp, step / (steps - 1)) }));
@@ -323,7 +323,7 @@ function busiestLinks(packed, fabric, choice) {
     const cells = [`${fabric.rate[place] / 1e9} Gb/s`, percent(figures.utilisation[place]), percent(figures.paused_share[place]), figures.marks[place].toLocaleString("en"), figures.drops[place].toLocaleString("en"), bytesText(figures.peak_queue_bytes[place])];
     return make("tr", {}, make("th", { scope: "row" }, fabric.nodes[fabric.from[place]]), make("td", {}, fabric.nodes[fabric.to[place]]), ...cells.map((cell) => make("td", { class: "number" }, cell)));
   });
-  const table = make("table", {}, make("caption", {}, `Links with the highest ${MEASURES[choice.measure]} under ${choice.scheme}`), make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...body));
+  const table = make("table", {}, make("caption", {}, `Links with the highest ${MEASURES[choice.measure]}, ${choice.scheme}`), make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...body));
   return make("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": "Busiest links" }, table);
 }
 
@@ -375,7 +375,7 @@ async function showOver() {
     if (numeric && column.values.length <= 12) layer.encoding.x.axis.values = column.values;
   }
   const where = fixed.filter((each) => each.values.length > 1).map((each) => `${each.name} = ${state.values[group().columns.indexOf(each)]}`).join(", ");
-  const about = `${over.about}${where ? ` Of ${where}.` : ""}${seed >= 0 ? " Bars go from the lowest to the highest seed." : ""}`;
+  const about = `${over.about}${where ? ` ${where}.` : ""}${seed >= 0 ? " Bars: minimum to maximum over seeds." : ""}`;
   container.append(controls);
   await showChart(container, { ...over, about }, "over", spec, kept);
 }
