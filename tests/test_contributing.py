@@ -26,7 +26,7 @@ QUICK = {"CARGO_PROFILE_DEV_OPT_LEVEL": "1", "CARGO_PROFILE_DEV_DEBUG": "false",
 CHANGED = {
     "crates/incast-sim/src/congestion/aimd.rs",
     "crates/incast-sim/src/congestion/mod.rs",
-    "crates/incast-sim/tests/snapshots/controls/aimd.txt",
+    "crates/incast-sim/tests/simulation/snapshots/controls/aimd.txt",
     "docs/reference/controls/aimd.md",
     "python/incast/schema.py",
 }
@@ -120,7 +120,7 @@ def test_the_example_is_as_told(checkout: Path) -> None:
     assert "class AimdParams(Tree):" in (checkout / "python/incast/schema.py").read_text(encoding="utf-8")
     page = (checkout / "docs/reference/controls/aimd.md").read_text(encoding="utf-8")
     assert re.search(r"^\| `decrease` \| number in \(0, 1\); `0.5` ", page, re.MULTILINE)
-    tables = (checkout / "crates/incast-sim/tests/snapshots/controls/aimd.txt").read_text(encoding="utf-8")
+    tables = (checkout / "crates/incast-sim/tests/simulation/snapshots/controls/aimd.txt").read_text(encoding="utf-8")
     assert re.search(r"^default, rate +16 to 1 ", tables, re.MULTILINE)
     assert changed(checkout) == CHANGED
 

@@ -49,10 +49,12 @@ def test_everything_is_there(made: dict[str, str]) -> None:
 
 def test_a_control_has_its_tables() -> None:
     for entry in CATALOGUE["controls"]:
-        tables = (ROOT / f"crates/incast-sim/tests/snapshots/controls/{entry['name']}.txt").read_text(encoding="utf-8")
+        tables = (ROOT / f"crates/incast-sim/tests/simulation/snapshots/controls/{entry['name']}.txt").read_text(
+            encoding="utf-8"
+        )
         for profile in entry["profiles"]:
             assert re.search(rf"^{profile['name']}, \w+ +16 to 1 ", tables, re.MULTILINE), (
-                f"{entry['name']}: run: INSTA_UPDATE=always cargo test -p incast-sim --test snapshots"
+                f"{entry['name']}: run: INSTA_UPDATE=always cargo test -p incast-sim --test simulation snapshots"
             )
 
 

@@ -359,13 +359,13 @@ fn stops_name_who_is_concerned() {
     assert_eq!(stop.text, "deadlock: 2 paused queues wait for each other: s0->h1, s0->h0; 2 flows are incomplete");
     assert_eq!((stop.cycle[0].node.as_str(), stop.cycle[0].peer.as_str()), ("s0", "h1"));
     let stop = text(Stop::Stalled { flows: vec![3, 4], unfinished: 2 });
-    assert_eq!(stop.text, "stalled: nothing moves any more; 2 flows are incomplete (first: 3, 4)");
+    assert_eq!(stop.text, "stalled: no packet can move; 2 flows are incomplete (first: 3, 4)");
     let stop = text(Stop::Horizon { unfinished: 5 }).going_on(3);
-    assert_eq!(stop.text, "stopped at the horizon; 2 flows are incomplete; 3 flows went on until then");
+    assert_eq!(stop.text, "stopped at the horizon; 2 flows are incomplete; 3 flows were backlogged until then");
     assert_eq!(stop.unfinished, 2);
     assert_eq!(
         text(Stop::Horizon { unfinished: 1 }).going_on(1).text,
-        "the horizon came; 1 flow was backlogged until then"
+        "stopped at the horizon; 1 flow was backlogged until then"
     );
     assert_eq!(text(Stop::Finished).reason, "finished");
     assert_eq!(text(Stop::Budget { unfinished: 0 }).text, "stopped after simulation.max_events; no flow is incomplete");
@@ -612,4 +612,12 @@ fn bad_isolation_is_located() {
         let error = loaded.unwrap().prepare().unwrap_err().to_string();
         assert!(error.contains(path) && error.contains(said) && error.contains("s.toml:5"), "{error}");
     }
+}
+
+#[test]
+fn the_column_of_reasons_lists_all() {
+    let drops = TableSpec::named("drops").unwrap();
+    let reason = drops.columns.iter().find(|column| column.name == "reason").unwrap();
+    assert!(reason.description.starts_with("buffer (no buffer space), link-down (link down), "), "{}", reason.description);
+    assert!(DropReason::ALL.iter().all(|one| reason.description.contains(one.name())), "{}", reason.description);
 }

@@ -619,7 +619,7 @@ fn what_is_wrong_with_the_network_is_located() {
         (
             "[network]\nrouting = \"up-down\"\nroute = [{ at = \"leaf0\", to = \"h2\", via = [\"spine0\"] }, { at = \"spine0\", to = \
              \"h2\", via = [\"leaf0\"] }]",
-            "network.route: packets of leaf0 to h2 can come back to leaf0",
+            "network.route: packets of leaf0 to h2 can return to leaf0",
         ),
         ("[network]\nfailure = [{ swich = \"spine0\" }]", "unknown field `swich`"),
         (
@@ -632,7 +632,7 @@ fn what_is_wrong_with_the_network_is_located() {
         ),
         (
             "[network]\nroute = [{ at = \"spine0\", to = \"h2\", via = [\"leaf0\"] }]",
-            "network.route: packets of spine0 to h2 can come back to spine0",
+            "network.route: packets of spine0 to h2 can return to spine0",
         ),
         (
             "[network]\nroute = [{ at = \"leaf0\", to = \"spine0\", via = [\"spine1\"] }]",
@@ -660,7 +660,7 @@ fn what_is_wrong_with_the_network_is_located() {
         ),
         (
             "[network]\npause = [{ at = \"spine0\", priority = 3 }]",
-            "network.pause[0].peer: spine0 is a switch: it is to be said which neighbour it pauses (allowed: neighbours of \
+            "network.pause[0].peer: spine0 is a switch: name the neighbour that it pauses (allowed: neighbours of \
              spine0: leaf0, leaf1)",
         ),
         (

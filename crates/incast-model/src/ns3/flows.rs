@@ -238,9 +238,9 @@ mod tests {
         };
         assert_eq!(
             with("3\n", "4\n"),
-            "f.txt:5: the file ends where the source of a flow should follow; allowed: 4 flows, as the header says"
+            "f.txt:5: the file ends before the source of a flow; allowed: 4 flows, as in the header"
         );
-        assert_eq!(with("3\n", "2\n"), "f.txt:4: `2` is too much: the header says 2 flows");
+        assert_eq!(with("3\n", "2\n"), "f.txt:4: `2` is too much: the header has 2 flows");
         assert_eq!(
             with("0 1 3", "0 0 3"),
             "f.txt:2: the destination of a flow is `0`; allowed: a host other than its source"

@@ -212,9 +212,9 @@ mod tests {
         let with = |from: &str, to: &str| message(&SMALL.replacen(from, to, 1));
         assert_eq!(
             with("3 1 2", "3 1 3"),
-            "t.txt:4: the file ends where a link should follow; allowed: 3 links, as the header says"
+            "t.txt:4: the file ends before a link; allowed: 3 links, as in the header"
         );
-        assert_eq!(with("3 1 2", "3 1 1"), "t.txt:4: `1` is too much: the header says 1 links");
+        assert_eq!(with("3 1 2", "3 1 1"), "t.txt:4: `1` is too much: the header has 1 links");
         assert!(
             with("3 1 2", "3 4 2")
                 .starts_with("t.txt:1: the number of switches is `4`; allowed: an integer from 0 to 3")
@@ -234,7 +234,7 @@ mod tests {
         assert!(with("1us", "2s").contains("at most 1s"));
         assert!(with("100Gbps", "fast").contains("t.txt:3: the rate of a link is `fast`"));
         assert_eq!(with("1 2 100Gbps", "0 2 100Gbps"), "t.txt: h1 has no link");
-        assert!(message("").starts_with("t.txt:1: the file ends where the number of nodes should follow"));
+        assert!(message("").starts_with("t.txt:1: the file ends before the number of nodes"));
     }
 
     #[test]

@@ -91,7 +91,7 @@ fn tenants_fill_a_share_of_what_is_free() {
     assert!((3..=4).contains(&taken), "half of the 8 that are left: {taken}");
     assert_eq!(
         why(&[&light.replace("0.5", "0.1").replace("\"from\": 2", "\"from\": 4")]),
-        "tenant[0].fill = 0.1: must be room for one tenant at least: this is 1 of 16 free VM slots, it has 4 to 6 VMs"
+        "tenant[0].fill = 0.1: must be space for at least one tenant: this is 1 of 16 free VM slots, a tenant has 4 to 6 VMs"
     );
 }
 
@@ -118,8 +118,7 @@ fn unbalanced_from_both_corners() {
     assert_eq!(hosts(&all.tenants()[1]), [3, 4, 5, 13, 12]);
     assert_eq!(
         why(&[r#"{"name": "a", "vms": 5, "placement": "unbalanced"}"#]),
-        "tenant[0].placement = unbalanced: must be another one for a tenant without `mappers`, of which it places some here, the \
-         rest there"
+        "tenant[0].placement = unbalanced: must be another placement for a tenant without `mappers`"
     );
 }
 
@@ -216,8 +215,8 @@ fn packed_tenants_keep_links_free() {
     let why_not = why(&[&one("600Mbps", "")]);
     assert_eq!(
         why_not,
-        "tenant[0].placement = packed: must be another one, or smaller guarantees: a with 6 VMs finds no subtree with as many \
-         free slots whose links carry 600Mbps each"
+        "tenant[0].placement = packed: must be another placement, or smaller guarantees: a with 6 VMs finds no subtree with \
+         enough free slots and links that carry 600 Mb/s each"
     );
     let filled = placed(&[&one("450Mbps", r#", "fill": 1.0"#)], 1).unwrap();
     assert_eq!(filled.tenants().len(), 2);

@@ -213,8 +213,8 @@ mod tests {
     fn only_messages_that_come_once_can_be_backlogged() {
         let fabric = star(4, Rate::gbps(100));
         let why = |name: &str, json: &str| refused(&fabric, &with_end(name, json, Some(Time::ms(1))));
-        let law = "size = backlogged: must be a size or a distribution here; only flows of list, shuffle, incast, permutation \
-                   and all_to_all that come once can be backlogged";
+        let law = "size = backlogged: must be a size or a distribution; only single flows of list, shuffle, incast, \
+                   permutation and all_to_all can be backlogged";
         assert_eq!(
             why("permutation", r#"{"size": "backlogged", "load": 0.1}"#),
             format!("workload[0].permutation.{law}")

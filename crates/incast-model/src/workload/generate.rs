@@ -428,8 +428,8 @@ mod tests {
         assert_eq!(
             messages[..2],
             [
-                "workload[0].poisson.load: offers 1.200 times what the links carry: flows pile up as long as it lasts",
-                "workload[1].incast.load: offers 1.600 times what the links carry: flows pile up as long as it lasts",
+                "workload[0].poisson.load: offers 1.200 times the capacity of the links: flows pile up",
+                "workload[1].incast.load: offers 1.600 times the capacity of the links: flows pile up",
             ]
         );
         assert!(messages[2].starts_with("label `poisson`: ") && messages[2].ends_with(" end of the simulation at 1ps"));

@@ -290,7 +290,7 @@ mod tests {
         );
         assert_eq!(
             refused(&star, &spec(r#""locality": {"rack": 0.5}"#)),
-            "workload[0].poisson.locality = 0.5 of the flows left: must be shares with the sum 1: nothing lies beyond \
+            "workload[0].poisson.locality = 0.5 of the flows left: must be shares with the sum 1: there are no hosts beyond \
              the rack of h0"
         );
         let lonely = Dumbbell::new(1, 3).build().unwrap();

@@ -144,7 +144,7 @@ fn tables(info: &ControlInfo, scenarios: &[Scenario]) -> String {
 
 /// The difference to the stored tables of a control, unless they are to be rewritten.
 fn compare(name: &str, tables: &str) -> Option<String> {
-    let file = format!("tests/snapshots/controls/{name}.txt");
+    let file = format!("tests/simulation/snapshots/controls/{name}.txt");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(&file);
     let old = fs::read_to_string(&path).unwrap_or_default();
     if old == tables {
