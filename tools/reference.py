@@ -117,7 +117,11 @@ def index() -> Iterator[str]:
         "the table |",
         '| no value | `"none"` | where a parameter can be absent |',
         "",
-        f"Defaults have their source in brackets; those without one are our choice. {SIMULATORS}",
+        "Defaults have their source in brackets; those without one are our choice.",
+        "",
+        "## Simulators",
+        "",
+        SIMULATORS,
     ]
 
 
@@ -307,7 +311,7 @@ def controls() -> Iterator[str]:
         "",
         "`incast list controls` lists them; each has a page in [controls](controls/).",
         "",
-        SIMULATORS,
+        "NS3: [simulators](README.md#simulators).",
     ]
 
 
@@ -332,7 +336,7 @@ def transports(program: Program) -> Iterator[str]:
         base = {**BASE, "scheme": {"A": {"transport": {"tcp": {"control": {entry["name"]: {}}}}}}}
         path = ["scheme", "A", "transport", "tcp", "control", entry["name"]]
         yield from table(entry["parameters"], probes(program, base, path, entry["parameters"]))
-    yield SIMULATORS
+    yield "YAPS: [simulators](README.md#simulators)."
 
 
 def hypervisors(program: Program, book: Book) -> Iterator[str]:
@@ -406,7 +410,7 @@ def profiled(profiles: list[Json], parameters: list[Json], allowed: dict[str, st
     """Parameters with the values of the first profile, and what the other profiles change."""
     first = profiles[0]["values"]
     yield from table([{**one, "default": first.get(one["name"], one["default"])} for one in parameters], allowed)
-    yield from ["Profiles, with the values that differ from the first:", ""] if len(profiles) > 1 else []
+    yield from ["Profiles, and their differences from the first:", ""] if len(profiles) > 1 else []
     for profile in profiles:
         values = {one["name"]: profile["values"].get(one["name"]) for one in parameters}
         changed = [f"`{name}` {code(value) or 'none'}" for name, value in values.items() if value != first.get(name)]
@@ -428,9 +432,7 @@ def results(program: Program) -> Iterator[str]:
         "",
         "## Common columns",
         "",
-        "| column | meaning |",
-        "|---|---|",
-        *(row(f"`{column['name']}`", meaning(column)) for column in shared),
+        *(f"- `{column['name']}`: {meaning(column)}" for column in shared),
         "",
     ]
     for entry in tables:
@@ -438,13 +440,9 @@ def results(program: Program) -> Iterator[str]:
         also = ", ".join(
             f"`{column['name']}`" for column in entry["columns"] if column in shared and column != shared[0]
         )
-        yield from [
-            f"[Common columns](#common-columns): {also}." if also else "",
-            "",
-            "| column | meaning |",
-            "|---|---|",
-        ]
-        yield from (row(f"`{column['name']}`", meaning(column)) for column in entry["columns"] if column not in shared)
+        yield from [f"[Common columns](#common-columns): {also}.", ""] if also else []
+        own = (column for column in entry["columns"] if column not in shared)
+        yield from (f"- `{column['name']}`: {meaning(column)}" for column in own)
         yield ""
 
 
