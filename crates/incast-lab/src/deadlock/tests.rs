@@ -163,7 +163,7 @@ fn exports_are_files() {
 
 #[test]
 fn what_is_wrong_is_said() {
-    assert!(refused(r#"{"fail": ["L1"]}"#).contains("its two ends with a dash between them"));
+    assert!(refused(r#"{"fail": ["L1"]}"#).contains("its two ends joined by a dash"));
     assert!(refused(r#"{"fail": ["L1-S3"]}"#).contains("no node `S3`"));
     assert!(refused(r#"{"fail": ["L1-L2"]}"#).contains("no link joins L1 and L2"));
     assert!(refused(r#"{"fail": ["L1-L2"]}"#).contains("allowed: L1 and a switch next to it: S1, S2, T1, T2"));
@@ -174,7 +174,7 @@ fn what_is_wrong_is_said() {
             .contains("port 9 of T1 does not lead to L1\n = allowed: ports of T1 to L1: 4")
     );
     assert!(refused(r#"{"fail": ["T1-h0"], "detours": 1}"#).contains("only links between switches fail here"));
-    assert!(refused(r#"{"paths": "shortest", "failures": 1}"#).contains("leave --paths out"));
+    assert!(refused(r#"{"paths": "shortest", "failures": 1}"#).contains("omit --paths"));
     assert!(refused(r#"{"failures": 99}"#).contains("allowed: 1 to 16"));
     let none = refused(r#"{"paths": {"file": "up-dwn"}}"#);
     assert!(none.contains("`up-dwn`: No such file") && none.contains("did you mean `up-down`?"), "{none}");
@@ -318,10 +318,7 @@ control = "hpcc"
     let text = found.to_string();
     assert!(text.starts_with("PFC and PFC again, priority 3: "), "{text}");
     assert!(text.contains("\nTagger, priorities 3 and 4 by tags: "), "{text}");
-    assert!(
-        text.contains("Lossy: PFC is off (switch.pfc), and packets that find no room are dropped: no deadlock"),
-        "{text}"
-    );
+    assert!(text.contains("Lossy: PFC is off (switch.pfc), and full buffers drop packets: no deadlock"), "{text}");
     assert!(
         text.contains("Other: priority 3 lossy, its packets never block others: no deadlock is possible"),
         "{text}"
@@ -338,7 +335,7 @@ control = "hpcc"
 fn links_are_down_for_other_paths_too() {
     let text = said(r#"{"paths": "shortest", "fail": ["T1-L1"]}"#);
     assert!(text.starts_with("priority 3, T1-L1 down: ") && text.contains("none of them cyclic"), "{text}");
-    assert!(refused(r#"{"paths": "shortest", "fail": ["T1-L1"], "detours": 1}"#).contains("leave --paths out"));
+    assert!(refused(r#"{"paths": "shortest", "fail": ["T1-L1"], "detours": 1}"#).contains("omit --paths"));
     let all = said(r#"{"failures": 2, "detours": 1}"#);
     let some = said(r#"{"failures": 2, "detours": 1, "samples": 30}"#);
     assert!(all.contains(" of 120 sets ") && some.contains(" of 30 sets "), "{all}{some}");

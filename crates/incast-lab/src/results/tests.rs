@@ -618,6 +618,10 @@ fn bad_isolation_is_located() {
 fn the_column_of_reasons_lists_all() {
     let drops = TableSpec::named("drops").unwrap();
     let reason = drops.columns.iter().find(|column| column.name == "reason").unwrap();
-    assert!(reason.description.starts_with("buffer (no buffer space), link-down (link down), "), "{}", reason.description);
+    assert!(
+        reason.description.starts_with("buffer (no buffer space), link-down (link down), "),
+        "{}",
+        reason.description
+    );
     assert!(DropReason::ALL.iter().all(|one| reason.description.contains(one.name())), "{}", reason.description);
 }

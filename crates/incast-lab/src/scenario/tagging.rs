@@ -236,7 +236,7 @@ switch.tagging.enabled = true
         let wrong = files[0].text.replace("\"new_tag\":2", "\"new_tag\":1");
         std::fs::write(folder.path().join("rules.json"), wrong).unwrap();
         let [warning] = &warnings(&by_file)[..] else { panic!() };
-        let said = "these rules allow a cyclic buffer dependency, so that they prevent no deadlock: ";
+        let said = "these rules allow a cyclic buffer dependency, so they do not prevent deadlocks: ";
         assert!(
             warning.contains("rules") && warning.contains(said) && warning.ends_with(" tag 1 (scheme tagger)"),
             "{warning}"

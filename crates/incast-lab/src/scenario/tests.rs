@@ -200,7 +200,7 @@ fn controls_bring_their_marking() {
     let kmin = format!("{SMALL}{dctcp}[ecn]\nkmin = \"350kB\"\n");
     assert_eq!(
         refused(&kmin),
-        "s.toml:16:8: ecn.kmin: `350kB` is out of range (allowed: at most kmax, 300kB, as dctcp wants it)"
+        "s.toml:16:8: ecn.kmin: `350kB` is out of range (allowed: at most kmax, 300kB, the default of dctcp)"
     );
     // A scheme that is added to a scenario that was read, as Python does it, is like one that was there.
     let mut value = serde_json::to_value(scenario(SMALL)).unwrap();

@@ -95,6 +95,6 @@ mod tests {
         let message = |text| parse_fct(text, "fct.txt").unwrap_err().to_string();
         assert!(message("12 6 10000 100 1 1 1 1").starts_with("fct.txt:1: the source address is `12`"));
         assert!(message("0b013702 0b000601 1 1 1 1 1 1").contains("`0b013702`"));
-        assert!(message("0b013701 0b000601 1 1 1 1 1\n").contains("ends where the standalone FCT in ns should follow"));
+        assert!(message("0b013701 0b000601 1 1 1 1 1\n").contains("ends before the standalone FCT in ns"));
     }
 }

@@ -166,7 +166,7 @@ mod tests {
         let fabric = jellyfish.build().unwrap().with_vms(&Vms::new(1)).unwrap();
         let why = Cuts::new(&fabric).unwrap_err().to_string();
         assert!(
-            why.contains(" are both in tier 2 and joined by a link: only in fabrics whose links lead from"),
+            why.contains(" are both in tier 2 and joined by a link: guarantees need links from tier to tier"),
             "{why}"
         );
     }

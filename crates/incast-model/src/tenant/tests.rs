@@ -137,7 +137,7 @@ fn slots_by_name() {
         said.starts_with(&format!("tenant[1].placement.slots[1] = h0.7: must be {known}; did you mean `h0.")),
         "{said}"
     );
-    assert_eq!(slots(r#"["h0.0", "h1.1"]"#), "tenant[1].placement.slots[1] = h1.1: must be a free slot: z has it");
+    assert_eq!(slots(r#"["h0.0", "h1.1"]"#), "tenant[1].placement.slots[1] = h1.1: must be a free slot: z uses it");
     assert!(slots(r#"["h0.0", "h0.0"]"#).ends_with("slots[1] = h0.0: must be a slot that is not in the list yet"));
     assert_eq!(
         why(&[r#"{"name": "a", "vms": 3, "placement": {"slots": ["h0.0"]}}"#]),
@@ -309,7 +309,7 @@ fn what_links_cannot_carry_is_told_with_who_has_it() {
     assert_eq!(
         why.to_string(),
         "from leaf0 guarantees of 901 Mb/s exceed the 900 Mb/s that the links carry without headroom, by 1 Mb/s: b has \
-         301Mbps, a has 300Mbps, c has 300Mbps"
+         301 Mb/s, a has 300 Mb/s, c has 300 Mb/s"
     );
     assert_eq!(Admission::new(&fabric(), &all, 0.0).unwrap().check(&all), Ok(()));
     let exact = more.replace("301", "300");

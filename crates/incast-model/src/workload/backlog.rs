@@ -200,7 +200,9 @@ mod tests {
         assert_eq!([until(one, None), until(None, two), until(one, two)], [Ok(one), Ok(two), Ok(one)]);
         assert_eq!(until(two, one), Ok(one));
         assert!(
-            until(None, None).unwrap_err().starts_with("workload[0].shuffle.size = backlogged: must be a size, where")
+            until(None, None)
+                .unwrap_err()
+                .starts_with("workload[0].shuffle.size = backlogged: must be a size, or an end of the entry")
         );
         let far = until(Some(Time(u64::MAX)), None).unwrap_err();
         assert!(
@@ -227,7 +229,7 @@ mod tests {
         }
         let sizes = why("poisson", r#"{"load": 0.1, "sizes": "backlogged"}"#);
         assert!(
-            sizes.starts_with("workload[0].poisson.sizes = backlogged: must be a size or a distribution here"),
+            sizes.starts_with("workload[0].poisson.sizes = backlogged: must be a size or a distribution; only"),
             "{sizes}"
         );
         for more in [r#""window": 1"#, r#""iterations": 2"#] {

@@ -120,6 +120,6 @@ fn what_does_not_fit_is_located() {
 fn queues_are_refused_or_ignored_on_demand() {
     let queues = TWO.replace("Radix_Up 2\n", "Radix_Up 2\nQueue_Up 150000\n");
     let why = parse(&queues, false).unwrap_err();
-    assert!(why.starts_with("t.topo:8: Queue_Up is `150000`; allowed: nothing: switches share one buffer"), "{why}");
+    assert!(why.starts_with("t.topo:8: Queue_Up is `150000`; allowed: omitted: ports share `switch.buffer`"), "{why}");
     assert_eq!(parse(&queues, true), parse(TWO, false));
 }
