@@ -129,9 +129,7 @@ def test_without_matplotlib(results: Path, command: Command, tmp_path: Path) -> 
     for chart in ("slowdown", "cdf-fct"):
         done = command("plot", results, chart)
         assert (done.returncode, done.stdout) == (3, "")
-        assert (
-            done.stderr == "error: drawing needs matplotlib: pip install matplotlib (No module named 'matplotlib')\n"
-        )
+        assert done.stderr == "error: drawing needs matplotlib: pip install matplotlib (No module named 'matplotlib')\n"
     assert [file.name for file in tmp_path.iterdir() if file.suffix == ".svg"] == []
     hidden.unlink()
     assert command("plot", results).returncode == 0
