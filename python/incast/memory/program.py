@@ -1,4 +1,4 @@
-"""Whether a program can be instrumented, before it is started."""
+"""Checks before the start that a program can be instrumented."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LIBRARY = Path(__file__).with_name("libincast_memory.so")
 PT_INTERP = 3
 MACHINES = {3: "32-bit x86", 40: "32-bit ARM", 62: "x86-64", 183: "AArch64", 243: "RISC-V"}
 DEEPEST = 4
-"""Scripts whose interpreter is a script whose interpreter and so on, as Linux has it."""
+"""Most nested script interpreters, as in Linux."""
 
 
 def check(command: Sequence[str]) -> str:
@@ -41,11 +41,11 @@ def _found(name: str) -> str:
     if path is not None:
         return path
     if os.sep in name:
-        why = "it is a folder" if Path(name).is_dir() else "it is not executable" if Path(name).exists() else None
-        raise ApplicationError(f"`{name}` cannot be started: {why}" if why else f"there is no program `{name}`")
+        why = "is a folder" if Path(name).is_dir() else "is not executable" if Path(name).exists() else None
+        raise ApplicationError(f"cannot start `{name}`: {why}" if why else f"no program `{name}`")
     near = nearest(name, _programs())
     hint = f"\n = did you mean `{near}`?" if near else ""
-    raise ApplicationError(f"error: there is no program `{name}`\n = allowed: a path, or a program on PATH{hint}")
+    raise ApplicationError(f"error: no program `{name}`\n = allowed: a path, or a program on PATH{hint}")
 
 
 def _programs() -> list[str]:
@@ -66,7 +66,7 @@ def _check(path: Path, asked: str, deepest: int) -> None:
             mode = os.fstat(file.fileno())
     except OSError as error:
         raise ApplicationError(
-            f"`{asked}` cannot be read, to see whether it can be instrumented: {error.strerror}"
+            f"cannot read `{asked}` to check that it can be instrumented: {error.strerror}"
         ) from None
     if head.startswith(b"#!") and deepest:
         _check(Path(_found(_interpreter(head))), asked, deepest - 1)
@@ -86,11 +86,11 @@ def _check(path: Path, asked: str, deepest: int) -> None:
     try:
         _check_elf(path, head, asked)
     except struct.error:
-        raise ApplicationError(f"`{asked}` cannot be instrumented: its ELF header is not whole") from None
+        raise ApplicationError(f"`{asked}` cannot be instrumented: its ELF header is truncated") from None
 
 
 def _interpreter(head: bytes) -> str:
-    """What a script is run by: its first line, with `env` looked through."""
+    """The interpreter of a script: its first line, without `env`."""
     words = head[2:].partition(b"\n")[0].decode("utf-8", "replace").split()
     if words and Path(words[0]).name == "env":
         words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
