@@ -16,7 +16,7 @@ def explained(failure: Failure) -> str:
     if failure.what == "userfaultfd" and failure.errno in (errno.EPERM, errno.EACCES):
         return (
             f"error: this user may not serve page faults (userfaultfd): {NOT_STARTED}\n"
-            " = one of these allows it:\n"
+            " = one of these permits it:\n"
             "     sudo sysctl vm.unprivileged_userfaultfd=1      until the next boot, for all users\n"
             "     sudo setfacl -m u:$USER:rw /dev/userfaultfd    from Linux 6.1 on, for this user\n"
             "     root, or the capability CAP_SYS_PTRACE\n"

@@ -29,7 +29,7 @@ def check(command: Sequence[str]) -> str:
     """
     if not command or isinstance(command, str):
         raise ApplicationError(
-            'error: there is no program to run\n = allowed: its name and its arguments, such as ["sort", "file"]'
+            'error: missing program to run\n = allowed: its name and arguments, such as ["sort", "file"]'
         )
     path = _found(command[0])
     _check(Path(path), path, DEEPEST)
@@ -73,15 +73,14 @@ def _check(path: Path, asked: str, deepest: int) -> None:
         return
     if not head.startswith(b"\x7fELF"):
         raise ApplicationError(
-            f"`{asked}` cannot be instrumented: it is neither an ELF program nor a script that names one"
+            f"`{asked}` cannot be instrumented: it is neither an ELF program nor a script"
         )
     changes = (mode.st_mode & stat.S_ISUID and mode.st_uid != os.getuid()) or (
         mode.st_mode & stat.S_ISGID and mode.st_gid != os.getgid()
     )
     if changes:
         raise ApplicationError(
-            f"`{asked}` cannot be instrumented: it runs as another user (setuid), and Linux preloads nothing into such "
-            "programs"
+            f"`{asked}` cannot be instrumented: it runs as another user (setuid), so Linux preloads no library"
         )
     try:
         _check_elf(path, head, asked)
@@ -106,14 +105,13 @@ def _check_elf(path: Path, head: bytes, asked: str) -> None:
     loader = _loader(path, head)
     if loader is None:
         raise ApplicationError(
-            f"error: `{asked}` cannot be instrumented: it is a static binary{_of(path, asked)}, which loads no "
-            "library\n"
-            " = allowed: programs that are linked to the C library as a shared one"
+            f"error: `{asked}` cannot be instrumented: it is a static binary{_of(path, asked)}\n"
+            " = allowed: programs linked dynamically to the GNU C library"
         )
     if "musl" in Path(loader).name:
         raise ApplicationError(
             f"error: `{asked}` cannot be instrumented: its C library is musl{_of(path, asked)}\n"
-            " = allowed: programs of the GNU C library"
+            " = allowed: programs linked to the GNU C library"
         )
 
 

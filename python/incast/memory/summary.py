@@ -244,9 +244,10 @@ COUNTERS = {
     Word.STALLED: "stalled_ns",
     Word.LOST: "lost_records",
 }
-"""Names of a process's counters in summary.json. Pages: first accessed, fetched, written back, dropped because the remote
-copy was still valid, mapped again before eviction (lru), first written after a read; peak pages, pages that had to stay
-local. Then the handler's CPU time, calls for memory, unserved bytes, waits for the reader of records, lost records."""
+"""Names of a process's counters in summary.json. Pages: first accessed, fetched, written back, dropped because the
+remote copy was still valid, mapped again before eviction (lru), first written after a read; peak pages, pages that had
+to stay local. Then the handler's CPU time, calls for memory, unserved bytes, waits for the reader of records, lost
+records."""
 
 
 def _told(counts: dict[Word, int]) -> dict[str, int]:
