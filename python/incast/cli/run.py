@@ -14,9 +14,7 @@ from incast.cli.live import Live
 
 Overrides = Annotated[
     list[str] | None,
-    Parameter(
-        name="--set", negative=(), consume_multiple=False, help="PATH=VALUE that overrides a field; repeatable."
-    ),
+    Parameter(name="--set", negative=(), consume_multiple=False, help="PATH=VALUE that overrides a field; repeatable."),
 ]
 
 

@@ -72,9 +72,7 @@ def _check(path: Path, asked: str, deepest: int) -> None:
         _check(Path(_found(_interpreter(head))), asked, deepest - 1)
         return
     if not head.startswith(b"\x7fELF"):
-        raise ApplicationError(
-            f"`{asked}` cannot be instrumented: it is neither an ELF program nor a script"
-        )
+        raise ApplicationError(f"`{asked}` cannot be instrumented: it is neither an ELF program nor a script")
     changes = (mode.st_mode & stat.S_ISUID and mode.st_uid != os.getuid()) or (
         mode.st_mode & stat.S_ISGID and mode.st_gid != os.getgid()
     )

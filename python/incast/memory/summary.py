@@ -137,9 +137,7 @@ class Summary:
         if (more := len(self.failures) - FEW) > 0:
             yield f"warning: {more} more {'process was' if more == 1 else 'processes were'} ended"
         if self.other_users:
-            what = (
-                "process of another user was" if self.other_users == 1 else "processes of other users were"
-            )
+            what = "process of another user was" if self.other_users == 1 else "processes of other users were"
             yield f"warning: {self.other_users} {what} not served: incast serves only programs of its own user"
         if self.not_heard:
             yield f"warning: some new processes were not served: {NO_DESCRIPTORS}"
