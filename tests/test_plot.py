@@ -107,7 +107,7 @@ def test_bad_input(results: Path, command: Command, tmp_path: Path) -> None:
         (["slowdown", "--ports", "3"], "--ports has no effect on slowdown"),
         (["slowdown", "--label", "nobody"], "there is incast, poisson"),
         (["slowdown", "--bins", "0"], "--bins"),
-        (["over"], "one run, not a sweep"),
+        (["over"], "one run; the chart"),
         (["cake"], "cdf-fct"),
         (["slowdown", "-o", "a.gif"], ".svg, .pdf, .png"),
     ):
