@@ -1,7 +1,8 @@
 """Makes a site of the repository's Markdown: a hook of mkdocs, called by `make site`.
 
-The pages are written for GitHub, with relative links to any file of the repository. The site keeps the repository's layout, so
-these links stay as they are. Linked text files become pages with their text. Navigation follows docs/README.md: its three doors.
+The pages are written for GitHub, with relative links to any file of the repository. The site keeps the repository's
+layout, so these links stay as they are. Linked text files become pages with their text. Navigation follows the three
+doors of docs/README.md.
 """
 
 from __future__ import annotations
@@ -65,8 +66,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def page(text: str) -> str:
     """A page as GitHub shows it, for the Markdown of mkdocs.
 
-    Comments go; a comment that names a block's file becomes the block's title. A list may follow a paragraph without a blank
-    line. A `|` within code in a table is escaped on GitHub only.
+    Comments go; a comment that names a block's file becomes the block's title. A list may follow a paragraph without a
+    blank line. A `|` within code in a table is escaped on GitHub only.
     """
     lines: list[str] = []
     fence = title = ""
