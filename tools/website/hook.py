@@ -54,7 +54,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             found.append(File.generated(config, uri, abs_src_path=str(path)))
         elif path.suffix == ".md":
             text = path.read_text(encoding="utf-8")
-            todo += [(path.parent / target).resolve() for target in _targets(text)]
+            linked = [(path.parent / target).resolve() for target in _targets(text)]
+            todo += [each for each in linked if each.exists() and ROOT in each.parents]
             found.append(File.generated(config, uri, content=page(text)))
         else:
             found.append(File.generated(config, f"{uri}.md", content=_listing(path)))

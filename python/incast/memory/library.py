@@ -2,8 +2,8 @@
 
     python python/incast/memory/library.py
 
-builds it if a source is newer. A wheel has it. The script imports nothing of incast, so that it also runs where incast is
-not installed.
+builds it if a source is newer. A wheel has it. The script imports nothing of incast, so that it also runs where incast
+is not installed.
 """
 
 from __future__ import annotations
