@@ -144,7 +144,7 @@ def _listing(path: Path) -> str:
     """A page with the text of a file."""
     text = path.read_text(encoding="utf-8")
     name = path.relative_to(ROOT).as_posix()
-    fence = "`" * (max(map(len, re.findall(r"`+", text)), default=2) + 1)
+    fence = "`" * max(3, *(len(ticks) + 1 for ticks in re.findall(r"`+", text)), 0)
     return f"# {name}\n\n{fence}{LANGUAGES.get(path.suffix, 'text')}\n{text.rstrip()}\n{fence}\n"
 
 
