@@ -62,3 +62,7 @@ def run(*command: object, quiet: bool = False) -> str:
     print("+", *command, file=sys.stderr, flush=True)
     out = subprocess.PIPE if quiet else None
     return subprocess.run([str(word) for word in command], cwd=ROOT, check=True, stdout=out, text=True).stdout or ""
+
+
+if __name__ == "__main__":
+    main()
