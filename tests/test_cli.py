@@ -17,6 +17,7 @@ import incast
 from conftest import RING, ROOT, SMALL, Command, environment, write
 from incast import charts
 from incast.cli import new
+from incast.cli.run import examples
 
 COMMANDS = [
     "new",
@@ -112,6 +113,29 @@ def test_templates(command: Command, tmp_path: Path, name: str) -> None:
     text = (tmp_path / "mine.toml").read_text(encoding="utf-8")
     for hint in ("incast list fabrics", "incast list workloads", "incast list controls", "default"):
         assert hint in text, "it says where to look"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "give either a scenario file or --example NAME"),
+        (["mine.toml", "--example", "quickstart"], "give either a scenario file or --example NAME"),
+        (["--example", "quickstat"], "did you mean `quickstart`?"),
+    ],
+)
+def test_run_without_a_scenario(command: Command, arguments: list[str], says: str) -> None:
+    done = command("run", *arguments)
+    assert done.returncode == 2
+    assert says in done.stderr
+
+
+def test_examples(command: Command, tmp_path: Path) -> None:
+    assert list(examples()) == sorted(file.stem for file in (ROOT / "scenarios").glob("*.toml"))
+    assert "quickstart\n    HPCC against DCQCN" in command("new", "--list").stdout
+    assert command("new", "mine.toml", "--template", "incast16").returncode == 0
+    assert (tmp_path / "mine.toml").read_text(encoding="utf-8") == examples()["incast16"]
+    assert command("run", "--example", "incast16", "--quiet").returncode == 0
+    assert (tmp_path / "results" / "incast16" / "flows.parquet").is_file()
 
 
 def test_what_has_no_effect_is_told(command: Command, small: Path) -> None:
