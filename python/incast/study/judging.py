@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from incast.study import student
+from incast import _student as student
 from incast.study.description import SCALES, Check, Claim, Metric, Scale
 from incast.study.expectation import Expectation
 from incast.study.explaining import Explanation

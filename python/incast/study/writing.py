@@ -7,9 +7,9 @@ import shutil
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
+from incast._student import CONFIDENCE
 from incast.study.outcome import OUTCOMES, CheckOutcome, ClaimOutcome
 from incast.study.results import StudyResults
-from incast.study.student import CONFIDENCE
 from incast.study.tabulating import DrawnTable
 
 NOT_EXPLAINED = "no explanation yet"
