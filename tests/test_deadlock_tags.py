@@ -190,12 +190,12 @@ BAD_TAGS: dict[str, tuple[Sequence[object], *tuple[str, ...]]] = {
     "too few priorities": (
         [*BOUNCED, "--priorities", 1, *NFT],
         "--priorities: 3 lossless priorities are needed, 1 are available",
-        "packets come to tag 2 on H",
+        "packets reach tag 2 on H",
     ),
     "classes that are too many": (
         ["--paths", "up-down", "--bounces", 1, "--method", "clos", "--classes", 7, "--priorities", 2, *NFT],
         "--priorities: 8 lossless priorities are needed, 2 are available",
-        "packets of class 2 come to tag 3 on H",
+        "packets of class 2 reach tag 3 on H",
         "hosts send classes 3 to 7 with tags of the same numbers",
     ),
     "more than PFC has": (["--paths", "up-down", "--bounces", 9, *NFT], "--priorities: ", "needed, 7 are available"),
@@ -207,7 +207,7 @@ BAD_TAGS: dict[str, tuple[Sequence[object], *tuple[str, ...]]] = {
     "classes of others": (["--classes", 2], "--classes: only the Clos scheme"),
     "an order of others": ([*BOUNCED, "--order", "random"], "--order needs --method greedy"),
     "names of nothing": (["--port-names", "eth0", "--export", "csv", "-o", "rules"], "--port-names: only for"),
-    "no name of a port": (["--port-names", "eth", *NFT], "`eth` is no name of a first port", "swp1"),
+    "no name of a port": (["--port-names", "eth", *NFT], "`eth` is not the name of a first port", "swp1"),
     "a name that Linux has not": (
         ["--port-names", "a-long-name-of-port0", *NFT],
         "--port-names: nftables: port 0",

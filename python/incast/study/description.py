@@ -19,7 +19,7 @@ class ScaleText:
     """A `[scale.NAME]` of study.toml."""
 
     about: str
-    """Description in one line: runs, duration, and strength of the evidence."""
+    """Runs at this scale, their duration, and the conclusions they allow: a line."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,11 +27,11 @@ class Scales:
     """Scales of a study, at least one."""
 
     smoke: ScaleText | None = None
-    """Test that everything works, in under a minute."""
+    """Checks that everything works, in under a minute."""
     quick: ScaleText | None = None
     """First answer, in about ten minutes on two cores."""
     paper: ScaleText | None = None
-    """The size of the publication."""
+    """Size of the publication."""
 
     def given(self) -> dict[Scale, str]:
         """The given scales with their descriptions, smallest first."""
@@ -44,18 +44,17 @@ class StudyFile:
     """A study.toml: description of a study, and its sweeps and analyses."""
 
     title: str
-    """Title, in one line."""
+    """Title, a line."""
     text: str
-    """Description of the comparison: one or more paragraphs in Markdown."""
+    """Compared systems and method: a paragraph or more, in Markdown."""
     source: str
-    """The publication with the claims."""
+    """Publication of the claims."""
     scale: Scales
-    """Scales, `[scale.smoke]` and so on. The table of the same name in each sweep file has the changes for the scale.
-    """
+    """Scales, as `[scale.smoke]` and so on; each sweep file has a table of the same name with its changes."""
     sweeps: list[str] = field(default_factory=list)
-    """Sweeps to run, in order. For each NAME the folder has a sweep file NAME.toml."""
+    """Sweeps to run, in order, each with a file NAME.toml."""
     analyses: list[str] = field(default_factory=list)
-    """Analyses to run after the sweeps: computations or measurements without a simulation, in files NAME.toml."""
+    """Analyses without simulation, after the sweeps, each with a file NAME.toml."""
 
     @property
     def parts(self) -> list[str]:
@@ -68,18 +67,18 @@ class Metric:
     """A `[metric.NAME]` of claims.toml: a named figure of the results."""
 
     about: str
-    """Description of the figure, in one line."""
+    """Meaning of the figure, a line."""
     sql: str
-    """One query in DuckDB's SQL. For a sweep, it queries the tables of a results folder, `slowdown`, `runs` and
-    `calibrations` (rates of remote accesses of applications); for an analysis, its table `figures`. Column `value` is
-    the figure, `seed` the seed; the other columns identify the figure.
+    """One query in DuckDB's SQL: for a sweep over the tables of a results folder, `slowdown`, `runs` and `calibrations`
+    (how often applications wait for remote memory); for an analysis over `figures`. Column `value` is the figure,
+    `seed` the seed; other columns identify figures.
     """
     sweep: str | None = None
-    """The sweep to query; give either `sweep` or `analysis`."""
+    """Sweep of the tables; or `analysis`."""
     analysis: str | None = None
-    """The analysis to query."""
+    """Analysis of the table."""
     unit: str = ""
-    """Unit of `value`; empty (the default) for a plain number."""
+    """Unit of `value`. Default: a plain number."""
 
     @property
     def part(self) -> str:
@@ -92,25 +91,25 @@ class Check:
     """A `[[claim.check]]` of claims.toml: expected figures, with one of `below`, `above`, `between`, `about`."""
 
     metric: str
-    """The metric to check."""
+    """Metric to check."""
     at: Selection = field(default_factory=dict)
-    """Rows to check: those with these values of columns. With a list, each value is checked."""
+    """Rows with these values of columns; a list means each of them."""
     of: Selection = field(default_factory=dict)
-    """Figures to check: one for each combination of these values and of the values of all other columns."""
+    """Figures to judge: one per combination of these values and the values of every other column."""
     against: Selection = field(default_factory=dict)
-    """Figures to divide by, seed by seed: other values of the columns in `of`, in all combinations. Default: no
+    """Divisors of these figures, seed by seed: other values of the columns of `of`, each with each. Default: no
     division.
     """
     below: float | None = None
-    """The figure is expected to be below this."""
+    """Upper bound, exclusive."""
     above: float | None = None
-    """The figure is expected to be above this."""
+    """Lower bound, exclusive."""
     between: list[float] | None = None
-    """The figure is expected to be from the first to the second of two numbers."""
+    """Lower and upper bound, inclusive."""
     about: float | None = None
-    """The figure is expected to differ from this by no more than `tolerance`."""
+    """Expected figure, within `tolerance`."""
     tolerance: float | str | None = None
-    """For `about`: a number in the metric's unit, or a fraction such as `"5%"`."""
+    """Tolerance of `about`: a number in the metric's unit, or a share such as `"5%"`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,21 +117,20 @@ class Claim:
     """A `[[claim]]` of claims.toml: a published statement and its checks."""
 
     id: str
-    """Short name, such as `E1`; also the heading of its section in explanations.md."""
+    """Short name, such as `E1`; heading of its section in explanations.md."""
     statement: str
-    """The claim in your words."""
+    """Claim in your words."""
     source: str
     """Place of the statement in the publication."""
     from_: Scale
-    """Smallest scale at which the claim can be checked: `"smoke"`, `"quick"` or `"paper"`."""
+    """Smallest scale at which it can be judged."""
     check: list[Check]
-    """One or more checks. The claim holds if all checks hold."""
+    """Checks, one or more; the claim holds if all do."""
     exact: bool = False
-    """If true, every value must be as expected, not only the mean over seeds; for figures without noise. Default false.
-    """
+    """If true, every value must match, not the mean over seeds: for results without noise. Default false."""
     fitted: str | None = None
-    """The part of the study that was fitted to the statement, in one line. The claim is checked as usual and shown as
-    "not independent evidence". Default: none.
+    """Parameters fitted to the statement itself, a line; the claim is then shown as no independent evidence. Default:
+    none.
     """
 
 
@@ -143,19 +141,21 @@ class StudyChart:
     title: str
     """Heading."""
     metric: str
-    """The metric to draw. Its columns must be `value`, `seed`, and those named by `x`, `series` and `panels`."""
+    """Metric to draw; its columns are `value`, `seed`, and those of `x`, `series` and `panels`."""
     x: str
-    """Column on the horizontal axis."""
+    """Column along the axis."""
     series: str = "scheme"
-    """Column with one colour per value. Default `scheme`."""
+    """Column with a colour per value. Default `scheme`."""
     panels: str | None = None
-    """Column with one panel per value. Default: one panel."""
+    """Column with a panel per value. Default: one panel."""
     columns: int = 2
-    """Most panels next to each other. Default 2."""
+    """Panels in a row, where they fit. Default 2."""
     log: bool = False
-    """If true, the scale is logarithmic, with points instead of bars, for figures above 0. Default false."""
+    """If true, a logarithmic scale with points in place of bars, for figures above 0 that differ by orders of
+    magnitude. Default false.
+    """
     lines: bool = False
-    """If true, lines join the values of a series along a numeric `x`. Default false."""
+    """If true, lines join the values of a series along `x`, which must be numbers. Default false."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -165,7 +165,7 @@ class TableColumn:
     title: str
     """Heading."""
     unit: str = ""
-    """Unit of its figures; empty (the default) for a plain number."""
+    """Unit of its figures. Default: a plain number."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -175,18 +175,17 @@ class StudyTable:
     title: str
     """Heading."""
     about: str
-    """Description, with the source of figures from elsewhere: one or two sentences."""
+    """Content of the table, and the source of figures that are not ours: a sentence or two."""
     sql: str
-    """One query in DuckDB's SQL, on the same tables as for a metric. Rows keep its order. The columns in `rows`
-    identify a row, `seed` (optional) the seed. All other columns have figures, shown as mean over seeds with minimum
-    and maximum; NULL is shown as empty.
+    """One query in DuckDB's SQL over the tables of a metric; rows keep its order. Columns of `rows` identify rows,
+    `seed` the seed; other columns are figures, shown as mean, least and greatest over seeds. NULL leaves a cell empty.
     """
     rows: list[str]
-    """Columns that identify a row."""
+    """Columns that identify rows."""
     sweep: str | None = None
-    """The sweep to query; give either `sweep` or `analysis`."""
+    """Sweep of the tables; or `analysis`."""
     analysis: str | None = None
-    """The analysis to query."""
+    """Analysis of the table."""
     column: dict[str, TableColumn] = field(default_factory=dict)
     """Headings and units by column. Default: names of the query."""
 
@@ -203,7 +202,7 @@ class StudyPauses:
     title: str
     """Heading."""
     sweep: str
-    """A sweep of the study."""
+    """Sweep of this study."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -211,12 +210,12 @@ class ClaimsFile:
     """A claims.toml: metrics, claims, charts and tables."""
 
     claim: list[Claim]
-    """The claims, in order."""
+    """Claims, in the order of display."""
     metric: dict[str, Metric]
-    """The metrics by name."""
+    """Metrics by name."""
     chart: list[StudyChart] = field(default_factory=list)
-    """Charts of the page, in order."""
+    """Charts of the page, in this order."""
     table: dict[str, StudyTable] = field(default_factory=dict)
-    """Tables by name, in order; shown before the charts."""
+    """Tables before the charts, by name, in this order."""
     pauses: list[StudyPauses] = field(default_factory=list)
-    """Charts of PFC pauses, shown before the other charts."""
+    """Charts of pauses over time, before the others, one panel per scheme."""

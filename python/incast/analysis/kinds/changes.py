@@ -19,12 +19,12 @@ class OfChanges(tags.OfTags):
     """Old and new rules for paths, or one set of rules."""
 
     new_seed: int | None = None
-    """The paths of the new rules are drawn with this seed plus `seed`. Default: `seed`."""
+    """Offset from `seed` of the seed of the new paths. Default: 0."""
     new_bounces: int | None = None
-    """Bounces of the up-down paths of the new rules. Default `bounces`."""
+    """Bounces of the new up-down paths. Default: `bounces`."""
     swapped: bool = False
-    """If true, tags 1 and 2 are swapped where an old rule changes the tag: two users share two priorities in opposite
-    directions. Default false.
+    """If true, the new rules swap tags 1 and 2 where an old rule changes the tag: two users share two priorities in
+    opposite directions. Default false.
     """
 
 

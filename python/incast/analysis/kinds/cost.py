@@ -18,15 +18,15 @@ class OfCost:
     """A round of `incast deadlock cost`."""
 
     rules: list[int] = field(default_factory=lambda: list(RULES))
-    """Numbers of rules, measured in random order. Default 0, 10, 20, 40, 80, 160 (Tagger's evaluation)."""
+    """Numbers of rules, in random order. Default 0, 10, 20, 40, 80, 160 (Tagger's evaluation)."""
     seconds: float = SECONDS
     """Length of each TCP connection in seconds. Default 5 (our choice; 100 in Tagger's evaluation)."""
     pings: int = PINGS
-    """Pings for each number of rules. Default 5000 (Tagger's evaluation)."""
+    """Pings per number of rules. Default 5000 (Tagger's evaluation)."""
     form: Form = "map"
     """Form of the rules: map, as exported, or chain, one after the other. Default map."""
     seed: int = 1
-    """Seed of the random order. Default 1 (our choice)."""
+    """Seed of the order. Default 1 (our choice)."""
 
 
 def plan(cell: OfCost) -> testbed.Plan:

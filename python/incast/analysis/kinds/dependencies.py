@@ -18,21 +18,19 @@ class OfDependencies(fabric.OfFabric):
     """Parameters of `incast deadlock check`."""
 
     fail: list[str] = field(default_factory=list)
-    """Links that are down, each named by its ends, such as `leaf0-spine1`. Default none."""
+    """Links that are down, by their ends, such as `leaf0-spine1`. Default none."""
     failures: int | None = None
-    """Number of links between switches that fail together: all links for 1, all pairs for 2, random sets for more.
-    Default none.
+    """Links between switches that are down at a time: each for 1, each pair for 2, random sets for more. Default none.
     """
     samples: int = 1000
-    """Random sets of links for 3 or more failures, or random sets of wrong routes. Default 1000 (our choice)."""
+    """Random sets of links, for 3 failures or more, or of wrong routes. Default 1000 (our choice)."""
     detours: int | None = None
-    """Switches next to a failure send packets to any neighbour, at most this often for each packet. Default: routes
-    have converged.
+    """Detours of a packet, at most: switches next to a failure send to any neighbour. Default: routes have converged.
     """
     misroutes: int | None = None
-    """Number of wrong routes in each random set. A wrong route sends packets for a host to a random neighbour switch,
-    which can be the right one. All other routes are shortest paths. A loop is a cyclic dependency. Not with `fail`,
-    `failures` or `detours`. Default none.
+    """Wrong routes at a time, in random sets: a switch sends packets for a host to a random neighbour switch, right or
+    wrong; other routes are shortest paths. A loop counts as a cyclic dependency. Not with `fail`, `failures` or
+    `detours`. Default none.
     """
 
 

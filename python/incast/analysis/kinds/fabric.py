@@ -17,19 +17,17 @@ class OfFabric:
     """Paths on the fabric of a scenario."""
 
     scenario: str
-    """Scenario file with the fabric and routes; a relative path starts at the folder of the analysis."""
+    """Scenario file with the fabric and the routes, relative to the analysis's folder."""
     overrides: list[str] = field(default_factory=list)
-    """Values that override the scenario, as for `--set`; `{seed}` stands for the seed. Default none."""
+    """Values over those of the scenario, as for `--set`; `{seed}` is the seed. Default none."""
     paths: str
-    """Paths of packets, as for `--paths` of `incast deadlock`: `routes`, `shortest`, `trees`, `up-down`,
-    `random`.
-    """
+    """Paths, as `--paths` of `incast deadlock`: `routes`, `shortest`, `trees`, `up-down`, `random`."""
     bounces: int = 0
-    """For up-down paths: how often a packet may go up again. Default 0 (our choice)."""
+    """Bounces of up-down paths. Default 0 (our choice)."""
     per_pair: int = 1
-    """For random paths: paths for each pair of switches. Default 1 (our choice)."""
+    """Random paths per pair of switches. Default 1 (our choice)."""
     seed: int = 1
-    """Seed of the scenario and of random choices. Default 1 (our choice)."""
+    """Seed of the scenario and of random draws. Default 1 (our choice)."""
 
 
 def opened(cell: OfFabric, base: Path) -> _core.Scenario:

@@ -20,13 +20,13 @@ class Jellyfish:
     """A row of the table."""
 
     convention: str
-    """Convention for counting rules: F, Fm, A or another one of `incast deadlock table`."""
+    """Reading of the draft: F, Fm or A, or another convention of `incast deadlock table`."""
     switches: int
     """Switches, at least 3."""
     ports: int
-    """Ports of each, half of them to other switches."""
+    """Ports of each switch, half of them to other switches."""
     seed: int = 1
-    """Seed of random choices. Default 1 (our choice)."""
+    """Seed of random draws. Default 1 (our choice)."""
 
 
 def _stamp(row: Jellyfish, _: Path) -> str:

@@ -50,19 +50,19 @@ class OfMemory:
     """A program, recorded and injected."""
 
     program: str
-    """One of `incast.memory.programs`: sort, wordcount, pagerank, memcached."""
+    """Program of `incast.memory.programs`: sort, wordcount, pagerank, memcached."""
     size: float = 1.0
-    """Size of the input, relative to the program's description. Default 1."""
+    """Input size, relative to the program's description. Default 1."""
     local: str = "25%"
-    """Local memory. Default 25 % of the footprint (OSDI 2016)."""
+    """Local share of its memory. Default 25 % of the footprint (OSDI 2016)."""
     policy: Literal["fifo", "lru"] = "lru"
-    """Eviction policy. Default lru, similar to Linux's policy in the paper (our choice)."""
+    """Page replacement. Default lru, as Linux for the study's swap device (our choice)."""
     duration: str = "2ms"
-    """Time during which flows start in the simulation. Default 2 ms (our choice)."""
+    """Interval in which simulated flows start. Default 2 ms (our choice)."""
     repetitions: int = 1
-    """Runs of each case. Default 1: a study has seeds."""
+    """Runs per case. Default 1: a study has seeds."""
     seed: int = 1
-    """Seed of the input, the traffic and the drawn latencies. Default 1."""
+    """Seed of the input, the traffic and the latencies. Default 1."""
 
 
 def _stamp(cell: OfMemory, _: Path) -> str:

@@ -18,9 +18,9 @@ class OfTags(fabric.OfFabric):
     """Parameters of `incast deadlock tag`."""
 
     method: Literal["greedy", "clos", "per-hop"] = "greedy"
-    """Method for choosing tags. Default greedy (Tagger, CoNEXT 2017, Algorithm 2)."""
+    """Algorithm that assigns tags. Default greedy (Tagger, CoNEXT 2017, Algorithm 2)."""
     classes: int = 1
-    """Classes of traffic that share the tags; with clos. Default 1 (our choice)."""
+    """Traffic classes that share the tags, with clos. Default 1 (our choice)."""
 
 
 def options(cell: OfTags, export: tuple[str, ...] = ()) -> str:
