@@ -435,7 +435,7 @@ def test_a_throughput_that_is_none(pattern: str, says: str) -> None:
 
 
 STALLS = """
-"$0" 64 1 & p=$!
+"$0" 96 1 & p=$!
 while kill -STOP $p; do sleep 0.05; kill -CONT $p; sleep 0.05; done 2> stderr
 wait
 """
