@@ -102,6 +102,7 @@ def equal(file: Path, checkout: Path) -> bool:
     return filecmp.cmp(file, checkout / file.relative_to(ROOT), shallow=False)
 
 
+@pytest.mark.long
 def test_the_example_is_as_told(checkout: Path) -> None:
     printed: dict[str, str] = {}
     for name, language, text in steps():

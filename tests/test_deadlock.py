@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 import signal
-import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
 import incast
-from conftest import RING, ROOT, Command, Start, write
+from conftest import PATIENCE, RING, ROOT, Command, Start, write
 from incast import charts
 from incast.wiring import Hop
 
@@ -188,11 +187,9 @@ def test_ctrl_c_ends_a_long_check(start: Start, tmp_path: Path) -> None:
         # A line of progress says that the search has begun.
         said = next(line for line in running.stderr if line.startswith("sets"))
         assert re.match(r"sets of failed links: [\d,]+ of 1,000,000, [\d,.]+/s, [\d:]+ left\n", said), said
-        began = time.monotonic()
         running.send_signal(signal.SIGINT)
-        out, error = running.communicate(timeout=60)
+        out, error = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130
-    assert time.monotonic() - began < 10, "a busy machine may be late; the search itself takes minutes"
     assert (out, "nothing was written" in error) == ("", True)
     assert [file.name for file in tmp_path.iterdir()] == ["big.toml"]
 

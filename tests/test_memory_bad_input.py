@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import incast
-from conftest import Command, Compiled, environment
+from conftest import PATIENCE, Command, Compiled, environment
 from incast import memory
 from incast.memory import amounts, library, program
 from incast.memory.listener import Failure
@@ -329,7 +329,7 @@ def test_a_user_who_may_not_serve_page_faults(run: tuple[str, ...]) -> None:
                 env=environment(),
                 capture_output=True,
                 text=True,
-                timeout=60,
+                timeout=2 * PATIENCE,
                 check=False,
             )
             assert list((folder / "out").iterdir()) == [], "nothing was run, and nothing is left"

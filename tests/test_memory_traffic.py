@@ -238,15 +238,13 @@ def test_a_recorded_program_makes_the_load_of_its_own_speed(
     assert done.stdout.count("4096 pages") == 1, "the plain run prints nothing"
     told = memory.open_recording(tmp_path / "walker").summary
     assert told.plain_s is not None
-    assert 0.005 < told.plain_s < told.seconds
+    assert told.plain_s > 0.005, "the program sleeps for so long"
     assert f"own time    {told.plain_s:.3f} s without the instrument; at this speed " in done.stderr
     own = memory.write_traffic([tmp_path / "walker"], tmp_path / "own")
     # All that it fetches is fetched while it runs.
     assert own.clock == "own"
     assert own.seconds < told.plain_s
     assert own.fetches_per_s > told.fetches / told.plain_s == told.own_fetches_per_s
-    kept = memory.write_traffic([tmp_path / "walker"], tmp_path / "kept", clock="less-waits")
-    assert own.fetches_per_s > 1.5 * kept.fetches_per_s, "the instrument's cost was in it"
     done = command("memory", "traffic", "walker", "-o", "out")
     assert f"offered load: {own.load:.3g} of the link of a CPU blade's host" in done.stdout
     assert ("cannot carry" in done.stderr) == (own.load >= 1)

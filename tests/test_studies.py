@@ -284,7 +284,7 @@ def test_other_results_are_left_alone(tiny: Path, tmp_path: Path, ran: incast.St
 def test_only_one_run_is_at_work_in_a_folder(tiny: Path, start: Start, command: Command, tmp_path: Path) -> None:
     change(tiny / "dumbbell.toml", '"200us"', '"40ms"')
     process = start("study", "run", tiny, "-o", "out", "--jobs", 1)
-    wait_until(lambda: any(tmp_path.glob("out/load/runs/*")), 60)
+    wait_until(lambda: any(tmp_path.glob("out/load/runs/*")))
     done = command("study", "run", tiny, "-o", "out", "--overwrite")
     assert done.returncode == 2
     assert "another run is active" in done.stderr
@@ -323,9 +323,9 @@ def test_failed_runs_are_told_and_what_they_spoil_is_not_measured(
 def test_an_interrupted_run_is_gone_on_with(tiny: Path, start: Start, command: Command, tmp_path: Path) -> None:
     change(tiny / "dumbbell.toml", '"200us"', '"40ms"')
     process = start("study", "run", tiny, "-o", "out", "--jobs", 1)
-    wait_until(lambda: any(tmp_path.glob("out/load/runs/*")), 60)
-    code, errors, seconds = stop(process, signal.SIGINT)
-    assert (code, seconds < 10) == (130, True), errors
+    wait_until(lambda: any(tmp_path.glob("out/load/runs/*")))
+    code, errors = stop(process, signal.SIGINT)
+    assert code == 130, errors
     assert "interrupted; finished runs are kept in out; repeat the command to resume" in errors
     assert not (tmp_path / "out" / "claims.json").exists()
     kept = {file.name for file in tmp_path.glob("out/load/runs/*")}

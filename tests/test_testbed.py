@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Command, Start, needs_networks, wait_until, write
+from conftest import PATIENCE, Command, Start, needs_networks, wait_until, write
 from incast import testbed
 from incast.cli.main import _code
 from incast.errors import EnvironmentFailure, IncastError
@@ -217,7 +217,7 @@ def test_nothing_stays_behind(start: Start, number: signal.Signals) -> None:
     senders = Path(f"/proc/{holder}/task/{holder}/children")
     wait_until(lambda: bool(senders.read_text().split()))
     process.send_signal(number)
-    process.communicate(timeout=20)
+    process.communicate(timeout=PATIENCE)
     wait_until(lambda: not alive(holder))
     assert process.returncode in (128 + number, -number)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from conftest import ROOT
+from conftest import PATIENCE, ROOT
 from test_page import browser, opened
 
 __all__ = ["browser"]
@@ -88,7 +88,7 @@ def test_the_first_commands(installed: Path, tmp_path: Path, browser: Browser) -
             env=environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=2 * PATIENCE,
             check=False,
         )
         assert done.returncode == 0, done.stderr
