@@ -84,7 +84,7 @@ def test_the_same_seed_gives_the_same_figures() -> None:
 @pytest.mark.parametrize(
     ("columns", "says"),
     [
-        (([], []), "one at least"),
+        (([], []), "at least one segment"),
         (([-1.0], [1]), r"compute_s\[0\]"),
         (([1.0, math.nan], [1, 1]), r"compute_s\[1\]"),
         (([0.0], [1]), "some compute"),
