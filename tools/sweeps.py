@@ -10,30 +10,30 @@ from incast.sweep.dataset import HEAD, OF_RUNS
 from incast.sweep.file import Axis, Point, Scale, SweepFile
 
 RUNS = {
-    "run": "key of the run, the name of its folder: a digest of its whole scenario, the files that it names, the "
-    "varied parameters and the build of incast",
+    "run": "key of the run and name of its folder: a digest of its scenario, files, varied parameters and the "
+    "build of incast",
     "scheme": "scheme",
-    "state": "`done`, `failed`, or `waiting` where the sweep was ended before it",
-    "error": "why it failed",
-    "wall_s": "seconds that the run took",
+    "state": "`done`, `failed`, or `waiting` if the sweep ended before it",
+    "error": "error of a failed run",
+    "wall_s": "wall-clock time of the run in seconds",
     "cpu_s": "CPU seconds of the simulation",
     "flows": "flows of the workload",
     "completed": "flows that completed",
     "packet_hops": "packets, counted once per link crossed: data, acknowledgements, PFC frames",
     "end_ps": "simulated time at the end, in ps",
-    "stop": "why it ended: `finished`, `horizon`, `deadlock`, …",
-    "lossless_drops": "packets of lossless priorities that found no room: the headroom failed; what the PFC watchdog "
-    "dropped is not among them",
-    "watchdog_drops": "packets that the PFC watchdog dropped",
-    "watchdog_lossless_drops": "of these, packets of lossless priorities",
-    "watchdog_bytes": "wire bytes that the PFC watchdog dropped, in B",
-    "deadlocks": "deadlocks of PFC that were seen, also those that a watchdog ended",
-    "isolation_messages": "congestion isolation messages that switches sent",
-    "isolation_messages_to_hosts": "of these, messages that came to hosts",
-    "isolations_refused": "times that a flow was not isolated because its port's table had no place",
+    "stop": "stop reason: `finished`, `horizon`, `deadlock`, …",
+    "lossless_drops": "lossless packets dropped because the PFC headroom was exceeded, without drops by the PFC "
+    "watchdog",
+    "watchdog_drops": "packets dropped by the PFC watchdog",
+    "watchdog_lossless_drops": "lossless packets dropped by the PFC watchdog",
+    "watchdog_bytes": "wire bytes dropped by the PFC watchdog, in B",
+    "deadlocks": "PFC deadlocks, including those that a watchdog ended",
+    "isolation_messages": "congestion isolation messages sent by switches",
+    "isolation_messages_to_hosts": "congestion isolation messages received by hosts",
+    "isolations_refused": "flows not isolated because the port's table was full",
     "hypervisor_messages": "messages between hypervisors; missing without them",
-    "hypervisor_message_bytes": "wire bytes of these",
-    "hypervisor_events": "limits found anew and guarantees divided, of pairs and VMs",
+    "hypervisor_message_bytes": "wire bytes of messages between hypervisors",
+    "hypervisor_events": "updates of rate limits and divisions of guarantees, of pairs and VMs",
 }
 SLOWDOWN = {
     "scheme": "scheme",
