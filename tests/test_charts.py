@@ -101,7 +101,7 @@ def test_queues_in_fewer_points_keep_the_peaks(sampled: incast.Results, source: 
         drawn = [row for row in chart.dicts() if row["scheme"] == scheme]
         assert max(row["queue_bytes"] for row in drawn) == max(row["queue_bytes"] for row in mine)
         assert len(drawn) <= 20 * 3
-    assert any("the largest" in text for text in chart.left_out)
+    assert any("the maximum" in text for text in chart.left_out)
 
 
 def test_a_queue_without_samples_is_drawn_as_empty() -> None:
@@ -221,7 +221,7 @@ def test_choosing_a_scenario_of_a_sweep(sweep: Path) -> None:
     assert groups.chosen(group, {"load": "0.6", "seed": "2"}).values == (0.6, 2)
     for where, said in (
         ({"lod": "0.6"}, "did you mean `load`"),
-        ({"load": "0.5"}, "there is 0.3, 0.6"),
+        ({"load": "0.5"}, "only 0.3, 0.6"),
         ({"load": "0.6"}, "--where seed=1"),
     ):
         with pytest.raises(incast.ResultsError) as raised:
@@ -260,7 +260,7 @@ def test_studies_draw_orders_of_magnitude_as_points() -> None:
     assert points["encoding"]["y"]["scale"] == {"type": "log", "domain": [2.0, 4.5e5]}
     assert "datum.low > 0" in intervals["transform"][0]["filter"]
     assert chart.left_out == ("1 of 3 figures are 0 or less and not drawn on this log scale.",)
-    assert chart.about.startswith("Time. Points are means over seeds")
+    assert chart.about.startswith("Time. Points: means over seeds")
     assert DrawnChart.from_tree(drawn.to_tree()) == drawn
     linear = of_study(0, replace(drawn, log=False))
     assert linear.spec is not None

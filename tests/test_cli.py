@@ -293,7 +293,7 @@ def test_list_says_how_variants_differ(command: Command) -> None:
     assert done.stdout.startswith("websearch\n")
     text = " ".join(done.stdout.split())
     assert "websearch_yaps 1,665,831 B (0.973 times)" in text
-    assert "draws the points only 2,434,900 B" in text
+    assert "without interpolation 2,434,900 B" in text
 
 
 def test_results_summary(command: Command, results: Path) -> None:

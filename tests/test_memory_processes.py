@@ -172,9 +172,9 @@ def test_programs_of_other_users_are_told(tmp_path: Path, compiled: Compiled) ->
     found, printed = record(tmp_path, ["sh", "-c", script])
     assert "as nobody" in printed
     if found.summary.other_users:
-        assert any("as another user, and was not served" in line for line in found.summary.lines())
+        assert any("of another user was not served" in line for line in found.summary.lines())
     else:  # The library lies where that user may not read.
-        assert "cannot preload" in printed
+        assert "cannot be preloaded" in printed
 
 
 @served

@@ -491,7 +491,7 @@ def test_only_processes_of_a_name_are_served(compiled: Compiled, tmp_path: Path)
 def test_no_process_of_the_name(tmp_path: Path) -> None:
     done = incast_memory(tmp_path, "record", "--only", "memcahed", "-o", "out", "--", "true")
     assert done.returncode == 3
-    assert "no process of it has the name memcahed" in done.stderr
+    assert "none of its processes has the name memcahed" in done.stderr
     assert not (tmp_path / "out").exists()
 
 

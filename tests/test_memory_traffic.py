@@ -367,7 +367,7 @@ def test_traffic_is_replaced_if_that_is_wanted(by_hand: Path, tmp_path: Path) ->
         (("hand-memory", "--samples", "0"), "error: "),
         (("hand-memory", "--scale", "rak"), "error: "),
         (("hand-memory", "--clock", "cpu"), "error: "),
-        (("hand-memory", "--clock", "own"), "hand-memory does not say what the program takes without the instrument"),
+        (("hand-memory", "--clock", "own"), "hand-memory has no run time without the instrument"),
         (("hand-memory", "--fetch", "3"), "--fetch cannot be `3`\n = allowed: a time such as 3us, or 0"),
         (("hand-memory", "--clock", "wall", "--fetch", "3us"), "--fetch cannot be `3us`\n = allowed: 0 with"),
         (("hand-memory", "same-memory"), "same-memory: all its fetches are at one time"),

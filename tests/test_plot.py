@@ -89,7 +89,7 @@ def test_of_a_sweep(command: Command, tmp_path: Path) -> None:
     whole = command("plot", sweep, "over", "--figure", "slowdown_p50", "-o", "all.svg")
     assert whole.returncode == 0, whole.stderr
     for wrong, said in (
-        (["slowdown"], "4 scenarios fit; choose one"),
+        (["slowdown"], "4 scenarios match; choose one"),
         (["slowdown", "--where", "lod=1"], "did you mean `load`"),
         (["slowdown", "--where", "load=1"], "there is 0.3, 0.6"),
         (["slowdown", "--where", "load"], "COLUMN=VALUE"),

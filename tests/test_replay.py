@@ -84,7 +84,7 @@ def test_the_same_seed_gives_the_same_figures() -> None:
 @pytest.mark.parametrize(
     ("columns", "says"),
     [
-        (([], []), "one at least"),
+        (([], []), "at least one segment"),
         (([-1.0], [1]), r"compute_s\[0\]"),
         (([1.0, math.nan], [1, 1]), r"compute_s\[1\]"),
         (([0.0], [1]), "some compute"),
@@ -170,7 +170,7 @@ CASES = {
     "the first of two": Bad(HEADER + "0,1,2\n0,1,x\n0,y,2\n", 3, 5, ("`x`",)),
     "no thread": Bad(HEADER + ",1,2\n", 2, 1, ("a number or a name",)),
     "a cell too many": Bad(HEADER + "0,1,2,3\n", 2, 1, ("3 cells, as in the header, got 4",)),
-    "back in time": Bad("thread,fetches,time_us\n0,1,7\n1,1,3\n0,1,6.5\n", 4, 5, ("`6.5`", "row before, 7")),
+    "back in time": Bad("thread,fetches,time_us\n0,1,7\n1,1,3\n0,1,6.5\n", 4, 5, ("`6.5`", "previous row, 7")),
     "no rows": Bad(HEADER, None, None, ("no rows",)),
     "no compute": Bad(HEADER + "0,1,0\n", None, None, ("no compute",)),
     "empty": Bad("", 1, 1, ("a column of a trace",)),

@@ -95,7 +95,7 @@ def test_ended_by_a_signal(start: Start, tmp_path: Path, number: signal.Signals)
     code, said = stop(process, number)
     assert code == 128 + number
     there = len(finished(tmp_path / "out"))
-    assert f"interrupted; {there} of 12 runs are finished and kept in out; the same command goes on" in said
+    assert f"interrupted; {there} of 12 runs are finished and kept in out; repeat the command" in said
     assert "Traceback" not in said
     assert there < 12
     assert gone(children)
