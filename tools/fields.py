@@ -28,7 +28,8 @@ def table(cls: type[Any], without: Collection[str] = (), only: Collection[str] |
             continue
         needed = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
         takes = kind(hints[field.name]) + (", required" if needed else "")
-        yield f"| `{name}` | {takes} | {texts[field.name]} |"
+        text = texts[field.name].replace(" (our choice)", "")
+        yield f"| `{name}` | {takes} | {text} |"
     yield ""
 
 

@@ -74,9 +74,9 @@ def page() -> Iterator[str]:
         yield from [f"## {heading}", "", (cls.__doc__ or "").strip(), "", *table(cls)]
     yield from ["## The folder", "", "| file | content |", "|---|---|"]
     yield from (f"| {', '.join(f'`{one}`' for one in name.split(', '))} | {text} |" for name, text in FILES.items())
-    yield from ["", "## runs", "", "The varied parameters follow `run`.", "", "| column | meaning |", "|---|---|"]
+    yield from ["", "## runs", "", "The varied parameters follow `run`.", ""]
     assert list(RUNS) == [*HEAD, *OF_RUNS]
-    yield from (f"| `{name}` | {text} |" for name, text in RUNS.items())
-    yield from ["", "## slowdown", "", "The varied parameters follow.", "", "| column | meaning |", "|---|---|"]
+    yield from (f"- `{name}`: {text}" for name, text in RUNS.items())
+    yield from ["", "## slowdown", "", "The varied parameters follow.", ""]
     assert list(SLOWDOWN) == list(OF_SLOWDOWN)
-    yield from (f"| `{name}` | {text} |" for name, text in SLOWDOWN.items())
+    yield from (f"- `{name}`: {text}" for name, text in SLOWDOWN.items())
