@@ -169,7 +169,7 @@ def test_isolation_messages_are_counted_and_told(tmp_path: Path, capsys: pytest.
     sent = {row["scheme"]: row["value"] for row in rows if row["counter"] == "isolation messages (CIP) sent"}
     assert sent == {name: each["isolation_messages"] for name, each in counts.items()}
     assert sent["+isolation"] > sent["+mice"] == 0
-    cnps = {row["scheme"]: row["value"] for row in rows if row["counter"] == "marks echoed and CNPs received by hosts"}
+    cnps = {row["scheme"]: row["value"] for row in rows if row["counter"] == "ECN echoes and CNPs received by hosts"}
     assert cnps["+mice"] == sum(row["marks"] for row in results.flows.dicts() if row["scheme"] == "+mice")
     summary.show(results)
     told = [line for line in capsys.readouterr().out.splitlines() if "isolation messages" in line]
@@ -242,7 +242,7 @@ def test_links_that_carried_nothing_are_said_to_be_left_out(tmp_path: Path) -> N
     results = incast.load(write(tmp_path, text + schemes)).run(tmp_path / "results")
     chart = charts.fabric(charts.Source([results]))
     assert {row["node_name"] for row in chart.dicts()} == {"h1", "h3", "s0"}
-    assert chart.left_out == ("Carried nothing under any scheme, and not drawn: 6 hosts, 12 ports.",)
+    assert chart.left_out == ("Not drawn, because they had no traffic under any scheme: 6 hosts, 12 ports.",)
 
 
 def test_studies_draw_orders_of_magnitude_as_points() -> None:
@@ -259,7 +259,7 @@ def test_studies_draw_orders_of_magnitude_as_points() -> None:
     assert points["mark"]["type"] == "point"
     assert points["encoding"]["y"]["scale"] == {"type": "log", "domain": [2.0, 4.5e5]}
     assert "datum.low > 0" in intervals["transform"][0]["filter"]
-    assert chart.left_out == ("1 of 3 figures are 0 or less, which this scale does not have.",)
+    assert chart.left_out == ("1 of 3 figures are 0 or less and not drawn on this log scale.",)
     assert chart.about.startswith("Time. Points are means over seeds")
     assert DrawnChart.from_tree(drawn.to_tree()) == drawn
     linear = of_study(0, replace(drawn, log=False))

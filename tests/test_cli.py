@@ -212,11 +212,11 @@ def test_what_a_watchdog_drops_is_exit_code_1(command: Command, tmp_path: Path) 
     assert (counts["watchdog_drops"], counts["watchdog_lossless_drops"]) == (packets, packets)
     assert counts["watchdog_bytes"] == sum(row["bytes"] for row in drops)
     assert f", {packets:,} packets dropped by the PFC watchdog; " in done.stdout
-    told = f"error: none: {packets:,} packets of lossless priorities were dropped by the PFC watchdog, as it is told to"
+    told = f"error: none: {packets:,} lossless packets dropped by the PFC watchdog (configured action: drop)"
     assert done.stderr.splitlines()[-1] == f"{told} (see drops.parquet)"
     rows = charts.counters(charts.Source([results])).dicts()
     found = {row["counter"]: row["value"] for row in rows}
-    assert (found["lossless packets that found no room"], found["packets dropped by the PFC watchdog"]) == (0, packets)
+    assert (found["lossless packets dropped: PFC headroom exceeded"], found["packets dropped by the PFC watchdog"]) == (0, packets)
 
 
 def test_what_a_watchdog_drops_is_in_the_runs_of_a_sweep(command: Command, tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_what_a_watchdog_drops_is_in_the_runs_of_a_sweep(command: Command, tmp_p
     # What is sent on against the pause finds room in the headroom here.
     assert forwarded[1:] == (0, 0, 0, 0)
     assert (
-        f"{dropped[2]:,} packets of lossless priorities were dropped by the PFC watchdog" in done.stderr + done.stdout
+        f"{dropped[2]:,} lossless packets dropped by the PFC watchdog" in done.stderr + done.stdout
     )
 
 

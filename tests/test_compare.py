@@ -163,10 +163,10 @@ WRONG = {
     "other hosts": (
         [line.replace("0b00", "0b01") for line in LINES],
         "",
-        "numbered up to 272, those of the results up to 16",
+        "272 in the reference, 16 in the results",
     ),
     "other ports": ([line.replace(" 100 ", " 99 ") for line in LINES], "", "10000 to 99 in the reference"),
-    "other sizes": ([line.replace(" 500000 ", " 500001 ") for line in LINES], "", "none has the same size"),
+    "other sizes": ([line.replace(" 500000 ", " 500001 ") for line in LINES], "", "not the same sizes"),
     "other starts": (
         [line.replace(" 2000000000 ", " 1000 ") for line in LINES],
         "",
@@ -190,10 +190,10 @@ def test_wrong_reference(
 
 def test_wrong_names(command: Command, incast16: Path, tmp_path: Path) -> None:
     for arguments, says in (
-        ([incast16, REFERENCE], "2 schemes; name one with --scheme: HPCC, DCQCN+w"),
+        ([incast16, REFERENCE], "2 schemes; choose with --scheme: HPCC, DCQCN+w"),
         ([incast16, REFERENCE, "--scheme", "DCQCN"], "did you mean `DCQCN+w`?"),
         ([incast16, tmp_path / "gone.txt", *SCHEME], "gone.txt: No such file"),
-        ([incast16, tmp_path, *SCHEME], "an fct file of the reference is needed"),
+        ([incast16, tmp_path, *SCHEME], "must be an fct file of ns-3"),
         ([tmp_path, REFERENCE], "is not a results folder"),
         ([incast16, REFERENCE, *SCHEME, "--by-flow", "-1"], "by-flow"),
     ):

@@ -107,7 +107,7 @@ def test_bad_input(results: Path, command: Command, tmp_path: Path) -> None:
         (["slowdown", "--ports", "3"], "--ports has no effect on slowdown"),
         (["slowdown", "--label", "nobody"], "there is incast, poisson"),
         (["slowdown", "--bins", "0"], "--bins"),
-        (["over"], "one run, not a sweep"),
+        (["over"], "one run; the chart"),
         (["cake"], "cdf-fct"),
         (["slowdown", "-o", "a.gif"], ".svg, .pdf, .png"),
     ):
@@ -129,9 +129,7 @@ def test_without_matplotlib(results: Path, command: Command, tmp_path: Path) -> 
     for chart in ("slowdown", "cdf-fct"):
         done = command("plot", results, chart)
         assert (done.returncode, done.stdout) == (3, "")
-        assert (
-            done.stderr == "error: drawing needs matplotlib: pip install matplotlib (No module named 'matplotlib')\n"
-        )
+        assert done.stderr == "error: drawing needs matplotlib: pip install matplotlib (No module named 'matplotlib')\n"
     assert [file.name for file in tmp_path.iterdir() if file.suffix == ".svg"] == []
     hidden.unlink()
     assert command("plot", results).returncode == 0

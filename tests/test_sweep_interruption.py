@@ -131,7 +131,7 @@ def test_two_sweeps_in_one_folder(start: Start, command: Command, tmp_path: Path
     wait_until(lambda: workers(first.pid) != [], 60)
     second = command("sweep", "sweep.toml", "-o", "out")
     assert second.returncode == 2
-    assert "another sweep is at work in out" in second.stderr
+    assert "another sweep is running in out" in second.stderr
     with pytest.raises(ResultsExistError):
         sweep.run(sweep.read(tmp_path / "sweep.toml"), tmp_path / "out")
     assert first.poll() is None

@@ -2445,7 +2445,9 @@ class AdaptiveParams(Tree):
     """
 
 
-LoadBalancing: TypeAlias = Literal["ecmp", "spray", "flowlet", "adaptive"] | SprayParams | FlowletParams | AdaptiveParams
+LoadBalancing: TypeAlias = (
+    Literal["ecmp", "spray", "flowlet", "adaptive"] | SprayParams | FlowletParams | AdaptiveParams
+)
 """Which of several equal next hops a packet takes: a rule's name, or its name with parameters"""
 
 

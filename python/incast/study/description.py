@@ -1,4 +1,4 @@
-"""What a study's files say: study.toml and claims.toml, field by field."""
+"""Fields of a study's files: study.toml and claims.toml."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Literal
 
 Scale = Literal["smoke", "quick", "paper"]
 SCALES: tuple[Scale, ...] = ("smoke", "quick", "paper")
-"""From the smallest to the size of the publication."""
+"""Scales from the smallest to the size of the publication."""
 Value = str | bool | int | float
-"""Of a column."""
+"""A value of a column."""
 Selection = dict[str, Value | list[Value]]
-"""Values by column; a list stands for any of them."""
+"""Values by column; a list means any of its values."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,44 +19,43 @@ class ScaleText:
     """A `[scale.NAME]` of study.toml."""
 
     about: str
-    """What runs at this scale, how long it takes, and what can be said by it: a line."""
+    """Description in one line: runs, duration, and strength of the evidence."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scales:
-    """How large a study can be run; it has at least one of these."""
+    """Scales of a study, at least one."""
 
     smoke: ScaleText | None = None
-    """To see that everything works, in under a minute."""
+    """Test that everything works, in under a minute."""
     quick: ScaleText | None = None
-    """For a first answer, in about ten minutes on two cores."""
+    """First answer, in about ten minutes on two cores."""
     paper: ScaleText | None = None
     """The size of the publication."""
 
     def given(self) -> dict[Scale, str]:
-        """The scales that there are, smallest first, with what they are."""
+        """The given scales with their descriptions, smallest first."""
         texts = {scale: getattr(self, scale) for scale in SCALES}
         return {scale: text.about for scale, text in texts.items() if text is not None}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StudyFile:
-    """A study.toml: what is studied, and what has to be run for it."""
+    """A study.toml: description of a study, and its sweeps and analyses."""
 
     title: str
-    """What it is about, in a line."""
+    """Title, in one line."""
     text: str
-    """What is compared, and how: a paragraph or more, in Markdown."""
+    """Description of the comparison: one or more paragraphs in Markdown."""
     source: str
-    """The publication whose claims are judged."""
+    """The publication with the claims."""
     scale: Scales
-    """How large it can be run, `[scale.smoke]` and so on; the table of the same name in each sweep file says what that
-    changes.
+    """Scales, `[scale.smoke]` and so on. The table of the same name in each sweep file has the changes for the scale.
     """
     sweeps: list[str] = field(default_factory=list)
-    """The sweeps to run, in order: for each NAME the folder holds a sweep file NAME.toml."""
+    """Sweeps to run, in order. For each NAME the folder has a sweep file NAME.toml."""
     analyses: list[str] = field(default_factory=list)
-    """What is computed or measured without a simulation, after the sweeps, likewise."""
+    """Analyses to run after the sweeps: computations or measurements without a simulation, in files NAME.toml."""
 
     @property
     def parts(self) -> list[str]:
@@ -69,16 +68,16 @@ class Metric:
     """A `[metric.NAME]` of claims.toml: a named figure of the results."""
 
     about: str
-    """What the figure says, in a line."""
+    """Description of the figure, in one line."""
     sql: str
-    """One query, in DuckDB's SQL. Of a sweep: over the tables of a results folder, `slowdown`, `runs` and
-    `calibrations` (how often applications wait for remote memory); of an analysis: over its table `figures`. Its column
-    `value` is the figure, `seed` the seed; every other column tells figures apart.
+    """One query in DuckDB's SQL. For a sweep, it queries the tables of a results folder, `slowdown`, `runs` and
+    `calibrations` (rates of remote accesses of applications); for an analysis, its table `figures`. Column `value` is
+    the figure, `seed` the seed; the other columns identify the figure.
     """
     sweep: str | None = None
-    """The sweep whose tables it is computed from; or else `analysis`."""
+    """The sweep to query; give either `sweep` or `analysis`."""
     analysis: str | None = None
-    """The analysis whose table it is computed from."""
+    """The analysis to query."""
     unit: str = ""
     """Unit of `value`; empty (the default) for a plain number."""
 
@@ -90,17 +89,17 @@ class Metric:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Check:
-    """A `[[claim.check]]` of claims.toml: what figures a claim expects. One of `below`, `above`, `between`, `about`."""
+    """A `[[claim.check]]` of claims.toml: expected figures, with one of `below`, `above`, `between`, `about`."""
 
     metric: str
-    """The metric that is looked at."""
+    """The metric to check."""
     at: Selection = field(default_factory=dict)
-    """Where it is looked at: rows with these values of columns. With a list of values, at each of them."""
+    """Rows to check: those with these values of columns. With a list, each value is checked."""
     of: Selection = field(default_factory=dict)
-    """Whose figures are judged: one for each combination of these values and of the values of every other column."""
+    """Figures to check: one for each combination of these values and of the values of all other columns."""
     against: Selection = field(default_factory=dict)
-    """The figures they are divided by, seed by seed: other values of the columns of `of`, each with each. Without it
-    the figures are judged as they are.
+    """Figures to divide by, seed by seed: other values of the columns in `of`, in all combinations. Default: no
+    division.
     """
     below: float | None = None
     """The figure is expected to be below this."""
@@ -111,87 +110,85 @@ class Check:
     about: float | None = None
     """The figure is expected to differ from this by no more than `tolerance`."""
     tolerance: float | str | None = None
-    """Of `about`: a number in the metric's unit, or a part of it such as `"5%"`."""
+    """For `about`: a number in the metric's unit, or a fraction such as `"5%"`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Claim:
-    """A `[[claim]]` of claims.toml: a published statement, and how to tell whether it holds here."""
+    """A `[[claim]]` of claims.toml: a published statement and its checks."""
 
     id: str
-    """A short name, such as `E1`. The section of explanations.md with this heading belongs to it."""
+    """Short name, such as `E1`; also the heading of its section in explanations.md."""
     statement: str
-    """What is claimed, in your words."""
+    """The claim in your words."""
     source: str
-    """Where it is stated."""
+    """Place of the statement in the publication."""
     from_: Scale
-    """The smallest scale at which it can be judged: `"smoke"`, `"quick"` or `"paper"`."""
+    """Smallest scale at which the claim can be checked: `"smoke"`, `"quick"` or `"paper"`."""
     check: list[Check]
-    """What has to be so, one or more: the claim holds if every check holds."""
+    """One or more checks. The claim holds if all checks hold."""
     exact: bool = False
-    """Whether every single value has to be as expected, rather than the mean over seeds: for what has no noise. Default
-    false.
+    """If true, every value must be as expected, not only the mean over seeds; for figures without noise. Default false.
     """
     fitted: str | None = None
-    """What was fitted to the statement itself, a line. The claim is judged like any other, but wherever it is shown it
-    is said to be no independent evidence, and why. Default: nothing was.
+    """The part of the study that was fitted to the statement, in one line. The claim is checked as usual and shown as
+    "not independent evidence". Default: none.
     """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StudyChart:
-    """A `[[chart]]` of claims.toml: a metric as a picture on the page; bars with their intervals over seeds."""
+    """A `[[chart]]` of claims.toml: a chart of a metric, with bars and their intervals over seeds."""
 
     title: str
-    """Its heading."""
+    """Heading."""
     metric: str
-    """The metric that is drawn. Its columns are `value`, `seed`, and those that `x`, `series` and `panels` name."""
+    """The metric to draw. Its columns must be `value`, `seed`, and those named by `x`, `series` and `panels`."""
     x: str
-    """The column whose values are beside each other."""
+    """Column on the horizontal axis."""
     series: str = "scheme"
-    """The column whose values have a colour each. Default `scheme`."""
+    """Column with one colour per value. Default `scheme`."""
     panels: str | None = None
-    """The column whose values have a panel each. Default: one panel."""
+    """Column with one panel per value. Default: one panel."""
     columns: int = 2
-    """How many panels are beside each other, where there is room; 1: they are above each other. Default 2."""
+    """Most panels next to each other. Default 2."""
     log: bool = False
-    """Whether the scale is logarithmic, for figures above 0 that differ by orders of magnitude: points in place of
-    bars. Default false."""
+    """If true, the scale is logarithmic, with points instead of bars, for figures above 0. Default false."""
     lines: bool = False
-    """Whether values of a series are joined by a line, along `x`, whose values are numbers then. Default false."""
+    """If true, lines join the values of a series along a numeric `x`. Default false."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TableColumn:
-    """A `[table.NAME.column.COLUMN]` of claims.toml: how a column of the query is shown."""
+    """A `[table.NAME.column.COLUMN]` of claims.toml: heading and unit of a column."""
 
     title: str
-    """Its heading."""
+    """Heading."""
     unit: str = ""
     """Unit of its figures; empty (the default) for a plain number."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StudyTable:
-    """A `[table.NAME]` of claims.toml: rows on the page, in the terminal, in claims.md, and in `tables/NAME.csv`."""
+    """A `[table.NAME]` of claims.toml: a table on the page, in the terminal, in claims.md, and in `tables/NAME.csv`."""
 
     title: str
-    """Its heading."""
+    """Heading."""
     about: str
-    """What stands in it, and where what is not ours comes from: a sentence or two."""
+    """Description, with the source of figures from elsewhere: one or two sentences."""
     sql: str
-    """One query, in DuckDB's SQL, over the tables that a metric's has. Rows keep its order. Columns that `rows` names
-    tell rows apart; `seed`, if there is one, tells seeds apart; every other column has figures, of which the mean over
-    seeds is shown, and the least and the greatest. A figure that is NULL is left empty.
+    """One query in DuckDB's SQL, on the same tables as for a metric. Rows keep its order. The columns in `rows`
+    identify a row, `seed` (optional) the seed. All other columns have figures, shown as mean over seeds with minimum
+    and maximum; NULL is shown as empty.
     """
     rows: list[str]
-    """Columns that tell rows apart."""
+    """Columns that identify a row."""
     sweep: str | None = None
-    """The sweep whose tables it is computed from; or else `analysis`."""
+    """The sweep to query; give either `sweep` or `analysis`."""
     analysis: str | None = None
-    """The analysis whose table it is computed from."""
+    """The analysis to query."""
     column: dict[str, TableColumn] = field(default_factory=dict)
-    """Headings and units by column. Default: columns are called as in the query."""
+    """Headings and units by column. Default: names of the query."""
 
     @property
     def part(self) -> str:
@@ -201,25 +198,25 @@ class StudyTable:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StudyPauses:
-    """A `[[pauses]]` of claims.toml: when ports were paused in a sweep's first scenario, a panel for each scheme."""
+    """A `[[pauses]]` of claims.toml: chart of PFC pauses in the first scenario of a sweep, one panel per scheme."""
 
     title: str
-    """Its heading."""
+    """Heading."""
     sweep: str
-    """The sweep, one of the study's."""
+    """A sweep of the study."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ClaimsFile:
-    """A claims.toml: metrics, and the claims that are judged by them."""
+    """A claims.toml: metrics, claims, charts and tables."""
 
     claim: list[Claim]
-    """The claims, in the order in which they are shown."""
+    """The claims, in order."""
     metric: dict[str, Metric]
     """The metrics by name."""
     chart: list[StudyChart] = field(default_factory=list)
-    """What the page draws beside the claims, in this order."""
+    """Charts of the page, in order."""
     table: dict[str, StudyTable] = field(default_factory=dict)
-    """Tables that stand before the charts, by name, in this order."""
+    """Tables by name, in order; shown before the charts."""
     pauses: list[StudyPauses] = field(default_factory=list)
-    """Pauses over time that the page draws before those, schemes above each other."""
+    """Charts of PFC pauses, shown before the other charts."""
