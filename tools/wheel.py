@@ -65,4 +65,7 @@ def run(*command: object, quiet: bool = False) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"error: {error.cmd[0]} failed (exit code {error.returncode}); its messages are above")
