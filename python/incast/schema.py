@@ -24,7 +24,14 @@ Time: TypeAlias = str
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class Star(Tree):
-    """Hosts around one switch: the smallest fabric with an incast. Hosts are `h0`, `h1`, …, the switch is `s0`."""
+    """Hosts around one switch: the smallest fabric with an incast. Hosts are `h0`, `h1`, …, the switch is `s0`.
+
+    Args:
+        hosts: Number of hosts, 2 or more.
+        rate: Rate of every link; default 100Gbps (our choice).
+        delay: One-way propagation delay of every link, up to 1s; default 1us (our choice).
+
+    """
 
     _tag: ClassVar[str | None] = "star"
     hosts: int
@@ -41,6 +48,14 @@ class Star(Tree):
 class Dumbbell(Tree):
     """Two switches joined by one link, hosts on either side. Left hosts are numbered first: `h0`, `h1`, …; the
     switches are `left` and `right`.
+
+    Args:
+        left: Hosts on the left switch, 1 or more.
+        right: Hosts on the right switch, 1 or more.
+        host_rate: Rate of the hosts' links; default 100Gbps (our choice).
+        bottleneck_rate: Rate of the link between the switches; default 100Gbps (our choice).
+        delay: One-way propagation delay of every link, up to 1s; default 1us (our choice).
+
     """
 
     _tag: ClassVar[str | None] = "dumbbell"
@@ -64,6 +79,18 @@ class Dumbbell(Tree):
 class LeafSpine(Tree):
     """Two tiers: hosts on leaves, every leaf joined to every spine. Host `h` is on leaf `h / hosts_per_leaf`; switches
     are `leaf0`, … and `spine0`, ….
+
+    Args:
+        leaves: Number of leaf (top-of-rack) switches, 1 or more.
+        spines: Number of spine switches, 1 or more.
+        hosts_per_leaf: Hosts on each leaf, 1 or more; at least 2 in all.
+        host_rate: Rate of the hosts' links; default 100Gbps (our choice).
+        uplink_rate: Rate of each link between a leaf and a spine; default 100Gbps (our choice).
+        uplinks_per_pair: Parallel links between each leaf and each spine, 1 or more; default 1 (our choice).
+        delay: One-way propagation delay of every link, up to 1s; default 1us (our choice).
+        uplink_delay: One-way propagation delay of links between leaves and spines, up to 1s. Default: that of all
+            links.
+
     """
 
     _tag: ClassVar[str | None] = "leaf_spine"
@@ -99,6 +126,19 @@ class FatTree(Tree):
     `core0`, ….
 
     Aggregation switch j of every pod reaches cores j·k/2 to (j+1)·k/2 − 1.
+
+    Args:
+        k: Ports of each switch: even, 2 to 128 (16 hosts for 4, 1,024 for 16, 8,192 for 32).
+        hosts_per_edge: Hosts on each edge switch, 1 to 4096; default k/2. More than k/2 oversubscribe the edge,
+            whose switches then have more than k ports (our choice; as in htsim's oversubscribed fat tree).
+        host_rate: Rate of the hosts' links; default 100Gbps (our choice).
+        fabric_rate: Rate of the links between switches; default 100Gbps (our choice). No oversubscription where it
+            equals `host_rate`.
+        core_rate: Rate of the links between aggregation and core; default `fabric_rate`.
+        delay: One-way propagation delay of every link without its own, up to 1s; default 1us (our choice).
+        host_delay: One-way propagation delay of the hosts' links, up to 1s; default `delay`.
+        core_delay: One-way propagation delay of the links between aggregation and core, up to 1s; default `delay`.
+
     """
 
     _tag: ClassVar[str | None] = "fat_tree"
@@ -142,6 +182,24 @@ class Clos(Tree):
     leaf. Three tiers: a pod has as many leaves as a spine has ports down, and u spines; spine j of every pod
     reaches the same cores, each core every pod. Two tiers without oversubscription have radix²/2 hosts, three
     radix³/4.
+
+    Args:
+        tiers: Tiers of switches: 2 or 3.
+        radix: Ports of each switch, 2 to 1024.
+        pods: Pods (three tiers) or leaves (two tiers) that are there, 1 to `radix`; default `radix`, all. With
+            fewer, the top switches have unused ports.
+        leaf_oversubscription: Rate of a leaf's links to hosts over that of its links to spines, more than 0;
+            default 1, none (our choice).
+        spine_oversubscription: Rate of a spine's links to leaves over that of its links to cores, more than 0;
+            default 1, none (our choice). Three tiers only.
+        host_rate: Rate of the hosts' links; default 100Gbps (our choice).
+        fabric_rate: Rate of the links between leaves and spines; default 100Gbps (our choice).
+        core_rate: Rate of the links between spines and cores; default `fabric_rate`. Three tiers only.
+        delay: One-way propagation delay of every link without its own, up to 1s; default 1us (our choice).
+        host_delay: One-way propagation delay of the hosts' links, up to 1s; default `delay`.
+        core_delay: One-way propagation delay of the links between spines and cores, up to 1s; default `delay`.
+            Three tiers only.
+
     """
 
     _tag: ClassVar[str | None] = "clos"
@@ -190,6 +248,12 @@ class HpccFatTree(Tree):
 
     Node ids and the order of links are those of `fat.txt` in the authors' ns-3 (commit 9f4be2a), on which their
     ECMP hash depends: hosts 0 to 319, ToRs 320 to 339, aggregation 340 to 359, cores 360 to 375.
+
+    Args:
+        host_rate: Rate of the hosts' links; default 100Gbps (SIGCOMM 2019, section 5.1).
+        fabric_rate: Rate of the links between switches; default 400Gbps (SIGCOMM 2019, section 5.1).
+        delay: One-way propagation delay of every link, up to 1s; default 1us (SIGCOMM 2019, section 5.1).
+
     """
 
     _tag: ClassVar[str | None] = "hpcc_fat_tree"
@@ -211,6 +275,20 @@ class Jellyfish(Tree):
     Built as the paper says: random pairs of switches with free ports that are not yet neighbours are joined until
     there are none; then ports that are left over break into random links, so that at most one port of all stays
     free. A graph in several parts is drawn anew.
+
+    Args:
+        switches: Number of switches, 2 or more (the paper's N).
+        ports: Ports of each switch, 2 to 1024 (the paper's k).
+        network_ports: Of those, ports to other switches, 1 to `ports` − 1 and less than `switches` (the paper's r).
+            With one or two, large graphs fall apart.
+        hosts_per_switch: Hosts on each switch, 1 to `ports` − `network_ports`; default all of those ports (our
+            choice).
+        seed: Which random graph; default 1 (our choice). Apart from the scenario's seed, so that other traffic
+            meets the same fabric.
+        host_rate: Rate of the hosts' links; default 100Gbps (our choice).
+        fabric_rate: Rate of the links between switches; default 100Gbps (our choice).
+        delay: One-way propagation delay of every link, up to 1s; default 1us (our choice).
+
     """
 
     _tag: ClassVar[str | None] = "jellyfish"
@@ -252,6 +330,18 @@ class BCube(Tree):
     In BCube servers forward. Hosts do not forward here, so a server is a host `h{i}` on a switch of its own,
     `server{i}`, which has the server's ports (our choice). That switch has the buffer and the rules of every other
     switch; a server's CPU or NIC that forwards more slowly is not modelled.
+
+    Args:
+        n: Ports of each switch, 2 to 1024.
+        k: Highest level: 0 (one switch) to 8; servers have k + 1 ports.
+        rate: Rate of each link between a server and a switch; default 100Gbps (our choice).
+        delay: One-way propagation delay of each link between a server and a switch, up to 1s; default 1us (our
+            choice).
+        internal_rate: Rate between a host and its server's ports; default (k + 1) · `rate`, so that a host can fill
+            them (our choice).
+        internal_delay: One-way delay between a host and its server's ports, up to 1s; default 100ns (our choice:
+            within a machine).
+
     """
 
     _tag: ClassVar[str | None] = "bcube"
@@ -297,6 +387,20 @@ class Dragonfly(Tree):
 
     Balanced for a = 2·p = 2·h (section 3.1 there). Routes are the shortest in links, which in a few cases are
     shorter than the dragonfly's minimal ones: two global links in a row instead of local, global, local.
+
+    Args:
+        p: Hosts on each router, 1 to 1024.
+        a: Routers in each group, 1 to 1024.
+        h: Links to other groups on each router, 1 to 1024.
+        groups: Number of groups, 2 to a·h + 1; default the most, as in the paper.
+        arrangement: Which port of a group leads to which other group; default consecutive (our choice).
+        host_rate: Rate of the hosts' links; default 100Gbps (our choice).
+        local_rate: Rate of the links within a group; default 100Gbps (our choice).
+        global_rate: Rate of the links between groups; default 100Gbps (our choice).
+        delay: One-way propagation delay of the hosts' links and of those within a group, up to 1s; default 1us (our
+            choice).
+        global_delay: One-way propagation delay of the links between groups, up to 1s; default 1us (our choice).
+
     """
 
     _tag: ClassVar[str | None] = "dragonfly"
@@ -333,7 +437,17 @@ class Dragonfly(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class NvLink(Tree):
-    """The switch that joins the GPUs of a server."""
+    """The switch that joins the GPUs of a server.
+
+    Args:
+        rate: Rate of each GPU to its NVLink switch, one way; default 3600Gbps: fourth generation, half of the 900
+            GB/s of NVIDIA's H100 data sheet, which counts both ways.
+        delay: One-way delay between a GPU and its NVLink switch, up to 1s; default 250ns (our choice).
+        forward: Whether GPUs pass packets on between NVLink and their NIC; default false. A GPU that does is a host
+            on a switch of its own, `gpu{i}`, by a link without delay at the rates of NIC and NVLink together (our
+            choice). Where NVLink and spines give equally long ways, flows are spread over both.
+
+    """
 
     rate: Rate | None = None
     """Rate of each GPU to its NVLink switch, one way; default 3600Gbps: fourth generation, half of the 900 GB/s of
@@ -362,6 +476,21 @@ class RailOptimized(Tree):
     With `nvlink`, GPUs of one server reach each other over their NVLink switch. To other servers they take the
     rail, and the spines where the rails differ: to go over NVLink to the GPU on the right rail (PXN), that GPU has
     to forward, which it does with `nvlink.forward` only.
+
+    Args:
+        servers: Number of servers, 1 or more.
+        gpus_per_server: GPUs and NICs of each server, 1 to 1024; default 8, as in a DGX H100. At least 2 GPUs in
+            all.
+        servers_per_pod: Servers in each pod, a divisor of `servers`; default all.
+        spines: Number of spine switches. 0 makes rails that are not joined: that takes one pod, and
+            `nvlink.forward`.
+        uplinks_per_pair: Parallel links between each rail switch and each spine, 1 or more; default 1 (our choice).
+        nic_rate: Rate of each NIC; default 400Gbps, as in a DGX H100.
+        uplink_rate: Rate of each link between a rail switch and a spine; default 400Gbps (our choice).
+        delay: One-way propagation delay of the links outside servers, up to 1s; default 1us (our choice).
+        nvlink: The NVLink switch of each server; default none. With it a host has two links, and the load of a
+            workload counts the rates of both.
+
     """
 
     _tag: ClassVar[str | None] = "rail_optimized"
@@ -399,6 +528,10 @@ class RailOptimized(Tree):
 class Ns3File(Tree):
     """A topology file of the HPCC authors' ns-3, read as it is; nodes keep their numbers and are named `h` or `s` and
     that number.
+
+    Args:
+        topology: The file, relative to the scenario's folder.
+
     """
 
     _tag: ClassVar[str | None] = "ns3"
@@ -415,6 +548,12 @@ class HtsimFile(Tree):
     Switches have no latency of their own here. One of a `Switch_Latency_ns` is spread over the links: half of it is
     added to the delay of each link of the switch. Every path takes exactly as long as in htsim; what turns back at
     a switch, such as a pause frame, is half a latency later.
+
+    Args:
+        topology: The file, relative to the scenario's folder.
+        ignore_queues: Whether to read a file with `Queue_Up` or `Queue_Down` without them; default false: such a
+            file is refused. They are buffers of single ports; here a switch shares one buffer, `switch.buffer`.
+
     """
 
     _tag: ClassVar[str | None] = "htsim"
@@ -433,7 +572,15 @@ Hosts: TypeAlias = int | list[str]
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class CustomLink(Tree):
-    """A full-duplex link of a custom fabric."""
+    """A full-duplex link of a custom fabric.
+
+    Args:
+        a: Name of the node at one end.
+        b: Name of the node at the other end.
+        rate: Rate of each direction; default 100Gbps (our choice).
+        delay: One-way propagation delay, up to 1s; default 1us (our choice).
+
+    """
 
     a: str
     """Name of the node at one end."""
@@ -450,7 +597,14 @@ class CustomLink(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class CustomFabric(Tree):
-    """A fabric written out link by link. Ports of a node are numbered in the order of its links."""
+    """A fabric written out link by link. Ports of a node are numbered in the order of its links.
+
+    Args:
+        hosts: How many hosts (named `h0`, `h1`, …), or their names; 2 or more.
+        switches: Names of the switches; default none (two hosts may be joined directly).
+        links: Full-duplex links; several between the same two nodes are parallel links.
+
+    """
 
     _tag: ClassVar[str | None] = "custom"
     hosts: Hosts
@@ -502,6 +656,19 @@ class Vms(Tree):
 
     VMs are the hosts of the fabric then. Those of server `h0` are `h0.0`, `h0.1`, and so on, and they are numbered
     server by server. What leaves a server goes over the links that the host had: its NIC.
+
+    Args:
+        slots: VM slots of each server, 1 to 64. Each is a host, whether or not a tenant has it.
+        rate: Rate of the virtual link between a VM and the switch in its server, more than 0bps. Default 10Gbps
+            (our choice: more than the NICs of clouds with guarantees).
+        delay: One-way delay of that link, up to 1s. Default 0ns (our choice).
+        queue: What the server's switch keeps for its NIC, at least 1B; what finds no room is dropped. Default 1.5MB
+            (1000 packets of 1500 B, Linux's `txqueuelen`).
+        headroom: Share of the capacity of every link that is left out of guarantees, 0 or more and less than 1.
+            Default 0.1 (ElasticSwitch, SIGCOMM 2013).
+        admission: What becomes of tenants whose guarantees some link cannot carry: an error (`enforce`), or a line
+            of `incast show` (`report`). Default enforce (our choice).
+
     """
 
     slots: int
@@ -533,7 +700,13 @@ class Vms(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class VmRange(Tree):
-    """A range of numbers of VMs, both ends included."""
+    """A range of numbers of VMs, both ends included.
+
+    Args:
+        from_: Fewest VMs, at least 2.
+        to: Most VMs, at least `from`.
+
+    """
 
     _names: ClassVar[Mapping[str, str]] = {"from_": "from"}
     from_: int
@@ -549,7 +722,13 @@ VmCount: TypeAlias = int | VmRange
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class Hose(Tree):
-    """A guarantee with its two directions written out."""
+    """A guarantee with its two directions written out.
+
+    Args:
+        send: What each VM may send.
+        receive: What each VM may receive.
+
+    """
 
     send: Rate
     """What each VM may send."""
@@ -594,7 +773,24 @@ lead from tier to tier.
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class TenantSpec(Tree):
-    """A tenant, or several alike: VMs in slots of the servers, with a guarantee for each."""
+    """A tenant, or several alike: VMs in slots of the servers, with a guarantee for each.
+
+    Args:
+        name: Its name, which no other has. Several alike are named after it: `x1`, `x2`, and so on.
+        vms: Its VMs, at least 2: a number, or `{ from = 2, to = 30 }`, uniform between both and drawn for each
+            tenant.
+        guarantee: What each VM is guaranteed by the hose model: a rate both ways, or `{ send = "450Mbps", receive =
+            "100Mbps" }`. At most what its virtual link and its server's NIC carry, less the headroom. Default:
+            nothing.
+        count: So many tenants alike, at least 1. Default: one, with the very name.
+        fill: Instead of `count`: as many tenants alike as fit into this share of the VM slots that are free before,
+            more than 0 and at most 1. A number of VMs that has no room any more is drawn again among those that
+            have. Default: `count` says how many.
+        mappers: Share of its VMs that are mappers, more than 0 and less than 1: the first ones. Rounded up, but one
+            VM at least is none. Default: it has no mappers.
+        placement: Which free VM slots its VMs get. Default `random` (ElasticSwitch, SIGCOMM 2013).
+
+    """
 
     name: str
     """Its name, which no other has. Several alike are named after it: `x1`, `x2`, and so on."""
@@ -629,6 +825,13 @@ class TenantSpec(Tree):
 class Service(Tree):
     """A host added to the fabric for a service. Patterns of a workload leave it out; it has the numbers after all
     other hosts.
+
+    Args:
+        name: Its name, which no other node has.
+        at: The switch that it is plugged into, by name.
+        rate: Rate of its link. Default: that of the first host on that switch.
+        delay: One-way propagation delay of its link, up to 1s. Default: that of the first host on that switch.
+
     """
 
     name: str
@@ -674,7 +877,13 @@ LoadOf: TypeAlias = Literal["payload", "wire"]
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class LognormalArrivals(Tree):
-    """Parameters of lognormal gaps."""
+    """Parameters of lognormal gaps.
+
+    Args:
+        sigma: Standard deviation of the natural logarithm of a gap, more than 0 and at most 5. 1 and 2 are common:
+            coefficients of variation of 1.3 and 7.3.
+
+    """
 
     _tag: ClassVar[str | None] = "lognormal"
     sigma: float
@@ -709,7 +918,13 @@ class CustomSizesFile(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class UniformSizes(Tree):
-    """Bounds of a uniform size distribution."""
+    """Bounds of a uniform size distribution.
+
+    Args:
+        min: Smallest size, at least 1 B.
+        max: Largest size, at least `min`.
+
+    """
 
     _tag: ClassVar[str | None] = "uniform"
     min: Bytes
@@ -721,7 +936,13 @@ class UniformSizes(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class LognormalSizes(Tree):
-    """Parameters of a lognormal size distribution."""
+    """Parameters of a lognormal size distribution.
+
+    Args:
+        mean: Mean size, at least 1 B.
+        sigma: Standard deviation of the natural logarithm of the size, more than 0 and at most 10.
+
+    """
 
     _tag: ClassVar[str | None] = "lognormal"
     mean: Bytes
@@ -733,7 +954,14 @@ class LognormalSizes(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class ParetoSizes(Tree):
-    """Parameters of a bounded Pareto size distribution."""
+    """Parameters of a bounded Pareto size distribution.
+
+    Args:
+        min: Smallest size, at least 1 B.
+        max: Largest size, more than `min`.
+        alpha: Exponent of the tail, more than 0 and at most 100; 1.05 to 1.5 are common for flow sizes.
+
+    """
 
     _tag: ClassVar[str | None] = "pareto"
     min: Bytes
@@ -748,7 +976,15 @@ class ParetoSizes(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class GeneralizedParetoSizes(Tree):
-    """Parameters of a generalised Pareto size distribution."""
+    """Parameters of a generalised Pareto size distribution.
+
+    Args:
+        location: Smallest size. Default 0 B; flows have at least 1 B.
+        scale: Scale, at least 1 B.
+        shape: Shape, 0 (exponential) or more and less than 1, from where on there is no mean; the larger, the
+            heavier the tail.
+
+    """
 
     _tag: ClassVar[str | None] = "generalized_pareto"
     location: Bytes | None = None
@@ -815,6 +1051,12 @@ class Locality(Tree):
 
     A rack is the hosts under one switch; a pod is what switches of tiers 1 and 2 join. With VMs, racks and pods are
     those of their servers.
+
+    Args:
+        rack: Share of the flows that go to another host of the rack, 0 to 1. Default 0.
+        pod: Share of the flows that leave the rack but not the pod, 0 to 1. Default: pods do not matter, and all
+            flows that leave the rack go to random hosts of other racks.
+
     """
 
     rack: float | None = None
@@ -838,6 +1080,26 @@ class Poisson(Tree):
     (load × rate)`, where `rate` is that of the host's own link(s). This is the traffic of the HPCC evaluation (Li
     et al., SIGCOMM 2019, sec. 5.1), except that the last flow of each host is kept, which the authors' script
     leaves out.
+
+    Args:
+        load: Offered traffic as a fraction of the rate of the sending host's link, or of the links that `load_at`
+            names; more than 0: 0.3 is 30 %. More than 1 is allowed and warned about.
+        load_at: The links that `load` is a fraction of: `host` (default), `tor_uplink`, `core`, or `{ tier = 1 }`
+            for those that lead up from a tier. On them it counts what crosses them, and only links above hosts that
+            take part.
+        load_of: Which bytes `load` counts: `payload` (default; the HPCC evaluation's definition) or `wire`.
+        overhead: With `load_of = "wire"`: wire bytes for each byte of payload, at least 1. Default 1.048, the 48 B
+            of headers on 1000 B of payload of the HPCC evaluation.
+        arrivals: How the gaps between the flows of a host are distributed: `poisson` (default), or `{ lognormal = {
+            sigma = 2 } }` for bursts.
+        sizes: Flow sizes.
+        locality: Shares of the flows that stay within the rack and the pod. Default: destinations are uniform over
+            all others.
+        duration: Flows start within this time of the entry's start. Default: until the entry's `end`.
+        hosts: Hosts that send and receive, such as `"0-15"`. Default: all.
+        region: Regions of so many of these hosts, in order of their numbers, at least 2: flows stay within the
+            region of their sender. The last region may be smaller. Default: one region of all.
+
     """
 
     load: float
@@ -888,6 +1150,20 @@ class Incast(Tree):
     One event at the entry's start, unless `at`, `every` or `load` says otherwise. The HPCC evaluation adds 60-to-1
     incasts of 500 kB flows at 2 % of the network's capacity to its background traffic (Li et al., SIGCOMM 2019,
     sec. 5.3): `fan_in = 60`, `size = "500kB"`, `load = 0.02`.
+
+    Args:
+        fan_in: Senders of an event, at least 1; fewer than the hosts there are.
+        size: Size of each sender's flow; drawn for each flow where it is a distribution. `backlogged` with a single
+            event.
+        receiver: The host that receives every event. Default: a random one for each event.
+        at: A single event, this long after the entry's start. Default, without `every` and `load`: 0.
+        every: An event at the entry's start and every period after it, for `duration`.
+        load: Poisson events for `duration` that offer this fraction of the total link rate of `hosts`, payload
+            only; more than 0.
+        duration: Events start within this time of the entry's start. Needed with `every` and `load`, and only
+            there.
+        hosts: Hosts that senders and random receivers are drawn from. Default: all.
+
     """
 
     fan_in: int
@@ -923,6 +1199,16 @@ class Permutation(Tree):
     each host to the one so many further on.
 
     One flow a host at the entry's start, or, with `load`, Poisson flows to the same destination for `duration`.
+
+    Args:
+        size: Size of each flow; drawn for each flow where it is a distribution. `backlogged` without a load.
+        load: Repeats flows as a Poisson process that offers this fraction of the sending host's link rate, payload
+            only; more than 0. Default: one flow a host.
+        duration: Flows start within this time of the entry's start. Needed with `load`, and only there.
+        stride: Host i of the n that take part sends to host i + stride, counted round; no multiple of n. Default:
+            random.
+        hosts: Hosts that take part, at least 2. Default: all.
+
     """
 
     size: SizeSpec
@@ -958,7 +1244,16 @@ RankOrder: TypeAlias = Literal["host", "random"]
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class Ranks(Tree):
-    """The hosts of the ranks of a collective: rank 0 is the first. One rank is one host."""
+    """The hosts of the ranks of a collective: rank 0 is the first. One rank is one host.
+
+    Args:
+        count: Number of ranks. Default: as many as there are hosts to choose from.
+        hosts: Hosts to choose from. Default: all.
+        order: Whether ranks are on these hosts in order of their numbers (`host`, default) or in an order drawn
+            from the seed (`random`).
+        list_: The host of each rank, written out; instead of the other fields.
+
+    """
 
     _names: ClassVar[Mapping[str, str]] = {"list_": "list"}
     count: int | None = None
@@ -983,6 +1278,16 @@ class AllToAll(Tree):
 
     On an idle non-blocking fabric it takes `(n - 1) 8 size / C` and a latency; with a window of 1, an RTT more a
     message.
+
+    Args:
+        size: Size of each message, at least 1 B; or `backlogged`, without a window and once.
+        window: Messages of a rank that are under way at a time, at least 1: the next starts when the rank has the
+            last ACK of one. Default: all of them, at once.
+        ranks: Hosts of the ranks, at least 2. Default: all hosts, in order.
+        iterations: How often, one after the other: a rank begins anew when all that it sent and received has ended.
+            Default 1.
+        compute: Time between the end of an iteration at a rank and its next: computing. Default 0.
+
     """
 
     size: MessageSize
@@ -1009,6 +1314,12 @@ class Shuffle(Tree):
     there.
 
     One mapper makes an outcast, one reducer an incast of named hosts.
+
+    Args:
+        size: Size of each flow; drawn for each where it is a distribution. May be `backlogged`.
+        mappers: Hosts that send. Default: the mappers of a tenant that has some; else all.
+        reducers: Hosts that receive. Default: the VMs of a tenant that are no mappers, if it has mappers; else all.
+
     """
 
     size: SizeSpec
@@ -1039,6 +1350,17 @@ class RingAllReduce(Tree):
 
     Every rank sends `2 (n - 1) / n` of the size; on an idle fabric that takes `2 (n - 1) (8 size / (n C) +
     latency)` (Patarasuk and Yuan, JPDC 69(2), 2009). Where n does not divide the size, segments differ by a byte.
+
+    Args:
+        size: Data of each rank, at least a byte for each segment and chunk.
+        part: Both halves (`both`, default), or one: `reduce_scatter`, after which every rank has the sum of one
+            segment; `all_gather`, after which everyone has everyone's segment. A half has n - 1 steps.
+        chunks: Chunks that each segment is cut into, at least 1; they go round without waiting for each other, as
+            on NCCL's channels. Default 1.
+        ranks: Hosts of the ranks, at least 2. Default: all hosts, in order.
+        iterations: How often, one after the other. Default 1.
+        compute: Time between the end of an iteration at a rank and its next: computing. Default 0.
+
     """
 
     size: Bytes
@@ -1082,7 +1404,19 @@ it: each rank sends `2 (n - 1) / n` of the size (Rabenseifner).
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class TreeAllReduce(Tree):
-    """Ranks sum up data of which each has a full copy, over a tree or by exchange with ever farther ranks."""
+    """Ranks sum up data of which each has a full copy, over a tree or by exchange with ever farther ranks.
+
+    Args:
+        size: Data of each rank, at least a byte for each piece.
+        algorithm: How the ranks are joined; default `binomial_tree`.
+        chunks: Chunks of the data, at least 1, that are reduced without waiting for each other: with several, tiers
+            of a tree work at the same time. Default 1.
+        ranks: Hosts of the ranks, at least 2; a power of two for the recursive algorithms. Default: all hosts, in
+            order.
+        iterations: How often, one after the other. Default 1.
+        compute: Time between the end of an iteration at a rank and its next: computing. Default 0.
+
+    """
 
     size: Bytes
     """Data of each rank, at least a byte for each piece."""
@@ -1126,6 +1460,19 @@ class MoeAllToAll(Tree):
 
     A rank begins a phase when all that it sent and received in the one before has ended. As in GShard (Lepikhin et
     al., ICLR 2021, sec. 3), one all-to-all each way a layer.
+
+    Args:
+        size: Bytes of the tokens of one rank in one layer, its own experts' included; at least a byte for each
+            rank.
+        layers: Layers, at least 1.
+        skew: How tokens are shared among the ranks: `uniform` (default), or `{ zipf = 1.2 }`: the k-th most wanted
+            rank of a layer gets a share proportional to k to the power of minus this exponent, more than 0 and at
+            most 10; which rank is the k-th is drawn for each layer.
+        expert: Time between dispatch and combine at a rank: the experts' computing. Default 0.
+        compute: Time between combine and the next layer's dispatch at a rank: attention and the rest. Default 0.
+        ranks: Hosts of the ranks, at least 2. Default: all hosts, in order.
+        iterations: How often all layers are run through, one after the other. Default 1.
+
     """
 
     size: Bytes
@@ -1155,7 +1502,12 @@ class MoeAllToAll(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class ThinkTimeFixed(Tree):
-    """Always this long."""
+    """Always this long.
+
+    Args:
+        fixed: a time, written for example "200ns"
+
+    """
 
     fixed: Time
     """A time, written for example "200ns"
@@ -1164,7 +1516,12 @@ class ThinkTimeFixed(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class ThinkTimeExponential(Tree):
-    """Exponential with this mean."""
+    """Exponential with this mean.
+
+    Args:
+        exponential: a time, written for example "200ns"
+
+    """
 
     exponential: Time
     """A time, written for example "200ns"
@@ -1173,7 +1530,12 @@ class ThinkTimeExponential(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class ThinkTimeLognormal(Tree):
-    """Lognormal with this mean, and a standard deviation of the logarithm of 1."""
+    """Lognormal with this mean, and a standard deviation of the logarithm of 1.
+
+    Args:
+        lognormal: a time, written for example "200ns"
+
+    """
 
     lognormal: Time
     """A time, written for example "200ns"
@@ -1190,8 +1552,21 @@ class RequestResponse(Tree):
     come, and the client sends the next some time after the answer has.
 
     With `fan_out` it is partition-aggregate (Alizadeh et al. (DCTCP), SIGCOMM 2010, sec. 2.1): a query goes to many
-    workers, and the next when all have answered. Requests and responses have tags of their own: `request` and
-    `response`, or with the entry's tag before them, such as `rpc-request`.
+    workers, and the next when all have answered. Requests and responses have labels of their own: `request` and
+    `response`, or with the entry's label before them, such as `rpc-request`.
+
+    Args:
+        request: Size of each request; drawn for each where it is a distribution.
+        response: Size of each response; drawn for each where it is a distribution.
+        requests: Requests that each client sends one after the other in each of its `outstanding` loops, at least
+            1.
+        outstanding: Loops of a client, at least 1: requests that it has outstanding at a time. Default 1.
+        fan_out: Distinct servers that a request goes to, at least 1; all must answer before the next. Default 1.
+        service: Time between a request's last byte at the server and its response. Default 0.
+        think: Time between a response and the loop's next request, and before its first. Default 0.
+        clients: Hosts that send requests. Default: all.
+        servers: Hosts that answer; a client that is one too does not ask itself. Default: all.
+
     """
 
     request: SizeSpec
@@ -1258,10 +1633,29 @@ class Disaggregated(Tree):
     A system has 5 CPU, 5 memory and 3 disk blades (the study's 5 servers taken apart). Each of a CPU's pages goes
     to or comes from a memory blade, disk blocks go to or come from a disk blade, and CPUs talk to each other: 50,
     30 and 20 ordered pairs, of which the study names only the number, 70. A host stands for three units of its
-    resource, so each pair is drawn three times over. Flows have the tags `memory`, `disk` and `network`, or the
-    entry's tag before them.
+    resource, so each pair is drawn three times over. Flows have the labels `memory`, `disk` and `network`, or the
+    entry's label before them.
 
     The study's traces are not public: its applications here are synthetic.
+
+    Args:
+        application: A synthetic application. Either this or `trace`.
+        trace: A CSV or Parquet file of flows measured between the blades of one small system: `time_s` (or
+            `time_us`, `time_ns`, `time_ps`), in order; `src` and `dst`, such as `cpu0`, `memory4`, `disk2`;
+            `size_bytes`, or the `address` of a page; if wanted `kind`, `memory`, `disk` or `network`. Gaps and
+            sizes of each pair are drawn from those measured. Either this or `application`.
+        scale: Where the blades of a system are. Default datacenter.
+        load: Of a synthetic application: what the busiest link of a blade carries in its busier direction before
+            `samples`, as a fraction of its rate, in payload. Default 0.2 (our choice).
+        samples: Units of its resource that a host stands for: how often each pair is drawn. Default 3 (OSDI 2016: a
+            server's CPU, memory and disk become three blades, each with three units for equal computing).
+        cpus: CPU blades of a system. Default 5 (OSDI 2016).
+        memories: Memory blades of a system. Default 5 (OSDI 2016).
+        disks: Disk blades of a system; with 0 there are no flows to and from disks. Default 3 (OSDI 2016).
+        page: Size of a page. Default 4096B (OSDI 2016).
+        duration: Flows start within this time of the entry's start. Default: until the entry's `end`.
+        hosts: Hosts that may be blades, such as `"0-15"`. Default: all.
+
     """
 
     application: Application | None = None
@@ -1308,7 +1702,25 @@ class Disaggregated(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class ListedFlow(Tree):
-    """One flow of a list."""
+    """One flow of a list.
+
+    Args:
+        src: Number of the sending host, from 0.
+        dst: Number of the receiving host, from 0; not the sender.
+        size: Payload, at least 1 B; or `backlogged`: as much as can be sent until the entry's `end`, or the end of
+            the simulation.
+        start: Start, counted from the entry's start. Default 0.
+        priority: Traffic class, 1 to 7. Default: the entry's.
+        path: The path its packets take: names of all nodes from the sending to the receiving host; ACKs come back
+            the same way. Default: routing decides.
+        name: What `after` of other flows of this list calls it; no two have the same. Default: nothing can wait for
+            it.
+        after: Names of the flows of this list that must end before it starts: at its receiver with the last byte;
+            at its sender with the last ACK, if that is who sends this flow. Default: it starts by the clock.
+        delay: Time between the end of the last of those and its start, which is never before `start`. Needs
+            `after`. Default 0.
+
+    """
 
     src: int
     """Number of the sending host, from 0."""
@@ -1351,14 +1763,18 @@ class Trace(Tree):
     """Replays the flows of a CSV or Parquet file.
 
     The first line names the columns, in any order: `src`, `dst` (host numbers from 0), `size_bytes` and one of
-    `start_ps`, `start_ns`, `start_us` and `start_s`; if wanted `priority`, `tag`, `sport` and `dport`. An empty
-    cell of the latter means the entry's priority and tag, a source port of its own, and destination port 100. Cells
-    are not quoted. Lines need not be in order of time. Starts count from the entry's start; decimals finer than a
-    picosecond are rounded.
+    `start_ps`, `start_ns`, `start_us` and `start_s`; if wanted `priority`, `label`, `sport` and `dport`. An empty
+    cell of the latter means the entry's priority and label, a source port of its own, and destination port 100.
+    Cells are not quoted. Lines need not be in order of time. Starts count from the entry's start; decimals finer
+    than a picosecond are rounded.
 
     A flow with names in its column `after`, blanks between them, waits until the flows of this file with these
     names in their column `name` have ended, and then for the time in its column `delay_ps`, `delay_ns`, `delay_us`
     or `delay_s`, as flows of a list do; it starts not before its start.
+
+    Args:
+        file: The file: CSV, or Parquet with the same columns. A relative path starts at the scenario's folder.
+
     """
 
     file: str
@@ -1370,8 +1786,14 @@ class Ns3(Tree):
     """Replays a flow file of the HPCC authors' ns-3 simulator.
 
     Sizes, priorities and destination ports are the file's; source ports are numbered as that simulator numbers
-    them. Starts count from the entry's start. Where the entry has no tag, the destination port is one: `background`
-    is 100, `incast` 200.
+    them. Starts count from the entry's start. Where the entry has no label, the destination port is one:
+    `background` is 100, `incast` 200.
+
+    Args:
+        flows: The flow file. A relative path starts at the scenario's folder.
+        ns3_starts: Rounds starts as that simulator does: about half of them come out 1 ns early. Needed to agree
+            with its results flow by flow. Default false: starts are as written.
+
     """
 
     flows: str
@@ -1395,6 +1817,10 @@ class Htsim(Tree):
     of the same sender waits for the ACK, one of another host for the last byte, whichever of the two the file says.
     What has no meaning here is refused: link failures, priorities of pulls, `multishot` triggers, `addon`, endless
     flows.
+
+    Args:
+        file: The connection matrix. A relative path starts at the scenario's folder.
+
     """
 
     file: str
@@ -1407,6 +1833,38 @@ class WorkloadSpec(Tree):
 
     Patterns are fields of their own rather than variants of a flattened enum, which would lose the place of an
     error.
+
+    Args:
+        label: Name of its flows in results. Default: the pattern's name. Entries may share one.
+        tenant: The tenants whose VMs it is among: the name of a `[[tenant]]`, or one of several that it makes, such
+            as `x3`. The pattern is made once for each of them, and sees its VMs as hosts 0, 1, and so on. Default:
+            it is among all hosts.
+        start: When the pattern begins. Default 0.
+        end: No flow of the pattern starts at or after this time. Default none. Where flows wait for others, no
+            request and no iteration (of mixture of experts: of all layers) begins then; what has begun is carried
+            through. So it is with each flow of a list, trace or connection matrix that waits, once what it waits
+            for has ended. Backlogged flows send until then.
+        priority: Traffic class of its data packets, 1 to 7 (0 carries PFC frames). Default 3, the lossless class of
+            the HPCC evaluation.
+        qps: Queue pairs over which each message is split, as evenly as its bytes allow. Each has a source port of
+            its own, so that ECMP spreads them; the message ends with the last of them. A message of fewer bytes
+            uses fewer. 1 to 128; default 1 (both as NCCL's `NCCL_IB_QPS_PER_CONNECTION`, which splits so with
+            `NCCL_IB_SPLIT_DATA_ON_QPS`).
+        poisson: Open-loop Poisson flows between random hosts.
+        incast: Many hosts to one, at the same instant.
+        permutation: Every host to one other.
+        all_to_all: Every host of a set to every other.
+        shuffle: Every mapper to every reducer.
+        ring_all_reduce: Ring all-reduce, reduce-scatter or all-gather.
+        tree_all_reduce: All-reduce over a tree or by recursive exchange.
+        moe_all_to_all: Dispatch and combine of mixture-of-experts layers.
+        request_response: Closed-loop requests and responses; partition-aggregate.
+        disaggregated: Flows between CPU, memory and disk blades.
+        list_: Flows as listed.
+        trace: Flows of a CSV file.
+        ns3: Flows of an ns-3 flow file.
+        htsim: Flows of an htsim connection matrix.
+
     """
 
     _names: ClassVar[Mapping[str, str]] = {"list_": "list"}
@@ -1496,7 +1954,30 @@ fig. 7).
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class DcqcnParams(Tree):
-    """Parameters of DCQCN. NS3 is the HPCC authors' simulator (`run.py` at commit 9f4be2a); rates are for 100 Gb/s."""
+    """Parameters of DCQCN. NS3 is the HPCC authors' simulator (`run.py` at commit 9f4be2a); rates are for 100 Gb/s.
+
+    Args:
+        variant: Who reacts how. Default vendor (the HPCC evaluation).
+        g: Gain g of alpha's filter. Default 1/256 (SIGCOMM 2015, section 5; NS3).
+        alpha_interval: Period of alpha's filter. Default 1us (NS3 `ALPHA_RESUME_INTERVAL`); 55us in the paper.
+        decrease_interval: Least time between cuts. Default 4us (NS3 `RATE_DECREASE_INTERVAL`); 50us in the paper
+            (its CNP interval N).
+        increase_interval: Time between increases. Default 300us (NS3 `RP_TIMER`); 55us in the paper.
+        byte_counter: Bytes between increases, paper variant only. Default 10MB (SIGCOMM 2015, section 5).
+        fast_recovery: Increases that only recover the target rate. Default 1 (NS3 `FAST_RECOVERY_TIMES`); 5 in the
+            paper.
+        ai: Additive increase of the target. Default 20Mbps (NS3: 5·bandwidth/25); 40Mbps in the paper.
+        hai: Increase of the target after that. Default 200Mbps (NS3: 50·bandwidth/25); 400Mbps for the paper (our
+            reading).
+        min_rate: Least rate. Default 1Gbps (NS3 `run.py`); 40Mbps for the paper (our reading).
+        clamp_target: Lower the target on every cut, also on one that follows another without an increase. Default
+            false (NS3 `CLAMP_TARGET_RATE`), vendor variant only.
+        profile: Parameters not given here are those of this profile. `vendor`: as in the HPCC evaluation: alpha 1
+            us, cuts 4 us, increases 300 us (authors' ns-3, run.py `dcqcn`); `hpcc-paper`: vendor rules at 50 us, 50
+            us, 55 us (authors' ns-3, run.py `dcqcn_paper`); `paper`: the reaction point of SIGCOMM 2015 with its
+            parameters for 40 Gb/s.
+
+    """
 
     _tag: ClassVar[str | None] = "dcqcn"
     variant: DcqcnVariant | None = None
@@ -1546,6 +2027,14 @@ class DctcpParams(Tree):
     """Parameters of DCTCP. NS3 is the HPCC authors' simulator (`run.py` at commit 9f4be2a); rates are for 100 Gb/s.
     Where `ecn` says nothing, switches mark by a step for it: every packet that leaves more than 300 kB at 100 Gb/s
     behind (30 kB per 10 Gb/s in NS3).
+
+    Args:
+        g: Gain g of the filter of the marked share. Default 1/16 (SIGCOMM 2010, section 3.3; NS3).
+        ai: Additive increase per round trip. Default 615Mbps (NS3 `DCTCP_RATE_AI`: a packet of 1000 B per 13 us).
+        min_rate: Least rate. Default 1Gbps (NS3 `run.py`).
+        profile: Parameters not given here are those of this profile. `ns3`: the HPCC evaluation at 100 Gb/s: g
+            1/16, AI 615 Mb/s (authors' ns-3, run.py).
+
     """
 
     _tag: ClassVar[str | None] = "dctcp"
@@ -1559,14 +2048,31 @@ class DctcpParams(Tree):
     """Least rate. Default 1Gbps (NS3 `run.py`)."""
 
     profile: Literal["ns3"] | None = None
-    """Parameters not given here are those of this profile. `ns3`: the HPCC evaluation at 100 Gb/s: g 1/16, AI
-    615 Mb/s (authors' ns-3, run.py).
+    """Parameters not given here are those of this profile. `ns3`: the HPCC evaluation at 100 Gb/s: g 1/16, AI 615 Mb/s
+    (authors' ns-3, run.py).
     """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class HpccParams(Tree):
-    """Parameters of HPCC. NS3 is the authors' simulator (`run.py`, `rdma-hw.cc` at commit 9f4be2a)."""
+    """Parameters of HPCC. NS3 is the authors' simulator (`run.py`, `rdma-hw.cc` at commit 9f4be2a).
+
+    Args:
+        eta: Target utilisation eta. Default 0.95 (SIGCOMM 2019, section 5.1); the authors' key results use 0.99.
+        max_stage: Additive steps before a forced multiplicative one. Default 0 (NS3 `MI_THRESH`; the paper's text
+            says 5).
+        ai: Additive increase, as a rate: W_AI / T. Default 50Mbps (NS3 README, `--hpai 50`: 80 B at T = 13 us).
+        min_rate: Least rate. Default 1Gbps (NS3 `run.py`).
+        fast_react: React to every ACK, from the reference of the current round trip; without, once per round trip.
+            Default true (NS3 `FAST_REACT` 1).
+        sample_feedback: On the ACKs between references, pass over hops with an empty queue. Default false (NS3
+            `SAMPLE_FEEDBACK`).
+        profile: Parameters not given here are those of this profile. `ns3`: the HPCC evaluation: eta 0.95, maxStage
+            0, AI 50 Mb/s (authors' ns-3, README and run.py); `key-results`: as ns3 with eta 0.99 (the authors' key-
+            results page); `paper`: as ns3 with maxStage 5 (SIGCOMM 2019, section 5.1; later called a typo by the
+            authors).
+
+    """
 
     _tag: ClassVar[str | None] = "hpcc"
     eta: float | None = None
@@ -1590,15 +2096,29 @@ class HpccParams(Tree):
     """On the ACKs between references, pass over hops with an empty queue. Default false (NS3 `SAMPLE_FEEDBACK`)."""
 
     profile: Literal["ns3", "key-results", "paper"] | None = None
-    """Parameters not given here are those of this profile. `ns3`: the HPCC evaluation: eta 0.95, maxStage 0, AI
-    50 Mb/s (authors' ns-3, README and run.py); `key-results`: as ns3 with eta 0.99 (the authors' key-results
-    page); `paper`: as ns3 with maxStage 5 (SIGCOMM 2019, section 5.1; later called a typo by the authors).
+    """Parameters not given here are those of this profile. `ns3`: the HPCC evaluation: eta 0.95, maxStage 0, AI 50
+    Mb/s (authors' ns-3, README and run.py); `key-results`: as ns3 with eta 0.99 (the authors' key-results page);
+    `paper`: as ns3 with maxStage 5 (SIGCOMM 2019, section 5.1; later called a typo by the authors).
     """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class HpccPintParams(Tree):
-    """Parameters of HPCC-PINT. NS3 is the HPCC authors' simulator (`run.py`, `pint.cc` at commit 9f4be2a)."""
+    """Parameters of HPCC-PINT. NS3 is the HPCC authors' simulator (`run.py`, `pint.cc` at commit 9f4be2a).
+
+    Args:
+        eta: Target utilisation eta. Default 0.95 (NS3 `U_TARGET`); the authors' key results use 0.99.
+        max_stage: Additive steps before a forced multiplicative one. Default 0 (NS3 `MI_THRESH`).
+        ai: Additive increase, as a rate. Default 50Mbps (NS3 README, `--hpai 50`).
+        min_rate: Least rate. Default 1Gbps (NS3 `run.py`).
+        log_base: Base of the logarithm that utilisations are carried in: (1 + error)^2. Default 1.05, 8 bits (NS3
+            README); all controls of a run must agree.
+        probability: Share of the ACKs that are used. Default 1 (NS3 `PINT_PROB`).
+        profile: Parameters not given here are those of this profile. `ns3`: the HPCC evaluation: eta 0.95, base
+            1.05, every ACK, AI 50 Mb/s (authors' ns-3, README); `key-results`: as ns3 with eta 0.99 (the authors'
+            key-results page).
+
+    """
 
     _tag: ClassVar[str | None] = "hpcc_pint"
     eta: float | None = None
@@ -1622,9 +2142,8 @@ class HpccPintParams(Tree):
     """Share of the ACKs that are used. Default 1 (NS3 `PINT_PROB`)."""
 
     profile: Literal["ns3", "key-results"] | None = None
-    """Parameters not given here are those of this profile. `ns3`: the HPCC evaluation: eta 0.95, base 1.05,
-    every ACK, AI 50 Mb/s (authors' ns-3, README); `key-results`: as ns3 with eta 0.99 (the authors' key-
-    results page).
+    """Parameters not given here are those of this profile. `ns3`: the HPCC evaluation: eta 0.95, base 1.05, every ACK,
+    AI 50 Mb/s (authors' ns-3, README); `key-results`: as ns3 with eta 0.99 (the authors' key-results page).
     """
 
 
@@ -1633,6 +2152,32 @@ class SwiftParams(Tree):
     """Parameters of Swift. Windows are in packets. HTSIM is Broadcom's csg-htsim (`swift.cpp` at commit 841d9e7),
     PRIOPLUS the ns-3 of PrioPlus (github.com/blueroaring/PrioPlus, `rocev2-swift.cc` at commit 0ef098f): the paper
     names its parameters, but not the value of each.
+
+    Args:
+        base_target: Target round-trip time of a path without links for a flow with a large window. Default 25us
+            (PRIOPLUS); 20us in HTSIM.
+        hop_scale: Added to the target for every link of the path. Default 2us (our choice: what a link of 1us adds
+            to a round trip, so that `base_target` is left for queues). HTSIM means 1/6.55 of its base, but copies
+            of its routes lose their length.
+        fs_range: Most that is added to the target for a small window, so that many flows do not have to hit one
+            point. Default 100us: 4 base targets (PRIOPLUS, after the paper's figure 5); HTSIM has 5 of its own,
+            100us too.
+        fs_min_cwnd: Window at and below which `fs_range` is added. Default 0.1 (HTSIM, PRIOPLUS).
+        fs_max_cwnd: Window from which on nothing is added. Default 100 (HTSIM).
+        ai: Additive increase per round trip. Default 1 (HTSIM).
+        beta: Share of the relative excess over the target by which the window is cut. Default 0.8 (HTSIM,
+            PRIOPLUS).
+        max_mdf: Largest cut of the window at once. Default 0.5 (HTSIM); 0.4 in PRIOPLUS.
+        min_cwnd: Least window. Below 1, a packet is sent every 1/window round trips. Default 0.01 (our choice); 10
+            bytes in HTSIM.
+        max_cwnd: Largest window. Default 10000 (our choice: it does not bind); 1000 in HTSIM.
+        initial_cwnd: First window; absent: the bandwidth-delay product (our choice: other controls here start at
+            line rate too); 15 in HTSIM.
+        reset_after: Timeouts in a row after which the window is `min_cwnd`. Default 5 (HTSIM).
+        profile: Parameters not given here are those of this profile. `paper`: the rules of SIGCOMM 2020, targets of
+            25 us, 2 us a link and up to 100 us for small windows; `htsim`: csg-htsim's parameters: 20 us and no
+            hops, first window 15 packets (swift.cpp, main_swift.cpp).
+
     """
 
     _tag: ClassVar[str | None] = "swift"
@@ -1694,6 +2239,22 @@ class SwiftParams(Tree):
 class TimelyParams(Tree):
     """Parameters of TIMELY. NS3 is the HPCC authors' simulator (`rdma-hw.cc`, `run.py` at commit 9f4be2a); rates are
     for 100 Gb/s.
+
+    Args:
+        alpha: Weight of the newest difference in the filtered gradient. Default 0.875 (Zhu et al., CoNEXT 2016;
+            NS3).
+        beta: Multiplicative decrease factor. Default 0.8 (SIGCOMM 2015; NS3).
+        t_low: Below this round-trip time the rate rises. Default 50us (SIGCOMM 2015; NS3), whatever the link rate.
+        t_high: Above this round-trip time the rate falls. Default 500us (SIGCOMM 2015; NS3).
+        min_rtt: Round-trip time by which the gradient is normalised. Default 20us (SIGCOMM 2015; NS3).
+        ai: Additive increase. Default 100Mbps (NS3: 10·bandwidth/10); 10Mbps in the paper.
+        hai: Additive increase from the fifth increase in a row on. Default 500Mbps (NS3: 50·bandwidth/10); 5 ai in
+            the paper.
+        hai_after: Increases in a row before `hai`. Default 5 (SIGCOMM 2015; NS3).
+        min_rate: Least rate. Default 1Gbps (NS3 `run.py`).
+        profile: Parameters not given here are those of this profile. `ns3`: the HPCC evaluation at 100 Gb/s: AI 100
+            Mb/s, HAI 500 Mb/s (authors' ns-3, run.py); `paper`: AI 10 Mb/s, HAI 50 Mb/s (SIGCOMM 2015, section 5).
+
     """
 
     _tag: ClassVar[str | None] = "timely"
@@ -1727,14 +2288,31 @@ class TimelyParams(Tree):
     """Least rate. Default 1Gbps (NS3 `run.py`)."""
 
     profile: Literal["ns3", "paper"] | None = None
-    """Parameters not given here are those of this profile. `ns3`: the HPCC evaluation at 100 Gb/s: AI 100 Mb/s,
-    HAI 500 Mb/s (authors' ns-3, run.py); `paper`: AI 10 Mb/s, HAI 50 Mb/s (SIGCOMM 2015, section 5).
+    """Parameters not given here are those of this profile. `ns3`: the HPCC evaluation at 100 Gb/s: AI 100 Mb/s, HAI
+    500 Mb/s (authors' ns-3, run.py); `paper`: AI 10 Mb/s, HAI 50 Mb/s (SIGCOMM 2015, section 5).
     """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class TimelyPatchedParams(Tree):
-    """Parameters of patched TIMELY; where the patch changes nothing they are those of `timely`, for 100 Gb/s."""
+    """Parameters of patched TIMELY; where the patch changes nothing they are those of `timely`, for 100 Gb/s.
+
+    Args:
+        alpha: Weight of the newest difference in the filtered gradient. Default 0.875 (CoNEXT 2016).
+        beta: Gain of the distance to the reference. Default 0.008 (CoNEXT 2016).
+        beta_high: Multiplicative decrease factor above `t_high`. Default 0.8 (SIGCOMM 2015).
+        t_low: Below this round-trip time the rate rises. Default 50us (SIGCOMM 2015).
+        t_high: Above this round-trip time the rate falls as in TIMELY. Default 500us (SIGCOMM 2015).
+        rtt_ref: Reference of the round-trip time. Default 50us: `t_low` (CoNEXT 2016).
+        min_rtt: Round-trip time by which the gradient is normalised. Default 20us (SIGCOMM 2015).
+        ai: Additive increase. Default 100Mbps (CoNEXT 2016 has 10Mbps at 10 Gb/s, scaled: the same fixed points);
+            10Mbps there.
+        min_rate: Least rate. Default 1Gbps (NS3 `run.py`), as for `timely`.
+        profile: Parameters not given here are those of this profile. `scaled`: CoNEXT 2016 with its additive
+            increase scaled from 10 to 100 Gb/s: AI 100 Mb/s; `paper`: CoNEXT 2016 as it is, for 10 Gb/s: AI 10
+            Mb/s, least rate 10 Mb/s (our choice).
+
+    """
 
     _tag: ClassVar[str | None] = "timely_patched"
     alpha: float | None = None
@@ -1789,7 +2367,15 @@ class RenoParams(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class CubicParams(Tree):
-    """Parameters of CUBIC."""
+    """Parameters of CUBIC.
+
+    Args:
+        c: How fast the window grows, in segments per cubic second. Default 0.4 (RFC 9438, section 5).
+        beta: What a loss leaves of the window. Default 0.7 (RFC 9438, section 4.6).
+        fast_convergence: A flow that loses below its last peak aims lower, to make room (RFC 9438, section 4.7).
+            Default true.
+
+    """
 
     _tag: ClassVar[str | None] = "cubic"
     c: float | None = None
@@ -1804,7 +2390,13 @@ class CubicParams(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class TcpDctcpParams(Tree):
-    """Parameters of DCTCP's senders."""
+    """Parameters of DCTCP's senders.
+
+    Args:
+        g: Gain g of the filter of the marked share. Default 1/16 (RFC 8257, section 4.2).
+        alpha: The filtered share at the start. Default 1 (RFC 8257, section 3.3).
+
+    """
 
     _tag: ClassVar[str | None] = "dctcp"
     g: float | None = None
@@ -1832,6 +2424,39 @@ class TcpParams(Tree):
     """Parameters of TCP. Where `switch` says nothing, no priority is lossless; where `ecn` says nothing, switches mark
     for senders that listen to marks and no others: a step at 65 packets of 1500 B at 10 Gb/s (DCTCP, SIGCOMM 2010,
     section 3.4).
+
+    Args:
+        control: How the window grows and shrinks: a control's name, or its name with parameters. Default cubic (RFC
+            9438; Linux).
+        handshake: A round trip before the first data. Default true (RFC 9293, section 3.5).
+        init_cwnd: Segments that a flow sends at once. Default 10 (RFC 6928; Linux).
+        max_cwnd: Most segments in flight; absent: any number. Default none.
+        abc_limit: In slow start an acknowledgement adds what it acknowledges, at most so many segments. Default 2
+            (RFC 3465).
+        rto: A retransmission timeout that is always the same; absent: by the measured round trips (RFC 6298).
+            Default none.
+        rto_min: Least measured timeout. Default 200ms (Linux; RFC 6298 has 1s).
+        rto_max: Largest timeout. Default 60s (RFC 6298).
+        rto_init: Timeout before the first measurement, that of the handshake too. Default 1s (RFC 6298).
+        backoff: Timeouts in a row double. Default true (RFC 6298, section 5.5).
+        dupacks: Acknowledgements of the same byte (or with SACK segments beyond a gap) that tell of a loss; absent:
+            only timeouts do. Default 3 (RFC 5681; RFC 6675).
+        sack: Selective acknowledgements (RFC 2018, RFC 6675). Default true (Linux).
+        sack_blocks: Most stretches that an acknowledgement tells of; absent: all. Default 3 (RFC 2018, with time
+            stamps).
+        delayed_ack: How long a receiver waits for a second segment before it acknowledges one; absent: it does not
+            wait. Default 40ms (Linux).
+        ack_every: Segments after which a receiver that waits acknowledges at once. Default 2 (RFC 5681).
+        ecn: A sender reduces its window when marks come back (RFC 3168); DCTCP always does. Default false (Linux).
+        profile: Parameters not given here are those of this profile. `linux`: CUBIC, SACK, 10 segments at once,
+            delayed ACKs, timeouts from 200 ms (Linux); `datacenter`: the same with timeouts from 1 ms and every
+            segment acknowledged (Vasudevan et al., SIGCOMM 2009); `newreno`: NewReno without SACK (RFC 5681, RFC
+            6582), timeouts from 1 ms, every segment acknowledged; `dctcp`: DCTCP (RFC 8257), timeouts from 1 ms,
+            every segment acknowledged; `disaggregation`: the resource disaggregation study: slow start and
+            congestion avoidance, a fixed timeout of 45 us; 1 segment at first and losses by timeouts alone (our
+            choice); `yaps`: YAPS: slow start for ever, 1 segment at first, at most 12, a fixed timeout of 45 us
+            (coresim/flow.cpp).
+
     """
 
     _tag: ClassVar[str | None] = "tcp"
@@ -1904,6 +2529,25 @@ class TcpParams(Tree):
 class PfabricParams(Tree):
     """Parameters of pFabric. Where `switch` says nothing, every port has a pFabric queue of 36864 B (two bandwidth-
     delay products of 18 kB at 10 Gb/s: SIGCOMM 2013, section 5; YAPS).
+
+    Args:
+        init_cwnd: Packets that a flow sends at once. Default 12 (SIGCOMM 2013, section 5: the bandwidth-delay
+            product at 10 Gb/s).
+        max_cwnd: Most packets in flight; absent: any number. Default 24 (our choice: twice the bandwidth-delay
+            product, what a port holds. SIGCOMM 2013 names no bound; but a window that grows for ever waits in the
+            queue of its own host until it times out).
+        rto: Retransmission timeout, always the same. Default 45us (SIGCOMM 2013, section 5: about three round
+            trips).
+        probe_after: After so many timeouts in a row a flow sends probes, one per timeout, until one is answered;
+            absent: it goes on sending data. Default 5 (SIGCOMM 2013, section 4.2).
+        profile: Parameters not given here are those of this profile. `paper`: 12 packets at once, 45 us, probes
+            after 5 timeouts (SIGCOMM 2013, section 5, for 10 Gb/s); at most 24 (our choice); `disaggregation`: the
+            resource disaggregation study: 2 packets at once, 45 us; at most 15 and no probes (our choice); `yaps`:
+            YAPS at 40 Gb/s: 12 packets at once, at most 15, 45 us, no probes (py/run_experiments.py); `yaps-10g`:
+            YAPS at 10 Gb/s: 11 packets at once, at most 14, 45.2 us, no probes (py/experiment.py);
+            `yaps-10g-small`: the same for ports of 6200 B (give switch.queues that limit): 3 packets at once, at
+            most 6, 9.5 us.
+
     """
 
     _tag: ClassVar[str | None] = "pfabric"
@@ -1941,7 +2585,7 @@ PhostOrder: TypeAlias = Literal["srpt", "fifo", "label-fair"]
 
 `fifo`: The flow that started first.
 
-`label-fair`: Tags in turn, within a tag the flow with fewest packets left (CoNEXT 2015, section 3: tenants).
+`label-fair`: Labels in turn, within a label the flow with fewest packets left (CoNEXT 2015, section 3: tenants).
 """
 
 
@@ -1958,6 +2602,34 @@ PhostHold: TypeAlias = Literal["all", "last"]
 class PhostParams(Tree):
     """Parameters of pHost; the same for all its flows. Where `switch` says nothing, every port has a buffer of 36864 B
     (YAPS: 36 kB) with strict priorities, and drops what does not fit.
+
+    Args:
+        free_tokens: Packets that a flow may send without being asked. Default 8 (YAPS `capability_initial`).
+        free_tokens_long: Flows of more packets have free tokens too, not only those of as many or fewer. Default
+            false (YAPS); the text of CoNEXT 2015, section 3, gives them to all flows.
+        token_life: How long a token may be used after it has come, in packet times. Default 1.5 (YAPS
+            `capability_timeout`).
+        reissue_after: How long a receiver waits for the data of all tokens before it gives out others for what is
+            missing, in packet times. Default 9 (YAPS `capability_resend_timeout`).
+        window: Tokens without data after which a receiver passes a source over. Default 8 (YAPS
+            `capability_window`).
+        downgrade_for: For how long, in packet times. Default 25 (YAPS `capability_window_timeout`; 15 at 10 Gb/s).
+        retry: A source that hears nothing announces its flow again after this time, then after twice as long, and
+            so on. Default 9.5us (`retx_timeout` of YAPS, which nothing reads there; what it is for is our choice).
+        order: In which order flows are served. Default srpt (YAPS).
+        hold: What free tokens keep a receiver from giving out others for. Default all (our choice).
+        control_priority: Priority of announcements, tokens and acknowledgements, 1 to 7. Default 7 (our choice: the
+            first to be served).
+        short_priority: Priority of the data of short flows, 1 to 7; absent: that of their flow, as long flows have.
+            Default 6 (our choice: above long ones; CoNEXT 2015, section 3).
+        short_packets: Flows of at most so many packets are short. Default 8 (our choice: those that have free
+            tokens for all they send).
+        profile: Parameters not given here are those of this profile. `disaggregation`: 8 free tokens for flows of
+            at most 8 packets (the resource disaggregation study; YAPS at 40 Gb/s); `yaps`: YAPS at 40 Gb/s: the
+            same, all data in one priority, its rule for holding back; `yaps-10g`: YAPS at 10 Gb/s: the same,
+            sources are passed over for 15 packet times; `paper`: free tokens for every flow (CoNEXT 2015, section
+            3).
+
     """
 
     _tag: ClassVar[str | None] = "phost"
@@ -2049,6 +2721,32 @@ each.
 class FastpassParams(Tree):
     """Parameters of Fastpass; the same for all its flows. Where `switch` says nothing, every port has a buffer of
     36864 B (YAPS: 36 kB) with strict priorities, and drops what does not fit.
+
+    Args:
+        arbiter: The host that the arbiter runs on, by name; it sends and receives nothing else. Default none (it
+            has to be given; a scenario's `service` can add one to any fabric).
+        epoch_packets: Packets that a host can send in an epoch. Default 8 (YAPS); the public code of the arbiter
+            has 16.
+        epoch_slack: How much longer an epoch is than its packets, in packet times. Default 0.5 (YAPS).
+        align: When slots begin. Default epoch (SIGCOMM 2014).
+        retry: How long after the last packet of a request a host waits before it asks for what is not acknowledged;
+            absent: an epoch (YAPS). Default none.
+        patience: A host that has asked, and got no slot for so many epochs, asks again, then after twice as long,
+            and so on. Default 4 (our choice; in YAPS a lost request or schedule is lost for ever).
+        order: Whose packets come first. Default srpt (YAPS).
+        paths: Which of several equal ways packets take. Default balanced (YAPS).
+        processing: Time that the arbiter takes for an epoch. Default 0s (YAPS: it computes in no time).
+        processing_per_request: Time that it takes on top for every request of that epoch. Default 0s (YAPS). The
+            public code serves 2.2 Tb/s on 8 cores.
+        pad_last: The last packet of a flow is as long as any. Default false (our choice; YAPS does so).
+        control_priority: Priority of requests, schedules and acknowledgements, 1 to 7. Default 7 (YAPS: above
+            data).
+        profile: Parameters not given here are those of this profile. `optimistic`: epochs of 8 packets that begin
+            everywhere at once; the arbiter computes in no time (after YAPS); `yaps`: the same, hosts begin when
+            they hear of it and pad last packets (YAPS, ext/fastpasshost.cpp); `limited`: an arbiter that allocates
+            paths, least recently served first (SIGCOMM 2014, sections 3 and 4), and takes 1 us for an epoch and 10
+            ns for a request (our choice).
+
     """
 
     _tag: ClassVar[str | None] = "fastpass"
@@ -2108,6 +2806,18 @@ class FastpassParams(Tree):
 class IdealParams(Tree):
     """Parameters of the ideal scheduler; the same for all its flows. Where `switch` says nothing, every port has a
     buffer of 36864 B with strict priorities (YAPS: 36 kB).
+
+    Args:
+        rto: How long after its last packet a flow waits before what is not acknowledged is sent again. Default 45us
+            (YAPS).
+        control_priority: Priority of acknowledgements, 1 to 7. Default 7 (YAPS: above data).
+        slack: Time between two packets of a host in which it sends no data, as a share of the time of a full one, 0
+            to 1. Default 0.03125 (our choice: an acknowledgement takes 0.027 of it). YAPS has 0: a link that
+            carries data without a gap, and acknowledgements of what comes the other way, has more to carry than it
+            can.
+        profile: Parameters not given here are those of this profile. `paced`: hosts leave 3 % of the time to
+            acknowledgements; `yaps`: as in YAPS: hosts send without a gap.
+
     """
 
     _tag: ClassVar[str | None] = "ideal"
@@ -2131,7 +2841,14 @@ class IdealParams(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class UdpParams(Tree):
-    """Parameters of UDP."""
+    """Parameters of UDP.
+
+    Args:
+        rate: Rate of a flow on the wire. Default none: that of its sender's link, or of its server's link if the
+            sender is a VM.
+        profile: Parameters not given here are those of this profile. `line-rate`: at the rate of the sender's link.
+
+    """
 
     _tag: ClassVar[str | None] = "udp"
     rate: Rate | None = None
@@ -2164,7 +2881,33 @@ Detection: TypeAlias = Literal["losses", "ecn"]
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class RateParams(Tree):
-    """How rate limits above the guarantees are found: Seawall's law (NSDI 2011, section 3.1) as ElasticSwitch has it."""
+    """How rate limits above the guarantees are found: Seawall's law (NSDI 2011, section 3.1) as ElasticSwitch has it.
+
+    Args:
+        period: Time between two changes of the limits. Default 15ms (SIGCOMM 2013, section 7).
+        decrease: Share of the limit that a congestion event takes off, 0 to 1. Default 0.4 (SIGCOMM 2013, section
+            7: alpha).
+        recovery: How fast a limit goes back to where congestion found it, 0 to 1. Default 0.75 (SIGCOMM 2013,
+            section 7: delta).
+        step: Least increase in a period of a pair of weight 1. Default 500kbps (SIGCOMM 2013, section 7: A).
+        time_scale: What the time since the last congestion is divided by, in seconds. Default 1.5 (SIGCOMM 2013,
+            section 7: TS).
+        longest: The time since the last congestion counts as this at most, after scaling. Default 2 (our choice:
+            pairs that slept for 20 s grow by gigabits a period without it).
+        hold_increase: Whether a pair waits after losses before its limit grows, the longer the smaller its
+            guarantee (Hold-Increase). Default true (SIGCOMM 2013, section 5).
+        forget: What is left of a loss after a period, for a pair of weight 1; for weight w this to the power of w.
+            Default 0.75 (SIGCOMM 2013, section 7: gamma).
+        hold_above: Losses remembered above which a pair waits. Default 1 (our choice).
+        rate_caution: Whether a limit grows the slower the more it is above the guarantee (Rate-Caution). Default
+            true (SIGCOMM 2013, section 5).
+        caution: How much slower: growth is taken times 1 - this, where the limit is twice the guarantee. Default
+            0.5 (SIGCOMM 2013, section 7: C).
+        min_growth: But no less than this much of it. Default 0.3 (SIGCOMM 2013, section 7: Cmin).
+        detection: How congestion is noticed. Default losses (SIGCOMM 2013).
+        reordering: Packets that come after a gap before what is missing counts as lost. Default 3 (our choice).
+
+    """
 
     period: Time | None = None
     """Time between two changes of the limits. Default 15ms (SIGCOMM 2013, section 7)."""
@@ -2221,7 +2964,15 @@ class RateParams(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class ShaperParams(Tree):
-    """The rate limiter of a VM pair."""
+    """The rate limiter of a VM pair.
+
+    Args:
+        packets: Packets that wait at most; what comes then is dropped. Default 1000 (Linux: `txqueuelen`).
+        delay: They also wait for no longer than this at the present limit, but for four of them. Default 200ms (our
+            choice: 1000 packets at 1.5 Mb/s would be 8 s).
+        burst: What the bucket holds, in time at the limit; two full packets at least. Default 1ms (our choice).
+
+    """
 
     packets: int | None = None
     """Packets that wait at most; what comes then is dropped. Default 1000 (Linux: `txqueuelen`)."""
@@ -2239,6 +2990,23 @@ class ShaperParams(Tree):
 class ElasticSwitchParams(Tree):
     """ElasticSwitch (Popa et al., SIGCOMM 2013): guarantees of VMs become guarantees of pairs, and pairs share what is
     left over.
+
+    Args:
+        partition_period: Time between two divisions of a VM's guarantee among its pairs. Default 60ms (SIGCOMM
+            2013, section 7).
+        new_pair_delay: A new pair is given its part after this time, with all that are new by then. Default 1ms
+            (our choice).
+        slack: How much more than it sent a pair without a backlog may want, as a share. Default 0.1 (our choice).
+        floor: Share of an equal part of the guarantee that a pair has in any case, 0 to 1, so that it can show what
+            it wants. Default 0.25 (our choice).
+        idle_timeout: A pair without a packet for so long has no part in the guarantee. Default 1s (our choice).
+        weight: How a pair's weight follows from its guarantee. Default proportional (our reading: the text prints
+            the inverse, with which small guarantees would be the most aggressive).
+        weight_of: The guarantee that has weight 1. Default 450Mbps (SIGCOMM 2013, section 7).
+        without_guarantee: What counts as the guarantee of a VM that has none. Default 1Mbps (our choice).
+        rate: How limits above the guarantees are found.
+        shaper: The limiters.
+
     """
 
     _tag: ClassVar[str | None] = "elasticswitch"
@@ -2281,6 +3049,10 @@ class ElasticSwitchParams(Tree):
 class ReservationParams(Tree):
     """Fixed limits, the best for the pairs of the workload: max-min on the hoses alone, as an ideal Oktopus (Ballani
     et al., SIGCOMM 2011) would have them. What a pair does not use nobody else can.
+
+    Args:
+        shaper: The limiters.
+
     """
 
     _tag: ClassVar[str | None] = "reservation"
@@ -2290,7 +3062,17 @@ class ReservationParams(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class SeawallParams(Tree):
-    """Seawall (Shieh et al., NSDI 2011): what VMs send shares links by weights, without guarantees."""
+    """Seawall (Shieh et al., NSDI 2011): what VMs send shares links by weights, without guarantees.
+
+    Args:
+        weight: Weight of every VM, divided equally among those that it sends to. Default 1 (NSDI 2011, section 3.2:
+            equal weights).
+        min_rate: No limit is below this. Default 1Mbps (our choice).
+        idle_timeout: A pair without a packet for so long has no part in the weight. Default 1s (our choice).
+        rate: How limits are found; Hold-Increase and Rate-Caution are ElasticSwitch's and off by default.
+        shaper: The limiters.
+
+    """
 
     _tag: ClassVar[str | None] = "seawall"
     weight: float | None = None
@@ -2315,6 +3097,21 @@ class SeawallParams(Tree):
 class EdgeOnlyParams(Tree):
     """Guarantees enforced at receivers alone, as in EyeQ (Jeyakumar et al., NSDI 2013): a VM that receives more than
     its part of its server's link tells its senders to slow down.
+
+    Args:
+        period: Least time between two looks at what a VM receives. Default 200us (EyeQ, NSDI 2013).
+        headroom: Share of a server's link that is given to nobody, 0 or more and less than 1: with all of it given
+            the queue before it stays full, and a VM that has nothing cannot show that it wants something. Default
+            0.1 (our choice).
+        gain: How strongly the rate told to senders follows what is received, 0 to 1. Default 0.5 (EyeQ, NSDI 2013:
+            alpha).
+        without_guarantee: What counts as the guarantee of a VM that has none. Default 1Mbps (our choice).
+        feedback_every: All senders are told the rate at every look, and looks are so far apart that there is one
+            message for so many bytes at most. Default 10kB (our choice).
+        idle_timeout: A VM, and a sender, that has been silent for so long does not count. Default 10ms (our
+            choice).
+        shaper: The limiters.
+
     """
 
     _tag: ClassVar[str | None] = "edge_only"
@@ -2399,7 +3196,14 @@ Where a turn begins is random.
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class SprayParams(Tree):
-    """Packet by packet."""
+    """Packet by packet.
+
+    Args:
+        order: How packets are spread. Default random.
+        acks: Whether ACKs, NACKs and CNPs are sprayed too; if not, they take the way of ECMP. Default no (our
+            choice: controls that read them see them in order).
+
+    """
 
     _tag: ClassVar[str | None] = "spray"
     order: SprayOrder | None = None
@@ -2413,7 +3217,15 @@ class SprayParams(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class FlowletParams(Tree):
-    """Flowlets."""
+    """Flowlets.
+
+    Args:
+        gap: A packet that comes later than this after the one before it begins a new flowlet. Default 100us, for
+            links of 100 Gb/s (the authors of ConWeave, SIGCOMM 2023, for LetFlow in their ns-3); LetFlow itself has
+            500us on links of 10 Gb/s (NSDI 2017). Flows stay in order if it is longer than the ways differ.
+        entries: Entries of the table of each switch, 1 to 1048576. Default 65536 (our choice: collisions are rare).
+
+    """
 
     _tag: ClassVar[str | None] = "flowlet"
     gap: Time | None = None
@@ -2428,7 +3240,17 @@ class FlowletParams(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class AdaptiveParams(Tree):
-    """Packet by packet, to the shortest of a few queues."""
+    """Packet by packet, to the shortest of a few queues.
+
+    Args:
+        samples: Ports looked at for each packet, drawn at random; from the number of next hops on, all are. 1 to
+            65535. Default 2 (DRILL, SIGCOMM 2017, section 3: DRILL(2, 1)).
+        memory: Whether the best port of the last packet for the same destination is looked at as well. Default yes
+            (DRILL).
+        acks: Whether ACKs, NACKs and CNPs choose too; if not, they take the way of ECMP. Default no (our choice:
+            controls that read them see them in order).
+
+    """
 
     _tag: ClassVar[str | None] = "adaptive"
     samples: int | None = None
@@ -2445,13 +3267,26 @@ class AdaptiveParams(Tree):
     """
 
 
-LoadBalancing: TypeAlias = Literal["ecmp", "spray", "flowlet", "adaptive"] | SprayParams | FlowletParams | AdaptiveParams
+LoadBalancing: TypeAlias = (
+    Literal["ecmp", "spray", "flowlet", "adaptive"] | SprayParams | FlowletParams | AdaptiveParams
+)
 """Which of several equal next hops a packet takes: a rule's name, or its name with parameters"""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class RouteParams(Tree):
-    """The next hops of a node towards a host, in place of those of `routing`."""
+    """The next hops of a node towards a host, in place of those of `routing`.
+
+    Args:
+        at: The switch (or host) that has this route, by name.
+        to: The host that it leads to, or a switch for all hosts on it, by name.
+        via: The neighbours that it goes by, by name; one or more, among which the balancing chooses. Shortest or
+            not.
+        from_: Since when it holds. Default 0s: from the start. A route that comes later may lead packets in
+            circles, as a wrong one does.
+        until: Until when it holds. Default: always.
+
+    """
 
     _names: ClassVar[Mapping[str, str]] = {"from_": "from"}
     at: str
@@ -2474,7 +3309,14 @@ class RouteParams(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class RandomLinks(Tree):
-    """Links drawn at random, each at most once."""
+    """Links drawn at random, each at most once.
+
+    Args:
+        links: How many.
+        tiers: Of those between nodes of these two tiers (0 hosts, 1 their switches, and so on up). Default: of all
+            between switches.
+
+    """
 
     links: int
     """How many."""
@@ -2487,7 +3329,20 @@ class RandomLinks(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class FailureParams(Tree):
-    """A link or a switch that fails, and for how long. Exactly one of `link`, `switch` and `random` says what."""
+    """A link or a switch that fails, and for how long. Exactly one of `link`, `switch` and `random` says what.
+
+    Args:
+        link: The link between two nodes, by their names; all of them if there are several.
+        parallel: Of several parallel links this one, from 0 in order of the fabric. Default all.
+        switch: All links of a switch, by its name.
+        random: Links drawn at random by the scenario's seed.
+        at: When. Default 0s: from the start.
+        until: When it is repaired. Default never.
+        silent: A failure that nobody notices (a gray failure): the link stays up, PFC frames pass, and this
+            fraction of all other packets is lost in each direction, above 0 up to 1. Default: the link is down, and
+            both its ends know at once.
+
+    """
 
     link: list[str] | None = None
     """The link between two nodes, by their names; all of them if there are several."""
@@ -2520,6 +3375,15 @@ class PauseParams(Tree):
     cannot keep up (a PFC storm), and what holds one priority for an experiment. An XOFF goes out when the pause
     begins, and an XON when it ends; from a switch that must then pause by its own threshold, once that allows it.
     When the link goes down the pause ends like any other, and is sent anew when the link comes up.
+
+    Args:
+        at: The host (or switch) that sends the pause, by name.
+        peer: The neighbour that it pauses, by name; all links to it if there are several. A switch needs one.
+            Default: all neighbours of a host (our choice).
+        priority: What is paused: one of the priorities of `switch.lossless`.
+        from_: When it begins. Default 0s: from the start (our choice).
+        until: When it ends. Default never (our choice).
+
     """
 
     _names: ClassVar[Mapping[str, str]] = {"from_": "from"}
@@ -2543,7 +3407,26 @@ class PauseParams(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class NetworkParams(Tree):
-    """How packets find their way: load balancing, given routes, links that fail, pauses that nodes send by themselves."""
+    """How packets find their way: load balancing, given routes, links that fail, pauses that nodes send by themselves.
+
+    Args:
+        routing: Which paths packets take where no route is given. Up-down needs a fabric in tiers. Default shortest
+            (our choice).
+        hash: Hash of a flow's addresses and ports that picks one of several equal next hops. Default mix64 (our
+            choice).
+        next_hop_order: In which order those next hops are numbered. Default port, by number (our choice).
+        load_balancing: Which of several equal next hops a packet takes. Default ecmp (the HPCC evaluation).
+        route: Routes that are given. All others are those of `routing`. Default none.
+        ttl: Switches that a packet may come to, 1 to 255: the last of them drops it, as by IP's time to live.
+            Default 64 (RFC 1700, as most systems send).
+        failure: Links and switches that fail. Default none.
+        pause: Priorities that nodes pause by themselves. Default none (our choice).
+        reroute_after: Time from a failure or repair of a link until routes everywhere are the paths over what is
+            up; absent: they never change, and packets for a dead link are lost as long as it is down. Default 10ms
+            (our choice: local repair in hardware takes microseconds, a routing protocol tens to hundreds of
+            milliseconds). A link that is down from the start is not on any route, unless this is absent.
+
+    """
 
     routing: Paths | None = None
     """Which paths packets take where no route is given. Up-down needs a fabric in tiers. Default shortest (our
@@ -2596,7 +3479,12 @@ at (YAPS). For comparing with that simulator only.
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class QueueParamsDropTail(Tree):
-    """In a buffer of each egress port, whatever the priority; a packet that does not fit is dropped. No PFC."""
+    """In a buffer of each egress port, whatever the priority; a packet that does not fit is dropped. No PFC.
+
+    Args:
+        limit: The buffer, without the packet being sent.
+
+    """
 
     _tag: ClassVar[str | None] = "drop-tail"
     limit: Bytes
@@ -2609,6 +3497,10 @@ class QueueParamsPfabric(Tree):
     while the buffer is too full the packet of the flow with most left is dropped; next goes the first packet of the
     flow with least left. Data of transports other than pFabric ranks by its priority, before all of pFabric's;
     everything that is not data goes first. No PFC, no scheduler.
+
+    Args:
+        limit: The buffer, without the packet being sent.
+
     """
 
     _tag: ClassVar[str | None] = "pfabric"
@@ -2630,7 +3522,7 @@ class AlphaValue(Tree):
     value: float
 
 
-Alpha: TypeAlias = Literal["by-rate"] | AlphaValue
+Alpha: TypeAlias = Literal["by-rate"] | AlphaValue | float
 """The share of the free buffer that one ingress queue may take.
 
 `by-rate`: 1/8 for a port of the hosts' rate, doubled for each doubling of the rate, at most 1 (NS3 `third.cc`:
@@ -2640,7 +3532,12 @@ shift 3, one less per doubling).
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class PfcModeDynamic(Tree):
-    """A share of the free shared buffer: XOFF above alpha · (buffer − headrooms − reserves − shared bytes in use)."""
+    """A share of the free shared buffer: XOFF above alpha · (buffer − headrooms − reserves − shared bytes in use).
+
+    Args:
+        alpha: The share, above 0 and at most 16; switches have 1/128 to 8.
+
+    """
 
     _tag: ClassVar[str | None] = "dynamic"
     alpha: Alpha
@@ -2649,7 +3546,12 @@ class PfcModeDynamic(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class PfcModeStatic(Tree):
-    """A fixed number of bytes above the reserve."""
+    """A fixed number of bytes above the reserve.
+
+    Args:
+        xoff: XOFF at this many bytes, less than the buffer.
+
+    """
 
     _tag: ClassVar[str | None] = "static"
     xoff: Bytes
@@ -2662,14 +3564,19 @@ PfcMode: TypeAlias = PfcModeDynamic | PfcModeStatic
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class HeadroomBytes(Tree):
-    """Given."""
+    """Given.
+
+    Args:
+        bytes: a size, written for example "32MB"
+
+    """
 
     bytes: Bytes
     """A size, written for example "32MB"
     """
 
 
-Headroom: TypeAlias = Literal["computed", "three-delays"] | HeadroomBytes
+Headroom: TypeAlias = Literal["computed", "three-delays"] | HeadroomBytes | Bytes
 """Buffer set aside per ingress port and lossless priority for what arrives after XOFF.
 
 `computed`: 2·rate·delay + 2 full packets + the packet that triggers + one pause frame: nothing lossless is dropped.
@@ -2680,7 +3587,13 @@ Headroom: TypeAlias = Literal["computed", "three-delays"] | HeadroomBytes
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class SchedulerParamsDrr(Tree):
-    """Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995). A paused queue keeps its deficit and earns nothing."""
+    """Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995). A paused queue keeps its deficit and earns nothing.
+
+    Args:
+        quanta: Bytes earned per round by priorities 0 to 7 (that of 0 is not used).
+        strict: Priorities that go before the rounds, the highest first. Default none.
+
+    """
 
     _tag: ClassVar[str | None] = "drr"
     quanta: list[int]
@@ -2738,6 +3651,20 @@ the old tag holds it for nothing.
 class TaggingParams(Tree):
     """Tags of Tagger, one for each lossless priority in the order of `lossless`: packets of its first priority have
     tag 1, and so on.
+
+    Args:
+        enabled: Whether switches rewrite tags. Default false (the HPCC evaluation).
+        paths: Paths that stay lossless. Default up-down (Tagger, CoNEXT 2017, for folded Clos fabrics).
+        bounces: With up-down paths: how often a packet may turn up again and stay lossless, 0 to 6. Default 1 (as
+            in Tagger's testbed).
+        method: How the paths are given tags. Default clos, which counts bounces, for up-down paths, and greedy for
+            others.
+        rules: A file of rules, as `incast deadlock tag --export json` writes them, in place of paths and method.
+            Default none.
+        lossy_priority: Priority of packets that have become lossy, 1 to 7 and none of the lossless ones. Default 1
+            (our choice).
+        queue_by: The egress queue of a packet whose tag changes. Default new-tag (Tagger, CoNEXT 2017).
+
     """
 
     enabled: bool | None = None
@@ -2775,7 +3702,18 @@ WatchdogAction: TypeAlias = Literal["drop", "forward"]
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class WatchdogParams(Tree):
-    """The PFC watchdog of switches: it looks at every queue now and then."""
+    """The PFC watchdog of switches: it looks at every queue now and then.
+
+    Args:
+        enabled: Whether switches have one. Default false (the HPCC evaluation).
+        detection: A lossless queue that has been paused for so long without a break is in a storm. Default 200ms
+            (SONiC `pfcwd start_default`).
+        restoration: A storm is over when its queue has not been paused for so long. Default 200ms (SONiC `pfcwd
+            start_default`).
+        poll: Time between two looks at the queues. Default 200ms (SONiC `pfcwd start_default`).
+        action: What is done about a storm. Default drop (SONiC `pfcwd start_default`).
+
+    """
 
     enabled: bool | None = None
     """Whether switches have one. Default false (the HPCC evaluation)."""
@@ -2799,6 +3737,12 @@ class WatchdogParams(Tree):
 class FlowDetectionMarks(Tree):
     """As ECN marks: the flow of a packet that comes for a queue, with a probability by the length that it finds. It
     may hit a flow that congests nothing.
+
+    Args:
+        kmin: Never up to this length. Default 100kB (our choice).
+        kmax: Always above this length. Default 400kB (our choice: below where ECN marks always).
+        pmax: Probability at kmax, above 0 and at most 1. Default 0.2 (our choice).
+
     """
 
     _tag: ClassVar[str | None] = "marks"
@@ -2814,7 +3758,13 @@ class FlowDetectionMarks(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class FlowDetectionCounters(Tree):
-    """By counters: of the flows in the queue those with most bytes there, whenever it is longer than a threshold."""
+    """By counters: of the flows in the queue those with most bytes there, whenever it is longer than a threshold.
+
+    Args:
+        above: Above this length. Default 400kB (our choice: where marks pick every flow).
+        flows: So many flows, at least 1. Default 4 (our choice).
+
+    """
 
     _tag: ClassVar[str | None] = "counters"
     above: Bytes | None = None
@@ -2852,6 +3802,31 @@ class IsolationParams(Tree):
     """Congestion isolation (IEEE 802.1Qcz): a switch finds flows that congest an egress port, keeps their later
     packets in a queue of their own at that port, and tells the switch before, which does the same. Thresholds are
     for ports of 100 Gb/s and scale with the port's rate.
+
+    Args:
+        enabled: Whether switches isolate flows. Default false (the HPCC evaluation).
+        queue: Priority of isolated flows, 1 to 7: one of the lossless ones, and no flow's own. Their packets have
+            it on the wire too, so that PFC pauses them apart from others. Default 2 (our choice: below that of
+            data, 3).
+        detection: How congesting flows are found. Default marks (802.1Qcz: a flow is picked as ECN picks packets).
+        table: Most flows that one egress port isolates at a time, at least 1; one more takes the place of the one
+            isolated for longest of those without a packet there, or stays where it is. Default none: any number
+            (our choice).
+        message_above: While the isolated queue of a port holds more than this, each isolated packet that comes for
+            it is reason to tell the node it came from. Below what makes PFC pause. Default 10kB (our choice: twice
+            rate times two delays of 100 Gb/s and 200 ns, after Pyrrha's thresholds in per-hop bandwidth-delay
+            products).
+        message_every: Least time between two messages about a flow over one link. Default 10us (our choice).
+        message: Wire bytes of a message, 1B to 4096B. Default 64B (our choice: the smallest Ethernet frame).
+        release_below: A flow is let go only while other lossless queues of its port are shorter than this together.
+            Default 20kB (our choice).
+        hold: A flow is let go when the isolated queue has held no packet of it for so long. Default 50us (our
+            choice).
+        age: A flow isolated because the next switch said so is let go only when that has not been said again for so
+            long. Default 200us (our choice).
+        hosts: What hosts do about messages. Default ignore (our choice: they obey PFC).
+        mark: Which packets ECN marks. Default all (our choice; for the other see arXiv 2511.04639).
+
     """
 
     enabled: bool | None = None
@@ -2904,7 +3879,35 @@ class IsolationParams(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class SwitchParams(Tree):
-    """Forwarding, buffer, PFC and scheduling of every switch."""
+    """Forwarding, buffer, PFC and scheduling of every switch.
+
+    Args:
+        forwarding: When a packet that has come is sent on. Default store-and-forward (NS3).
+        cut_through_header: With cut-through: the bytes at the head of a packet that a switch must have before it
+            sends the packet on. Default 40B (YAPS: its IP and TCP headers).
+        queues: Where packets wait, and what happens to those that find no room. Default shared: in one buffer, as
+            everything below says (NS3).
+        buffer: Packet buffer of a switch, shared by its ports. Default 33554432B = 32 MiB (NS3 `run.py`:
+            16·bandwidth/50 MiB at 100 Gb/s).
+        reserve: Buffer guaranteed to each ingress port and priority. Default 4096B (NS3 `switch-mmu.cc`).
+        lossless: Priorities that PFC makes lossless, 1 to 7; with tagging, in the order of tags. Default [3] (the
+            priority of all data in the HPCC evaluation).
+        pfc: Whether lossless priorities are paused at all; without, they are dropped like any other. Default true
+            (the HPCC evaluation).
+        pfc_mode: How the XOFF threshold of an ingress queue is found. Default dynamic, with a share by rate (NS3
+            `third.cc`).
+        resume_offset: XON is sent when an ingress queue is this far below its threshold. Default 3072B (NS3
+            `resume_offset`).
+        headroom: Buffer set aside per ingress port for what arrives after XOFF. Default computed (our choice; NS3
+            has three-delays).
+        lossy_alpha: A lossy egress queue may hold this multiple of the free buffer (Choudhury and Hahne, ToN 1998).
+            Default 1 (our choice: half of the buffer for a single queue).
+        scheduler: Order in which queues of a port are served. Default round-robin (NS3 `broadcom-egress-queue.cc`).
+        tagging: Tags and rules against deadlocks (Tagger). Default none (the HPCC evaluation).
+        watchdog: The PFC watchdog. Default none (the HPCC evaluation).
+        isolation: Congestion isolation (IEEE 802.1Qcz). Default none (the HPCC evaluation).
+
+    """
 
     forwarding: Forwarding | None = None
     """When a packet that has come is sent on. Default store-and-forward (NS3)."""
@@ -2968,7 +3971,15 @@ class SwitchParams(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class EcnThreshold(Tree):
-    """ECN thresholds of ports of one rate."""
+    """ECN thresholds of ports of one rate.
+
+    Args:
+        rate: Ports of exactly this rate.
+        kmin: No mark up to this queue.
+        kmax: Always a mark above this queue.
+        pmax: Marking probability at kmax, 0 to 1.
+
+    """
 
     rate: Rate
     """Ports of exactly this rate."""
@@ -2996,6 +4007,18 @@ MarkAt: TypeAlias = Literal["dequeue", "enqueue"]
 class EcnParams(Tree):
     """ECN marking by the instantaneous length of the egress queue: none up to kmin, with a probability that rises to
     pmax at kmax, always above. A step: kmin = kmax. Only priorities above 0 are marked.
+
+    Args:
+        enabled: Whether switches mark. Default true (NS3).
+        kmin: No mark up to this queue, at a port of `per_rate`. Default 400 kB at 100 Gb/s (NS3 `run.py`: 100 kB
+            per 25 Gb/s).
+        kmax: Always a mark above this queue, at a port of `per_rate`. Default 1600 kB at 100 Gb/s (NS3 `run.py`).
+        pmax: Marking probability at kmax. Default 0.2 (NS3 `run.py`).
+        per_rate: Thresholds above are for ports of this rate and scale with the port's rate. Default 100Gbps (the
+            HPCC evaluation's hosts).
+        by_rate: Exact thresholds for ports of given rates; these do not scale. Default none.
+        mark_at: Where the mark is decided. Default dequeue, on leaving (NS3).
+
     """
 
     enabled: bool | None = None
@@ -3026,7 +4049,33 @@ class EcnParams(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class SchemePackets(Tree):
-    """Packet sizes that differ from the scenario's."""
+    """Packet sizes that differ from the scenario's.
+
+    Args:
+        payload: Payload of a full data packet. Default 1000B (NS3 `PACKET_PAYLOAD_SIZE`).
+        data_header: Headers of a data packet without INT. Default 48B: Ethernet 14, IPv4 20, UDP 8, sequence and
+            class 6 (NS3).
+        ack: An ACK or NACK without INT. Default 46B: Ethernet 14, IPv4 20, ports, flags, class and sequence 12
+            (NS3).
+        min_ack: ACKs are padded to this. Default 60B (NS3).
+        cnp: A congestion notification packet. Default 64B (our choice: the smallest Ethernet frame).
+        pfc: A PFC frame. Default 64B (IEEE 802.3 annex 31B); NS3 has 43B.
+        timestamp: A time stamp, for controls that measure round trips. Default 8B (NS3 `int-header.h`).
+        pint: A PINT header. Default 2B (NS3 `int-header.h`: the size of its 16-bit field, whatever the base).
+        int_base: INT header without its records. Default 2B (HPCC, SIGCOMM 2019, section 4).
+        int_record: One INT record. Default 8B (HPCC, SIGCOMM 2019, section 4).
+        int_records: Records that every INT header has room for, whatever the path. Default 5 (NS3 `int-header.h`).
+        mss: Payload of a full segment of a transport other than RDMA. Default 1460B (TCP on Ethernet; YAPS).
+        segment_header: Headers of a segment. Default 40B: IPv4 20, TCP 20 (YAPS).
+        control: What else such transports send: acknowledgements, handshakes, announcements, tokens, requests,
+            schedules. Default 40B (YAPS).
+        gap: Preamble and gap between frames: keeps the port busy after a packet, is in no counter. Default 0B
+            (NS3); Ethernet has 20B.
+        profile: Parameters not given here are those of this profile. `hpcc`: the HPCC evaluation's packets: 1000 B
+            payload, 48 B headers, no gap between frames (the default); `rocev2`: RoCEv2 on Ethernet: 1024 B
+            payload, 62 B headers with ICRC and FCS, 20 B preamble and gap.
+
+    """
 
     payload: Bytes | None = None
     """Payload of a full data packet. Default 1000B (NS3 `PACKET_PAYLOAD_SIZE`)."""
@@ -3112,7 +4161,17 @@ overtaken where priorities are not strict, or one is paused.
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class ClassParams(Tree):
-    """Classes of data at hosts."""
+    """Classes of data at hosts.
+
+    Args:
+        by: What decides the class of a flow, whose priority the workload then does not say. Default given (the HPCC
+            evaluation).
+        mice: Priority of mice, 1 to 7. Default 4 (our choice: above that of data, 3).
+        elephants: Priority of elephants, 1 to 7. Default 3 (that of all data in the HPCC evaluation).
+        threshold: A flow of at most so many bytes is a mouse. Default 100kB (our choice: it makes 82 % of data-
+            mining flows mice, as in the slides on congestion isolation).
+
+    """
 
     by: ClassBy | None = None
     """What decides the class of a flow, whose priority the workload then does not say. Default given (the HPCC
@@ -3133,7 +4192,19 @@ class ClassParams(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class HostParams(Tree):
-    """What all transports of a host share."""
+    """What all transports of a host share.
+
+    Args:
+        nic_queue: Where packets of transports other than RDMA wait for the host's port. (RDMA's data waits in queue
+            pairs.) Default unlimited (our choice: hosts hold their own packets back).
+        jitter: Up to so much later than it would a packet comes from a host, and again from the server of a VM, to
+            the next node: a random time for each, uniform; packets keep their order. At most 1ms. Default 0 (NS3,
+            YAPS). With links of one rate, packets of one size and drop-tail queues, one flow can lock others out as
+            none would between real hosts; the time of a packet on the slowest link avoids it (Floyd and Jacobson,
+            CCR 1991).
+        classes: Priorities of short and of long flows. Default those of the workload (the HPCC evaluation).
+
+    """
 
     nic_queue: NicQueue | None = None
     """Where packets of transports other than RDMA wait for the host's port. (RDMA's data waits in queue pairs.)
@@ -3173,7 +4244,39 @@ CnpMode: TypeAlias = Literal["echo", "packet"]
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class RdmaParams(Tree):
-    """The RDMA host."""
+    """The RDMA host.
+
+    Args:
+        ack_every: An ACK for every so many packets, and for the last of a message. Default 1 (NS3
+            `L2_ACK_INTERVAL`). Windows are never smaller than this many packets: there is no ACK timer that would
+            answer fewer.
+        ack_priority: Priority of ACKs and NACKs, 1 to 7. Default none: that of the data they answer (NS3).
+        acks_ignore_pause: A paused host goes on sending ACKs of the paused priority; this can overflow headroom.
+            Default false (NS3 of schemes with a window; of the others `ACK_HIGH_PRIO` is 1).
+        recovery: How losses are recovered. Default go-back-n (NS3).
+        nack_interval: With go-back-n a receiver answers out-of-order data with a NACK at most once per this time
+            for the same expected byte. Default 500us (NS3).
+        rto: Without an ACK for this long a sender goes back to the first unacknowledged byte; absent: never (NS3).
+            Default 4ms (our choice: longer than any queue of a 32 MiB buffer at 100 Gb/s). IRN's RTO_high is 320us
+            at 40 Gb/s.
+        rto_low: With selective-repeat: the timeout that holds instead while few packets are in flight, where a
+            sender cannot count on NACKs; at most `rto`, and off with it. Default 100us (IRN, SIGCOMM 2018, section
+            4.1: RTO_low).
+        rto_low_packets: With selective-repeat: how many packets in flight are few. Default 3 (IRN, section 4.1: N).
+        bdp_bound: With selective-repeat: a sender has at most the largest bandwidth-delay product of the fabric in
+            flight, whatever its control allows. Default true (IRN, section 3.2: BDP-FC).
+        reorder_window: With selective-repeat: a packet is taken as lost when one sent more than so many packets
+            after it has come. Default 0 (IRN): any packet that overtakes another is a loss. More where packets of a
+            flow take several paths. At most 32767.
+        cnp: How marks come back. Default echo (NS3).
+        cnp_interval: Least time between CNPs of one flow. Default 50us (DCQCN, SIGCOMM 2015, section 5).
+        cnp_priority: Priority of CNPs, a lossy class of their own. Default 7 (our choice).
+        base_rtt: Base round-trip time that controls convert windows and rates by. Default none: the largest of the
+            fabric, both ways' propagation and a payload serialised per link one way (NS3 `GLOBAL_T` 1).
+        window: Window at line rate. Default none: the largest bandwidth-delay product of the fabric (NS3 `GLOBAL_T`
+            1).
+
+    """
 
     ack_every: int | None = None
     """An ACK for every so many packets, and for the last of a message. Default 1 (NS3 `L2_ACK_INTERVAL`). Windows are
@@ -3242,6 +4345,28 @@ class RdmaParams(Tree):
 class Scheme(Tree):
     """One of the things compared: a congestion control of RDMA or another transport, one of the two, and parameters
     that differ from the scenario's under it.
+
+    Args:
+        control: The congestion control of RDMA: its name, or its name with parameters.
+        transport: The transport, if it is not RDMA: its name, or its name with parameters.
+        hypervisor: What stands between VMs and the network: its name, or its name with parameters. Default none:
+            VMs send as they like.
+        window: How RDMA's bytes in flight are limited. Default: what the control is meant to be used with.
+        control_by_label: Controls of the flows with these labels, which are RDMA's, where they are not the
+            scheme's.
+        transport_by_label: Transports of the flows with these labels, where they are not RDMA's or have another
+            than the scheme's.
+        window_by_label: Windows of the flows with these labels. Default: what their control is meant to be used
+            with; where they have the scheme's control, the scheme's window.
+        network: Load balancing, routes and failures that differ from the scenario's.
+        switch: Parameters of the switch that differ from the scenario's. Default: as the scheme's transport wants
+            them.
+        ecn: Parameters of ECN marking that differ from the scenario's. Default: as the scheme's control or
+            transport wants them.
+        packets: Packet sizes that differ from the scenario's.
+        host: Parameters of all transports' hosts that differ from the scenario's.
+        rdma: Parameters of RDMA's hosts that differ from the scenario's.
+
     """
 
     control: (
@@ -3300,7 +4425,7 @@ class Scheme(Tree):
         ]
         | None
     ) = None
-    """Controls of the flows with these tags, which are RDMA's, where they are not the scheme's."""
+    """Controls of the flows with these labels, which are RDMA's, where they are not the scheme's."""
 
     transport_by_label: (
         dict[
@@ -3315,11 +4440,11 @@ class Scheme(Tree):
         ]
         | None
     ) = None
-    """Transports of the flows with these tags, where they are not RDMA's or have another than the scheme's."""
+    """Transports of the flows with these labels, where they are not RDMA's or have another than the scheme's."""
 
     window_by_label: dict[str, WindowMode] | None = None
-    """Windows of the flows with these tags. Default: what their control is meant to be used with; where they have the
-    scheme's control, the scheme's window.
+    """Windows of the flows with these labels. Default: what their control is meant to be used with; where they have
+    the scheme's control, the scheme's window.
     """
 
     network: NetworkParams | None = None
@@ -3345,7 +4470,33 @@ class Scheme(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class ScenarioPackets(Tree):
-    """Header sizes and wire overheads."""
+    """Header sizes and wire overheads.
+
+    Args:
+        payload: Payload of a full data packet. Default 1000B (NS3 `PACKET_PAYLOAD_SIZE`).
+        data_header: Headers of a data packet without INT. Default 48B: Ethernet 14, IPv4 20, UDP 8, sequence and
+            class 6 (NS3).
+        ack: An ACK or NACK without INT. Default 46B: Ethernet 14, IPv4 20, ports, flags, class and sequence 12
+            (NS3).
+        min_ack: ACKs are padded to this. Default 60B (NS3).
+        cnp: A congestion notification packet. Default 64B (our choice: the smallest Ethernet frame).
+        pfc: A PFC frame. Default 64B (IEEE 802.3 annex 31B); NS3 has 43B.
+        timestamp: A time stamp, for controls that measure round trips. Default 8B (NS3 `int-header.h`).
+        pint: A PINT header. Default 2B (NS3 `int-header.h`: the size of its 16-bit field, whatever the base).
+        int_base: INT header without its records. Default 2B (HPCC, SIGCOMM 2019, section 4).
+        int_record: One INT record. Default 8B (HPCC, SIGCOMM 2019, section 4).
+        int_records: Records that every INT header has room for, whatever the path. Default 5 (NS3 `int-header.h`).
+        mss: Payload of a full segment of a transport other than RDMA. Default 1460B (TCP on Ethernet; YAPS).
+        segment_header: Headers of a segment. Default 40B: IPv4 20, TCP 20 (YAPS).
+        control: What else such transports send: acknowledgements, handshakes, announcements, tokens, requests,
+            schedules. Default 40B (YAPS).
+        gap: Preamble and gap between frames: keeps the port busy after a packet, is in no counter. Default 0B
+            (NS3); Ethernet has 20B.
+        profile: Parameters not given here are those of this profile. `hpcc`: the HPCC evaluation's packets: 1000 B
+            payload, 48 B headers, no gap between frames (the default); `rocev2`: RoCEv2 on Ethernet: 1024 B
+            payload, 62 B headers with ICRC and FCS, 20 B preamble and gap.
+
+    """
 
     payload: Bytes | None = None
     """Payload of a full data packet. Default 1000B (NS3 `PACKET_PAYLOAD_SIZE`)."""
@@ -3405,7 +4556,26 @@ class ScenarioPackets(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class MeasureParams(Tree):
-    """What to record."""
+    """What to record.
+
+    Args:
+        sample_every: Period of the queue and rate time series. Default none: none is kept.
+        sample_from: Sampling starts here. Default 0ps (the begin).
+        sample_until: Sampling ends here. Default none: with the run.
+        queue_histogram: Keep time-weighted histograms of the queue length of every switch port. Default false (our
+            choice).
+        histogram_bin: Width of a histogram bin. Default 1kB (as the queue monitor of NS3).
+        pauses: Keep the intervals during which queues were paused (they are counted in any case). Default true (our
+            choice).
+        blocking: Keep how long data of each flow waited in switches, how long of that because of PFC, and how long
+            of that because of flows that leave the next switch by another port. Default false (our choice).
+        deadlock_every: Time between two looks for deadlocks of PFC; 0s: one at the end. Looks do not change a run.
+            Default 100us (our choice).
+        max_drops: Keep at most so many dropped packets (they are counted in any case). Default 100000 (our choice).
+        fingerprint: Compute fingerprints: two numbers that are equal where two runs are equal, event by event and
+            packet by packet. Default false (our choice).
+
+    """
 
     sample_every: Time | None = None
     """Period of the queue and rate time series. Default none: none is kept."""
@@ -3457,7 +4627,15 @@ up rule, its INT quantisation and its random numbers. For comparing with that si
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class SimulationParams(Tree):
-    """How time is counted and when a run stops."""
+    """How time is counted and when a run stops.
+
+    Args:
+        arithmetic: How time is counted and ties are broken. Default exact (our choice).
+        horizon: Simulated time at which a run stops, whatever is left. Default none: it runs until every flow is
+            complete.
+        max_events: Events after which a run stops. Default none.
+
+    """
 
     arithmetic: Arithmetic | None = None
     """How time is counted and ties are broken. Default exact (our choice)."""
@@ -3471,7 +4649,36 @@ class SimulationParams(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class Scenario(Tree):
-    """A simulation experiment: one fabric and one list of flows, simulated once under each scheme."""
+    """A simulation experiment: one fabric and one list of flows, simulated once under each scheme.
+
+    Args:
+        title: One line for tables and reports. Default none.
+        seed: Every random stream derives from it; below 2^63. Default 1.
+        fabric: Hosts, switches and links: exactly one generator or file.
+        vms: Virtual machines on every host of the fabric, which becomes a server. Default none: hosts are hosts.
+        tenant: Tenants that have VMs, with their guarantees. Default none. Tenants count all the time, whenever
+            their workload begins and ends.
+        service: Hosts added to the fabric for services, such as Fastpass's arbiter; no part of the workload.
+            Default none.
+        workload: What the hosts send: one entry per pattern.
+        scheme: What is compared: congestion controls and transports with their parameters, by a name of your
+            choice. Each is one simulation.
+        network: How packets find their way: load balancing, given routes, links that fail, pauses that nodes send
+            by themselves.
+        switch: Switch buffers, PFC and schedulers, under every scheme. What is not given is as the scheme's
+            transport wants it, or by default.
+        ecn: ECN marking at switches, under every scheme. What is not given is as the scheme's control or transport
+            wants it, or by default.
+        packets: Header sizes and wire overheads.
+        host: What all transports of a host share.
+        rdma: The RDMA host.
+        measure: What is recorded beside flows and counters.
+        simulation: How time is counted and when a run stops.
+        profile: Parameters not given here are those of this profile. `ns3`: what the HPCC authors' ns-3 does: its
+            arithmetic, ECMP hash and order of next hops, headroom of three delays, 43 B PFC frames, no
+            retransmission timeout; flow files start as they do there.
+
+    """
 
     title: str | None = None
     """One line for tables and reports. Default none."""
