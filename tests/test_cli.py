@@ -304,6 +304,38 @@ def test_results_json(command: Command, results: Path) -> None:
     assert rows[0]["rate_bps"] == 100_000_000_000
 
 
+@pytest.mark.parametrize(
+    ("path", "inside"),
+    [
+        ("network.failure", "until"),
+        ("switch.watchdog", "detection"),
+        ("ecn.by_rate", "kmin"),
+        ("network.pause", "peer"),
+    ],
+)
+def test_parameters_inside_parameters_are_listed(path: str, inside: str, command: Command) -> None:
+    done = command("list", "sections", path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(path + "\n")
+    assert f"\n{inside}: " in done.stdout
+    assert any(inside == each["name"] for each in json.loads(
+        command("list", "sections", path, "--format", "json").stdout)["parameters"])  # fmt: skip
+    section = command("list", "sections", path.split(".")[0]).stdout
+    assert f"\n        {inside}: " in section, "indented below its table"
+
+
+def test_a_second_name_is_explained(command: Command) -> None:
+    for given, said in (
+        (["network", "failure"], "takes one name: write `network.failure` for a parameter inside `network`"),
+        (["network.failur"], "there is no `failur` in `network`: it has routing, "),
+        (["network.ttl.x"], "there is no `x` in `network.ttl`: it has no parameters inside"),
+        (["netwrok.failure"], "there is no `netwrok` among the sections"),
+    ):
+        done = command("list", "sections", *given)
+        assert (done.returncode, done.stdout) == (2, ""), given
+        assert said in done.stderr
+
+
 def test_results_slowdown(command: Command, results: Path) -> None:
     rows = json.loads(command("results", results, "--table", "slowdown", "--format", "json").stdout)
     assert {row["scheme"] for row in rows} == {"DCQCN", "HPCC"}
