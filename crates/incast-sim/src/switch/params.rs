@@ -157,8 +157,9 @@ pub enum PfcMode {
 }
 
 /// The share of the free buffer that one ingress queue may take.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(transform = super::plain::or_number)]
 pub enum Alpha {
     /// 1/8 for a port of the hosts' rate, doubled for each doubling of the rate, at most 1 (NS3 `third.cc`: shift 3,
     /// one less per doubling).
@@ -168,8 +169,9 @@ pub enum Alpha {
 }
 
 /// Buffer set aside per ingress port and lossless priority for what arrives after XOFF.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(transform = super::plain::or_size)]
 pub enum Headroom {
     /// 2·rate·delay + 2 full packets + the packet that triggers + one pause frame: nothing lossless is dropped.
     Computed,
