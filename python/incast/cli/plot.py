@@ -56,6 +56,7 @@ def plot(
     figure: Figure | None = None,
     width: Annotated[float | None, Inches] = None,
     height: Annotated[float | None, Inches] = None,
+    title: str | None = None,
 ) -> None:
     """Draw a chart of results into a file for a paper: SVG, PDF or PNG. Needs the extra incast[plot].
 
@@ -77,7 +78,8 @@ def plot(
     where
         COLUMN=VALUE that chooses the scenario of a sweep; repeatable. With over, the runs that are taken.
     label
-        Slowdowns and distributions of flows of this label only.
+        Slowdowns and distributions of flows of this label only; all for those of all labels together. A panel for each
+        label if not given.
     bins
         Bins of equally many flows, for slowdown; 20 if not given.
     percentile
@@ -97,11 +99,13 @@ def plot(
         Inches; each chart has its own if not given.
     height
         Inches.
+    title
+        Text above the panels; an empty one for none. The title of the scenario or sweep if not given.
 
     """
     from incast.cli import drawing
 
     asked = drawing.Asked(
-        chart, where or [], label, bins, percentile or [], ports, flows, vms, over, figure, width, height
+        chart, where or [], label, bins, percentile or [], ports, flows, vms, over, figure, width, height, title
     )
     print(f"wrote {drawing.write(folder, asked, output or Path(f'{chart}.svg'), overwrite=overwrite)}")
