@@ -11,13 +11,15 @@ from typing import Any
 import duckdb
 
 from incast.errors import EnvironmentFailure, ResultsError
-from incast.results import Results
+from incast.results import ALL, Results
 
 CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
 }
 """Nothing is fetched from a network to read a table."""
+APART = 4
+"""Labels that have a panel each in a chart; of more, the largest and one for all others."""
 PICOSECONDS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
 BYTES: dict[str, int] = {"B": 1} | {
     f"{prefix}{mark}": base**power
@@ -90,6 +92,23 @@ class Source:
         """The names of the groups of flows, in order of their first flow."""
         return [label for (label,) in self.rows("select label from flows group by label order by min(flow), label")]
 
+    def groups(self, label: str | None) -> list[tuple[str, list[str]]]:
+        """The groups of flows that are drawn apart, with the labels of each: every label, or one, or all together.
+
+        Of many labels the largest stand alone, and the last group has all others. A group without labels has all flows.
+        """
+        if label is not None:
+            return [(label, [] if label == ALL else [label])]
+        largest = [name for (name,) in self.rows(
+            "select label from flows where slowdown_hpcc is not null group by label order by count(*) desc, min(flow)"
+        )]  # fmt: skip
+        order = self.labels()
+        alone = largest if len(largest) <= APART else largest[: APART - 1]
+        groups = [(name, [name]) for name in order if name in alone]
+        if others := [name for name in order if name in largest and name not in alone]:
+            groups.append((f"{len(others)} other labels", others))
+        return groups
+
     def _connect(self) -> duckdb.DuckDBPyConnection:
         connection = duckdb.connect(config=CONFIG)
         tables = dict.fromkeys(name for each in self.results for name in each.tables)
@@ -128,6 +147,11 @@ def broken(file: Path, results: Results, table: str, fault: duckdb.Error) -> Res
     else:
         why = str(fault).strip().splitlines()[0]
     return ResultsError(f"{file}: not a Parquet table as incast wrote it: {why}; run the scenario again")
+
+
+def of_labels(groups: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ...]:
+    """What to say of a group that has several labels."""
+    return tuple(f"Drawn together as {name}: {', '.join(labels)}." for name, labels in groups if len(labels) > 1)
 
 
 def picoseconds(text: str) -> int | None:

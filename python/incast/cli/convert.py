@@ -32,7 +32,7 @@ def ns3(
     *,
     topology: Path,
     flows: Path,
-    config: Path | None = None,
+    config: Annotated[list[Path] | None, Parameter(negative=(), consume_multiple=False)] = None,
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
     overwrite: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
 ) -> None:
@@ -45,7 +45,8 @@ def ns3(
     flows
         Flow file: who sends what to whom, and when.
     config
-        Configuration file; without it HPCC and DCQCN are compared, under that simulator's usual parameters.
+        Configuration file; repeatable, each becomes a scheme. Without one HPCC and DCQCN are compared, under that
+        simulator's usual parameters.
     output
         Scenario to write; the topology and flow files are read where they lie.
     overwrite
@@ -53,7 +54,7 @@ def ns3(
 
     """
     with translated():
-        notices = _core.import_ns3(topology, flows, config, output, overwrite)
+        notices = _core.import_ns3(topology, flows, config or [], output, overwrite)
     if notices:
         print(notices, file=sys.stderr)
     print(f"wrote {output}; try: incast run {output}")
