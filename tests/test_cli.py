@@ -216,7 +216,10 @@ def test_what_a_watchdog_drops_is_exit_code_1(command: Command, tmp_path: Path) 
     assert done.stderr.splitlines()[-1] == f"{told} (see drops.parquet)"
     rows = charts.counters(charts.Source([results])).dicts()
     found = {row["counter"]: row["value"] for row in rows}
-    assert (found["lossless packets dropped: PFC headroom exceeded"], found["packets dropped by the PFC watchdog"]) == (0, packets)
+    assert (found["lossless packets dropped: PFC headroom exceeded"], found["packets dropped by the PFC watchdog"]) == (
+        0,
+        packets,
+    )
 
 
 def test_what_a_watchdog_drops_is_in_the_runs_of_a_sweep(command: Command, tmp_path: Path) -> None:
@@ -233,9 +236,7 @@ def test_what_a_watchdog_drops_is_in_the_runs_of_a_sweep(command: Command, tmp_p
     assert dropped[4] > dropped[2]
     # What is sent on against the pause finds room in the headroom here.
     assert forwarded[1:] == (0, 0, 0, 0)
-    assert (
-        f"{dropped[2]:,} lossless packets dropped by the PFC watchdog" in done.stderr + done.stdout
-    )
+    assert f"{dropped[2]:,} lossless packets dropped by the PFC watchdog" in done.stderr + done.stdout
 
 
 def test_horizon_is_no_failure(command: Command, small: Path) -> None:
@@ -326,6 +327,38 @@ def test_results_json(command: Command, results: Path) -> None:
     rows = json.loads(done.stdout)
     assert len(rows) == 2
     assert rows[0]["rate_bps"] == 100_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("path", "inside"),
+    [
+        ("network.failure", "until"),
+        ("switch.watchdog", "detection"),
+        ("ecn.by_rate", "kmin"),
+        ("network.pause", "peer"),
+    ],
+)
+def test_parameters_inside_parameters_are_listed(path: str, inside: str, command: Command) -> None:
+    done = command("list", "sections", path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(path + "\n")
+    assert f"\n{inside}: " in done.stdout
+    assert any(inside == each["name"] for each in json.loads(
+        command("list", "sections", path, "--format", "json").stdout)["parameters"])  # fmt: skip
+    section = command("list", "sections", path.split(".")[0]).stdout
+    assert f"\n        {inside}: " in section, "indented below its table"
+
+
+def test_a_second_name_is_explained(command: Command) -> None:
+    for given, said in (
+        (["network", "failure"], "takes one name: write `network.failure` for a parameter inside `network`"),
+        (["network.failur"], "there is no `failur` in `network`: it has routing, "),
+        (["network.ttl.x"], "there is no `x` in `network.ttl`: it has no parameters inside"),
+        (["netwrok.failure"], "unknown name `netwrok`, allowed sections: "),
+    ):
+        done = command("list", "sections", *given)
+        assert (done.returncode, done.stdout) == (2, ""), given
+        assert said in done.stderr
 
 
 def test_results_slowdown(command: Command, results: Path) -> None:

@@ -64,7 +64,7 @@ def test_tags_by_other_ways(arguments: list[object], tags: int | None, command: 
 
 def test_every_export_says_the_same(command: Command, tmp_path: Path) -> None:
     forms = [word for form in ("json", "csv", "nftables", "sonic", "p4") for word in ("--export", form)]
-    asked = ("--paths", "up-down", "--bounces", 1, "--method", "clos", *forms, "-o", "rules")
+    asked = ("--paths", "up-down", "--bounces", 1, "--method", "clos", *forms, "--force", "-o", "rules")
     done = command("deadlock", "tag", TESTBED, *asked)
     assert done.returncode == 0, done.stderr
     folder = tmp_path / "rules"
@@ -87,11 +87,27 @@ def test_every_export_says_the_same(command: Command, tmp_path: Path) -> None:
     program = (folder / "tags.p4").read_text(encoding="utf-8")
     assert "in bit<6> ingress_port" in program
     assert "const default_action = set_lossy();" in program
-    assert "SONiC: The egress queue follows the DSCP that a packet came with" in done.stdout
+    head, reasons = done.stdout.splitlines()[0], done.stdout.partition("\n\n")[0]
+    assert head == "These files cannot be loaded on SONiC today:"
+    assert "\n- The egress queue follows the DSCP that a packet came with" in reasons
     again = command("deadlock", "tag", TESTBED, *asked)
     assert again.returncode == 2
     assert "rules/rules.json exists already" in again.stderr
     assert command("deadlock", "tag", TESTBED, *asked, "--overwrite").returncode == 0
+
+
+@pytest.mark.parametrize("format", ["text", "json"])
+def test_files_that_sonic_cannot_load_are_not_written(format: str, command: Command, tmp_path: Path) -> None:  # noqa: A002
+    asked = ("--export", "csv", "--export", "sonic", "-o", "rules", "--format", format)
+    done = command("deadlock", "tag", TESTBED, *asked)
+    assert (done.returncode, done.stdout) == (2, "")
+    first, *reasons, last = done.stderr.splitlines()
+    assert first == "error: These files cannot be loaded on SONiC today:"
+    assert len(reasons) >= 5
+    assert all(reason.startswith("- ") for reason in reasons)
+    assert "--force" in last
+    assert list(tmp_path.iterdir()) == []
+    assert command("deadlock", "tag", TESTBED, *asked, "--force").returncode == 0
 
 
 def degree(wiring: Wiring, name: str) -> int:
@@ -175,8 +191,8 @@ def of_sonic(folder: Path, switches: list[str]) -> Rules:
 
 
 def test_ports_and_code_points_of_ones_own(command: Command, tmp_path: Path) -> None:
-    own = ("--port-names", "Ethernet10/2", "--dscp", 10, "--export", "nftables", "--export", "sonic", "-o", "rules")
-    done = command("deadlock", "tag", TESTBED, *own)
+    own = ("--port-names", "Ethernet10/2", "--dscp", 10, "--export", "nftables", "--export", "sonic")
+    done = command("deadlock", "tag", TESTBED, *own, "-o", "rules", "--force")
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "rules" / "T1.nft").read_text(encoding="utf-8")
     assert set(re.findall(r'"(\w+)"', text)) == {f"Ethernet{port}" for port in range(10, 21, 2)}

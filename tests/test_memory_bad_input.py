@@ -96,7 +96,10 @@ def test_a_binary_of_musl(command: Command, tmp_path: Path, own_elf: bytearray) 
             own_elf[at : at + length] = b"/lib/ld-musl-x.so.1".ljust(length, b"\0")
     musl = executable(tmp_path / "musl", own_elf)
     told = refused(command, tmp_path, "--", musl)
-    assert f"`{musl}` cannot be instrumented: its C library is musl\n = allowed: programs linked to the GNU C library" in told
+    assert (
+        f"`{musl}` cannot be instrumented: its C library is musl\n = allowed: programs linked to the GNU C library"
+        in told
+    )
 
 
 @pytest.mark.parametrize("length", [4, 18, 40, 64])

@@ -157,9 +157,7 @@ CASES = {
     "unknown column": Bad("thread,fetchs,compute_us\n0,1,2\n", 1, 8, ("`fetchs`", "did you mean `fetches`")),
     "no unit": Bad("thread,fetches,compute\n0,1,2\n", 1, 16, ("`compute`", "did you mean `compute_", "time_ns")),
     "twice": Bad("thread,fetches,compute_us,thread\n0,1,2,3\n", 1, 27, ("`thread`", "one column of its kind")),
-    "two clocks": Bad(
-        "thread,fetches,compute_us,time_s\n0,1,2,3\n", 1, 27, ("`time_s`", "one column of its kind")
-    ),
+    "two clocks": Bad("thread,fetches,compute_us,time_s\n0,1,2,3\n", 1, 27, ("`time_s`", "one column of its kind")),
     "no fetches": Bad("thread,compute_us\n0,1\n", 1, 1, ("a header with a column fetches",)),
     "no clock": Bad("thread,fetches\n0,1\n", 1, 1, ("a header with a column compute_us or time_us",)),
     "no number": Bad(HEADER + "0,1,2\n0,1, x7\n", 3, 6, ("`x7`", "0 or more")),

@@ -210,10 +210,7 @@ mod tests {
     #[test]
     fn every_discrepancy_is_located() {
         let with = |from: &str, to: &str| message(&SMALL.replacen(from, to, 1));
-        assert_eq!(
-            with("3 1 2", "3 1 3"),
-            "t.txt:4: the file ends before a link; allowed: 3 links, as in the header"
-        );
+        assert_eq!(with("3 1 2", "3 1 3"), "t.txt:4: the file ends before a link; allowed: 3 links, as in the header");
         assert_eq!(with("3 1 2", "3 1 1"), "t.txt:4: `1` is too much: the header has 1 links");
         assert!(
             with("3 1 2", "3 4 2")

@@ -515,8 +515,7 @@ fn up_down_routes_are_for_tiers() {
     let row = fabric().flow(0, 2, 1000, Time::ZERO).with(|params| params.network.routing = Paths::UpDown);
     let error = refused(&row);
     assert_eq!(error.field, "network.routing");
-    let message =
-        "there is no up-down path from h0 to h2; no up-down path uses links between equal tiers, such as that of s0 and s2";
+    let message = "there is no up-down path from h0 to h2; no up-down path uses links between equal tiers, such as that of s0 and s2";
     assert!(error.message.starts_with(message) && error.message.contains("(allowed: shortest, or"), "{error}");
     // A given route must not lead to a switch that has no way on: x is over s0 alone.
     let mut builder = FabricBuilder::new();
