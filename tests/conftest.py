@@ -208,7 +208,7 @@ def needs_networks() -> pytest.MarkDecorator:
     from incast import testbed
 
     why = testbed.available()
-    lacking = why is not None and why.startswith("there is no program")
+    lacking = why is not None and why.startswith("program `")
     skip = why is not None and not (lacking and os.environ.get("CI"))
     return pytest.mark.skipif(skip, reason=f"no rules in the kernel here: {why}")
 

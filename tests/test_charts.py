@@ -101,7 +101,7 @@ def test_queues_in_fewer_points_keep_the_peaks(sampled: incast.Results, source: 
         drawn = [row for row in chart.dicts() if row["scheme"] == scheme]
         assert max(row["queue_bytes"] for row in drawn) == max(row["queue_bytes"] for row in mine)
         assert len(drawn) <= 20 * 3
-    assert any("the largest" in text for text in chart.left_out)
+    assert any("the maximum" in text for text in chart.left_out)
 
 
 def test_a_queue_without_samples_is_drawn_as_empty() -> None:
@@ -169,7 +169,7 @@ def test_isolation_messages_are_counted_and_told(tmp_path: Path, capsys: pytest.
     sent = {row["scheme"]: row["value"] for row in rows if row["counter"] == "isolation messages (CIP) sent"}
     assert sent == {name: each["isolation_messages"] for name, each in counts.items()}
     assert sent["+isolation"] > sent["+mice"] == 0
-    cnps = {row["scheme"]: row["value"] for row in rows if row["counter"] == "marks echoed and CNPs received by hosts"}
+    cnps = {row["scheme"]: row["value"] for row in rows if row["counter"] == "ECN echoes and CNPs received by hosts"}
     assert cnps["+mice"] == sum(row["marks"] for row in results.flows.dicts() if row["scheme"] == "+mice")
     summary.show(results)
     told = [line for line in capsys.readouterr().out.splitlines() if "isolation messages" in line]
@@ -221,7 +221,7 @@ def test_choosing_a_scenario_of_a_sweep(sweep: Path) -> None:
     assert groups.chosen(group, {"load": "0.6", "seed": "2"}).values == (0.6, 2)
     for where, said in (
         ({"lod": "0.6"}, "did you mean `load`"),
-        ({"load": "0.5"}, "there is 0.3, 0.6"),
+        ({"load": "0.5"}, "only 0.3, 0.6"),
         ({"load": "0.6"}, "--where seed=1"),
     ):
         with pytest.raises(incast.ResultsError) as raised:
@@ -242,7 +242,7 @@ def test_links_that_carried_nothing_are_said_to_be_left_out(tmp_path: Path) -> N
     results = incast.load(write(tmp_path, text + schemes)).run(tmp_path / "results")
     chart = charts.fabric(charts.Source([results]))
     assert {row["node_name"] for row in chart.dicts()} == {"h1", "h3", "s0"}
-    assert chart.left_out == ("Carried nothing under any scheme, and not drawn: 6 hosts, 12 ports.",)
+    assert chart.left_out == ("Not drawn, because they had no traffic under any scheme: 6 hosts, 12 ports.",)
 
 
 def test_studies_draw_orders_of_magnitude_as_points() -> None:
@@ -259,8 +259,8 @@ def test_studies_draw_orders_of_magnitude_as_points() -> None:
     assert points["mark"]["type"] == "point"
     assert points["encoding"]["y"]["scale"] == {"type": "log", "domain": [2.0, 4.5e5]}
     assert "datum.low > 0" in intervals["transform"][0]["filter"]
-    assert chart.left_out == ("1 of 3 figures are 0 or less, which this scale does not have.",)
-    assert chart.about.startswith("Time. Points are means over seeds")
+    assert chart.left_out == ("1 of 3 figures are 0 or less and not drawn on this log scale.",)
+    assert chart.about.startswith("Time. Points: means over seeds")
     assert DrawnChart.from_tree(drawn.to_tree()) == drawn
     linear = of_study(0, replace(drawn, log=False))
     assert linear.spec is not None

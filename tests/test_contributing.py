@@ -1,4 +1,4 @@
-"""A newcomer who follows CONTRIBUTING.md to the letter has a new congestion control, by four files."""
+"""A newcomer who follows CONTRIBUTING.md to the letter has a new congestion control, by five files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 from conftest import ROOT
 
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-EXAMPLE = CONTRIBUTING.split("### An example, from nothing")[1].split("\n## ")[0]
+EXAMPLE = CONTRIBUTING.split("### Complete example: AIMD")[1].split("\n## ")[0]
 STEP = re.compile(r"\*\*`(?P<file>\S+)`\*\*|^```(?P<language>\w+)\n(?P<text>.*?)^```", re.MULTILINE | re.DOTALL)
 COPIED = ("Cargo.toml", "Cargo.lock", "Makefile", "pyproject.toml", "crates", "python", "tools", "docs/reference")
 VERSION = re.compile(r'^(name = "incast-\w+"\n|\[workspace.package\]\n)version = "(.*)"', re.MULTILINE)
@@ -26,6 +26,7 @@ QUICK = {"CARGO_PROFILE_DEV_OPT_LEVEL": "1", "CARGO_PROFILE_DEV_DEBUG": "false",
 CHANGED = {
     "crates/incast-sim/src/congestion/aimd.rs",
     "crates/incast-sim/src/congestion/mod.rs",
+    "crates/incast-sim/tests/simulation/snapshots/controls/aimd.txt",
     "docs/reference/controls/aimd.md",
     "python/incast/schema.py",
 }
@@ -119,12 +120,13 @@ def test_the_example_is_as_told(checkout: Path) -> None:
     assert re.search(r"^AIMD, careful: every flow completed", simulated, re.MULTILINE)
     assert "class AimdParams(Tree):" in (checkout / "python/incast/schema.py").read_text(encoding="utf-8")
     page = (checkout / "docs/reference/controls/aimd.md").read_text(encoding="utf-8")
-    assert re.search(r"^\| `decrease` \| number \| `0.5` \| above 0, below 1 \|", page, re.MULTILINE)
-    assert re.search(r"^default, rate +16 to 1 ", page, re.MULTILINE)
+    assert re.search(r"^\| `decrease` \| number in \(0, 1\); `0.5` ", page, re.MULTILINE)
+    tables = (checkout / "crates/incast-sim/tests/simulation/snapshots/controls/aimd.txt").read_text(encoding="utf-8")
+    assert re.search(r"^default, rate +16 to 1 ", tables, re.MULTILINE)
     assert changed(checkout) == CHANGED
 
 
 def test_the_files_are_those_told() -> None:
     told = re.findall(r"^\| `(\S+)` \|", CONTRIBUTING, re.MULTILINE)
     assert {file.replace("NAME", "aimd") for file in told if "/" in file and "." in file} == CHANGED
-    assert "Four files change" in CONTRIBUTING
+    assert "Five files change" in CONTRIBUTING

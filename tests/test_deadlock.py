@@ -60,12 +60,12 @@ def test_two_failed_links_close_a_cycle(command: Command) -> None:
     ]
     assert turns[0].endswith("to one destination: H9 → T3 → L3 → S1 → L1 → S2 → L2 → T1 → H1")
     assert turns[2].endswith("to one destination: H1 → T1 → L2 → S2 → L3 → S1 → L4 → T4 → H13")
-    assert {turn.index("  to ") + 2 for turn in turns} == {heads.index("whose packets")}, "columns are aligned"
+    assert {turn.index("  to ") + 2 for turn in turns} == {heads.index("packets")}, "columns are aligned"
     code, said = check(command, "--failures", 2, "--detours", 1, "--cycles", 2)
     assert code == 1
     assert said.startswith("priority 3: 20 of 120 sets of failed links have cyclic dependencies")
     assert said.count(" down\n") == 2
-    assert re.search(r"and \d+ sets more: --cycles says how many are named\n$", said)
+    assert re.search(r"and \d+ more sets: --cycles sets how many are listed\n$", said)
     code, said = check(command, "--failures", 3, "--samples", 20, "--detours", 1, "--seed", 2)
     assert "of 20 sets of failed links" in said
     code, said = check(command, "--failures", 2, "--samples", 30, "--detours", 1)
@@ -142,7 +142,7 @@ def test_flows_with_a_path_of_their_own(command: Command, tmp_path: Path) -> Non
     done = command("deadlock", "check", "bounce.toml", "--set", "switch.lossless=[5]")
     assert (done.returncode, done.stdout) == (
         0,
-        "priority 3 lossy, its packets hold nobody up: no deadlock is possible\n",
+        "priority 3 lossy, its packets never block others: no deadlock is possible\n",
     )
 
 
@@ -204,7 +204,7 @@ BAD_PATHS = {
     "a port to elsewhere": ("H1 T1:5 L1 T2 H5", "line 1: port 5 of T1 leads to L2, not to L1"),
     "a switch at the end": ("H1 T1 L1", "line 1: the last node, L1, is a switch"),
     "a host in the middle": ("H1 T1 H2 T1 H3", "line 1: H2 is a host, which does not forward"),
-    "a loop": ("H1 T1 L1 T1 L1 T1 H2", "twice; it is a loop"),
+    "a loop": ("H1 T1 L1 T1 L1 T1 H2", "twice: a loop"),
     "commas": ("H1,T1,L1,T2,H5", "names have spaces or arrows between them, such as h0 leaf0 h1"),
     "one node": ("H1", "line 1: a path of 1 nodes"),
     "no path": ("# nothing\n", "paths.txt has no path"),
@@ -225,9 +225,9 @@ def test_files_of_paths_that_are_none(name: str, command: Command, tmp_path: Pat
 
 
 BAD_CHECKS: dict[str, tuple[list[object], str]] = {
-    "detours without failures": (["--detours", 1], "--detours is for failures: --failures or --fail"),
-    "both kinds of failures": (["--fail", "T1-L1", "--failures", 1], "--fail names the links"),
-    "samples of no failures": (["--samples", 9], "--samples is for --failures"),
+    "detours without failures": (["--detours", 1], "--detours needs --failures or --fail"),
+    "both kinds of failures": (["--fail", "T1-L1", "--failures", 1], "--fail and --failures cannot be used together"),
+    "samples of no failures": (["--samples", 9], "--samples needs --failures"),
     "too many failures": (["--failures", 99], "allowed: 1 to 16"),
     "no link": (["--fail", "T1"], "`T1` is no link\n = allowed: its two ends with a dash between them"),
     "a node that is not there": (["--fail", "T1-LL1"], "has no node `LL1`\n = did you mean `L1`?"),
@@ -239,11 +239,11 @@ BAD_CHECKS: dict[str, tuple[list[object], str]] = {
     "sets of links and other paths": (["--failures", 1, "--paths", "shortest"], "leave --paths out"),
     "detours of other paths": (["--fail", "T1-L1", "--detours", 1, "--paths", "shortest"], "leave --paths out"),
     "no kind of paths": (["--paths", "shortes"], "or a file of paths\n = did you mean `shortest`?"),
-    "bounces of others": (["--bounces", 1], "--bounces is for --paths up-down"),
-    "paths of others": (["--paths", "trees", "--per-pair", 2], "--per-pair is for --paths random"),
+    "bounces of others": (["--bounces", 1], "--bounces needs --paths up-down"),
+    "paths of others": (["--paths", "trees", "--per-pair", 2], "--per-pair needs --paths random"),
     "no path for a pair": (["--paths", "random", "--per-pair", 0], ">= 1"),
-    "a picture of another kind": (["--draw", "cycle.png"], "--draw cycle.png: the name of the picture ends in .svg"),
-    "a picture of no cycle": (["--draw", "cycle.svg", "--cycles", 0], "--draw needs a cycle that is named"),
+    "a picture of another kind": (["--draw", "cycle.png"], "--draw cycle.png: the name of the picture must end in .svg"),
+    "a picture of no cycle": (["--draw", "cycle.svg", "--cycles", 0], "--draw needs --cycles 1 or more"),
 }  # fmt: skip
 
 
@@ -285,7 +285,7 @@ def test_the_cycle_is_drawn(command: Command, tmp_path: Path) -> None:
     again = command("deadlock", "check", TESTBED, *FAILED, "--draw", "cycle.svg")
     assert again.returncode == 2
     assert "cycle.svg exists already" in again.stderr
-    assert "replace it with --overwrite, or name another place with --draw" in again.stderr
+    assert "use --overwrite to replace it, or choose another place with --draw" in again.stderr
     assert command("deadlock", "check", TESTBED, *FAILED, "--draw", "cycle.svg", "--overwrite").returncode == 1
     assert (tmp_path / "cycle.svg").read_text(encoding="utf-8") == text
 
@@ -302,7 +302,7 @@ def test_of_a_big_fabric_the_cycle_alone_is_drawn(command: Command, tmp_path: Pa
     file = write(tmp_path, fabric + rest)
     done = command("deadlock", "check", file, "--paths", "shortest", "--draw", "cycle.svg", "--cycles", 1)
     assert done.returncode == 1, done.stderr
-    said = re.search(r"Of 60 switches only the (\d+) of the cycle are drawn, without hosts\.", done.stderr)
+    said = re.search(r"Drawn: (\d+) of 60 switches, those of the cycle; no hosts\.", done.stderr)
     assert said
     text = (tmp_path / "cycle.svg").read_text(encoding="utf-8")
     assert said[0] in " ".join(words_of(text))
@@ -334,7 +334,7 @@ def test_a_cycle_of_one_link() -> None:
 @pytest.mark.parametrize(
     ("hops", "said"),
     [
-        ([("T1", 4, "L1")], "a cycle of 1 hops; at least 2 are needed"),
+        ([("T1", 4, "L1")], "a cycle needs at least 2 hops, got 1"),
         ([("T1", 4, "L1"), ("L1", 9, "T1")], "L1 has no port 9; allowed: 0 to 3"),
         ([("T1", 4, "L1"), ("L1", 1, "T1")], "hop 2: port 1 of L1 leads to T2, not to T1"),
         ([("T1", 4, "L1"), ("L1", 1, "T2")], "hop 2 leads to T2, but the next begins at T1"),

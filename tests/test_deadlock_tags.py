@@ -190,31 +190,31 @@ BAD_TAGS: dict[str, tuple[Sequence[object], *tuple[str, ...]]] = {
     "too few priorities": (
         [*BOUNCED, "--priorities", 1, *NFT],
         "--priorities: 3 lossless priorities are needed, 1 are available",
-        "packets come to tag 2 on H",
+        "packets reach tag 2 on H",
     ),
     "classes that are too many": (
         ["--paths", "up-down", "--bounces", 1, "--method", "clos", "--classes", 7, "--priorities", 2, *NFT],
         "--priorities: 8 lossless priorities are needed, 2 are available",
-        "packets of class 2 come to tag 3 on H",
+        "packets of class 2 reach tag 3 on H",
         "hosts send classes 3 to 7 with tags of the same numbers",
     ),
     "more than PFC has": (["--paths", "up-down", "--bounces", 9, *NFT], "--priorities: ", "needed, 7 are available"),
     "no switch has so many": (["--priorities", 8], "--priorities", "<= 7"),
-    "a form without a place": (["--export", "json"], "--export needs a folder, --output"),
-    "a place without a form": (["-o", "rules"], "--output is for --export"),
+    "a form without a place": (["--export", "json"], "--export and --output must be used together"),
+    "a place without a form": (["-o", "rules"], "--export and --output must be used together"),
     "a form that is none": (["--export", "yaml", "-o", "rules"], "yaml", "nftables"),
     "a scheme of others": (["--method", "clos"], "--method: the Clos scheme is for up-down paths"),
     "classes of others": (["--classes", 2], "--classes: only the Clos scheme"),
-    "an order of others": ([*BOUNCED, "--order", "random"], "--order is for --method greedy"),
+    "an order of others": ([*BOUNCED, "--order", "random"], "--order needs --method greedy"),
     "names of nothing": (["--port-names", "eth0", "--export", "csv", "-o", "rules"], "--port-names: only for"),
-    "no name of a port": (["--port-names", "eth", *NFT], "`eth` is no name of a first port", "swp1"),
+    "no name of a port": (["--port-names", "eth", *NFT], "`eth` is not the name of a first port", "swp1"),
     "a name that Linux has not": (
         ["--port-names", "a-long-name-of-port0", *NFT],
         "--port-names: nftables: port 0",
         "at most 15",
     ),
-    "no code point": (["--dscp", 64, *NFT], "--dscp 64: a tag's code point is 1 to 63; lossy packets have 0"),
-    "that of lossy packets": (["--dscp", 0, *NFT], "--dscp 0: a tag's code point is 1 to 63; lossy packets have 0"),
+    "no code point": (["--dscp", 64, *NFT], "--dscp 64: the DSCP of a tag must be 1 to 63"),
+    "that of lossy packets": (["--dscp", 0, *NFT], "--dscp 0: the DSCP of a tag must be 1 to 63"),
     "a name that SONiC has not": (
         ["--port-names", "foo0", "--export", "sonic", "-o", "rules"],
         "--port-names: SONiC: port 0 would be named `foo0`; allowed: Ethernet and a number",
@@ -246,7 +246,7 @@ def test_an_output_that_is_a_file(command: Command, tmp_path: Path) -> None:
     file = write(tmp_path, "mine", "rules")
     done = command("deadlock", "tag", TESTBED, *NFT)
     assert (done.returncode, file.read_text(encoding="utf-8")) == (2, "mine")
-    assert "--output rules: it is a file; a folder is meant" in done.stderr
+    assert "--output rules: is a file, must be a folder" in done.stderr
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -290,7 +290,7 @@ def test_a_file_that_came_meanwhile_stays(tmp_path: Path, monkeypatch: pytest.Mo
         link(source, target)
 
     monkeypatch.setattr(os, "link", late)
-    with pytest.raises(ResultsExistError, match="b exists already; it was left as it is"):
+    with pytest.raises(ResultsExistError, match="b exists already"):
         write_all(tmp_path, {"a": b"1", "b": b"2"}, overwrite=False)
     assert contents(tmp_path) == {"b": b"another's"}
 

@@ -10,7 +10,7 @@ import pytest
 import incast
 from conftest import ROOT, Command, write
 
-TABLE = ROOT / "crates/incast-lab/tests/snapshots/fingerprints__of_the_examples.snap"
+TABLE = ROOT / "crates/incast-lab/tests/examples/snapshots/examples__fingerprints__of_the_examples.snap"
 """Fingerprints of the example scenarios, as the tests of the lab check them too."""
 
 

@@ -203,10 +203,10 @@ def test_results_without_memory_flows(command: Command, results: Path) -> None:
     [
         ("5", "a time such as 3us"),
         ("-5us", "a time such as 3us"),
-        ("gone", "`gone` is not possible for --latency"),
-        ("5s", "delays of up to 4.29 s"),
-        ("uniform(1us,5s)", "delays of up to 4.29 s"),
-        ("uniform(5us,1us)", "a lower end that is not above the upper one"),
+        ("gone", "--latency cannot be `gone`"),
+        ("5s", "delays from 0 to 4.29 s"),
+        ("uniform(1us,5s)", "delays from 0 to 4.29 s"),
+        ("uniform(5us,1us)", "a lower end that is at most the upper end"),
         ("uniform(1us)", "uniform(1us,5us)"),
         ("uniform(1us,2us,3us)", "uniform(1us,5us)"),
         ("exponential(3)", "exponential(3us)"),
@@ -228,9 +228,9 @@ def test_delays_that_are_none(text: str, says: str) -> None:
     ("content", "says"),
     [
         (b"1us\n2\n", "measured.txt:2:1"),
-        (b"1us 2us\n", "a latency with its unit, such as 2.5us, and nothing else"),
-        (b"\n\n", "it is empty"),
-        (b"\xff\xfe\x00", "it is no text"),
+        (b"1us 2us\n", "one latency with its unit, such as 2.5us"),
+        (b"\n\n", "empty file"),
+        (b"\xff\xfe\x00", "not a text file"),
     ],
 )
 def test_a_file_that_holds_no_latencies(
@@ -350,15 +350,15 @@ def test_a_table_for_people(command: Command, compiled: Compiled) -> None:
     assert lines[0] == " ".join(map(str, walker))
     assert lines[1].startswith("local: 25 % of the footprint, fifo; 1 runs of each")
     assert [line.split("  ")[0] for line in lines[3:8]] == ["", "without instrument", "no delay", "20us", "1ns"]
-    assert "the instrument alone costs " in done.stdout
+    assert "instrumentation costs " in done.stdout
     assert re.search(r"20us: p50 20 us asked, [\d.]+ [mu]?s ", done.stdout)
     # A nanosecond is over before anybody can look.
     of_1ns = done.stdout.partition("1ns: p50 1 ns asked")[2]
-    assert "warning: delays were off by +" in of_1ns
+    assert "warning: delays are off by +" in of_1ns
     for where in ("in the mean", "at p10", "at p50", "at p90", "at p99"):
         assert f"% {where}" in " ".join(of_1ns.split())
     done = command(*run, "--no-plain", "--", *walker)
-    assert "the instrument alone costs" not in done.stdout
+    assert "instrumentation costs" not in done.stdout
     assert "without instrument" not in done.stdout
 
 
@@ -377,7 +377,7 @@ def test_delays_of_nothing(command: Command) -> None:
     options = ("--latency", "5us", "--latency", "uniform(0,0)", "--repetitions", 1)
     done = command("memory", "inject", *options, "--", "true")
     assert done.returncode == 0, done.stderr
-    assert "5us: nothing was fetched, so nothing was delayed" in done.stdout
+    assert "5us: no fetches, so no delays" in done.stdout
     done = command("memory", "inject", *options, "--", sys.executable, "-c", LISTS)
     assert "uniform(0,0): p50 0 asked" in done.stdout
     assert "warning: delays" not in done.stdout.partition("uniform(0,0): p50")[2]
@@ -412,20 +412,20 @@ def test_throughput_of_a_server(command: Command) -> None:
     assert [row["throughput"] for row in found] == [1000, 800, 800], "the last number is taken"
     assert [row["slowdown"] for row in found] == [None, None, 0]
     done = command(*run, "--", "sh", "-c", TWICE)
-    assert "the instrument alone costs +25.0 % of the program's own time" in done.stdout
-    assert "throughput without delay over that with it" in " ".join(done.stdout.split())
+    assert "instrumentation costs +25.0 % of the program's own time" in done.stdout
+    assert "throughput without delay / throughput with delay" in " ".join(done.stdout.split())
 
 
 @served
 @pytest.mark.parametrize(
     ("pattern", "says"),
     [
-        ("ops/s", "one group, around the number"),
-        ("([0-9]+) (ops)", "one group, around the number"),
+        ("ops/s", "one group that matches the number"),
+        ("([0-9]+) (ops)", "one group that matches the number"),
         ("([0-9", "a regular expression"),
-        ("([0-9]+) requests", "finds no number in what the program printed, which ends with\nwarm-up 3 ops/s"),
-        ("(ops)", "finds no number"),
-        ("([0-9]+)-?", "finds 0: a throughput above 0 is needed"),
+        ("([0-9]+) requests", "matches no number in what the program printed, which ends with\nwarm-up 3 ops/s"),
+        ("(ops)", "matches no number"),
+        ("([0-9]+)-?", "matches 0, but a throughput must be above 0"),
     ],
 )
 def test_a_throughput_that_is_none(pattern: str, says: str) -> None:
@@ -476,7 +476,7 @@ def test_a_program_that_fails(command: Command, tmp_path: Path) -> None:
     program = 'echo first; seq 30; echo oops >&2; [ -z "$INCAST_MEMORY" ] || exit 7'
     done = command("memory", "inject", "--latency", "5us", "-o", "runs.csv", "--", "sh", "-c", program)
     assert done.returncode == 2
-    assert "error: the program ended with 7 in its run no delay:\n12\n" in done.stderr
+    assert "error: the program ended with exit code 7 in the run no delay:\n12\n" in done.stderr
     assert done.stderr.endswith("30\noops\n")
     assert done.stdout == ""
     assert list(tmp_path.iterdir()) == []
@@ -485,7 +485,7 @@ def test_a_program_that_fails(command: Command, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--latency", "5us"), "there is no program to run"),
+        (("--latency", "5us"), "missing program to run"),
         (("--", "true"), "latency"),
         (("--latency", "5us", "--", "tru"), "did you mean `true`"),
         (("--latency", "5us", "--repetitions", "0", "--", "true"), "repetitions"),
@@ -493,7 +493,7 @@ def test_a_program_that_fails(command: Command, tmp_path: Path) -> None:
         (("--latency", "5us", "--local", "0%", "--", "true"), "--local"),
         (("--latency", "5us", "--policy", "rule", "--", "true"), "policy"),
         (("--latency", "5", "--", "true"), "a time such as 3us"),
-        (("--latency", "5us", "-o", "there", "--", "true"), "there exists already; replace it with --overwrite"),
+        (("--latency", "5us", "-o", "there", "--", "true"), "there exists already; use --overwrite to replace it"),
         (("--latency", "5us", "-o", ".", "--overwrite", "--", "true"), "is a folder and is never overwritten"),
     ],
 )

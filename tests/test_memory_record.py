@@ -122,7 +122,7 @@ def test_a_program_that_runs_out_of_memory_is_recorded_all_the_same(tmp_path: Pa
     found = summary(tmp_path / "out")
     assert found.footprint_bytes > 200 << 20
     assert found.processes[0]["unserved_bytes"] > 0
-    assert "were not served: there was no room for them" in done.stderr
+    assert "were not served: the region is full" in done.stderr
 
 
 # What is written.
@@ -476,7 +476,7 @@ def test_programs_that_it_starts_are_recorded(tmp_path: Path) -> None:
     assert found.summary.processes[0]["name"] == "sh"
     interpreter = next(each["name"] for each in found.summary.processes if each["fetches"] > 1000)
     assert next(found.summary.lines()).startswith(
-        f"program     {interpreter}, 2 processes (1 other had nothing to serve): "
+        f"program     {interpreter}, 2 processes (1 other without served memory): "
     )
 
 
@@ -491,7 +491,7 @@ def test_only_processes_of_a_name_are_served(compiled: Compiled, tmp_path: Path)
 def test_no_process_of_the_name(tmp_path: Path) -> None:
     done = incast_memory(tmp_path, "record", "--only", "memcahed", "-o", "out", "--", "true")
     assert done.returncode == 3
-    assert "no process of it has the name memcahed" in done.stderr
+    assert "none of its processes has the name memcahed" in done.stderr
     assert not (tmp_path / "out").exists()
 
 
@@ -513,7 +513,7 @@ def test_processes_that_are_left_are_ended(tmp_path: Path) -> None:
         found, _ = record(tmp_path, ["sh", "-c", f"cd {tmp_path}; {left} & exit 3"])
         assert (found.code, found.summary.ended) == (3, 1)
         assert running_in(tmp_path) == []
-        assert "note: 1 process was left when the program ended, and ended then" in list(found.summary.lines())
+        assert "note: 1 process was still running at the end of the program and ended" in list(found.summary.lines())
         found.path.rename(tmp_path / f"{count}")
 
 
@@ -574,7 +574,7 @@ def test_a_program_goes_on_when_incast_is_gone(start: Start, tmp_path: Path) -> 
 def test_addresses_that_a_program_may_not_have(tmp_path: Path) -> None:
     done = incast_memory(tmp_path, "record", "-o", "out", "--", "sh", "-c", "ulimit -v 500000; exec cat")
     assert done.returncode == 3, done.stderr
-    assert "there are no addresses for the program's memory: is there a limit (ulimit -v" in done.stderr
+    assert "no address space for the program's memory; check limits (ulimit -v" in done.stderr
     assert not (tmp_path / "out").exists()
 
 
@@ -616,7 +616,7 @@ def test_a_recording_is_replaced_if_that_is_wanted(tmp_path: Path) -> None:
     again = ("record", "-q", "-o", "out", "--", "sh", "-c", "touch ran; exit 5")
     done = incast_memory(tmp_path, *again)
     assert done.returncode == 2
-    assert "out exists already; replace it with --overwrite, or name another place with --output" in done.stderr
+    assert "out exists already; use --overwrite to replace it" in done.stderr
     assert summary(tmp_path / "out").code == 4
     assert not (tmp_path / "ran").exists(), "nothing was run"
     assert incast_memory(tmp_path, "record", "--overwrite", *again[1:]).returncode == 5
@@ -643,7 +643,7 @@ def test_what_is_no_recording(tmp_path: Path) -> None:
     for text in (None, "{", "{}", json.dumps({"command": []})):
         if text is not None:
             (tmp_path / "summary.json").write_text(text)
-        with pytest.raises(incast.ApplicationError, match="is no recording"):
+        with pytest.raises(incast.ApplicationError, match="is not a recording"):
             memory.open_recording(tmp_path)
 
 

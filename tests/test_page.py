@@ -268,7 +268,7 @@ def test_claims_are_shown_whatever_their_outcome(browser: Browser, study: Path) 
     assert "1.2 to 1.3 ms" in str(claims.nth(1).text_content())
     assert claims.nth(1).locator(".explanation em").text_content() == "marks"
     assert "<script>alert(1)</script>" in str(claims.nth(1).locator(".explanation").text_content())
-    assert "Sweep later was not begun." in str(page.locator("#claims").text_content())
+    assert "Sweep later has not started." in str(page.locator("#claims").text_content())
     assert "needs scale paper" in str(claims.nth(2).text_content())
 
 
@@ -298,7 +298,7 @@ def test_several_folders_on_one_page(browser: Browser, folder: Path, results: Pa
     assert len(choice.locator("option").all()) == 2
     choice.select_option("1")
     found.drawn()
-    assert "Nothing was sampled" in str(found.page.locator("#queues").text_content())
+    assert "No samples" in str(found.page.locator("#queues").text_content())
     assert found.said == []
 
 
@@ -322,8 +322,8 @@ def test_what_is_no_folder_of_results(folder: Path, command: Command, tmp_path: 
     write(tmp_path, "x", "file")
     for name, said in (
         ("empty", "the folder is empty"),
-        ("nowhere", "there is no such folder"),
-        ("file", "it is a file"),
+        ("nowhere", "no such folder"),
+        ("file", "is a file"),
         ("other", "did you mean other/run?"),
     ):
         done = command("report", name, "-o", "page.html")
@@ -382,7 +382,7 @@ def test_a_study_without_its_claims(tmp_path: Path, command: Command) -> None:
 def test_other_names_and_places(folder: Path, command: Command, tmp_path: Path) -> None:
     done = command("report", folder / "results", "-o", "page.pdf")
     assert done.returncode == 2
-    assert "ends in .html" in done.stderr
+    assert "must end in .html" in done.stderr
     done = command("report", folder / "results", "-o", "no/such/place/page.html")
     assert done.returncode == 3
     assert "no/such/place" in done.stderr

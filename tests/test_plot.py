@@ -89,7 +89,7 @@ def test_of_a_sweep(command: Command, tmp_path: Path) -> None:
     whole = command("plot", sweep, "over", "--figure", "slowdown_p50", "-o", "all.svg")
     assert whole.returncode == 0, whole.stderr
     for wrong, said in (
-        (["slowdown"], "4 scenarios fit; choose one"),
+        (["slowdown"], "4 scenarios match; choose one"),
         (["slowdown", "--where", "lod=1"], "did you mean `load`"),
         (["slowdown", "--where", "load=1"], "there is 0.3, 0.6"),
         (["slowdown", "--where", "load"], "COLUMN=VALUE"),
@@ -107,7 +107,7 @@ def test_bad_input(results: Path, command: Command, tmp_path: Path) -> None:
         (["slowdown", "--ports", "3"], "--ports has no effect on slowdown"),
         (["slowdown", "--label", "nobody"], "there is incast, poisson"),
         (["slowdown", "--bins", "0"], "--bins"),
-        (["over"], "one run, not a sweep"),
+        (["over"], "one run; the chart"),
         (["cake"], "cdf-fct"),
         (["slowdown", "-o", "a.gif"], ".svg, .pdf, .png"),
     ):
@@ -129,9 +129,7 @@ def test_without_matplotlib(results: Path, command: Command, tmp_path: Path) -> 
     for chart in ("slowdown", "cdf-fct"):
         done = command("plot", results, chart)
         assert (done.returncode, done.stdout) == (3, "")
-        assert (
-            done.stderr == "error: drawing needs matplotlib: pip install matplotlib (No module named 'matplotlib')\n"
-        )
+        assert done.stderr == "error: drawing needs matplotlib: pip install matplotlib (No module named 'matplotlib')\n"
     assert [file.name for file in tmp_path.iterdir() if file.suffix == ".svg"] == []
     hidden.unlink()
     assert command("plot", results).returncode == 0

@@ -107,8 +107,8 @@ def test_rules_that_are_shared_both_ways_are_as_made() -> None:
 def test_explanations_say_when_and_at_which_scale(ran: incast.StudyResults) -> None:
     taken = ran.claims["TG2b"].taken
     assert taken is not None
-    assert taken.startswith("Figures in this text were measured at scale quick on 2026-11-")
-    assert taken.endswith("; the results here are of scale smoke.")
+    assert taken.startswith("Figures in this text: scale quick, 2026-11-")
+    assert taken.endswith("; results: scale smoke.")
     assert taken in (ran.path / "report.html").read_text(encoding="utf-8")
 
 
@@ -116,7 +116,7 @@ def test_explanations_say_when_and_at_which_scale(ran: incast.StudyResults) -> N
 def test_the_page_shows_pauses_spread_and_the_cycle_close(ran: incast.StudyResults) -> None:
     page = (ran.path / "report.html").read_text(encoding="utf-8")
     assert '<section id="deadlocks"' in page
-    assert "How the deadlock closed" in page
+    assert "Formation of the deadlock" in page
 
 
 @pytest.mark.long

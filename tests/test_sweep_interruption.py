@@ -95,7 +95,7 @@ def test_ended_by_a_signal(start: Start, tmp_path: Path, number: signal.Signals)
     code, said = stop(process, number)
     assert code == 128 + number
     there = len(finished(tmp_path / "out"))
-    assert f"interrupted; {there} of 12 runs are finished and kept in out; the same command goes on" in said
+    assert f"interrupted; {there} of 12 runs are finished and kept in out; repeat the command" in said
     assert "Traceback" not in said
     assert there < 12
     assert gone(children)
@@ -131,7 +131,7 @@ def test_two_sweeps_in_one_folder(start: Start, command: Command, tmp_path: Path
     wait_until(lambda: workers(first.pid) != [])
     second = command("sweep", "sweep.toml", "-o", "out")
     assert second.returncode == 2
-    assert "another sweep is at work in out" in second.stderr
+    assert "another sweep is running in out" in second.stderr
     with pytest.raises(ResultsExistError):
         sweep.run(sweep.read(tmp_path / "sweep.toml"), tmp_path / "out")
     assert first.poll() is None

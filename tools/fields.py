@@ -8,31 +8,41 @@ import inspect
 import textwrap
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Literal, Union
 
 from incast.study.description import Selection
 from incast.sweep.file import Value
 
-KINDS: dict[Any, str] = {str: "text", bool: "true or false", int: "whole number", float: "number"}
+KINDS: dict[Any, str] = {str: "text", bool: "flag", int: "integer", float: "number"}
 
 
-def table(cls: type[Any]) -> Iterator[str]:
-    """The fields of a dataclass that is read from a file, a row each."""
-    texts: dict[str, str] = {}
-    for one in reversed(cls.__mro__[:-1]):
-        texts |= told(one)
+def table(cls: type[Any], without: Collection[str] = (), only: Collection[str] | None = None) -> Iterator[str]:
+    """The fields of a dataclass that is read from a file, a row each: all but some, or some only."""
+    texts = descriptions(cls)
     hints = typing.get_type_hints(cls)
-    yield from ["| field | takes | | meaning |", "|---|---|---|---|"]
+    yield from ["| field | takes | meaning |", "|---|---|---|"]
     for field in dataclasses.fields(cls):
-        given = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-        name, need = field.name.removesuffix("_"), "required" if given else ""
-        yield f"| `{name}` | {kind(hints[field.name])} | {need} | {texts[field.name]} |"
+        name = field.name.removesuffix("_")
+        if field.name in without or (only is not None and field.name not in only):
+            continue
+        needed = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        takes = kind(hints[field.name]) + (", required" if needed else "")
+        text = texts[field.name].replace(" (our choice)", "")
+        yield f"| `{name}` | {takes} | {text} |"
     yield ""
 
 
+def descriptions(cls: type[Any]) -> dict[str, str]:
+    """The texts of the fields of a dataclass and its bases."""
+    texts: dict[str, str] = {}
+    for one in reversed(cls.__mro__[:-1]):
+        texts |= told(one)
+    return texts
+
+
 def told(cls: type[Any]) -> dict[str, str]:
-    """What stands below each field, on one line."""
+    """The text below each field, on one line."""
     (body,) = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
     assert isinstance(body, ast.ClassDef)
     found = {}
@@ -44,10 +54,10 @@ def told(cls: type[Any]) -> dict[str, str]:
 
 
 def kind(hint: Any) -> str:
-    """What a field takes, for people."""
+    """The kind of a field's value."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if hint == Selection:
-        return "table of values, or of lists of values, by column"
+        return "values or lists by column"
     if origin in (Union, types.UnionType):
         return " or ".join(kind(each) for each in arguments if each is not type(None))
     if origin is Literal:
@@ -55,9 +65,9 @@ def kind(hint: Any) -> str:
     if hint == list[Value]:
         return "list of values"
     if hint == dict[str, list[Value]]:
-        return "lists of values, by column"
+        return "lists by column"
     if hint == dict[str, Any]:
         return "values by path"
     if origin is list:
-        return f"list of {kind(arguments[0])}" if arguments[0] in KINDS else "list of tables"
+        return f"list of {kind(arguments[0])}" if arguments[0] in KINDS else "tables"
     return KINDS.get(hint, "tables by name" if origin is dict else "table")

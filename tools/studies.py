@@ -1,10 +1,11 @@
-"""The reference page of a study's files, made from the classes that they are read into."""
+"""The reference page of study files, from the classes that they are read into."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
-from fields import table
+from fields import table, told
 from incast.analysis.file import AnalysisFile, AnalysisScale
 from incast.analysis.kinds import KINDS
 from incast.study.description import (
@@ -25,11 +26,12 @@ from incast.study.description import (
 def page() -> Iterator[str]:
     """The lines of the page."""
     yield from [
-        "# Studies",
+        "# Study files",
         "",
-        "A study is a folder of `study.toml`, `claims.toml`, a file `NAME.toml` for each [sweep](sweeps.md) and each "
-        "analysis, the scenarios that these name, and `explanations.md`. How one is written: "
-        "[studies](../howto/studies.md); how claims are judged, and why so: [decisions](../design/studies.md).",
+        "A study is a folder of `study.toml`, `claims.toml`, a file `NAME.toml` for each [sweep](sweeps.md) and "
+        "analysis, "
+        "their scenarios, and `explanations.md`. [How to write one](../howto/studies.md); "
+        "[how claims are judged](../design/studies.md).",
         "",
     ]
     for heading, cls in (
@@ -45,18 +47,15 @@ def page() -> Iterator[str]:
         ("claims.toml: claim", Claim),
         ("claims.toml: claim.check", Check),
     ):
-        yield from [f"## {heading}", "", (cls.__doc__ or "").strip(), "", *table(cls)]
+        yield from [f"## {heading}", "", *table(cls)]
     yield from analyses()
     yield from [
         "## explanations.md",
         "",
-        "Markdown: what there is to say about a claim, above all why it fails, in a section `## ID` for the claim of "
-        'this id. A claim needs none; one that fails without is shown with "no explanation yet".',
-        "",
-        "Figures in a text stay as they are when the study is run again, perhaps at another scale. So the file may say "
-        "of which run they are, in a head between two lines `---`; this is shown beside each explanation. A line "
-        "`measured: SCALE, DATE, COMMIT` is for all claims, `measured ID ...: SCALE, DATE, COMMIT` for those that it "
-        "names:",
+        "Markdown with a section `## ID` for each claim that needs an explanation, above all those that fail "
+        "(without one: "
+        '"no explanation yet"). A head between two lines `---` says which run the figures in the texts are of; a line '
+        "without ids is for all claims:",
         "",
         "```text",
         "---",
@@ -67,25 +66,38 @@ def page() -> Iterator[str]:
         "",
         "## Results",
         "",
-        "| file | holds |",
+        "| file | content |",
         "|---|---|",
-        "| `study.json` | study, scale, version, sweeps, analyses; `wall_s`: seconds spent by all runs of the command "
-        "together; `cpu_s`: seconds of simulation |",
-        "| `NAME/` | the dataset of sweep NAME, or of analysis NAME: `analysis.json`, `figures.parquet` |",
-        "| `claims.json` | every claim with its outcome; every figure with its interval, and its value for each seed; "
-        "the bars of every chart; the rows of every table |",
-        "| `claims.md` | claims and tables for people |",
-        "| `tables/NAME.csv` | table NAME, unrounded: of each figure its mean, and as `_least` and `_greatest` the "
-        "range over seeds |",
+        "| `study.json` | study, scale, version, sweeps, analyses; `wall_s`: seconds of all runs of the command; "
+        "`cpu_s`: "
+        "seconds of simulation |",
+        "| `NAME/` | dataset of sweep NAME, or of analysis NAME: `analysis.json`, `figures.parquet` |",
+        "| `claims.json` | claims with outcomes; figures with intervals and values per seed; bars of charts; rows "
+        "of tables |",
+        "| `claims.md` | claims and tables as text |",
+        "| `tables/NAME.csv` | table NAME, unrounded: the mean of each figure, and its range over seeds (`_least`, "
+        "`_greatest`) |",
     ]
 
 
 def analyses() -> Iterator[str]:
-    """What an analysis can be."""
+    """The files and the kinds of analyses."""
     for heading, cls in (("Analyses: NAME.toml", AnalysisFile), ("Analyses: scale.NAME", AnalysisScale)):
-        yield from [f"## {heading}", "", (cls.__doc__ or "").strip(), "", *table(cls)]
+        yield from [f"## {heading}", "", *table(cls)]
+    common: dict[type, list[str]] = {}
+    for kind in KINDS.values():
+        for base in kind.parameters.__mro__[1:-1]:
+            common.setdefault(base, []).append(kind.parameters.__name__)
+    shared = [base for base, users in common.items() if len(users) > 1]
+    names = {name for base in shared for name in told(base)}
+    users = [name for name, kind in KINDS.items() if any(issubclass(kind.parameters, base) for base in shared)]
+    yield from ["## Analyses: common parameters", "", f"Of {', '.join(f'`{name}`' for name in users)}:", ""]
+    yield from table(max(shared, key=lambda base: len(base.__mro__)))
     for name, kind in KINDS.items():
         yield from [f"## Analyses: {name}", "", f"{kind.about[:1].upper()}{kind.about[1:]}.", ""]
-        yield from table(kind.parameters)
-        columns = ", ".join(f"`{column}`" for column in kind.figures)
-        yield from [f"Columns of its table, after those that are varied: {columns}.", ""]
+        own = [field.name for field in dataclasses.fields(kind.parameters)]
+        if name in users:
+            own = [field for field in own if field not in names]
+        if own:
+            yield from table(kind.parameters, only=own)
+        yield from [f"Result columns: {', '.join(f'`{column}`' for column in kind.figures)}.", ""]

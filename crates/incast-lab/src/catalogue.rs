@@ -478,7 +478,7 @@ mod tests {
         assert!(eta.description.contains("SIGCOMM 2019"));
         assert_eq!(hpcc.profiles[1].values["eta"], 0.99);
         let dctcp = all.controls.iter().find(|one| one.name == "dctcp").unwrap();
-        assert_eq!((dctcp.marking.as_deref(), &hpcc.marking), (Some("marks above 300kB at 100Gbps"), &None));
+        assert_eq!((dctcp.marking.as_deref(), &hpcc.marking), (Some("Kmin = Kmax = 300 kB at 100 Gb/s"), &None));
         let find = |entries: &[Entry], name: &str, parameter: &str| {
             let entry = entries.iter().find(|one| one.name == name).unwrap();
             entry.parameters.iter().find(|one| one.name == parameter).unwrap().clone()

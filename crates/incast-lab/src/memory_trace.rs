@@ -24,29 +24,17 @@ const BATCH: usize = 1 << 20;
 /// What a trace of remote memory holds.
 pub const FETCHES: TableSpec = TableSpec {
     name: "trace",
-    description: "Pages that a program fetched from remote memory and sent there, those of a process in the order in which they arrived",
+    description: "Pages that a program fetched from remote memory or wrote back, in order of arrival for each process",
     columns: &[
-        column(
-            "time_ns",
-            Kind::I64,
-            false,
-            "ns",
-            "when the fault was seen or the page sent, since the program's start",
-        ),
-        column("process", Kind::U32, false, "", "the process, by its number in summary.json"),
-        column("thread", Kind::U32, true, "", "the thread that waited, as gettid has it; none of a page sent away"),
-        column("page", Kind::U32, false, "", "the page, by its number in the process's region"),
-        column(
-            "kind",
-            Kind::Name,
-            false,
-            "",
-            "read: a page fetched; write-back: a page sent away, as its content had changed",
-        ),
-        column("write", Kind::Flag, true, "", "whether the page was fetched to be written"),
-        column("asked_ns", Kind::U32, true, "ns", "the delay that was asked for"),
-        column("achieved_ns", Kind::U32, true, "ns", "the delay that it became"),
-        column("software_ns", Kind::U32, true, "ns", "what the instrument took beside, from when the fault was seen"),
+        column("time_ns", Kind::I64, false, "ns", "time of the fault or write-back since the program's start"),
+        column("process", Kind::U32, false, "", "process, as numbered in summary.json"),
+        column("thread", Kind::U32, true, "", "waiting thread, by gettid; missing for a write-back"),
+        column("page", Kind::U32, false, "", "page number in the process's region"),
+        column("kind", Kind::Name, false, "", "read: page fetched; write-back: changed page written back"),
+        column("write", Kind::Flag, true, "", "true if the page was fetched for writing"),
+        column("asked_ns", Kind::U32, true, "ns", "requested delay"),
+        column("achieved_ns", Kind::U32, true, "ns", "achieved delay"),
+        column("software_ns", Kind::U32, true, "ns", "additional time of the instrument, from the fault on"),
     ],
 };
 

@@ -1,4 +1,4 @@
-//! What a scenario amounts to before it is run: its fabric and flows in numbers, how big the run will be, what to check.
+//! Summary of a scenario before a run: its fabric and flows in numbers, an estimate of the run, warnings.
 
 use std::fmt;
 
@@ -10,6 +10,7 @@ use incast_model::units::{Bytes, Time};
 use incast_model::workload::{WorkloadSpec, warnings as workload_warnings};
 use incast_sim::Setup;
 use incast_sim::balance::Balance;
+use incast_sim::network::PauseParams;
 use incast_sim::switch::{EcnParams, WatchdogAction};
 use incast_sim::tenant::Hypervisor;
 use serde::Serialize;
@@ -24,7 +25,7 @@ mod vms;
 pub use estimate::Estimate;
 pub use vms::{AdmissionShow, CutShow, TenantShow, VmsShow};
 
-/// What a scenario amounts to.
+/// Summary of a scenario.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Show {
     /// The scenario as TOML, with all defaults.
@@ -36,13 +37,13 @@ pub struct Show {
     pub vms: Option<VmsShow>,
     /// The flows of each label in numbers.
     pub labels: Vec<LabelShow>,
-    /// Traffic that stands for measurements which are not public: what of it is made up.
+    /// Traffic with synthetic stand-ins for unpublished measurements.
     pub synthetic: Vec<String>,
     /// The schemes to be simulated.
     pub schemes: Vec<SchemeShow>,
-    /// How big the run will be.
+    /// Estimate of the run.
     pub estimate: Estimate,
-    /// What should be checked before the results are trusted, each with the parameter meant.
+    /// Warnings, each with its parameter.
     pub warnings: Vec<Warning>,
 }
 
@@ -80,7 +81,7 @@ pub struct SchemeShow {
     /// Its hypervisor, in a line; `None` without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hypervisor: Option<String>,
-    /// How switches mark, and who says so.
+    /// ECN settings, and their sources.
     pub ecn: String,
     /// Load balancing, given routes, failures and pauses, such as `load balancing spray`, where there are any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -117,7 +118,7 @@ impl fmt::Display for Warning {
 /// Packet-hops a second that a core of a server does, where nothing better is known.
 pub const TYPICAL_RATE: f64 = 8e6;
 
-/// What a scenario amounts to; `packet_hops_per_s` is how fast a core is ([`TYPICAL_RATE`] if unknown).
+/// Summarises a scenario; `packet_hops_per_s` is how fast a core is ([`TYPICAL_RATE`] if unknown).
 pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
     let scenario = &prepared.scenario;
     let (fabric, flows) = (&prepared.fabric, &prepared.flows);
@@ -134,9 +135,19 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
     .into_iter()
     .map(|warning| Warning::new(warning.field, warning.message))
     .collect();
+    let mut of_schemes: Vec<(Warning, Vec<&str>)> = Vec::new();
     for scheme in &prepared.schemes {
-        found.extend(warnings::of_scheme(prepared, scheme, links));
+        for warning in warnings::of_scheme(prepared, scheme, links) {
+            match of_schemes.iter_mut().find(|(known, _)| *known == warning) {
+                Some((_, names)) => names.push(&scheme.name),
+                None => of_schemes.push((warning, vec![&scheme.name])),
+            }
+        }
     }
+    found.extend(of_schemes.into_iter().map(|(warning, names)| {
+        let message = format!("{} ({})", warning.message, schemes(&names, prepared.schemes.len()));
+        Warning { message, ..warning }
+    }));
     for warning in &mut found {
         warning.place = prepared.given.place(&warning.path);
     }
@@ -164,98 +175,121 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
     }
 }
 
-/// What is made up of the traffic, entry by entry.
+/// Names schemes: `scheme A`, `schemes A, B`, `all 4 schemes`.
+fn schemes(names: &[&str], all: usize) -> String {
+    match names {
+        [one] => format!("scheme {one}"),
+        names if names.len() == all => format!("all {all} schemes"),
+        names => format!("schemes {}", names.join(", ")),
+    }
+}
+
+/// Synthetic traffic, entry by entry.
 fn synthetic(workload: &[WorkloadSpec]) -> Vec<String> {
     let application = |entry: &WorkloadSpec| entry.disaggregated.as_ref().and_then(|one| one.application);
     let told = |(index, entry)| {
         let name = serde_json::to_value(application(entry)?).ok()?;
         let name = name.as_str()?.to_owned();
-        Some(format!("workload[{index}]: {name}'s shares, sizes and gaps of flows are shaped after it, not measured"))
+        Some(format!("workload[{index}]: {name}: shares, sizes and gaps of flows are modelled, not measured"))
     };
     workload.iter().enumerate().filter_map(told).collect()
 }
 
-/// What carries the flows of a scheme, in a few words.
+/// Controls and transports of a scheme.
 fn carriers(setup: &Setup) -> Vec<String> {
     let controls =
         setup.controls.iter().map(|one| format!("{}, window {}", one.control.name(), window_name(one.window)));
     controls.chain(setup.transports.iter().map(|one| one.name().to_owned())).collect()
 }
 
-/// How switches mark, in a few words.
+/// ECN settings, with the labels of switches.
 pub(crate) fn marking(ecn: &EcnParams) -> String {
     let EcnParams { kmin, kmax, pmax, per_rate, .. } = ecn;
     let marks = match (ecn.enabled, kmin == kmax) {
-        (false, _) => return "no ECN marks".into(),
-        (true, true) => format!("marks above {kmin} at {per_rate}"),
-        (true, false) => format!("marks from {kmin} to {kmax} at {per_rate}, up to {pmax}, above that all"),
+        (false, _) => return "off".into(),
+        (true, true) => format!("Kmin = Kmax = {kmin:#} at {per_rate:#}"),
+        (true, false) => format!("Kmin {kmin:#}, Kmax {kmax:#} at {per_rate:#}, Pmax {pmax}"),
     };
     match ecn.by_rate.len() {
         0 => marks,
-        rates => format!("{marks}; ports of {rates} rate(s) by their own thresholds"),
+        1 => format!("{marks}; ports of 1 rate have their own thresholds"),
+        rates => format!("{marks}; ports of {rates} rates have their own thresholds"),
     }
 }
 
-/// Who says how switches mark under a scheme: what is nearest first.
+/// Sources of the ECN settings of a scheme, the nearest first.
 fn marking_source(scenario: &Scenario, name: &str) -> String {
     let Some(scheme) = scenario.scheme.get(name) else { return String::new() };
     let keys = |patch: &Patch<EcnParams>| patch.given().keys().map(String::as_str).collect::<Vec<_>>().join(", ");
     let mut parts = Vec::new();
     if !scheme.ecn.is_empty() {
-        parts.push(format!("{} of the scheme", keys(&scheme.ecn)));
+        parts.push(format!("{}: scheme", keys(&scheme.ecn)));
     }
     if !scenario.ecn.is_empty() {
-        parts.push(format!("{} of [ecn]", keys(&scenario.ecn)));
+        parts.push(format!("{}: [ecn]", keys(&scenario.ecn)));
     }
     let rest = match scheme.wanted_ecn() {
         Some(_) => match scheme.hypervisor.as_ref().filter(|one| one.ecn().is_some()) {
-            Some(hypervisor) => format!("as {} wants it", hypervisor.name()),
-            None => format!("as {} wants it", scheme.carrier()),
+            Some(hypervisor) => format!("default of {}", hypervisor.name()),
+            None => format!("default of {}", scheme.carrier()),
         },
-        None => "by default".into(),
+        None => "default".into(),
     };
-    parts.push(if parts.is_empty() { rest } else { format!("the rest {rest}") });
+    parts.push(if parts.is_empty() { rest } else { format!("rest: {rest}") });
     parts.join("; ")
 }
 
-/// A hypervisor in a line: its name, its periods by the names of their parameters, and whether it heeds marks.
+/// A hypervisor in a line: its name, its periods, and its use of ECN marks.
 fn behind(hypervisor: &Hypervisor) -> String {
-    let periods = hypervisor.periods().into_iter().map(|(field, time)| format!("{field} {time}"));
-    let marks = hypervisor.ecn().map(|_| "congestion by ECN marks".to_owned());
+    let periods = hypervisor.periods().into_iter().map(|(field, time)| format!("{field} {time:#}"));
+    let marks = hypervisor.ecn().map(|_| "reacts to ECN marks".to_owned());
     std::iter::once(hypervisor.name().to_owned()).chain(periods).chain(marks).collect::<Vec<_>>().join(", ")
 }
 
-/// What of the network is not as by default.
+/// Network settings that differ from the default.
 fn network(setup: &Setup) -> Vec<String> {
     let params = &setup.params.network;
     let mut said = Vec::new();
     if params.routing != Paths::Shortest {
-        said.push(format!("{} routes", params.routing.name()));
+        said.push(format!("{} routing", params.routing.name()));
     }
     if params.load_balancing != Balance::Ecmp {
         said.push(format!("load balancing {}", params.load_balancing.name()));
     }
     if !params.route.is_empty() {
-        said.push(format!("{} given routes", params.route.len()));
+        said.push(counted(params.route.len() as u64, "given route", "given routes"));
     }
     if !params.failure.is_empty() {
-        let follows = params.reroute_after.map_or("never follow".into(), |after| format!("follow after {after}"));
-        said.push(format!("{} failures, routes {follows}", params.failure.len()));
+        let failures = counted(params.failure.len() as u64, "failure", "failures");
+        let follows = params.reroute_after.map_or("no rerouting".into(), |after| format!("rerouting after {after:#}"));
+        said.push(format!("{failures}, {follows}"));
     }
-    if !params.pause.is_empty() {
-        said.push(format!("{} pauses that nodes send by themselves", params.pause.len()));
+    if let [first, rest @ ..] = &params.pause[..] {
+        let more = if rest.is_empty() { String::new() } else { format!(", and {} more", rest.len()) };
+        let storms = counted(params.pause.len() as u64, "PFC storm", "PFC storms");
+        said.push(format!("{storms}: {}{more}", storm(first)));
     }
     said.extend(tagging::told(&setup.params, setup.tags.as_deref()));
     said.extend(isolation::told(&setup.params));
     let dog = &setup.params.switch.watchdog;
     if dog.enabled {
-        let does = if dog.action == WatchdogAction::Drop { "drops" } else { "forwards" };
+        let does = if dog.action == WatchdogAction::Drop { "drop" } else { "forward" };
         said.push(format!(
-            "watchdog: {does} after {}, ends after {}, looks every {}",
+            "PFC watchdog: {does}, detection {:#}, restoration {:#}, poll {:#}",
             dog.detection, dog.restoration, dog.poll
         ));
     }
     said
+}
+
+/// A storm in a few words: node, priority, time.
+fn storm(pause: &PauseParams) -> String {
+    let peer = pause.peer.as_ref().map_or_else(String::new, |peer| format!(" to {peer}"));
+    let time = match pause.until {
+        Some(until) => format!("{:#} to {until:#}", pause.from),
+        None => format!("from {:#} on", pause.from),
+    };
+    format!("{}{peer}, priority {}, {time}", pause.at, pause.priority)
 }
 
 fn window_name(window: incast_sim::congestion::WindowMode) -> String {
@@ -265,7 +299,7 @@ fn window_name(window: incast_sim::congestion::WindowMode) -> String {
     }
 }
 
-/// Links on the way of a flow.
+/// Links on the path of a flow.
 fn links(fabric: &Fabric, flows: &FlowSet, routes: &Routes, flow: &Flow) -> u64 {
     if let Some(path) = flow.path {
         return flows.paths[path as usize].len() as u64 - 1;
@@ -322,15 +356,15 @@ impl fmt::Display for Show {
             }
         }
         for kind in &fabric.links {
-            write!(f, ", {} of {} and {}", counted(kind.links as u64, "link", "links"), kind.rate, kind.delay)?;
+            write!(f, ", {} of {:#} and {:#}", counted(kind.links as u64, "link", "links"), kind.rate, kind.delay)?;
         }
         write!(
             f,
-            "\n           longest base RTT {}, largest bandwidth-delay product {}",
+            "\n           longest base RTT {:#}, largest bandwidth-delay product {:#}",
             fabric.max_base_rtt, fabric.max_bdp
         )?;
         if let Some(bisection) = fabric.bisection {
-            write!(f, ", bisection {bisection} each way")?;
+            write!(f, ", bisection {bisection:#} each way")?;
         }
         for tier in &fabric.tiers {
             if let Some(ratio) = tier.oversubscription.filter(|ratio| *ratio > 1.0) {
@@ -349,25 +383,25 @@ impl fmt::Display for Show {
                 label.bytes.0 as f64 / 1e6
             )?;
             if label.backlogged > 0 {
-                write!(f, ", {} of them backlogged", label.backlogged)?;
+                write!(f, ", {} backlogged", label.backlogged)?;
             }
             match label.load {
                 Some(load) => {
                     let (from, to) = (label.first.seconds() * 1e3, label.last.seconds() * 1e3);
                     write!(
                         f,
-                        ", started from {from:.3} to {to:.3} ms, {:.1} % of all {}' rate",
+                        ", starts from {from:.3} to {to:.3} ms, load {:.1} % of all {}' rate",
                         load * 100.0,
                         if self.vms.is_some() { "servers" } else { "hosts" }
                     )?;
                 }
                 None if label.waiting > 0 => {
-                    write!(f, ", {} of them when others have ended", label.waiting)?;
+                    write!(f, ", {} with dependencies", label.waiting)?;
                     if label.may_be_cancelled > 0 {
-                        write!(f, " ({} not if their entry's end comes first)", label.may_be_cancelled)?;
+                        write!(f, " ({} cancelled at the entry's end)", label.may_be_cancelled)?;
                     }
                 }
-                None => write!(f, ", all started at {}", label.first)?,
+                None => write!(f, ", all start at {:#}", label.first)?,
             }
         }
         for told in &self.synthetic {
@@ -376,9 +410,9 @@ impl fmt::Display for Show {
         for scheme in &self.schemes {
             write!(f, "\nscheme     {}: {}", scheme.name, scheme.controls.join("; "))?;
             if let Some(hypervisor) = &scheme.hypervisor {
-                write!(f, "\n           hypervisors: {hypervisor}")?;
+                write!(f, "\n           hypervisor: {hypervisor}")?;
             }
-            write!(f, "\n           switches: {}", scheme.ecn)?;
+            write!(f, "\n           ECN: {}", scheme.ecn)?;
             if !scheme.network.is_empty() {
                 write!(f, "\n           {}", scheme.network.join("; "))?;
             }
@@ -386,8 +420,8 @@ impl fmt::Display for Show {
         let estimate = &self.estimate;
         write!(
             f,
-            "\nestimate   {:.3} M packets, {:.3} M packet-hops under each of {}: about {:.1} CPU seconds at {:.1} M a second, \
-             {:.1} MB of results",
+            "\nestimate   {:.3} M packets, {:.3} M packet-hops in each of {}: about {:.1} CPU seconds at {:.1} M/s, {:.1} MB of \
+             results",
             estimate.packets as f64 / 1e6,
             estimate.packet_hops as f64 / 1e6,
             counted(estimate.schemes as u64, "scheme", "schemes"),
@@ -454,20 +488,19 @@ control = "dcqcn"
         let pause = "pause = [{ at = \"h0\", priority = 3, until = \"1us\" }]\n";
         let show = shown(&format!("{SMALL}{network}{failure}{pause}"));
         let said = [
-            "up-down routes",
+            "up-down routing",
             "load balancing flowlet",
-            "1 given routes",
-            "1 failures, routes never follow",
-            "1 pauses that nodes send by themselves",
+            "1 given route",
+            "1 failure, no rerouting",
+            "1 PFC storm: h0, priority 3, 0 ps to 1 us",
         ];
         assert_eq!(show.schemes[0].network, said);
         assert!(
-            show.to_string()
-                .contains("\n           up-down routes; load balancing flowlet; 1 given routes; 1 failures"),
+            show.to_string().contains("\n           up-down routing; load balancing flowlet; 1 given route; 1 failure"),
             "{show}"
         );
         let text = show.to_string();
-        assert!(text.starts_with("fabric     8 hosts, 4 switches, 12 links of 100Gbps and 1us"), "{text}");
+        assert!(text.starts_with("fabric     8 hosts, 4 switches, 12 links of 100 Gb/s and 1 us"), "{text}");
     }
 
     #[test]
@@ -476,22 +509,18 @@ control = "dcqcn"
             let dctcp = "[scheme.C]\ncontrol = \"dctcp\"\n";
             shown(&format!("{SMALL}{dctcp}{more}")).schemes.into_iter().map(|scheme| scheme.ecn).collect::<Vec<_>>()
         };
-        let default = "marks from 400kB to 1.6MB at 100Gbps, up to 0.2, above that all (by default)";
-        let step = "marks above 300kB at 100Gbps (as dctcp wants it)";
+        let default = "Kmin 400 kB, Kmax 1.6 MB at 100 Gb/s, Pmax 0.2 (default)";
+        let step = "Kmin = Kmax = 300 kB at 100 Gb/s (default of dctcp)";
         assert_eq!(ecn(""), [default, default, step]);
         let [_, dcqcn, dctcp] = &ecn("ecn.kmin = \"1kB\"\n[ecn]\nkmax = \"2MB\"\nmark_at = \"enqueue\"")[..] else {
             panic!()
         };
-        assert_eq!(
-            dcqcn,
-            "marks from 400kB to 2MB at 100Gbps, up to 0.2, above that all (kmax, mark_at of [ecn]; the rest by default)"
-        );
+        assert_eq!(dcqcn, "Kmin 400 kB, Kmax 2 MB at 100 Gb/s, Pmax 0.2 (kmax, mark_at: [ecn]; rest: default)");
         assert_eq!(
             dctcp,
-            "marks from 1kB to 2MB at 100Gbps, up to 1, above that all (kmin of the scheme; kmax, mark_at of [ecn]; the rest as \
-             dctcp wants it)"
+            "Kmin 1 kB, Kmax 2 MB at 100 Gb/s, Pmax 1 (kmin: scheme; kmax, mark_at: [ecn]; rest: default of dctcp)"
         );
-        assert_eq!(ecn("[ecn]\nenabled = false")[2], "no ECN marks (enabled of [ecn]; the rest as dctcp wants it)");
+        assert_eq!(ecn("[ecn]\nenabled = false")[2], "off (enabled: [ecn]; rest: default of dctcp)");
     }
 
     #[test]
@@ -501,20 +530,19 @@ control = "dcqcn"
             .replace("\"10kB\"", "\"10kB\", name = \"x\"");
         let show = shown(&text);
         assert_eq!((show.labels[0].flows, show.labels[0].waiting, show.labels[0].load), (2, 1, None));
-        assert!(show.to_string().contains("one: 2 flows, 0.013 MB, 1 of them when others have ended\n"), "{show}");
+        assert!(show.to_string().contains("one: 2 flows, 0.013 MB, 1 with dependencies\n"), "{show}");
     }
 
     #[test]
-    fn flows_that_an_end_may_call_off_are_counted() {
+    fn flows_that_an_end_may_cancel_are_counted() {
         let rpc = "[[workload]]\nrequest_response = { request = 1, response = 1, requests = 3, clients = { hosts = \"0\" } }\n";
         let show = shown(&format!("{SMALL}{rpc}end = \"1ms\""));
         let found = |label: &str| show.labels.iter().find(|found| found.label == label).unwrap();
         let counts = |label: &LabelShow| (label.flows, label.waiting, label.may_be_cancelled);
         assert_eq!((counts(found("request")), counts(found("response"))), ((3, 2, 2), (3, 3, 2)));
-        let said =
-            "response: 3 flows, 0.000 MB, 3 of them when others have ended (2 not if their entry's end comes first)\n";
+        let said = "response: 3 flows, 0.000 MB, 3 with dependencies (2 cancelled at the entry's end)\n";
         assert!(show.to_string().contains(said), "{show}");
-        assert!(!shown(&format!("{SMALL}{rpc}")).to_string().contains("their entry's end"));
+        assert!(!shown(&format!("{SMALL}{rpc}")).to_string().contains("the entry's end"));
     }
 
     #[test]
@@ -532,7 +560,7 @@ control = "dcqcn"
         assert!(refused.to_string().contains("100kB cannot hold the headroom (170004 B)"), "{refused}");
         let text = warned("[ecn]\nkmin = \"5MB\"\nkmax = \"6MB\"");
         assert!(
-            text.contains("ecn.kmin: a port of leaf0 marks from 5MB on, but a single sender is paused at "),
+            text.contains("ecn.kmin: Kmin of a port of leaf0 is 5 MB, but PFC pauses a single sender at "),
             "{text}"
         );
         assert!(text.ends_with("PFC acts before ECN (scheme B)") && !text.contains("scheme A"), "{text}");
@@ -541,14 +569,14 @@ control = "dcqcn"
         let text = warned("[packets]\nint_records = 2");
         assert!(
             text.contains(
-                "room for 2 INT records, the longest path has 3 switches: the last overwrite the first (scheme A)"
+                "2 INT records, the longest path has 3 switches: the last records overwrite the first (scheme A)"
             ),
             "{text}"
         );
         assert!(warned("[rdma]\nacks_ignore_pause = true").contains("can overflow the headroom"));
         let labels = "control_by_label.burst = \"dctcp\"";
         assert!(
-            warned(labels).contains("ecn: switches have one way of marking: marks from 400kB to 1.6MB"),
+            warned(labels).contains("ecn: switches have one ECN setting, Kmin 400 kB, Kmax 1.6 MB"),
             "{}",
             warned(labels)
         );
@@ -557,21 +585,21 @@ control = "dcqcn"
         assert_eq!(warned(&format!("{swift} = \"1us\"")), "");
         let text = warned(&format!("{swift} = \"300ns\""));
         assert!(
-            text.starts_with("control.swift.base_target: Swift's target on the longest path, 8.3us, is not above"),
+            text.starts_with("control.swift.base_target: Swift's target on the longest path, 8.3 us, does not exceed"),
             "{text}"
         );
         let text = warned("[rdma]\nrecovery = \"selective-repeat\"\nrto_low = \"8us\"");
-        assert!(text.contains("rdma.rto_low: 8us is over before an ACK can be back, which takes up to 8."), "{text}");
+        assert!(text.contains("rdma.rto_low: 8 us does not exceed the longest base RTT, 8."), "{text}");
         let text = warned(
             "[network]\nbalance = \"spray\"\nfailure = [{ link = [\"leaf0\", \"spine0\"] }]\n[rdma]\nrto = \"none\"",
         );
-        assert!(text.contains("network.load_balancing: `spray` lets packets of a flow overtake each other"), "{text}");
+        assert!(text.contains("network.load_balancing: `spray` reorders packets of a flow"), "{text}");
         assert!(text.contains("rdma.rto: without a timeout"), "{text}");
         assert!(text.contains("INT records of a flow's packets come from different links"), "{text}");
         let dctcp = "[network]\nbalance = \"spray\"\n[scheme.C]\ncontrol = \"dctcp\"";
         let text = warned(dctcp);
-        assert!(text.contains("different links; HPCC takes them for those of one (scheme A)"), "{text}");
-        assert!(!text.contains("those of one (scheme C)"), "{text}");
+        assert!(text.contains("different links; HPCC treats them as one link (scheme A)"), "{text}");
+        assert!(!text.contains("one link (scheme C)"), "{text}");
         let load = "[[workload]]\npoisson = { load = 1.5, sizes = \"500B\", duration = \"1us\" }";
         assert!(warned(load).contains("workload[2].poisson.load: offers 1.5"), "{}", warned(load));
     }

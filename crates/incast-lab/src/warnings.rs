@@ -12,12 +12,12 @@ use incast_sim::{Carrier, Setup};
 use crate::scenario::{Prepared, PreparedScheme};
 use crate::show::{Warning, marking};
 
-/// What is doubtful about a scheme; `links` counts the links on the way of a flow.
+/// Warnings about a scheme; `links` counts the links on the path of a flow.
 pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: impl Fn(&Flow) -> u64) -> Vec<Warning> {
     let (fabric, setup, params) = (&*prepared.fabric, &scheme.setup, &scheme.setup.params);
     let mut found = Vec::new();
     let mut warn = |field: &str, message: String| {
-        found.push(Warning::new(field, format!("{message} (scheme {})", scheme.name)));
+        found.push(Warning::new(field, message));
     };
     if let Some(doubt) = &scheme.doubt {
         warn("switch.tagging.rules", doubt.clone());
@@ -27,7 +27,7 @@ pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: imp
     let records = u64::from(params.packets.int_records);
     if switches > records {
         let message = format!(
-            "packets have room for {records} INT records, the longest path has {switches} switches: the last overwrite the first"
+            "packets hold {records} INT records, the longest path has {switches} switches: the last records overwrite the first"
         );
         warn("packets.int_records", message);
     }
@@ -35,7 +35,7 @@ pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: imp
         && let Some((switch, kmin, xoff)) = ecn_above_pfc(fabric, setup)
     {
         let message = format!(
-            "a port of {} marks from {} on, but a single sender is paused at {}: PFC acts before ECN",
+            "Kmin of a port of {} is {:#}, but PFC pauses a single sender at {:#}: PFC acts before ECN",
             fabric.node(switch).name,
             Bytes(kmin),
             Bytes(xoff)
@@ -44,7 +44,7 @@ pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: imp
     }
     if let Some((control, wanted)) = other_marking(prepared, scheme) {
         let message = format!(
-            "switches have one way of marking: {}; flows of {control} want another: {}",
+            "switches have one ECN setting, {}; the default of {control} is {}",
             marking(&params.ecn),
             marking(&wanted)
         );
@@ -52,14 +52,15 @@ pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: imp
     }
     if let Some((target, base)) = target_below_base(setup, fabric, &links) {
         let message = format!(
-            "Swift's target on the longest path, {target}, is not above its base RTT, {base}: no flow gets up to speed"
+            "Swift's target on the longest path, {target:#}, does not exceed its base RTT, {base:#}: no flow reaches full rate"
         );
         warn("control.swift.base_target", message);
     }
     let rdma_flows = !setup.controls.is_empty();
     if rdma_flows && params.network.load_balancing.reorders() && params.rdma.recovery == Recovery::GoBackN {
         let message = format!(
-            "`{}` lets packets of a flow overtake each other; go-back-N takes them for lost and sends them again",
+            "`{}` reorders packets of a flow; go-back-N treats them as lost and retransmits: set rdma.recovery = \"selective-repeat\" and \
+             rdma.reorder_window",
             params.network.load_balancing.name()
         );
         warn("network.load_balancing", message);
@@ -67,13 +68,13 @@ pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: imp
     let compares = flows_of(setup, |control| matches!(control.telemetry(), Telemetry::Int)).next().is_some();
     if params.network.load_balancing.reorders() && compares {
         let message = format!(
-            "under `{}` the INT records of a flow's packets come from different links; HPCC takes them for those of one",
+            "under `{}` the INT records of a flow's packets come from different links; HPCC treats them as one link",
             params.network.load_balancing.name()
         );
         warn("network.load_balancing", message);
     }
     if rdma_flows && !params.network.failure.is_empty() && params.rdma.rto.is_none() {
-        let message = "without a timeout a flow whose last packets a failure loses never completes";
+        let message = "without a timeout, flows that lose their last packets in a failure never complete";
         warn("rdma.rto", message.into());
     }
     if params.rdma.acks_ignore_pause {
@@ -83,31 +84,29 @@ pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: imp
     let longest = BaseRtts::new(fabric, params.packets.payload).max().0;
     if rdma.recovery == Recovery::SelectiveRepeat && rdma.rto.is_some() && rdma.rto_low <= longest {
         let message = format!(
-            "{} is over before an ACK can be back, which takes up to {longest}: packets are sent again that are not lost",
+            "{:#} does not exceed the longest base RTT, {longest:#}: packets are retransmitted that are not lost",
             rdma.rto_low
         );
         warn("rdma.rto_low", message);
     }
     for (field, timeout, longest) in timeouts(setup, fabric) {
         let message = format!(
-            "{timeout} is over before an acknowledgement can be back, which takes up to {longest} in an idle fabric: packets are \
-             sent again that are not lost"
+            "{timeout:#} does not exceed the longest base RTT, {longest:#}: packets are retransmitted that are not lost"
         );
         warn(&field, message);
     }
     for (field, period, longest) in periods(setup, fabric) {
         let message = format!(
-            "{period} is over before an answer can be back, which takes up to {longest} in an idle fabric: hypervisors act on what they \
-             have not heard of yet"
+            "{period:#} does not exceed the longest base RTT, {longest:#}: hypervisors act before feedback arrives"
         );
         warn(&field, message);
     }
     if let Some((name, other)) = foreign_queues(setup) {
-        let message = format!("{name} is meant for {}, not for {}", queues(&other), queues(&params.switch.queues));
+        let message = format!("{name} needs {}, not {}", queues(&other), queues(&params.switch.queues));
         warn("switch.queues", message);
     }
     if params.packets.payload.0 < 64 {
-        warn("packets.payload", format!("packets of {} are far smaller than any network's", params.packets.payload));
+        warn("packets.payload", format!("packets of {:#} are far smaller than in any network", params.packets.payload));
     }
     found
 }
@@ -214,8 +213,8 @@ fn foreign_queues(setup: &Setup) -> Option<(&'static str, QueueParams)> {
 /// Queues in a few words.
 fn queues(queues: &QueueParams) -> String {
     match queues {
-        QueueParams::Shared => "a buffer that ports share".into(),
-        QueueParams::DropTail { limit } => format!("{limit} for each port, drop-tail"),
-        QueueParams::Pfabric { limit } => format!("{limit} for each port in pFabric's order"),
+        QueueParams::Shared => "one buffer for all ports".into(),
+        QueueParams::DropTail { limit } => format!("{limit:#} per port, drop-tail"),
+        QueueParams::Pfabric { limit } => format!("{limit:#} per port, in pFabric's order"),
     }
 }

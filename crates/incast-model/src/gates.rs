@@ -115,7 +115,7 @@ pub enum GateError {
         rounds: usize,
     },
     /// Flows wait for each other in a circle.
-    #[error("flows wait for each other in a circle and would never start: {}", circle(.flows))]
+    #[error("flows depend on each other in a cycle and would never start: {}", circle(.flows))]
     Cycle {
         /// Each waits for the next, the last for the first.
         flows: Vec<u32>,
@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(why(2, &[(&[0], &[1]), (&[0], &[1])]), "flow 1 is behind gates 0 and 1; one is possible");
         assert_eq!(
             why(1, &[(&[0], &[0])]),
-            "flows wait for each other in a circle and would never start: 0 waits for 0"
+            "flows depend on each other in a cycle and would never start: 0 waits for 0"
         );
     }
 

@@ -95,7 +95,8 @@ macro_rules! quantity {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(&print(self.0, $units, $binary))
+                let text = print(self.0, $units, $binary);
+                if f.alternate() { f.pad(&spaced(&text)) } else { f.pad(&text) }
             }
         }
 
@@ -244,6 +245,12 @@ pub(crate) fn scale(number: &str, factor: u64) -> Result<u64, String> {
     u64::try_from(scaled / divisor).map_err(|_| "too large".into())
 }
 
+/// A printed quantity for prose: `100Gbps` becomes `100 Gb/s`.
+fn spaced(text: &str) -> String {
+    let unit = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    format!("{} {}", &text[..unit], text[unit..].replace("bps", "b/s"))
+}
+
 /// `value` in the largest unit that needs at most three decimals, or in a binary one if it is a whole number of that and not
 /// of thousands; so that reading it back gives the same value.
 fn print(value: u64, units: Units, binary: Units) -> String {
@@ -303,6 +310,10 @@ mod tests {
         assert_eq!(Bytes(4096).to_string(), "4KiB");
         assert_eq!(Bytes(32_000_000).to_string(), "32MB");
         assert_eq!(Bytes(1048).to_string(), "1.048kB");
+        assert_eq!(
+            format!("{:#}, {:#}, {:#}", Rate::gbps(100), Time::ns(1500), Bytes(4096)),
+            "100 Gb/s, 1.5 us, 4 KiB"
+        );
     }
 
     #[test]

@@ -423,6 +423,18 @@ impl DropReason {
             Self::Watchdog => "watchdog",
         }
     }
+
+    /// Meaning, for the description of results.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Buffer => "no buffer space",
+            Self::LinkDown => "link down",
+            Self::Silent => "gray failure",
+            Self::NoRoute => "no route to the destination",
+            Self::Ttl => "time to live exceeded",
+            Self::Watchdog => "PFC watchdog",
+        }
+    }
 }
 
 /// One dropped packet.

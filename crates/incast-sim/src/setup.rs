@@ -17,15 +17,15 @@ use crate::switch::{EcnParams, SwitchParams, TagRules};
 use crate::tenant::Hypervisor;
 use crate::transport::Transport;
 
-/// How time is counted and ties are broken.
+/// Arithmetic of time, and order of simultaneous events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arithmetic {
-    /// Picoseconds; events of one picosecond ordered by stable keys. Physically exact, the same on any number of threads.
+    /// Picoseconds; simultaneous events ordered by stable keys. Physically exact, the same on any number of threads.
     #[default]
     Exact,
-    /// The HPCC authors' ns-3: serialisation cut to whole nanoseconds, ties in order of scheduling, its NIC's wake-up
-    /// rule, its INT quantisation and its random numbers. For comparing with that simulator only.
+    /// The HPCC authors' ns-3: serialisation in whole nanoseconds, ties in order of scheduling, its NIC's wake-up rule,
+    /// INT quantisation and random numbers. For comparison with that simulator only.
     Ns3,
 }
 

@@ -1,4 +1,4 @@
-"""What stands in the file of an analysis."""
+"""Fields of the file of an analysis."""
 
 from __future__ import annotations
 
@@ -13,30 +13,28 @@ class AnalysisScale:
     """A `[scale.NAME]`: changes for a scale of the study."""
 
     about: str | None = None
-    """What it is for."""
+    """Purpose."""
     set: dict[str, Any] = field(default_factory=dict)
-    """Values for all cells, over those of the file."""
+    """Values for all cells; they override those of the file."""
     values: dict[str, list[Value]] = field(default_factory=dict)
-    """Values, or names of points, of an axis, by its column, in place of those of the axis."""
+    """Values, or names of points, by column of an axis, in place of the axis's own."""
     skip: list[dict[str, Any]] = field(default_factory=list)
-    """Cells to leave out, beside those of the file."""
+    """Further cells to skip."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnalysisFile:
-    """An analysis: what is computed or measured without a simulation, and what is varied in it."""
+    """An analysis: a computation or measurement without a simulation, and the axes to vary."""
 
     analysis: str
-    """What is computed: one of the kinds below."""
+    """Kind of the analysis, one of those below."""
     title: str | None = None
-    """What it is, for people."""
+    """Title."""
     set: dict[str, Any] = field(default_factory=dict)
     """Values of the kind's parameters for all cells."""
     vary: list[Axis] = field(default_factory=list)
-    """What is varied, as in a sweep; `path` is a parameter of the kind. Cells are the product of all axes, the last one
-    fastest.
-    """
+    """Axes, as in a sweep; `path` is a parameter of the kind. Cells are the product of all, the last one fastest."""
     skip: list[dict[str, Any]] = field(default_factory=list)
-    """Cells to leave out: those with all values of an entry (a list: any of them)."""
+    """Cells to skip: those with all values of an entry (a list: any of them)."""
     scale: dict[str, AnalysisScale] = field(default_factory=dict)
     """Changes for named scales."""

@@ -60,9 +60,7 @@ const MAX_SETS: usize = 1_000_000;
 #[non_exhaustive]
 pub enum FailuresError {
     /// A link that does not join switches.
-    #[error(
-        "link {link} joins {a} and {b}; a host that is cut off has no other way, so only links between switches fail here"
-    )]
+    #[error("link {link} joins {a} and {b}; only links between switches can fail here: a host has a single link")]
     HostLink {
         /// Number of the link.
         link: u32,

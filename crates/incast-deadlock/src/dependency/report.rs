@@ -75,7 +75,7 @@ impl fmt::Display for NamedCycle {
         writeln!(f, "  {}", self.cycle)?;
         let none = Users::default();
         let users = self.users.iter().chain(std::iter::repeat(&none));
-        let heads = ["switch", "in port", "from", "out port", "to", "whose packets"].map(String::from);
+        let heads = ["switch", "in port", "from", "out port", "to", "packets"].map(String::from);
         let turns = self.cycle.turns.iter().zip(users).map(|(turn, users)| {
             let Turn { switch, in_port, from, out_port, to, .. } = turn;
             [switch.clone(), in_port.to_string(), from.clone(), out_port.to_string(), to.clone(), users.to_string()]

@@ -99,7 +99,7 @@ pub enum PathError {
         node: String,
     },
     /// A path that takes one link twice in one direction.
-    #[error("{place}: the path comes to {node} by port {port} twice; it is a loop")]
+    #[error("{place}: the path arrives at {node} by port {port} twice: a loop")]
     Repeated {
         /// Where the path is written.
         place: String,
@@ -128,7 +128,7 @@ pub enum ElpError {
         tier: u8,
     },
     /// Routes that lead in a circle.
-    #[error("packets to {destination} go in a circle: {circle}; expected lossless paths end at a host")]
+    #[error("packets to {destination} loop: {circle}; lossless paths must end at a host")]
     Circle {
         /// A host.
         destination: String,
@@ -144,5 +144,5 @@ fn hint(nearest: &Option<String>) -> String {
 /// What stands between names, where something else does.
 fn separators(word: &str) -> &'static str {
     let other = word.contains([',', ';']);
-    if other { "; names have spaces or arrows between them, such as h0 leaf0 h1 or h0 -> leaf0 -> h1" } else { "" }
+    if other { "; separate names by spaces or arrows, such as h0 leaf0 h1 or h0 -> leaf0 -> h1" } else { "" }
 }

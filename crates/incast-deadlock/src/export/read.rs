@@ -56,7 +56,7 @@ impl<'w, 'f> Reader<'w, 'f> {
         }
         for (field, tag) in [("tag", entry.tag), ("new_tag", entry.new_tag)] {
             if tag.0 == 0 {
-                return Err(error(&place(field), "tag 0; allowed: 1 to 255 (what matches no entry is lossy)"));
+                return Err(error(&place(field), "tag 0; allowed: 1 to 255 (packets without an entry are lossy)"));
             }
         }
         self.tags = self.tags.max(entry.tag.0).max(entry.new_tag.0);

@@ -125,12 +125,12 @@ fn qos(tags: u8, ports: &[String], code_points: &CodePoints) -> Map<String, Valu
 }
 
 fn cannot(entries: &[Entry]) -> Vec<String> {
-    let queue = "The egress queue follows the DSCP that a packet came with: no ACL action of CONFIG_DB sets the traffic class. \
-                 Packets whose tag changes wait in the queue of their old tag, where a PAUSE of the new one does not hold \
-                 them: the next switch may lose them.";
+    let queue = "The egress queue follows the arriving DSCP: no ACL action of CONFIG_DB sets the traffic class. \
+                 Packets whose tag changes wait in the queue of their old tag, where a PAUSE of the new tag does not \
+                 stop them: the next switch may drop them.";
     let always = [
         "Orchagent (sonic-swss e6b0c5b) takes DSCP_ACTION in tables of the types UNDERLAY_SET_DSCP and UNDERLAY_SET_DSCPV6 \
-         only, which match neither IN_PORTS nor OUT_PORTS; a table type of one's own may list the action, but its rules are \
+         only, which match neither IN_PORTS nor OUT_PORTS; a custom table type can list the action, but its rules are \
          refused.",
         "OUT_PORTS in an ingress table needs an ASIC that knows the egress port before it looks up the table; in an egress \
          table IN_PORTS needs one that still knows the ingress port.",

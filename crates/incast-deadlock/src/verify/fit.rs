@@ -13,7 +13,7 @@ const NAMED: usize = 3;
 /// More tags than a switch has priorities for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{needed} lossless priorities are needed, {available} are available (PFC has 8, of which one at least is lossy); {}",
+    "{needed} lossless priorities are needed, {available} are available (PFC has 8, at least one of them lossy); {}",
     forced_by(*.available, *.classes, .paths)
 )]
 pub struct TooManyTags {
@@ -34,7 +34,7 @@ fn forced_by(available: u8, classes: u8, paths: &[(u8, NamedPath)]) -> String {
     for of_class in paths.chunk_by(|a, b| a.0 == b.0) {
         let of = if classes == 1 { String::new() } else { format!(" of class {}", of_class[0].0) };
         let paths: Vec<String> = of_class.iter().map(|(_, path)| path.to_string()).collect();
-        found.push(format!("packets{of} come to tag {} on {}", available + 1, paths.join("; ")));
+        found.push(format!("packets{of} reach tag {} on {}", available + 1, paths.join("; ")));
     }
     match classes.saturating_sub(available) {
         0 => {}

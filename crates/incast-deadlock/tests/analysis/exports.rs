@@ -333,7 +333,7 @@ fn files_that_are_no_rules_are_refused_with_the_place() {
     assert_eq!(csv("L9,1,0,1,1"), "line 2: there is no switch `L9`; did you mean `L1`?");
     assert_eq!(csv("L1,1,0-4,1,1"), "line 2, in: L1 has no port 4; allowed: 0 to 3");
     assert_eq!(csv("L1,1,0,,1"), "line 2, out: no port; at least one is needed");
-    assert_eq!(csv("L1,0,0,1,1"), "line 2, tag: tag 0; allowed: 1 to 255 (what matches no entry is lossy)");
+    assert_eq!(csv("L1,0,0,1,1"), "line 2, tag: tag 0; allowed: 1 to 255 (packets without an entry are lossy)");
     assert_eq!(csv("L1,x,0,1,1"), "line 2: `x` is no tag; allowed: 1 to 255");
     assert_eq!(csv("L1,1,3-1,1,1"), "line 2: `3-1` is no port; allowed: numbers and ranges, such as `0-3 7`");
     assert_eq!(csv("L1,1,0,1"), "line 2: 4 fields; allowed: 5, as in `switch,tag,in_ports,out_ports,new_tag`");

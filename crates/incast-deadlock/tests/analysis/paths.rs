@@ -28,7 +28,7 @@ fn paths_that_are_none_are_refused_with_their_line() {
         refused("H1 T1 H2 T1 H3"),
         "line 1: H2 is a host, which does not forward; hosts stand at the ends of a path only"
     );
-    assert_eq!(refused("H1 T1 L1 T2 L2 T1 L1 T2 H5"), "line 1: the path comes to L1 by port 0 twice; it is a loop");
+    assert_eq!(refused("H1 T1 L1 T2 L2 T1 L1 T2 H5"), "line 1: the path arrives at L1 by port 0 twice: a loop");
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn tags_beyond_the_priorities_are_said_with_the_paths_that_ask_for_them() {
     assert!(fit(&wiring, &rules, &elp, 1, 7).is_ok());
     assert_eq!(
         said(fit(&wiring, &rules, &elp, 1, 6).unwrap_err()),
-        "7 lossless priorities are needed, 6 are available (PFC has 8, of which one at least is lossy); packets come to tag 7 \
+        "7 lossless priorities are needed, 6 are available (PFC has 8, at least one of them lossy); packets reach tag 7 \
          on H1 → T1 → L1 → S1 → L3 → S2 → L4 → T4"
     );
     let clos = ClosScheme::new(2).rules(&wiring).unwrap();
@@ -128,16 +128,16 @@ fn classes_beyond_the_priorities_are_named_with_their_paths() {
         (many.needed, forced.to_owned())
     };
     let path = "H1 → T1 → L1 → S1 → L3 → S2";
-    assert_eq!(said(2, 1, &bounced, 2), (3, format!("packets of class 2 come to tag 3 on {path}")));
+    assert_eq!(said(2, 1, &bounced, 2), (3, format!("packets of class 2 reach tag 3 on {path}")));
     // Without a tag for its bounce even class 1 asks for more, and class 2 is sent with it.
-    let one = format!("packets of class 1 come to tag 2 on {path}; hosts send class 2 with tag 2");
+    let one = format!("packets of class 1 reach tag 2 on {path}; hosts send class 2 with tag 2");
     assert_eq!(said(2, 1, &bounced, 1), (3, one));
     let many =
-        format!("packets of class 2 come to tag 3 on {path}; hosts send classes 3 to 7 with tags of the same numbers");
+        format!("packets of class 2 reach tag 3 on {path}; hosts send classes 3 to 7 with tags of the same numbers");
     assert_eq!(said(7, 1, &bounced, 2), (8, many));
     // Of all up-down paths some are named.
     let (needed, forced) = said(2, 1, &Elp::UpDown(UpDown { bounces: 1 }), 2);
-    assert!(needed == 3 && forced.starts_with("packets of class 2 come to tag 3 on H"), "{forced}");
+    assert!(needed == 3 && forced.starts_with("packets of class 2 reach tag 3 on H"), "{forced}");
     assert_eq!(forced.matches("; H").count(), 2, "{forced}");
     // Rules for more than these paths.
     let straight = Elp::Paths(PathSet::parse(&wiring, "H1 T1 L1 T2 H5").unwrap());

@@ -119,7 +119,7 @@ fn a_routing_loop_is_a_circle_of_two_buffers() {
     // Tags do not make a loop a path.
     assert_eq!(
         elp.hops(&wiring).unwrap_err().to_string(),
-        "packets to H15 go in a circle: T1 → L1 → T1; expected lossless paths end at a host"
+        "packets to H15 loop: T1 → L1 → T1; lossless paths must end at a host"
     );
 }
 

@@ -148,7 +148,7 @@ impl CheckOptions {
     /// there are no routes that could know of them.
     fn failed(&self, down: &[LinkId]) -> Result<Option<Failures>, Diagnostics> {
         let of_routes = self.paths == PathsOption::Routes;
-        let routes_only = |what: &str| option("paths", format!("{what} the scenario's routes: leave --paths out"));
+        let routes_only = |what: &str| option("paths", format!("{what} the scenario's routes: omit --paths"));
         if !of_routes && self.detours.is_some() {
             return Err(routes_only("detours lead away from"));
         }

@@ -33,7 +33,7 @@ fn link(fabric: &Fabric, name: &str) -> Result<LinkId, Diagnostics> {
     let best = ends.zip(&splits).max_by_key(|(ends, _)| ends.iter().flatten().count());
     let Some((ends, texts)) = best else {
         let found = Diagnostic::new("--fail", format!("`{name}` is no link"));
-        return Err(found.allowed("its two ends with a dash between them, such as leaf0-spine1").into());
+        return Err(found.allowed("its two ends joined by a dash, such as leaf0-spine1").into());
     };
     let [a, b] = match ends {
         [Some(a), Some(b)] => [a, b],
@@ -49,7 +49,7 @@ fn link(fabric: &Fabric, name: &str) -> Result<LinkId, Diagnostics> {
     };
     let node = |end: End| fabric.node(end.0);
     if let Some(host) = [a, b].into_iter().find(|&end| node(end).kind == NodeKind::Host) {
-        let why = "a host that is cut off has no other way, so only links between switches fail here";
+        let why = "only links between switches can fail here: a host has a single link";
         return Err(wrong(format!("{} is a host; {why}", node(host).name)).into());
     }
     let joining: Vec<PortId> = fabric.ports_of(a.0).filter(|&port| fabric.neighbour(port) == b.0).collect();

@@ -135,7 +135,7 @@ pub fn tag(loaded: &Loaded, options: &TagOptions, base: &Path) -> Result<(TagSho
     let rules = vec![
         count("one ingress port, one egress port", Counting::Each),
         count("a set of ingress ports", Counting::InputSets),
-        count("the same, where the tag changes", Counting::ChangingInputSets),
+        count("a set of ingress ports, changed tags", Counting::ChangingInputSets),
         count("a set of egress ports", Counting::OutputSets),
         Counted { counted: "as it is written", total: table.len(), most: table.most() },
     ];
@@ -188,7 +188,7 @@ fn port_names(text: &str) -> Result<PortNames, Diagnostics> {
     match (first[prefix.len()..].parse(), step.parse()) {
         (Ok(first), Ok(step)) if step > 0 && !prefix.is_empty() => Ok(PortNames { prefix: prefix.into(), first, step }),
         _ => {
-            let found = Diagnostic::new("--port-names", format!("`{text}` is no name of a first port"));
+            let found = Diagnostic::new("--port-names", format!("`{text}` is not the name of a first port"));
             Err(found.allowed("letters and a number, such as swp1, or Ethernet0/8 where names count by 8").into())
         }
     }
@@ -258,11 +258,11 @@ impl fmt::Display for TagShow {
         let tags = if self.tags == 1 { "1 lossless tag" } else { &format!("{} lossless tags", self.tags) };
         writeln!(f, "{tags}, each a PFC priority; packets that leave the paths become lossy")?;
         writeln!(f, "verified: {}", self.verification)?;
-        let head = "rules, by what one matches beside the tag";
+        let head = "rules, by matched ports";
         let width = self.rules.iter().map(|one| one.counted.len()).max().unwrap_or(0).max(head.len());
-        writeln!(f, "\n{head:<width$}  in all switches  in the one with most")?;
+        writeln!(f, "\n{head:<width$}  in all switches  in the largest switch")?;
         for Counted { counted, total, most } in &self.rules {
-            writeln!(f, "{counted:<width$}  {total:>15}  {most:>20}")?;
+            writeln!(f, "{counted:<width$}  {total:>15}  {most:>21}")?;
         }
         self.notices.iter().try_for_each(|notice| writeln!(f, "\n{notice}"))
     }

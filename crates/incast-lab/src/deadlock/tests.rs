@@ -78,7 +78,7 @@ fn two_failed_links_close_the_cycle_of_the_text() {
     let all = said(r#"{"failures": 2, "detours": 1, "most": 1}"#);
     let head = "of 120 sets of failed links have cyclic dependencies: deadlocks are possible";
     assert!(all.lines().next().unwrap().ends_with(head), "{all}");
-    assert!(all.ends_with(" sets more: --cycles says how many are named\n"), "{all}");
+    assert!(all.ends_with(" more sets: --cycles sets how many are listed\n"), "{all}");
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn exports_are_files() {
     let own = named("eth10/2", &[10, 18]).unwrap();
     assert!(own.contains("\"eth10\"") && own.contains("\"eth20\"") && own.contains("dscp 18"), "{own}");
     for (port_names, dscp, said) in [
-        ("eth", &[10, 18], "`eth` is no name of a first port"),
+        ("eth", &[10, 18], "`eth` is not the name of a first port"),
         (
             "a-name-too-long-for-linux0",
             &[10, 18],
@@ -156,7 +156,7 @@ fn exports_are_files() {
     assert!(few.contains("--priorities") && few.contains('2'), "{few}");
     let shared = TagOptions { classes: 2, ..options(vec![ExportForm::Json], 2, Method::Clos) };
     let few = tag(&clos(), &shared, Path::new(".")).unwrap_err().to_string();
-    assert!(few.contains("packets of class 2 come to tag 3 on h"), "{few}");
+    assert!(few.contains("packets of class 2 reach tag 3 on h"), "{few}");
     let classes = TagOptions { classes: 2, ..options(Vec::new(), 7, Method::Greedy) };
     assert!(tag(&clos(), &classes, Path::new(".")).unwrap_err().to_string().contains("--method clos"));
 }
@@ -322,7 +322,10 @@ control = "hpcc"
         text.contains("Lossy: PFC is off (switch.pfc), and packets that find no room are dropped: no deadlock"),
         "{text}"
     );
-    assert!(text.contains("Other: priority 3 lossy, its packets hold nobody up: no deadlock is possible"), "{text}");
+    assert!(
+        text.contains("Other: priority 3 lossy, its packets never block others: no deadlock is possible"),
+        "{text}"
+    );
     // A tag for one bounce is too few for paths that bounce twice, but what bounces twice becomes lossy.
     let json = serde_json::to_value(&found).unwrap();
     assert_eq!(

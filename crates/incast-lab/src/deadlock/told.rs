@@ -29,8 +29,8 @@ impl fmt::Display for Checked {
             let heads = self.of(&lossy.schemes);
             let Lossy { priorities, without_pfc, .. } = lossy;
             let mut what = match without_pfc {
-                Some(why) => format!("{why}, and packets that find no room are dropped: no deadlock is possible"),
-                None => format!("{} lossy, its packets hold nobody up: no deadlock is possible", named(priorities)),
+                Some(why) => format!("{why}, and full buffers drop packets: no deadlock is possible"),
+                None => format!("{} lossy, its packets never block others: no deadlock is possible", named(priorities)),
             };
             if priorities.len() > 1 {
                 what = what.replace(" its packets", " their packets");
@@ -95,7 +95,7 @@ fn failed(report: &FailureReport, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
     match cyclic - named.len() {
         0 => Ok(()),
-        1 => writeln!(f, "\nand 1 set more: --cycles says how many are named"),
-        more => writeln!(f, "\nand {more} sets more: --cycles says how many are named"),
+        1 => writeln!(f, "\nand 1 more set: --cycles sets how many are listed"),
+        more => writeln!(f, "\nand {more} more sets: --cycles sets how many are listed"),
     }
 }

@@ -140,7 +140,7 @@ fn without_pfc(switch: &SwitchParams) -> Option<&'static str> {
     match switch {
         SwitchParams { pfc: false, .. } => Some("PFC is off (switch.pfc)"),
         SwitchParams { queues, .. } if *queues != QueueParams::Shared => {
-            Some("there is no PFC where ports have buffers of their own (switch.queues)")
+            Some("there is no PFC with a buffer per port (switch.queues)")
         }
         SwitchParams { lossless, .. } if lossless.is_empty() => Some("no priority is lossless (switch.lossless)"),
         _ => None,

@@ -136,7 +136,7 @@ impl fmt::Display for Verified {
             writeln!(f, "{file}: {tags}, {rules}{sent}")?;
         }
         if self.files.len() > 1 {
-            writeln!(f, "each switch has the rules of any of these, and changes from one to another at any time")?;
+            writeln!(f, "each switch can have any of these rules, and change them at any time")?;
         }
         let Circularity { buffers, dependencies, unused, falling, falling_named, cycle } = &self.circularity;
         let verdict = match cycle {
@@ -145,14 +145,14 @@ impl fmt::Display for Verified {
         };
         writeln!(f, "{buffers} buffers, {dependencies} dependencies, {verdict}")?;
         if *unused > 0 {
-            writeln!(f, "{} that no packet comes to", counted(*unused, "rule"))?;
+            writeln!(f, "{} unused", counted(*unused, "rule"))?;
         }
         if let Some(Step { turn, new_tag, .. }) = falling_named.first() {
             let lead = if *falling == 1 { "leads" } else { "lead" };
             writeln!(f, "{} {lead} to a smaller tag, such as at {turn}, to {new_tag}", counted(*falling, "rule"))?;
         }
         if let [VerifiedFile { conditions: false, .. }] = self.files[..] {
-            let what = "no circle within a tag, no rule to a smaller tag";
+            let what = "no cycle within a tag, no rule to a smaller tag";
             writeln!(f, "Tagger's conditions ({what}) are not met; they are sufficient, not necessary")?;
         }
         if let Some(cycle) = cycle {

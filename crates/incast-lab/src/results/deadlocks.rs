@@ -34,7 +34,7 @@ impl DeadlockManifest {
         let ended = record.ended.map(|ended| format!(", until {}", rounded(ended))).unwrap_or_default();
         let plural = |count: u32, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
         let text = format!(
-            "deadlock from {} on{ended}: {} wait on each other: {}; {} of switches and {} of hosts were stuck",
+            "deadlock from {} on{ended}: {} wait for each other: {}; {} of switches and {} of hosts were stuck",
             rounded(record.closed),
             plural(cycle.len() as u32, "paused queue"),
             path(&cycle),

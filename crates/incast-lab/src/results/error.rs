@@ -19,7 +19,7 @@ pub enum ResultsError {
         results: bool,
     },
     /// The results cannot be written.
-    #[error("cannot write {}: {why}; nothing was left behind", .path.display())]
+    #[error("cannot write {}: {why}; partial files were removed", .path.display())]
     Write {
         /// The file or folder.
         path: PathBuf,
@@ -92,11 +92,7 @@ pub enum ResultsError {
 }
 
 fn overwrite_hint(results: bool) -> &'static str {
-    if results {
-        ", or say that it may be overwritten"
-    } else {
-        " (it is no results folder, so it is never overwritten)"
-    }
+    if results { ", or allow overwriting" } else { " (it is no results folder, so it is never overwritten)" }
 }
 
 impl ResultsError {

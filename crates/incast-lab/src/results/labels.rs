@@ -82,7 +82,7 @@ impl Labels {
         let mut fields: Vec<Field> = schema.fields().iter().map(|field| field.as_ref().clone()).collect();
         fields.extend(self.0.iter().map(|(name, label)| {
             let metadata =
-                HashMap::from([("description".to_owned(), "what was varied: constant in this file".to_owned())]);
+                HashMap::from([("description".to_owned(), "varied parameter, constant in this file".to_owned())]);
             Field::new(name, label.data_type(), false).with_metadata(metadata)
         }));
         Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))

@@ -196,8 +196,8 @@ impl CutOffManifest {
         let link = |port| format!("the link from {} to {}", name(fabric.port(port).node), name(fabric.neighbour(port)));
         let why = match cut.place {
             Obstacle::Down(port) => format!("{} is down", link(port)),
-            Obstacle::Silent(port) => format!("{} silently loses everything", link(port)),
-            Obstacle::NoRoute(node) => format!("{} knows no route", name(node)),
+            Obstacle::Silent(port) => format!("{} loses all packets (gray failure)", link(port)),
+            Obstacle::NoRoute(node) => format!("{} has no route", name(node)),
             Obstacle::Held(QueueRef { port, priority }) => {
                 let by = name(fabric.neighbour(port));
                 format!("{} is paused by {by} itself for priority {priority}", link(port))
@@ -268,10 +268,10 @@ impl StopManifest {
         match stop {
             Stop::Finished => plain("finished", 0, "every flow completed".into()),
             Stop::Horizon { unfinished } => {
-                plain("horizon", *unfinished, format!("the horizon came first; {}", left(*unfinished)))
+                plain("horizon", *unfinished, format!("stopped at the horizon; {}", left(*unfinished)))
             }
             Stop::Budget { unfinished } => {
-                plain("budget", *unfinished, format!("simulation.max_events was used up; {}", left(*unfinished)))
+                plain("budget", *unfinished, format!("stopped after simulation.max_events; {}", left(*unfinished)))
             }
             Stop::Interrupted { unfinished } => {
                 plain("interrupted", *unfinished, format!("interrupted; {}", left(*unfinished)))
@@ -279,7 +279,7 @@ impl StopManifest {
             Stop::Deadlock { cycle, unfinished } => {
                 let cycle: Vec<QueueManifest> = cycle.iter().map(|at| QueueManifest::of(at, fabric)).collect();
                 let text = format!(
-                    "deadlock: {} paused queues wait on each other: {}; {}",
+                    "deadlock: {} paused queues wait for each other: {}; {}",
                     cycle.len(),
                     path(&cycle),
                     left(*unfinished)
@@ -288,8 +288,7 @@ impl StopManifest {
             }
             Stop::Stalled { flows, unfinished } => {
                 let first: Vec<String> = flows.iter().take(5).map(u32::to_string).collect();
-                let text =
-                    format!("stalled: nothing moves any more; {} (first: {})", left(*unfinished), first.join(", "));
+                let text = format!("stalled: no packet can move; {} (first: {})", left(*unfinished), first.join(", "));
                 Self { stalled: flows.clone(), ..plain("stalled", *unfinished, text) }
             }
         }
@@ -303,8 +302,8 @@ impl StopManifest {
         self.cancelled = flows;
         match flows {
             0 => {}
-            1 => self.text += "; 1 flow was not started: the end of its workload entry had come",
-            many => self.text += &format!("; {many} flows were not started: the end of their workload entry had come"),
+            1 => self.text += "; 1 flow was cancelled at the end of its workload entry",
+            many => self.text += &format!("; {many} flows were cancelled at the end of their workload entry"),
         }
         self
     }
@@ -315,12 +314,12 @@ impl StopManifest {
         if self.reason == "horizon" && flows > 0 {
             self.unfinished = self.unfinished.saturating_sub(flows);
             let went = match flows {
-                1 => "1 flow went on until then".to_owned(),
-                many => format!("{many} flows went on until then"),
+                1 => "1 flow was backlogged until then".to_owned(),
+                many => format!("{many} flows were backlogged until then"),
             };
             self.text = match self.unfinished {
-                0 => format!("the horizon came; {went}"),
-                unfinished => format!("the horizon came first; {}; {went}", left(unfinished)),
+                0 => format!("stopped at the horizon; {went}"),
+                unfinished => format!("stopped at the horizon; {}; {went}", left(unfinished)),
             };
         }
         self

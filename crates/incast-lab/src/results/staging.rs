@@ -188,7 +188,7 @@ mod tests {
         assert!(error.to_string().contains("is never overwritten"), "{error}");
         fs::write(target.join("manifest.json"), "old").unwrap();
         let error = Staging::begin(&target, false).unwrap_err();
-        assert!(error.to_string().ends_with("or say that it may be overwritten"), "{error}");
+        assert!(error.to_string().ends_with("or allow overwriting"), "{error}");
         let staging = Staging::begin(&target, true).unwrap();
         staging.write("manifest.json", b"new").unwrap();
         assert_eq!(fs::read(target.join("manifest.json")).unwrap(), b"old");

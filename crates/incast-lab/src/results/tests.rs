@@ -296,7 +296,7 @@ control = "hpcc"
     assert_eq!(starts.iter().filter(|start| start.is_some()).count(), 4);
     assert!((0..8).all(|flow| cancelled.value(flow) == starts[flow].is_none()));
     let scheme = &manifest.schemes["HPCC"];
-    let text = "every flow completed; 4 flows were not started: the end of their workload entry had come";
+    let text = "every flow completed; 4 flows were cancelled at the end of their workload entry";
     assert_eq!((scheme.stop.text.as_str(), scheme.stop.reason.as_str()), (text, "finished"));
     assert_eq!((scheme.stop.cancelled, scheme.stop.unfinished, scheme.completed), (4, 0, 4));
     let results = Results::open(&folder.path().join("run")).unwrap();
@@ -336,7 +336,7 @@ fn the_manifest_says_what_happened() {
     assert_eq!((scheme.completed, scheme.lossless_drops, &scheme.controls[..]), (4, 1, &["dcqcn".to_owned()][..]));
     assert_eq!((scheme.stop.reason.as_str(), scheme.stop.unfinished), ("horizon", 1));
     let cut = "data of flow 4 are cut off: the link from s0 to h2 is down (so are 1 more)";
-    assert_eq!(scheme.stop.text, format!("the horizon came first; 1 flow is incomplete; {cut}"));
+    assert_eq!(scheme.stop.text, format!("stopped at the horizon; 1 flow is incomplete; {cut}"));
     let held = &scheme.stop.cut_off[1];
     let why = "the link from s0 to h2 is paused by h2 itself for priority 3";
     assert_eq!((scheme.stop.cut_off.len(), held.flow, &*held.what, &*held.why), (2, 2, "acks", why));
@@ -356,16 +356,19 @@ fn stops_name_who_is_concerned() {
     let text = |stop| StopManifest::of(&stop, &prepared.fabric);
     let queue = |port| QueueRef { port: PortId(port), priority: 3 };
     let stop = text(Stop::Deadlock { cycle: vec![queue(6), queue(5)], unfinished: 2 });
-    assert_eq!(stop.text, "deadlock: 2 paused queues wait on each other: s0->h1, s0->h0; 2 flows are incomplete");
+    assert_eq!(stop.text, "deadlock: 2 paused queues wait for each other: s0->h1, s0->h0; 2 flows are incomplete");
     assert_eq!((stop.cycle[0].node.as_str(), stop.cycle[0].peer.as_str()), ("s0", "h1"));
     let stop = text(Stop::Stalled { flows: vec![3, 4], unfinished: 2 });
-    assert_eq!(stop.text, "stalled: nothing moves any more; 2 flows are incomplete (first: 3, 4)");
+    assert_eq!(stop.text, "stalled: no packet can move; 2 flows are incomplete (first: 3, 4)");
     let stop = text(Stop::Horizon { unfinished: 5 }).going_on(3);
-    assert_eq!(stop.text, "the horizon came first; 2 flows are incomplete; 3 flows went on until then");
+    assert_eq!(stop.text, "stopped at the horizon; 2 flows are incomplete; 3 flows were backlogged until then");
     assert_eq!(stop.unfinished, 2);
-    assert_eq!(text(Stop::Horizon { unfinished: 1 }).going_on(1).text, "the horizon came; 1 flow went on until then");
+    assert_eq!(
+        text(Stop::Horizon { unfinished: 1 }).going_on(1).text,
+        "stopped at the horizon; 1 flow was backlogged until then"
+    );
     assert_eq!(text(Stop::Finished).reason, "finished");
-    assert_eq!(text(Stop::Budget { unfinished: 0 }).text, "simulation.max_events was used up; no flow is incomplete");
+    assert_eq!(text(Stop::Budget { unfinished: 0 }).text, "stopped after simulation.max_events; no flow is incomplete");
 }
 
 /// What is left beside the results when a run fails.
@@ -609,4 +612,12 @@ fn bad_isolation_is_located() {
         let error = loaded.unwrap().prepare().unwrap_err().to_string();
         assert!(error.contains(path) && error.contains(said) && error.contains("s.toml:5"), "{error}");
     }
+}
+
+#[test]
+fn the_column_of_reasons_lists_all() {
+    let drops = TableSpec::named("drops").unwrap();
+    let reason = drops.columns.iter().find(|column| column.name == "reason").unwrap();
+    assert!(reason.description.starts_with("buffer (no buffer space), link-down (link down), "), "{}", reason.description);
+    assert!(DropReason::ALL.iter().all(|one| reason.description.contains(one.name())), "{}", reason.description);
 }

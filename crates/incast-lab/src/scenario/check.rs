@@ -43,7 +43,7 @@ impl Scenario {
             found.push(Diagnostic::new("seed", format!("`{}` is out of range", self.seed)).allowed("0 to 2^63 - 1"));
         }
         if self.workload.is_empty() {
-            found.push(Diagnostic::new("workload", "the workload is empty: nothing would be sent"));
+            found.push(Diagnostic::new("workload", "the workload is empty: add at least one [[workload]]"));
         }
         found.extend(network(&self.network, self.simulation.arithmetic, "network"));
         found.extend(self.switch.over(&SwitchParams::default(), "switch").err());
@@ -63,7 +63,7 @@ impl Scenario {
                 Control::NAMES.join(", "),
                 Transport::NAMES.join(", ")
             );
-            found.push(Diagnostic::new("scheme", "the scenario has no scheme: nothing to simulate").allowed(known));
+            found.push(Diagnostic::new("scheme", "the scenario has no scheme: add at least one").allowed(known));
         }
         for (name, scheme) in &self.scheme {
             let path = path::join("scheme", name);
@@ -123,7 +123,7 @@ impl Scenario {
     fn check_ecn(&self, scheme: &Scheme, path: &str) -> Result<Vec<Diagnostic>, Diagnostic> {
         let given = |key: &str| scheme.ecn.given().contains_key(key) || self.ecn.given().contains_key(key);
         let whose = match scheme.wanted_ecn() {
-            Some(_) if !given("kmax") => format!(", as {} wants it", scheme.carrier()),
+            Some(_) if !given("kmax") => format!(", the default of {}", scheme.carrier()),
             _ => String::new(),
         };
         self.ecn(scheme, path).map(|params| ecn(&params, "ecn", &whose))
@@ -133,7 +133,7 @@ impl Scenario {
 /// A hypervisor in its bounds, and VMs of tenants for it.
 fn hypervisor(one: &Hypervisor, no_tenants: bool, path: &str) -> Vec<Diagnostic> {
     let none = no_tenants.then(|| {
-        let allowed = "[vms] and at least one [[tenant]] beside it, whose guarantees it is for";
+        let allowed = "[vms] and at least one [[tenant]]";
         Diagnostic::new(path, "there are no tenants").allowed(allowed)
     });
     let bad = one.check().err().map(|bad| {
@@ -201,7 +201,7 @@ fn network(params: &NetworkParams, arithmetic: Arithmetic, path: &str) -> Vec<Di
         let balance = format!("load balancing by `{}`", params.load_balancing.name());
         refuse(params.load_balancing == Balance::Ecmp, "load_balancing", &balance, "ecmp, or exact arithmetic");
         refuse(params.failure.is_empty(), "failure", "a failure of links", "none, or exact arithmetic");
-        refuse(params.pause.is_empty(), "pause", "a pause that a node sends by itself", "none, or exact arithmetic");
+        refuse(params.pause.is_empty(), "pause", "a PFC storm", "none, or exact arithmetic");
     }
     found
 }

@@ -103,7 +103,7 @@ pub(super) const RULES: &[(&str, When)] = &[
     ("rdma.ack_priority", If(|facts| facts.rdma())),
     ("rdma.acks_ignore_pause", If(|facts| facts.acks_are_paused())),
     ("rdma.recovery", If(|facts| facts.rdma())),
-    ("rdma.nack_interval", If(|facts| facts.recovers(Recovery::GoBackN, "selective-repeat does not wait with NACKs"))),
+    ("rdma.nack_interval", If(|facts| facts.recovers(Recovery::GoBackN, "selective-repeat sends NACKs immediately"))),
     ("rdma.rto", If(|facts| facts.rdma())),
     ("rdma.rto_low", If(|facts| facts.low_timeout())),
     ("rdma.rto_low_packets", If(|facts| facts.low_timeout())),
@@ -230,17 +230,17 @@ impl<'a> Facts<'a> {
     }
 
     fn rdma(&self) -> Verdict {
-        unless(self.controls().next().is_some(), "no flow here is RDMA's")
+        unless(self.controls().next().is_some(), "no flow uses RDMA")
     }
 
     fn other_transports(&self) -> Verdict {
-        unless(self.transports().next().is_some(), "all flows here are RDMA's")
+        unless(self.transports().next().is_some(), "all flows use RDMA")
     }
 
     fn shares_buffers(&self) -> Verdict {
         self.switches()?;
         let shared = self.params().switch.queues == QueueParams::Shared;
-        unless(shared, "switch.queues gives every port a buffer of its own")
+        unless(shared, "switch.queues gives every port its own buffer")
     }
 
     fn cuts_through(&self) -> Verdict {
@@ -261,7 +261,7 @@ impl<'a> Facts<'a> {
     }
 
     fn measures_timeouts(&self) -> Verdict {
-        self.tcp(|tcp| tcp.rto.is_none(), "rto is given: it is always the same")
+        self.tcp(|tcp| tcp.rto.is_none(), "rto is given: the timeout is constant")
     }
 
     /// Whether a flow has the control of the scheme itself.
@@ -326,7 +326,7 @@ impl<'a> Facts<'a> {
 
     fn several_priorities(&self) -> Verdict {
         let ranked = matches!(self.params().switch.queues, QueueParams::Pfabric { .. });
-        unless(!ranked, "pFabric queues have an order of their own")?;
+        unless(!ranked, "pFabric queues have their own order")?;
         unless(self.priorities().count_ones() > 1, "all packets have one priority")
     }
 
@@ -339,9 +339,9 @@ impl<'a> Facts<'a> {
 
     fn own_priority(&self) -> Verdict {
         let given = self.params().host.classes.by == ClassBy::Given;
-        unless(given, "host.classes.by decides the priorities of flows")?;
+        unless(given, "host.classes.by sets the priorities of flows")?;
         let entry = self.entry.map(|index| &self.prepared.scenario.workload[index]);
-        unless(entry.is_none_or(|entry| entry.ns3.is_none()), "the flow file has a priority for every flow")
+        unless(entry.is_none_or(|entry| entry.ns3.is_none()), "the flow file sets the priority of every flow")
     }
 
     /// Whether a number of VMs or a slot is drawn.
@@ -373,7 +373,7 @@ impl<'a> Facts<'a> {
         let placed = tenant.placement == Placement::Unbalanced;
         unless(
             shuffles || placed,
-            "its placement is not unbalanced, and no shuffle of this tenant leaves its hosts open",
+            "its placement is not \"unbalanced\", and no shuffle of this tenant uses its mappers by default",
         )
     }
 
@@ -392,7 +392,7 @@ impl<'a> Facts<'a> {
     }
 
     fn failures(&self) -> Verdict {
-        unless(!self.params().network.failure.is_empty(), "there is no network.failure")
+        unless(!self.params().network.failure.is_empty(), "network.failure is empty")
     }
 
     fn marks_are_read(&self) -> Verdict {
@@ -419,7 +419,7 @@ impl<'a> Facts<'a> {
     }
 
     fn cnps(&self) -> Verdict {
-        unless(self.params().rdma.cnp == CnpMode::Packet, "rdma.cnp is \"echo\": marks come back in ACKs")?;
+        unless(self.params().rdma.cnp == CnpMode::Packet, "rdma.cnp is \"echo\": marks return in ACKs")?;
         self.marks()
     }
 
@@ -453,7 +453,7 @@ impl<'a> Facts<'a> {
     }
 
     fn int(&self) -> Verdict {
-        self.carries(Telemetry::Int, "no control here uses INT (computed headroom has room for it all the same)")
+        self.carries(Telemetry::Int, "no control here uses INT (computed headroom includes it nevertheless)")
     }
 
     /// Bytes of ACKs before they are padded.
@@ -464,7 +464,7 @@ impl<'a> Facts<'a> {
 
     fn acks_unpadded(&self) -> Verdict {
         let least = self.params().packets.min_ack.0;
-        unless(self.acks().any(|ack| ack > least), "ACKs are padded to packets.min_ack, which is not less")
+        unless(self.acks().any(|ack| ack > least), "ACKs are padded to packets.min_ack, which is at least as large")
     }
 
     fn acks_padded(&self) -> Verdict {
@@ -484,15 +484,12 @@ impl<'a> Facts<'a> {
     }
 
     fn selective(&self) -> Verdict {
-        self.recovers(
-            Recovery::SelectiveRepeat,
-            "go-back-n has no use for it: receivers discard what comes out of order",
-        )
+        self.recovers(Recovery::SelectiveRepeat, "go-back-n does not use it: receivers discard out-of-order packets")
     }
 
     fn low_timeout(&self) -> Verdict {
         self.selective()?;
-        unless(self.params().rdma.rto.is_some(), "rdma.rto is \"none\": no timeout is on")
+        unless(self.params().rdma.rto.is_some(), "rdma.rto is \"none\": timeouts are off")
     }
 
     fn looked_at(&self, input: Input, otherwise: &'static str) -> Verdict {
@@ -507,7 +504,7 @@ impl<'a> Facts<'a> {
     }
 
     fn scheme_window(&self) -> Verdict {
-        unless(self.own_window, "every label has a window or a control of its own")
+        unless(self.own_window, "every label has its own window or control")
     }
 
     fn samples(&self) -> Verdict {
@@ -542,7 +539,7 @@ impl<'a> Facts<'a> {
         let clocks = params.hypervisor.as_ref().is_some_and(|one| !one.periods().is_empty());
         unless(
             flows || paths || marks || clocks || params.host.jitter > Time::ZERO || self.failures().is_ok(),
-            "nothing in this scenario is drawn at random",
+            "nothing in this scenario is random",
         )
     }
 }

@@ -139,7 +139,7 @@ impl<'a> Search<'a> {
             verdict
         });
         let reason = match verdicts.next() {
-            None => "every scheme has its own",
+            None => "every scheme overrides it",
             Some(Ok(())) => return,
             Some(Err(reason)) if verdicts.all(|verdict| verdict.is_err()) => reason,
             Some(Err(_)) => return,

@@ -582,7 +582,7 @@ fn neighbours_are_told_together_with_their_place() {
         ["ecn (s.toml:2): kmin, kmax, pmax have no effect: no control here reads ECN marks; they are only counted"]
     );
     let text = said(&["[rdma]\ncnp_interval = \"4us\"\n", DCQCN]);
-    assert_eq!(text, ["rdma.cnp_interval (s.toml:2): has no effect: rdma.cnp is \"echo\": marks come back in ACKs"]);
+    assert_eq!(text, ["rdma.cnp_interval (s.toml:2): has no effect: rdma.cnp is \"echo\": marks return in ACKs"]);
 }
 
 #[test]
@@ -605,7 +605,7 @@ fn it_must_be_without_effect_under_every_scheme() {
     let kmin = "[ecn]\nkmin = \"1kB\"\n";
     assert_eq!(said(&[kmin, DCQCN, both]), [""; 0]);
     assert!(said(&[kmin, own, both])[0].starts_with("ecn.kmin (s.toml:2): has no effect: no control here reads"));
-    assert_eq!(said(&[kmin, own]), ["ecn.kmin (s.toml:2): has no effect: every scheme has its own"]);
+    assert_eq!(said(&[kmin, own]), ["ecn.kmin (s.toml:2): has no effect: every scheme overrides it"]);
     let text = said(&["[scheme.A]\ncontrol = \"hpcc\"\necn.kmin = \"2kB\"\n"]);
     assert!(text[0].starts_with("scheme.A.ecn.kmin (s.toml:3): has no effect: "), "{text:?}");
 }

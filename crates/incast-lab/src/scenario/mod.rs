@@ -50,57 +50,53 @@ pub use scheme::Scheme;
 #[serde(deny_unknown_fields)]
 #[schemars(transform = profiles::add_to_scenario)]
 pub struct Scenario {
-    /// One line for tables and reports. Default none.
+    /// Title for tables and reports, one line. Default none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Every random stream derives from it; below 2^63. Default 1.
+    /// Seed of all random streams, below 2^63. Default 1.
     #[serde(default = "one")]
     #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
     pub seed: u64,
-    /// Hosts, switches and links: exactly one generator or file.
+    /// Hosts, switches and links: one generator or file.
     pub fabric: FabricSpec,
-    /// Virtual machines on every host of the fabric, which becomes a server. Default none: hosts are hosts.
+    /// VMs on every host of the fabric, which becomes a server. Default none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vms: Option<Vms>,
-    /// Tenants that have VMs, with their guarantees. Default none. Tenants count all the time, whenever their workload begins and
-    /// ends.
+    /// Tenants: groups of VMs with guarantees. Default none. Guarantees count during the whole run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tenant: Vec<TenantSpec>,
-    /// Hosts added to the fabric for services, such as Fastpass's arbiter; no part of the workload. Default none.
+    /// Hosts added for services, such as Fastpass's arbiter, outside the workload. Default none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub service: Vec<Service>,
-    /// What the hosts send: one entry per pattern.
+    /// Traffic of the hosts: one entry per pattern.
     pub workload: Vec<WorkloadSpec>,
-    /// What is compared: congestion controls and transports with their parameters, by a name of your choice. Each is one
-    /// simulation.
+    /// Schemes to compare, by a name of your choice: congestion controls and transports with their parameters. Each is
+    /// one simulation.
     #[serde(default)]
     pub scheme: IndexMap<String, Scheme>,
-    /// How packets find their way: load balancing, given routes, links that fail, pauses that nodes send by
-    /// themselves.
+    /// Routing, load balancing, failures, and PFC storms.
     #[serde(default)]
     pub network: NetworkParams,
-    /// Switch buffers, PFC and schedulers, under every scheme. What is not given is as the scheme's transport wants it, or by
-    /// default.
+    /// Switch buffers, PFC and schedulers, for all schemes. Defaults depend on the scheme's transport.
     #[serde(default, skip_serializing_if = "Patch::is_empty")]
     pub switch: Patch<SwitchParams>,
-    /// ECN marking at switches, under every scheme. What is not given is as the scheme's control or transport wants it, or by
-    /// default.
+    /// ECN marking at switches, for all schemes. Defaults depend on the scheme's control or transport.
     #[serde(default, skip_serializing_if = "Patch::is_empty")]
     pub ecn: Patch<EcnParams>,
     /// Header sizes and wire overheads.
     #[serde(default)]
     #[schemars(schema_with = "profiles::packets_schema")]
     pub packets: PacketParams,
-    /// What all transports of a host share.
+    /// Hosts, whatever their transport.
     #[serde(default)]
     pub host: HostParams,
-    /// The RDMA host.
+    /// RDMA at hosts.
     #[serde(default)]
     pub rdma: RdmaParams,
-    /// What is recorded beside flows and counters.
+    /// Recorded data, besides flows and counters.
     #[serde(default)]
     pub measure: MeasureParams,
-    /// How time is counted and when a run stops.
+    /// Arithmetic of time, and stopping rules.
     #[serde(default)]
     pub simulation: SimulationParams,
 }
@@ -109,13 +105,13 @@ const fn one() -> u64 {
     1
 }
 
-/// How time is counted and when a run stops.
+/// Arithmetic of time, and stopping rules.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SimulationParams {
-    /// How time is counted and ties are broken. Default exact (our choice).
+    /// Arithmetic of time, and order of simultaneous events. Default exact (our choice).
     pub arithmetic: Arithmetic,
-    /// Simulated time at which a run stops, whatever is left. Default none: it runs until every flow is complete.
+    /// Simulated time at which a run stops. Default none: when every flow is complete.
     pub horizon: Option<Time>,
     /// Events after which a run stops. Default none.
     #[schemars(range(max = 9_223_372_036_854_775_807_u64))]

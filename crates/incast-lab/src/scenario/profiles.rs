@@ -14,8 +14,7 @@ use crate::tree::{self, path};
 /// Profiles of a whole scenario, with what they are.
 pub const SCENARIO_PROFILES: &[(&str, &str)] = &[(
     "ns3",
-    "what the HPCC authors' ns-3 does: its arithmetic, ECMP hash and order of next hops, headroom of three delays, \
-     43 B PFC frames, no retransmission timeout; flow files start as they do there",
+    "behaviour of the HPCC authors' ns-3: arithmetic, ECMP hash, order of next hops, headroom of three delays, 43 B PFC frames, no retransmission timeout, starts of flow files",
 )];
 
 /// Sections in which the text "none" stands for an absent value.
@@ -259,7 +258,7 @@ fn profile_schema(profiles: &[(&str, &str)]) -> Value {
     let sources: Vec<String> = profiles.iter().map(|(name, source)| format!("`{name}`: {source}")).collect();
     let names: Vec<&str> = profiles.iter().map(|(name, _)| *name).collect();
     json!({
-        "description": format!("Parameters not given here are those of this profile. {}.", sources.join("; ")),
+        "description": format!("Profile: values of parameters that are not given. {}.", sources.join("; ")),
         "type": "string",
         "enum": names,
     })
@@ -343,7 +342,7 @@ pub(super) fn transport_schema(generator: &mut SchemaGenerator) -> Schema {
 pub(super) fn hypervisor_schema(generator: &mut SchemaGenerator) -> Schema {
     let named =
         |info: HypervisorInfo| Named { name: info.name, summary: info.summary, profiles: &[], schema: info.schema };
-    let description = "What stands between VMs and the network: its name, or its name with parameters";
+    let description = "A hypervisor: its name, or its name with parameters";
     named_schema(generator, description, Hypervisor::catalogue().into_iter().map(named).collect())
 }
 
@@ -351,7 +350,7 @@ pub(super) fn hypervisor_schema(generator: &mut SchemaGenerator) -> Schema {
 pub(super) fn controls_schema(generator: &mut SchemaGenerator) -> Schema {
     let control = control_schema(generator);
     json_schema(json!({
-        "description": "Controls of the flows with these labels, which are RDMA's, where they are not the scheme's",
+        "description": "Congestion controls of flows with these labels, if not the scheme's; the flows use RDMA",
         "type": "object",
         "additionalProperties": control,
     }))
@@ -361,7 +360,7 @@ pub(super) fn controls_schema(generator: &mut SchemaGenerator) -> Schema {
 pub(super) fn transports_schema(generator: &mut SchemaGenerator) -> Schema {
     let transport = transport_schema(generator);
     json_schema(json!({
-        "description": "Transports of the flows with these labels, where they are not RDMA's or have another than the scheme's",
+        "description": "Transports of flows with these labels, if not the scheme's",
         "type": "object",
         "additionalProperties": transport,
     }))

@@ -12,55 +12,54 @@ use serde::{Deserialize, Serialize};
 
 use super::{Patch, profiles};
 
-/// One of the things compared: a congestion control of RDMA or another transport, one of the two, and parameters that differ from
-/// the scenario's under it.
+/// A scheme to compare: a congestion control of RDMA or another transport, and the parameters that differ from the
+/// scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scheme {
-    /// The congestion control of RDMA: its name, or its name with parameters.
+    /// Congestion control of RDMA.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "profiles::control_schema")]
     pub control: Option<Control>,
-    /// The transport, if it is not RDMA: its name, or its name with parameters.
+    /// Transport, if not RDMA.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "profiles::transport_schema")]
     pub transport: Option<Transport>,
-    /// What stands between VMs and the network: its name, or its name with parameters. Default none: VMs send as they like.
+    /// Hypervisor between VMs and the network. Default none: VMs send without limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "profiles::hypervisor_schema")]
     pub hypervisor: Option<Hypervisor>,
-    /// How RDMA's bytes in flight are limited. Default: what the control is meant to be used with.
+    /// Limit of RDMA's bytes in flight. Default: the control's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<WindowMode>,
-    /// Controls of the flows with these labels, which are RDMA's, where they are not the scheme's.
+    /// Congestion controls of flows with these labels.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     #[schemars(schema_with = "profiles::controls_schema")]
     pub control_by_label: IndexMap<String, Control>,
-    /// Transports of the flows with these labels, where they are not RDMA's or have another than the scheme's.
+    /// Transports of flows with these labels.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     #[schemars(schema_with = "profiles::transports_schema")]
     pub transport_by_label: IndexMap<String, Transport>,
-    /// Windows of the flows with these labels. Default: what their control is meant to be used with; where they have the
-    /// scheme's control, the scheme's window.
+    /// Windows of flows with these labels. Default: the scheme's if they have its control, else the control's own.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub window_by_label: IndexMap<String, WindowMode>,
-    /// Load balancing, routes and failures that differ from the scenario's.
+    /// Network parameters that differ from the scenario.
     #[serde(default, skip_serializing_if = "Patch::is_empty")]
     pub network: Patch<NetworkParams>,
-    /// Parameters of the switch that differ from the scenario's. Default: as the scheme's transport wants them.
+    /// Switch parameters that differ from the scenario. Default: those of the scheme's transport.
     #[serde(default, skip_serializing_if = "Patch::is_empty")]
     pub switch: Patch<SwitchParams>,
-    /// Parameters of ECN marking that differ from the scenario's. Default: as the scheme's control or transport wants them.
+    /// ECN parameters that differ from the scenario. Default: those of the scheme's control or transport.
     #[serde(default, skip_serializing_if = "Patch::is_empty")]
     pub ecn: Patch<EcnParams>,
-    /// Packet sizes that differ from the scenario's.
+    /// Packet sizes that differ from the scenario.
     #[serde(default, skip_serializing_if = "Patch::is_empty")]
     #[schemars(schema_with = "profiles::packets_schema")]
     pub packets: Patch<PacketParams>,
-    /// Parameters of all transports' hosts that differ from the scenario's.
+    /// Host parameters that differ from the scenario.
     #[serde(default, skip_serializing_if = "Patch::is_empty")]
     pub host: Patch<HostParams>,
-    /// Parameters of RDMA's hosts that differ from the scenario's.
+    /// RDMA parameters that differ from the scenario.
     #[serde(default, skip_serializing_if = "Patch::is_empty")]
     pub rdma: Patch<RdmaParams>,
 }

@@ -94,9 +94,7 @@ fn doubt(wiring: &Wiring<'_>, rules: &Rules, classes: u8, params: &Params, flows
     let tag = |priority: u8| params.switch.lossless.iter().position(|&one| one == priority).map_or(0, |at| at + 1);
     let sent = flows.flows.iter().map(|flow| tag(flow.priority)).max().unwrap_or(0);
     let cycle = Circularity::new(wiring, &[rules], classes.max(sent.min(usize::from(rules.tags())) as u8)).cycle?;
-    Some(format!(
-        "packets can wait for each other in a circle under these rules, so that they prevent no deadlock: {cycle}"
-    ))
+    Some(format!("these rules allow a cyclic buffer dependency, so they do not prevent deadlocks: {cycle}"))
 }
 
 const PATHS: &str = "switch.tagging.paths";
@@ -145,7 +143,7 @@ fn from_paths(wiring: &Wiring<'_>, tagging: &TaggingParams, params: &Params) -> 
     Ok(rules)
 }
 
-/// What tags come to under a scheme, in a line; `None` where there are none.
+/// Tags of a scheme in a line; `None` without tagging.
 pub(crate) fn told(params: &Params, rules: Option<&TagRules>) -> Option<String> {
     let (tagging, rules) = (&params.switch.tagging, rules?);
     let tags = usize::from(rules.tags());
@@ -160,7 +158,7 @@ pub(crate) fn told(params: &Params, rules: Option<&TagRules>) -> Option<String> 
     };
     let plural = if tags == 1 { ("tag", "priority") } else { ("tags", "priorities") };
     Some(format!(
-        "tagging: {tags} {} ({} {}) for {from}, lossy {}",
+        "tagging: {tags} {} ({} {}) for {from}, lossy priority {}",
         plural.0,
         plural.1,
         priorities.join(", "),
@@ -214,7 +212,7 @@ switch.tagging.enabled = true
         assert_eq!((new(1, "leaf0", "h0", "spine0"), new(1, "spine0", "leaf0", "leaf1")), (Some(1), Some(1)));
         assert_eq!((new(1, "leaf1", "spine0", "spine1"), new(2, "leaf1", "spine0", "spine1")), (Some(2), None));
         let said = told(&tagger.params, tagger.tags.as_deref()).unwrap();
-        assert_eq!(said, "tagging: 2 tags (priorities 3, 4) for up-down paths with 1 bounce, lossy 1");
+        assert_eq!(said, "tagging: 2 tags (priorities 3, 4) for up-down paths with 1 bounce, lossy priority 1");
     }
 
     #[test]
@@ -238,7 +236,7 @@ switch.tagging.enabled = true
         let wrong = files[0].text.replace("\"new_tag\":2", "\"new_tag\":1");
         std::fs::write(folder.path().join("rules.json"), wrong).unwrap();
         let [warning] = &warnings(&by_file)[..] else { panic!() };
-        let said = "packets can wait for each other in a circle under these rules, so that they prevent no deadlock: ";
+        let said = "these rules allow a cyclic buffer dependency, so that they prevent no deadlock: ";
         assert!(
             warning.contains("rules") && warning.contains(said) && warning.ends_with(" tag 1 (scheme tagger)"),
             "{warning}"
@@ -256,7 +254,7 @@ switch.tagging.enabled = true
         let on = "tagging.enabled = true";
         for (change, place, said) in [
             (("[3, 4]", "[3]"), "(switch.lossless)", "2 lossless priorities are needed, 1 are available"),
-            (("[3, 4]", "[3]"), "(switch.lossless)", "packets come to tag 2 on h"),
+            (("[3, 4]", "[3]"), "(switch.lossless)", "packets reach tag 2 on h"),
             ((on, "tagging = { enabled = true, bounces = 7 }"), "tagging.bounces)", "7 is out of range; 0 to 6"),
             ((on, "tagging = { enabled = true, lossy_priority = 3 }"), "lossy_priority)", "3 is not possible; 1 to 7"),
             (

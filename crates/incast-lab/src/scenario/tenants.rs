@@ -17,7 +17,7 @@ impl Scenario {
             return Ok(None);
         }
         let Some(vms) = &self.vms else {
-            let allowed = "a section [vms] beside it, such as [vms] with slots = 4";
+            let allowed = "a section [vms], such as [vms] with slots = 4";
             return Err(Diagnostic::new("tenant[0]", "there are no VMs for a tenant").allowed(allowed).into());
         };
         let tenancy = place(&self.tenant, fabric, vms, base_dir, self.seed).map_err(tenant_error)?;
@@ -27,10 +27,10 @@ impl Scenario {
         Ok(Some(tenancy))
     }
 
-    /// Refuses guarantees that some links cannot carry, or of which nobody knows.
+    /// Refuses guarantees that links cannot carry, or that cannot be checked.
     fn admit(&self, fabric: &Fabric, vms: &Vms, tenancy: &Tenancy) -> Result<(), Diagnostic> {
         let admission = Admission::new(fabric, tenancy, vms.headroom).map_err(|why| {
-            let message = format!("nobody can say whether this fabric carries the guarantees: {why}");
+            let message = format!("cannot tell if this fabric carries the guarantees: {why}");
             Diagnostic::new("vms.admission", message).allowed("report, no guarantees, or another fabric")
         })?;
         admission.check(tenancy).map_err(|rejected| {
@@ -162,19 +162,16 @@ transport = "tcp"
         assert_eq!(show.warnings, []);
         let text = show.to_string();
         assert!(
-            text.starts_with("fabric     32 servers, 5 switches, 128 links of 10Gbps and 0ps, 36 links of 1Gbps"),
+            text.starts_with("fabric     32 servers, 5 switches, 128 links of 10 Gb/s and 0 ps, 36 links of 1 Gb/s"),
             "{text}"
         );
-        let said = "\nVMs        128 slots, 4 of each server with links of 10Gbps; 23 are tenants'\
-                    \ntenants    x: 1 tenant with 2 VMs, each guaranteed 450Mbps; placement slots\
-                    \ntenants    y: 1 tenant with 21 VMs, each guaranteed 22.5Mbps sent, 450Mbps received; placement slots\
+        let said = "\nVMs        128 slots, 4 per server, links of 10 Gb/s; 23 used by tenants\
+                    \ntenants    x: 1 tenant with 2 VMs, guarantee 450 Mb/s; placement slots\
+                    \ntenants    y: 1 tenant with 21 VMs, guarantee 22.5 Mb/s sent, 450 Mb/s received; placement slots\
                     \nadmission  the links carry all guarantees\
-                    \n           tightest: to leaf0 900Mbps of 900Mbps, ";
+                    \n           tightest: to leaf0 900 Mb/s of 900 Mb/s, ";
         assert!(text.contains(said), "{text}");
-        assert!(
-            text.contains("\nflows      to-y: 20 flows, 0.000 MB, 20 of them backlogged, all started at 0ps"),
-            "{text}"
-        );
+        assert!(text.contains("\nflows      to-y: 20 flows, 0.000 MB, 20 backlogged, all start at 0 ps"), "{text}");
         // The rack's uplink carries 1 Gb/s for 30 s, in packets of 1000 B.
         assert!(show.estimate.packets.abs_diff(3_750_000) < 100, "{}", show.estimate.packets);
     }
@@ -185,20 +182,20 @@ transport = "tcp"
         let why = refused(&both);
         assert!(
             why.starts_with(
-                "s.toml:18:13: tenant[1].guarantee: from leaf1 tenants have 3.6Gbps guaranteed, 2.7Gbps more than the 900Mbps that \
-                 its links carry beside the headroom: y has 3.15Gbps, x has 450Mbps (allowed: smaller guarantees, fewer"
+                "s.toml:18:13: tenant[1].guarantee: from leaf1 guarantees of 3.6 Gb/s exceed the 900 Mb/s that the links carry \
+                 without headroom, by 2.7 Gb/s: y has 3.15 Gb/s, x has 450 Mb/s (allowed: smaller guarantees, fewer"
             ),
             "{why}"
         );
         let report = both.replace("slots = 4\n", "slots = 4\nadmission = \"report\"\n");
         let text = shown(&report).to_string();
         assert!(
-            text.contains("\nadmission  the links do not carry all guarantees: from leaf1 tenants have 3.6Gbps"),
+            text.contains("\nadmission  the links do not carry all guarantees: from leaf1 guarantees of 3.6 Gb/s"),
             "{text}"
         );
-        assert!(text.contains("\n           tightest: from leaf1 3.6Gbps of 900Mbps"), "{text}");
+        assert!(text.contains("\n           tightest: from leaf1 3.6 Gb/s of 900 Mb/s"), "{text}");
         let none = MANY_VS_ONE.replace("slots = 4\n", "slots = 4\nheadroom = 0.2\n");
-        assert!(refused(&none).contains("to leaf0 tenants have 900Mbps guaranteed, 100Mbps more than the 800Mbps"));
+        assert!(refused(&none).contains("to leaf0 guarantees of 900 Mb/s exceed the 800 Mb/s"));
     }
 
     #[test]
@@ -212,8 +209,7 @@ transport = "tcp"
         assert_eq!((ready.flows.flows.len(), ready.flows.labels.len()), (flows, 1));
         let text = show(&ready, 1e6).to_string();
         assert!(
-            text.contains("VMs, 17")
-                && text.contains("0.5 of them mappers, each guaranteed 56.25Mbps; placement random"),
+            text.contains("VMs, 17") && text.contains("0.5 mappers, guarantee 56.25 Mb/s; placement random"),
             "{text}"
         );
         let other = prepared(&MAP_REDUCE.replace("\"random\"", "\"unbalanced\"")).unwrap();
@@ -231,7 +227,7 @@ transport = "tcp"
         };
         assert_eq!(
             with("[vms]\nslots = 4\n", ""),
-            "s.toml:8:1: tenant[0]: there are no VMs for a tenant (allowed: a section [vms] beside it, such as [vms] with slots = 4)"
+            "s.toml:8:1: tenant[0]: there are no VMs for a tenant (allowed: a section [vms], such as [vms] with slots = 4)"
         );
         assert_eq!(
             with("slots = 4", "slots = 65"),
@@ -249,21 +245,18 @@ transport = "tcp"
         );
         assert!(with("horizon = \"10s\"", "").contains("workload[0].shuffle.size: `backlogged` is not possible here"));
         assert!(
-            with("placement = \"random\"", "placement.file = \"none.csv\"")
-                .contains("another one where tenants `fill`")
+            with("placement = \"random\"", "placement.file = \"none.csv\"").contains("another placement with `fill`")
         );
         let jellyfish = "[fabric.jellyfish]\nswitches = 8\nports = 8\nnetwork_ports = 4\n";
         let start = MAP_REDUCE.find("[vms]").unwrap();
         let flat = format!("{jellyfish}{}", &MAP_REDUCE[start..]);
         let why = refused(&flat);
         assert!(
-            why.starts_with("s.toml:5:2: vms.admission: nobody can say whether this fabric carries the guarantees: "),
+            why.starts_with("s.toml:5:2: vms.admission: cannot tell if this fabric carries the guarantees: "),
             "{why}"
         );
         let report = flat.replace("slots = 4\n", "slots = 4\nadmission = \"report\"\n");
-        assert!(
-            shown(&report).to_string().contains("\nadmission  nobody can say whether the links carry the guarantees: ")
-        );
+        assert!(shown(&report).to_string().contains("\nadmission  unknown if the links carry the guarantees: "));
     }
 
     #[test]

@@ -474,7 +474,7 @@ fn what_the_fabric_does_not_have_is_located() {
 fn nothing_to_simulate_is_said() {
     let end = SMALL.find("[scheme.HPCC]").unwrap();
     let found = refused(&SMALL[..end]);
-    assert!(found.contains("scheme: the scenario has no scheme: nothing to simulate (allowed: a table such as [scheme.HPCC] with control = one of <controls>, or transport = one of <transports>)"), "{found}");
+    assert!(found.contains("scheme: the scenario has no scheme: add at least one (allowed: a table such as [scheme.HPCC] with control = one of <controls>, or transport = one of <transports>)"), "{found}");
     let text = "workload = []\n".to_owned()
         + &SMALL.replacen(
             "[[workload]]\nlabel = \"burst\"\nincast = { fan_in = 4, size = \"10kB\", receiver = 0 }\n",
@@ -619,7 +619,7 @@ fn what_is_wrong_with_the_network_is_located() {
         (
             "[network]\nrouting = \"up-down\"\nroute = [{ at = \"leaf0\", to = \"h2\", via = [\"spine0\"] }, { at = \"spine0\", to = \
              \"h2\", via = [\"leaf0\"] }]",
-            "network.route: packets of leaf0 to h2 can come back to leaf0",
+            "network.route: packets of leaf0 to h2 can return to leaf0",
         ),
         ("[network]\nfailure = [{ swich = \"spine0\" }]", "unknown field `swich`"),
         (
@@ -632,7 +632,7 @@ fn what_is_wrong_with_the_network_is_located() {
         ),
         (
             "[network]\nroute = [{ at = \"spine0\", to = \"h2\", via = [\"leaf0\"] }]",
-            "network.route: packets of spine0 to h2 can come back to spine0",
+            "network.route: packets of spine0 to h2 can return to spine0",
         ),
         (
             "[network]\nroute = [{ at = \"leaf0\", to = \"spine0\", via = [\"spine1\"] }]",
@@ -660,7 +660,7 @@ fn what_is_wrong_with_the_network_is_located() {
         ),
         (
             "[network]\npause = [{ at = \"spine0\", priority = 3 }]",
-            "network.pause[0].peer: spine0 is a switch: it is to be said which neighbour it pauses (allowed: neighbours of \
+            "network.pause[0].peer: spine0 is a switch: name the neighbour that it pauses (allowed: neighbours of \
              spine0: leaf0, leaf1)",
         ),
         (
@@ -677,11 +677,11 @@ fn what_is_wrong_with_the_network_is_located() {
         ),
         (
             "[switch]\npfc = false\n[network]\npause = [{ at = \"h0\", priority = 3 }]",
-            "network.pause[0]: there is no PFC here, and nothing heeds a pause (allowed: none, or switches with PFC",
+            "network.pause[0]: there is no PFC: pauses have no effect (allowed: none, or switches with PFC",
         ),
         (
             "[simulation]\narithmetic = \"ns3\"\n[network]\npause = [{ at = \"h0\", priority = 3 }]",
-            "network.pause: a pause that a node sends by itself is not possible in ns3 arithmetic",
+            "network.pause: a PFC storm is not possible in ns3 arithmetic",
         ),
         ("[network]\npause = [{ at = \"h0\" }]", "network.pause[0]"),
     ] {

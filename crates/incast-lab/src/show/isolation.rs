@@ -1,4 +1,4 @@
-//! Classes at hosts and congestion isolation, in a line each.
+//! Priority classes at hosts and congestion isolation, in a line each.
 
 use incast_sim::Params;
 use incast_sim::host::ClassBy;
@@ -13,11 +13,11 @@ fn classes(params: &Params) -> Option<String> {
     let classes = &params.host.classes;
     let by = match classes.by {
         ClassBy::Given => return None,
-        ClassBy::Size => format!("flows of at most {}", classes.threshold),
-        ClassBy::Sent => format!("the first {} of each flow", classes.threshold),
-        ClassBy::Hash => "half of the flows, by chance".into(),
+        ClassBy::Size => format!("flows up to {:#}", classes.threshold),
+        ClassBy::Sent => format!("the first {:#} of each flow", classes.threshold),
+        ClassBy::Hash => "random halves: one half".into(),
     };
-    Some(format!("classes: {by} have priority {}, the rest {}", classes.mice, classes.elephants))
+    Some(format!("classes: {by} with priority {}, the rest {}", classes.mice, classes.elephants))
 }
 
 fn isolation(params: &Params) -> Option<String> {
@@ -26,20 +26,22 @@ fn isolation(params: &Params) -> Option<String> {
         return None;
     }
     let found = match isolation.detection {
-        FlowDetection::Marks { kmin, kmax, pmax } => format!("picked like marks, {kmin} to {kmax} (pmax {pmax})"),
-        FlowDetection::Counters { above, flows } => format!("the {flows} largest in a queue above {above}"),
+        FlowDetection::Marks { kmin, kmax, pmax } => {
+            format!("picked as ECN picks packets (Kmin {kmin:#}, Kmax {kmax:#}, Pmax {pmax})")
+        }
+        FlowDetection::Counters { above, flows } => format!("{flows} largest in a queue above {above:#}"),
     };
-    let table = isolation.table.map_or_else(String::new, |most| format!(", at most {most} at a port"));
+    let table = isolation.table.map_or_else(String::new, |most| format!(", at most {most} per port"));
     let hosts = match isolation.hosts {
         IsolationAtHosts::Ignore => "",
         IsolationAtHosts::Isolate => ", hosts isolate too",
     };
     let mark = match isolation.mark {
         MarkedFlows::All => "",
-        MarkedFlows::Isolated => ", ECN marks these alone",
+        MarkedFlows::Isolated => ", ECN marks isolated flows only",
     };
     Some(format!(
-        "isolation: flows {found}, to priority {}{table}; messages above {}, every {}{hosts}{mark}",
+        "isolation: flows {found}, to priority {}{table}; messages above {:#}, every {:#}{hosts}{mark}",
         isolation.queue, isolation.message_above, isolation.message_every
     ))
 }

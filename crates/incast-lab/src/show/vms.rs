@@ -1,4 +1,4 @@
-//! VMs, tenants, and whether the links carry what these have guaranteed.
+//! VMs, tenants, and admission of their guarantees.
 
 use std::fmt;
 
@@ -36,7 +36,7 @@ pub struct TenantShow {
     pub tenants: usize,
     /// Their VMs in all, and the fewest and the most of one.
     pub vms: [usize; 3],
-    /// What each VM is guaranteed, such as `450Mbps`; `None` for nothing.
+    /// What each VM is guaranteed, such as `450 Mb/s`; `None` for nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guarantee: Option<String>,
     /// Share of the VMs that are mappers, if any are.
@@ -87,7 +87,7 @@ impl VmsShow {
                 name: spec.name.clone(),
                 tenants: counts.len(),
                 vms: [counts.iter().sum(), fewest, most],
-                guarantee: (!spec.guarantee.is_none()).then(|| spec.guarantee.to_string()),
+                guarantee: (!spec.guarantee.is_none()).then(|| format!("{:#}", spec.guarantee)),
                 mappers: spec.mappers,
                 placement: placement(&spec.placement),
             })
@@ -136,7 +136,7 @@ impl fmt::Display for VmsShow {
         let all = self.servers * self.slots as usize;
         write!(
             f,
-            "\nVMs        {all} slots, {} of each server with links of {}; {} are tenants'",
+            "\nVMs        {all} slots, {} per server, links of {:#}; {} used by tenants",
             self.slots, self.rate, self.taken
         )?;
         for entry in &self.tenants {
@@ -147,11 +147,11 @@ impl fmt::Display for VmsShow {
                 false => write!(f, "{fewest} to {most} VMs, {all} in all")?,
             }
             if let Some(share) = entry.mappers {
-                write!(f, ", {share} of them mappers")?;
+                write!(f, ", {share} mappers")?;
             }
             match &entry.guarantee {
-                Some(guarantee) => write!(f, ", each guaranteed {guarantee}")?,
-                None => write!(f, ", without guarantees")?,
+                Some(guarantee) => write!(f, ", guarantee {guarantee}")?,
+                None => write!(f, ", no guarantee")?,
             }
             write!(f, "; placement {placement}")?;
         }
@@ -165,9 +165,9 @@ impl fmt::Display for AdmissionShow {
         match self.admitted {
             Some(true) => write!(f, "\nadmission  the links carry all guarantees")?,
             Some(false) => write!(f, "\nadmission  the links do not carry all guarantees: {problem}")?,
-            None => write!(f, "\nadmission  nobody can say whether the links carry the guarantees: {problem}")?,
+            None => write!(f, "\nadmission  unknown if the links carry the guarantees: {problem}")?,
         }
-        let cut = |cut: &CutShow| format!("{} {} {} of {}", cut.direction, cut.name, cut.reserved, cut.room);
+        let cut = |cut: &CutShow| format!("{} {} {:#} of {:#}", cut.direction, cut.name, cut.reserved, cut.room);
         let cuts: Vec<String> = self.tightest.iter().map(cut).collect();
         if cuts.is_empty() { Ok(()) } else { write!(f, "\n           tightest: {}", cuts.join(", ")) }
     }

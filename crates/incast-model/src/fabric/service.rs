@@ -7,18 +7,18 @@ use super::{Fabric, FabricBuilder, FabricError, HostId, NodeId, NodeKind};
 use crate::nearest::nearest;
 use crate::units::{Rate, Time};
 
-/// A host added to the fabric for a service. Patterns of a workload leave it out; it has the numbers after all other hosts.
+/// Host added to the fabric for a service. Workload patterns leave it out; it is numbered after all other hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Service {
-    /// Its name, which no other node has.
+    /// Name of the host; unique.
     pub name: String,
-    /// The switch that it is plugged into, by name.
+    /// Switch that the host is on, by name.
     pub at: String,
-    /// Rate of its link. Default: that of the first host on that switch.
+    /// Rate of its link. Default: that of the first host on the switch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// One-way propagation delay of its link, up to 1s. Default: that of the first host on that switch.
+    /// One-way propagation delay of its link, up to 1 s. Default: that of the first host on the switch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Time>,
 }

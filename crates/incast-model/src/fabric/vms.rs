@@ -11,42 +11,41 @@ use crate::units::{Bytes, Rate, Time};
 
 /// Virtual machines on every host of the fabric, which becomes a server: a switch of the host's name with VMs below it.
 ///
-/// VMs are the hosts of the fabric then. Those of server `h0` are `h0.0`, `h0.1`, and so on, and they are numbered server by
-/// server. What leaves a server goes over the links that the host had: its NIC.
+/// The hosts of the fabric are then the VMs: those of server `h0` are `h0.0`, `h0.1`, …, numbered server by server. The
+/// host's links become the server's NIC.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Vms {
-    /// VM slots of each server, 1 to 64. Each is a host, whether or not a tenant has it.
+    /// VM slots of each server, 1 to 64. Each is a host, with or without a tenant.
     pub slots: u32,
-    /// Rate of the virtual link between a VM and the switch in its server, more than 0bps. Default 10Gbps (our choice: more
-    /// than the NICs of clouds with guarantees).
+    /// Rate of the virtual link between a VM and the switch in its server, more than 0. Default 10Gbps (our choice:
+    /// more than the NICs of clouds with guarantees).
     #[serde(default = "rate_10g")]
     pub rate: Rate,
-    /// One-way delay of that link, up to 1s. Default 0ns (our choice).
+    /// One-way delay of that link, up to 1 s. Default 0ns (our choice).
     #[serde(default)]
     pub delay: Time,
-    /// What the server's switch keeps for its NIC, at least 1B; what finds no room is dropped. Default 1.5MB (1000 packets
-    /// of 1500 B, Linux's `txqueuelen`).
+    /// Queue of the server's switch for its NIC, at least 1 B; drops when full. Default 1.5MB (1000 packets of 1500 B,
+    /// Linux's `txqueuelen`).
     #[serde(default = "thousand_packets")]
     pub queue: Bytes,
-    /// Share of the capacity of every link that is left out of guarantees, 0 or more and less than 1. Default 0.1
-    /// (ElasticSwitch, SIGCOMM 2013).
+    /// Share of every link's capacity kept free of guarantees, 0 or more and less than 1. Default 0.1 (ElasticSwitch,
+    /// SIGCOMM 2013).
     #[serde(default = "tenth")]
     pub headroom: f64,
-    /// What becomes of tenants whose guarantees some link cannot carry: an error (`enforce`), or a line of `incast show` (`report`).
-    /// Default enforce (our choice).
+    /// Handling of tenants with guarantees that some link cannot carry. Default enforce (our choice).
     #[serde(default)]
     pub admission: AdmissionMode,
 }
 
-/// What becomes of guarantees that some link cannot carry.
+/// Handling of guarantees that some link cannot carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AdmissionMode {
-    /// The scenario is refused.
+    /// Refuse the scenario.
     #[default]
     Enforce,
-    /// They are shown.
+    /// Report them in `incast show`.
     Report,
 }
 

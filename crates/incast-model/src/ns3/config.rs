@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(message("HAS_WIN yes"), "c.txt:1: HAS_WIN is `yes`; allowed: 0 (no) or 1 (yes)");
         assert_eq!(
             message("HAS_WIN\n"),
-            "c.txt:1: the file ends where a value of HAS_WIN should follow; allowed: 0 (no) or 1 (yes)"
+            "c.txt:1: the file ends before a value of HAS_WIN; allowed: 0 (no) or 1 (yes)"
         );
         assert!(message("CC_MODE 2").contains("3 (HPCC)"));
         assert!(message("RP_TIMER 300us").contains("a number of microseconds (without unit) (`us` after the number)"));

@@ -33,7 +33,7 @@ pub enum Ns3Error {
         nearest: Option<Box<str>>,
     },
     /// The file ends too early.
-    #[error("{file}:{line}: the file ends where {field} should follow; allowed: {allowed}")]
+    #[error("{file}:{line}: the file ends before {field}; allowed: {allowed}")]
     Truncated {
         /// The file.
         file: Box<str>,

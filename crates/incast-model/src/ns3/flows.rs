@@ -41,7 +41,7 @@ pub fn read_flows(path: &Path, fabric: &Fabric, rounding: StartRounding) -> Resu
 pub fn parse_flows(text: &str, file: &str, fabric: &Fabric, rounding: StartRounding) -> Result<FlowSet, Ns3Error> {
     let mut tokens = Tokens::new(text, file);
     let count: u32 = tokens.number("the number of flows", (0, u32::MAX), "the header, the number of flows")?;
-    let counted = format!("{count} flows, as the header says");
+    let counted = format!("{count} flows, as in the header");
     let mut reader =
         Reader { fabric, rounding, set: FlowSet::default(), sports: HashMap::new(), labels: HashMap::new() };
     let mut previous = (Time::ZERO, String::new());
@@ -55,7 +55,7 @@ pub fn parse_flows(text: &str, file: &str, fabric: &Fabric, rounding: StartRound
         start.text.clone_into(&mut previous.1);
         reader.set.flows.push(flow);
     }
-    tokens.end(format_args!("the header says {count} flows"))?;
+    tokens.end(format_args!("the header has {count} flows"))?;
     Ok(reader.set)
 }
 
@@ -238,9 +238,9 @@ mod tests {
         };
         assert_eq!(
             with("3\n", "4\n"),
-            "f.txt:5: the file ends where the source of a flow should follow; allowed: 4 flows, as the header says"
+            "f.txt:5: the file ends before the source of a flow; allowed: 4 flows, as in the header"
         );
-        assert_eq!(with("3\n", "2\n"), "f.txt:4: `2` is too much: the header says 2 flows");
+        assert_eq!(with("3\n", "2\n"), "f.txt:4: `2` is too much: the header has 2 flows");
         assert_eq!(
             with("0 1 3", "0 0 3"),
             "f.txt:2: the destination of a flow is `0`; allowed: a host other than its source"

@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(seen, [(2, "1"), (2, "2"), (4, "3")]);
         assert_eq!(
             tokens.want("the size", "4 flows").unwrap_err().to_string(),
-            "t.txt:4: the file ends where the size should follow; allowed: 4 flows"
+            "t.txt:4: the file ends before the size; allowed: 4 flows"
         );
     }
 

@@ -77,7 +77,7 @@ pub fn parse_topology(text: &str, file: &str) -> Result<Ns3Topology, Ns3Error> {
     let rows: u32 = tokens.number("the number of links", (1, u32::MAX), header)?;
     let mut kinds = vec![NodeKind::Host; nodes as usize];
     for _ in 0..switches {
-        let token = tokens.want("a switch id", format!("{switches} switch ids, as the header says"))?;
+        let token = tokens.want("a switch id", format!("{switches} switch ids, as in the header"))?;
         let id = node(&tokens, token, "a switch id", nodes)?;
         if std::mem::replace(&mut kinds[id.index()], NodeKind::Switch) == NodeKind::Switch {
             return Err(tokens.wrong(token, "a switch id", "ids that are listed once"));
@@ -85,13 +85,13 @@ pub fn parse_topology(text: &str, file: &str) -> Result<Ns3Topology, Ns3Error> {
     }
     let mut links = Vec::new();
     let mut lines = Vec::new();
-    let counted = format!("{rows} links, as the header says");
+    let counted = format!("{rows} links, as in the header");
     for _ in 0..rows {
         let (link, line) = row(&mut tokens, nodes, &counted)?;
         links.push(link);
         lines.push(line);
     }
-    tokens.end(format_args!("the header says {rows} links"))?;
+    tokens.end(format_args!("the header has {rows} links"))?;
     let notices = notices(file, &kinds, &links, &lines);
     Ok(Ns3Topology { file: file.into(), kinds, links, notices })
 }
@@ -212,9 +212,9 @@ mod tests {
         let with = |from: &str, to: &str| message(&SMALL.replacen(from, to, 1));
         assert_eq!(
             with("3 1 2", "3 1 3"),
-            "t.txt:4: the file ends where a link should follow; allowed: 3 links, as the header says"
+            "t.txt:4: the file ends before a link; allowed: 3 links, as in the header"
         );
-        assert_eq!(with("3 1 2", "3 1 1"), "t.txt:4: `1` is too much: the header says 1 links");
+        assert_eq!(with("3 1 2", "3 1 1"), "t.txt:4: `1` is too much: the header has 1 links");
         assert!(
             with("3 1 2", "3 4 2")
                 .starts_with("t.txt:1: the number of switches is `4`; allowed: an integer from 0 to 3")
@@ -234,7 +234,7 @@ mod tests {
         assert!(with("1us", "2s").contains("at most 1s"));
         assert!(with("100Gbps", "fast").contains("t.txt:3: the rate of a link is `fast`"));
         assert_eq!(with("1 2 100Gbps", "0 2 100Gbps"), "t.txt: h1 has no link");
-        assert!(message("").starts_with("t.txt:1: the file ends where the number of nodes should follow"));
+        assert!(message("").starts_with("t.txt:1: the file ends before the number of nodes"));
     }
 
     #[test]

@@ -30,7 +30,7 @@ impl Ns3Config {
             static_threshold,
             "USE_DYNAMIC_PFC_THRESHOLD",
             Warning,
-            "the original's threshold is dynamic whatever this says",
+            "the original ignores it: its threshold is always dynamic",
         );
         let ignored = "has no effect in the original either";
         note(self.pause_time.is_some(), "PAUSE_TIME", Warning, ignored);

@@ -5,15 +5,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::rng::mix;
 
-/// Which function of a packet's addresses and ports picks one of several equal-cost next hops.
+/// Hash of a packet's addresses and ports that picks one of several equal-cost next hops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EcmpHash {
-    /// SplitMix64 over the flow's key, salted by switch and seed (incast's own choice).
+    /// SplitMix64 over the flow's key, salted by switch and seed (our choice).
     #[default]
     Mix64,
-    /// MurmurHash3_x86_32 over (source address, destination address, both ports) with the switch's node id as its seed,
-    /// as in the HPCC authors' ns-3 (`switch-node.cc`, EcmpHash).
+    /// MurmurHash3_x86_32 over source address, destination address and both ports, seeded by the switch's node id
+    /// (`switch-node.cc`, EcmpHash of the HPCC authors' ns-3).
     Murmur3,
 }
 

@@ -9,27 +9,27 @@ use serde::{Deserialize, Serialize};
 use super::updown::UpDownDistances;
 use crate::fabric::{Fabric, HostId, LinkId, NodeId, NodeKind, PortId};
 
-/// In which order equal-cost next hops are numbered; the hash picks an index into this order.
+/// Order in which equal-cost next hops are numbered; the hash is an index into it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NextHopOrder {
     /// By port number.
     #[default]
     Port,
-    /// By neighbour's node id, highest first: what the HPCC authors' ns-3 does on Linux, where it iterates over pointers.
+    /// By neighbour's node id, highest first, as the HPCC authors' ns-3 does on Linux, where it iterates over pointers.
     NeighbourDescending,
 }
 
-/// Which paths packets take.
+/// Paths that packets take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Paths {
-    /// All shortest ones in hops.
+    /// All shortest paths in hops.
     #[default]
     Shortest,
-    /// Up the tiers and then down, as in folded Clos fabrics, and never up again, whatever fails. A switch with a way down takes
-    /// the shortest of these; others send to the neighbours of a higher tier with the least hops left. Where only a path is left
-    /// that turns up again, there is none. (Packets that are on their way down when routes change may still be sent up once.)
+    /// Up the tiers, then down, and never up again, even after failures: the shortest path down, else the higher-tier
+    /// neighbours with the fewest hops left. Destinations that need a second turn up are unreachable. (Packets on their
+    /// way down when routes change may turn up once.)
     UpDown,
 }
 

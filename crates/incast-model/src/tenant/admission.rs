@@ -46,8 +46,7 @@ pub struct Reserved {
 /// Guarantees that the links of a cut do not carry.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{direction} {name} tenants have {reserved} guaranteed, {} more than the {room} that its links carry beside the headroom: \
-     {}", Rate(.reserved.0.saturating_sub(.room.0)), because(.tenants, *.others)
+    "{direction} {name} guarantees of {reserved:#} exceed the {room:#} that the links carry without headroom, by {:#}: {}", Rate(.reserved.0.saturating_sub(.room.0)), because(.tenants, *.others)
 )]
 pub struct Rejected {
     /// What is inside the cut.
@@ -68,7 +67,7 @@ pub struct Rejected {
 const NAMED: usize = 3;
 
 fn because(tenants: &[(String, Rate)], others: usize) -> String {
-    let mut parts: Vec<String> = tenants.iter().map(|(name, rate)| format!("{name} has {rate}")).collect();
+    let mut parts: Vec<String> = tenants.iter().map(|(name, rate)| format!("{name} has {rate:#}")).collect();
     match others {
         0 => {}
         1 => parts.push("one more has the rest".into()),

@@ -31,8 +31,8 @@ pub(super) struct Cuts {
 /// A fabric whose cuts by tier do not say what it can carry.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{} and {} are both in tier {tier} and joined by a link: only in fabrics whose links lead from tier to tier (or join two \
-     halves) do cuts tell what can be guaranteed", .ends[0], .ends[1]
+    "{} and {} are both in tier {tier} and joined by a link: guarantees need links from tier to tier (or \
+     between two halves)", .ends[0], .ends[1]
 )]
 pub struct NoTree {
     /// The tier of both.

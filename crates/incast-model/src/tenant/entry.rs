@@ -20,7 +20,7 @@ impl Entry<'_> {
 
     /// What can be found wrong without a fabric.
     pub(super) fn check(&self) -> Result<(), TenantError> {
-        const LEAST: &str = "at least 2 VMs: a tenant with one has nobody to send to";
+        const LEAST: &str = "at least 2 VMs: one alone has no destination";
         let spec = self.spec;
         let plain = !spec.name.contains(|c: char| c.is_control() || c == ',' || c == '"');
         if spec.name.is_empty() || spec.name != spec.name.trim() || !plain {
@@ -36,7 +36,7 @@ impl Entry<'_> {
             _ => {}
         }
         if let (Some(_), Some(fill)) = (spec.count, spec.fill) {
-            return Err(self.refuse("fill", fill, "left out where there is a count: one of the two"));
+            return Err(self.refuse("fill", fill, "omitted with `count`: give one of the two"));
         }
         if spec.count == Some(0) {
             return Err(self.refuse("count", 0, "at least 1"));
@@ -53,11 +53,9 @@ impl Entry<'_> {
     fn check_placement(&self) -> Result<(), TenantError> {
         let spec = self.spec;
         match &spec.placement {
-            Placement::Unbalanced if spec.mappers.is_none() => Err(self.refuse(
-                "placement",
-                "unbalanced",
-                "another one for a tenant without `mappers`, of which it places some here, the rest there",
-            )),
+            Placement::Unbalanced if spec.mappers.is_none() => {
+                Err(self.refuse("placement", "unbalanced", "another placement for a tenant without `mappers`"))
+            }
             Placement::Slots(_) if spec.count.is_some_and(|count| count > 1) || spec.fill.is_some() => {
                 Err(self.refuse("placement", "slots", "another one for several tenants: slots are those of one"))
             }
@@ -69,11 +67,9 @@ impl Entry<'_> {
                     format!("one for each of its {} VMs", spec.vms),
                 )),
             },
-            Placement::File(_) if spec.fill.is_some() => Err(self.refuse(
-                "placement",
-                "file",
-                "another one where tenants `fill` a share: a file says which there are",
-            )),
+            Placement::File(_) if spec.fill.is_some() => {
+                Err(self.refuse("placement", "file", "another placement with `fill`: a file lists the tenants"))
+            }
             _ => Ok(()),
         }
     }

@@ -99,8 +99,9 @@ impl Placer<'_> {
         let mut left = (free as f64 * fill + 1e-9) as usize;
         if left < least {
             let vms = entry.spec.vms;
-            let allowed =
-                format!("room for one tenant at least: this is {left} of {free} free VM slots, it has {vms} VMs");
+            let allowed = format!(
+                "space for at least one tenant: this is {left} of {free} free VM slots, a tenant has {vms} VMs"
+            );
             return Err(entry.refuse("fill", fill, allowed));
         }
         left -= self.must(entry, format!("{}1", entry.spec.name), left)?;
@@ -123,8 +124,8 @@ impl Placer<'_> {
             Placed::Nowhere(vms) => {
                 let guarantee = entry.spec.guarantee;
                 let allowed = format!(
-                    "another one, or smaller guarantees: {said} with {vms} VMs finds no subtree with as many free slots whose \
-                     links carry {guarantee} each"
+                    "another placement, or smaller guarantees: {said} with {vms} VMs finds no subtree with enough free \
+                     slots and links that carry {guarantee:#} each"
                 );
                 Err(entry.refuse("placement", "packed", allowed))
             }

@@ -11,51 +11,50 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::units::Rate;
 
-/// A tenant, or several alike: VMs in slots of the servers, with a guarantee for each.
+/// A tenant, or several alike: VMs in slots of the servers, with a guarantee each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TenantSpec {
-    /// Its name, which no other has. Several alike are named after it: `x1`, `x2`, and so on.
+    /// Name of the tenant; unique. Several alike are `x1`, `x2`, ….
     pub name: String,
-    /// Its VMs, at least 2: a number, or `{ from = 2, to = 30 }`, uniform between both and drawn for each tenant.
+    /// Number of VMs, at least 2, or `{ from = 2, to = 30 }`: drawn uniformly for each tenant.
     pub vms: VmCount,
-    /// What each VM is guaranteed by the hose model: a rate both ways, or `{ send = "450Mbps", receive = "100Mbps" }`. At most
-    /// what its virtual link and its server's NIC carry, less the headroom. Default: nothing.
+    /// Guarantee of each VM (hose model): a rate both ways, or `{ send = "450Mbps", receive = "100Mbps" }`, at most
+    /// what its virtual link and its server's NIC carry, less the headroom. Default: none.
     #[serde(default, skip_serializing_if = "Guarantee::is_none")]
     pub guarantee: Guarantee,
-    /// So many tenants alike, at least 1. Default: one, with the very name.
+    /// Number of such tenants, at least 1. Default: one, with this name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
-    /// Instead of `count`: as many tenants alike as fit into this share of the VM slots that are free before, more than 0 and
-    /// at most 1. A number of VMs that has no room any more is drawn again among those that have. Default: `count` says how many.
+    /// Share of the free VM slots that such tenants fill, more than 0 and at most 1; instead of `count`. Numbers of VMs
+    /// that do not fit are drawn again. Default none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill: Option<f64>,
-    /// Share of its VMs that are mappers, more than 0 and less than 1: the first ones. Rounded up, but one VM at least is none.
-    /// Default: it has no mappers.
+    /// Share of the VMs that are mappers, the first ones, more than 0 and less than 1; rounded up, with at least one
+    /// other VM. Default none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mappers: Option<f64>,
-    /// Which free VM slots its VMs get. Default `random` (ElasticSwitch, SIGCOMM 2013).
+    /// Placement of the VMs in free slots. Default random (ElasticSwitch, SIGCOMM 2013).
     #[serde(default)]
     pub placement: Placement,
 }
 
-/// Which free VM slots the VMs of a tenant get. Tenants are placed one after the other, in the scenario's order.
+/// Placement of a tenant's VMs in free slots. Tenants are placed in the scenario's order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Placement {
-    /// Any, all equally likely.
+    /// Uniformly at random.
     #[default]
     Random,
-    /// Mappers the first, beginning with server 0; all others the last, beginning with the last server. So mappers and reducers
-    /// are far apart (ElasticSwitch, SIGCOMM 2013).
+    /// Mappers from server 0 on, all others from the last server back: far apart (ElasticSwitch, SIGCOMM 2013).
     Unbalanced,
-    /// Close together, as Oktopus's greedy allocation (SIGCOMM 2011, section 4): in the lowest subtree that has room for all and
-    /// whose links carry the guarantees beside those of the tenants before. Needs a fabric whose links lead from tier to tier.
+    /// Close together, as Oktopus's greedy allocation (SIGCOMM 2011, section 4): the lowest subtree with enough slots
+    /// and enough capacity on its links. Needs a fabric in tiers.
     Packed,
-    /// These, by name, such as `["h0.0", "h5.1"]`: one for each VM, in order. For a single tenant.
+    /// Slots by name, such as `["h0.0", "h5.1"]`: one per VM, in order, for a single tenant.
     Slots(Vec<String>),
-    /// Those in a CSV file with the columns `tenant`, `vm` (from 0) and `slot`, such as `x1,0,h3.1`; rows of other tenants are
-    /// passed over. A relative path starts at the scenario's folder.
+    /// CSV file, relative to the scenario's folder, with columns `tenant`, `vm` (from 0) and `slot`, such as
+    /// `x1,0,h3.1`; other tenants are ignored.
     File(PathBuf),
 }
 
@@ -68,7 +67,7 @@ pub enum VmCount {
     Uniform(VmRange),
 }
 
-/// A range of numbers of VMs, both ends included.
+/// Range of numbers of VMs, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VmRange {
@@ -87,13 +86,13 @@ pub struct Guarantee {
     pub receive: Rate,
 }
 
-/// A guarantee with its two directions written out.
+/// Guarantee with its two directions.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Hose {
-    /// What each VM may send.
+    /// Guaranteed sending rate of each VM.
     send: Rate,
-    /// What each VM may receive.
+    /// Guaranteed receiving rate of each VM.
     receive: Rate,
 }
 
@@ -119,7 +118,10 @@ impl fmt::Display for Guarantee {
         if self.send == self.receive {
             return self.send.fmt(f);
         }
-        write!(f, "{} sent, {} received", self.send, self.receive)
+        match f.alternate() {
+            true => write!(f, "{:#} sent, {:#} received", self.send, self.receive),
+            false => write!(f, "{} sent, {} received", self.send, self.receive),
+        }
     }
 }
 
@@ -159,7 +161,7 @@ impl JsonSchema for Guarantee {
     }
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "What each VM may send and receive: one rate both ways, or both",
+            "description": "Guarantee of each VM: one rate both ways, or both rates",
             "anyOf": [generator.subschema_for::<Rate>(), generator.subschema_for::<Hose>()],
         })
     }
@@ -213,7 +215,7 @@ impl JsonSchema for VmCount {
     }
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "How many VMs: a number, or a range to draw from",
+            "description": "Number of VMs, or a range to draw it from",
             "anyOf": [{ "type": "integer", "minimum": 2 }, generator.subschema_for::<VmRange>()],
         })
     }

@@ -91,7 +91,7 @@ fn tenants_fill_a_share_of_what_is_free() {
     assert!((3..=4).contains(&taken), "half of the 8 that are left: {taken}");
     assert_eq!(
         why(&[&light.replace("0.5", "0.1").replace("\"from\": 2", "\"from\": 4")]),
-        "tenant[0].fill = 0.1: must be room for one tenant at least: this is 1 of 16 free VM slots, it has 4 to 6 VMs"
+        "tenant[0].fill = 0.1: must be space for at least one tenant: this is 1 of 16 free VM slots, a tenant has 4 to 6 VMs"
     );
 }
 
@@ -118,8 +118,7 @@ fn unbalanced_from_both_corners() {
     assert_eq!(hosts(&all.tenants()[1]), [3, 4, 5, 13, 12]);
     assert_eq!(
         why(&[r#"{"name": "a", "vms": 5, "placement": "unbalanced"}"#]),
-        "tenant[0].placement = unbalanced: must be another one for a tenant without `mappers`, of which it places some here, the \
-         rest there"
+        "tenant[0].placement = unbalanced: must be another placement for a tenant without `mappers`"
     );
 }
 
@@ -150,7 +149,7 @@ fn slots_by_name() {
 
 #[test]
 fn bad_tenants_are_named() {
-    let least = "must be at least 2 VMs: a tenant with one has nobody to send to";
+    let least = "must be at least 2 VMs: one alone has no destination";
     assert_eq!(why(&[r#"{"name": "a", "vms": 1}"#]), format!("tenant[0].vms = 1: {least}"));
     assert_eq!(why(&[r#"{"name": "a", "vms": {"from": 1, "to": 3}}"#]), format!("tenant[0].vms.from = 1: {least}"));
     assert_eq!(
@@ -173,7 +172,7 @@ fn bad_tenants_are_named() {
         why(&[r#"{"name": "a,b", "vms": 2}"#]).starts_with("tenant[0].name = \"a,b\": must be a name without commas")
     );
     assert!(why(&[r#"{"name": "a", "vms": 2, "count": 0}"#]).ends_with("count = 0: must be at least 1"));
-    assert!(why(&[r#"{"name": "a", "vms": 2, "count": 2, "fill": 0.5}"#]).contains("fill = 0.5: must be left out"));
+    assert!(why(&[r#"{"name": "a", "vms": 2, "count": 2, "fill": 0.5}"#]).contains("fill = 0.5: must be omitted"));
     for fill in ["0", "1.1", "-1"] {
         let json = format!(r#"{{"name": "a", "vms": 2, "fill": {fill}}}"#);
         assert!(why(&[&json]).contains(&format!("tenant[0].fill = {fill}: must be a share of the free VM slots")));
@@ -216,8 +215,8 @@ fn packed_tenants_keep_links_free() {
     let why_not = why(&[&one("600Mbps", "")]);
     assert_eq!(
         why_not,
-        "tenant[0].placement = packed: must be another one, or smaller guarantees: a with 6 VMs finds no subtree with as many \
-         free slots whose links carry 600Mbps each"
+        "tenant[0].placement = packed: must be another placement, or smaller guarantees: a with 6 VMs finds no subtree with \
+         enough free slots and links that carry 600 Mb/s each"
     );
     let filled = placed(&[&one("450Mbps", r#", "fill": 1.0"#)], 1).unwrap();
     assert_eq!(filled.tenants().len(), 2);
@@ -309,7 +308,7 @@ fn what_links_cannot_carry_is_told_with_who_has_it() {
     let why = admission.check(&all).unwrap_err();
     assert_eq!(
         why.to_string(),
-        "from leaf0 tenants have 901Mbps guaranteed, 1Mbps more than the 900Mbps that its links carry beside the headroom: b has \
+        "from leaf0 guarantees of 901 Mb/s exceed the 900 Mb/s that the links carry without headroom, by 1 Mb/s: b has \
          301Mbps, a has 300Mbps, c has 300Mbps"
     );
     assert_eq!(Admission::new(&fabric(), &all, 0.0).unwrap().check(&all), Ok(()));

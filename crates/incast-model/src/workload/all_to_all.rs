@@ -12,26 +12,27 @@ use super::ring::one;
 use crate::fabric::HostId;
 use crate::units::{Bytes, Time};
 
-/// Every rank sends `size` to every other. Rank i sends to i + 1 first, then to i + 2, and so on (linear shift), so that
-/// with a window every rank receives as much as it sends at any time.
+/// All-to-all: every rank sends `size` to every other, rank i to i + 1 first, then to i + 2, … (linear shift), so that
+/// with a window ranks receive as much as they send.
 ///
-/// On an idle non-blocking fabric it takes `(n - 1) 8 size / C` and a latency; with a window of 1, an RTT more a message.
+/// On an idle non-blocking fabric it takes `(n - 1) 8 size / C` and a latency; with a window of 1, one RTT more per
+/// message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AllToAll {
-    /// Size of each message, at least 1 B; or `backlogged`, without a window and once.
+    /// Size of each message, at least 1 B; or `backlogged`, without a window and one iteration.
     pub size: MessageSize,
-    /// Messages of a rank that are under way at a time, at least 1: the next starts when the rank has the last ACK of one.
-    /// Default: all of them, at once.
+    /// Messages of a rank in flight, at least 1; the next starts with the last ACK of one. Default: all at the same
+    /// time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
     /// Hosts of the ranks, at least 2. Default: all hosts, in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<Ranks>,
-    /// How often, one after the other: a rank begins anew when all that it sent and received has ended. Default 1.
+    /// Iterations, at least 1, one after the other: a rank starts the next when all its messages have ended. Default 1.
     #[serde(default = "one")]
     pub iterations: u32,
-    /// Time between the end of an iteration at a rank and its next: computing. Default 0.
+    /// Computing time of a rank between iterations. Default 0.
     #[serde(default)]
     pub compute: Time,
 }
@@ -84,7 +85,7 @@ impl AllToAll {
     /// Flows that never end, from every rank to every other.
     fn backlogged(&self, ranks: &[HostId], entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
         if self.window.is_some() || self.iterations > 1 {
-            return Err(entry.refuse("size", self.size, "a size, where messages wait for others (window, iterations)"));
+            return Err(entry.refuse("size", self.size, "a size, with a window or several iterations"));
         }
         let amounts = Amounts::backlogged(entry, &entry.field("size"))?;
         let n = ranks.len();

@@ -10,25 +10,25 @@ use crate::fabric::HostId;
 use crate::rng::{Stream, unit};
 use crate::units::Time;
 
-/// Which bytes a load counts.
+/// Bytes that a load counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadOf {
-    /// Payload only, as the HPCC evaluation defines load: 70 % load is more than 70 % of the wire.
+    /// Payload only, as in the HPCC evaluation: 70 % load is more than 70 % of the wire.
     #[default]
     Payload,
     /// Payload and headers.
     Wire,
 }
 
-/// How the gaps between the flows of a host are distributed; their mean follows from the load.
+/// Distribution of the gaps between the flows of a host; the load sets the mean.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ArrivalLaw {
     /// Exponential gaps.
     #[default]
     Poisson,
-    /// Lognormal gaps: burstier, as measurements of datacenters find them (Benson, Akella, Maltz, IMC 2010, sec. 5).
+    /// Lognormal gaps: burstier, as measured in datacenters (Benson, Akella, Maltz, IMC 2010, sec. 5).
     Lognormal(LognormalArrivals),
 }
 
@@ -36,8 +36,8 @@ pub enum ArrivalLaw {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LognormalArrivals {
-    /// Standard deviation of the natural logarithm of a gap, more than 0 and at most 5. 1 and 2 are common: coefficients
-    /// of variation of 1.3 and 7.3.
+    /// Standard deviation of the natural logarithm of a gap, more than 0 and at most 5; common are 1 and 2:
+    /// coefficients of variation 1.3 and 7.3.
     pub sigma: f64,
 }
 

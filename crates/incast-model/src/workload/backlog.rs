@@ -81,7 +81,7 @@ impl JsonSchema for MessageSize {
     }
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "The size of a message, or \"backlogged\": as much as can be sent until the entry's end",
+            "description": "Size of a message, or \"backlogged\": always data to send until the entry's end",
             "anyOf": [generator.subschema_for::<Bytes>(), { "type": "string", "enum": [BACKLOGGED] }],
         })
     }
@@ -109,10 +109,7 @@ impl Amounts {
     pub(super) fn backlogged(entry: &Entry<'_>, field: &str) -> Result<Self, WorkloadError> {
         let refuse = |allowed: String| Err(WorkloadError::field(field, BACKLOGGED, allowed));
         let Some(until) = entry.end.into_iter().chain(entry.horizon).min() else {
-            return refuse(
-                "a size, where neither the entry nor the simulation has an end (workload end, simulation.horizon)"
-                    .into(),
-            );
+            return refuse("a size, or an end of the entry (`end`) or the simulation (simulation.horizon)".into());
         };
         let fastest = (0..entry.members.count()).map(|host| entry.members.capacity(HostId(host))).fold(0.0, f64::max);
         let most = bound(fastest, until.saturating_sub(entry.start));
@@ -216,8 +213,8 @@ mod tests {
     fn only_messages_that_come_once_can_be_backlogged() {
         let fabric = star(4, Rate::gbps(100));
         let why = |name: &str, json: &str| refused(&fabric, &with_end(name, json, Some(Time::ms(1))));
-        let law = "size = backlogged: must be a size or a distribution here; only flows of list, shuffle, incast, permutation \
-                   and all_to_all that come once can be backlogged";
+        let law = "size = backlogged: must be a size or a distribution; only single flows of list, shuffle, incast, \
+                   permutation and all_to_all can be backlogged";
         assert_eq!(
             why("permutation", r#"{"size": "backlogged", "load": 0.1}"#),
             format!("workload[0].permutation.{law}")

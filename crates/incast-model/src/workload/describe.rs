@@ -53,24 +53,24 @@ pub enum DescribedKind {
 const PATTERNS: &[(&str, &str, Option<&str>)] = &[
     (
         "poisson",
-        "open-loop flows from every host to random others at a load, Poisson or bursty, with locality if wanted",
+        "open-loop flows between random hosts at a load: Poisson or bursty, optionally with locality",
         Some("Li et al. (HPCC), SIGCOMM 2019, sec. 5.1"),
     ),
     (
         "incast",
-        "many random hosts send to one at the same instant: once, periodically, or at a load",
+        "incasts: many random hosts send to one at the same instant, once, periodically, or at a load",
         Some("Li et al. (HPCC), SIGCOMM 2019, sec. 5.3"),
     ),
     (
         "permutation",
-        "every host sends to one other and receives from one, at random or by a stride: one flow each, or at a load",
+        "every host sends to one other and receives from one, random or by stride: one flow each, or at a load",
         None,
     ),
-    ("all_to_all", "every host of a set sends to every other, at once or with a window, repeatedly if wanted", None),
-    ("shuffle", "every mapper sends to every reducer at the same time; with one mapper an outcast", None),
+    ("all_to_all", "every rank sends to every other, all at the same time or with a window; repeatable", None),
+    ("shuffle", "every mapper sends to every reducer at the same time; one mapper makes an outcast", None),
     (
         "ring_all_reduce",
-        "all-reduce of data-parallel training over a ring, or one of its halves: 2(n-1) steps that wait for each other",
+        "ring all-reduce of data-parallel training, or one of its phases, in dependent steps",
         Some("Patarasuk and Yuan, JPDC 69(2), 2009"),
     ),
     (
@@ -80,21 +80,21 @@ const PATTERNS: &[(&str, &str, Option<&str>)] = &[
     ),
     (
         "moe_all_to_all",
-        "mixture-of-experts layers: dispatch to the experts, computing, combine; skewed if wanted",
+        "mixture-of-experts layers: dispatch, compute, combine; optionally skewed",
         Some("Lepikhin et al. (GShard), ICLR 2021, sec. 3"),
     ),
     (
         "request_response",
-        "closed-loop clients with requests outstanding to random servers; with fan_out partition-aggregate",
+        "closed-loop requests of clients to random servers; partition-aggregate with fan_out",
         Some("Alizadeh et al. (DCTCP), SIGCOMM 2010, sec. 2.1"),
     ),
     (
         "disaggregated",
-        "flows between CPU, memory and disk blades, of synthetic applications or drawn from measured ones",
+        "flows between CPU, memory and disk blades: synthetic applications, or drawn from measured flows",
         Some("Gao et al., OSDI 2016; the applications are synthetic"),
     ),
-    ("list", "flows written out in the scenario, with explicit paths, and flows they wait for, if wanted", None),
-    ("trace", "flows of a CSV file, which may wait for each other", None),
+    ("list", "flows listed in the scenario, optionally with explicit paths and dependencies", None),
+    ("trace", "flows of a CSV or Parquet file, optionally with dependencies", None),
     (
         "ns3",
         "flows of an ns-3 flow file",

@@ -115,7 +115,7 @@ fn places<'a>(
     let found: Vec<_> = of_name.map(|one| (Members::new(fabric, Some(one)), Some(one.name.as_str()))).collect();
     if found.is_empty() {
         let names = || all.iter().flat_map(|tenant| [tenant.group.as_str(), tenant.name.as_str()]);
-        let allowed = if all.is_empty() { "left out: there is no [[tenant]]" } else { "the name of a [[tenant]]" };
+        let allowed = if all.is_empty() { "omitted: there is no [[tenant]]" } else { "the name of a [[tenant]]" };
         return Err(WorkloadError::field(format!("{path}.tenant"), name, allowed).near(names()));
     }
     Ok(found)
@@ -176,7 +176,7 @@ pub fn warnings(
         for (name, pattern) in spec.patterns().into_iter().filter_map(|(name, pattern)| Some((name, pattern?))) {
             let loads = places.iter().filter_map(|(members, _)| pattern.load(*members));
             if let Some((field, load)) = loads.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, load)| *load > 1.0) {
-                let message = format!("offers {load:.3} times what the links carry: flows pile up as long as it lasts");
+                let message = format!("offers {load:.3} times the capacity of the links: flows pile up");
                 warnings.push(WorkloadWarning { field: format!("workload[{index}].{name}.{field}"), message });
             }
         }
@@ -428,8 +428,8 @@ mod tests {
         assert_eq!(
             messages[..2],
             [
-                "workload[0].poisson.load: offers 1.200 times what the links carry: flows pile up as long as it lasts",
-                "workload[1].incast.load: offers 1.600 times what the links carry: flows pile up as long as it lasts",
+                "workload[0].poisson.load: offers 1.200 times the capacity of the links: flows pile up",
+                "workload[1].incast.load: offers 1.600 times the capacity of the links: flows pile up",
             ]
         );
         assert!(messages[2].starts_with("label `poisson`: ") && messages[2].ends_with(" end of the simulation at 1ps"));

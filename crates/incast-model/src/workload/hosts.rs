@@ -88,7 +88,7 @@ impl<'de> Deserialize<'de> for HostSet {
         impl<'de> Visitor<'de> for Any {
             type Value = HostSet;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("hosts such as \"0-15\", or a list of such ranges and host numbers")
+                f.write_str("hosts such as \"0-15\", or a list of ranges and host numbers")
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<HostSet, E> {
                 text.parse().map_err(E::custom)

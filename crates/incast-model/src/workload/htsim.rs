@@ -15,19 +15,19 @@ use crate::flow::Gate;
 use crate::gates::cycle;
 use crate::units::Time;
 
-/// Replays a connection matrix (`.cm`) of htsim, as its loader reads it (repository Broadcom/csg-htsim, commit 841d9e7,
-/// `sim/datacenter/connection_matrix.cpp`): `Nodes`, `Connections`, `Triggers`, and lines such as
-/// `0->1 id 1 start 0 size 2000000 send_done_trigger 1`. Starts are picoseconds after the entry's start.
+/// Replays a connection matrix (`.cm`) of htsim as its loader reads it (Broadcom/csg-htsim, commit 841d9e7,
+/// `sim/datacenter/connection_matrix.cpp`): `Nodes`, `Connections`, `Triggers`, and lines such as `0->1 id 1 start 0
+/// size 2000000 send_done_trigger 1`. Starts are picoseconds after the entry's start.
 ///
-/// A flow behind a trigger starts when those that activate it have ended: a `oneshot` has one of them, a `barrier` as
-/// many as its count. htsim lets a trigger act at any host without delay, and calls a transmission done when the sender
-/// has the last ACK (`send_done_trigger`) or the receiver the last byte (`recv_done_trigger`). Here a flow of the same
-/// sender waits for the ACK, one of another host for the last byte, whichever of the two the file says. What has no
-/// meaning here is refused: link failures, priorities of pulls, `multishot` triggers, `addon`, endless flows.
+/// A flow behind a trigger starts when the flows that activate it have ended: one for a `oneshot`, its count for a
+/// `barrier`. In htsim a trigger acts at any host without delay, when the sender has the last ACK (`send_done_trigger`)
+/// or the receiver the last byte (`recv_done_trigger`). Here a flow of the same sender waits for the ACK, one of
+/// another host for the last byte. Refused: link failures, pull priorities, `multishot` triggers, `addon`, endless
+/// flows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Htsim {
-    /// The connection matrix. A relative path starts at the scenario's folder.
+    /// Connection matrix, relative to the scenario's folder.
     pub file: PathBuf,
 }
 
@@ -125,7 +125,7 @@ impl<'a> Matrix<'a> {
                 }
                 matrix.connections.push(connection);
             } else if first.text == "failure" {
-                return Err(first.refuse("left out: a connection matrix cannot fail links here"));
+                return Err(first.refuse("omitted: a connection matrix cannot fail links here"));
             } else {
                 let names = HEADER.into_iter().chain(["trigger"]);
                 return Err(first
@@ -276,8 +276,8 @@ fn connection<'a>(
                 }
                 activates.push(done);
             }
-            "prio" => return Err(word.refuse("left out: receivers here do not rank flows")),
-            "addon" => return Err(word.refuse("left out: flows cannot be extended here")),
+            "prio" => return Err(word.refuse("omitted: receivers here do not rank flows")),
+            "addon" => return Err(word.refuse("omitted: flows cannot be extended here")),
             _ => return Err(word.refuse(format!("one of {}", CONNECTION.join(", "))).near(CONNECTION)),
         }
         at += 2;
@@ -375,9 +375,9 @@ mod tests {
         assert_eq!(line("0->1 start 0 size"), "m.cm:2:14: `size`: must be followed by a value");
         assert_eq!(
             line("0->1 start 0 size 5 prio 3"),
-            "m.cm:2:21: `prio`: must be left out: receivers here do not rank flows"
+            "m.cm:2:21: `prio`: must be omitted: receivers here do not rank flows"
         );
-        assert!(line("failure switch_type TOR").starts_with("m.cm:2:1: `failure`: must be left out: "));
+        assert!(line("failure switch_type TOR").starts_with("m.cm:2:1: `failure`: must be omitted: "));
         assert!(line("trigger id 1 multishot").starts_with("m.cm:2:14: `multishot`: must be oneshot or barrier"));
         assert!(line("Conections 3").ends_with("did you mean `Connections`?"));
         assert_eq!(

@@ -16,32 +16,31 @@ use crate::fabric::HostId;
 use crate::rng::{pick, unit};
 use crate::units::Time;
 
-/// Events in each of which `fan_in` random distinct hosts start a flow to one receiver at the same instant.
+/// Incast events: `fan_in` random distinct hosts start a flow to one receiver at the same instant.
 ///
-/// One event at the entry's start, unless `at`, `every` or `load` says otherwise. The HPCC evaluation adds 60-to-1
-/// incasts of 500 kB flows at 2 % of the network's capacity to its background traffic (Li et al., SIGCOMM 2019, sec.
-/// 5.3): `fan_in = 60`, `size = "500kB"`, `load = 0.02`.
+/// One event at the entry's start, unless `at`, `every` or `load` is given. The HPCC evaluation adds 60-to-1 incasts of
+/// 500 kB flows at 2 % of the network's capacity to its background traffic (Li et al., SIGCOMM 2019, sec. 5.3): `fan_in
+/// = 60`, `size = "500kB"`, `load = 0.02`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Incast {
-    /// Senders of an event, at least 1; fewer than the hosts there are.
+    /// Senders of an event, 1 to the number of hosts other than the receiver.
     pub fan_in: u32,
-    /// Size of each sender's flow; drawn for each flow where it is a distribution. `backlogged` with a single event.
+    /// Size of each flow, drawn if it is a distribution; `backlogged` with a single event.
     pub size: SizeSpec,
-    /// The host that receives every event. Default: a random one for each event.
+    /// Receiver of every event. Default: random for each event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiver: Option<u32>,
-    /// A single event, this long after the entry's start. Default, without `every` and `load`: 0.
+    /// Time of a single event after the entry's start. Default: 0, without `every` and `load`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Time>,
-    /// An event at the entry's start and every period after it, for `duration`.
+    /// Period of events from the entry's start on, for `duration`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Time>,
-    /// Poisson events for `duration` that offer this fraction of the total link rate of `hosts`, payload only; more
-    /// than 0.
+    /// Load of Poisson events for `duration`, more than 0: payload as a fraction of the total link rate of `hosts`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<f64>,
-    /// Events start within this time of the entry's start. Needed with `every` and `load`, and only there.
+    /// Interval after the entry's start in which events start; required with `every` or `load`, and only there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Time>,
     /// Hosts that senders and random receivers are drawn from. Default: all.
@@ -117,7 +116,7 @@ impl Incast {
         match (self.at, self.every, self.load) {
             (at, None, None) => match self.duration {
                 None => Ok(vec![entry.after("at", at.unwrap_or_default())?]),
-                Some(duration) => Err(entry.refuse("duration", duration, "left out: there is no every or load")),
+                Some(duration) => Err(entry.refuse("duration", duration, "omitted: there is no every or load")),
             },
             (None, Some(every), None) => {
                 if every == Time::ZERO {
@@ -241,7 +240,7 @@ mod tests {
         );
         assert_eq!(
             why(r#"{"fan_in": 4, "size": "1kB", "duration": "1us"}"#),
-            "workload[0].incast.duration = 1us: must be left out: there is no every or load"
+            "workload[0].incast.duration = 1us: must be omitted: there is no every or load"
         );
         assert!(
             why(r#"{"fan_in": 4, "size": "1kB", "every": "0s", "duration": "1us"}"#).contains("incast.every = 0ps")

@@ -11,34 +11,34 @@ use crate::fabric::{HostId, NodeId, NodeKind};
 use crate::flow::Gate;
 use crate::units::{Bytes, Time};
 
-/// One flow of a list.
+/// Flows of a list, optionally with explicit paths and dependencies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListedFlow {
-    /// Number of the sending host, from 0.
+    /// Sending host, from 0.
     pub src: u32,
-    /// Number of the receiving host, from 0; not the sender.
+    /// Receiving host, from 0; not the sender.
     pub dst: u32,
-    /// Payload, at least 1 B; or `backlogged`: as much as can be sent until the entry's `end`, or the end of the simulation.
+    /// Payload, at least 1 B; or `backlogged`: always data to send until the entry's `end` or the end of the run.
     pub size: MessageSize,
-    /// Start, counted from the entry's start. Default 0.
+    /// Start, after the entry's start. Default 0.
     #[serde(default)]
     pub start: Time,
     /// Traffic class, 1 to 7. Default: the entry's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<u8>,
-    /// The path its packets take: names of all nodes from the sending to the receiving host; ACKs come back the same
-    /// way. Default: routing decides.
+    /// Path of its packets: names of all nodes from sender to receiver; ACKs take the same path back. Default: routing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Vec<String>>,
-    /// What `after` of other flows of this list calls it; no two have the same. Default: nothing can wait for it.
+    /// Name for `after` of other flows of this list; unique. Default none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Names of the flows of this list that must end before it starts: at its receiver with the last byte; at its sender
-    /// with the last ACK, if that is who sends this flow. Default: it starts by the clock.
+    /// Names of the flows of this list that must end before this one starts: with the last ACK if its sender sent them,
+    /// else with the last byte. Default none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<String>,
-    /// Time between the end of the last of those and its start, which is never before `start`. Needs `after`. Default 0.
+    /// Time between the end of the last of those flows and this start, which is never before `start`; needs `after`.
+    /// Default 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Time>,
 }
@@ -65,7 +65,7 @@ fn waits(list: &[ListedFlow], entry: &Entry<'_>) -> Result<Vec<Gate>, WorkloadEr
     let at = |index: usize, name: &str| format!("{}[{index}].{name}", entry.path);
     let lonely = list.iter().enumerate().filter(|(_, flow)| flow.after.is_empty());
     if let Some((index, delay)) = lonely.filter_map(|(index, flow)| Some((index, flow.delay?))).next() {
-        return Err(WorkloadError::field(at(index, "delay"), delay, "left out: there is no after"));
+        return Err(WorkloadError::field(at(index, "delay"), delay, "omitted: there is no after"));
     }
     let named: Vec<Named<'_>> = list.iter().map(ListedFlow::named).collect();
     let gates = gates(&named, |index, spot, value, allowed| {
@@ -227,10 +227,10 @@ mod tests {
             why(&[r#""name": "a""#, r#""name": "a""#]),
             "workload[0].list[1].name = a: must be a name of its own: another flow has this one"
         );
-        assert_eq!(why(&[r#""delay": "1us""#]), "workload[0].list[0].delay = 1us: must be left out: there is no after");
+        assert_eq!(why(&[r#""delay": "1us""#]), "workload[0].list[0].delay = 1us: must be omitted: there is no after");
         assert_eq!(
             why(&[r#""name": "x""#, r#""name": "a", "after": ["x", "b"]"#, r#""name": "b", "after": ["a"]"#]),
-            "workload[0].list[1].after[0] = a after b after a: must be without a circle, in which no flow would ever start"
+            "workload[0].list[1].after[0] = a after b after a: must be dependencies without a cycle, in which no flow would ever start"
         );
     }
 

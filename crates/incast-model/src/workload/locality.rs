@@ -11,34 +11,34 @@ use super::members::Members;
 use crate::fabric::{Groups, HostId, tiers_with_uplinks};
 use crate::rng::{Stream, pick, unit};
 
-/// Shares of the flows that stay near their sender; what is left goes farther. Destinations are uniform within a share.
+/// Shares of the flows that stay near their sender; the rest goes farther. Destinations are uniform within a share.
 ///
-/// A rack is the hosts under one switch; a pod is what switches of tiers 1 and 2 join. With VMs, racks and pods are those of
-/// their servers.
+/// A rack is the hosts under one switch, a pod what switches of tiers 1 and 2 join. With VMs, racks and pods are those
+/// of their servers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Locality {
-    /// Share of the flows that go to another host of the rack, 0 to 1. Default 0.
+    /// Share of the flows to another host of the rack, 0 to 1. Default 0.
     #[serde(default)]
     pub rack: f64,
-    /// Share of the flows that leave the rack but not the pod, 0 to 1. Default: pods do not matter, and all flows that
-    /// leave the rack go to random hosts of other racks.
+    /// Share of the flows that leave the rack but not the pod, 0 to 1. Default: flows that leave the rack go to any
+    /// other rack.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pod: Option<f64>,
 }
 
-/// The links that a load is a fraction of.
+/// Links that a load is a fraction of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadAt {
-    /// The links of the sending hosts, as in most evaluations.
+    /// Links of the sending hosts, as in most evaluations.
     #[default]
     Host,
-    /// The links up from the switches next to the sending hosts, or to the servers of VMs: as `tier = 1`, with VMs `tier = 2`.
+    /// Uplinks of the switches next to the sending hosts, or to their servers: `tier = 1`, with VMs `tier = 2`.
     TorUplink,
-    /// The links into the highest tier of switches.
+    /// Links into the highest tier of switches.
     Core,
-    /// The links that lead up from this tier; hosts are tier 0, their switches tier 1. With VMs, servers are tier 1.
+    /// Links up from this tier: hosts are tier 0, their switches 1. With VMs, servers are tier 1.
     Tier(u8),
 }
 
@@ -102,12 +102,15 @@ impl<'a> Destinations<'a> {
                 POD => WorkloadError::field(
                     format!("{field}.pod"),
                     share,
-                    format!("0, or left out: no other rack of the pod of {name} takes part"),
+                    format!("0, or omitted: no other rack of the pod of {name} takes part"),
                 ),
                 _ => WorkloadError::field(
                     field,
                     format!("{share} of the flows left"),
-                    format!("shares with the sum 1: nothing lies beyond the {} of {name}", ["", "rack", "pod"][inner]),
+                    format!(
+                        "shares with the sum 1: there are no hosts beyond the {} of {name}",
+                        ["", "rack", "pod"][inner]
+                    ),
                 ),
             });
         }
@@ -287,7 +290,7 @@ mod tests {
         );
         assert_eq!(
             refused(&star, &spec(r#""locality": {"rack": 0.5}"#)),
-            "workload[0].poisson.locality = 0.5 of the flows left: must be shares with the sum 1: nothing lies beyond \
+            "workload[0].poisson.locality = 0.5 of the flows left: must be shares with the sum 1: there are no hosts beyond \
              the rack of h0"
         );
         let lonely = Dumbbell::new(1, 3).build().unwrap();
@@ -297,7 +300,7 @@ mod tests {
         );
         assert_eq!(
             refused(&lonely, &spec(r#""locality": {"pod": 0.5}"#)),
-            "workload[0].poisson.locality.pod = 0.5: must be 0, or left out: no other rack of the pod of h0 takes part"
+            "workload[0].poisson.locality.pod = 0.5: must be 0, or omitted: no other rack of the pod of h0 takes part"
         );
         assert_eq!(
             refused(&leaves, &spec(r#""locality": {"rack": 0.7, "pod": 0.5}"#)),

@@ -173,7 +173,7 @@ mod tests {
         let unknown = |name| made(&tenants, pattern("permutation", r#"{"size": 1}"#), name).unwrap_err().to_string();
         assert_eq!(unknown("x12"), "workload[0].tenant = x12: must be the name of a [[tenant]]; did you mean `x1`?");
         let none = made(&[], pattern("permutation", r#"{"size": 1}"#), "x").unwrap_err().to_string();
-        assert_eq!(none, "workload[0].tenant = x: must be left out: there is no [[tenant]]");
+        assert_eq!(none, "workload[0].tenant = x: must be omitted: there is no [[tenant]]");
     }
 
     #[test]

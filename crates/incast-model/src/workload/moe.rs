@@ -11,45 +11,44 @@ use super::ring::one;
 use crate::rng::pick;
 use crate::units::{Bytes, Time};
 
-/// Expert parallelism: in each layer every rank sends its tokens to the ranks of their experts (dispatch), these compute,
-/// and send as much back (combine). Tokens for a rank's own experts stay there.
+/// Mixture of experts: in each layer every rank sends its tokens to the ranks of their experts (dispatch), these
+/// compute, and send as much back (combine). Tokens for a rank's own experts stay there.
 ///
-/// A rank begins a phase when all that it sent and received in the one before has ended. As in GShard (Lepikhin et al.,
-/// ICLR 2021, sec. 3), one all-to-all each way a layer.
+/// A rank starts a phase when all its messages of the phase before have ended. One all-to-all each way per layer, as in
+/// GShard (Lepikhin et al., ICLR 2021, sec. 3).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MoeAllToAll {
-    /// Bytes of the tokens of one rank in one layer, its own experts' included; at least a byte for each rank.
+    /// Tokens of one rank in one layer, with those for its own experts; at least 1 B per rank.
     pub size: Bytes,
-    /// Layers, at least 1.
+    /// Number of layers, at least 1.
     pub layers: u32,
-    /// How tokens are shared among the ranks: `uniform` (default), or `{ zipf = 1.2 }`: the k-th most wanted rank of a
-    /// layer gets a share proportional to k to the power of minus this exponent, more than 0 and at most 10; which rank
-    /// is the k-th is drawn for each layer.
+    /// Popularity of the ranks. Default uniform.
     #[serde(default)]
     pub skew: Skew,
-    /// Time between dispatch and combine at a rank: the experts' computing. Default 0.
+    /// Computing time of the experts between dispatch and combine. Default 0.
     #[serde(default)]
     pub expert: Time,
-    /// Time between combine and the next layer's dispatch at a rank: attention and the rest. Default 0.
+    /// Computing time of a rank between combine and the next dispatch, such as attention. Default 0.
     #[serde(default)]
     pub compute: Time,
     /// Hosts of the ranks, at least 2. Default: all hosts, in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<Ranks>,
-    /// How often all layers are run through, one after the other. Default 1.
+    /// Iterations over all layers, at least 1, one after the other. Default 1.
     #[serde(default = "one")]
     pub iterations: u32,
 }
 
-/// How wanted the experts are.
+/// Popularity of the experts.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Skew {
-    /// All equally.
+    /// Equal.
     #[default]
     Uniform,
-    /// By a Zipf law with this exponent.
+    /// Zipf law with this exponent, more than 0 and at most 10: the k-th most popular rank of a layer gets a share
+    /// proportional to k^-exponent. Ranks are drawn for each layer.
     Zipf(f64),
 }
 

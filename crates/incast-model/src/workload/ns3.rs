@@ -9,18 +9,18 @@ use super::entry::{Collector, Entry, Pattern};
 use super::error::WorkloadError;
 use crate::ns3::{StartRounding, read_flows};
 
-/// Replays a flow file of the HPCC authors' ns-3 simulator.
+/// Replays a flow file of the HPCC authors' ns-3.
 ///
-/// Sizes, priorities and destination ports are the file's; source ports are numbered as that simulator numbers them.
-/// Starts count from the entry's start. Where the entry has no label, the destination port is one: `background` is 100,
-/// `incast` 200.
+/// Sizes, priorities and destination ports are the file's; source ports are numbered as in that simulator. Starts count
+/// from the entry's start. Without the entry's label, the destination port gives one: `background` for 100, `incast`
+/// for 200.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ns3 {
-    /// The flow file. A relative path starts at the scenario's folder.
+    /// Flow file, relative to the scenario's folder.
     pub flows: PathBuf,
-    /// Rounds starts as that simulator does: about half of them come out 1 ns early. Needed to agree with its results
-    /// flow by flow. Default false: starts are as written.
+    /// If true, rounds starts as that simulator does, about half of them 1 ns early; needed for identical results flow
+    /// by flow. Default false.
     #[serde(default)]
     pub ns3_starts: bool,
 }

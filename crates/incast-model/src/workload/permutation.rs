@@ -15,23 +15,23 @@ use super::sizes::SizeSpec;
 use crate::rng::{Stream, pick, unit};
 use crate::units::Time;
 
-/// A random permutation in which no host sends to itself, every such permutation equally likely; or, with `stride`, each
-/// host to the one so many further on.
+/// Random permutation in which no host sends to itself, all equally likely; or, with `stride`, each host to the one
+/// that many further on.
 ///
-/// One flow a host at the entry's start, or, with `load`, Poisson flows to the same destination for `duration`.
+/// One flow per host at the entry's start, or, with `load`, Poisson flows to the same destination for `duration`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Permutation {
-    /// Size of each flow; drawn for each flow where it is a distribution. `backlogged` without a load.
+    /// Size of each flow, drawn if it is a distribution; `backlogged` without a load.
     pub size: SizeSpec,
-    /// Repeats flows as a Poisson process that offers this fraction of the sending host's link rate, payload only; more
-    /// than 0. Default: one flow a host.
+    /// Load of Poisson flows, more than 0: payload as a fraction of the sending host's link rate. Default: one flow per
+    /// host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<f64>,
-    /// Flows start within this time of the entry's start. Needed with `load`, and only there.
+    /// Interval after the entry's start in which flows start; required with `load`, and only there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Time>,
-    /// Host i of the n that take part sends to host i + stride, counted round; no multiple of n. Default: random.
+    /// Offset: host i of n sends to host i + stride mod n; no multiple of n. Default: random.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stride: Option<u32>,
     /// Hosts that take part, at least 2. Default: all.
@@ -54,7 +54,7 @@ impl Pattern for Permutation {
         let pairs = hosts.iter().zip(to.into_iter().map(|to| hosts[to]));
         let Some(load) = self.load else {
             if let Some(duration) = self.duration {
-                return Err(entry.refuse("duration", duration, "left out: there is no load"));
+                return Err(entry.refuse("duration", duration, "omitted: there is no load"));
             }
             let amounts = Amounts::new(entry, &entry.field("size"), &self.size)?;
             for (&src, dst) in pairs {
@@ -171,7 +171,7 @@ mod tests {
         let why = |json: &str| refused(&star(8, Rate::gbps(100)), &pattern("permutation", json));
         assert_eq!(
             why(r#"{"size": "1kB", "duration": "1ms"}"#),
-            "workload[0].permutation.duration = 1ms: must be left out: there is no load"
+            "workload[0].permutation.duration = 1ms: must be omitted: there is no load"
         );
         assert_eq!(
             why(r#"{"size": "1kB", "load": 0.5}"#),

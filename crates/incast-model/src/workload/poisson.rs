@@ -16,45 +16,44 @@ use super::sizes::SizeSpec;
 use crate::fabric::HostId;
 use crate::units::Time;
 
-/// Every host starts flows at random times, to random other hosts, whatever became of the earlier ones.
+/// Open-loop flows: every host starts flows to random other hosts at random times.
 ///
-/// Gaps between the flows of a host are exponential, if `arrivals` says nothing else, with mean
-/// `8 mean_size / (load × rate)`, where `rate` is that of the host's own link(s). This is the traffic of the HPCC evaluation (Li et al., SIGCOMM 2019, sec. 5.1), except that
-/// the last flow of each host is kept, which the authors' script leaves out.
+/// Gaps have the mean `8 mean_size / (load × rate)`, with the rate of the host's own links; they are exponential by
+/// default. This is the traffic of the HPCC evaluation (Li et al., SIGCOMM 2019, sec. 5.1), except that the last flow
+/// of each host is kept, which the authors' script leaves out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Poisson {
-    /// Offered traffic as a fraction of the rate of the sending host's link, or of the links that `load_at` names; more
-    /// than 0: 0.3 is 30 %. More than 1 is allowed and warned about.
+    /// Offered traffic as a fraction of the rate of the sending host's link, or of the links of `load_at`; more than 0,
+    /// such as 0.3 for 30 %. More than 1 is allowed, with a warning.
     pub load: f64,
-    /// The links that `load` is a fraction of: `host` (default), `tor_uplink`, `core`, or `{ tier = 1 }` for those that
-    /// lead up from a tier. On them it counts what crosses them, and only links above hosts that take part.
+    /// Links that `load` is a fraction of. Above hosts, only crossing traffic and links above hosts that take part
+    /// count. Default host.
     #[serde(default, skip_serializing_if = "is_host")]
     pub load_at: LoadAt,
-    /// Which bytes `load` counts: `payload` (default; the HPCC evaluation's definition) or `wire`.
+    /// Bytes that `load` counts. Default payload (the HPCC evaluation).
     #[serde(default)]
     pub load_of: LoadOf,
-    /// With `load_of = "wire"`: wire bytes for each byte of payload, at least 1. Default 1.048, the 48 B of headers on
-    /// 1000 B of payload of the HPCC evaluation.
+    /// Wire bytes per byte of payload, at least 1, with `load_of = "wire"`. Default: 1.048 (the HPCC evaluation: 48 B
+    /// of headers on 1000 B).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<f64>,
-    /// How the gaps between the flows of a host are distributed: `poisson` (default), or
-    /// `{ lognormal = { sigma = 2 } }` for bursts.
+    /// Distribution of the gaps between the flows of a host. Default poisson.
     #[serde(default, skip_serializing_if = "is_poisson")]
     pub arrivals: ArrivalLaw,
     /// Flow sizes.
     pub sizes: SizeSpec,
-    /// Shares of the flows that stay within the rack and the pod. Default: destinations are uniform over all others.
+    /// Shares of the flows that stay within the rack and the pod. Default: uniform destinations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub locality: Option<Locality>,
-    /// Flows start within this time of the entry's start. Default: until the entry's `end`.
+    /// Interval after the entry's start in which flows start. Default: until the entry's `end`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Time>,
     /// Hosts that send and receive, such as `"0-15"`. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts: Option<HostSet>,
-    /// Regions of so many of these hosts, in order of their numbers, at least 2: flows stay within the region of their sender. The last
-    /// region may be smaller. Default: one region of all.
+    /// Hosts per region, by number, at least 2: flows stay within the region of their sender. The last region may be
+    /// smaller. Default: one region.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<u32>,
 }
@@ -122,7 +121,7 @@ impl Poisson {
         let size = match self.region {
             None => hosts.len(),
             Some(_) if self.load_at != LoadAt::Host => {
-                return Err(entry.refuse("load_at", "a load of links above hosts", "host, where there are regions"));
+                return Err(entry.refuse("load_at", "a load of links above hosts", "host, with regions"));
             }
             Some(region) => region as usize,
         };
@@ -139,7 +138,7 @@ impl Poisson {
         match (self.load_of, self.overhead) {
             (LoadOf::Payload, None) => Ok(1.0),
             (LoadOf::Payload, Some(given)) => {
-                Err(entry.refuse("overhead", given, "left out, or load_of set to \"wire\""))
+                Err(entry.refuse("overhead", given, "omitted, or load_of set to \"wire\""))
             }
             (LoadOf::Wire, None) => Ok(OVERHEAD),
             (LoadOf::Wire, Some(given)) if given.is_finite() && given >= 1.0 => Ok(given),
@@ -228,7 +227,7 @@ mod tests {
             assert!(refused(&fabric, &spec).starts_with(&expected), "{}", refused(&fabric, &spec));
         }
         let tiers = pattern("poisson", &json(r#", "region": 4, "load_at": "core""#));
-        assert!(refused(&fabric, &tiers).contains("host, where there are regions"));
+        assert!(refused(&fabric, &tiers).contains("host, with regions"));
     }
 
     #[test]
@@ -300,7 +299,7 @@ mod tests {
         );
         assert_eq!(
             why(r#"{"load": 0.3, "sizes": 1, "duration": "1ms", "overhead": 1.1}"#),
-            "workload[0].poisson.overhead = 1.1: must be left out, or load_of set to \"wire\""
+            "workload[0].poisson.overhead = 1.1: must be omitted, or load_of set to \"wire\""
         );
         assert_eq!(
             why(r#"{"load": 0.3, "sizes": 1, "duration": "1ms", "load_of": "wire", "overhead": 0.9}"#),

@@ -9,33 +9,32 @@ use super::hosts::HostSet;
 use crate::fabric::HostId;
 use crate::rng::pick;
 
-/// The hosts of the ranks of a collective: rank 0 is the first. One rank is one host.
+/// Hosts of the ranks of a collective, one rank per host.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ranks {
-    /// Number of ranks. Default: as many as there are hosts to choose from.
+    /// Number of ranks. Default: all hosts to choose from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
     /// Hosts to choose from. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts: Option<HostSet>,
-    /// Whether ranks are on these hosts in order of their numbers (`host`, default) or in an order drawn from the seed
-    /// (`random`).
+    /// Order of the hosts as ranks. Default host.
     #[serde(default)]
     pub order: RankOrder,
-    /// The host of each rank, written out; instead of the other fields.
+    /// Host of each rank, instead of the other fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<Vec<u32>>,
 }
 
-/// The order in which hosts become ranks.
+/// Order in which hosts become ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RankOrder {
     /// By host number: neighbouring ranks share racks.
     #[default]
     Host,
-    /// Drawn from the seed; every choice and order is equally likely.
+    /// Random; every choice and order is equally likely.
     Random,
 }
 

@@ -15,50 +15,50 @@ use crate::flow::Gate;
 use crate::rng::{Stream, pick, unit};
 use crate::units::Time;
 
-/// Clients that each keep requests to random servers outstanding: a server answers some time after a request has come,
-/// and the client sends the next some time after the answer has.
+/// Closed-loop clients: a client keeps requests to random servers outstanding, a server answers after `service`, the
+/// client sends the next request after `think`.
 ///
-/// With `fan_out` it is partition-aggregate (Alizadeh et al. (DCTCP), SIGCOMM 2010, sec. 2.1): a query goes to many
-/// workers, and the next when all have answered. Requests and responses have labels of their own: `request` and `response`,
-/// or with the entry's label before them, such as `rpc-request`.
+/// With `fan_out` it is partition-aggregate (Alizadeh et al., DCTCP, SIGCOMM 2010, sec. 2.1): a query goes to many
+/// workers; the next follows when all have answered. Flows are labelled `request` and `response`, after the entry's
+/// label if it has one, such as `rpc-request`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestResponse {
-    /// Size of each request; drawn for each where it is a distribution.
+    /// Size of each request, drawn if it is a distribution.
     pub request: SizeSpec,
-    /// Size of each response; drawn for each where it is a distribution.
+    /// Size of each response, drawn if it is a distribution.
     pub response: SizeSpec,
-    /// Requests that each client sends one after the other in each of its `outstanding` loops, at least 1.
+    /// Requests of each loop of a client, one after the other, at least 1.
     pub requests: u32,
-    /// Loops of a client, at least 1: requests that it has outstanding at a time. Default 1.
+    /// Loops of a client, at least 1: its outstanding requests. Default 1.
     #[serde(default = "one")]
     pub outstanding: u32,
-    /// Distinct servers that a request goes to, at least 1; all must answer before the next. Default 1.
+    /// Distinct servers of a request, 1 to the number of servers; all must answer before the next. Default 1.
     #[serde(default = "one")]
     pub fan_out: u32,
-    /// Time between a request's last byte at the server and its response. Default 0.
+    /// Time from a request's last byte at the server to its response. Default 0.
     #[serde(default)]
     pub service: Time,
-    /// Time between a response and the loop's next request, and before its first. Default 0.
+    /// Time from a response to the loop's next request, and before the first. Default 0.
     #[serde(default)]
     pub think: ThinkTime,
     /// Hosts that send requests. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<Ranks>,
-    /// Hosts that answer; a client that is one too does not ask itself. Default: all.
+    /// Hosts that answer, never themselves. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub servers: Option<Ranks>,
 }
 
-/// How long a client thinks; drawn for each request.
+/// Think time of a client, drawn for each request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ThinkTime {
-    /// Always this long.
+    /// Constant.
     Fixed(Time),
     /// Exponential with this mean.
     Exponential(Time),
-    /// Lognormal with this mean, and a standard deviation of the logarithm of 1.
+    /// Lognormal with this mean; standard deviation of the logarithm 1.
     Lognormal(Time),
 }
 

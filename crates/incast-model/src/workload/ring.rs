@@ -9,45 +9,43 @@ use super::error::WorkloadError;
 use super::ranks::Ranks;
 use crate::units::{Bytes, Time};
 
-/// Ranks in a ring sum up data of which each has a full copy: `2(n - 1)` steps, in each of which every rank sends a
-/// segment, an n-th of the data, to the next; a step waits for the segment that came with the one before.
+/// Ring all-reduce in `2(n - 1)` steps: in each, every rank sends a segment, an n-th of the data, to the next rank,
+/// after it has the segment of the step before.
 ///
-/// Every rank sends `2 (n - 1) / n` of the size; on an idle fabric that takes `2 (n - 1) (8 size / (n C) + latency)`
-/// (Patarasuk and Yuan, JPDC 69(2), 2009). Where n does not divide the size, segments differ by a byte.
+/// Every rank sends `2 (n - 1) / n` of the size, in `2 (n - 1) (8 size / (n C) + latency)` on an idle fabric (Patarasuk
+/// and Yuan, JPDC 69(2), 2009). Segments may differ by a byte.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RingAllReduce {
-    /// Data of each rank, at least a byte for each segment and chunk.
+    /// Data of each rank, at least 1 B per segment and chunk.
     pub size: Bytes,
-    /// Both halves (`both`, default), or one: `reduce_scatter`, after which every rank has the sum of one segment;
-    /// `all_gather`, after which everyone has everyone's segment. A half has n - 1 steps.
+    /// Phases of the all-reduce; one phase has n - 1 steps. Default both.
     #[serde(default)]
     pub part: RingPart,
-    /// Chunks that each segment is cut into, at least 1; they go round without waiting for each other, as on NCCL's
-    /// channels. Default 1.
+    /// Chunks of each segment, at least 1, that circulate independently, as on NCCL's channels. Default 1.
     #[serde(default = "one")]
     pub chunks: u32,
     /// Hosts of the ranks, at least 2. Default: all hosts, in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<Ranks>,
-    /// How often, one after the other. Default 1.
+    /// Iterations, at least 1, one after the other: a rank starts the next when all its messages have ended. Default 1.
     #[serde(default = "one")]
     pub iterations: u32,
-    /// Time between the end of an iteration at a rank and its next: computing. Default 0.
+    /// Computing time of a rank between iterations. Default 0.
     #[serde(default)]
     pub compute: Time,
 }
 
-/// What of an all-reduce there is.
+/// Phases of an all-reduce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RingPart {
     /// Reduce-scatter, then all-gather.
     #[default]
     Both,
-    /// The first half.
+    /// Reduce-scatter: every rank ends with the sum of one segment.
     ReduceScatter,
-    /// The second half.
+    /// All-gather: every rank ends with every segment.
     AllGather,
 }
 

@@ -10,18 +10,18 @@ use super::ranks::Ranks;
 use super::sizes::SizeSpec;
 use crate::rng::unit;
 
-/// Every mapper sends one flow to every reducer, all at the entry's start. What a host would send to itself stays there.
+/// Shuffle: every mapper sends one flow to every other reducer at the entry's start.
 ///
 /// One mapper makes an outcast, one reducer an incast of named hosts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Shuffle {
-    /// Size of each flow; drawn for each where it is a distribution. May be `backlogged`.
+    /// Size of each flow, drawn if it is a distribution; can be `backlogged`.
     pub size: SizeSpec,
-    /// Hosts that send. Default: the mappers of a tenant that has some; else all.
+    /// Hosts that send. Default: the tenant's mappers if it has some, else all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mappers: Option<Ranks>,
-    /// Hosts that receive. Default: the VMs of a tenant that are no mappers, if it has mappers; else all.
+    /// Hosts that receive. Default: the tenant's other VMs if it has mappers, else all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reducers: Option<Ranks>,
 }

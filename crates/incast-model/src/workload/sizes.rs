@@ -35,24 +35,24 @@ pub enum SizeSpec {
     Backlogged,
 }
 
-/// A size distribution that a scenario brings along.
+/// Size distribution of the scenario's own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum CustomSizes {
-    /// Corners of a CDF, `[[size, cumulative percent], …]`: neither number ever falls, the last percentage is 100.
-    /// Sizes between two corners are interpolated linearly; two corners of equal size are a jump; a first percentage
-    /// above 0 is the share of flows with exactly the first size.
+    /// Corners of a CDF, `[[size, cumulative percent], …]`: neither number falls, the last percentage is 100. Sizes
+    /// between two corners are interpolated linearly; two corners of equal size are a jump; a first percentage above 0
+    /// is the share of flows with exactly the first size.
     Points(Vec<(Bytes, f64)>),
-    /// A file with the same corners, one `bytes percent` row a line. A relative path starts at the scenario's folder.
+    /// File with the same corners, one row `bytes percent` each, relative to the scenario's folder.
     File(PathBuf),
-    /// Every size from `min` up to `max` equally likely.
+    /// Uniform from `min` to `max`.
     Uniform(UniformSizes),
-    /// The logarithm of the size is normal.
+    /// Lognormal.
     Lognormal(LognormalSizes),
-    /// A Pareto law cut off at `max`: the density falls with the power `alpha + 1` of the size.
+    /// Pareto, cut off at `max`: the density falls with the power `alpha + 1` of the size.
     Pareto(ParetoSizes),
-    /// A generalised Pareto law, such as Atikoglu et al. (SIGMETRICS 2012, sec. 5) fit to the values of their key-value
-    /// store ETC above 15 B: `scale = 214`, `shape = 0.348`.
+    /// Generalised Pareto, such as Atikoglu et al. (SIGMETRICS 2012, sec. 5) fitted to values of the key-value store
+    /// ETC above 15 B: `scale = 214`, `shape = 0.348`.
     GeneralizedPareto(GeneralizedParetoSizes),
 }
 
@@ -97,7 +97,7 @@ pub struct GeneralizedParetoSizes {
     pub location: Bytes,
     /// Scale, at least 1 B.
     pub scale: Bytes,
-    /// Shape, 0 (exponential) or more and less than 1, from where on there is no mean; the larger, the heavier the tail.
+    /// Shape, 0 (exponential) or more and less than 1; larger for a heavier tail.
     pub shape: f64,
 }
 
@@ -117,8 +117,8 @@ impl SizeSpec {
             Self::Backlogged => Err(WorkloadError::field(
                 field,
                 BACKLOGGED,
-                "a size or a distribution here; only flows of list, shuffle, incast, permutation and all_to_all that come once can \
-                 be backlogged",
+                "a size or a distribution; only single flows of list, shuffle, incast, permutation and all_to_all can be \
+                 backlogged",
             )),
         }
     }
@@ -285,12 +285,12 @@ impl JsonSchema for SizeSpec {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let names: Vec<&str> = SizeTable::names().collect();
         json_schema!({
-            "description": "Sizes of flows: the name of a table, one size for all, or a distribution of your own",
+            "description": "Flow sizes: a table by name, one size, or a distribution",
             "anyOf": [
                 { "type": "string", "enum": names, "description": "a published distribution" },
                 generator.subschema_for::<Bytes>(),
                 generator.subschema_for::<CustomSizes>(),
-                { "type": "string", "enum": [BACKLOGGED], "description": "as much as can be sent until the entry's end" },
+                { "type": "string", "enum": [BACKLOGGED], "description": "always data to send until the entry's end" },
             ],
         })
     }

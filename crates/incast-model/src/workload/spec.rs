@@ -21,33 +21,34 @@ use super::trace::Trace;
 use super::tree::TreeAllReduce;
 use crate::units::Time;
 
-/// An entry of the workload: exactly one pattern, and what its flows have in common.
+/// Entry of the workload: exactly one pattern, and the common parameters of its flows.
 ///
 /// Patterns are fields of their own rather than variants of a flattened enum, which would lose the place of an error.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorkloadSpec {
-    /// Name of its flows in results. Default: the pattern's name. Entries may share one.
+    /// Label of its flows in results, shared by entries of the same label. Default: the pattern's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// The tenants whose VMs it is among: the name of a `[[tenant]]`, or one of several that it makes, such as `x3`. The pattern
-    /// is made once for each of them, and sees its VMs as hosts 0, 1, and so on. Default: it is among all hosts.
+    /// Tenant of the pattern: a `[[tenant]]`, or one of its tenants, such as `x3`. Each tenant has its own pattern,
+    /// with its VMs as hosts 0, 1, …. Default: all hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
-    /// When the pattern begins. Default 0.
+    /// Start of the pattern. Default 0.
     #[serde(default)]
     pub start: Time,
-    /// No flow of the pattern starts at or after this time. Default none. Where flows wait for others, no request and no
-    /// iteration (of mixture of experts: of all layers) begins then; what has begun is carried through. So it is with each
-    /// flow of a list, trace or connection matrix that waits, once what it waits for has ended. Backlogged flows send until then.
+    /// End: no flow of the pattern starts later, and backlogged flows stop. Default none. Requests and iterations
+    /// (mixture of experts: of all layers) in progress are completed; flows of a list, trace or connection matrix are
+    /// cancelled if their dependencies end later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<Time>,
-    /// Traffic class of its data packets, 1 to 7 (0 carries PFC frames). Default 3, the lossless class of the HPCC evaluation.
+    /// Traffic class of its data packets, 1 to 7 (0 carries PFC frames). Default 3 (the HPCC evaluation's lossless
+    /// class).
     #[serde(default = "default_priority")]
     pub priority: u8,
-    /// Queue pairs over which each message is split, as evenly as its bytes allow. Each has a source port of its own, so that
-    /// ECMP spreads them; the message ends with the last of them. A message of fewer bytes uses fewer. 1 to 128; default 1
-    /// (both as NCCL's `NCCL_IB_QPS_PER_CONNECTION`, which splits so with `NCCL_IB_SPLIT_DATA_ON_QPS`).
+    /// Queue pairs that each message is split over evenly, 1 to 128, each with its own source port, so ECMP spreads
+    /// them; a message ends with the last. Default 1 (NCCL's `NCCL_IB_QPS_PER_CONNECTION`, with
+    /// `NCCL_IB_SPLIT_DATA_ON_QPS`).
     #[serde(default = "one")]
     pub qps: u16,
     /// Open-loop Poisson flows between random hosts.

@@ -89,8 +89,7 @@ const TABLES: &[SizeTable] = &[
         also: &[],
         family: "ali_solar",
         description: "Alibaba's elastic block storage: nearly all flows of 4, 16 or 64 KiB",
-        source: "Miao et al. (Solar), SIGCOMM 2022; points of repository conweave-project/conweave-ns3, commit \
-                 236a801, traffic_gen/Solar2022.txt",
+        source: "Miao et al. (Solar), SIGCOMM 2022; points of repository conweave-project/conweave-ns3, commit 236a801, traffic_gen/Solar2022.txt",
         count: Count::Bytes,
         points: points!("ali_solar2022_conweave"),
     },
@@ -99,8 +98,7 @@ const TABLES: &[SizeTable] = &[
         also: &[],
         family: "ali_storage",
         description: "Storage cluster of Alibaba: 69 % of the flows within 8 kB, up to 2 MB",
-        source: "named Alibaba storage, 2019, by the HPCC authors; points of repository \
-                 alibaba-edu/High-Precision-Congestion-Control, commit 9f4be2a, traffic_gen/AliStorage2019.txt",
+        source: "named Alibaba storage, 2019, by the HPCC authors; points of repository alibaba-edu/High-Precision-Congestion-Control, commit 9f4be2a, traffic_gen/AliStorage2019.txt",
         count: Count::Bytes,
         points: points!("ali_storage2019_hpcc"),
     },
@@ -109,8 +107,7 @@ const TABLES: &[SizeTable] = &[
         also: &[],
         family: "datamining",
         description: "Data-mining cluster: 80 % of the flows within 10 kB, 10 % above 400 kB, up to 1 GB",
-        source: "Greenberg et al. (VL2), SIGCOMM 2009; points of repository inet-tub/ns3-datacenter, commit \
-                 6ddb4a4, simulator/ns-3.39/examples/ABM/datamining.csv",
+        source: "Greenberg et al. (VL2), SIGCOMM 2009; points of repository inet-tub/ns3-datacenter, commit 6ddb4a4, simulator/ns-3.39/examples/ABM/datamining.csv",
         count: Count::Bytes,
         points: points!("datamining_abm"),
     },
@@ -119,8 +116,7 @@ const TABLES: &[SizeTable] = &[
         also: &[],
         family: "datamining",
         description: "Data-mining cluster in seven points: 80 % of the flows between 100 B and 10 kB, up to 1 GB",
-        source: "Greenberg et al. (VL2), SIGCOMM 2009; points of repository conweave-project/conweave-ns3, commit \
-                 236a801, workloads/mining.txt",
+        source: "Greenberg et al. (VL2), SIGCOMM 2009; points of repository conweave-project/conweave-ns3, commit 236a801, workloads/mining.txt",
         count: Count::Bytes,
         points: points!("datamining_conweave"),
     },
@@ -128,10 +124,8 @@ const TABLES: &[SizeTable] = &[
         name: "datamining_pfabric",
         also: &[],
         family: "datamining",
-        description: "Data-mining cluster as in pFabric's evaluation: the points of datamining_yaps in bytes, \
-                     drawn without rounding to packets",
-        source: "Greenberg et al. (VL2), SIGCOMM 2009; points of repository NetSys/simulator, commit 179b64e, \
-                 py/CDF_datamining.txt, packets of 1460 B",
+        description: "Data-mining cluster as in pFabric's evaluation: datamining_yaps without rounding to packets",
+        source: "Greenberg et al. (VL2), SIGCOMM 2009; points of repository NetSys/simulator, commit 179b64e, py/CDF_datamining.txt, packets of 1460 B",
         count: Count::Scaled(1460),
         points: points!("datamining_yaps"),
     },
@@ -140,8 +134,7 @@ const TABLES: &[SizeTable] = &[
         also: &[],
         family: "datamining",
         description: "Data-mining cluster: half of the flows within 1100 B, 2 % above 100 MB, up to 1 GB",
-        source: "Greenberg et al. (VL2), SIGCOMM 2009; points of repository HKUST-SING/TrafficGenerator, commit \
-                 8e7c516, conf/VL2_CDF.txt",
+        source: "Greenberg et al. (VL2), SIGCOMM 2009; points of repository HKUST-SING/TrafficGenerator, commit 8e7c516, conf/VL2_CDF.txt",
         count: Count::Bytes,
         points: points!("datamining_vl2_hkust"),
     },
@@ -149,10 +142,8 @@ const TABLES: &[SizeTable] = &[
         name: "datamining_yaps",
         also: &[],
         family: "datamining",
-        description: "Data-mining cluster as in YAPS (pFabric and pHost runs): half of the flows are one packet, \
-                     95 % of the bytes in flows above 35 MB; each draw is rounded to whole packets of 1460 B",
-        source: "Greenberg et al. (VL2), SIGCOMM 2009; points of repository NetSys/simulator, commit 179b64e, \
-                 py/CDF_datamining.txt",
+        description: "Data-mining cluster as in YAPS (pFabric and pHost runs): half of the flows are one packet, 95 % of the bytes in flows above 35 MB, in whole packets of 1460 B",
+        source: "Greenberg et al. (VL2), SIGCOMM 2009; points of repository NetSys/simulator, commit 179b64e, py/CDF_datamining.txt",
         count: Count::Packets(1460),
         points: points!("datamining_yaps"),
     },
@@ -161,8 +152,7 @@ const TABLES: &[SizeTable] = &[
         also: &[],
         family: "fb_cachefollower",
         description: "Cache followers at Facebook: half of the flows within 30 kB, 20 % above 2 MB, up to 3 MB",
-        source: "Roy et al., SIGCOMM 2015; points of repository conweave-project/conweave-ns3, commit 236a801, \
-                 workloads/cachefollower.txt",
+        source: "Roy et al., SIGCOMM 2015; points of repository conweave-project/conweave-ns3, commit 236a801, workloads/cachefollower.txt",
         count: Count::Bytes,
         points: points!("fb_cachefollower_conweave"),
     },
@@ -171,8 +161,7 @@ const TABLES: &[SizeTable] = &[
         also: &[],
         family: "fb_cachefollower",
         description: "Cache followers at Facebook, traffic within the cluster, in 331 points, up to 3.8 MB",
-        source: "Roy et al., SIGCOMM 2015; points of repository PlatformLab/HomaSimulation, commit ab09ecb, \
-                 RpcTransportDesign/OMNeT++Simulation/homatransport/sizeDistributions/Facebook_CacheFollowerDist_IntraCluster.txt",
+        source: "Roy et al., SIGCOMM 2015; points of repository PlatformLab/HomaSimulation, commit ab09ecb, RpcTransportDesign/OMNeT++Simulation/homatransport/sizeDistributions/Facebook_CacheFollowerDist_IntraCluster.txt",
         count: Count::Bytes,
         points: points!("fb_cachefollower_homa"),
     },
@@ -180,11 +169,8 @@ const TABLES: &[SizeTable] = &[
         name: "fb_etc_homa",
         also: &[],
         family: "fb_keyvalue",
-        description: "Values of the key-value store ETC at Facebook: half within 27 B, 1 % above 1.8 kB; W1 of the \
-                     Homa paper",
-        source: "Atikoglu et al., SIGMETRICS 2012 (memcached, pool ETC); points of repository \
-                 PlatformLab/HomaSimulation, commit ab09ecb, \
-                 RpcTransportDesign/OMNeT++Simulation/homatransport/sizeDistributions/FacebookKeyValue_Sampled.txt",
+        description: "Values of the key-value store ETC at Facebook: half within 27 B, 1 % above 1.8 kB; W1 of the Homa paper",
+        source: "Atikoglu et al., SIGMETRICS 2012 (memcached, pool ETC); points of repository PlatformLab/HomaSimulation, commit ab09ecb, RpcTransportDesign/OMNeT++Simulation/homatransport/sizeDistributions/FacebookKeyValue_Sampled.txt",
         count: Count::Bytes,
         points: points!("fb_etc_homa"),
     },
@@ -192,10 +178,8 @@ const TABLES: &[SizeTable] = &[
         name: "fb_hadoop",
         also: &["fb_hadoop_hpcc"],
         family: "fb_hadoop",
-        description: "Hadoop cluster at Facebook: 60 % of the flows within 1 kB, 10 % above 120 kB, up to 10 MB; \
-                     the HPCC evaluation's variant",
-        source: "Roy et al., SIGCOMM 2015; points of repository alibaba-edu/High-Precision-Congestion-Control, \
-                 commit 9f4be2a, traffic_gen/FbHdp_distribution.txt",
+        description: "Hadoop cluster at Facebook: 60 % of the flows within 1 kB, 10 % above 120 kB, up to 10 MB; the HPCC evaluation's variant",
+        source: "Roy et al., SIGCOMM 2015; points of repository alibaba-edu/High-Precision-Congestion-Control, commit 9f4be2a, traffic_gen/FbHdp_distribution.txt",
         count: Count::Bytes,
         points: points!("fb_hadoop"),
     },
@@ -204,8 +188,7 @@ const TABLES: &[SizeTable] = &[
         also: &[],
         family: "fb_hadoop",
         description: "Hadoop cluster at Facebook in 461 points; as fb_hadoop_homa but for the first point, 0 B",
-        source: "Roy et al., SIGCOMM 2015; points of repository conweave-project/conweave-ns3, commit 236a801, \
-                 traffic_gen/FbHdp2015.txt",
+        source: "Roy et al., SIGCOMM 2015; points of repository conweave-project/conweave-ns3, commit 236a801, traffic_gen/FbHdp2015.txt",
         count: Count::Bytes,
         points: points!("fb_hadoop2015_conweave"),
     },
@@ -213,10 +196,8 @@ const TABLES: &[SizeTable] = &[
         name: "fb_hadoop_abm",
         also: &[],
         family: "fb_hadoop",
-        description: "Another curve than all others of the name Hadoop: half of the flows above 73 kB, 1.6 % above \
-                     98 MB",
-        source: "Roy et al., SIGCOMM 2015 by name only; points of repository inet-tub/ns3-datacenter, commit \
-                 6ddb4a4, simulator/ns-3.39/examples/ABM/hadoop.csv",
+        description: "Hadoop by name, with a curve unlike the others: half of the flows above 73 kB, 1.6 % above 98 MB",
+        source: "Roy et al., SIGCOMM 2015 by name only; points of repository inet-tub/ns3-datacenter, commit 6ddb4a4, simulator/ns-3.39/examples/ABM/hadoop.csv",
         count: Count::Bytes,
         points: points!("fb_hadoop_abm"),
     },
@@ -225,8 +206,7 @@ const TABLES: &[SizeTable] = &[
         also: &[],
         family: "fb_hadoop",
         description: "Hadoop cluster at Facebook in 461 points, from 50 B; W4 of the Homa paper",
-        source: "Roy et al., SIGCOMM 2015; points of repository PlatformLab/HomaSimulation, commit ab09ecb, \
-                 RpcTransportDesign/OMNeT++Simulation/homatransport/sizeDistributions/Facebook_HadoopDist_All.txt",
+        source: "Roy et al., SIGCOMM 2015; points of repository PlatformLab/HomaSimulation, commit ab09ecb, RpcTransportDesign/OMNeT++Simulation/homatransport/sizeDistributions/Facebook_HadoopDist_All.txt",
         count: Count::Bytes,
         points: points!("fb_hadoop_homa"),
     },
@@ -235,8 +215,7 @@ const TABLES: &[SizeTable] = &[
         also: &[],
         family: "fb_keyvalue",
         description: "Small messages at Facebook: half within 75 B, 1 % above 6 kB, up to 1 MB",
-        source: "named FB in that repository, without the service or a paper; points of repository \
-                 HKUST-SING/TrafficGenerator, commit 8e7c516, conf/FB_CDF.txt",
+        source: "named FB in that repository, without the service or a paper; points of repository HKUST-SING/TrafficGenerator, commit 8e7c516, conf/FB_CDF.txt",
         count: Count::Bytes,
         points: points!("fb_hkust"),
     },
@@ -245,8 +224,7 @@ const TABLES: &[SizeTable] = &[
         also: &[],
         family: "fb_webserver",
         description: "Web servers at Facebook: half of the flows within 3 kB, 10 % above 300 kB, up to 500 kB",
-        source: "Roy et al., SIGCOMM 2015; points of repository conweave-project/conweave-ns3, commit 236a801, \
-                 workloads/webserver.txt",
+        source: "Roy et al., SIGCOMM 2015; points of repository conweave-project/conweave-ns3, commit 236a801, workloads/webserver.txt",
         count: Count::Bytes,
         points: points!("fb_webserver_conweave"),
     },
@@ -255,8 +233,7 @@ const TABLES: &[SizeTable] = &[
         also: &[],
         family: "fb_webserver",
         description: "Web servers at Facebook, traffic within the cluster, in 441 points, up to 1 MB",
-        source: "Roy et al., SIGCOMM 2015; points of repository PlatformLab/HomaSimulation, commit ab09ecb, \
-                 RpcTransportDesign/OMNeT++Simulation/homatransport/sizeDistributions/Facebook_WebServerDist_IntraCluster.txt",
+        source: "Roy et al., SIGCOMM 2015; points of repository PlatformLab/HomaSimulation, commit ab09ecb, RpcTransportDesign/OMNeT++Simulation/homatransport/sizeDistributions/Facebook_WebServerDist_IntraCluster.txt",
         count: Count::Bytes,
         points: points!("fb_webserver_homa"),
     },
@@ -264,11 +241,8 @@ const TABLES: &[SizeTable] = &[
         name: "google_allrpc_homa",
         also: &[],
         family: "google_rpc",
-        description: "All RPCs of a datacenter of Google: half within 257 B, 1 % above 31 kB; 6.5 % have exactly 3 \
-                     B; W3 of the Homa paper",
-        source: "Montazeri et al. (Homa), SIGCOMM 2018, fig. 1; points of repository PlatformLab/HomaSimulation, \
-                 commit ab09ecb, \
-                 RpcTransportDesign/OMNeT++Simulation/homatransport/sizeDistributions/Google_AllRPC.txt",
+        description: "All RPCs of a datacenter of Google: half within 257 B, 1 % above 31 kB; 6.5 % have exactly 3 B; W3 of the Homa paper",
+        source: "Montazeri et al. (Homa), SIGCOMM 2018, fig. 1; points of repository PlatformLab/HomaSimulation, commit ab09ecb, RpcTransportDesign/OMNeT++Simulation/homatransport/sizeDistributions/Google_AllRPC.txt",
         count: Count::Bytes,
         points: points!("google_allrpc_homa"),
     },
@@ -276,10 +250,8 @@ const TABLES: &[SizeTable] = &[
         name: "google_rpc2008_hpcc",
         also: &[],
         family: "google_rpc",
-        description: "All RPCs of a datacenter of Google; as google_allrpc_homa with a first point of 0 B: 6.5 % \
-                     have 1 to 3 B",
-        source: "Montazeri et al. (Homa), SIGCOMM 2018, fig. 1, has the same curve; points of repository \
-                 alibaba-edu/High-Precision-Congestion-Control, commit 9f4be2a, traffic_gen/GoogleRPC2008.txt",
+        description: "All RPCs of a datacenter of Google; as google_allrpc_homa with a first point of 0 B: 6.5 % have 1 to 3 B",
+        source: "Montazeri et al. (Homa), SIGCOMM 2018, fig. 1, has the same curve; points of repository alibaba-edu/High-Precision-Congestion-Control, commit 9f4be2a, traffic_gen/GoogleRPC2008.txt",
         count: Count::Bytes,
         points: points!("google_rpc2008_hpcc"),
     },
@@ -287,11 +259,8 @@ const TABLES: &[SizeTable] = &[
         name: "google_searchrpc_homa",
         also: &[],
         family: "google_search",
-        description: "RPCs of a search application at Google: half within 267 B, 1 % above 3 kB; W2 of the Homa \
-                     paper",
-        source: "Montazeri et al. (Homa), SIGCOMM 2018, fig. 1; points of repository PlatformLab/HomaSimulation, \
-                 commit ab09ecb, \
-                 RpcTransportDesign/OMNeT++Simulation/homatransport/sizeDistributions/Google_SearchRPC.txt",
+        description: "RPCs of a search application at Google: half within 267 B, 1 % above 3 kB; W2 of the Homa paper",
+        source: "Montazeri et al. (Homa), SIGCOMM 2018, fig. 1; points of repository PlatformLab/HomaSimulation, commit ab09ecb, RpcTransportDesign/OMNeT++Simulation/homatransport/sizeDistributions/Google_SearchRPC.txt",
         count: Count::Bytes,
         points: points!("google_searchrpc_homa"),
     },
@@ -299,10 +268,8 @@ const TABLES: &[SizeTable] = &[
         name: "imc10_yaps",
         also: &[],
         family: "imc10",
-        description: "Flows of datacenters as pHost's evaluation uses them: half are one packet, up to 3 MB; each \
-                     draw is rounded to whole packets of 1460 B",
-        source: "Benson, Akella, Maltz, IMC 2010; points of repository NetSys/simulator, commit 179b64e, \
-                 py/CDF_aditya.txt",
+        description: "Datacenter flows of pHost's evaluation: half are one packet, up to 3 MB, in whole packets of 1460 B",
+        source: "Benson, Akella, Maltz, IMC 2010; points of repository NetSys/simulator, commit 179b64e, py/CDF_aditya.txt",
         count: Count::Packets(1460),
         points: points!("imc10_yaps"),
     },
@@ -310,12 +277,8 @@ const TABLES: &[SizeTable] = &[
         name: "websearch",
         also: &["websearch_hpcc", "websearch_dctcp_hkust"],
         family: "websearch",
-        description: "Web-search cluster: half of the flows within 73 kB, 30 % above 1 MB, up to 30 MB; the HPCC \
-                     evaluation's variant",
-        source: "Alizadeh et al. (DCTCP), SIGCOMM 2010; points of repository \
-                 alibaba-edu/High-Precision-Congestion-Control, commit 9f4be2a, \
-                 traffic_gen/WebSearch_distribution.txt (HKUST-SING/TrafficGenerator, commit 8e7c516, \
-                 conf/DCTCP_CDF.txt has the same)",
+        description: "Web-search cluster: half of the flows within 73 kB, 30 % above 1 MB, up to 30 MB; the HPCC evaluation's variant",
+        source: "Alizadeh et al. (DCTCP), SIGCOMM 2010; points of repository alibaba-edu/High-Precision-Congestion-Control, commit 9f4be2a, traffic_gen/WebSearch_distribution.txt (HKUST-SING/TrafficGenerator, commit 8e7c516, conf/DCTCP_CDF.txt has the same)",
         count: Count::Bytes,
         points: points!("websearch"),
     },
@@ -324,8 +287,7 @@ const TABLES: &[SizeTable] = &[
         also: &[],
         family: "websearch",
         description: "Web-search cluster with no flow under 2 kB, otherwise as websearch",
-        source: "Alizadeh et al. (DCTCP), SIGCOMM 2010; points of repository inet-tub/ns3-datacenter, commit \
-                 6ddb4a4, simulator/ns-3.39/examples/ABM/websearch.csv",
+        source: "Alizadeh et al. (DCTCP), SIGCOMM 2010; points of repository inet-tub/ns3-datacenter, commit 6ddb4a4, simulator/ns-3.39/examples/ABM/websearch.csv",
         count: Count::Bytes,
         points: points!("websearch_abm"),
     },
@@ -333,9 +295,8 @@ const TABLES: &[SizeTable] = &[
         name: "websearch_conweave",
         also: &[],
         family: "websearch",
-        description: "Web-search cluster whose smallest 15 % have exactly 9 kB",
-        source: "Alizadeh et al. (DCTCP), SIGCOMM 2010; points of repository conweave-project/conweave-ns3, \
-                 commit 236a801, workloads/search.txt",
+        description: "Web-search cluster: the smallest 15 % have exactly 9 kB",
+        source: "Alizadeh et al. (DCTCP), SIGCOMM 2010; points of repository conweave-project/conweave-ns3, commit 236a801, workloads/search.txt",
         count: Count::Bytes,
         points: points!("websearch_conweave"),
     },
@@ -343,10 +304,8 @@ const TABLES: &[SizeTable] = &[
         name: "websearch_pfabric",
         also: &[],
         family: "websearch",
-        description: "Web-search cluster as in pFabric's evaluation: the points of websearch_yaps in bytes, drawn \
-                     without rounding to packets",
-        source: "Alizadeh et al. (DCTCP), SIGCOMM 2010; points of repository NetSys/simulator, commit 179b64e, \
-                 py/CDF_dctcp.txt, packets of 1460 B",
+        description: "Web-search cluster as in pFabric's evaluation: websearch_yaps without rounding to packets",
+        source: "Alizadeh et al. (DCTCP), SIGCOMM 2010; points of repository NetSys/simulator, commit 179b64e, py/CDF_dctcp.txt, packets of 1460 B",
         count: Count::Scaled(1460),
         points: points!("websearch_yaps"),
     },
@@ -354,10 +313,8 @@ const TABLES: &[SizeTable] = &[
         name: "websearch_yaps",
         also: &[],
         family: "websearch",
-        description: "Web-search cluster as in YAPS (pFabric and pHost runs): the smallest 15 % have exactly 6 \
-                     packets; each draw is rounded to whole packets of 1460 B",
-        source: "Alizadeh et al. (DCTCP), SIGCOMM 2010; points of repository NetSys/simulator, commit 179b64e, \
-                 py/CDF_dctcp.txt",
+        description: "Web-search cluster as in YAPS (pFabric and pHost runs): the smallest 15 % have exactly 6 packets, in whole packets of 1460 B",
+        source: "Alizadeh et al. (DCTCP), SIGCOMM 2010; points of repository NetSys/simulator, commit 179b64e, py/CDF_dctcp.txt",
         count: Count::Packets(1460),
         points: points!("websearch_yaps"),
     },

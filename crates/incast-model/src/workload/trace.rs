@@ -17,19 +17,17 @@ use crate::units::Time;
 
 /// Replays the flows of a CSV or Parquet file.
 ///
-/// The first line names the columns, in any order: `src`, `dst` (host numbers from 0), `size_bytes` and one of
-/// `start_ps`, `start_ns`, `start_us` and `start_s`; if wanted `priority`, `label`, `sport` and `dport`. An empty cell of
-/// the latter means the entry's priority and label, a source port of its own, and destination port 100. Cells are not
-/// quoted. Lines need not be in order of time. Starts count from the entry's start; decimals finer than a picosecond
-/// are rounded.
+/// Columns, in any order: `src`, `dst` (host numbers from 0), `size_bytes` and one of `start_ps`, `start_ns`,
+/// `start_us` and `start_s`; optionally `priority`, `label`, `sport` and `dport`. Empty cells mean the entry's priority
+/// and label, a source port of its own, and destination port 100. Cells are not quoted, lines need no order. Starts
+/// count from the entry's start and are rounded to picoseconds.
 ///
-/// A flow with names in its column `after`, blanks between them, waits until the flows of this file with these names in
-/// their column `name` have ended, and then for the time in its column `delay_ps`, `delay_ns`, `delay_us` or `delay_s`, as
-/// flows of a list do; it starts not before its start.
+/// A flow with names in `after`, separated by blanks, waits for the flows with these names in `name`, then for
+/// `delay_ps`, `delay_ns`, `delay_us` or `delay_s`; it never starts before its start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
-    /// The file: CSV, or Parquet with the same columns. A relative path starts at the scenario's folder.
+    /// CSV file, or Parquet with the same columns, relative to the scenario's folder.
     pub file: PathBuf,
 }
 
@@ -143,14 +141,14 @@ impl<'a> Row<'a> {
         let place = |column| Place { file, line: self.line, column };
         let flow = &self.flow;
         if flow.sport != UNASSIGNED && entry.qps > 1 {
-            let allowed = "left empty where messages are split over several queue pairs (qps)";
+            let allowed = "empty if messages are split over several queue pairs (qps)";
             return Err(WorkloadError::file(&place(self.sport_at), flow.sport, allowed));
         }
         if flow.src == flow.dst {
             return Err(WorkloadError::file(&place(self.dst_at), flow.dst.0, "another host than src"));
         }
         match self.delay_at.filter(|_| self.named.after.is_empty()) {
-            Some(at) => Err(WorkloadError::file(&place(at), self.named.delay, "left empty: there is no after")),
+            Some(at) => Err(WorkloadError::file(&place(at), self.named.delay, "empty: there is no after")),
             None => Ok(()),
         }
     }
@@ -461,7 +459,7 @@ mod tests {
         };
         assert_eq!(set.gates, [gate(&[0, 3], 30, &[2]), gate(&[0], 0, &[1])]);
         let row = |rows: &str| why(&format!("{header}0,1,1,0,first,,\n{rows}\n"));
-        assert_eq!(row("0,1,1,0,,,3"), "t.csv:3:11: `3ns`: must be left empty: there is no after");
+        assert_eq!(row("0,1,1,0,,,3"), "t.csv:3:11: `3ns`: must be empty: there is no after");
         assert_eq!(row("0,1,1,0,,first,x"), "t.csv:3:16: `x`: must be a time of 0 or more, without a unit");
         assert_eq!(row("0,1,1,0,x y,,"), "t.csv:3:9: `x y`: must be a name without blanks");
         assert_eq!(row("0,1,1,0,first,,"), "t.csv:3:9: `first`: must be a name of its own: another flow has this one");
@@ -480,9 +478,7 @@ mod tests {
         spec.qps = 2;
         let message = refused_in(folder.path(), &star(2, Rate::gbps(1)), &spec);
         assert!(
-            message.ends_with(
-                "t.csv:3:9: `77`: must be left empty where messages are split over several queue pairs (qps)"
-            )
+            message.ends_with("t.csv:3:9: `77`: must be empty if messages are split over several queue pairs (qps)")
         );
     }
 

@@ -10,45 +10,43 @@ use super::ranks::Ranks;
 use super::ring::{check_chunks, one};
 use crate::units::{Bytes, Time};
 
-/// Ranks sum up data of which each has a full copy, over a tree or by exchange with ever farther ranks.
+/// All-reduce over a tree, or by exchange with ever farther ranks (Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TreeAllReduce {
-    /// Data of each rank, at least a byte for each piece.
+    /// Data of each rank, at least 1 B per piece.
     pub size: Bytes,
-    /// How the ranks are joined; default `binomial_tree`.
+    /// Algorithm. Default binomial_tree.
     #[serde(default)]
     pub algorithm: TreeAlgorithm,
-    /// Chunks of the data, at least 1, that are reduced without waiting for each other: with several, tiers of a tree
-    /// work at the same time. Default 1.
+    /// Chunks of the data, at least 1, reduced independently: the tiers of a tree work at the same time. Default 1.
     #[serde(default = "one")]
     pub chunks: u32,
     /// Hosts of the ranks, at least 2; a power of two for the recursive algorithms. Default: all hosts, in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<Ranks>,
-    /// How often, one after the other. Default 1.
+    /// Iterations, at least 1, one after the other: a rank starts the next when all its messages have ended. Default 1.
     #[serde(default = "one")]
     pub iterations: u32,
-    /// Time between the end of an iteration at a rank and its next: computing. Default 0.
+    /// Computing time of a rank between iterations. Default 0.
     #[serde(default)]
     pub compute: Time,
 }
 
-/// How ranks are joined (Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005).
+/// Algorithms of a tree all-reduce (Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TreeAlgorithm {
-    /// Binomial tree: reduce to rank 0 and broadcast from it, each in ceil(log2 n) steps of the full size. A rank sends
-    /// to one other at a time.
+    /// Reduce to rank 0 and broadcast from it, each in ceil(log2 n) steps of the full size; a rank sends to one other
+    /// at a time.
     #[default]
     BinomialTree,
-    /// Binary tree: rank i reduces to (i - 1) / 2, and the sums come back the same way. A rank sends to both children at
-    /// once.
+    /// Rank i reduces to (i - 1) / 2, and sums return the same way; a rank sends to both children at the same time.
     BinaryTree,
-    /// log2 n steps, in step k of which rank i exchanges the full size with rank i xor 2^k.
+    /// log2 n steps; in step k rank i exchanges the full size with rank i xor 2^k.
     RecursiveDoubling,
-    /// Reduce-scatter in log2 n steps that halve what is exchanged, all-gather in as many that double it: each rank sends
-    /// `2 (n - 1) / n` of the size (Rabenseifner).
+    /// Reduce-scatter in log2 n steps of halved size, all-gather in as many of doubled size: each rank sends `2 (n - 1)
+    /// / n` of the size (Rabenseifner).
     HalvingDoubling,
 }
 

@@ -56,7 +56,7 @@ pub(super) fn gates(
     if let Some(circle) = cycle(flows.len(), &gates) {
         let name = |&flow: &u32| flows[flow as usize].name.unwrap_or_default();
         let names: Vec<&str> = circle.iter().chain(circle.first()).map(name).collect();
-        let allowed = "without a circle, in which no flow would ever start".into();
+        let allowed = "dependencies without a cycle, in which no flow would ever start".into();
         return Err(refuse(circle[0] as usize, Spot::After(0), &names.join(" after "), allowed));
     }
     Ok(gates)

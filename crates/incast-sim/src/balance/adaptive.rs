@@ -9,17 +9,17 @@ use super::{BalanceParams, Balancer, Choice, Scale};
 use crate::congestion::BadParameter;
 use crate::kernel::NONE;
 
-/// Packet by packet, to the shortest of a few queues.
+/// Each packet to the shortest of a few queues.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AdaptiveParams {
-    /// Ports looked at for each packet, drawn at random; from the number of next hops on, all are. 1 to 65535. Default 2
-    /// (DRILL, SIGCOMM 2017, section 3: DRILL(2, 1)).
+    /// Ports sampled at random for each packet, 1 to 65535; all if as many as next hops. Default 2 (DRILL, SIGCOMM
+    /// 2017, section 3: DRILL(2, 1)).
     pub samples: u16,
-    /// Whether the best port of the last packet for the same destination is looked at as well. Default yes (DRILL).
+    /// If true, also considers the best port of the last packet to the same destination. Default true (DRILL).
     pub memory: bool,
-    /// Whether ACKs, NACKs and CNPs choose too; if not, they take the way of ECMP. Default no (our choice: controls that
-    /// read them see them in order).
+    /// If true, ACKs, NACKs and CNPs choose too; otherwise they use ECMP. Default false (our choice: controls see them
+    /// in order).
     pub acks: bool,
 }
 

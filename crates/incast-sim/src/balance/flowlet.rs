@@ -15,15 +15,14 @@ use crate::congestion::BadParameter;
 /// Most entries of a table.
 const MOST: u32 = 1 << 20;
 
-/// Flowlets.
+/// Flowlet switching.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FlowletParams {
-    /// A packet that comes later than this after the one before it begins a new flowlet. Default 100us, for links of 100
-    /// Gb/s (the authors of ConWeave, SIGCOMM 2023, for LetFlow in their ns-3); LetFlow itself has 500us on links of 10 Gb/s
-    /// (NSDI 2017). Flows stay in order if it is longer than the ways differ.
+    /// Gap between packets that starts a new flowlet. Default 100us (ConWeave's ns-3 for 100 Gb/s, SIGCOMM 2023;
+    /// LetFlow, NSDI 2017: 500 us at 10 Gb/s). Flows stay in order if it exceeds the difference of the paths.
     pub gap: Time,
-    /// Entries of the table of each switch, 1 to 1048576. Default 65536 (our choice: collisions are rare).
+    /// Entries of each switch's flowlet table, 1 to 1048576. Default 65536 (our choice: collisions are rare).
     pub entries: u32,
 }
 

@@ -106,7 +106,7 @@ pub(crate) trait Balancer {
 
 macro_rules! balancers {
     ($($(#[$doc:meta])* $name:literal, $summary:literal => $variant:ident($params:ident)),+ $(,)?) => {
-        /// Which of several equal next hops a packet takes.
+        /// Load balancing: choice among equal next hops.
         #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
         pub enum Balance {
             /// By a hash of its flow's addresses and ports, the same for all its packets.
@@ -119,7 +119,7 @@ macro_rules! balancers {
         impl Balance {
             /// Names of all rules, with what they are.
             pub const CATALOGUE: &'static [(&'static str, &'static str)] = &[
-                ("ecmp", "a hash of the flow's addresses and ports, the same for all its packets (RFC 2992)"),
+                ("ecmp", "hash of the flow's addresses and ports (RFC 2992)"),
                 $(($name, $summary)),+
             ];
 
@@ -151,7 +151,7 @@ macro_rules! balancers {
             fn json_schema(generator: &mut SchemaGenerator) -> Schema {
                 let names: Vec<&str> = Self::CATALOGUE.iter().map(|(name, _)| *name).collect();
                 schemars::json_schema!({
-                    "description": "Which of several equal next hops a packet takes: a rule's name, or its name with parameters",
+                    "description": "Load balancing: choice among equal next hops",
                     "anyOf": [
                         { "type": "string", "enum": names, "description": "with all defaults" },
                         $({
@@ -188,11 +188,11 @@ macro_rules! balancers {
 }
 
 balancers! {
-    /// Packet by packet, at random or in turn.
-    "spray", "every packet by itself, at random or in turn (Dixit et al., INFOCOM 2013)" => Spray(SprayParams),
-    /// At random for each flowlet: packets of a flow without a gap between them stay together.
-    "flowlet", "at random for each burst of a flow (LetFlow: Vanini et al., NSDI 2017)" => Flowlet(FlowletParams),
-    /// Packet by packet, to the port with the shortest queue among a few.
+    /// Every packet, at random or round robin.
+    "spray", "every packet, at random or round robin (Dixit et al., INFOCOM 2013)" => Spray(SprayParams),
+    /// Every flowlet at random: packets of a flow without a gap stay together.
+    "flowlet", "every flowlet at random (LetFlow: Vanini et al., NSDI 2017)" => Flowlet(FlowletParams),
+    /// Every packet to the shortest of a few queues.
     "adaptive", "every packet to the shortest of a few queues (DRILL: Ghorbani et al., SIGCOMM 2017)" => Adaptive(AdaptiveParams),
 }
 

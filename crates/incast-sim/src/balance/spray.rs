@@ -8,26 +8,25 @@ use serde::{Deserialize, Serialize};
 use super::{BalanceParams, Balancer, Choice, Scale};
 use crate::congestion::BadParameter;
 
-/// How packets are spread.
+/// Order of next hops under packet spraying.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SprayOrder {
-    /// At random, each switch with a stream of its own (Dixit et al., INFOCOM 2013: random packet spraying).
+    /// Random, with a stream per switch (Dixit et al., INFOCOM 2013: random packet spraying).
     #[default]
     Random,
-    /// In turn, each switch for each destination by itself; hosts behind one switch are one destination. Where a turn
-    /// begins is random.
+    /// Round robin for each switch and destination, from a random start; hosts behind one switch are one destination.
     RoundRobin,
 }
 
-/// Packet by packet.
+/// Packet spraying.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SprayParams {
-    /// How packets are spread. Default random.
+    /// Order of next hops. Default random (Dixit et al., INFOCOM 2013).
     pub order: SprayOrder,
-    /// Whether ACKs, NACKs and CNPs are sprayed too; if not, they take the way of ECMP. Default no (our choice: controls
-    /// that read them see them in order).
+    /// If true, ACKs, NACKs and CNPs are sprayed too; otherwise they use ECMP. Default false (our choice: controls see
+    /// them in order).
     pub acks: bool,
 }
 

@@ -7,14 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, WindowMode};
 
-/// Who reacts how.
+/// Reaction-point algorithm: the NIC vendor's, or the paper's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DcqcnVariant {
-    /// Cuts are decided on a fixed grid of `decrease_interval`, alpha moves on a fixed grid of `alpha_interval`, there is
-    /// no byte counter (authors' ns-3 of HPCC, `rdma-hw.cc`, functions ending in Mlx).
+    /// Cuts on a fixed grid of `decrease_interval`, alpha on a fixed grid of `alpha_interval`, no byte counter (HPCC
+    /// authors' ns-3, `rdma-hw.cc`, functions ending in Mlx).
     Vendor,
-    /// Cuts at once, at most one per `decrease_interval`; increases by timer and by byte counter (SIGCOMM 2015, fig. 7).
+    /// Immediate cuts, at most one per `decrease_interval`; increases by timer and by byte counter (SIGCOMM 2015, fig.
+    /// 7).
     Paper,
 }
 
@@ -22,28 +23,28 @@ pub enum DcqcnVariant {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DcqcnParams {
-    /// Who reacts how. Default vendor (the HPCC evaluation).
+    /// Reaction-point algorithm. Default vendor (the HPCC evaluation).
     pub variant: DcqcnVariant,
     /// Gain g of alpha's filter. Default 1/256 (SIGCOMM 2015, section 5; NS3).
     pub g: f64,
-    /// Period of alpha's filter. Default 1us (NS3 `ALPHA_RESUME_INTERVAL`); 55us in the paper.
+    /// Period of alpha's filter. Default 1us (NS3 `ALPHA_RESUME_INTERVAL`).
     pub alpha_interval: Time,
-    /// Least time between cuts. Default 4us (NS3 `RATE_DECREASE_INTERVAL`); 50us in the paper (its CNP interval N).
+    /// Minimum time between cuts. Default 4us (NS3 `RATE_DECREASE_INTERVAL`; in the paper the CNP interval N).
     pub decrease_interval: Time,
-    /// Time between increases. Default 300us (NS3 `RP_TIMER`); 55us in the paper.
+    /// Time between increases. Default 300us (NS3 `RP_TIMER`).
     pub increase_interval: Time,
-    /// Bytes between increases, paper variant only. Default 10MB (SIGCOMM 2015, section 5).
+    /// Bytes between increases; `paper` variant only. Default 10MB (SIGCOMM 2015, section 5).
     pub byte_counter: Bytes,
-    /// Increases that only recover the target rate. Default 1 (NS3 `FAST_RECOVERY_TIMES`); 5 in the paper.
+    /// Increases that only recover the target rate. Default 1 (NS3 `FAST_RECOVERY_TIMES`).
     pub fast_recovery: u32,
-    /// Additive increase of the target. Default 20Mbps (NS3: 5·bandwidth/25); 40Mbps in the paper.
+    /// Additive increase of the target. Default 20Mbps (NS3: 5·bandwidth/25).
     pub ai: Rate,
-    /// Increase of the target after that. Default 200Mbps (NS3: 50·bandwidth/25); 400Mbps for the paper (our reading).
+    /// Hyper increase: later increases of the target. Default 200Mbps (NS3: 50·bandwidth/25; `paper`: our reading).
     pub hai: Rate,
-    /// Least rate. Default 1Gbps (NS3 `run.py`); 40Mbps for the paper (our reading).
+    /// Minimum rate. Default 1Gbps (NS3 `run.py`; `paper`: our reading).
     pub min_rate: Rate,
-    /// Lower the target on every cut, also on one that follows another without an increase. Default false (NS3
-    /// `CLAMP_TARGET_RATE`), vendor variant only.
+    /// If true, every cut lowers the target, also a cut that follows another without an increase; `vendor` variant
+    /// only. Default false (NS3 `CLAMP_TARGET_RATE`).
     pub clamp_target: bool,
 }
 

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, WindowMode};
 use crate::switch::EcnParams;
 
-/// Parameters of DCTCP. NS3 is the HPCC authors' simulator (`run.py` at commit 9f4be2a); rates are for 100 Gb/s. Where `ecn`
-/// says nothing, switches mark by a step for it: every packet that leaves more than 300 kB at 100 Gb/s behind (30 kB per
-/// 10 Gb/s in NS3).
+/// Parameters of DCTCP. NS3 is the HPCC authors' simulator (`run.py` at commit 9f4be2a); rates are for 100 Gb/s. By
+/// default switches mark by a step: every packet that leaves more than 300 kB at 100 Gb/s behind (30 kB per 10 Gb/s in
+/// NS3).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DctcpParams {
@@ -18,7 +18,7 @@ pub struct DctcpParams {
     pub g: f64,
     /// Additive increase per round trip. Default 615Mbps (NS3 `DCTCP_RATE_AI`: a packet of 1000 B per 13 us).
     pub ai: Rate,
-    /// Least rate. Default 1Gbps (NS3 `run.py`).
+    /// Minimum rate. Default 1Gbps (NS3 `run.py`).
     pub min_rate: Rate,
 }
 

@@ -15,18 +15,18 @@ use super::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HpccParams {
-    /// Target utilisation eta. Default 0.95 (SIGCOMM 2019, section 5.1); the authors' key results use 0.99.
+    /// Target utilisation. Default 0.95 (SIGCOMM 2019, section 5.1).
     pub eta: f64,
-    /// Additive steps before a forced multiplicative one. Default 0 (NS3 `MI_THRESH`; the paper's text says 5).
+    /// Additive steps before a forced multiplicative one. Default 0 (NS3 `MI_THRESH`; 5 in the paper's text).
     pub max_stage: u32,
     /// Additive increase, as a rate: W_AI / T. Default 50Mbps (NS3 README, `--hpai 50`: 80 B at T = 13 us).
     pub ai: Rate,
-    /// Least rate. Default 1Gbps (NS3 `run.py`).
+    /// Minimum rate. Default 1Gbps (NS3 `run.py`).
     pub min_rate: Rate,
-    /// React to every ACK, from the reference of the current round trip; without, once per round trip. Default true
-    /// (NS3 `FAST_REACT` 1).
+    /// If true, reacts to every ACK, from the reference of the current round trip; otherwise once per round trip.
+    /// Default true (NS3 `FAST_REACT` 1).
     pub fast_react: bool,
-    /// On the ACKs between references, pass over hops with an empty queue. Default false (NS3 `SAMPLE_FEEDBACK`).
+    /// If true, ACKs between references skip hops with an empty queue. Default false (NS3 `SAMPLE_FEEDBACK`).
     pub sample_feedback: bool,
 }
 

@@ -19,16 +19,16 @@ pub(crate) const UNITS: f64 = 512.0;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HpccPintParams {
-    /// Target utilisation eta. Default 0.95 (NS3 `U_TARGET`); the authors' key results use 0.99.
+    /// Target utilisation. Default 0.95 (NS3 `U_TARGET`).
     pub eta: f64,
     /// Additive steps before a forced multiplicative one. Default 0 (NS3 `MI_THRESH`).
     pub max_stage: u32,
     /// Additive increase, as a rate. Default 50Mbps (NS3 README, `--hpai 50`).
     pub ai: Rate,
-    /// Least rate. Default 1Gbps (NS3 `run.py`).
+    /// Minimum rate. Default 1Gbps (NS3 `run.py`).
     pub min_rate: Rate,
-    /// Base of the logarithm that utilisations are carried in: (1 + error)^2. Default 1.05, 8 bits (NS3 README); all
-    /// controls of a run must agree.
+    /// Base of the logarithm that encodes utilisations, (1 + error)^2; equal for all controls of a run. Default 1.05
+    /// (NS3 README: 8 bits).
     pub log_base: f64,
     /// Share of the ACKs that are used. Default 1 (NS3 `PINT_PROB`).
     pub probability: f64,

@@ -152,15 +152,15 @@ pub struct Ack<'a> {
     pub rates: &'a [u64],
 }
 
-/// How bytes in flight are limited.
+/// Limit of the bytes in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowMode {
-    /// Not at all.
+    /// No limit.
     Off,
-    /// By the bandwidth-delay product.
+    /// The bandwidth-delay product.
     Fixed,
-    /// By the bandwidth-delay product times rate over line rate ("+w" in the HPCC evaluation).
+    /// The bandwidth-delay product times rate over line rate ("+w" in the HPCC evaluation).
     Rate,
 }
 

@@ -9,39 +9,39 @@ use serde::{Deserialize, Serialize};
 
 use super::{Ack, BadParameter, ControlParams, Controller, FlowContext, Input, Telemetry, WindowMode};
 
-/// Parameters of Swift. Windows are in packets. HTSIM is Broadcom's csg-htsim (`swift.cpp` at commit 841d9e7), PRIOPLUS the
-/// ns-3 of PrioPlus (github.com/blueroaring/PrioPlus, `rocev2-swift.cc` at commit 0ef098f): the paper names its parameters,
-/// but not the value of each.
+/// Parameters of Swift. Windows are in packets. HTSIM is Broadcom's csg-htsim (`swift.cpp` at commit 841d9e7), PRIOPLUS
+/// the ns-3 of PrioPlus (github.com/blueroaring/PrioPlus, `rocev2-swift.cc` at commit 0ef098f): the paper does not give
+/// the value of each parameter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SwiftParams {
-    /// Target round-trip time of a path without links for a flow with a large window. Default 25us (PRIOPLUS); 20us in
-    /// HTSIM.
+    /// Target round-trip time of a large window, without links. Default 25us (PRIOPLUS).
     pub base_target: Time,
-    /// Added to the target for every link of the path. Default 2us (our choice: what a link of 1us adds to a round trip, so
-    /// that `base_target` is left for queues). HTSIM means 1/6.55 of its base, but copies of its routes lose their length.
+    /// Addition to the target per link of the path. Default 2us (our choice: a link's round trip of 2·1 us; HTSIM means
+    /// 1/6.55 of its base, but loses the length of its routes).
     pub hop_scale: Time,
-    /// Most that is added to the target for a small window, so that many flows do not have to hit one point. Default 100us:
-    /// 4 base targets (PRIOPLUS, after the paper's figure 5); HTSIM has 5 of its own, 100us too.
+    /// Maximum addition to the target for a small window, so that many flows do not aim at one point. Default 100us
+    /// (PRIOPLUS, after the paper's figure 5: 4 base targets; HTSIM: 5).
     pub fs_range: Time,
-    /// Window at and below which `fs_range` is added. Default 0.1 (HTSIM, PRIOPLUS).
+    /// Window in packets up to which all of `fs_range` is added. Default 0.1 (HTSIM, PRIOPLUS).
     pub fs_min_cwnd: f64,
-    /// Window from which on nothing is added. Default 100 (HTSIM).
+    /// Window in packets from which on nothing is added. Default 100 (HTSIM).
     pub fs_max_cwnd: f64,
-    /// Additive increase per round trip. Default 1 (HTSIM).
+    /// Additive increase per round trip, in packets. Default 1 (HTSIM).
     pub ai: f64,
-    /// Share of the relative excess over the target by which the window is cut. Default 0.8 (HTSIM, PRIOPLUS).
+    /// Cut of the window per relative excess over the target. Default 0.8 (HTSIM, PRIOPLUS).
     pub beta: f64,
-    /// Largest cut of the window at once. Default 0.5 (HTSIM); 0.4 in PRIOPLUS.
+    /// Maximum cut of the window. Default 0.5 (HTSIM; PRIOPLUS: 0.4).
     pub max_mdf: f64,
-    /// Least window. Below 1, a packet is sent every 1/window round trips. Default 0.01 (our choice); 10 bytes in HTSIM.
+    /// Minimum window in packets; below 1, a packet is sent every 1/window round trips. Default 0.01 (our choice); 10
+    /// bytes in HTSIM.
     pub min_cwnd: f64,
-    /// Largest window. Default 10000 (our choice: it does not bind); 1000 in HTSIM.
+    /// Maximum window in packets. Default 10000 (our choice: no limit).
     pub max_cwnd: f64,
-    /// First window; absent: the bandwidth-delay product (our choice: other controls here start at line rate too); 15 in
-    /// HTSIM.
+    /// First window in packets. Default none (our choice: the bandwidth-delay product, as other controls start at line
+    /// rate).
     pub initial_cwnd: Option<f64>,
-    /// Timeouts in a row after which the window is `min_cwnd`. Default 5 (HTSIM).
+    /// Timeouts in a row that reset the window to `min_cwnd`. Default 5 (HTSIM).
     pub reset_after: u32,
 }
 
@@ -65,9 +65,9 @@ impl Default for SwiftParams {
 }
 
 impl ControlParams for SwiftParams {
-    const SUMMARY: &'static str = "Swift (SIGCOMM 2020): a window that holds the round-trip time at a target";
+    const SUMMARY: &'static str = "Swift (SIGCOMM 2020): a window that keeps the round-trip time at a target";
     const PROFILES: &'static [(&'static str, &'static str)] = &[
-        ("paper", "the rules of SIGCOMM 2020, targets of 25 us, 2 us a link and up to 100 us for small windows"),
+        ("paper", "SIGCOMM 2020: targets of 25 us, 2 us per link, up to 100 us more for small windows"),
         ("htsim", "csg-htsim's parameters: 20 us and no hops, first window 15 packets (swift.cpp, main_swift.cpp)"),
     ];
     const TELEMETRY: Telemetry = Telemetry::Timestamp;

@@ -16,19 +16,19 @@ pub struct TimelyParams {
     pub alpha: f64,
     /// Multiplicative decrease factor. Default 0.8 (SIGCOMM 2015; NS3).
     pub beta: f64,
-    /// Below this round-trip time the rate rises. Default 50us (SIGCOMM 2015; NS3), whatever the link rate.
+    /// Round-trip time below which the rate rises, whatever the link rate. Default 50us (SIGCOMM 2015; NS3).
     pub t_low: Time,
-    /// Above this round-trip time the rate falls. Default 500us (SIGCOMM 2015; NS3).
+    /// Round-trip time above which the rate falls. Default 500us (SIGCOMM 2015; NS3).
     pub t_high: Time,
-    /// Round-trip time by which the gradient is normalised. Default 20us (SIGCOMM 2015; NS3).
+    /// Round-trip time that normalises the gradient. Default 20us (SIGCOMM 2015; NS3).
     pub min_rtt: Time,
-    /// Additive increase. Default 100Mbps (NS3: 10·bandwidth/10); 10Mbps in the paper.
+    /// Additive increase. Default 100Mbps (NS3: 10·bandwidth/10; the paper: 10 Mb/s).
     pub ai: Rate,
-    /// Additive increase from the fifth increase in a row on. Default 500Mbps (NS3: 50·bandwidth/10); 5 ai in the paper.
+    /// Hyper increase, from the fifth increase in a row on. Default 500Mbps (NS3: 50·bandwidth/10; the paper: 5 `ai`).
     pub hai: Rate,
     /// Increases in a row before `hai`. Default 5 (SIGCOMM 2015; NS3).
     pub hai_after: u32,
-    /// Least rate. Default 1Gbps (NS3 `run.py`).
+    /// Minimum rate. Default 1Gbps (NS3 `run.py`).
     pub min_rate: Rate,
 }
 

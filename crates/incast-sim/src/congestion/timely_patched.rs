@@ -22,17 +22,17 @@ pub struct TimelyPatchedParams {
     pub beta: f64,
     /// Multiplicative decrease factor above `t_high`. Default 0.8 (SIGCOMM 2015).
     pub beta_high: f64,
-    /// Below this round-trip time the rate rises. Default 50us (SIGCOMM 2015).
+    /// Round-trip time below which the rate rises. Default 50us (SIGCOMM 2015).
     pub t_low: Time,
-    /// Above this round-trip time the rate falls as in TIMELY. Default 500us (SIGCOMM 2015).
+    /// Round-trip time above which the rate falls as in TIMELY. Default 500us (SIGCOMM 2015).
     pub t_high: Time,
-    /// Reference of the round-trip time. Default 50us: `t_low` (CoNEXT 2016).
+    /// Reference round-trip time. Default 50us (CoNEXT 2016: `t_low`).
     pub rtt_ref: Time,
-    /// Round-trip time by which the gradient is normalised. Default 20us (SIGCOMM 2015).
+    /// Round-trip time that normalises the gradient. Default 20us (SIGCOMM 2015).
     pub min_rtt: Time,
-    /// Additive increase. Default 100Mbps (CoNEXT 2016 has 10Mbps at 10 Gb/s, scaled: the same fixed points); 10Mbps there.
+    /// Additive increase. Default 100Mbps (CoNEXT 2016: 10 Mb/s at 10 Gb/s, scaled for the same fixed points).
     pub ai: Rate,
-    /// Least rate. Default 1Gbps (NS3 `run.py`), as for `timely`.
+    /// Minimum rate. Default 1Gbps (NS3 `run.py`, as for `timely`).
     pub min_rate: Rate,
 }
 
@@ -53,10 +53,10 @@ impl Default for TimelyPatchedParams {
 }
 
 impl ControlParams for TimelyPatchedParams {
-    const SUMMARY: &'static str = "patched TIMELY (CoNEXT 2016): TIMELY with one fixed point, equal for all flows";
+    const SUMMARY: &'static str = "Patched TIMELY (CoNEXT 2016): TIMELY with one fixed point, equal for all flows";
     const PROFILES: &'static [(&'static str, &'static str)] = &[
         ("scaled", "CoNEXT 2016 with its additive increase scaled from 10 to 100 Gb/s: AI 100 Mb/s"),
-        ("paper", "CoNEXT 2016 as it is, for 10 Gb/s: AI 10 Mb/s, least rate 10 Mb/s (our choice)"),
+        ("paper", "CoNEXT 2016 as it is, for 10 Gb/s: AI 10 Mb/s, minimum rate 10 Mb/s (our choice)"),
     ];
     const TELEMETRY: Telemetry = Telemetry::Timestamp;
     const IGNORES: &'static [Input] = &[Input::Marks, Input::BaseRtt, Input::Bdp];

@@ -15,9 +15,8 @@ pub struct UnlimitedParams {}
 pub struct Unlimited(u64);
 
 impl ControlParams for UnlimitedParams {
-    const SUMMARY: &'static str =
-        "no control: every flow sends at line rate, limited by its window (if any) and by PFC";
-    const PROFILES: &'static [(&'static str, &'static str)] = &[("default", "nothing to choose")];
+    const SUMMARY: &'static str = "No control: flows send at line rate, limited by their window (if any) and by PFC";
+    const PROFILES: &'static [(&'static str, &'static str)] = &[("default", "no parameters")];
     const IGNORES: &'static [Input] = &[Input::Marks, Input::BaseRtt, Input::Bdp];
     const WINDOW: WindowMode = WindowMode::Off;
     type State = Unlimited;

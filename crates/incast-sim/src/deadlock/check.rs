@@ -27,7 +27,7 @@ impl Params {
             return Ok(());
         }
         if self.switch.paused_priorities() == 0 {
-            return refuse("switch.watchdog.enabled", "there is no PFC here whose pauses could be watched");
+            return refuse("switch.watchdog.enabled", "there is no PFC to watch");
         }
         if self.arithmetic == Arithmetic::Ns3 {
             return refuse("switch.watchdog.enabled", "ns3 arithmetic knows no watchdog");
@@ -57,7 +57,7 @@ impl Params {
             return refuse("switch.lossless", message);
         }
         let Some(rules) = rules else {
-            return refuse("switch.tagging", "it is enabled, but no rules came with it");
+            return refuse("switch.tagging", "enabled without rules");
         };
         let (tags, given) = (usize::from(rules.tags()), lossless.len());
         if tags > given {

@@ -11,18 +11,18 @@ use crate::network::Network;
 use crate::setup::{Arithmetic, Params};
 use crate::simulation::SetupError;
 
-/// Classes of data at hosts.
+/// Priorities of short and long flows at hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ClassParams {
-    /// What decides the class of a flow, whose priority the workload then does not say. Default given (the HPCC evaluation).
+    /// Rule that sets the priority of a flow in place of the workload. Default given (the HPCC evaluation).
     pub by: ClassBy,
-    /// Priority of mice, 1 to 7. Default 4 (our choice: above that of data, 3).
+    /// Priority of mice, 1 to 7. Default 4 (our choice: above data, 3).
     pub mice: u8,
-    /// Priority of elephants, 1 to 7. Default 3 (that of all data in the HPCC evaluation).
+    /// Priority of elephants, 1 to 7. Default 3 (data in the HPCC evaluation).
     pub elephants: u8,
-    /// A flow of at most so many bytes is a mouse. Default 100kB (our choice: it makes 82 % of data-mining flows mice, as in the
-    /// slides on congestion isolation).
+    /// Largest size of a mouse. Default 100kB (our choice: 82 % of data-mining flows, as in the slides on congestion
+    /// isolation).
     pub threshold: Bytes,
 }
 
@@ -32,20 +32,19 @@ impl Default for ClassParams {
     }
 }
 
-/// What decides whether a flow is a mouse.
+/// Rule that tells mice from elephants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClassBy {
-    /// Nothing: flows have the priorities of the workload.
+    /// Priorities of the workload.
     #[default]
     Given,
-    /// Its size, known in advance.
+    /// Flow size, known in advance.
     Size,
-    /// What it has sent so far: each flow begins as a mouse, and what it sends beyond the threshold is an elephant's (as PIAS
-    /// demotes flows, NSDI 2015, with two priorities). RDMA alone. Its last packets as a mouse can be overtaken where priorities
-    /// are not strict, or one is paused.
+    /// Bytes sent: flows start as mice and become elephants beyond the threshold (PIAS, NSDI 2015, with two
+    /// priorities); RDMA only. Packets are reordered if priorities are not strict, or one is paused.
     Sent,
-    /// Chance, one half each: two ordinary queues that know nothing of sizes.
+    /// Random halves: two queues regardless of size.
     Hash,
 }
 
@@ -94,10 +93,8 @@ impl Params {
             }
         }
         if classes.mice == classes.elephants {
-            let message = format!(
-                "{} is the priority of elephants too: nobody would tell them apart; two that differ",
-                classes.mice
-            );
+            let message =
+                format!("{} is also the priority of elephants; mice and elephants need two priorities", classes.mice);
             return refuse("mice", message);
         }
         if classes.by == ClassBy::Sent && self.arithmetic == Arithmetic::Ns3 {

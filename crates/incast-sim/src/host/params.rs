@@ -12,41 +12,41 @@ use crate::congestion::Telemetry;
 use crate::kernel::flag;
 use crate::setup::Carrier;
 
-/// Sizes on the wire. The defaults are those of the HPCC evaluation; the profile `rocev2` has what a real RoCEv2 wire
-/// carries.
+/// Sizes on the wire. Defaults are those of the HPCC evaluation; profile `rocev2` has those of a real RoCEv2 wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PacketParams {
     /// Payload of a full data packet. Default 1000B (NS3 `PACKET_PAYLOAD_SIZE`).
     pub payload: Bytes,
-    /// Headers of a data packet without INT. Default 48B: Ethernet 14, IPv4 20, UDP 8, sequence and class 6 (NS3).
+    /// Headers of a data packet without INT. Default 48B (NS3: Ethernet 14, IPv4 20, UDP 8, sequence and class 6).
     pub data_header: Bytes,
-    /// An ACK or NACK without INT. Default 46B: Ethernet 14, IPv4 20, ports, flags, class and sequence 12 (NS3).
+    /// ACK or NACK without INT. Default 46B (NS3: Ethernet 14, IPv4 20, ports, flags, class and sequence 12).
     pub ack: Bytes,
-    /// ACKs are padded to this. Default 60B (NS3).
+    /// Size that ACKs are padded to. Default 60B (NS3).
     pub min_ack: Bytes,
-    /// A congestion notification packet. Default 64B (our choice: the smallest Ethernet frame).
+    /// Congestion notification packet. Default 64B (our choice: the smallest Ethernet frame).
     pub cnp: Bytes,
-    /// A PFC frame. Default 64B (IEEE 802.3 annex 31B); NS3 has 43B.
+    /// PFC frame. Default 64B (IEEE 802.3 annex 31B; NS3: 43B).
     pub pfc: Bytes,
-    /// A time stamp, for controls that measure round trips. Default 8B (NS3 `int-header.h`).
+    /// Time stamp of controls that measure round trips. Default 8B (NS3 `int-header.h`).
     pub timestamp: Bytes,
-    /// A PINT header. Default 2B (NS3 `int-header.h`: the size of its 16-bit field, whatever the base).
+    /// PINT header. Default 2B (NS3 `int-header.h`: its 16-bit field, whatever the base).
     pub pint: Bytes,
-    /// INT header without its records. Default 2B (HPCC, SIGCOMM 2019, section 4).
+    /// INT header without records. Default 2B (HPCC, SIGCOMM 2019, section 4).
     pub int_base: Bytes,
-    /// One INT record. Default 8B (HPCC, SIGCOMM 2019, section 4).
+    /// INT record. Default 8B (HPCC, SIGCOMM 2019, section 4).
     pub int_record: Bytes,
-    /// Records that every INT header has room for, whatever the path. Default 5 (NS3 `int-header.h`).
+    /// Records of every INT header, 0 to 8, whatever the path. Default 5 (NS3 `int-header.h`).
     pub int_records: u8,
-    /// Payload of a full segment of a transport other than RDMA. Default 1460B (TCP on Ethernet; YAPS).
+    /// Payload of a full segment, for transports other than RDMA. Default 1460B (TCP on Ethernet; YAPS).
     pub mss: Bytes,
-    /// Headers of a segment. Default 40B: IPv4 20, TCP 20 (YAPS).
+    /// Headers of a segment. Default 40B (YAPS: IPv4 20, TCP 20).
     pub segment_header: Bytes,
-    /// What else such transports send: acknowledgements, handshakes, announcements, tokens, requests, schedules. Default 40B
-    /// (YAPS).
+    /// Control packets of such transports: acknowledgements, handshakes, announcements, tokens, requests, schedules.
+    /// Default 40B (YAPS).
     pub control: Bytes,
-    /// Preamble and gap between frames: keeps the port busy after a packet, is in no counter. Default 0B (NS3); Ethernet has 20B.
+    /// Preamble and gap between frames: occupies the port after a packet, is in no counter. Default 0B (NS3); Ethernet
+    /// has 20 B.
     pub gap: Bytes,
 }
 
@@ -140,97 +140,95 @@ impl PacketParams {
     }
 }
 
-/// Where a host keeps packets of transports other than RDMA before they leave.
+/// Queue of a host's port for transports other than RDMA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NicQueue {
-    /// In a queue in the order of those of switch ports, without a limit: what the host itself sends is not dropped there.
+    /// Unlimited, in the order of switch ports: hosts drop none of their own packets.
     #[default]
     Unlimited,
-    /// In a queue like those of switch ports, limit and all, where these have one (YAPS): a burst can be lost at its own host.
+    /// Like those of switch ports, with their limit (YAPS): a host can drop its own burst.
     Port,
 }
 
-/// What all transports of a host share.
+/// Parameters of hosts, whatever their transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HostParams {
-    /// Where packets of transports other than RDMA wait for the host's port. (RDMA's data waits in queue pairs.) Default
-    /// unlimited (our choice: hosts hold their own packets back).
+    /// Queue of the host's port for transports other than RDMA, which has queue pairs. Default unlimited (our choice).
     pub nic_queue: NicQueue,
-    /// Up to so much later than it would a packet comes from a host, and again from the server of a VM, to the next node: a random time
-    /// for each, uniform; packets keep their order. At most 1ms. Default 0 (NS3, YAPS). With links of one rate, packets of one size and
-    /// drop-tail queues, one flow can lock others out as none would between real hosts; the time of a packet on the slowest link avoids
-    /// it (Floyd and Jacobson, CCR 1991).
+    /// Maximum random delay of packets that leave a host, or the server of a VM, at most 1 ms; uniform, in order.
+    /// Default 0 (NS3, YAPS). It avoids the lock-out of flows by equal packets at drop-tail queues; a packet's time on
+    /// the slowest link is enough (Floyd and Jacobson, CCR 1991).
     pub jitter: Time,
-    /// Priorities of short and of long flows. Default those of the workload (the HPCC evaluation).
+    /// Priorities of short and long flows. Default: the workload's (the HPCC evaluation).
     pub classes: ClassParams,
 }
 
-/// How a receiver tells the sender of an ECN mark.
+/// Notification of the sender about ECN marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CnpMode {
-    /// A bit in the ACK of the marked packet (NS3).
+    /// Bit in the ACK of the marked packet (NS3).
     #[default]
     Echo,
-    /// A CNP of its own, at most one per flow and `cnp_interval` (DCQCN, SIGCOMM 2015, section 3.2).
+    /// CNP, at most one per flow and `cnp_interval` (DCQCN, SIGCOMM 2015, section 3.2).
     Packet,
 }
 
-/// What becomes of a packet that comes before one that should have come earlier, and what is sent again.
+/// Loss recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recovery {
-    /// Receivers discard it; senders go back and send all again from the first packet missing (NS3; InfiniBand and RoCEv2
-    /// NICs).
+    /// Receivers discard out-of-order packets; senders resend everything from the first missing packet (NS3; InfiniBand
+    /// and RoCEv2 NICs).
     #[default]
     GoBackN,
-    /// Receivers keep it and say so; senders send again only what is lost (IRN: Mittal et al., SIGCOMM 2018, section 3.1).
+    /// Receivers keep and report out-of-order packets; senders resend only lost ones (IRN: Mittal et al., SIGCOMM 2018,
+    /// section 3.1).
     SelectiveRepeat,
 }
 
-/// The RDMA host.
+/// Parameters of RDMA at hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RdmaParams {
-    /// An ACK for every so many packets, and for the last of a message. Default 1 (NS3 `L2_ACK_INTERVAL`). Windows are
-    /// never smaller than this many packets: there is no ACK timer that would answer fewer.
+    /// Packets per ACK; the last packet of a message always has one. Default 1 (NS3 `L2_ACK_INTERVAL`). Windows hold at
+    /// least this many packets, as there is no ACK timer.
     pub ack_every: u32,
-    /// Priority of ACKs and NACKs, 1 to 7. Default none: that of the data they answer (NS3).
+    /// Priority of ACKs and NACKs, 1 to 7. Default none: that of the data (NS3).
     pub ack_priority: Option<u8>,
-    /// A paused host goes on sending ACKs of the paused priority; this can overflow headroom. Default false (NS3 of
-    /// schemes with a window; of the others `ACK_HIGH_PRIO` is 1).
+    /// If true, a paused host still sends ACKs of the paused priority, which can overflow headroom. Default false (NS3
+    /// with a window; without one `ACK_HIGH_PRIO` is 1).
     pub acks_ignore_pause: bool,
-    /// How losses are recovered. Default go-back-n (NS3).
+    /// Loss recovery. Default go-back-n (NS3).
     pub recovery: Recovery,
-    /// With go-back-n a receiver answers out-of-order data with a NACK at most once per this time for the same expected
-    /// byte. Default 500us (NS3).
+    /// Minimum time between NACKs for the same expected byte, with go-back-n. Default 500us (NS3).
     pub nack_interval: Time,
-    /// Without an ACK for this long a sender goes back to the first unacknowledged byte; absent: never (NS3). Default 4ms
-    /// (our choice: longer than any queue of a 32 MiB buffer at 100 Gb/s). IRN's RTO_high is 320us at 40 Gb/s.
+    /// Timeout without an ACK, after which a sender goes back to the first unacknowledged byte; absent: never (NS3).
+    /// Default 4ms (our choice: longer than a 32 MiB queue at 100 Gb/s; IRN's RTO_high: 320 us at 40 Gb/s).
     pub rto: Option<Time>,
-    /// With selective-repeat: the timeout that holds instead while few packets are in flight, where a sender cannot count on
-    /// NACKs; at most `rto`, and off with it. Default 100us (IRN, SIGCOMM 2018, section 4.1: RTO_low).
+    /// Timeout with few packets in flight, where NACKs may not arrive, with selective-repeat; at most `rto`, and off
+    /// with it. Default 100us (IRN, SIGCOMM 2018, section 4.1: RTO_low).
     pub rto_low: Time,
-    /// With selective-repeat: how many packets in flight are few. Default 3 (IRN, section 4.1: N).
+    /// Packets in flight that are few for `rto_low`. Default 3 (IRN, section 4.1: N).
     pub rto_low_packets: u32,
-    /// With selective-repeat: a sender has at most the largest bandwidth-delay product of the fabric in flight, whatever its
-    /// control allows. Default true (IRN, section 3.2: BDP-FC).
+    /// If true, the bytes in flight are at most the fabric's largest bandwidth-delay product, with selective-repeat.
+    /// Default true (IRN, section 3.2: BDP-FC).
     pub bdp_bound: bool,
-    /// With selective-repeat: a packet is taken as lost when one sent more than so many packets after it has come. Default 0
-    /// (IRN): any packet that overtakes another is a loss. More where packets of a flow take several paths. At most 32767.
+    /// Reordering window in packets, at most 32767, with selective-repeat: a packet is lost when one sent more than
+    /// this many later arrives. Default 0 (IRN): any overtaking is a loss. Set it for packet spraying.
     pub reorder_window: u32,
-    /// How marks come back. Default echo (NS3).
+    /// Notification about ECN marks. Default echo (NS3).
     pub cnp: CnpMode,
-    /// Least time between CNPs of one flow. Default 50us (DCQCN, SIGCOMM 2015, section 5).
+    /// Minimum time between CNPs of one flow. Default 50us (DCQCN, SIGCOMM 2015, section 5).
     pub cnp_interval: Time,
-    /// Priority of CNPs, a lossy class of their own. Default 7 (our choice).
+    /// Priority of CNPs, a lossy class of their own, 1 to 7. Default 7 (our choice).
     pub cnp_priority: u8,
-    /// Base round-trip time that controls convert windows and rates by. Default none: the largest of the fabric, both ways'
-    /// propagation and a payload serialised per link one way (NS3 `GLOBAL_T` 1).
+    /// Base round-trip time that converts windows and rates. Default none: the fabric's largest, with propagation both
+    /// ways and one payload per link one way (NS3 `GLOBAL_T` 1).
     pub base_rtt: Option<Time>,
-    /// Window at line rate. Default none: the largest bandwidth-delay product of the fabric (NS3 `GLOBAL_T` 1).
+    /// Window at line rate. Default none: the fabric's largest bandwidth-delay product (NS3 `GLOBAL_T` 1).
     pub window: Option<Bytes>,
 }
 

@@ -105,7 +105,7 @@ impl Params {
             );
         }
         if self.switch.queues != QueueParams::Shared {
-            return refuse("queues without PFC block nobody; only with switch.queues shared");
+            return refuse("only with switch.queues \"shared\": without PFC no queue is blocked");
         }
         Ok(())
     }

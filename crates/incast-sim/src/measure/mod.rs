@@ -14,31 +14,31 @@ pub use blocking::Waits;
 pub use fingerprint::Fingerprint;
 pub(crate) use recorder::Recorder;
 
-/// What to record.
+/// Recorded data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MeasureParams {
-    /// Period of the queue and rate time series. Default none: none is kept.
+    /// Sampling period of the time series of queues and rates. Default none: no time series.
     pub sample_every: Option<Time>,
-    /// Sampling starts here. Default 0ps (the begin).
+    /// Start of sampling. Default 0ps (start of the run).
     pub sample_from: Time,
-    /// Sampling ends here. Default none: with the run.
+    /// End of sampling. Default none: end of the run.
     pub sample_until: Option<Time>,
-    /// Keep time-weighted histograms of the queue length of every switch port. Default false (our choice).
+    /// If true, records time-weighted queue-length histograms of every switch port. Default false (our choice).
     pub queue_histogram: bool,
     /// Width of a histogram bin. Default 1kB (as the queue monitor of NS3).
     pub histogram_bin: Bytes,
-    /// Keep the intervals during which queues were paused (they are counted in any case). Default true (our choice).
+    /// If true, records the intervals of pauses; counters are always kept. Default true (our choice).
     pub pauses: bool,
-    /// Keep how long data of each flow waited in switches, how long of that because of PFC, and how long of that because of flows that
-    /// leave the next switch by another port. Default false (our choice).
+    /// If true, records the queueing delay of each flow, its part due to PFC, and its part as a victim (table `waits`).
+    /// Default false (our choice).
     pub blocking: bool,
-    /// Time between two looks for deadlocks of PFC; 0s: one at the end. Looks do not change a run. Default 100us (our choice).
+    /// Time between checks for PFC deadlocks; with 0 s one check at the end. Checks do not change a run. Default 100us
+    /// (our choice).
     pub deadlock_every: Time,
-    /// Keep at most so many dropped packets (they are counted in any case). Default 100000 (our choice).
+    /// Maximum number of recorded drops; counters are always kept. Default 100000 (our choice).
     pub max_drops: u64,
-    /// Compute fingerprints: two numbers that are equal where two runs are equal, event by event and packet by packet. Default
-    /// false (our choice).
+    /// If true, computes fingerprints: equal for runs with equal events and packets. Default false (our choice).
     pub fingerprint: bool,
 }
 

@@ -436,7 +436,7 @@ fn check_hypervisor(
     let other = flows.flows.iter().find(|flow| flow.until.is_some() && !plain(&carriers[usize::from(flow.label)]));
     check(other.is_none(), "workload", || "backlogged flows are TCP's or UDP's; others have a size".into())?;
     let Some(hypervisor) = &params.hypervisor else { return Ok(()) };
-    check(tenancy.is_some(), "hypervisor", || "there are no tenants whose VMs it could be before".into())?;
+    check(tenancy.is_some(), "hypervisor", || "there are no tenants".into())?;
     check(carriers.iter().all(plain), "hypervisor", || "VMs behind a hypervisor speak TCP or UDP".into())?;
     hypervisor.check().map_err(|bad| SetupError {
         field: format!("hypervisor.{}.{}", hypervisor.name(), bad.field),
@@ -478,7 +478,7 @@ fn check_recovery(params: &Params) -> Result<(), SetupError> {
         return Ok(());
     }
     check(params.arithmetic == Arithmetic::Exact, "rdma.recovery", || {
-        "selective-repeat is not possible in ns3 arithmetic, whose reference has go-back-n only".into()
+        "selective-repeat is not possible in ns3 arithmetic: the HPCC authors' ns-3 has go-back-n only".into()
     })?;
     check(rdma.rto.is_none_or(|rto| rdma.rto_low <= rto), "rdma.rto_low", || {
         let rto = rdma.rto.unwrap_or_default();
@@ -517,14 +517,14 @@ fn check_limits(
         })?;
     }
     let packets = &params.packets;
-    check(packets.payload.0 > 0, "packets.payload", || "0B carries nothing; it must be at least 1B".into())?;
+    check(packets.payload.0 > 0, "packets.payload", || "must be at least 1B, got 0B".into())?;
     let telemetry = [Telemetry::Timestamp, Telemetry::Pint, Telemetry::Int].map(|one| packets.telemetry_bytes(one));
     let largest =
         (packets.data_header.0 + packets.payload.0).max(packets.ack.0) + telemetry.into_iter().max().unwrap_or(0);
     check(largest <= 65_535, "packets.payload", || {
         format!("{} makes packets of {largest} B; at most 65535 B are possible", packets.payload)
     })?;
-    check(packets.mss.0 > 0, "packets.mss", || "0B carries nothing; it must be at least 1B".into())?;
+    check(packets.mss.0 > 0, "packets.mss", || "must be at least 1B, got 0B".into())?;
     let segment = packets.mss.0 + packets.segment_header.0;
     check(segment <= 65_535, "packets.mss", || {
         format!("{} makes segments of {segment} B; at most 65535 B are possible", packets.mss)

@@ -67,7 +67,7 @@ impl Network {
         SetupError {
             field: "network.failure".into(),
             message: format!(
-                "flow {index} never has a way from {src} to {dst} by {} paths: links that are down from the start keep them apart",
+                "flow {index} never has a path from {src} to {dst} by {} routing: links that are down from the start separate them",
                 paths.name()
             ),
         }
@@ -78,8 +78,8 @@ fn circles(flow: usize, time: Time) -> SetupError {
     SetupError {
         field: "network.route".into(),
         message: format!(
-            "from {time} on packets of flow {flow} go in circles, and INT has no room for all the switches that they come by; use \
-             a control without INT"
+            "from {time} on packets of flow {flow} loop, over more switches than INT records; use a control \
+             without INT"
         ),
     }
 }

@@ -34,7 +34,7 @@ impl Params {
             if self.switch.paused_priorities() == 0 {
                 let allowed =
                     Some("none, or switches with PFC (switch.pfc, switch.lossless, queues that share a buffer)".into());
-                return Err(BadNetwork { allowed, ..bad(field, "there is no PFC here, and nothing heeds a pause") });
+                return Err(BadNetwork { allowed, ..bad(field, "there is no PFC: pauses have no effect") });
             }
             let known: Vec<String> = lossless.iter().map(u8::to_string).collect();
             let allowed = format!("the priorities of switch.lossless: {}", known.join(", "));
@@ -61,7 +61,7 @@ pub(super) fn resolve(pause: &PauseParams, field: &str, fabric: &Fabric) -> Resu
             ports
         }
         None if fabric.node(at).kind == NodeKind::Switch => {
-            let message = format!("{} is a switch: it is to be said which neighbour it pauses", pause.at);
+            let message = format!("{} is a switch: name the neighbour that it pauses", pause.at);
             return Err(BadNetwork { allowed: peers(), ..bad(field_peer, message) });
         }
         None => fabric.ports_of(at).collect(),

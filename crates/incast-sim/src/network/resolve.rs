@@ -167,9 +167,10 @@ impl NetworkParams {
         let ends = fabric.links().iter().map(|link| [link.a, link.b].map(|port| fabric.node(fabric.port(port).node)));
         let mut switches = ends.filter(|ends| ends.iter().all(|node| node.kind == NodeKind::Switch));
         if let Some([a, b]) = switches.find(|[a, b]| a.tier == b.tier) {
-            message += &format!("; links between equal tiers are on none, such as that of {} and {}", a.name, b.name);
+            message +=
+                &format!("; no up-down path uses links between equal tiers, such as that of {} and {}", a.name, b.name);
         }
-        let allowed = Some("shortest, or a fabric in whose tiers a way up and then down leads to every host".into());
+        let allowed = Some("shortest, or a fabric in tiers with up-down paths to every host".into());
         Err(BadNetwork { allowed, ..bad("network.routing", message) })
     }
 
@@ -182,9 +183,9 @@ impl NetworkParams {
                 let (at, dst) = (&fabric.node(one.node).name, &fabric.node(fabric.hosts()[one.dst.index()]).name);
                 let name = |node| &fabric.node(node).name;
                 let message = match astray {
-                    Astray::Circle(node) => format!("packets of {at} to {dst} can come back to {}", name(node)),
+                    Astray::Circle(node) => format!("packets of {at} to {dst} can return to {}", name(node)),
                     Astray::DeadEnd(node) => {
-                        format!("packets of {at} to {dst} can come to {}, which has no up-down path there", name(node))
+                        format!("packets of {at} to {dst} can reach {}, which has no up-down path there", name(node))
                     }
                 };
                 let allowed = Some("routes that lead to their end, whatever next hops are chosen".into());
@@ -354,7 +355,7 @@ fn failed_links(
         (None, None, Some(random)) => draw_links(random, &format!("{field}.random"), fabric, draw),
         _ => Err(BadNetwork {
             allowed: Some("exactly one of link, switch, random".into()),
-            ..bad(field, "a failure says once what fails")
+            ..bad(field, "a failure has exactly one of link, switch and random")
         }),
     }
 }

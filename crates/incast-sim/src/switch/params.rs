@@ -13,41 +13,39 @@ use super::{IsolationParams, TaggingParams, WatchdogParams};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SwitchParams {
-    /// When a packet that has come is sent on. Default store-and-forward (NS3).
+    /// Forwarding mode. Default store-and-forward (NS3).
     pub forwarding: Forwarding,
-    /// With cut-through: the bytes at the head of a packet that a switch must have before it sends the packet on. Default 40B
-    /// (YAPS: its IP and TCP headers).
+    /// Bytes of a packet that a cut-through switch needs before it forwards, 1 B to 4096 B. Default 40B (YAPS: its IP
+    /// and TCP headers).
     pub cut_through_header: Bytes,
-    /// Where packets wait, and what happens to those that find no room. Default shared: in one buffer, as everything below
-    /// says (NS3).
+    /// Packet queues and drops. Default shared (NS3).
     pub queues: QueueParams,
-    /// Packet buffer of a switch, shared by its ports. Default 33554432B = 32 MiB (NS3 `run.py`: 16·bandwidth/50 MiB at
-    /// 100 Gb/s).
+    /// Packet buffer of a switch, shared by its ports, at most 2 GiB. Default 33554432B = 32 MiB (NS3 `run.py`:
+    /// 16·bandwidth/50 MiB at 100 Gb/s).
     pub buffer: Bytes,
     /// Buffer guaranteed to each ingress port and priority. Default 4096B (NS3 `switch-mmu.cc`).
     pub reserve: Bytes,
-    /// Priorities that PFC makes lossless, 1 to 7; with tagging, in the order of tags. Default [3] (the priority of all data in
-    /// the HPCC evaluation).
+    /// Lossless priorities (PFC), 1 to 7; with tagging, in the order of tags. Default [3] (all data in the HPCC
+    /// evaluation).
     pub lossless: Vec<u8>,
-    /// Whether lossless priorities are paused at all; without, they are dropped like any other. Default
-    /// true (the HPCC evaluation).
+    /// If true, PFC pauses lossless priorities; otherwise they drop like any other. Default true (the HPCC evaluation).
     pub pfc: bool,
-    /// How the XOFF threshold of an ingress queue is found. Default dynamic, with a share by rate (NS3 `third.cc`).
+    /// XOFF threshold of an ingress queue. Default dynamic, by rate (NS3 `third.cc`).
     pub pfc_mode: PfcMode,
-    /// XON is sent when an ingress queue is this far below its threshold. Default 3072B (NS3 `resume_offset`).
+    /// Distance below the threshold at which an ingress queue sends XON. Default 3072B (NS3 `resume_offset`).
     pub resume_offset: Bytes,
-    /// Buffer set aside per ingress port for what arrives after XOFF. Default computed (our choice; NS3 has three-delays).
+    /// Buffer per ingress port for packets after XOFF. Default computed (our choice; NS3: three-delays).
     pub headroom: Headroom,
-    /// A lossy egress queue may hold this multiple of the free buffer (Choudhury and Hahne, ToN 1998). Default 1 (our
+    /// Maximum lossy egress queue as a multiple of the free buffer (Choudhury and Hahne, ToN 1998). Default 1 (our
     /// choice: half of the buffer for a single queue).
     pub lossy_alpha: f64,
     /// Order in which queues of a port are served. Default round-robin (NS3 `broadcom-egress-queue.cc`).
     pub scheduler: SchedulerParams,
-    /// Tags and rules against deadlocks (Tagger). Default none (the HPCC evaluation).
+    /// Tags and rules against deadlocks (Tagger). Default off (the HPCC evaluation).
     pub tagging: TaggingParams,
-    /// The PFC watchdog. Default none (the HPCC evaluation).
+    /// PFC watchdog. Default off (the HPCC evaluation).
     pub watchdog: WatchdogParams,
-    /// Congestion isolation (IEEE 802.1Qcz). Default none (the HPCC evaluation).
+    /// Congestion isolation (IEEE 802.1Qcz). Default off (the HPCC evaluation).
     pub isolation: IsolationParams,
 }
 
@@ -93,39 +91,37 @@ impl SwitchParams {
     }
 }
 
-/// When a switch sends on a packet that has come.
+/// Time at which a switch forwards a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Forwarding {
-    /// When its last bit is there.
+    /// After the last bit.
     #[default]
     StoreAndForward,
-    /// When its header is there. Towards a link faster than the one it comes by, when its last bit is there: else that link
-    /// would run out of bits in the middle of the packet.
+    /// After the header; towards a faster link after the last bit, as that link would run empty within the packet.
     CutThrough,
-    /// When its header is there, towards whatever link, as if its bits came at the speed they leave at (YAPS). For comparing
-    /// with that simulator only.
+    /// After the header, towards any link, as if bits arrived at the speed of departure (YAPS). For comparison with
+    /// that simulator only.
     CutThroughUnderrun,
 }
 
-/// Where packets wait at a switch, and which of them is dropped when there is no room.
+/// Packet queues of a switch, and the packets dropped when they are full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum QueueParams {
-    /// In a buffer that all ports share, with PFC for lossless priorities.
+    /// One buffer for all ports, with PFC for lossless priorities.
     #[default]
     Shared,
-    /// In a buffer of each egress port, whatever the priority; a packet that does not fit is dropped. No PFC.
+    /// One buffer per egress port for all priorities; packets that do not fit are dropped. No PFC.
     DropTail {
-        /// The buffer, without the packet being sent.
+        /// Buffer, without the packet being sent.
         limit: Bytes,
     },
-    /// In a buffer of each egress port, in order of what is left of their flows (pFabric, SIGCOMM 2013, section 4.1): while
-    /// the buffer is too full the packet of the flow with most left is dropped; next goes the first packet of the flow with
-    /// least left. Data of transports other than pFabric ranks by its priority, before all of pFabric's; everything that is
-    /// not data goes first. No PFC, no scheduler.
+    /// One buffer per egress port, by remaining flow size (pFabric, SIGCOMM 2013, section 4.1): drops from the flow
+    /// with most left, sends the first packet of the flow with least left. Data of other transports goes before, by
+    /// priority; packets without data go first. No PFC, no scheduler.
     Pfabric {
-        /// The buffer, without the packet being sent.
+        /// Buffer, without the packet being sent.
         limit: Bytes,
     },
 }
@@ -140,94 +136,95 @@ impl QueueParams {
     }
 }
 
-/// How the XOFF threshold of an ingress queue is found.
+/// XOFF threshold of an ingress queue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum PfcMode {
-    /// A share of the free shared buffer: XOFF above alpha · (buffer − headrooms − reserves − shared bytes in use).
+    /// Share of the free shared buffer: XOFF above alpha · (buffer − headrooms − reserves − shared bytes in use).
     Dynamic {
-        /// The share, above 0 and at most 16; switches have 1/128 to 8.
+        /// Share alpha, more than 0 and at most 16; switches have 1/128 to 8.
         alpha: Alpha,
     },
-    /// A fixed number of bytes above the reserve.
+    /// Fixed number of bytes above the reserve.
     Static {
-        /// XOFF at this many bytes, less than the buffer.
+        /// Bytes at which XOFF is sent, less than the buffer.
         xoff: Bytes,
     },
 }
 
-/// The share of the free buffer that one ingress queue may take.
+/// Share of the free buffer for one ingress queue.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Alpha {
-    /// 1/8 for a port of the hosts' rate, doubled for each doubling of the rate, at most 1 (NS3 `third.cc`: shift 3,
-    /// one less per doubling).
+    /// 1/8 for a port of the hosts' rate, doubled per doubling of the rate, at most 1 (NS3 `third.cc`: shift 3, one
+    /// less per doubling).
     ByRate,
-    /// The same for every port.
+    /// Equal for every port.
     Value(f64),
 }
 
-/// Buffer set aside per ingress port and lossless priority for what arrives after XOFF.
+/// Buffer per ingress port and lossless priority for packets after XOFF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Headroom {
-    /// 2·rate·delay + 2 full packets + the packet that triggers + one pause frame: nothing lossless is dropped.
+    /// 2·rate·delay + 2 full packets + the triggering packet + one pause frame: no lossless drop.
     Computed,
-    /// 3·rate·delay and nothing else (NS3 `third.cc`); too small below about 0.4 us at 100 Gb/s.
+    /// 3·rate·delay only (NS3 `third.cc`); too small below about 0.4 us at 100 Gb/s.
     ThreeDelays,
-    /// Given.
+    /// Given size.
     Bytes(Bytes),
 }
 
-/// Order in which the eight queues of a port are served. Priority 0 carries PFC frames and CNPs, is served first and is
-/// never paused, under each of these.
+/// Order in which the eight queues of a port are served. Priority 0 carries PFC frames and CNPs, is always served first
+/// and never paused.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum SchedulerParams {
     /// One packet from each waiting queue in turn (NS3 `broadcom-egress-queue.cc`).
     RoundRobin,
-    /// The highest waiting priority number first.
+    /// Highest waiting priority number first.
     StrictPriority,
     /// Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995). A paused queue keeps its deficit and earns nothing.
     Drr {
-        /// Bytes earned per round by priorities 0 to 7 (that of 0 is not used).
+        /// Bytes per round of priorities 0 to 7; that of 0 is not used.
         quanta: [u32; 8],
-        /// Priorities that go before the rounds, the highest first. Default none.
+        /// Priorities served before the rounds, highest first. Default none.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         strict: Vec<u8>,
     },
 }
 
-/// Where an ECN mark is decided.
+/// Time of the marking decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MarkAt {
-    /// When the packet leaves, by what it leaves behind (NS3).
+    /// When the packet leaves, by the queue behind it (NS3).
     #[default]
     Dequeue,
-    /// When the packet arrives, by what it finds (RED as in RFC 3168, without averaging).
+    /// When the packet arrives, by the queue before it (RED as in RFC 3168, without averaging).
     Enqueue,
 }
 
 /// ECN marking by the instantaneous length of the egress queue: none up to kmin, with a probability that rises to pmax
-/// at kmax, always above. A step: kmin = kmax. Only priorities above 0 are marked.
+/// at kmax, always above; a step if kmin = kmax. Only priorities above 0 are marked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct EcnParams {
-    /// Whether switches mark. Default true (NS3).
+    /// If true, switches mark. Default true (NS3).
     pub enabled: bool,
-    /// No mark up to this queue, at a port of `per_rate`. Default 400 kB at 100 Gb/s (NS3 `run.py`: 100 kB per 25 Gb/s).
+    /// Kmin: queue length up to which no packet is marked, at a port of `per_rate`; at most `kmax`. Default 400kB at
+    /// 100 Gb/s (NS3 `run.py`: 100 kB per 25 Gb/s).
     pub kmin: Bytes,
-    /// Always a mark above this queue, at a port of `per_rate`. Default 1600 kB at 100 Gb/s (NS3 `run.py`).
+    /// Kmax: queue length above which every packet is marked, at a port of `per_rate`. Default 1600kB at 100 Gb/s (NS3
+    /// `run.py`).
     pub kmax: Bytes,
-    /// Marking probability at kmax. Default 0.2 (NS3 `run.py`).
+    /// Pmax: marking probability at Kmax, 0 to 1. Default 0.2 (NS3 `run.py`).
     pub pmax: f64,
-    /// Thresholds above are for ports of this rate and scale with the port's rate. Default 100Gbps (the
-    /// HPCC evaluation's hosts).
+    /// Port rate of these thresholds, which scale with the rate. Default 100Gbps (the HPCC evaluation's hosts).
     pub per_rate: Rate,
-    /// Exact thresholds for ports of given rates; these do not scale. Default none.
+    /// Exact thresholds for ports of given rates; they do not scale. Default none.
     pub by_rate: Vec<EcnThreshold>,
-    /// Where the mark is decided. Default dequeue, on leaving (NS3).
+    /// Time of the marking decision. Default dequeue (NS3).
     pub mark_at: MarkAt,
 }
 
@@ -258,10 +255,10 @@ impl EcnParams {
 pub struct EcnThreshold {
     /// Ports of exactly this rate.
     pub rate: Rate,
-    /// No mark up to this queue.
+    /// Queue length up to which no packet is marked.
     pub kmin: Bytes,
-    /// Always a mark above this queue.
+    /// Queue length above which every packet is marked.
     pub kmax: Bytes,
-    /// Marking probability at kmax, 0 to 1.
+    /// Marking probability at `kmax`, 0 to 1.
     pub pmax: f64,
 }

@@ -11,26 +11,25 @@ use serde::{Deserialize, Serialize};
 use super::params::SwitchParams;
 use crate::network::Network;
 
-/// Tags of Tagger, one for each lossless priority in the order of `lossless`: packets of its first priority have tag 1, and
-/// so on.
+/// Tags of Tagger: the first priority of `lossless` carries tag 1, and so on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TaggingParams {
-    /// Whether switches rewrite tags. Default false (the HPCC evaluation).
+    /// If true, switches rewrite tags. Default false (the HPCC evaluation).
     pub enabled: bool,
     /// Paths that stay lossless. Default up-down (Tagger, CoNEXT 2017, for folded Clos fabrics).
     pub paths: TaggedPaths,
-    /// With up-down paths: how often a packet may turn up again and stay lossless, 0 to 6. Default 1 (as in Tagger's testbed).
+    /// Bounces of up-down paths that stay lossless, 0 to 6. Default 1 (as in Tagger's testbed).
     pub bounces: u8,
-    /// How the paths are given tags. Default clos, which counts bounces, for up-down paths, and greedy for others.
+    /// Algorithm that assigns tags. Default: clos for up-down paths, else greedy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<TagMethod>,
-    /// A file of rules, as `incast deadlock tag --export json` writes them, in place of paths and method. Default none.
+    /// File of rules, as written by `incast deadlock tag --export json`, in place of paths and method. Default none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rules: Option<PathBuf>,
-    /// Priority of packets that have become lossy, 1 to 7 and none of the lossless ones. Default 1 (our choice).
+    /// Priority of packets that have become lossy, 1 to 7, not in `lossless`. Default 1 (our choice).
     pub lossy_priority: u8,
-    /// The egress queue of a packet whose tag changes. Default new-tag (Tagger, CoNEXT 2017).
+    /// Egress queue of a packet with a changed tag. Default new-tag (Tagger, CoNEXT 2017).
     pub queue_by: QueueBy,
 }
 
@@ -52,38 +51,38 @@ impl Default for TaggingParams {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TaggedPaths {
-    /// Up and down the tiers, with so many bounces.
+    /// Up and down the tiers, with `bounces`.
     #[default]
     UpDown,
     /// All shortest paths.
     Shortest,
-    /// A shortest-path tree for each host, drawn by the scenario's seed.
+    /// Shortest-path tree for each host, drawn by the scenario's seed.
     Trees,
-    /// Those of the routes that hold from the start.
+    /// Routes that hold from the start.
     Routes,
 }
 
-/// How paths are given tags.
+/// Algorithm that assigns tags to paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TagMethod {
-    /// The number of bounces; for up-down paths.
+    /// Number of bounces; up-down paths only.
     Clos,
-    /// Algorithm 2 of Tagger: hop numbers, merged greedily.
+    /// Tagger's algorithm 2: hop numbers, merged greedily.
     Greedy,
-    /// Algorithm 1 of Tagger: the number of the hop.
+    /// Tagger's algorithm 1: hop numbers.
     PerHop,
 }
 
-/// The egress queue of a packet whose tag changes. Its ingress buffer is always that of the tag it came with.
+/// Egress queue of a packet with a changed tag. Its ingress buffer is always that of the arriving tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueBy {
-    /// That of its new tag: a pause of the new tag by the next switch holds it.
+    /// Queue of the new tag, which the next switch's pause of that tag stops.
     #[default]
     NewTag,
-    /// That of the tag it came with, which is wrong: a pause of the new tag does not hold it, and one of the old tag holds it
-    /// for nothing.
+    /// Queue of the arriving tag. Wrong: a pause of the new tag does not stop it, one of the old tag stops it without
+    /// need.
     ArrivingTag,
 }
 

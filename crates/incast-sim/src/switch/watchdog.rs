@@ -10,20 +10,20 @@ use crate::kernel::{Event, NONE, Target, chore};
 use crate::network::Network;
 use crate::outcome::{DropReason, Storm};
 
-/// The PFC watchdog of switches: it looks at every queue now and then.
+/// PFC watchdog of switches, which polls every queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WatchdogParams {
-    /// Whether switches have one. Default false (the HPCC evaluation).
+    /// If true, switches have a watchdog. Default false (the HPCC evaluation).
     pub enabled: bool,
-    /// A lossless queue that has been paused for so long without a break is in a storm. Default 200ms (SONiC `pfcwd
+    /// Duration of an uninterrupted pause of a lossless queue that counts as a storm. Default 200ms (SONiC `pfcwd
     /// start_default`).
     pub detection: Time,
-    /// A storm is over when its queue has not been paused for so long. Default 200ms (SONiC `pfcwd start_default`).
+    /// Time without a pause that ends a storm. Default 200ms (SONiC `pfcwd start_default`).
     pub restoration: Time,
-    /// Time between two looks at the queues. Default 200ms (SONiC `pfcwd start_default`).
+    /// Polling interval. Default 200ms (SONiC `pfcwd start_default`).
     pub poll: Time,
-    /// What is done about a storm. Default drop (SONiC `pfcwd start_default`).
+    /// Action during a storm. Default drop (SONiC `pfcwd start_default`).
     pub action: WatchdogAction,
 }
 
@@ -34,14 +34,14 @@ impl Default for WatchdogParams {
     }
 }
 
-/// What is done about a queue in a storm.
+/// Action of the watchdog during a storm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WatchdogAction {
-    /// What is in the queue is dropped, so is what comes for it, and what comes in by its port and priority.
+    /// Drops the queue, packets for it, and packets that arrive by its port and priority.
     #[default]
     Drop,
-    /// Its pauses are not heeded: what is in it is sent, whether the next switch has room or not.
+    /// Ignores the pauses and sends, with or without buffer space at the next switch.
     Forward,
 }
 

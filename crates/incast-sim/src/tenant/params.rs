@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 use crate::congestion::BadParameter;
 use crate::switch::{EcnParams, MarkAt};
 
-/// The rate limiter of a VM pair.
+/// Rate limiter of a VM pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ShaperParams {
-    /// Packets that wait at most; what comes then is dropped. Default 1000 (Linux: `txqueuelen`).
+    /// Maximum queue in packets; drops when full. Default 1000 (Linux: `txqueuelen`).
     pub packets: u32,
-    /// They also wait for no longer than this at the present limit, but for four of them. Default 200ms (our choice: 1000 packets at
-    /// 1.5 Mb/s would be 8 s).
+    /// Maximum queueing delay at the present limit, except for four packets. Default 200ms (our choice: 1000 packets at
+    /// 1.5 Mb/s would take 8 s).
     pub delay: Time,
-    /// What the bucket holds, in time at the limit; two full packets at least. Default 1ms (our choice).
+    /// Bucket size, in time at the limit, at least two full packets. Default 1ms (our choice).
     pub burst: Time,
 }
 
@@ -33,62 +33,63 @@ impl ShaperParams {
     }
 }
 
-/// How the receiving hypervisor learns of congestion.
+/// Congestion signal of the receiving hypervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Detection {
-    /// By the numbers that packets of a pair have: what is missing was lost.
+    /// Losses: gaps in the sequence numbers of a pair's packets.
     #[default]
     Losses,
-    /// By ECN marks too. The hypervisors make every packet markable, and take marks off before the VM sees them.
+    /// ECN marks too; hypervisors make every packet markable, and remove marks before the VM sees them.
     Ecn,
 }
 
-/// How the weight of a pair follows from its guarantee.
+/// Weight of a pair from its guarantee.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WeightMode {
-    /// Its guarantee over `weight_of`: pairs compete in proportion to their guarantees.
+    /// Guarantee over `weight_of`: pairs compete in proportion to their guarantees.
     #[default]
     Proportional,
-    /// `weight_of` over its guarantee, as the text prints it: the less a pair is guaranteed the harder it competes.
+    /// `weight_of` over the guarantee, as printed in the text: small guarantees compete hardest.
     Literal,
 }
 
-/// How rate limits above the guarantees are found: Seawall's law (NSDI 2011, section 3.1) as ElasticSwitch has it.
+/// Rate limits above the guarantees: Seawall's law (NSDI 2011, section 3.1) as ElasticSwitch has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RateParams {
-    /// Time between two changes of the limits. Default 15ms (SIGCOMM 2013, section 7).
+    /// Time between changes of the limits. Default 15ms (SIGCOMM 2013, section 7).
     pub period: Time,
-    /// Share of the limit that a congestion event takes off, 0 to 1. Default 0.4 (SIGCOMM 2013, section 7: alpha).
+    /// Cut of the limit per congestion event, 0 to 1. Default 0.4 (SIGCOMM 2013, section 7: alpha).
     pub decrease: f64,
-    /// How fast a limit goes back to where congestion found it, 0 to 1. Default 0.75 (SIGCOMM 2013, section 7: delta).
+    /// Speed of return to the limit before the congestion, 0 to 1. Default 0.75 (SIGCOMM 2013, section 7: delta).
     pub recovery: f64,
-    /// Least increase in a period of a pair of weight 1. Default 500kbps (SIGCOMM 2013, section 7: A).
+    /// Minimum increase per period at weight 1. Default 500kbps (SIGCOMM 2013, section 7: A).
     pub step: Rate,
-    /// What the time since the last congestion is divided by, in seconds. Default 1.5 (SIGCOMM 2013, section 7: TS).
+    /// Divisor of the time since the last congestion, in seconds. Default 1.5 (SIGCOMM 2013, section 7: TS).
     pub time_scale: f64,
-    /// The time since the last congestion counts as this at most, after scaling. Default 2 (our choice: pairs that slept for 20 s grow by
-    /// gigabits a period without it).
+    /// Maximum of that time after scaling. Default 2 (our choice: otherwise pairs idle for 20 s grow by gigabits per
+    /// period).
     pub longest: f64,
-    /// Whether a pair waits after losses before its limit grows, the longer the smaller its guarantee (Hold-Increase). Default true
-    /// (SIGCOMM 2013, section 5).
+    /// If true, a pair waits after losses before its limit grows, longer for small guarantees (Hold-Increase). Default
+    /// true (SIGCOMM 2013, section 5).
     pub hold_increase: bool,
-    /// What is left of a loss after a period, for a pair of weight 1; for weight w this to the power of w. Default 0.75 (SIGCOMM 2013,
+    /// Factor on remembered losses per period at weight 1; to the power of w at weight w. Default 0.75 (SIGCOMM 2013,
     /// section 7: gamma).
     pub forget: f64,
-    /// Losses remembered above which a pair waits. Default 1 (our choice).
+    /// Remembered losses above which a pair waits. Default 1 (our choice).
     pub hold_above: f64,
-    /// Whether a limit grows the slower the more it is above the guarantee (Rate-Caution). Default true (SIGCOMM 2013, section 5).
+    /// If true, a limit grows more slowly the more it exceeds the guarantee (Rate-Caution). Default true (SIGCOMM 2013,
+    /// section 5).
     pub rate_caution: bool,
-    /// How much slower: growth is taken times 1 - this, where the limit is twice the guarantee. Default 0.5 (SIGCOMM 2013, section 7: C).
+    /// Slowdown of growth: factor 1 - `caution` at twice the guarantee. Default 0.5 (SIGCOMM 2013, section 7: C).
     pub caution: f64,
-    /// But no less than this much of it. Default 0.3 (SIGCOMM 2013, section 7: Cmin).
+    /// Minimum of that factor. Default 0.3 (SIGCOMM 2013, section 7: Cmin).
     pub min_growth: f64,
-    /// How congestion is noticed. Default losses (SIGCOMM 2013).
+    /// Congestion signal. Default losses (SIGCOMM 2013).
     pub detection: Detection,
-    /// Packets that come after a gap before what is missing counts as lost. Default 3 (our choice).
+    /// Packets after a gap before the missing ones count as lost. Default 3 (our choice).
     pub reordering: u32,
 }
 
@@ -132,31 +133,30 @@ impl RateParams {
     }
 }
 
-/// ElasticSwitch (Popa et al., SIGCOMM 2013): guarantees of VMs become guarantees of pairs, and pairs share what is left over.
+/// ElasticSwitch (Popa et al., SIGCOMM 2013): divides guarantees of VMs among pairs, and spare capacity between pairs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ElasticSwitchParams {
-    /// Time between two divisions of a VM's guarantee among its pairs. Default 60ms (SIGCOMM 2013, section 7).
+    /// Time between divisions of a VM's guarantee among its pairs. Default 60ms (SIGCOMM 2013, section 7).
     pub partition_period: Time,
-    /// A new pair is given its part after this time, with all that are new by then. Default 1ms (our choice).
+    /// Delay before new pairs get their share. Default 1ms (our choice).
     pub new_pair_delay: Time,
-    /// How much more than it sent a pair without a backlog may want, as a share. Default 0.1 (our choice).
+    /// Extra demand of a pair without a backlog, as a share of its traffic. Default 0.1 (our choice).
     pub slack: f64,
-    /// Share of an equal part of the guarantee that a pair has in any case, 0 to 1, so that it can show what it wants. Default 0.25 (our
-    /// choice).
+    /// Minimum of a pair as a share of an equal part, 0 to 1, so that it can show demand. Default 0.25 (our choice).
     pub floor: f64,
-    /// A pair without a packet for so long has no part in the guarantee. Default 1s (our choice).
+    /// Time without a packet after which a pair loses its part of the guarantee. Default 1s (our choice).
     pub idle_timeout: Time,
-    /// How a pair's weight follows from its guarantee. Default proportional (our reading: the text prints the inverse, with which small
+    /// Weight of a pair from its guarantee. Default proportional (our reading: with the inverse, as printed, small
     /// guarantees would be the most aggressive).
     pub weight: WeightMode,
-    /// The guarantee that has weight 1. Default 450Mbps (SIGCOMM 2013, section 7).
+    /// Guarantee with weight 1. Default 450Mbps (SIGCOMM 2013, section 7).
     pub weight_of: Rate,
-    /// What counts as the guarantee of a VM that has none. Default 1Mbps (our choice).
+    /// Guarantee assumed for a VM without one. Default 1Mbps (our choice).
     pub without_guarantee: Rate,
-    /// How limits above the guarantees are found.
+    /// Limits above the guarantees.
     pub rate: RateParams,
-    /// The limiters.
+    /// Rate limiters.
     pub shaper: ShaperParams,
 }
 
@@ -177,20 +177,20 @@ impl Default for ElasticSwitchParams {
     }
 }
 
-/// Seawall (Shieh et al., NSDI 2011): what VMs send shares links by weights, without guarantees.
+/// Seawall (Shieh et al., NSDI 2011): VMs share links by weights, without guarantees.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SeawallParams {
-    /// Weight of every VM, divided equally among those that it sends to. Default 1 (NSDI 2011, section 3.2: equal weights).
+    /// Weight of every VM, divided equally among its destinations. Default 1 (NSDI 2011, section 3.2: equal weights).
     pub weight: f64,
-    /// No limit is below this. Default 1Mbps (our choice).
+    /// Minimum limit. Default 1Mbps (our choice).
     pub min_rate: Rate,
-    /// A pair without a packet for so long has no part in the weight. Default 1s (our choice).
+    /// Time without a packet after which a pair loses its part of the weight. Default 1s (our choice).
     pub idle_timeout: Time,
-    /// How limits are found; Hold-Increase and Rate-Caution are ElasticSwitch's and off by default.
+    /// Limits; ElasticSwitch's Hold-Increase and Rate-Caution are off by default.
     #[serde(default = "plain")]
     pub rate: RateParams,
-    /// The limiters.
+    /// Rate limiters.
     pub shaper: ShaperParams,
 }
 
@@ -210,26 +210,25 @@ impl Default for SeawallParams {
     }
 }
 
-/// Guarantees enforced at receivers alone, as in EyeQ (Jeyakumar et al., NSDI 2013): a VM that receives more than its part of its
-/// server's link tells its senders to slow down.
+/// Guarantees enforced at receivers only, as in EyeQ (Jeyakumar et al., NSDI 2013): a VM that receives more than its
+/// part of its server's link notifies its senders to slow down.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct EdgeOnlyParams {
-    /// Least time between two looks at what a VM receives. Default 200us (EyeQ, NSDI 2013).
+    /// Minimum time between measurements of a VM's received rate. Default 200us (EyeQ, NSDI 2013).
     pub period: Time,
-    /// Share of a server's link that is given to nobody, 0 or more and less than 1: with all of it given the queue before it stays
-    /// full, and a VM that has nothing cannot show that it wants something. Default 0.1 (our choice).
+    /// Unassigned share of a server's link, 0 or more and less than 1: otherwise its queue stays full, and idle VMs
+    /// cannot show demand. Default 0.1 (our choice).
     pub headroom: f64,
-    /// How strongly the rate told to senders follows what is received, 0 to 1. Default 0.5 (EyeQ, NSDI 2013: alpha).
+    /// Gain of the rate sent to senders, 0 to 1. Default 0.5 (EyeQ, NSDI 2013: alpha).
     pub gain: f64,
-    /// What counts as the guarantee of a VM that has none. Default 1Mbps (our choice).
+    /// Guarantee assumed for a VM without one. Default 1Mbps (our choice).
     pub without_guarantee: Rate,
-    /// All senders are told the rate at every look, and looks are so far apart that there is one message for so many bytes at most.
-    /// Default 10kB (our choice).
+    /// Minimum received bytes per feedback message; sets the time between measurements. Default 10kB (our choice).
     pub feedback_every: Bytes,
-    /// A VM, and a sender, that has been silent for so long does not count. Default 10ms (our choice).
+    /// Silence after which a VM or sender does not count. Default 10ms (our choice).
     pub idle_timeout: Time,
-    /// The limiters.
+    /// Rate limiters.
     pub shaper: ShaperParams,
 }
 
@@ -247,16 +246,16 @@ impl Default for EdgeOnlyParams {
     }
 }
 
-/// Fixed limits, the best for the pairs of the workload: max-min on the hoses alone, as an ideal Oktopus (Ballani et al., SIGCOMM 2011)
-/// would have them. What a pair does not use nobody else can.
+/// Fixed limits, the best for the workload's pairs: max-min on the hoses alone, as an ideal Oktopus (Ballani et al.,
+/// SIGCOMM 2011). Unused capacity is not shared.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReservationParams {
-    /// The limiters.
+    /// Rate limiters.
     pub shaper: ShaperParams,
 }
 
-/// What hypervisors do between their VMs and the network.
+/// Hypervisors between VMs and the network.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Hypervisor {
@@ -289,18 +288,18 @@ impl Hypervisor {
         vec![
             one(
                 "elasticswitch",
-                "ElasticSwitch: guarantees of VMs become guarantees of pairs, and pairs share what is left over",
+                "ElasticSwitch: divides guarantees of VMs among pairs, and spare capacity between pairs",
                 schemars::schema_for!(ElasticSwitchParams),
             ),
             one(
                 "reservation",
-                "fixed limits, the best for the pairs of the workload: an ideal Oktopus",
+                "Fixed limits, the best for the pairs of the workload: an ideal Oktopus",
                 schemars::schema_for!(ReservationParams),
             ),
             one("seawall", "Seawall: weights of senders, without guarantees", schemars::schema_for!(SeawallParams)),
             one(
                 "edge_only",
-                "guarantees at the receiver's link alone, as in EyeQ and Gatekeeper",
+                "Guarantees at the receiver's link only, as in EyeQ and Gatekeeper",
                 schemars::schema_for!(EdgeOnlyParams),
             ),
         ]

@@ -38,7 +38,7 @@ impl Transport {
         if !params.fits(fabric) {
             let allowed = "balanced, or two tiers of switches: every one with hosts joined to all others by the same switches, once \
                            each, by links no slower than those of hosts";
-            let none = bad("paths", "the arbiter has no ways to give out on this fabric".into());
+            let none = bad("paths", "the arbiter has no paths to allocate on this fabric".into());
             return Err(BadNetwork { allowed: Some(allowed.into()), ..none });
         }
         let host = HostId(host as u32);

@@ -261,7 +261,7 @@ fn what_cannot_be_is_refused() {
     );
     assert!(error(none.clone()).contains("(allowed: exactly one of link, switch, random)"));
     let two = FailureParams { switch: Some("s2".into()), ..link("s0", "s2", Time::ZERO, None) };
-    assert!(error(two).starts_with("network.failure[0]: a failure says once what fails"));
+    assert!(error(two).starts_with("network.failure[0]: a failure has exactly one of link, switch and random"));
     let host = FailureParams { switch: Some("h1".into()), ..none.clone() };
     assert!(error(host).ends_with("`h1` is a host, not a switch"));
     let parallel = FailureParams { parallel: Some(1), ..link("s0", "s2", Time::ZERO, None) };
@@ -275,7 +275,7 @@ fn what_cannot_be_is_refused() {
         assert!(error(silent).contains("silent"), "out of range");
     }
     let apart = error(link("h2", "s1", Time::ZERO, None));
-    assert!(apart.contains("flow 0 never has a way from h0 to h2"), "{apart}");
+    assert!(apart.contains("flow 0 never has a path from h0 to h2"), "{apart}");
     // Repaired later, or without rerouting, it may start.
     let later = failing(flow(1000), vec![link("h2", "s1", Time::ZERO, Some(Time::us(9)))], Some(Time::ZERO));
     assert_eq!(later.run().stop, Stop::Finished);
@@ -500,7 +500,7 @@ fn up_down_routes_do_not_turn_up_again() {
     // From the start.
     let error = refused(&run(Paths::UpDown, Time::ZERO, None));
     assert_eq!(error.field, "network.failure");
-    assert!(error.message.contains("flow 0 never has a way from h0 to h12 by up-down paths"), "{error}");
+    assert!(error.message.contains("flow 0 never has a path from h0 to h12 by up-down routing"), "{error}");
     assert_eq!(run(Paths::Shortest, Time::ZERO, None).run().stop, Stop::Finished);
 }
 
@@ -516,7 +516,7 @@ fn up_down_routes_are_for_tiers() {
     let error = refused(&row);
     assert_eq!(error.field, "network.routing");
     let message =
-        "there is no up-down path from h0 to h2; links between equal tiers are on none, such as that of s0 and s2";
+        "there is no up-down path from h0 to h2; no up-down path uses links between equal tiers, such as that of s0 and s2";
     assert!(error.message.starts_with(message) && error.message.contains("(allowed: shortest, or"), "{error}");
     // A given route must not lead to a switch that has no way on: x is over s0 alone.
     let mut builder = FabricBuilder::new();
@@ -530,7 +530,7 @@ fn up_down_routes_are_for_tiers() {
         (params.network.routing, params.network.route) = (Paths::UpDown, vec![over_x]);
     });
     let error = refused(&astray);
-    let message = "packets of s0 to h1 can come to x, which has no up-down path there";
+    let message = "packets of s0 to h1 can reach x, which has no up-down path there";
     assert!(error.field == "network.route" && error.message.starts_with(message), "{error}");
 }
 

@@ -1,8 +1,17 @@
-//! Every control in four scenarios, and its fingerprints in a fifth: a change of an algorithm shows up as a changed row of the
-//! table on the control's page, `docs/reference/controls/NAME.md`. A new control needs no line here.
+//! Every congestion control in four scenarios, and its fingerprints in a fifth: a changed algorithm shows up as a changed row of
+//! `snapshots/controls/NAME.txt`. A new control needs no line here.
 //!
-//! `make test` runs this program twice, once as other tests are built and once as incast is shipped, against the same tables.
-//! To accept a new table, run with `INSTA_UPDATE=always`, as for other tables, and commit the page.
+//! Links have 100 Gb/s and 1 us, switches 4 MiB and the ECN marking of the control. Scenarios: *one flow* of 1 MB; *2 to 1*, 1 MB
+//! each, at the same time; *16 to 1*, 500 kB each; *4 join*: flows of 5 MB over one link, 100 us apart. Rows: every profile with its
+//! default window, the first profile also with the other windows (*cnps*: marks return as CNPs). Columns: flow completion times;
+//! *slowdown*, the mean ratio to the exact ideal time; *Jain*, the fairness of throughputs; *peak q*, the longest switch queue; packets
+//! marked, PFC pauses, packets dropped.
+//!
+//! The second table has random flows and an incast under both arithmetics: the trajectory fingerprint changes with any event, the
+//! traffic fingerprint with any packet on a wire.
+//!
+//! `make test` runs this program in the profile of the tests and in that of the release, against the same tables. Accept new tables
+//! with `INSTA_UPDATE=always`, and commit them.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -20,22 +29,6 @@ use similar::TextDiff;
 use crate::common::{Bench, Cable, drawn, dumbbell, jain, star};
 
 const CABLE: Cable = Cable::new(100, 1000);
-
-/// Begins the last section of a page. `make reference` writes what stands before it, and keeps the section.
-const HEADING: &str = "## What it does in four scenarios\n";
-
-/// What a reader of the tables has to know.
-const TOLD: &str = "
-100 Gb/s and 1 us on every link, switches of 4 MiB that mark as the control wants them to. *One flow* of 1 MB; *2 to 1*, 1 MB \
-each, at once; *16 to 1*, 500 kB each; *4 join*: flows of 5 MB that share one link, each 100 us after the one before. Every \
-profile with the window it is meant for, the first also with the others (*cnps*: marks come back as packets of their own). \
-*FCT* are completion times, *slowdown* is the mean of their ratios to the ideal time ([results](../../howto/results.md)), \
-*Jain* the fairness of throughputs, *peak q* the longest queue at a switch; then packets marked, PFC pauses, packets dropped.
-
-The second table is of random flows and an incast under each arithmetic of time: of its two fingerprints, the first changes \
-with any event, the second only if a packet on some wire does.
-
-";
 
 /// A row's control, its profile, how bytes in flight are limited, and how marks come back.
 #[derive(Debug, Clone, Copy)]
@@ -132,8 +125,8 @@ fn fingerprints(table: &mut String, name: &str, profile: &str, arithmetic: Arith
     .expect("a String takes all");
 }
 
-/// The last section of a control's page.
-fn section(info: &ControlInfo, scenarios: &[Scenario]) -> String {
+/// The tables of a control.
+fn tables(info: &ControlInfo, scenarios: &[Scenario]) -> String {
     let mut table = String::from(
         "profile, window          scenario   min FCT  mean FCT   max FCT  slowdown    Jain    peak q  marks pauses drops\n\
          \u{20}                                      us        us        us  vs ideal                kB\n",
@@ -146,29 +139,28 @@ fn section(info: &ControlInfo, scenarios: &[Scenario]) -> String {
         fingerprints(&mut table, info.name, profile, Arithmetic::Exact);
         fingerprints(&mut table, info.name, profile, Arithmetic::Ns3);
     }
-    format!("{HEADING}{TOLD}```text\n{table}```\n")
+    table
 }
 
-/// Where the section on a control's page differs, if it does and is not to be written anew.
-fn compare(name: &str, section: &str) -> Option<String> {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/reference/controls/{name}.md"));
-    let text = fs::read_to_string(&page).unwrap_or_else(|_| format!("# {name}\n\n"));
-    let (head, old) = text.split_at(text.find(HEADING).unwrap_or(text.len()));
-    if old == section {
+/// The difference to the stored tables of a control, unless they are to be rewritten.
+fn compare(name: &str, tables: &str) -> Option<String> {
+    let file = format!("tests/simulation/snapshots/controls/{name}.txt");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(&file);
+    let old = fs::read_to_string(&path).unwrap_or_default();
+    if old == tables {
         return None;
     }
     if env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
-        fs::write(&page, format!("{head}{section}")).expect("the page can be written");
+        fs::write(&path, tables).expect("the file can be written");
         return None;
     }
-    let file = format!("docs/reference/controls/{name}.md");
-    Some(TextDiff::from_lines(old, section).unified_diff().context_radius(0).header(&file, "this run").to_string())
+    Some(TextDiff::from_lines(&*old, tables).unified_diff().context_radius(0).header(&file, "this run").to_string())
 }
 
 #[test]
 fn controls() {
     let scenarios = scenarios();
     let differing: Vec<String> =
-        Control::catalogue().iter().filter_map(|info| compare(info.name, &section(info, &scenarios))).collect();
+        Control::catalogue().iter().filter_map(|info| compare(info.name, &tables(info, &scenarios))).collect();
     assert!(differing.is_empty(), "to accept: INSTA_UPDATE=always\n\n{}", differing.join("\n"));
 }

@@ -1,4 +1,4 @@
-"""What rules cost in the kernel of this machine."""
+"""Cost of rules in the kernel of this machine."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from incast.testbed.rules import Form
 
 @dataclass(frozen=True, kw_only=True)
 class OfCost:
-    """A round of what `incast deadlock cost` measures."""
+    """A round of `incast deadlock cost`."""
 
     rules: list[int] = field(default_factory=lambda: list(RULES))
-    """Numbers of rules, in an order that is drawn. Default 0, 10, 20, 40, 80, 160 (Tagger's evaluation)."""
+    """Numbers of rules, in random order. Default 0, 10, 20, 40, 80, 160 (Tagger's evaluation)."""
     seconds: float = SECONDS
     """Length of each TCP connection in seconds. Default 5 (our choice; 100 in Tagger's evaluation)."""
     pings: int = PINGS
-    """Pings for each number of rules. Default 5000 (Tagger's evaluation)."""
+    """Pings per number of rules. Default 5000 (Tagger's evaluation)."""
     form: Form = "map"
-    """How the rules are written down: map, as the export has them, or chain, one after the other. Default map."""
+    """Form of the rules: map, as exported, or chain, one after the other. Default map."""
     seed: int = 1
-    """The order follows from it. Default 1 (our choice)."""
+    """Seed of the order. Default 1 (our choice)."""
 
 
 def plan(cell: OfCost) -> testbed.Plan:

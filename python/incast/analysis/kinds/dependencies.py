@@ -1,4 +1,4 @@
-"""Cyclic buffer dependencies of a fabric: whether there are any, or under how many sets of failed links or routes."""
+"""Cyclic buffer dependencies of a fabric, also with sets of failed links or wrong routes."""
 
 from __future__ import annotations
 
@@ -15,24 +15,22 @@ from incast.errors import ScenarioError, translated
 
 @dataclass(frozen=True, kw_only=True)
 class OfDependencies(fabric.OfFabric):
-    """What `incast deadlock check` looks at."""
+    """Parameters of `incast deadlock check`."""
 
     fail: list[str] = field(default_factory=list)
-    """Links that are down, each by its ends, such as `leaf0-spine1`. Default none."""
+    """Links that are down, by their ends, such as `leaf0-spine1`. Default none."""
     failures: int | None = None
-    """So many links between switches are down at a time: each for 1, each pair for 2, sets drawn at random for more.
-    Default none.
+    """Links between switches that are down at a time: each for 1, each pair for 2, random sets for more. Default none.
     """
     samples: int = 1000
-    """Sets of links that are drawn, for 3 failures or more; sets of wrong routes. Default 1000 (our choice)."""
+    """Random sets of links, for 3 failures or more, or of wrong routes. Default 1000 (our choice)."""
     detours: int | None = None
-    """Switches next to a failure send packets to any neighbour, so often at most for each packet. Default: routes have
-    converged.
+    """Detours of a packet, at most: switches next to a failure send to any neighbour. Default: routes have converged.
     """
     misroutes: int | None = None
-    """So many routes are wrong at a time, in sets drawn at random: a switch sends what is for a host to a switch beside
-    it that is drawn among all of these, right or wrong. All others are shortest paths. Packets that come back to a
-    switch are a cyclic dependency. Not with `fail`, `failures` or `detours`. Default none.
+    """Wrong routes at a time, in random sets: a switch sends packets for a host to a random neighbour switch, right or
+    wrong; other routes are shortest paths. A loop counts as a cyclic dependency. Not with `fail`, `failures` or
+    `detours`. Default none.
     """
 
 
@@ -46,7 +44,7 @@ def _stamp(cell: OfDependencies, base: Path) -> str:
         ):
             if given:
                 hint = '; allowed: paths = "routes"' if name == "paths" else ""
-                raise ScenarioError(f"`{name}` = `{getattr(cell, name)}` does not go with `misroutes`{hint}")
+                raise ScenarioError(f"`{name}` = `{getattr(cell, name)}` cannot be used with `misroutes`{hint}")
         if cell.misroutes < 1:
             raise ScenarioError(f"misroutes = {cell.misroutes} is out of range; allowed: 1 or more")
         if cell.samples < 1:
@@ -92,7 +90,7 @@ def cycles_of(graph: dict[str, Any]) -> list[dict[str, Any]]:
 
 DEPENDENCIES = Kind(
     name="dependencies",
-    about="cyclic buffer dependencies of a fabric: in how many of how many sets of failed links or of wrong routes",
+    about="cyclic buffer dependencies of a fabric: number of sets of failed links or wrong routes with cycles",
     parameters=OfDependencies,
     figures={"sets": "bigint", "cyclic": "bigint", "shortest": "bigint"},
     compute=_compute,

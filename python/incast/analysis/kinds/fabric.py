@@ -1,4 +1,4 @@
-"""What analyses of a fabric have in common: the scenario that has it, and the paths on it."""
+"""Common parts of analyses of a fabric: the scenario and the paths."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from incast import _core
 from incast.errors import ScenarioError, translated
 
 PATHS = ("routes", "shortest", "trees", "up-down", "random")
-"""Paths that have a name."""
+"""Names of kinds of paths."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,19 +17,17 @@ class OfFabric:
     """Paths on the fabric of a scenario."""
 
     scenario: str
-    """The scenario file whose fabric and routes count; a relative path starts at the folder of the analysis."""
+    """Scenario file with the fabric and the routes, relative to the analysis's folder."""
     overrides: list[str] = field(default_factory=list)
-    """Values over those of the scenario, each as `--set` takes it; `{seed}` in it stands for the seed. Default none."""
+    """Values over those of the scenario, as for `--set`; `{seed}` is the seed. Default none."""
     paths: str
-    """Which packets there are, as `--paths` of `incast deadlock` has it: `routes`, `shortest`, `trees`, `up-down`,
-    `random`.
-    """
+    """Paths, as `--paths` of `incast deadlock`: `routes`, `shortest`, `trees`, `up-down`, `random`."""
     bounces: int = 0
-    """Of up-down paths: how often a packet may turn up again. Default 0 (our choice)."""
+    """Bounces of up-down paths. Default 0 (our choice)."""
     per_pair: int = 1
-    """Of random paths: how many for each pair of switches. Default 1 (our choice)."""
+    """Random paths per pair of switches. Default 1 (our choice)."""
     seed: int = 1
-    """Seed of the scenario, and of what is drawn at random. Default 1 (our choice)."""
+    """Seed of the scenario and of random draws. Default 1 (our choice)."""
 
 
 def opened(cell: OfFabric, base: Path) -> _core.Scenario:

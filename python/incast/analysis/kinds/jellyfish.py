@@ -20,13 +20,13 @@ class Jellyfish:
     """A row of the table."""
 
     convention: str
-    """How the draft is read: F, Fm or A, or another one that `incast deadlock table` knows."""
+    """Reading of the draft: F, Fm or A, or another convention of `incast deadlock table`."""
     switches: int
     """Switches, at least 3."""
     ports: int
-    """Ports of each, half of them to other switches."""
+    """Ports of each switch, half of them to other switches."""
     seed: int = 1
-    """What is drawn at random follows from it. Default 1 (our choice)."""
+    """Seed of random draws. Default 1 (our choice)."""
 
 
 def _stamp(row: Jellyfish, _: Path) -> str:

@@ -1,4 +1,4 @@
-"""Real programs on a simulated fabric: recorded, simulated, run again with the latencies; and what models say."""
+"""Real programs on a simulated fabric: recorded, simulated, and run with the simulated latencies; and model results."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ ALONE_S: dict[Scale, float] = {"datacenter": 2.91e-6, "rack": 1.96e-6}
 TRIES = 5
 """How often traffic is simulated at most, to find how long its fetches take."""
 NEAR = 0.1
-"""From which difference on two times of a fetch are not the same, as a logarithm: a tenth (our choice)."""
+"""Largest difference of the logarithms of two equal fetch times: a tenth (our choice)."""
 STEP = 4.0
 """By what a guess of that time differs from the one before at most (our choice)."""
 SHARED = 0.1
-"""From which share of the cores on, taken by others, run times are not judged (our choice)."""
+"""Share of the cores used by other programs above which run times are not checked (our choice)."""
 WINDOW = "from ([0-9.]+) to ([0-9.]+)"
 """Where in a server's output is when it was asked, on the clock CLOCK_MONOTONIC."""
 
@@ -50,19 +50,19 @@ class OfMemory:
     """A program, recorded and injected."""
 
     program: str
-    """One of `incast.memory.programs`: sort, wordcount, pagerank, memcached."""
+    """Program of `incast.memory.programs`: sort, wordcount, pagerank, memcached."""
     size: float = 1.0
-    """How much it works on, against what its description says. Default 1."""
+    """Input size, relative to the program's description. Default 1."""
     local: str = "25%"
-    """How much of its memory is local. Default 25 % of the footprint (OSDI 2016)."""
+    """Local share of its memory. Default 25 % of the footprint (OSDI 2016)."""
     policy: Literal["fifo", "lru"] = "lru"
-    """Which pages go. Default lru, as the study's swap device had Linux's (our choice)."""
+    """Page replacement. Default lru, as Linux for the study's swap device (our choice)."""
     duration: str = "2ms"
-    """How long flows start in the simulation. Default 2 ms (our choice)."""
+    """Interval in which simulated flows start. Default 2 ms (our choice)."""
     repetitions: int = 1
-    """How often each case is run. Default 1: a study has seeds."""
+    """Runs per case. Default 1: a study has seeds."""
     seed: int = 1
-    """Of the input, the traffic and the draws of latencies. Default 1."""
+    """Seed of the input, the traffic and the latencies. Default 1."""
 
 
 def _stamp(cell: OfMemory, _: Path) -> str:
@@ -222,7 +222,7 @@ def next_guess(tried: Sequence[tuple[float, float]]) -> float:
 
 MEMORY = Kind(
     name="memory",
-    about="real programs with part of their memory remote, measured with the latencies that were simulated for them",
+    about="real programs with part of their memory remote, measured with simulated latencies",
     parameters=OfMemory,
     figures={
         "scale": "varchar",

@@ -8,30 +8,30 @@ use super::{GeneratorError, delay_1us, rate_100g};
 use crate::fabric::{Fabric, FabricBuilder};
 use crate::units::{Rate, Time};
 
-/// BCube(n, k) (Guo et al., SIGCOMM 2009): n^(k+1) servers with k + 1 ports and k + 1 levels of n^k switches with n
-/// ports. The number of server `h` in base n has k + 1 digits; the n servers that differ in digit l only share a switch of
-/// level l, `level{l}_{i}`, where i is their number without that digit.
+/// BCube(n, k) (Guo et al., SIGCOMM 2009): n^(k+1) servers with k + 1 ports, and k + 1 levels of n^k switches with n
+/// ports. The number of server `h` in base n has k + 1 digits. The n servers that differ in digit l only share switch
+/// `level{l}_{i}`; i is their number without that digit.
 ///
-/// In BCube servers forward. Hosts do not forward here, so a server is a host `h{i}` on a switch of its own, `server{i}`,
-/// which has the server's ports (our choice). That switch has the buffer and the rules of every other switch; a server's
-/// CPU or NIC that forwards more slowly is not modelled.
+/// In BCube servers forward; hosts here do not. So a server is a host `h{i}` behind its own switch `server{i}`, which
+/// has the server's ports (our choice). That switch has the buffer and rules of every switch; slower forwarding by a
+/// CPU or NIC is not modelled.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BCube {
     /// Ports of each switch, 2 to 1024.
     pub n: u32,
-    /// Highest level: 0 (one switch) to 8; servers have k + 1 ports.
+    /// Highest level, 0 (one switch) to 8; servers have k + 1 ports.
     pub k: u32,
-    /// Rate of each link between a server and a switch; default 100Gbps (our choice).
+    /// Rate of each link between server and switch. Default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub rate: Rate,
-    /// One-way propagation delay of each link between a server and a switch, up to 1s; default 1us (our choice).
+    /// One-way propagation delay of each link between server and switch, up to 1 s. Default 1us (our choice).
     #[serde(default = "delay_1us")]
     pub delay: Time,
-    /// Rate between a host and its server's ports; default (k + 1) · `rate`, so that a host can fill them (our choice).
+    /// Rate between a host and its server's ports. Default: (k + 1) · `rate`, which a host can fill (our choice).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub internal_rate: Option<Rate>,
-    /// One-way delay between a host and its server's ports, up to 1s; default 100ns (our choice: within a machine).
+    /// One-way delay between a host and its server's ports, up to 1 s. Default 100ns (our choice).
     #[serde(default = "internal_delay")]
     pub internal_delay: Time,
 }

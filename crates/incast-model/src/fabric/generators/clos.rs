@@ -9,14 +9,13 @@ use super::{GeneratorError, delay_1us, no_oversubscription, rate_100g};
 use crate::fabric::Fabric;
 use crate::units::{Rate, Time};
 
-/// A folded Clos network (Clos, Bell System Technical Journal 1953; as fabrics use it: Greenberg et al., VL2, SIGCOMM
-/// 2009) of switches with equally many ports. Switches are `leaf0`, …, `spine0`, … and, with three tiers, `core0`, …;
-/// host `h` is on leaf `h / (hosts of a leaf)`.
+/// Folded Clos network (Clos, 1953; Greenberg et al., VL2, SIGCOMM 2009) of switches with equally many ports. Switches
+/// are `leaf0`, …, `spine0`, … and, with three tiers, `core0`, …; host `h` is on leaf `h / (hosts of a leaf)`.
 ///
-/// A leaf's ports are split into d to hosts and u up such that d · `host_rate` is `leaf_oversubscription` times
-/// u · `fabric_rate`, a spine's in the same way between leaves and cores. Two tiers: u spines, each joined to every leaf.
-/// Three tiers: a pod has as many leaves as a spine has ports down, and u spines; spine j of every pod reaches the same
-/// cores, each core every pod. Two tiers without oversubscription have radix²/2 hosts, three radix³/4.
+/// A leaf has d ports to hosts and u ports up, with d · `host_rate` = `leaf_oversubscription` · u · `fabric_rate`; a
+/// spine likewise between leaves and cores. Two tiers: u spines, each joined to every leaf; radix²/2 hosts without
+/// oversubscription. Three tiers: a pod has u spines and as many leaves as a spine has ports down; spine j of every pod
+/// reaches the same cores, each core every pod; radix³/4 hosts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Clos {
@@ -24,32 +23,33 @@ pub struct Clos {
     pub tiers: u32,
     /// Ports of each switch, 2 to 1024.
     pub radix: u32,
-    /// Pods (three tiers) or leaves (two tiers) that are there, 1 to `radix`; default `radix`, all. With fewer, the top
-    /// switches have unused ports.
+    /// Pods (three tiers) or leaves (two tiers), 1 to `radix`. Default: `radix`. With fewer, top switches have unused
+    /// ports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pods: Option<u32>,
-    /// Rate of a leaf's links to hosts over that of its links to spines, more than 0; default 1, none (our choice).
+    /// Rate of a leaf's host links over that of its uplinks, more than 0. Default 1 (our choice).
     #[serde(default = "no_oversubscription")]
     pub leaf_oversubscription: f64,
-    /// Rate of a spine's links to leaves over that of its links to cores, more than 0; default 1, none (our choice). Three tiers only.
+    /// Rate of a spine's links to leaves over that of its links to cores, more than 0; three tiers only. Default 1 (our
+    /// choice).
     #[serde(default = "no_oversubscription")]
     pub spine_oversubscription: f64,
-    /// Rate of the hosts' links; default 100Gbps (our choice).
+    /// Rate of the hosts' links. Default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub host_rate: Rate,
-    /// Rate of the links between leaves and spines; default 100Gbps (our choice).
+    /// Rate of the links between leaves and spines. Default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub fabric_rate: Rate,
-    /// Rate of the links between spines and cores; default `fabric_rate`. Three tiers only.
+    /// Rate of the links between spines and cores; three tiers only. Default: `fabric_rate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_rate: Option<Rate>,
-    /// One-way propagation delay of every link without its own, up to 1s; default 1us (our choice).
+    /// One-way propagation delay of every link without its own, up to 1 s. Default 1us (our choice).
     #[serde(default = "delay_1us")]
     pub delay: Time,
-    /// One-way propagation delay of the hosts' links, up to 1s; default `delay`.
+    /// One-way propagation delay of the hosts' links, up to 1 s. Default: `delay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_delay: Option<Time>,
-    /// One-way propagation delay of the links between spines and cores, up to 1s; default `delay`. Three tiers only.
+    /// One-way propagation delay of the links between spines and cores, up to 1 s; three tiers only. Default: `delay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_delay: Option<Time>,
 }
@@ -103,7 +103,7 @@ impl Clos {
 
     fn links(&self) -> Result<[Links; 3], GeneratorError> {
         if self.tiers == 2 {
-            let unused = |field, value| Err(CHECK.error(field, value, "nothing: two tiers have no cores"));
+            let unused = |field, value| Err(CHECK.error(field, value, "omitted: two tiers have no cores"));
             if self.spine_oversubscription != no_oversubscription() {
                 return unused("spine_oversubscription", self.spine_oversubscription.to_string());
             }

@@ -11,41 +11,41 @@ use crate::fabric::{Fabric, FabricBuilder, NodeId, tiers};
 use crate::nearest::nearest;
 use crate::units::{Rate, Time};
 
-/// A fabric written out link by link. Ports of a node are numbered in the order of its links.
+/// Fabric written out link by link. Ports of a node are numbered in the order of its links.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CustomFabric {
-    /// How many hosts (named `h0`, `h1`, …), or their names; 2 or more.
+    /// Number of hosts (`h0`, `h1`, …), 2 or more, or their names.
     pub hosts: Hosts,
-    /// Names of the switches; default none (two hosts may be joined directly).
+    /// Names of the switches. Default none: two hosts joined directly.
     #[serde(default)]
     pub switches: Vec<String>,
-    /// Full-duplex links; several between the same two nodes are parallel links.
+    /// Full-duplex links; several between two nodes are parallel links.
     pub links: Vec<CustomLink>,
 }
 
-/// The hosts of a custom fabric: how many, or their names.
+/// Hosts of a custom fabric: their number, or their names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "a number of hosts or a list of their names")]
 pub enum Hosts {
-    /// So many hosts, named `h0`, `h1`, ….
+    /// Number of hosts, named `h0`, `h1`, ….
     Count(u32),
-    /// These hosts.
+    /// Names of the hosts.
     Names(Vec<String>),
 }
 
-/// A full-duplex link of a custom fabric.
+/// Full-duplex link of a custom fabric.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CustomLink {
-    /// Name of the node at one end.
+    /// Node at one end.
     pub a: String,
-    /// Name of the node at the other end.
+    /// Node at the other end.
     pub b: String,
-    /// Rate of each direction; default 100Gbps (our choice).
+    /// Rate of each direction. Default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub rate: Rate,
-    /// One-way propagation delay, up to 1s; default 1us (our choice).
+    /// One-way propagation delay, up to 1 s. Default 1us (our choice).
     #[serde(default = "delay_1us")]
     pub delay: Time,
 }

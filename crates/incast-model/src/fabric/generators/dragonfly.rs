@@ -8,15 +8,15 @@ use super::{GeneratorError, delay_1us, rate_100g};
 use crate::fabric::{Fabric, FabricBuilder};
 use crate::units::{Rate, Time};
 
-/// The dragonfly of Kim, Dally, Scott and Abts (ISCA 2008): groups of `a` routers, all joined to each other, with `p`
-/// hosts and `h` links to other groups on each. Host `i` is on router `i / p`; router r of group G is `g{G}r{r}`.
+/// Dragonfly (Kim, Dally, Scott and Abts, ISCA 2008): groups of `a` routers, all joined to each other; each router has
+/// `p` hosts and `h` links to other groups. Host `i` is on router `i / p`; router r of group G is `g{G}r{r}`.
 ///
-/// A group has a·h ports to other groups, numbered by router. With the most groups, a·h + 1, there is one link between
-/// any two; with fewer, as many for each pair as there are ports for. What is left over joins groups at distance 1, 2, …
-/// around the ring of groups; at most one port of a group stays unused.
+/// A group has a·h ports to other groups, numbered by router. With the most groups, a·h + 1, one link joins any two;
+/// with fewer, as many per pair as there are ports for. Remaining ports join groups at distance 1, 2, … around the ring
+/// of groups; at most one port of a group stays unused.
 ///
-/// Balanced for a = 2·p = 2·h (section 3.1 there). Routes are the shortest in links, which in a few cases are shorter than
-/// the dragonfly's minimal ones: two global links in a row instead of local, global, local.
+/// Balanced for a = 2·p = 2·h (section 3.1). Routes are shortest in links, sometimes shorter than the dragonfly's
+/// minimal ones: two global links in a row instead of local, global, local.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dragonfly {
@@ -26,30 +26,30 @@ pub struct Dragonfly {
     pub a: u32,
     /// Links to other groups on each router, 1 to 1024.
     pub h: u32,
-    /// Number of groups, 2 to a·h + 1; default the most, as in the paper.
+    /// Number of groups, 2 to a·h + 1. Default: a·h + 1 (as in the paper).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<u32>,
-    /// Which port of a group leads to which other group; default consecutive (our choice).
+    /// Arrangement of the links between groups. Default consecutive (our choice).
     #[serde(default)]
     pub arrangement: GlobalArrangement,
-    /// Rate of the hosts' links; default 100Gbps (our choice).
+    /// Rate of the hosts' links. Default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub host_rate: Rate,
-    /// Rate of the links within a group; default 100Gbps (our choice).
+    /// Rate of the links within a group. Default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub local_rate: Rate,
-    /// Rate of the links between groups; default 100Gbps (our choice).
+    /// Rate of the links between groups. Default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub global_rate: Rate,
-    /// One-way propagation delay of the hosts' links and of those within a group, up to 1s; default 1us (our choice).
+    /// One-way propagation delay of the links of hosts and within a group, up to 1 s. Default 1us (our choice).
     #[serde(default = "delay_1us")]
     pub delay: Time,
-    /// One-way propagation delay of the links between groups, up to 1s; default 1us (our choice).
+    /// One-way propagation delay of the links between groups, up to 1 s. Default 1us (our choice).
     #[serde(default = "delay_1us")]
     pub global_delay: Time,
 }
 
-/// Which port of a group of a dragonfly leads to which other group.
+/// Arrangement of a dragonfly's links between groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GlobalArrangement {
@@ -57,8 +57,8 @@ pub enum GlobalArrangement {
     /// CLUSTER 2015).
     #[default]
     Consecutive,
-    /// Port q of group i leads to group i − q − 1, around the ring of groups (Camarero, Vallejo and Beivide, TACO 2014;
-    /// mirrored it is "relative" in Hastings et al.).
+    /// Port q of group i leads to group i − q − 1, around the ring (Camarero, Vallejo and Beivide, TACO 2014; mirrored
+    /// "relative" of Hastings et al.).
     Palmtree,
 }
 

@@ -8,8 +8,7 @@ use super::{GeneratorError, delay_1us, rate_100g};
 use crate::fabric::{Fabric, FabricBuilder};
 use crate::units::{Rate, Time};
 
-/// Two switches joined by one link, hosts on either side. Left hosts are numbered first: `h0`, `h1`, …; the switches
-/// are `left` and `right`.
+/// Two switches, `left` and `right`, joined by one link, with hosts on both; left hosts are numbered first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dumbbell {
@@ -17,13 +16,13 @@ pub struct Dumbbell {
     pub left: u32,
     /// Hosts on the right switch, 1 or more.
     pub right: u32,
-    /// Rate of the hosts' links; default 100Gbps (our choice).
+    /// Rate of the hosts' links. Default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub host_rate: Rate,
-    /// Rate of the link between the switches; default 100Gbps (our choice).
+    /// Rate of the link between the switches. Default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub bottleneck_rate: Rate,
-    /// One-way propagation delay of every link, up to 1s; default 1us (our choice).
+    /// One-way propagation delay of every link, up to 1 s. Default 1us (our choice).
     #[serde(default = "delay_1us")]
     pub delay: Time,
 }

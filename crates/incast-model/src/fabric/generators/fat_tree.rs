@@ -9,36 +9,35 @@ use super::{GeneratorError, delay_1us, rate_100g};
 use crate::fabric::Fabric;
 use crate::units::{Rate, Time};
 
-/// The k-ary fat tree of Al-Fares, Loukissas and Vahdat (SIGCOMM 2008): k pods of k/2 edge and k/2 aggregation
-/// switches, (k/2)² cores, k³/4 hosts. Host `h` is on edge switch `h / (k/2)`; switches are `edge0`, …, `agg0`, …,
-/// `core0`, ….
+/// k-ary fat tree (Al-Fares, Loukissas and Vahdat, SIGCOMM 2008): k pods of k/2 edge and k/2 aggregation switches,
+/// (k/2)² cores, k³/4 hosts. Host `h` is on edge switch `h / (k/2)`; switches are `edge0`, …, `agg0`, …, `core0`, ….
 ///
 /// Aggregation switch j of every pod reaches cores j·k/2 to (j+1)·k/2 − 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FatTree {
-    /// Ports of each switch: even, 2 to 128 (16 hosts for 4, 1,024 for 16, 8,192 for 32).
+    /// Ports of each switch, even, 2 to 128 (16 hosts for 4, 1,024 for 16, 8,192 for 32).
     pub k: u32,
-    /// Hosts on each edge switch, 1 to 4096; default k/2. More than k/2 oversubscribe the edge, whose switches then have
-    /// more than k ports (our choice; as in htsim's oversubscribed fat tree).
+    /// Hosts on each edge switch, 1 to 4096; more than k/2 oversubscribe the edge and add ports to it (as in htsim).
+    /// Default: k/2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts_per_edge: Option<u32>,
-    /// Rate of the hosts' links; default 100Gbps (our choice).
+    /// Rate of the hosts' links. Default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub host_rate: Rate,
-    /// Rate of the links between switches; default 100Gbps (our choice). No oversubscription where it equals `host_rate`.
+    /// Rate of the links between switches; no oversubscription if equal to `host_rate`. Default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub fabric_rate: Rate,
-    /// Rate of the links between aggregation and core; default `fabric_rate`.
+    /// Rate of the links between aggregation and core. Default: `fabric_rate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_rate: Option<Rate>,
-    /// One-way propagation delay of every link without its own, up to 1s; default 1us (our choice).
+    /// One-way propagation delay of every link without its own, up to 1 s. Default 1us (our choice).
     #[serde(default = "delay_1us")]
     pub delay: Time,
-    /// One-way propagation delay of the hosts' links, up to 1s; default `delay`.
+    /// One-way propagation delay of the hosts' links, up to 1 s. Default: `delay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_delay: Option<Time>,
-    /// One-way propagation delay of the links between aggregation and core, up to 1s; default `delay`.
+    /// One-way propagation delay of the links between aggregation and core, up to 1 s. Default: `delay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_delay: Option<Time>,
 }

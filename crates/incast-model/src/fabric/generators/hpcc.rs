@@ -19,18 +19,18 @@ const UPLINKS: u32 = 4;
 /// The 320-server tree of the HPCC evaluation (Li et al., SIGCOMM 2019, section 5.1): 5 pods of 4 ToR and 4 aggregation
 /// switches, 16 cores, no oversubscription.
 ///
-/// Node ids and the order of links are those of `fat.txt` in the authors' ns-3 (commit 9f4be2a), on which their ECMP
-/// hash depends: hosts 0 to 319, ToRs 320 to 339, aggregation 340 to 359, cores 360 to 375.
+/// Node ids and link order are those of `fat.txt` in the authors' ns-3 (commit 9f4be2a), as their ECMP hash depends on
+/// both: hosts 0 to 319, ToRs 320 to 339, aggregation 340 to 359, cores 360 to 375.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HpccFatTree {
-    /// Rate of the hosts' links; default 100Gbps (SIGCOMM 2019, section 5.1).
+    /// Rate of the hosts' links. Default 100Gbps (SIGCOMM 2019, section 5.1).
     #[serde(default = "rate_100g")]
     pub host_rate: Rate,
-    /// Rate of the links between switches; default 400Gbps (SIGCOMM 2019, section 5.1).
+    /// Rate of the links between switches. Default 400Gbps (SIGCOMM 2019, section 5.1).
     #[serde(default = "rate_400g")]
     pub fabric_rate: Rate,
-    /// One-way propagation delay of every link, up to 1s; default 1us (SIGCOMM 2019, section 5.1).
+    /// One-way propagation delay of every link, up to 1 s. Default 1us (SIGCOMM 2019, section 5.1).
     #[serde(default = "delay_1us")]
     pub delay: Time,
 }

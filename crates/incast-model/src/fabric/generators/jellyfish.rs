@@ -10,12 +10,12 @@ use crate::fabric::{Fabric, FabricBuilder};
 use crate::rng::stream;
 use crate::units::{Rate, Time};
 
-/// Jellyfish (Singla, Hong, Popa and Godfrey, NSDI 2012): switches joined by a random regular graph, the same number of
+/// Jellyfish (Singla, Hong, Popa and Godfrey, NSDI 2012): a random regular graph of switches, with the same number of
 /// hosts on each. Host `h` is on switch `h / hosts_per_switch`; switches are `s0`, `s1`, ….
 ///
-/// Built as the paper says: random pairs of switches with free ports that are not yet neighbours are joined until there
-/// are none; then ports that are left over break into random links, so that at most one port of all stays free. A graph
-/// in several parts is drawn anew.
+/// Construction of the paper: random pairs of switches with free ports that are not yet neighbours are joined until
+/// there are none. Remaining ports break into random links, until at most one port is free. A disconnected graph is
+/// drawn again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Jellyfish {
@@ -23,22 +23,22 @@ pub struct Jellyfish {
     pub switches: u32,
     /// Ports of each switch, 2 to 1024 (the paper's k).
     pub ports: u32,
-    /// Of those, ports to other switches, 1 to `ports` − 1 and less than `switches` (the paper's r). With one or two,
-    /// large graphs fall apart.
+    /// Ports of each switch to other switches, 1 to `ports` − 1 and less than `switches` (the paper's r). Large graphs
+    /// with one or two are disconnected.
     pub network_ports: u32,
-    /// Hosts on each switch, 1 to `ports` − `network_ports`; default all of those ports (our choice).
+    /// Hosts on each switch, 1 to `ports` − `network_ports`. Default: all of these ports (our choice).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts_per_switch: Option<u32>,
-    /// Which random graph; default 1 (our choice). Apart from the scenario's seed, so that other traffic meets the same fabric.
+    /// Seed of the random graph, apart from the scenario's seed. Default 1 (our choice).
     #[serde(default = "one_seed")]
     pub seed: u64,
-    /// Rate of the hosts' links; default 100Gbps (our choice).
+    /// Rate of the hosts' links. Default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub host_rate: Rate,
-    /// Rate of the links between switches; default 100Gbps (our choice).
+    /// Rate of the links between switches. Default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub fabric_rate: Rate,
-    /// One-way propagation delay of every link, up to 1s; default 1us (our choice).
+    /// One-way propagation delay of every link, up to 1 s. Default 1us (our choice).
     #[serde(default = "delay_1us")]
     pub delay: Time,
 }
@@ -82,7 +82,7 @@ impl Jellyfish {
             })
             .find(Graph::usable)
             .ok_or_else(|| {
-                let allowed = format!("more: {ATTEMPTS} random graphs with so few fell apart");
+                let allowed = format!("more: {ATTEMPTS} random graphs with this number were disconnected");
                 check.error("network_ports", self.network_ports, allowed)
             })?;
         let mut builder = FabricBuilder::new();

@@ -10,29 +10,29 @@ use crate::fabric::Fabric;
 use crate::units::{Rate, Time};
 
 /// Two tiers: hosts on leaves, every leaf joined to every spine. Host `h` is on leaf `h / hosts_per_leaf`; switches are
-/// `leaf0`, … and `spine0`, ….
+/// `leaf0`, …, `spine0`, ….
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LeafSpine {
-    /// Number of leaf (top-of-rack) switches, 1 or more.
+    /// Number of leaf switches, 1 or more.
     pub leaves: u32,
     /// Number of spine switches, 1 or more.
     pub spines: u32,
     /// Hosts on each leaf, 1 or more; at least 2 in all.
     pub hosts_per_leaf: u32,
-    /// Rate of the hosts' links; default 100Gbps (our choice).
+    /// Rate of the hosts' links. Default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub host_rate: Rate,
-    /// Rate of each link between a leaf and a spine; default 100Gbps (our choice).
+    /// Rate of each link between leaf and spine. Default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub uplink_rate: Rate,
-    /// Parallel links between each leaf and each spine, 1 or more; default 1 (our choice).
+    /// Parallel links between each leaf and each spine, 1 or more. Default 1 (our choice).
     #[serde(default = "one")]
     pub uplinks_per_pair: u32,
-    /// One-way propagation delay of every link, up to 1s; default 1us (our choice).
+    /// One-way propagation delay of every link, up to 1 s. Default 1us (our choice).
     #[serde(default = "delay_1us")]
     pub delay: Time,
-    /// One-way propagation delay of links between leaves and spines, up to 1s. Default: that of all links.
+    /// One-way propagation delay of the links between leaves and spines, up to 1 s. Default: `delay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uplink_delay: Option<Time>,
 }

@@ -9,12 +9,11 @@ use super::GeneratorError;
 use crate::fabric::Fabric;
 use crate::ns3::read_topology;
 
-/// A topology file of the HPCC authors' ns-3, read as it is; nodes keep their numbers and are named `h` or `s` and that
-/// number.
+/// Topology file of the HPCC authors' ns-3; nodes keep their numbers and are named `h` or `s` and that number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ns3File {
-    /// The file, relative to the scenario's folder.
+    /// Topology file, relative to the scenario's folder.
     pub topology: PathBuf,
 }
 

@@ -8,60 +8,59 @@ use super::{GeneratorError, delay_1us, one, rate_400g};
 use crate::fabric::{Fabric, FabricBuilder, NodeId};
 use crate::units::{Rate, Time};
 
-/// Servers of several GPUs with a NIC each: NIC i of every server of a pod is on rail switch i of that pod, and every rail
+/// Servers of several GPUs with a NIC each: NIC i of every server of a pod is on rail switch i of that pod; every rail
 /// switch is joined to every spine. Without spines it is the rail-only fabric of Wang et al. (HotI 2024).
 ///
 /// A host is a GPU with its NIC: GPU i of server s is `h{s·gpus_per_server + i}`. Rail switch i of pod p is
-/// `rail{p·gpus_per_server + i}`, spines are `spine0`, …, and the NVLink switch of server s is `nvlink{s}`.
+/// `rail{p·gpus_per_server + i}`, spines are `spine0`, …, the NVLink switch of server s is `nvlink{s}`.
 ///
-/// With `nvlink`, GPUs of one server reach each other over their NVLink switch. To other servers they take the rail, and
-/// the spines where the rails differ: to go over NVLink to the GPU on the right rail (PXN), that GPU has to forward, which
-/// it does with `nvlink.forward` only.
+/// With `nvlink`, GPUs of one server reach each other over NVLink. Traffic to another rail of another server crosses a
+/// spine; over NVLink and the GPU on the right rail (PXN) it goes only with `nvlink.forward`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RailOptimized {
     /// Number of servers, 1 or more.
     pub servers: u32,
-    /// GPUs and NICs of each server, 1 to 1024; default 8, as in a DGX H100. At least 2 GPUs in all.
+    /// GPUs and NICs of each server, 1 to 1024, at least 2 GPUs in all. Default 8 (DGX H100).
     #[serde(default = "eight")]
     pub gpus_per_server: u32,
-    /// Servers in each pod, a divisor of `servers`; default all.
+    /// Servers in each pod, a divisor of `servers`. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub servers_per_pod: Option<u32>,
-    /// Number of spine switches. 0 makes rails that are not joined: that takes one pod, and `nvlink.forward`.
+    /// Number of spine switches. 0, for rails that are not joined, needs one pod and `nvlink.forward`.
     pub spines: u32,
-    /// Parallel links between each rail switch and each spine, 1 or more; default 1 (our choice).
+    /// Parallel links between each rail switch and each spine, 1 or more. Default 1 (our choice).
     #[serde(default = "one")]
     pub uplinks_per_pair: u32,
-    /// Rate of each NIC; default 400Gbps, as in a DGX H100.
+    /// Rate of each NIC. Default 400Gbps (DGX H100).
     #[serde(default = "rate_400g")]
     pub nic_rate: Rate,
-    /// Rate of each link between a rail switch and a spine; default 400Gbps (our choice).
+    /// Rate of each link between rail switch and spine. Default 400Gbps (our choice).
     #[serde(default = "rate_400g")]
     pub uplink_rate: Rate,
-    /// One-way propagation delay of the links outside servers, up to 1s; default 1us (our choice).
+    /// One-way propagation delay of the links outside servers, up to 1 s. Default 1us (our choice).
     #[serde(default = "delay_1us")]
     pub delay: Time,
-    /// The NVLink switch of each server; default none. With it a host has two links, and the load of a workload counts
-    /// the rates of both.
+    /// NVLink switch of each server. Default none. With it a host has two links, and a workload's load counts the rates
+    /// of both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nvlink: Option<NvLink>,
 }
 
-/// The switch that joins the GPUs of a server.
+/// Switch that joins the GPUs of a server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NvLink {
-    /// Rate of each GPU to its NVLink switch, one way; default 3600Gbps: fourth generation, half of the 900 GB/s of NVIDIA's
-    /// H100 data sheet, which counts both ways.
+    /// Rate of each GPU to its NVLink switch, one way. Default 3600Gbps (fourth generation: half of the 900 GB/s of
+    /// NVIDIA's H100 data sheet, which counts both ways).
     #[serde(default = "nvlink_rate")]
     pub rate: Rate,
-    /// One-way delay between a GPU and its NVLink switch, up to 1s; default 250ns (our choice).
+    /// One-way delay between a GPU and its NVLink switch, up to 1 s. Default 250ns (our choice).
     #[serde(default = "nvlink_delay")]
     pub delay: Time,
-    /// Whether GPUs pass packets on between NVLink and their NIC; default false. A GPU that does is a host on a switch of
-    /// its own, `gpu{i}`, by a link without delay at the rates of NIC and NVLink together (our choice). Where NVLink and
-    /// spines give equally long ways, flows are spread over both.
+    /// If true, GPUs forward between NVLink and their NIC, as a switch `gpu{i}` with the host on a link without delay
+    /// at the rates of NIC and NVLink together (our choice). Default false. Equally long paths over NVLink and spines
+    /// share the flows.
     #[serde(default)]
     pub forward: bool,
 }
@@ -160,7 +159,7 @@ impl RailOptimized {
         let pods = self.servers / per_pod;
         let forward = self.nvlink.as_ref().is_some_and(|nvlink| nvlink.forward);
         if self.spines == 0 && (pods > 1 || !forward && self.gpus_per_server > 1) {
-            let why = "1 or more; 0 takes one pod of servers and nvlink.forward, as nothing else joins the rails";
+            let why = "1 or more; 0 needs one pod of servers and nvlink.forward, which then joins the rails";
             return Err(CHECK.error("spines", self.spines, why));
         }
         let hosts = u64::from(self.servers) * u64::from(self.gpus_per_server);

@@ -8,16 +8,16 @@ use super::{GeneratorError, delay_1us, rate_100g};
 use crate::fabric::{Fabric, FabricBuilder};
 use crate::units::{Rate, Time};
 
-/// Hosts around one switch: the smallest fabric with an incast. Hosts are `h0`, `h1`, …, the switch is `s0`.
+/// Hosts around one switch `s0`: the smallest fabric with an incast. Hosts are `h0`, `h1`, ….
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Star {
     /// Number of hosts, 2 or more.
     pub hosts: u32,
-    /// Rate of every link; default 100Gbps (our choice).
+    /// Rate of every link. Default 100Gbps (our choice).
     #[serde(default = "rate_100g")]
     pub rate: Rate,
-    /// One-way propagation delay of every link, up to 1s; default 1us (our choice).
+    /// One-way propagation delay of every link, up to 1 s. Default 1us (our choice).
     #[serde(default = "delay_1us")]
     pub delay: Time,
 }

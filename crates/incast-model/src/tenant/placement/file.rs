@@ -81,7 +81,7 @@ impl Table {
                 return Err(refuse(RULE.to_owned()).near(in_order(fabric)));
             };
             if let Some(who) = taken(host) {
-                return Err(refuse(format!("a free slot: {who} has it")));
+                return Err(refuse(format!("a free slot: {who} uses it")));
             }
             if found.contains(&Some(host)) {
                 return Err(refuse(format!("a slot that no other VM of {tenant} has")));

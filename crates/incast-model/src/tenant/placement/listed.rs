@@ -17,7 +17,7 @@ pub(in crate::tenant) fn listed(
         let refuse = |allowed: &str| TenantError::field(format!("{field}[{place}]"), name, allowed);
         let host = *known.get(name.as_str()).ok_or_else(|| refuse(RULE).near(in_order(fabric)))?;
         if let Some(who) = taken(host) {
-            return Err(refuse(&format!("a free slot: {who} has it")));
+            return Err(refuse(&format!("a free slot: {who} uses it")));
         }
         if found.contains(&host) {
             return Err(refuse("a slot that is not in the list yet"));

@@ -14,11 +14,11 @@ use crate::workload::cdf::SizeCdf;
 use crate::workload::law::SizeLaw;
 use crate::workload::tables::SizeTable;
 
-/// A synthetic application, named after the one whose traffic it is shaped after.
+/// Synthetic application, shaped after the one of this name: shares of flows to memory, disks and other CPUs (network).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Application {
-    /// Hadoop word count: 60 % of flows memory, 25 % disk (64 kB to 1 MB), 15 % network (Facebook Hadoop); very bursty.
+    /// Hadoop word count: 60 % memory, 25 % disk (64 kB to 1 MB), 15 % network (Facebook Hadoop); very bursty.
     Wordcount,
     /// Hadoop sort: 80 %, 12 % (64 kB to 1 MB), 8 % (Facebook Hadoop); very bursty.
     Terasort,

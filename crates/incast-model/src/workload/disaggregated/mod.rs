@@ -28,64 +28,65 @@ use crate::fabric::HostId;
 use crate::rng::{Stream, unit};
 use crate::units::{Bytes, Time};
 
-/// Where the blades of one small system are.
+/// Placement of the blades of one small system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BladeScale {
-    /// On hosts drawn at random from all: every host is in one system, or in none if they do not come out even.
+    /// Hosts drawn at random from all; a remainder of hosts is in no system.
     #[default]
     Datacenter,
-    /// In one rack each.
+    /// One rack for each system.
     Rack,
 }
 
-/// Flows between the CPU, memory and disk blades of small systems that fill the fabric, drawn for each pair of blades from its
-/// distributions of gaps and sizes.
+/// Flows between the CPU, memory and disk blades of small systems that fill the fabric, drawn for each pair of blades
+/// from its distributions of gaps and sizes.
 ///
-/// A system has 5 CPU, 5 memory and 3 disk blades (the study's 5 servers taken apart). Each of a CPU's pages goes to or comes from a
-/// memory blade, disk blocks go to or come from a disk blade, and CPUs talk to each other: 50, 30 and 20 ordered pairs, of which the
-/// study names only the number, 70. A host stands for three units of its resource, so each pair is drawn three times over. Flows have
-/// the labels `memory`, `disk` and `network`, or the entry's label before them.
+/// A system has 5 CPU, 5 memory and 3 disk blades (the 5 servers of the study by Gao et al., OSDI 2016). CPUs exchange
+/// pages with memory blades, blocks with disk blades, and data with each other: 50, 30 and 20 ordered pairs; the study
+/// gives the total of CPU pairs, 70. A host stands for `samples` units of its resource. Labels of flows are `memory`,
+/// `disk` and `network`, after the entry's label if it has one.
 ///
 /// The study's traces are not public: its applications here are synthetic.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Disaggregated {
-    /// A synthetic application. Either this or `trace`.
+    /// Synthetic application; either this or `trace`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<Application>,
-    /// A CSV or Parquet file of flows measured between the blades of one small system: `time_s` (or `time_us`, `time_ns`, `time_ps`),
-    /// in order; `src` and `dst`, such as `cpu0`, `memory4`, `disk2`; `size_bytes`, or the `address` of a page; if wanted `kind`,
-    /// `memory`, `disk` or `network`. Gaps and sizes of each pair are drawn from those measured. Either this or `application`.
+    /// CSV or Parquet file of flows measured between the blades of one small system; either this or `application`.
+    /// Columns: `time_s` (or `time_us`, `time_ns`, `time_ps`), ascending; `src` and `dst`, such as `cpu0`, `memory4`,
+    /// `disk2`; `size_bytes`, or the `address` of a page; optionally `kind`: `memory`, `disk` or `network`. Gaps and
+    /// sizes of each pair are drawn from the measured ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<PathBuf>,
-    /// Where the blades of a system are. Default datacenter.
+    /// Placement of the blades of a system. Default datacenter.
     #[serde(default)]
     pub scale: BladeScale,
-    /// Of a synthetic application: what the busiest link of a blade carries in its busier direction before `samples`, as a fraction of
-    /// its rate, in payload. Default 0.2 (our choice).
+    /// Load of a synthetic application: payload on the busiest link of a blade in its busier direction, before
+    /// `samples`, as a fraction of the link rate. Default 0.2 (our choice).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<f64>,
-    /// Units of its resource that a host stands for: how often each pair is drawn. Default 3 (OSDI 2016: a server's CPU, memory and
-    /// disk become three blades, each with three units for equal computing).
+    /// Units of its resource that a host stands for: draws per pair, 1 to 1000. Default 3 (OSDI 2016: a server becomes
+    /// three blades of three units each).
     #[serde(default = "three")]
     pub samples: u32,
-    /// CPU blades of a system. Default 5 (OSDI 2016).
+    /// CPU blades of a system, 1 to 64. Default 5 (OSDI 2016).
     #[serde(default = "five")]
     pub cpus: u32,
-    /// Memory blades of a system. Default 5 (OSDI 2016).
+    /// Memory blades of a system, 1 to 64. Default 5 (OSDI 2016).
     #[serde(default = "five")]
     pub memories: u32,
-    /// Disk blades of a system; with 0 there are no flows to and from disks. Default 3 (OSDI 2016).
+    /// Disk blades of a system, 0 to 64. Default 3 (OSDI 2016).
     #[serde(default = "three")]
     pub disks: u32,
-    /// Size of a page. Default 4096B (OSDI 2016).
+    /// Page size, at least 1 B. Default 4096B (OSDI 2016).
     #[serde(default = "page")]
     pub page: Bytes,
-    /// Flows start within this time of the entry's start. Default: until the entry's `end`.
+    /// Interval after the entry's start in which flows start. Default: until the entry's `end`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Time>,
-    /// Hosts that may be blades, such as `"0-15"`. Default: all.
+    /// Hosts that can be blades, such as `"0-15"`. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts: Option<HostSet>,
 }
@@ -276,7 +277,7 @@ impl Disaggregated {
             (Some(application), None) => application,
             (None, Some(trace)) => {
                 if let Some(load) = self.load {
-                    return Err(entry.refuse("load", load, "left out: a trace has its own"));
+                    return Err(entry.refuse("load", load, "omitted: a trace has its own"));
                 }
                 let table = table_file::read(entry.field("trace"), entry.base_dir.join(trace))?;
                 let pairs = measured::parse(&table.text, &table.file, blades, self.page.0);

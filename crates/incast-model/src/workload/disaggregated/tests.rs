@@ -161,7 +161,7 @@ fn bad_fields_are_named() {
     );
     assert_eq!(
         why(r#"{"trace": "x.csv", "load": 0.3, "duration": "1ms"}"#),
-        "workload[0].disaggregated.load = 0.3: must be left out: a trace has its own"
+        "workload[0].disaggregated.load = 0.3: must be omitted: a trace has its own"
     );
     assert_eq!(
         why(r#"{"application": "herd", "cpus": 12, "scale": "rack", "duration": "1ms"}"#),

@@ -34,7 +34,7 @@ impl IsolationParams {
         }
         if self.age < self.message_every {
             let message = format!(
-                "{} is shorter than message_every, {}: what a message said would be forgotten before the next; at least that",
+                "must be at least message_every, {1}, got {0}: otherwise isolation ends before the next message",
                 self.age, self.message_every
             );
             return refuse("age", message);
@@ -57,7 +57,7 @@ impl IsolationParams {
         };
         if self.release_below > lowest {
             let message = format!(
-                "{} is above {lowest}, from which on flows are isolated: they would be let go at once; at most that",
+                "must be at most {lowest}, where isolation starts, got {}: otherwise flows are released immediately",
                 self.release_below
             );
             return refuse("release_below", message);

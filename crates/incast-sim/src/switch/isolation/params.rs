@@ -5,41 +5,39 @@ use incast_model::units::{Bytes, Time};
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
-/// Congestion isolation (IEEE 802.1Qcz): a switch finds flows that congest an egress port, keeps their later packets in a queue
-/// of their own at that port, and tells the switch before, which does the same. Thresholds are for ports of 100 Gb/s and scale
-/// with the port's rate.
+/// Congestion isolation (IEEE 802.1Qcz): a switch isolates the later packets of flows that congest an egress port in a
+/// separate queue, and notifies the upstream switch, which does the same. Thresholds are for ports of 100 Gb/s and
+/// scale with the port's rate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct IsolationParams {
-    /// Whether switches isolate flows. Default false (the HPCC evaluation).
+    /// If true, switches isolate flows. Default false (the HPCC evaluation).
     pub enabled: bool,
-    /// Priority of isolated flows, 1 to 7: one of the lossless ones, and no flow's own. Their packets have it on the wire too, so
-    /// that PFC pauses them apart from others. Default 2 (our choice: below that of data, 3).
+    /// Priority of isolated flows, 1 to 7: a lossless one that no flow has. Their packets carry it on the wire, so PFC
+    /// pauses them separately. Default 2 (our choice: below data, 3).
     pub queue: u8,
-    /// How congesting flows are found. Default marks (802.1Qcz: a flow is picked as ECN picks packets).
+    /// Detection of congesting flows. Default marks (802.1Qcz: flows picked as ECN picks packets).
     pub detection: FlowDetection,
-    /// Most flows that one egress port isolates at a time, at least 1; one more takes the place of the one isolated for longest of those
-    /// without a packet there, or stays where it is. Default none: any number (our choice).
+    /// Maximum flows isolated per egress port, at least 1; a further flow replaces the oldest without a packet there,
+    /// if any. Default none: no limit (our choice).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<u32>,
-    /// While the isolated queue of a port holds more than this, each isolated packet that comes for it is reason to tell the node it came
-    /// from. Below what makes PFC pause. Default 10kB (our choice: twice rate times two delays of 100 Gb/s and 200 ns, after
-    /// Pyrrha's thresholds in per-hop bandwidth-delay products).
+    /// Length of the port's isolated queue above which isolated packets trigger messages upstream; less than the PFC
+    /// threshold. Default 10kB (our choice: 2·rate·2·delay at 100 Gb/s and 200 ns, after Pyrrha).
     pub message_above: Bytes,
-    /// Least time between two messages about a flow over one link. Default 10us (our choice).
+    /// Minimum time between messages about a flow over one link. Default 10us (our choice).
     pub message_every: Time,
-    /// Wire bytes of a message, 1B to 4096B. Default 64B (our choice: the smallest Ethernet frame).
+    /// Wire bytes of a message, 1 B to 4096 B. Default 64B (our choice: the smallest Ethernet frame).
     pub message: Bytes,
-    /// A flow is let go only while other lossless queues of its port are shorter than this together. Default 20kB (our choice).
+    /// Total length of the port's other lossless queues below which flows can be released. Default 20kB (our choice).
     pub release_below: Bytes,
-    /// A flow is let go when the isolated queue has held no packet of it for so long. Default 50us (our choice).
+    /// Time without a packet in the isolated queue before a flow is released. Default 50us (our choice).
     pub hold: Time,
-    /// A flow isolated because the next switch said so is let go only when that has not been said again for so long. Default
-    /// 200us (our choice).
+    /// Time since the last message before a flow isolated by a message is released. Default 200us (our choice).
     pub age: Time,
-    /// What hosts do about messages. Default ignore (our choice: they obey PFC).
+    /// Reaction of hosts to messages. Default ignore (our choice: they obey PFC).
     pub hosts: IsolationAtHosts,
-    /// Which packets ECN marks. Default all (our choice; for the other see arXiv 2511.04639).
+    /// Flows that ECN marks. Default all (our choice; for the other see arXiv 2511.04639).
     pub mark: MarkedFlows,
 }
 
@@ -69,30 +67,30 @@ impl IsolationParams {
     }
 }
 
-/// How a switch finds the flows that congest an egress queue: a way's name, or its name with parameters.
+/// Detection of flows that congest an egress queue.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(transform = or_by_name)]
 pub enum FlowDetection {
-    /// As ECN marks: the flow of a packet that comes for a queue, with a probability by the length that it finds. It may hit a
-    /// flow that congests nothing.
+    /// As ECN marks: the flow of an arriving packet, with a probability by queue length; may pick innocent flows.
     Marks {
-        /// Never up to this length. Default 100kB (our choice).
+        /// Queue length up to which no flow is picked. Default 100kB (our choice).
         #[serde(default = "marks::kmin")]
         kmin: Bytes,
-        /// Always above this length. Default 400kB (our choice: below where ECN marks always).
+        /// Queue length above which every packet's flow is picked. Default 400kB (our choice: below where ECN marks
+        /// always).
         #[serde(default = "marks::kmax")]
         kmax: Bytes,
-        /// Probability at kmax, above 0 and at most 1. Default 0.2 (our choice).
+        /// Probability at `kmax`, more than 0 and at most 1. Default 0.2 (our choice).
         #[serde(default = "marks::pmax")]
         pmax: f64,
     },
-    /// By counters: of the flows in the queue those with most bytes there, whenever it is longer than a threshold.
+    /// Counters: the flows with most bytes in the queue, while it exceeds a threshold.
     Counters {
-        /// Above this length. Default 400kB (our choice: where marks pick every flow).
+        /// Queue length threshold. Default 400kB (our choice: where marks pick every flow).
         #[serde(default = "counters::above")]
         above: Bytes,
-        /// So many flows, at least 1. Default 4 (our choice).
+        /// Number of flows, at least 1. Default 4 (our choice).
         #[serde(default = "counters::flows")]
         flows: u32,
     },
@@ -146,24 +144,24 @@ fn or_by_name(schema: &mut Schema) {
     }
 }
 
-/// What a host does when its switch says that a flow is to be isolated.
+/// Reaction of a host to an isolation message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum IsolationAtHosts {
-    /// Nothing; the message is counted.
+    /// None; the message is counted.
     #[default]
     Ignore,
-    /// It sends RDMA data of the flow under the priority of isolated flows, until `age` has passed since the last message.
+    /// Sends the flow's RDMA data with the priority of isolated flows, until `age` after the last message.
     Isolate,
 }
 
-/// Whose packets ECN marks.
+/// Flows with packets that ECN marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MarkedFlows {
-    /// Those of all flows.
+    /// All flows.
     #[default]
     All,
-    /// Those of isolated flows alone.
+    /// Isolated flows only.
     Isolated,
 }

@@ -11,69 +11,69 @@ use crate::congestion::BadParameter;
 use crate::switch::{QueueParams, SchedulerParams, SwitchParams};
 use crate::transport::TransportParams;
 
-/// When the slots of a schedule begin.
+/// Start of a schedule's slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FastpassAlign {
-    /// With the epoch that they are of, on all hosts at once, by synchronised clocks (SIGCOMM 2014, section 5).
+    /// With their epoch, on all hosts at the same time, by synchronised clocks (SIGCOMM 2014, section 5).
     #[default]
     Epoch,
-    /// When the schedule has come, if that is earlier (YAPS): hosts near the arbiter begin before others.
+    /// With the arrival of the schedule, if earlier (YAPS): hosts near the arbiter start first.
     Asap,
 }
 
-/// Whose packets the arbiter places first.
+/// Order in which the arbiter serves flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FastpassOrder {
-    /// Those of the flow with fewest packets left (YAPS).
+    /// Fewest packets left first (YAPS).
     #[default]
     Srpt,
-    /// Those of the flow that was last given a slot longest ago (SIGCOMM 2014, section 3: max-min fairness).
+    /// Least recently served first (SIGCOMM 2014, section 3: max-min fairness).
     LeastRecent,
 }
 
-/// Which of several equal ways packets take.
+/// Choice among equal paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FastpassPaths {
-    /// As `network.load_balancing` says (YAPS, which sprays).
+    /// By `network.load_balancing` (YAPS, which sprays).
     #[default]
     Balanced,
-    /// As the arbiter says, so that no link has more packets of a slot than it carries in that time (SIGCOMM 2014, section 4).
-    /// Needs two tiers of switches: every one with hosts joined to all others by the same switches, once each.
+    /// By the arbiter, so that no link is overbooked in a slot (SIGCOMM 2014, section 4). Needs two tiers: every switch
+    /// with hosts joined to all others by the same switches, once each.
     Allocated,
 }
 
-/// Parameters of Fastpass; the same for all its flows. Where `switch` says nothing, every port has a buffer of 36864 B (YAPS:
-/// 36 kB) with strict priorities, and drops what does not fit.
+/// Parameters of Fastpass; the same for all its flows. By default every port has a buffer of 36864 B (YAPS: 36 kB) with
+/// strict priorities, and drops packets that do not fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FastpassParams {
-    /// The host that the arbiter runs on, by name; it sends and receives nothing else. Default none (it has to
-    /// be given; a scenario's `service` can add one to any fabric).
+    /// Host of the arbiter, by name, without other traffic; required. Default none (`service` can add one).
     pub arbiter: String,
-    /// Packets that a host can send in an epoch. Default 8 (YAPS); the public code of the arbiter has 16.
+    /// Packets of a host per epoch, 1 to 64. Default 8 (YAPS; the arbiter's public code: 16).
     pub epoch_packets: u32,
-    /// How much longer an epoch is than its packets, in packet times. Default 0.5 (YAPS).
+    /// Length of an epoch beyond its packets, in packet times, 0 to 1000. Default 0.5 (YAPS).
     pub epoch_slack: f64,
-    /// When slots begin. Default epoch (SIGCOMM 2014).
+    /// Start of slots. Default epoch (SIGCOMM 2014).
     pub align: FastpassAlign,
-    /// How long after the last packet of a request a host waits before it asks for what is not acknowledged; absent: an epoch
-    /// (YAPS). Default none.
+    /// Time after a request's last packet before a host asks again for unacknowledged ones; absent: an epoch (YAPS).
+    /// Default none.
     pub retry: Option<Time>,
-    /// A host that has asked, and got no slot for so many epochs, asks again, then after twice as long, and so on. Default 4 (our
-    /// choice; in YAPS a lost request or schedule is lost for ever).
+    /// Epochs without a slot before a host repeats its request, doubled each time. Default 4 (our choice; in YAPS a
+    /// lost request or schedule is lost for ever).
     pub patience: u32,
-    /// Whose packets come first. Default srpt (YAPS).
+    /// Order of flows. Default srpt (YAPS).
     pub order: FastpassOrder,
-    /// Which of several equal ways packets take. Default balanced (YAPS).
+    /// Choice among equal paths. Default balanced (YAPS).
     pub paths: FastpassPaths,
-    /// Time that the arbiter takes for an epoch. Default 0s (YAPS: it computes in no time).
+    /// Computing time of the arbiter per epoch. Default 0s (YAPS).
     pub processing: Time,
-    /// Time that it takes on top for every request of that epoch. Default 0s (YAPS). The public code serves 2.2 Tb/s on 8 cores.
+    /// Additional computing time per request of the epoch. Default 0s (YAPS); the public code serves 2.2 Tb/s on 8
+    /// cores.
     pub processing_per_request: Time,
-    /// The last packet of a flow is as long as any. Default false (our choice; YAPS does so).
+    /// If true, the last packet of a flow has full size. Default false (our choice; YAPS pads).
     pub pad_last: bool,
     /// Priority of requests, schedules and acknowledgements, 1 to 7. Default 7 (YAPS: above data).
     pub control_priority: u8,
@@ -99,13 +99,13 @@ impl Default for FastpassParams {
 }
 
 impl TransportParams for FastpassParams {
-    const SUMMARY: &'static str = "Fastpass (SIGCOMM 2014): an arbiter says who sends when";
+    const SUMMARY: &'static str = "Fastpass (SIGCOMM 2014): an arbiter assigns time slots";
     const PROFILES: &'static [(&'static str, &'static str)] = &[
         (
             "optimistic",
-            "epochs of 8 packets that begin everywhere at once; the arbiter computes in no time (after YAPS)",
+            "epochs of 8 packets that start on all hosts at the same time; the arbiter computes in no time (after YAPS)",
         ),
-        ("yaps", "the same, hosts begin when they hear of it and pad last packets (YAPS, ext/fastpasshost.cpp)"),
+        ("yaps", "the same, hosts start when the schedule arrives and pad last packets (YAPS, ext/fastpasshost.cpp)"),
         (
             "limited",
             "an arbiter that allocates paths, least recently served first (SIGCOMM 2014, sections 3 and 4), and takes 1 us for an \

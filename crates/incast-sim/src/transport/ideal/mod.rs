@@ -18,18 +18,17 @@ use crate::kernel::{Kind, NONE};
 use crate::network::Network;
 use crate::switch::{QueueParams, SchedulerParams, SwitchParams};
 
-/// Parameters of the ideal scheduler; the same for all its flows. Where `switch` says nothing, every port has a buffer of 36864 B
-/// with strict priorities (YAPS: 36 kB).
+/// Parameters of the ideal scheduler; the same for all its flows. By default every port has a buffer of 36864 B with
+/// strict priorities (YAPS: 36 kB).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct IdealParams {
-    /// How long after its last packet a flow waits before what is not acknowledged is sent again. Default 45us (YAPS).
+    /// Time after a flow's last packet before unacknowledged packets are sent again. Default 45us (YAPS).
     pub rto: Time,
     /// Priority of acknowledgements, 1 to 7. Default 7 (YAPS: above data).
     pub control_priority: u8,
-    /// Time between two packets of a host in which it sends no data, as a share of the time of a full one, 0 to 1. Default 0.03125
-    /// (our choice: an acknowledgement takes 0.027 of it). YAPS has 0: a link that carries data without a gap, and acknowledgements of
-    /// what comes the other way, has more to carry than it can.
+    /// Gap between two packets of a host, as a share of a full packet's time, 0 to 1. Default 0.03125 (our choice: an
+    /// acknowledgement takes 0.027; with 0, as in YAPS, data and acknowledgements overload a link).
     pub slack: f64,
 }
 
@@ -40,9 +39,9 @@ impl Default for IdealParams {
 }
 
 impl TransportParams for IdealParams {
-    const SUMMARY: &'static str = "a scheduler that knows every flow at once and costs nothing, to compare with";
+    const SUMMARY: &'static str = "Ideal scheduler for comparison: knows every flow immediately, at no cost";
     const PROFILES: &'static [(&'static str, &'static str)] = &[
-        ("paced", "hosts leave 3 % of the time to acknowledgements"),
+        ("paced", "hosts leave 3 % of the time for acknowledgements"),
         ("yaps", "as in YAPS: hosts send without a gap"),
     ];
 

@@ -11,20 +11,20 @@ use crate::congestion::BadParameter;
 use crate::switch::{QueueParams, SwitchParams};
 use crate::transport::TransportParams;
 
-/// Parameters of pFabric. Where `switch` says nothing, every port has a pFabric queue of 36864 B (two bandwidth-delay products
-/// of 18 kB at 10 Gb/s: SIGCOMM 2013, section 5; YAPS).
+/// Parameters of pFabric. By default every port has a pFabric queue of 36864 B (two bandwidth-delay products of 18 kB
+/// at 10 Gb/s: SIGCOMM 2013, section 5; YAPS).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PfabricParams {
-    /// Packets that a flow sends at once. Default 12 (SIGCOMM 2013, section 5: the bandwidth-delay product at 10 Gb/s).
+    /// Initial window in packets. Default 12 (SIGCOMM 2013, section 5: the bandwidth-delay product at 10 Gb/s).
     pub init_cwnd: u32,
-    /// Most packets in flight; absent: any number. Default 24 (our choice: twice the bandwidth-delay product, what a port holds.
-    /// SIGCOMM 2013 names no bound; but a window that grows for ever waits in the queue of its own host until it times out).
+    /// Maximum packets in flight; absent: no limit. Default 24 (our choice: twice the bandwidth-delay product, as a
+    /// port holds; without a limit, as in SIGCOMM 2013, packets time out in the host's own queue).
     pub max_cwnd: Option<u32>,
-    /// Retransmission timeout, always the same. Default 45us (SIGCOMM 2013, section 5: about three round trips).
+    /// Retransmission timeout, constant. Default 45us (SIGCOMM 2013, section 5: about three round trips).
     pub rto: Time,
-    /// After so many timeouts in a row a flow sends probes, one per timeout, until one is answered; absent: it goes on sending
-    /// data. Default 5 (SIGCOMM 2013, section 4.2).
+    /// Timeouts in a row before a flow sends probes, one per timeout until an answer; absent: no probes. Default 5
+    /// (SIGCOMM 2013, section 4.2).
     pub probe_after: Option<u32>,
 }
 
@@ -35,22 +35,21 @@ impl Default for PfabricParams {
 }
 
 impl TransportParams for PfabricParams {
-    const SUMMARY: &'static str =
-        "pFabric (SIGCOMM 2013): queues in order of what is left of flows, a window, a short timeout";
+    const SUMMARY: &'static str = "pFabric (SIGCOMM 2013): queues by remaining flow size, a window, a short timeout";
     const PROFILES: &'static [(&'static str, &'static str)] = &[
         (
             "paper",
-            "12 packets at once, 45 us, probes after 5 timeouts (SIGCOMM 2013, section 5, for 10 Gb/s); at most 24 (our choice)",
+            "initial window 12 packets, 45 us, probes after 5 timeouts (SIGCOMM 2013, section 5, for 10 Gb/s); at most 24 (our choice)",
         ),
         (
             "disaggregation",
-            "the resource disaggregation study: 2 packets at once, 45 us; at most 15 and no probes (our choice)",
+            "the resource disaggregation study: initial window 2 packets, 45 us; at most 15 and no probes (our choice)",
         ),
-        ("yaps", "YAPS at 40 Gb/s: 12 packets at once, at most 15, 45 us, no probes (py/run_experiments.py)"),
-        ("yaps-10g", "YAPS at 10 Gb/s: 11 packets at once, at most 14, 45.2 us, no probes (py/experiment.py)"),
+        ("yaps", "YAPS at 40 Gb/s: initial window 12 packets, at most 15, 45 us, no probes (py/run_experiments.py)"),
+        ("yaps-10g", "YAPS at 10 Gb/s: initial window 11 packets, at most 14, 45.2 us, no probes (py/experiment.py)"),
         (
             "yaps-10g-small",
-            "the same for ports of 6200 B (give switch.queues that limit): 3 packets at once, at most 6, 9.5 us",
+            "the same for ports of 6200 B (with this limit of switch.queues): initial window 3 packets, at most 6, 9.5 us",
         ),
     ];
 

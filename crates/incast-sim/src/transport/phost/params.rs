@@ -12,62 +12,61 @@ use crate::congestion::BadParameter;
 use crate::switch::{QueueParams, SchedulerParams, SwitchParams};
 use crate::transport::TransportParams;
 
-/// In which order a host serves flows, as a source those with tokens, as a receiver those that want some.
+/// Order in which a host serves flows: those with tokens as a source, those that need some as a receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PhostOrder {
-    /// The flow with fewest packets left first (CoNEXT 2015, section 3; YAPS).
+    /// Fewest packets left first (CoNEXT 2015, section 3; YAPS).
     #[default]
     Srpt,
-    /// The flow that started first.
+    /// First started first.
     Fifo,
-    /// Labels in turn, within a label the flow with fewest packets left (CoNEXT 2015, section 3: tenants).
+    /// Labels in turn, within a label the fewest packets left (CoNEXT 2015, section 3: tenants).
     LabelFair,
 }
 
-/// What a receiver that hears of new flows keeps its pacer from giving out tokens for.
+/// Free tokens of new flows that delay a receiver's own tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PhostHold {
-    /// The free tokens of all of them (our choice: so much data is on its way).
+    /// Those of all new flows (our choice: so much data is in flight).
     #[default]
     All,
-    /// Those of the last one, even if it has none (YAPS).
+    /// Those of the last new flow, even if none (YAPS).
     Last,
 }
 
-/// Parameters of pHost; the same for all its flows. Where `switch` says nothing, every port has a buffer of 36864 B (YAPS: 36 kB)
-/// with strict priorities, and drops what does not fit.
+/// Parameters of pHost; the same for all its flows. By default every port has a buffer of 36864 B (YAPS: 36 kB) with
+/// strict priorities, and drops packets that do not fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PhostParams {
-    /// Packets that a flow may send without being asked. Default 8 (YAPS `capability_initial`).
+    /// Free tokens: packets that a flow can send without tokens of the receiver. Default 8 (YAPS `capability_initial`).
     pub free_tokens: u32,
-    /// Flows of more packets have free tokens too, not only those of as many or fewer. Default false (YAPS); the text of
-    /// CoNEXT 2015, section 3, gives them to all flows.
+    /// If true, flows of more packets have free tokens too. Default false (YAPS; CoNEXT 2015, section 3: all flows).
     pub free_tokens_long: bool,
-    /// How long a token may be used after it has come, in packet times. Default 1.5 (YAPS `capability_timeout`).
+    /// Lifetime of a token after its arrival, in packet times. Default 1.5 (YAPS `capability_timeout`).
     pub token_life: f64,
-    /// How long a receiver waits for the data of all tokens before it gives out others for what is missing, in packet times.
+    /// Time without the data of all tokens before a receiver issues new tokens for missing packets, in packet times.
     /// Default 9 (YAPS `capability_resend_timeout`).
     pub reissue_after: f64,
-    /// Tokens without data after which a receiver passes a source over. Default 8 (YAPS `capability_window`).
+    /// Tokens without data after which a receiver downgrades a source. Default 8 (YAPS `capability_window`).
     pub window: u32,
-    /// For how long, in packet times. Default 25 (YAPS `capability_window_timeout`; 15 at 10 Gb/s).
+    /// Time of a downgrade, in packet times. Default 25 (YAPS `capability_window_timeout`).
     pub downgrade_for: f64,
-    /// A source that hears nothing announces its flow again after this time, then after twice as long, and so on. Default 9.5us
-    /// (`retx_timeout` of YAPS, which nothing reads there; what it is for is our choice).
+    /// Time without an answer before a source repeats its announcement, doubled each time. Default 9.5us (YAPS
+    /// `retx_timeout`, which nothing reads there; its use is our choice).
     pub retry: Time,
-    /// In which order flows are served. Default srpt (YAPS).
+    /// Order of flows. Default srpt (YAPS).
     pub order: PhostOrder,
-    /// What free tokens keep a receiver from giving out others for. Default all (our choice).
+    /// Free tokens that delay a receiver's own tokens. Default all (our choice).
     pub hold: PhostHold,
-    /// Priority of announcements, tokens and acknowledgements, 1 to 7. Default 7 (our choice: the first to be served).
+    /// Priority of announcements, tokens and acknowledgements, 1 to 7. Default 7 (our choice: served first).
     pub control_priority: u8,
-    /// Priority of the data of short flows, 1 to 7; absent: that of their flow, as long flows have. Default 6 (our choice: above
-    /// long ones; CoNEXT 2015, section 3).
+    /// Priority of the data of short flows, 1 to 7; absent: the flow's own. Default 6 (our choice: above long ones;
+    /// CoNEXT 2015, section 3).
     pub short_priority: Option<u8>,
-    /// Flows of at most so many packets are short. Default 8 (our choice: those that have free tokens for all they send).
+    /// Packets of the largest short flow. Default 8 (our choice: all sent with free tokens).
     pub short_packets: u32,
 }
 
@@ -104,14 +103,14 @@ impl PhostParams {
 }
 
 impl TransportParams for PhostParams {
-    const SUMMARY: &'static str = "pHost (CoNEXT 2015): receivers give out tokens, one packet each";
+    const SUMMARY: &'static str = "pHost (CoNEXT 2015): receivers send tokens, one per packet";
     const PROFILES: &'static [(&'static str, &'static str)] = &[
         (
             "disaggregation",
             "8 free tokens for flows of at most 8 packets (the resource disaggregation study; YAPS at 40 Gb/s)",
         ),
-        ("yaps", "YAPS at 40 Gb/s: the same, all data in one priority, its rule for holding back"),
-        ("yaps-10g", "YAPS at 10 Gb/s: the same, sources are passed over for 15 packet times"),
+        ("yaps", "YAPS at 40 Gb/s: all data in one priority, its rule for delaying tokens"),
+        ("yaps-10g", "YAPS at 10 Gb/s: the same, downgrades of 15 packet times"),
         ("paper", "free tokens for every flow (CoNEXT 2015, section 3)"),
     ];
 
@@ -136,12 +135,7 @@ impl TransportParams for PhostParams {
             BadParameter::unless(value > 0.0 && value <= 1e6, field, value, times)?;
         }
         BadParameter::unless(self.free_tokens <= 1 << 20, "free_tokens", self.free_tokens, "0 to 1048576")?;
-        BadParameter::unless(
-            self.window > 0,
-            "window",
-            self.window,
-            "1 token or more: with none nothing is ever sent",
-        )?;
+        BadParameter::unless(self.window > 0, "window", self.window, "1 token or more")?;
         BadParameter::unless(self.retry > Time::ZERO, "retry", self.retry, "more than 0s")?;
         let priorities = [("control_priority", Some(self.control_priority)), ("short_priority", self.short_priority)];
         priorities.into_iter().try_for_each(|(field, priority)| {

@@ -12,44 +12,44 @@ use crate::congestion::BadParameter;
 use crate::switch::{EcnParams, MarkAt, QueueParams, SwitchParams};
 use crate::transport::TransportParams;
 
-/// Parameters of TCP. Where `switch` says nothing, no priority is lossless; where `ecn` says nothing, switches mark for senders
-/// that listen to marks and no others: a step at 65 packets of 1500 B at 10 Gb/s (DCTCP, SIGCOMM 2010, section 3.4).
+/// Parameters of TCP. By default no priority is lossless, and switches mark only for senders that react to marks: a
+/// step at 65 packets of 1500 B at 10 Gb/s (DCTCP, SIGCOMM 2010, section 3.4).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TcpParams {
-    /// How the window grows and shrinks: a control's name, or its name with parameters. Default cubic (RFC 9438; Linux).
+    /// Congestion control. Default cubic (RFC 9438; Linux).
     pub control: TcpControl,
-    /// A round trip before the first data. Default true (RFC 9293, section 3.5).
+    /// If true, a handshake takes a round trip before the first data. Default true (RFC 9293, section 3.5).
     pub handshake: bool,
-    /// Segments that a flow sends at once. Default 10 (RFC 6928; Linux).
+    /// Initial window in segments. Default 10 (RFC 6928; Linux).
     pub init_cwnd: u32,
-    /// Most segments in flight; absent: any number. Default none.
+    /// Maximum segments in flight. Default none: no limit.
     pub max_cwnd: Option<u32>,
-    /// In slow start an acknowledgement adds what it acknowledges, at most so many segments. Default 2 (RFC 3465).
+    /// Maximum segments that an acknowledgement adds in slow start. Default 2 (RFC 3465).
     pub abc_limit: u32,
-    /// A retransmission timeout that is always the same; absent: by the measured round trips (RFC 6298). Default none.
+    /// Constant retransmission timeout; absent: from measured round trips (RFC 6298). Default none.
     pub rto: Option<Time>,
-    /// Least measured timeout. Default 200ms (Linux; RFC 6298 has 1s).
+    /// Minimum measured timeout. Default 200ms (Linux; RFC 6298: 1 s).
     pub rto_min: Time,
-    /// Largest timeout. Default 60s (RFC 6298).
+    /// Maximum timeout. Default 60s (RFC 6298).
     pub rto_max: Time,
-    /// Timeout before the first measurement, that of the handshake too. Default 1s (RFC 6298).
+    /// Timeout before the first measurement, also of the handshake. Default 1s (RFC 6298).
     pub rto_init: Time,
-    /// Timeouts in a row double. Default true (RFC 6298, section 5.5).
+    /// If true, timeouts in a row double. Default true (RFC 6298, section 5.5).
     pub backoff: bool,
-    /// Acknowledgements of the same byte (or with SACK segments beyond a gap) that tell of a loss; absent: only timeouts do.
-    /// Default 3 (RFC 5681; RFC 6675).
+    /// Duplicate acknowledgements (with SACK: segments beyond a gap) that signal a loss; absent: timeouts only. Default
+    /// 3 (RFC 5681; RFC 6675).
     pub dupacks: Option<u32>,
-    /// Selective acknowledgements (RFC 2018, RFC 6675). Default true (Linux).
+    /// If true, selective acknowledgements (RFC 2018, RFC 6675). Default true (Linux).
     pub sack: bool,
-    /// Most stretches that an acknowledgement tells of; absent: all. Default 3 (RFC 2018, with time stamps).
+    /// Maximum SACK blocks per acknowledgement; absent: all. Default 3 (RFC 2018, with time stamps).
     pub sack_blocks: Option<u32>,
-    /// How long a receiver waits for a second segment before it acknowledges one; absent: it does not wait. Default 40ms
+    /// Maximum delay of an acknowledgement while the receiver waits for a second segment; absent: none. Default 40ms
     /// (Linux).
     pub delayed_ack: Option<Time>,
-    /// Segments after which a receiver that waits acknowledges at once. Default 2 (RFC 5681).
+    /// Segments after which a receiver acknowledges immediately. Default 2 (RFC 5681).
     pub ack_every: u32,
-    /// A sender reduces its window when marks come back (RFC 3168); DCTCP always does. Default false (Linux).
+    /// If true, a sender reduces its window on ECN marks (RFC 3168); DCTCP always does. Default false (Linux).
     pub ecn: bool,
 }
 
@@ -112,7 +112,7 @@ impl TcpParams {
 impl TransportParams for TcpParams {
     const SUMMARY: &'static str = "TCP: NewReno, CUBIC or DCTCP, with or without selective acknowledgements and ECN";
     const PROFILES: &'static [(&'static str, &'static str)] = &[
-        ("linux", "CUBIC, SACK, 10 segments at once, delayed ACKs, timeouts from 200 ms (Linux)"),
+        ("linux", "CUBIC, SACK, initial window 10 segments, delayed ACKs, timeouts from 200 ms (Linux)"),
         (
             "datacenter",
             "the same with timeouts from 1 ms and every segment acknowledged (Vasudevan et al., SIGCOMM 2009)",
@@ -121,12 +121,11 @@ impl TransportParams for TcpParams {
         ("dctcp", "DCTCP (RFC 8257), timeouts from 1 ms, every segment acknowledged"),
         (
             "disaggregation",
-            "the resource disaggregation study: slow start and congestion avoidance, a fixed timeout of 45 us; 1 segment at \
-             first and losses by timeouts alone (our choice)",
+            "the resource disaggregation study: slow start and congestion avoidance, a fixed timeout of 45 us; initial window 1 segment and losses by timeout only (our choice)",
         ),
         (
             "yaps",
-            "YAPS: slow start for ever, 1 segment at first, at most 12, a fixed timeout of 45 us (coresim/flow.cpp)",
+            "YAPS: always slow start, initial window 1 segment, at most 12, a fixed timeout of 45 us (coresim/flow.cpp)",
         ),
     ];
 

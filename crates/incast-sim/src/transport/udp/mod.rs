@@ -16,14 +16,14 @@ use crate::switch::SwitchParams;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UdpParams {
-    /// Rate of a flow on the wire. Default none: that of its sender's link, or of its server's link if the sender is a VM.
+    /// Rate of a flow on the wire. Default none: that of the sender's link, for a VM of its server's link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
 }
 
 impl TransportParams for UdpParams {
-    const SUMMARY: &'static str = "UDP: a constant rate, whatever becomes of it";
-    const PROFILES: &'static [(&'static str, &'static str)] = &[("line-rate", "at the rate of the sender's link")];
+    const SUMMARY: &'static str = "UDP: a constant rate, without recovery";
+    const PROFILES: &'static [(&'static str, &'static str)] = &[("line-rate", "the rate of the sender's link")];
 
     fn profile(name: &str) -> Option<Self> {
         (name == "line-rate").then(Self::default)

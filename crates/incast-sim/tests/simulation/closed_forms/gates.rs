@@ -117,7 +117,7 @@ fn w5_gates_that_cannot_work_are_refused() {
     let why = |bench: &Bench| bench.refused();
     assert_eq!(
         why(&bench.clone().gate(&[0], Time::ZERO, &[1]).gate(&[1], Time::ZERO, &[0])),
-        "workload: flows wait for each other in a circle and would never start: 0 waits for 1 waits for 0"
+        "workload: flows depend on each other in a cycle and would never start: 0 waits for 1 waits for 0"
     );
     assert_eq!(why(&bench.gate(&[2], Time::ZERO, &[1])), "workload: gate 0 names flow 2; there are 2, from 0");
 }

@@ -67,7 +67,7 @@ fn l3_what_cannot_be_is_refused() {
     let why = |set: &dyn Fn(&mut incast_sim::Params)| incast(2, Recovery::SelectiveRepeat).with(|p| set(p)).refused();
     assert_eq!(
         why(&|params| params.arithmetic = Arithmetic::Ns3),
-        "rdma.recovery: selective-repeat is not possible in ns3 arithmetic, whose reference has go-back-n only"
+        "rdma.recovery: selective-repeat is not possible in ns3 arithmetic: the HPCC authors' ns-3 has go-back-n only"
     );
     assert_eq!(
         why(&|params| params.rdma.rto_low = Time::ms(1)),

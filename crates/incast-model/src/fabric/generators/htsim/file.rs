@@ -170,8 +170,7 @@ impl<'a> TopoFile<'a> {
         match self.entries.iter().find(|entry| entry.key.starts_with("Queue")) {
             None => Ok(()),
             Some(queue) => {
-                let allowed = "nothing: switches share one buffer, set by `switch.buffer`; `ignore_queues = true` reads \
-                    the file without it";
+                let allowed = "omitted: ports share `switch.buffer`; `ignore_queues = true` ignores it";
                 Err(self.wrong(queue.line, queue.key, queue.text, allowed))
             }
         }
@@ -180,7 +179,7 @@ impl<'a> TopoFile<'a> {
     /// Above the top tier there is nothing, and nothing leads up from it.
     pub(super) fn refuse_above(&self, top: u32) -> Result<(), Ns3Error> {
         if let Some(&(tier, line)) = self.tiers.iter().find(|&&(tier, _)| tier > top) {
-            return Err(self.wrong(line, "Tier", &tier.to_string(), &format!("0 to {top}, as Tiers says")));
+            return Err(self.wrong(line, "Tier", &tier.to_string(), &format!("0 to {top}, the number of Tiers")));
         }
         let up = |entry: &&Entry<'_>| match entry.key {
             "Radix_Up" | "Queue_Up" => true,
@@ -190,7 +189,7 @@ impl<'a> TopoFile<'a> {
         match self.entries.iter().filter(|entry| entry.tier == Some(top)).find(up) {
             None => Ok(()),
             Some(entry) => {
-                Err(self.wrong(entry.line, entry.key, entry.text, "nothing: no link leads up from the top tier"))
+                Err(self.wrong(entry.line, entry.key, entry.text, "omitted: no link leads up from the top tier"))
             }
         }
     }

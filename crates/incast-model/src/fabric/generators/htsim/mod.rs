@@ -17,19 +17,18 @@ use crate::fabric::Fabric;
 use crate::ns3::Ns3Error;
 use crate::units::{Rate, Time};
 
-/// A topology file of htsim (`*.topo` of Broadcom/csg-htsim and ultraethernet/uet-htsim): a fat tree of two or three
-/// tiers, with the same hosts on the same switches. Switches are `tor0`, …, `agg0`, … and `core0`, …, numbered as there.
+/// Topology file of htsim (`*.topo` of Broadcom/csg-htsim and ultraethernet/uet-htsim): a fat tree of two or three
+/// tiers. Hosts and switches (`tor0`, …, `agg0`, … and `core0`, …) are numbered as there.
 ///
-/// Switches have no latency of their own here. One of a `Switch_Latency_ns` is spread over the links: half of it is added
-/// to the delay of each link of the switch. Every path takes exactly as long as in htsim; what turns back at a switch,
-/// such as a pause frame, is half a latency later.
+/// Half of `Switch_Latency_ns` is added to the delay of each link of the switch: paths take as long as in htsim, but
+/// frames that turn back at a switch, such as pauses, half a latency longer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HtsimFile {
-    /// The file, relative to the scenario's folder.
+    /// Topology file, relative to the scenario's folder.
     pub topology: PathBuf,
-    /// Whether to read a file with `Queue_Up` or `Queue_Down` without them; default false: such a file is refused. They are
-    /// buffers of single ports; here a switch shares one buffer, `switch.buffer`.
+    /// If true, reads a file with `Queue_Up` or `Queue_Down` and ignores both; they are buffers of single ports, a
+    /// switch here shares one, `switch.buffer`. Default false: error.
     #[serde(default)]
     pub ignore_queues: bool,
 }

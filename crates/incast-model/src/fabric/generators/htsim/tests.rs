@@ -81,7 +81,7 @@ fn what_does_not_fit_is_located() {
     assert_eq!(two("Gbps 100", "Gbps 100 200"), "t.topo:5: `200` is too much: one value on each line");
     assert_eq!(
         two("Radix_Down 8\n", ""),
-        "t.topo:15: the file ends where Radix_Down of tier 0 should follow; allowed: an \
+        "t.topo:15: the file ends before Radix_Down of tier 0; allowed: an \
         integer from 1 to 65536"
     );
     assert_eq!(
@@ -98,7 +98,7 @@ fn what_does_not_fit_is_located() {
     assert_eq!(two("Tier 1", "Tier 0"), "t.topo:12: Tier is `0`; allowed: tiers that are described once");
     assert_eq!(
         two("Tier 1\n", "Tier 1\nRadix_Up 2\n"),
-        "t.topo:13: Radix_Up is `2`; allowed: nothing: no link leads up from \
+        "t.topo:13: Radix_Up is `2`; allowed: omitted: no link leads up from \
         the top tier"
     );
     assert_eq!(
@@ -106,14 +106,14 @@ fn what_does_not_fit_is_located() {
         "t.topo:8: Radix_Up is `2`; allowed: once; it is set on line 7 \
         already"
     );
-    assert_eq!(two("Tier 1", "Tier 2"), "t.topo:12: Tier is `2`; allowed: 0 to 1, as Tiers says");
+    assert_eq!(two("Tier 1", "Tier 2"), "t.topo:12: Tier is `2`; allowed: 0 to 1, the number of Tiers");
     assert_eq!(two("Tier 0\n", "Tier 0\nBundle 2\n"), "t.topo:5: Bundle is `2`; allowed: 1: a host has one link");
     assert_eq!(with(THREE, "Nodes 8", "Nodes 10"), "t.topo:2: Nodes is `10`; allowed: a multiple of Podsize, 4");
     assert_eq!(
         with(THREE, "Radix_Up 4", "Radix_Up 3"),
         "t.topo:15: Radix_Up is `3`; allowed: a multiple of tier 2's Bundle, 2"
     );
-    assert!(parse("", false).unwrap_err().starts_with("t.topo:1: the file ends where Tiers should follow"));
+    assert!(parse("", false).unwrap_err().starts_with("t.topo:1: the file ends before Tiers"));
 }
 
 #[test]

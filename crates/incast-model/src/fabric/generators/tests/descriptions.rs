@@ -63,7 +63,7 @@ fn limits_name_the_nearest_valid_values() {
     assert!(clos(r#""tiers": 2, "radix": 64, "leaf_oversubscription": -1"#).contains("a number more than 0"));
     assert_eq!(
         clos(r#""tiers": 2, "radix": 8, "core_rate": "1Tbps""#),
-        "clos.core_rate is 1Tbps; allowed: nothing: two tiers have no cores"
+        "clos.core_rate is 1Tbps; allowed: omitted: two tiers have no cores"
     );
     assert_eq!(clos(r#""tiers": 3, "radix": 8, "core_delay": "2s""#), "clos.core_delay is 2s; allowed: 0ps to 1s");
     assert_eq!(clos(r#""tiers": 3, "radix": 8, "delay": "2s""#), "clos.delay is 2s; allowed: 0ps to 1s");

@@ -89,8 +89,8 @@ fn rails_carry_what_the_nics_can() {
 fn rails_that_nothing_joins_are_refused() {
     let why = |spec: &RailOptimized| spec.build().unwrap_err().to_string();
     let mut spec = rails(4, 0);
-    let alone = "rail_optimized.spines is 0; allowed: 1 or more; 0 takes one pod of servers and nvlink.forward, as nothing \
-        else joins the rails";
+    let alone = "rail_optimized.spines is 0; allowed: 1 or more; 0 needs one pod of servers and nvlink.forward, which \
+        then joins the rails";
     assert_eq!(why(&spec), alone);
     spec.nvlink = Some(NvLink::default());
     assert_eq!(why(&spec), alone);

@@ -11,11 +11,12 @@ use crate::congestion::BadParameter;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CubicParams {
-    /// How fast the window grows, in segments per cubic second. Default 0.4 (RFC 9438, section 5).
+    /// Growth of the window, in segments per cubic second. Default 0.4 (RFC 9438, section 5).
     pub c: f64,
-    /// What a loss leaves of the window. Default 0.7 (RFC 9438, section 4.6).
+    /// Factor on the window after a loss. Default 0.7 (RFC 9438, section 4.6).
     pub beta: f64,
-    /// A flow that loses below its last peak aims lower, to make room (RFC 9438, section 4.7). Default true.
+    /// If true, a flow that loses below its last peak aims lower, to leave capacity to others. Default true (RFC 9438,
+    /// section 4.7).
     pub fast_convergence: bool,
 }
 

@@ -13,7 +13,7 @@ use crate::congestion::BadParameter;
 pub struct TcpDctcpParams {
     /// Gain g of the filter of the marked share. Default 1/16 (RFC 8257, section 4.2).
     pub g: f64,
-    /// The filtered share at the start. Default 1 (RFC 8257, section 3.3).
+    /// Initial value of the filtered share. Default 1 (RFC 8257, section 3.3).
     pub alpha: f64,
 }
 

@@ -66,7 +66,7 @@ pub(super) trait WindowParams: Default {
 
 macro_rules! windows {
     ($($name:literal, $summary:literal => $variant:ident($params:ident)),+ $(,)?) => {
-        /// How a TCP window grows and shrinks.
+        /// Congestion control of TCP.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         pub enum TcpControl {
             $(#[doc = $summary] #[serde(rename = $name)] $variant($params)),+
@@ -103,7 +103,7 @@ macro_rules! windows {
             fn json_schema(generator: &mut SchemaGenerator) -> Schema {
                 let names: Vec<&str> = Self::CATALOGUE.iter().map(|(name, _)| *name).collect();
                 schemars::json_schema!({
-                    "description": "How a TCP window grows and shrinks: a control's name, or its name with parameters",
+                    "description": "Congestion control of TCP",
                     "anyOf": [
                         { "type": "string", "enum": names, "description": "with all defaults" },
                         $({
@@ -145,9 +145,9 @@ macro_rules! windows {
 }
 
 windows! {
-    "reno", "a segment more per round trip, half after a loss (RFC 5681)" => Reno(RenoParams),
+    "reno", "one segment more per round trip, half the window after a loss (RFC 5681)" => Reno(RenoParams),
     "cubic", "a cubic function of the time since the last loss (RFC 9438)" => Cubic(CubicParams),
-    "dctcp", "as reno, but cut by the share of marks (RFC 8257)" => Dctcp(TcpDctcpParams),
+    "dctcp", "as reno, with cuts by the share of marks (RFC 8257)" => Dctcp(TcpDctcpParams),
     "slow-start", "a segment more per acknowledgement, for ever (YAPS)" => SlowStart(SlowStartParams),
 }
 

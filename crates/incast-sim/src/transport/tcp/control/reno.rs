@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Acked, Window, WindowParams};
 use crate::congestion::BadParameter;
 
-/// Reno has no parameters.
+/// Parameters of Reno: none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RenoParams {}

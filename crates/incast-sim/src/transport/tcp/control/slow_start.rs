@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Acked, Window, WindowParams};
 use crate::congestion::BadParameter;
 
-/// There are no parameters.
+/// Parameters of slow start: none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SlowStartParams {}
