@@ -57,7 +57,7 @@ hosts_per_leaf = 8
 [[workload]]
 [workload.poisson]
 load = 0.5
-sizes = "websearch"
+sizes = "10MB"
 duration = "5s"
 
 [scheme.DCQCN]
