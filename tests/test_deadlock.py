@@ -242,7 +242,7 @@ BAD_CHECKS: dict[str, tuple[list[object], str]] = {
     "bounces of others": (["--bounces", 1], "--bounces needs --paths up-down"),
     "paths of others": (["--paths", "trees", "--per-pair", 2], "--per-pair needs --paths random"),
     "no path for a pair": (["--paths", "random", "--per-pair", 0], ">= 1"),
-    "a picture of another kind": (["--draw", "cycle.png"], "--draw cycle.png: the name of the picture must end in .svg"),
+    "a picture of another kind": (["--draw", "cycle.png"], "--draw cycle.png: the name of the picture must end in"),
     "a picture of no cycle": (["--draw", "cycle.svg", "--cycles", 0], "--draw needs --cycles 1 or more"),
 }  # fmt: skip
 
