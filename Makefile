@@ -13,8 +13,11 @@ NEXTEST := $(BIN)/cargo-nextest nextest run --workspace --exclude incast-py --lo
 # Processes of pytest: one per core.
 JOBS ?= auto
 
+# tools/build_backend.py calls maturin.
+export MATURIN_NO_MISSING_BUILD_BACKEND_WARNING := 1
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long sanitize bench lint format schema reference docs build clean
+.PHONY: help demo test test-long sanitize bench lint format schema reference docs site wheel build clean
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -66,6 +69,13 @@ reference: $(VENV)/.dev ## Write docs/reference from the Rust types
 docs: $(VENV)/.dev $(VENV)/.built ## Write into the pages of docs what commands print now
 	$(BIN)/python tools/pages.py
 
+site: $(VENV)/.site ## Build the documentation as a site, target/site/index.html
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo target/site/index.html
+
+wheel: $(VENV)/.release ## Build a wheel for other machines and an sdist into dist
+	$(BIN)/python tools/wheel.py
+
 build: $(VENV)/.built ## Build incast into .venv and stop there
 
 clean: ## Remove everything that was built or run here
@@ -87,6 +97,10 @@ $(VENV)/.demo: requirements/demo.txt $(VENV)/.venv
 	@touch $@
 
 $(VENV)/.dev: requirements/dev.txt $(VENV)/.demo
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+$(VENV)/.site $(VENV)/.release: $(VENV)/.%: requirements/%.txt $(VENV)/.demo
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 

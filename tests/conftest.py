@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import functools
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
+
+PATIENCE = 120.0
+"""Seconds until a wait fails: only a hang takes as long, on any machine."""
 
 # A shell without job control has it ignored in what it runs in the background, and so in all that this starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -53,13 +57,13 @@ hosts_per_leaf = 8
 [[workload]]
 [workload.poisson]
 load = 0.5
-sizes = "websearch"
-duration = "500ms"
+sizes = "10MB"
+duration = "5s"
 
 [scheme.DCQCN]
 control = "dcqcn"
 """
-"""Runs for minutes: for tests that stop it."""
+"""Runs for far longer than `PATIENCE`: for tests that stop it."""
 
 RING = """\
 [fabric.custom]
@@ -101,20 +105,25 @@ def write(folder: Path, text: str, name: str = "scenario.toml") -> Path:
     return file
 
 
-def wait_until(true: Callable[[], bool], seconds: float = 20.0) -> None:
+def wait_until(true: Callable[[], bool]) -> None:
     """Wait for something to become true."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + PATIENCE
     while not true():
-        assert time.monotonic() < end, "it did not happen in time"
+        assert time.monotonic() < end, f"it did not happen within {PATIENCE:.0f} s"
         time.sleep(0.02)
 
 
-def stop(process: subprocess.Popen[str], number: signal.Signals) -> tuple[int, str, float]:
-    """Send a signal; the exit code, what was said on stderr, and the seconds it took."""
-    began = time.monotonic()
+def stop(process: subprocess.Popen[str], number: signal.Signals) -> tuple[int, str]:
+    """Send a signal; the exit code and stderr."""
     process.send_signal(number)
-    _, errors = process.communicate(timeout=30)
-    return process.returncode, errors, time.monotonic() - began
+    _, errors = process.communicate(timeout=PATIENCE)
+    return process.returncode, errors
+
+
+def processor_s(pid: int) -> float:
+    """Processor time of a process, in seconds."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @pytest.fixture
@@ -128,7 +137,7 @@ def command(tmp_path: Path) -> Command:
             env=environment(),
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=2 * PATIENCE,
             check=False,
         )
 
@@ -136,11 +145,12 @@ def command(tmp_path: Path) -> Command:
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Start:
-    """Start `incast` without waiting for it."""
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start `incast` without waiting for it. It is killed if it runs after the test."""
+    started: list[subprocess.Popen[str]] = []
 
     def run(*arguments: object) -> subprocess.Popen[str]:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-m", "incast", *map(str, arguments)],
             cwd=tmp_path,
             env=environment(),
@@ -148,8 +158,45 @@ def start(tmp_path: Path) -> Start:
             stderr=subprocess.PIPE,
             text=True,
         )
+        started.append(process)
+        return process
 
-    return run
+    yield run
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+"""Names of the system's browser."""
+PACKAGES = {"nft": "nftables", "ip": "iproute2", "chromium": "chromium", "memcached": "memcached"}
+"""Optional programs of the tests, and the Debian packages that have them."""
+
+
+def system_browser() -> str | None:
+    """The path of the system's Chromium."""
+    return next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+def own_browser() -> str | None:
+    """The path of the Chromium that Playwright has installed."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        path = playwright.chromium.executable_path
+    return path if Path(path).exists() else None
+
+
+def pytest_report_header() -> str | None:
+    """The optional programs that are missing, with the command that installs them."""
+    found = {name: shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin") for name in PACKAGES}
+    found["chromium"] = system_browser() or own_browser()
+    missing = [name for name, path in found.items() if path is None]
+    if not missing:
+        return None
+    packages = " ".join(PACKAGES[name] for name in missing)
+    return f"missing programs: {', '.join(missing)} (apt-get install {packages}); their tests are skipped"
 
 
 def needs_networks() -> pytest.MarkDecorator:
@@ -161,7 +208,7 @@ def needs_networks() -> pytest.MarkDecorator:
     from incast import testbed
 
     why = testbed.available()
-    lacking = why is not None and why.startswith("there is no program")
+    lacking = why is not None and why.startswith("program `")
     skip = why is not None and not (lacking and os.environ.get("CI"))
     return pytest.mark.skipif(skip, reason=f"no rules in the kernel here: {why}")
 

@@ -18,6 +18,8 @@ from incast.testbed.namespaces import Namespace, Refused, end_with_parent, enter
 IPV4, IPV6 = 0x0800, 0x86DD
 FAMILIES = {"ip": IPV4, "ip6": IPV6}
 HOPS = 64
+PATIENCE_S = 60
+"""For how long a packet that has not come out is waited for."""
 PRIORITY = 100
 """What the observer adds to a packet's priority to write it into the packet's hops left."""
 OBSERVER = "\n".join(
@@ -61,13 +63,13 @@ class Switch:
         frame = bytes.fromhex(self.macs[ingress].replace(":", "")) + bytes(6) + struct.pack("!H", FAMILIES[family])
         ends = self.ends[family]
         ends[ingress].send(frame + (_ipv4 if family == "ip" else _ipv6)(code_point, ingress, egress, mark))
-        ready, _, _ = select.select(ends, [], [], 2)
+        ready, _, _ = select.select(ends, [], [], PATIENCE_S)
         while ready:
             for end in ready:
                 packet = end.recv(4096)[14:]
                 if packet.endswith(mark):
                     return [ends.index(end), *(_seen_ipv4 if family == "ip" else _seen_ipv6)(packet)]
-            ready, _, _ = select.select(ends, [], [], 2)
+            ready, _, _ = select.select(ends, [], [], PATIENCE_S)
         return None
 
 

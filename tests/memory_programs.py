@@ -7,14 +7,14 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ParamSpec
 
 import duckdb
 
-from conftest import environment
+from conftest import PATIENCE, environment
 from incast import memory
 
 P = ParamSpec("P")
@@ -45,7 +45,7 @@ def see_refusal() -> None:
     """The command fails as one that the machine cannot do, and leaves nothing."""
     with tempfile.TemporaryDirectory() as folder:
         run = [sys.executable, "-m", "incast", "memory", "record", "-o", f"{folder}/out", "--", "true"]
-        done = subprocess.run(run, env=environment(), capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(run, env=environment(), capture_output=True, text=True, timeout=2 * PATIENCE, check=False)
         assert done.returncode == 3, done.stderr
         assert "program was not started" in done.stderr
         if "userfaultfd)" in done.stderr:
@@ -78,18 +78,3 @@ def running_in(folder: Path) -> list[int]:
                 if Path(entry.path, "cwd").readlink() == folder:
                     found.append(int(entry.name))
     return found
-
-
-@contextmanager
-def first_in_line() -> Iterator[None]:
-    """Give what is started meanwhile as much of the machine as this user may."""
-    before = os.getpriority(os.PRIO_PROCESS, 0)
-    try:
-        os.setpriority(os.PRIO_PROCESS, 0, -20)
-    except PermissionError:
-        yield
-        return
-    try:
-        yield
-    finally:
-        os.setpriority(os.PRIO_PROCESS, 0, before)

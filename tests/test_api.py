@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import incast
-from conftest import LONG, SMALL, write
+from conftest import LONG, PATIENCE, SMALL, wait_until, write
 from incast import _core, schema
 
 
@@ -291,47 +291,63 @@ def test_a_run_in_a_notebook_shows_bars(scenario: incast.Scenario, monkeypatch: 
     assert {line[1:3] == ["#" * 24, "100%"] for line in last} == {True}
 
 
+INTERRUPTED = """\
+import signal
+import incast
+signal.signal(signal.SIGINT, signal.default_int_handler)
+try:
+    incast.load("scenario.toml").run("out", progress=False)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
 def test_ctrl_c(tmp_path: Path) -> None:
-    # Of Python: whoever starts the tests in the background has them ignore the signal.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    scenario = incast.load(write(tmp_path, LONG))
-    sent: list[float] = []
-
-    def interrupt() -> None:
-        sent.append(time.monotonic())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    timer = threading.Timer(1.0, interrupt)
-    timer.start()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            scenario.run(tmp_path / "out")
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert time.monotonic() - sent[0] < 1.0
+    write(tmp_path, LONG)
+    python = [sys.executable, "-c", INTERRUPTED]
+    with subprocess.Popen(python, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        try:
+            # The folder for results is there when the run begins.
+            wait_until(lambda: process.poll() is not None or any(tmp_path.glob(".out*")))
+            process.send_signal(signal.SIGINT)
+            printed, _ = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
+    assert (printed, process.returncode) == ("interrupted\n", 0)
     assert [path.name for path in tmp_path.iterdir()] == ["scenario.toml"]
 
 
+class Enough(Exception):
+    """Ends a run."""
+
+
 def test_other_threads_go_on(tmp_path: Path) -> None:
-    ticks = 0
+    """Another thread is at work between calls of progress, not only during them."""
+    counted, calls = 0, 0
     done = threading.Event()
 
-    def tick() -> None:
-        nonlocal ticks
-        while not done.wait(0.005):
-            ticks += 1
+    def count() -> None:
+        nonlocal counted
+        while not done.is_set():
+            counted += 1
+            time.sleep(0)
 
-    other = threading.Thread(target=tick)
-    scenario = incast.load(write(tmp_path, SMALL.replace('"100us"', '"3ms"')))
+    def progress(_: incast.Progress) -> None:
+        nonlocal calls
+        calls += 1
+        if counted > 10_000 or calls == 500:
+            raise Enough
+
+    other = threading.Thread(target=count)
+    scenario = incast.load(write(tmp_path, LONG))
     other.start()
-    began = time.monotonic()
     try:
-        scenario.run()
+        with pytest.raises(Enough):
+            scenario.run(progress=progress)
     finally:
-        seconds = time.monotonic() - began
         done.set()
         other.join()
-    assert ticks > seconds / 0.005 / 10, "the interpreter was held"
+    assert counted > 10_000, "the interpreter was held"
 
 
 def test_shown(scenario: incast.Scenario) -> None:

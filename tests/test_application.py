@@ -401,7 +401,7 @@ def test_the_command_lists_the_calibrations(command: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ((), "a results folder is needed"),
+        ((), "missing results folder"),
         (("gone",), "gone"),
         (("PAGES", "--calibration", "osdi16_requirements"), "did you mean `osdi16_requirement`"),
         (("--list", "--calibration", "seed"), "allowed: seed_draft, osdi16_requirement"),

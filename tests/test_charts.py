@@ -49,29 +49,68 @@ def test_slowdown_is_that_of_the_results(sampled: incast.Results, source: charts
     assert drawn == sorted(sampled.slowdown(bins=5, label="poisson").rows())
 
 
+def test_flows_of_different_labels_are_apart_unless_asked_for_together(
+    sampled: incast.Results, source: charts.Source
+) -> None:
+    chart = charts.slowdown(source, bins=5)
+    # Flows of one size have one bin.
+    assert {(row["label"], row["bin"]) for row in chart.dicts()} == {
+        ("incast", 0),
+        *(("poisson", bin_) for bin_ in range(5)),
+    }
+    together = [row for row in chart.rows if row[1] == "poisson"]
+    assert sorted(together) == sorted(charts.slowdown(source, bins=5, label="poisson").rows)
+    assert {row["label"] for row in sampled.slowdown().dicts()} == {"incast", "poisson"}
+    mixed = charts.slowdown(source, bins=5, label="all")
+    assert {row["label"] for row in mixed.dicts()} == {"all"}
+    assert (
+        sum(row["flows"] for row in mixed.dicts()) == len(sampled.flows) == sum(row["flows"] for row in chart.dicts())
+    )
+
+
+def test_of_many_labels_the_largest_are_apart(tmp_path: Path) -> None:
+    head, _, tail = SMALL.partition("[[workload]]")
+    entries = "".join(
+        f"[[workload]]\nlabel = 'group {each}'\nlist = [{'{ src = 1, dst = 3, size = 100 },' * (each + 1)}]\n"
+        for each in range(6)
+    )
+    text = head + entries + "[scheme" + tail.partition("[scheme")[2]
+    results = incast.load(write(tmp_path, text)).run(tmp_path / "results")
+    source = charts.Source([results])
+    others = "Drawn together as 3 other labels: group 0, group 1, group 2."
+    for chart in (charts.slowdown(source), charts.cdf(source)):
+        labels = list(dict.fromkeys(row["label"] for row in chart.dicts()))
+        assert labels == ["group 3", "group 4", "group 5", "3 other labels"]
+        assert others in chart.left_out
+    lines = results.slowdown_text().splitlines()
+    assert [line[:19].strip() for line in lines[2:]] == [
+        "label group 5", "label group 4", "label group 3", "3 other labels", "3 other labels: gro"
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(("of", "column"), [("fct", "fct_ps"), ("slowdown", "slowdown_hpcc")])
 def test_cdf_has_every_flow_where_they_are_few(
     of: Measure, column: str, sampled: incast.Results, source: charts.Source
 ) -> None:
-    chart = charts.cdf(source, of)
+    chart = charts.cdf(source, of, label="all")
     for scheme in source.schemes:
         values = sorted(
             value
             for name, value in zip(sampled.flows["scheme"], sampled.flows[column], strict=True)
             if name == scheme and value is not None
         )
-        expected = [(scheme, rank / len(values), value) for rank, value in enumerate(values, 1)]
+        expected = [(scheme, "all", rank / len(values), value) for rank, value in enumerate(values, 1)]
         assert [row for row in chart.rows if row[0] == scheme] == expected
     assert not chart.left_out
 
 
 def test_cdf_of_many_flows_has_true_ranks(sampled: incast.Results, source: charts.Source) -> None:
     points = 10
-    chart = charts.cdf(source, "fct", points=points)
+    chart = charts.cdf(source, "fct", label="all", points=points)
     times = sorted(
         time for name, time in zip(sampled.flows["scheme"], sampled.flows["fct_ps"], strict=True) if name == "DCQCN"
     )
-    drawn = [(share, time) for scheme, share, time in chart.rows if scheme == "DCQCN"]
+    drawn = [(share, time) for scheme, _, share, time in chart.rows if scheme == "DCQCN"]
     assert len(drawn) < len(times)
     assert all(times[round(share * len(times)) - 1] == time for share, time in drawn)
     assert (drawn[0][1], drawn[-1]) == (times[0], (1.0, times[-1]))
@@ -101,7 +140,7 @@ def test_queues_in_fewer_points_keep_the_peaks(sampled: incast.Results, source: 
         drawn = [row for row in chart.dicts() if row["scheme"] == scheme]
         assert max(row["queue_bytes"] for row in drawn) == max(row["queue_bytes"] for row in mine)
         assert len(drawn) <= 20 * 3
-    assert any("the largest" in text for text in chart.left_out)
+    assert any("the maximum" in text for text in chart.left_out)
 
 
 def test_a_queue_without_samples_is_drawn_as_empty() -> None:
@@ -169,7 +208,7 @@ def test_isolation_messages_are_counted_and_told(tmp_path: Path, capsys: pytest.
     sent = {row["scheme"]: row["value"] for row in rows if row["counter"] == "isolation messages (CIP) sent"}
     assert sent == {name: each["isolation_messages"] for name, each in counts.items()}
     assert sent["+isolation"] > sent["+mice"] == 0
-    cnps = {row["scheme"]: row["value"] for row in rows if row["counter"] == "marks echoed and CNPs received by hosts"}
+    cnps = {row["scheme"]: row["value"] for row in rows if row["counter"] == "ECN echoes and CNPs received by hosts"}
     assert cnps["+mice"] == sum(row["marks"] for row in results.flows.dicts() if row["scheme"] == "+mice")
     summary.show(results)
     told = [line for line in capsys.readouterr().out.splitlines() if "isolation messages" in line]
@@ -221,7 +260,7 @@ def test_choosing_a_scenario_of_a_sweep(sweep: Path) -> None:
     assert groups.chosen(group, {"load": "0.6", "seed": "2"}).values == (0.6, 2)
     for where, said in (
         ({"lod": "0.6"}, "did you mean `load`"),
-        ({"load": "0.5"}, "there is 0.3, 0.6"),
+        ({"load": "0.5"}, "only 0.3, 0.6"),
         ({"load": "0.6"}, "--where seed=1"),
     ):
         with pytest.raises(incast.ResultsError) as raised:
@@ -242,7 +281,7 @@ def test_links_that_carried_nothing_are_said_to_be_left_out(tmp_path: Path) -> N
     results = incast.load(write(tmp_path, text + schemes)).run(tmp_path / "results")
     chart = charts.fabric(charts.Source([results]))
     assert {row["node_name"] for row in chart.dicts()} == {"h1", "h3", "s0"}
-    assert chart.left_out == ("Carried nothing under any scheme, and not drawn: 6 hosts, 12 ports.",)
+    assert chart.left_out == ("Not drawn, because they had no traffic under any scheme: 6 hosts, 12 ports.",)
 
 
 def test_studies_draw_orders_of_magnitude_as_points() -> None:
@@ -259,8 +298,8 @@ def test_studies_draw_orders_of_magnitude_as_points() -> None:
     assert points["mark"]["type"] == "point"
     assert points["encoding"]["y"]["scale"] == {"type": "log", "domain": [2.0, 4.5e5]}
     assert "datum.low > 0" in intervals["transform"][0]["filter"]
-    assert chart.left_out == ("1 of 3 figures are 0 or less, which this scale does not have.",)
-    assert chart.about.startswith("Time. Points are means over seeds")
+    assert chart.left_out == ("1 of 3 figures are 0 or less and not drawn on this log scale.",)
+    assert chart.about.startswith("Time. Points: means over seeds")
     assert DrawnChart.from_tree(drawn.to_tree()) == drawn
     linear = of_study(0, replace(drawn, log=False))
     assert linear.spec is not None

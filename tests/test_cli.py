@@ -17,6 +17,7 @@ import incast
 from conftest import RING, ROOT, SMALL, Command, environment, write
 from incast import charts
 from incast.cli import new
+from incast.cli.run import examples
 
 COMMANDS = [
     "new",
@@ -114,6 +115,29 @@ def test_templates(command: Command, tmp_path: Path, name: str) -> None:
         assert hint in text, "it says where to look"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "give either a scenario file or --example NAME"),
+        (["mine.toml", "--example", "quickstart"], "give either a scenario file or --example NAME"),
+        (["--example", "quickstat"], "did you mean `quickstart`?"),
+    ],
+)
+def test_run_without_a_scenario(command: Command, arguments: list[str], says: str) -> None:
+    done = command("run", *arguments)
+    assert done.returncode == 2
+    assert says in done.stderr
+
+
+def test_examples(command: Command, tmp_path: Path) -> None:
+    assert list(examples()) == sorted(file.stem for file in (ROOT / "scenarios").glob("*.toml"))
+    assert "quickstart\n    HPCC against DCQCN" in command("new", "--list").stdout
+    assert command("new", "mine.toml", "--template", "incast16").returncode == 0
+    assert (tmp_path / "mine.toml").read_text(encoding="utf-8") == examples()["incast16"]
+    assert command("run", "--example", "incast16", "--quiet").returncode == 0
+    assert (tmp_path / "results" / "incast16" / "flows.parquet").is_file()
+
+
 def test_what_has_no_effect_is_told(command: Command, small: Path) -> None:
     line = small.read_text(encoding="utf-8").splitlines().index("[scheme.HPCC]") + 3
     small.write_text(small.read_text(encoding="utf-8") + 'ecn.kmin = "100kB"\n', encoding="utf-8")
@@ -188,11 +212,14 @@ def test_what_a_watchdog_drops_is_exit_code_1(command: Command, tmp_path: Path) 
     assert (counts["watchdog_drops"], counts["watchdog_lossless_drops"]) == (packets, packets)
     assert counts["watchdog_bytes"] == sum(row["bytes"] for row in drops)
     assert f", {packets:,} packets dropped by the PFC watchdog; " in done.stdout
-    told = f"error: none: {packets:,} packets of lossless priorities were dropped by the PFC watchdog, as it is told to"
+    told = f"error: none: {packets:,} lossless packets dropped by the PFC watchdog (configured action: drop)"
     assert done.stderr.splitlines()[-1] == f"{told} (see drops.parquet)"
     rows = charts.counters(charts.Source([results])).dicts()
     found = {row["counter"]: row["value"] for row in rows}
-    assert (found["lossless packets that found no room"], found["packets dropped by the PFC watchdog"]) == (0, packets)
+    assert (found["lossless packets dropped: PFC headroom exceeded"], found["packets dropped by the PFC watchdog"]) == (
+        0,
+        packets,
+    )
 
 
 def test_what_a_watchdog_drops_is_in_the_runs_of_a_sweep(command: Command, tmp_path: Path) -> None:
@@ -209,9 +236,7 @@ def test_what_a_watchdog_drops_is_in_the_runs_of_a_sweep(command: Command, tmp_p
     assert dropped[4] > dropped[2]
     # What is sent on against the pause finds room in the headroom here.
     assert forwarded[1:] == (0, 0, 0, 0)
-    assert (
-        f"{dropped[2]:,} packets of lossless priorities were dropped by the PFC watchdog" in done.stderr + done.stdout
-    )
+    assert f"{dropped[2]:,} lossless packets dropped by the PFC watchdog" in done.stderr + done.stdout
 
 
 def test_horizon_is_no_failure(command: Command, small: Path) -> None:
@@ -269,7 +294,7 @@ def test_list_says_how_variants_differ(command: Command) -> None:
     assert done.stdout.startswith("websearch\n")
     text = " ".join(done.stdout.split())
     assert "websearch_yaps 1,665,831 B (0.973 times)" in text
-    assert "draws the points only 2,434,900 B" in text
+    assert "without interpolation 2,434,900 B" in text
 
 
 def test_results_summary(command: Command, results: Path) -> None:
@@ -302,6 +327,38 @@ def test_results_json(command: Command, results: Path) -> None:
     rows = json.loads(done.stdout)
     assert len(rows) == 2
     assert rows[0]["rate_bps"] == 100_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("path", "inside"),
+    [
+        ("network.failure", "until"),
+        ("switch.watchdog", "detection"),
+        ("ecn.by_rate", "kmin"),
+        ("network.pause", "peer"),
+    ],
+)
+def test_parameters_inside_parameters_are_listed(path: str, inside: str, command: Command) -> None:
+    done = command("list", "sections", path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(path + "\n")
+    assert f"\n{inside}: " in done.stdout
+    assert any(inside == each["name"] for each in json.loads(
+        command("list", "sections", path, "--format", "json").stdout)["parameters"])  # fmt: skip
+    section = command("list", "sections", path.split(".")[0]).stdout
+    assert f"\n        {inside}: " in section, "indented below its table"
+
+
+def test_a_second_name_is_explained(command: Command) -> None:
+    for given, said in (
+        (["network", "failure"], "takes one name: write `network.failure` for a parameter inside `network`"),
+        (["network.failur"], "there is no `failur` in `network`: it has routing, "),
+        (["network.ttl.x"], "there is no `x` in `network.ttl`: it has no parameters inside"),
+        (["netwrok.failure"], "unknown name `netwrok`, allowed sections: "),
+    ):
+        done = command("list", "sections", *given)
+        assert (done.returncode, done.stdout) == (2, ""), given
+        assert said in done.stderr
 
 
 def test_results_slowdown(command: Command, results: Path) -> None:

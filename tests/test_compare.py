@@ -146,8 +146,8 @@ WRONG = {
     "another file": (["1099\n"], "fct.txt:1:", "8, one space between them: sip dip"),
     "too few fields": ([*LINES[:2], LINES[2].rsplit(" ", 1)[0] + "\n"], "fct.txt:3:", "has 7 fields"),
     "too many fields": ([*LINES[:2], LINES[2].replace("\n", " 1\n")], "fct.txt:3:", "has 9 fields"),
-    "cut off": ([*LINES[:2], LINES[2].rstrip("\n")], "fct.txt:3:", "cut off"),
-    "cut off in a field": ([*LINES[:2], LINES[2][:30]], "fct.txt:3:", "cut off"),
+    "cut off": ([*LINES[:2], LINES[2].rstrip("\n")], "fct.txt:3:", "truncated"),
+    "cut off in a field": ([*LINES[:2], LINES[2][:30]], "fct.txt:3:", "truncated"),
     "words": ([LINES[0], LINES[1].replace("500000", "many")], "fct.txt:2:29", "the size is `many`"),
     "a negative time": ([LINES[0], LINES[1].replace(" 46080", " -1")], "fct.txt:2:", "the standalone time is `-1`"),
     "no such port": ([LINES[0].replace(" 100 ", " 65536 ")], "fct.txt:1:25", "the destination port is `65536`"),
@@ -157,16 +157,16 @@ WRONG = {
         "line 1 writes a host as an address",
     ),
     "an address of no node": ([LINES[0].replace("01 ", "02 ", 1)], "fct.txt:1:1", "0bxxxx01"),
-    "twice": ([*LINES, LINES[0]], "fct.txt:17:", "stands in line 1 already"),
+    "twice": ([*LINES, LINES[0]], "fct.txt:17:", "is already in line 1"),
     "blank line": ([LINES[0], "\n"], "fct.txt:2:", "has 0 fields"),
     "empty": ([], "fct.txt", "empty"),
     "other hosts": (
         [line.replace("0b00", "0b01") for line in LINES],
         "",
-        "numbered up to 272, those of the results up to 16",
+        "272 in the reference, 16 in the results",
     ),
     "other ports": ([line.replace(" 100 ", " 99 ") for line in LINES], "", "10000 to 99 in the reference"),
-    "other sizes": ([line.replace(" 500000 ", " 500001 ") for line in LINES], "", "none has the same size"),
+    "other sizes": ([line.replace(" 500000 ", " 500001 ") for line in LINES], "", "not the same sizes"),
     "other starts": (
         [line.replace(" 2000000000 ", " 1000 ") for line in LINES],
         "",
@@ -190,10 +190,10 @@ def test_wrong_reference(
 
 def test_wrong_names(command: Command, incast16: Path, tmp_path: Path) -> None:
     for arguments, says in (
-        ([incast16, REFERENCE], "2 schemes; name one with --scheme: HPCC, DCQCN+w"),
+        ([incast16, REFERENCE], "2 schemes; choose with --scheme: HPCC, DCQCN+w"),
         ([incast16, REFERENCE, "--scheme", "DCQCN"], "did you mean `DCQCN+w`?"),
         ([incast16, tmp_path / "gone.txt", *SCHEME], "gone.txt: No such file"),
-        ([incast16, tmp_path, *SCHEME], "an fct file of the reference is needed"),
+        ([incast16, tmp_path, *SCHEME], "must be an fct file of ns-3"),
         ([tmp_path, REFERENCE], "is not a results folder"),
         ([incast16, REFERENCE, *SCHEME, "--by-flow", "-1"], "by-flow"),
     ):

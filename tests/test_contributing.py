@@ -17,7 +17,7 @@ import pytest
 from conftest import ROOT
 
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-EXAMPLE = CONTRIBUTING.split("### An example, from nothing")[1].split("\n## ")[0]
+EXAMPLE = CONTRIBUTING.split("### Complete example: AIMD")[1].split("\n## ")[0]
 STEP = re.compile(r"\*\*`(?P<file>\S+)`\*\*|^```(?P<language>\w+)\n(?P<text>.*?)^```", re.MULTILINE | re.DOTALL)
 COPIED = ("Cargo.toml", "Cargo.lock", "Makefile", "pyproject.toml", "crates", "python", "tools", "docs/reference")
 VERSION = re.compile(r'^(name = "incast-\w+"\n|\[workspace.package\]\n)version = "(.*)"', re.MULTILINE)
@@ -102,6 +102,7 @@ def equal(file: Path, checkout: Path) -> bool:
     return filecmp.cmp(file, checkout / file.relative_to(ROOT), shallow=False)
 
 
+@pytest.mark.long
 def test_the_example_is_as_told(checkout: Path) -> None:
     printed: dict[str, str] = {}
     for name, language, text in steps():

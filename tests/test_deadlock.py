@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 import signal
-import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
 import incast
-from conftest import RING, ROOT, Command, Start, write
+from conftest import PATIENCE, RING, ROOT, Command, Start, write
 from incast import charts
 from incast.wiring import Hop
 
@@ -188,11 +187,9 @@ def test_ctrl_c_ends_a_long_check(start: Start, tmp_path: Path) -> None:
         # A line of progress says that the search has begun.
         said = next(line for line in running.stderr if line.startswith("sets"))
         assert re.match(r"sets of failed links: [\d,]+ of 1,000,000, [\d,.]+/s, [\d:]+ left\n", said), said
-        began = time.monotonic()
         running.send_signal(signal.SIGINT)
-        out, error = running.communicate(timeout=60)
+        out, error = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130
-    assert time.monotonic() - began < 10, "a busy machine may be late; the search itself takes minutes"
     assert (out, "nothing was written" in error) == ("", True)
     assert [file.name for file in tmp_path.iterdir()] == ["big.toml"]
 
@@ -228,9 +225,9 @@ def test_files_of_paths_that_are_none(name: str, command: Command, tmp_path: Pat
 
 
 BAD_CHECKS: dict[str, tuple[list[object], str]] = {
-    "detours without failures": (["--detours", 1], "--detours is for failures: --failures or --fail"),
-    "both kinds of failures": (["--fail", "T1-L1", "--failures", 1], "--fail names the links"),
-    "samples of no failures": (["--samples", 9], "--samples is for --failures"),
+    "detours without failures": (["--detours", 1], "--detours needs --failures or --fail"),
+    "both kinds of failures": (["--fail", "T1-L1", "--failures", 1], "--fail and --failures cannot be used together"),
+    "samples of no failures": (["--samples", 9], "--samples needs --failures"),
     "too many failures": (["--failures", 99], "allowed: 1 to 16"),
     "no link": (["--fail", "T1"], "`T1` is no link\n = allowed: its two ends with a dash between them"),
     "a node that is not there": (["--fail", "T1-LL1"], "has no node `LL1`\n = did you mean `L1`?"),
@@ -242,11 +239,11 @@ BAD_CHECKS: dict[str, tuple[list[object], str]] = {
     "sets of links and other paths": (["--failures", 1, "--paths", "shortest"], "leave --paths out"),
     "detours of other paths": (["--fail", "T1-L1", "--detours", 1, "--paths", "shortest"], "leave --paths out"),
     "no kind of paths": (["--paths", "shortes"], "or a file of paths\n = did you mean `shortest`?"),
-    "bounces of others": (["--bounces", 1], "--bounces is for --paths up-down"),
-    "paths of others": (["--paths", "trees", "--per-pair", 2], "--per-pair is for --paths random"),
+    "bounces of others": (["--bounces", 1], "--bounces needs --paths up-down"),
+    "paths of others": (["--paths", "trees", "--per-pair", 2], "--per-pair needs --paths random"),
     "no path for a pair": (["--paths", "random", "--per-pair", 0], ">= 1"),
-    "a picture of another kind": (["--draw", "cycle.png"], "--draw cycle.png: the name of the picture ends in .svg"),
-    "a picture of no cycle": (["--draw", "cycle.svg", "--cycles", 0], "--draw needs a cycle that is named"),
+    "a picture of another kind": (["--draw", "cycle.png"], "--draw cycle.png: the name of the picture must end in"),
+    "a picture of no cycle": (["--draw", "cycle.svg", "--cycles", 0], "--draw needs --cycles 1 or more"),
 }  # fmt: skip
 
 
@@ -288,7 +285,7 @@ def test_the_cycle_is_drawn(command: Command, tmp_path: Path) -> None:
     again = command("deadlock", "check", TESTBED, *FAILED, "--draw", "cycle.svg")
     assert again.returncode == 2
     assert "cycle.svg exists already" in again.stderr
-    assert "replace it with --overwrite, or name another place with --draw" in again.stderr
+    assert "use --overwrite to replace it, or choose another place with --draw" in again.stderr
     assert command("deadlock", "check", TESTBED, *FAILED, "--draw", "cycle.svg", "--overwrite").returncode == 1
     assert (tmp_path / "cycle.svg").read_text(encoding="utf-8") == text
 
@@ -305,7 +302,7 @@ def test_of_a_big_fabric_the_cycle_alone_is_drawn(command: Command, tmp_path: Pa
     file = write(tmp_path, fabric + rest)
     done = command("deadlock", "check", file, "--paths", "shortest", "--draw", "cycle.svg", "--cycles", 1)
     assert done.returncode == 1, done.stderr
-    said = re.search(r"Of 60 switches only the (\d+) of the cycle are drawn, without hosts\.", done.stderr)
+    said = re.search(r"Drawn: (\d+) of 60 switches, those of the cycle; no hosts\.", done.stderr)
     assert said
     text = (tmp_path / "cycle.svg").read_text(encoding="utf-8")
     assert said[0] in " ".join(words_of(text))
@@ -337,7 +334,7 @@ def test_a_cycle_of_one_link() -> None:
 @pytest.mark.parametrize(
     ("hops", "said"),
     [
-        ([("T1", 4, "L1")], "a cycle of 1 hops; at least 2 are needed"),
+        ([("T1", 4, "L1")], "a cycle needs at least 2 hops, got 1"),
         ([("T1", 4, "L1"), ("L1", 9, "T1")], "L1 has no port 9; allowed: 0 to 3"),
         ([("T1", 4, "L1"), ("L1", 1, "T1")], "hop 2: port 1 of L1 leads to T2, not to T1"),
         ([("T1", 4, "L1"), ("L1", 1, "T2")], "hop 2 leads to T2, but the next begins at T1"),

@@ -56,7 +56,7 @@ def test_command(command: Command) -> None:
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        (("--size", "10"), "--size: `10` is no size; allowed: SWITCHESxPORTS, such as 500x64"),
+        (("--size", "10"), "--size cannot be `10`, allowed: SWITCHESxPORTS"),
         (("--size", "10x12", "--convention", "Fn"), "no convention `Fn`; allowed: F, Fm, A, A', B, C, D, E, G"),
         (("--size", "3x40"), "--size: 3 switches of 40 ports: "),
     ],

@@ -64,7 +64,7 @@ def test_tags_by_other_ways(arguments: list[object], tags: int | None, command: 
 
 def test_every_export_says_the_same(command: Command, tmp_path: Path) -> None:
     forms = [word for form in ("json", "csv", "nftables", "sonic", "p4") for word in ("--export", form)]
-    asked = ("--paths", "up-down", "--bounces", 1, "--method", "clos", *forms, "-o", "rules")
+    asked = ("--paths", "up-down", "--bounces", 1, "--method", "clos", *forms, "--force", "-o", "rules")
     done = command("deadlock", "tag", TESTBED, *asked)
     assert done.returncode == 0, done.stderr
     folder = tmp_path / "rules"
@@ -87,11 +87,27 @@ def test_every_export_says_the_same(command: Command, tmp_path: Path) -> None:
     program = (folder / "tags.p4").read_text(encoding="utf-8")
     assert "in bit<6> ingress_port" in program
     assert "const default_action = set_lossy();" in program
-    assert "SONiC: The egress queue follows the DSCP that a packet came with" in done.stdout
+    head, reasons = done.stdout.splitlines()[0], done.stdout.partition("\n\n")[0]
+    assert head == "These files cannot be loaded on SONiC today:"
+    assert "\n- The egress queue follows the DSCP that a packet came with" in reasons
     again = command("deadlock", "tag", TESTBED, *asked)
     assert again.returncode == 2
     assert "rules/rules.json exists already" in again.stderr
     assert command("deadlock", "tag", TESTBED, *asked, "--overwrite").returncode == 0
+
+
+@pytest.mark.parametrize("format", ["text", "json"])
+def test_files_that_sonic_cannot_load_are_not_written(format: str, command: Command, tmp_path: Path) -> None:  # noqa: A002
+    asked = ("--export", "csv", "--export", "sonic", "-o", "rules", "--format", format)
+    done = command("deadlock", "tag", TESTBED, *asked)
+    assert (done.returncode, done.stdout) == (2, "")
+    first, *reasons, last = done.stderr.splitlines()
+    assert first == "error: These files cannot be loaded on SONiC today:"
+    assert len(reasons) >= 5
+    assert all(reason.startswith("- ") for reason in reasons)
+    assert "--force" in last
+    assert list(tmp_path.iterdir()) == []
+    assert command("deadlock", "tag", TESTBED, *asked, "--force").returncode == 0
 
 
 def degree(wiring: Wiring, name: str) -> int:
@@ -175,8 +191,8 @@ def of_sonic(folder: Path, switches: list[str]) -> Rules:
 
 
 def test_ports_and_code_points_of_ones_own(command: Command, tmp_path: Path) -> None:
-    own = ("--port-names", "Ethernet10/2", "--dscp", 10, "--export", "nftables", "--export", "sonic", "-o", "rules")
-    done = command("deadlock", "tag", TESTBED, *own)
+    own = ("--port-names", "Ethernet10/2", "--dscp", 10, "--export", "nftables", "--export", "sonic")
+    done = command("deadlock", "tag", TESTBED, *own, "-o", "rules", "--force")
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "rules" / "T1.nft").read_text(encoding="utf-8")
     assert set(re.findall(r'"(\w+)"', text)) == {f"Ethernet{port}" for port in range(10, 21, 2)}
@@ -200,12 +216,12 @@ BAD_TAGS: dict[str, tuple[Sequence[object], *tuple[str, ...]]] = {
     ),
     "more than PFC has": (["--paths", "up-down", "--bounces", 9, *NFT], "--priorities: ", "needed, 7 are available"),
     "no switch has so many": (["--priorities", 8], "--priorities", "<= 7"),
-    "a form without a place": (["--export", "json"], "--export needs a folder, --output"),
-    "a place without a form": (["-o", "rules"], "--output is for --export"),
+    "a form without a place": (["--export", "json"], "--export and --output must be used together"),
+    "a place without a form": (["-o", "rules"], "--export and --output must be used together"),
     "a form that is none": (["--export", "yaml", "-o", "rules"], "yaml", "nftables"),
     "a scheme of others": (["--method", "clos"], "--method: the Clos scheme is for up-down paths"),
     "classes of others": (["--classes", 2], "--classes: only the Clos scheme"),
-    "an order of others": ([*BOUNCED, "--order", "random"], "--order is for --method greedy"),
+    "an order of others": ([*BOUNCED, "--order", "random"], "--order needs --method greedy"),
     "names of nothing": (["--port-names", "eth0", "--export", "csv", "-o", "rules"], "--port-names: only for"),
     "no name of a port": (["--port-names", "eth", *NFT], "`eth` is not the name of a first port", "swp1"),
     "a name that Linux has not": (
@@ -213,8 +229,8 @@ BAD_TAGS: dict[str, tuple[Sequence[object], *tuple[str, ...]]] = {
         "--port-names: nftables: port 0",
         "at most 15",
     ),
-    "no code point": (["--dscp", 64, *NFT], "--dscp 64: a tag's code point is 1 to 63; lossy packets have 0"),
-    "that of lossy packets": (["--dscp", 0, *NFT], "--dscp 0: a tag's code point is 1 to 63; lossy packets have 0"),
+    "no code point": (["--dscp", 64, *NFT], "--dscp 64: the DSCP of a tag must be 1 to 63"),
+    "that of lossy packets": (["--dscp", 0, *NFT], "--dscp 0: the DSCP of a tag must be 1 to 63"),
     "a name that SONiC has not": (
         ["--port-names", "foo0", "--export", "sonic", "-o", "rules"],
         "--port-names: SONiC: port 0 would be named `foo0`; allowed: Ethernet and a number",
@@ -246,7 +262,7 @@ def test_an_output_that_is_a_file(command: Command, tmp_path: Path) -> None:
     file = write(tmp_path, "mine", "rules")
     done = command("deadlock", "tag", TESTBED, *NFT)
     assert (done.returncode, file.read_text(encoding="utf-8")) == (2, "mine")
-    assert "--output rules: it is a file; a folder is meant" in done.stderr
+    assert "--output rules: is a file, must be a folder" in done.stderr
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -290,7 +306,7 @@ def test_a_file_that_came_meanwhile_stays(tmp_path: Path, monkeypatch: pytest.Mo
         link(source, target)
 
     monkeypatch.setattr(os, "link", late)
-    with pytest.raises(ResultsExistError, match="b exists already; it was left as it is"):
+    with pytest.raises(ResultsExistError, match="b exists already"):
         write_all(tmp_path, {"a": b"1", "b": b"2"}, overwrite=False)
     assert contents(tmp_path) == {"b": b"another's"}
 

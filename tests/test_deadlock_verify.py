@@ -193,8 +193,8 @@ BAD: dict[str, tuple[str | None, list[object], tuple[str, ...]]] = {
         [],
         ("rules.json: T1: two entries for packets from port 0 to port 4: there is a rule to tag 1 already",),
     ),
-    "bounces of nothing": (RULES, ["--bounces", 1], ("--bounces is for --paths up-down",)),
-    "paths of nothing": (RULES, ["--per-pair", 1], ("--per-pair is for --paths random",)),
+    "bounces of nothing": (RULES, ["--bounces", 1], ("--bounces needs --paths up-down",)),
+    "paths of nothing": (RULES, ["--per-pair", 1], ("--per-pair needs --paths random",)),
     "no classes": (RULES, ["--classes", 0], ("--classes", ">= 1")),
     "no kind of paths": (RULES, ["--paths", "randon"], ("--paths: `randon`: No such file", "did you mean `random`?")),
 }

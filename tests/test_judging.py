@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from incast.study import student
+from incast import _student as student
 from incast.study.description import Check, Claim, Metric
 from incast.study.expectation import Expectation
 from incast.study.explaining import Explanation

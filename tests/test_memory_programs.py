@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from conftest import PATIENCE
 from incast import memory
 from incast.memory.programs import PROGRAMS, Ready
 from memory_programs import record, running_in, served
@@ -21,15 +22,15 @@ def ready(name: str, folder: Path) -> Ready:
     return PROGRAMS[name].ready(folder, SIZE, 7)
 
 
-def without_memcached() -> bool:
-    """Whether it is not installed; then the study says so."""
-    why = PROGRAMS["memcached"].missing()
-    assert why is None or why == "memcached is not installed: apt install memcached"
-    return why is not None
+def needs_memcached() -> None:
+    """Skip where it is not installed; the study says so then."""
+    if (why := PROGRAMS["memcached"].missing()) is not None:
+        assert why == "memcached is not installed: apt install memcached"
+        pytest.skip("no memcached")
 
 
 def printed(command: Ready, folder: Path) -> str:
-    done = subprocess.run(command.command, cwd=folder, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command.command, cwd=folder, capture_output=True, text=True, timeout=2 * PATIENCE, check=True)
     return done.stdout
 
 
@@ -80,9 +81,9 @@ def test_lines_are_sorted(tmp_path: Path) -> None:
     assert (tmp_path / "sorted.txt").read_text(encoding="ascii").splitlines() == expected
 
 
+@pytest.mark.long
 def test_a_server_is_asked_and_ended(tmp_path: Path) -> None:
-    if without_memcached():
-        return
+    needs_memcached()
     command = ready("memcached", tmp_path)
     told = printed(command, tmp_path)
     throughput = re.search(command.throughput or "", told)
@@ -94,10 +95,10 @@ def test_a_server_is_asked_and_ended(tmp_path: Path) -> None:
     assert running_in(tmp_path) == []
 
 
+@pytest.mark.long
 @served
 def test_a_server_alone_is_served(tmp_path: Path) -> None:
-    if without_memcached():
-        return
+    needs_memcached()
     command = ready("memcached", tmp_path)
     found, told = record(tmp_path, list(command.command), only=list(command.only), one_core=True)
     assert found.code == 0, told

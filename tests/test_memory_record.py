@@ -16,7 +16,7 @@ import pyarrow.parquet
 import pytest
 
 import incast
-from conftest import Command, Compiled, Start, environment, wait_until
+from conftest import PATIENCE, Command, Compiled, Start, environment, wait_until
 from incast import memory
 from incast.memory.protocol import HEADER_BYTES, RECORD_BYTES, Policy, Word
 from incast.memory.ring import Ring
@@ -45,7 +45,7 @@ def incast_memory(
         input=text,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=2 * PATIENCE,
         check=False,
         preexec_fn=limit,
     )
@@ -122,7 +122,7 @@ def test_a_program_that_runs_out_of_memory_is_recorded_all_the_same(tmp_path: Pa
     found = summary(tmp_path / "out")
     assert found.footprint_bytes > 200 << 20
     assert found.processes[0]["unserved_bytes"] > 0
-    assert "were not served: there was no room for them" in done.stderr
+    assert "were not served: the region is full" in done.stderr
 
 
 # What is written.
@@ -262,7 +262,7 @@ def test_every_byte_is_right_in_processes_that_are_forked(
 @served
 def test_mappings_over_mappings(compiled: Compiled, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"F" * (1 << 17))
-    found, printed = record(tmp_path, ["timeout", "--signal=KILL", 20, compiled("mappings"), tmp_path / "file"])
+    found, printed = record(tmp_path, ["timeout", "--signal=KILL", PATIENCE, compiled("mappings"), tmp_path / "file"])
     assert found.code == 0, printed
     assert found.summary.processes[-1]["name"] == "mappings"
     assert found.summary.processes[-1]["pinned_pages"] == 0, "what was closed can go, and what was locked is given back"
@@ -301,7 +301,7 @@ def test_a_program_with_an_allocator_of_its_own(compiled: Compiled, tmp_path: Pa
 @served
 def test_a_program_with_the_allocator_of_a_library(compiled: Compiled, tmp_path: Path) -> None:
     library = compiled("own_malloc", "-DLIBRARY", "-shared", "-fPIC")
-    found, printed = record(tmp_path, ["timeout", "--signal=KILL", 60, compiled("usable", str(library))])
+    found, printed = record(tmp_path, ["timeout", "--signal=KILL", PATIENCE, compiled("usable", str(library))])
     assert (printed, found.code) == ("all its own\n", 0)
     fetching = [process for process in found.summary.processes if process["fetches"] > 2048]
     assert len(fetching) == 6, "its arenas are mappings, in the processes that it forks as well"
@@ -421,7 +421,7 @@ with multiprocessing.get_context("fork").Pool(2) as pool:
 def test_functions_around_a_fork_that_need_memory(compiled: Compiled, tmp_path: Path, policy: Policy) -> None:
     """Of a library, which has them called before this one is there."""
     library = compiled("atfork", "-DLIBRARY", "-shared", "-fPIC")
-    program = ["timeout", "--signal=KILL", 30, compiled("atfork", str(library))]
+    program = ["timeout", "--signal=KILL", PATIENCE, compiled("atfork", str(library))]
     found, printed = record(tmp_path, program, policy=policy)
     assert (printed, found.code) == ("forked\n", 0)
     assert found.summary.fetches > 5_000
@@ -430,7 +430,7 @@ def test_functions_around_a_fork_that_need_memory(compiled: Compiled, tmp_path: 
 @served
 @pytest.mark.parametrize("policy", ["fifo", "lru"])
 def test_a_thread_whose_stack_is_served_forks(compiled: Compiled, tmp_path: Path, policy: Policy) -> None:
-    program = ["timeout", "--signal=KILL", 60, compiled("stack_fork")]
+    program = ["timeout", "--signal=KILL", PATIENCE, compiled("stack_fork")]
     found, printed = record(tmp_path, program, policy=policy, local=memory.Bytes(1 << 18))
     assert (printed, found.code) == ("forked\n", 0)
     assert len(found.summary.processes) == 103
@@ -440,7 +440,7 @@ def test_a_thread_whose_stack_is_served_forks(compiled: Compiled, tmp_path: Path
 @pytest.mark.parametrize("forked", [[], ["fork"]])
 def test_the_last_thread_ends_the_process(compiled: Compiled, tmp_path: Path, forked: list[str]) -> None:
     """The library's own does not count: the last of the program's runs what is to be done at exit, and is served."""
-    program = ["timeout", "--signal=KILL", 30, compiled("outlives"), *forked]
+    program = ["timeout", "--signal=KILL", PATIENCE, compiled("outlives"), *forked]
     found, printed = record(tmp_path, program, local=memory.Bytes(1 << 20))
     assert (printed, found.code) == ("0 wrong\nthe end\n", 0)
     assert found.summary.fetches > 500
@@ -476,7 +476,7 @@ def test_programs_that_it_starts_are_recorded(tmp_path: Path) -> None:
     assert found.summary.processes[0]["name"] == "sh"
     interpreter = next(each["name"] for each in found.summary.processes if each["fetches"] > 1000)
     assert next(found.summary.lines()).startswith(
-        f"program     {interpreter}, 2 processes (1 other had nothing to serve): "
+        f"program     {interpreter}, 2 processes (1 other without served memory): "
     )
 
 
@@ -491,7 +491,7 @@ def test_only_processes_of_a_name_are_served(compiled: Compiled, tmp_path: Path)
 def test_no_process_of_the_name(tmp_path: Path) -> None:
     done = incast_memory(tmp_path, "record", "--only", "memcahed", "-o", "out", "--", "true")
     assert done.returncode == 3
-    assert "no process of it has the name memcahed" in done.stderr
+    assert "none of its processes has the name memcahed" in done.stderr
     assert not (tmp_path / "out").exists()
 
 
@@ -513,7 +513,7 @@ def test_processes_that_are_left_are_ended(tmp_path: Path) -> None:
         found, _ = record(tmp_path, ["sh", "-c", f"cd {tmp_path}; {left} & exit 3"])
         assert (found.code, found.summary.ended) == (3, 1)
         assert running_in(tmp_path) == []
-        assert "note: 1 process was left when the program ended, and ended then" in list(found.summary.lines())
+        assert "note: 1 process was still running at the end of the program and ended" in list(found.summary.lines())
         found.path.rename(tmp_path / f"{count}")
 
 
@@ -539,7 +539,7 @@ def test_signals_are_the_programs_to_answer(
     process = start("memory", "record", "-o", "out", "--", sys.executable, "program.py")
     wait_until((tmp_path / "ready").exists)
     process.send_signal(number)
-    printed, errors = process.communicate(timeout=30)
+    printed, errors = process.communicate(timeout=PATIENCE)
     code = 5 if answer else 128 + number
     assert (process.returncode, printed) == (code, "asked\n" if answer else ""), errors
     assert summary(tmp_path / "out").code == code
@@ -574,7 +574,7 @@ def test_a_program_goes_on_when_incast_is_gone(start: Start, tmp_path: Path) -> 
 def test_addresses_that_a_program_may_not_have(tmp_path: Path) -> None:
     done = incast_memory(tmp_path, "record", "-o", "out", "--", "sh", "-c", "ulimit -v 500000; exec cat")
     assert done.returncode == 3, done.stderr
-    assert "there are no addresses for the program's memory: is there a limit (ulimit -v" in done.stderr
+    assert "no address space for the program's memory; check limits (ulimit -v" in done.stderr
     assert not (tmp_path / "out").exists()
 
 
@@ -616,7 +616,7 @@ def test_a_recording_is_replaced_if_that_is_wanted(tmp_path: Path) -> None:
     again = ("record", "-q", "-o", "out", "--", "sh", "-c", "touch ran; exit 5")
     done = incast_memory(tmp_path, *again)
     assert done.returncode == 2
-    assert "out exists already; replace it with --overwrite, or name another place with --output" in done.stderr
+    assert "out exists already; use --overwrite to replace it" in done.stderr
     assert summary(tmp_path / "out").code == 4
     assert not (tmp_path / "ran").exists(), "nothing was run"
     assert incast_memory(tmp_path, "record", "--overwrite", *again[1:]).returncode == 5
@@ -643,7 +643,7 @@ def test_what_is_no_recording(tmp_path: Path) -> None:
     for text in (None, "{", "{}", json.dumps({"command": []})):
         if text is not None:
             (tmp_path / "summary.json").write_text(text)
-        with pytest.raises(incast.ApplicationError, match="is no recording"):
+        with pytest.raises(incast.ApplicationError, match="is not a recording"):
             memory.open_recording(tmp_path)
 
 

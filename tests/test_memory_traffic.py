@@ -238,20 +238,18 @@ def test_a_recorded_program_makes_the_load_of_its_own_speed(
     assert done.stdout.count("4096 pages") == 1, "the plain run prints nothing"
     told = memory.open_recording(tmp_path / "walker").summary
     assert told.plain_s is not None
-    assert 0.005 < told.plain_s < told.seconds
-    assert f"own         {told.plain_s:.3f} s without the instrument: " in done.stderr
+    assert told.plain_s > 0.005, "the program sleeps for so long"
+    assert f"own time    {told.plain_s:.3f} s without the instrument; at this speed " in done.stderr
     own = memory.write_traffic([tmp_path / "walker"], tmp_path / "own")
     # All that it fetches is fetched while it runs.
     assert own.clock == "own"
     assert own.seconds < told.plain_s
     assert own.fetches_per_s > told.fetches / told.plain_s == told.own_fetches_per_s
-    kept = memory.write_traffic([tmp_path / "walker"], tmp_path / "kept", clock="less-waits")
-    assert own.fetches_per_s > 1.5 * kept.fetches_per_s, "the instrument's cost was in it"
     done = command("memory", "traffic", "walker", "-o", "out")
     assert f"offered load: {own.load:.3g} of the link of a CPU blade's host" in done.stdout
     assert ("cannot carry" in done.stderr) == (own.load >= 1)
     done = command("memory", "traffic", "walker", "-o", "waits", "--clock", "less-waits")
-    assert "record with --plain for --clock own" in done.stderr
+    assert "record with --plain to use --clock own" in done.stderr
 
 
 def test_more_than_a_link_can_carry_is_told(command: Command, tmp_path: Path) -> None:
@@ -259,7 +257,7 @@ def test_more_than_a_link_can_carry_is_told(command: Command, tmp_path: Path) ->
     recording(tmp_path / "fast-memory", rows, 1e-3, plain_s=5e-4)
     done = command("memory", "traffic", "fast-memory", "-o", "fast")
     assert done.returncode == 0, done.stderr
-    assert "warning: a host's link cannot carry 4.9" in done.stderr
+    assert "warning: the offered load is 4.9" in done.stderr
     done = command("memory", "traffic", "fast-memory", "-o", "waiting", "--fetch", "3us")
     assert "offered load: 0.7" in done.stdout
     assert done.stderr == ""
@@ -284,7 +282,7 @@ def test_of_a_recorded_program(compiled: Compiled, command: Command, tmp_path: P
     assert done.returncode == 0, done.stderr
     rows = memory.open_recording(tmp_path / "results" / "walker-memory").summary
     count = rows.fetches + rows.write_backs
-    assert done.stdout.startswith(f"{5 * count:,} flows of a system over ")
+    assert done.stdout.startswith(f"{5 * count:,} flows per system in ")
     assert done.stdout.endswith(
         "written to results/walker-traffic; next: incast run results/walker-traffic/scenario.toml\n"
     )
@@ -359,22 +357,22 @@ def test_traffic_is_replaced_if_that_is_wanted(by_hand: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ((), "error: there is no recording\n = allowed: folders that `incast memory record` has written"),
-        (("gone",), "gone is no recording"),
-        ((".",), ". is no recording"),
-        (("hand-memory", "few-memory"), "few-memory: 9 fetches are too few to draw from"),
-        (("hand-memory", "no-trace"), "no-trace is no recording"),
-        (("hand-memory", "--nodes", "24"), "`24` is not possible for --nodes\n = allowed: a multiple of 16: 16 or 32"),
+        ((), "error: missing recording\n = allowed: folders written by `incast memory record`"),
+        (("gone",), "gone is not a recording"),
+        ((".",), ". is not a recording"),
+        (("hand-memory", "few-memory"), "few-memory: 9 fetches are too few"),
+        (("hand-memory", "no-trace"), "no-trace is not a recording"),
+        (("hand-memory", "--nodes", "24"), "--nodes cannot be `24`\n = allowed: a multiple of 16: 16 or 32"),
         (("hand-memory", "--nodes", "8"), "error: "),
         (("hand-memory", "--samples", "0"), "error: "),
         (("hand-memory", "--scale", "rak"), "error: "),
         (("hand-memory", "--clock", "cpu"), "error: "),
-        (("hand-memory", "--clock", "own"), "hand-memory does not say what the program takes without the instrument"),
-        (("hand-memory", "--fetch", "3"), "`3` is not possible for --fetch\n = allowed: a time such as 3us, or 0"),
-        (("hand-memory", "--clock", "wall", "--fetch", "3us"), "`3us` is not possible for --fetch\n = allowed: 0 with"),
+        (("hand-memory", "--clock", "own"), "hand-memory has no run time without the instrument"),
+        (("hand-memory", "--fetch", "3"), "--fetch cannot be `3`\n = allowed: a time such as 3us, or 0"),
+        (("hand-memory", "--clock", "wall", "--fetch", "3us"), "--fetch cannot be `3us`\n = allowed: 0 with"),
         (("hand-memory", "same-memory"), "same-memory: all its fetches are at one time"),
-        (("hand-memory", "--duration", "5"), "`5` is not possible for --duration\n = allowed: a time such as 5ms"),
-        (("hand-memory", "--duration", "0us"), "`0us` is not possible for --duration"),
+        (("hand-memory", "--duration", "5"), "--duration cannot be `5`\n = allowed: a time such as 5ms"),
+        (("hand-memory", "--duration", "0us"), "--duration cannot be `0us`"),
         (("hand-memory", "-o", "hand-memory", "--overwrite"), "never overwritten"),
     ],
 )
@@ -398,7 +396,7 @@ def test_the_command_tells_what_is_wrong(
     "wrong", [{"nodes": 8}, {"nodes": 20}, {"samples": 0}, {"duration": "x"}, {"clock": "compute"}, {"fetch": "x"}]
 )
 def test_values_that_are_not_possible(by_hand: Path, tmp_path: Path, wrong: dict[str, Any]) -> None:
-    with pytest.raises(incast.ApplicationError, match=f"`{next(iter(wrong.values()))}` is not possible for --"):
+    with pytest.raises(incast.ApplicationError, match=f"cannot be `{next(iter(wrong.values()))}`"):
         memory.write_traffic([by_hand], tmp_path / "out", **wrong)
     assert left_in(tmp_path) == {"hand-memory"}
 
@@ -454,7 +452,7 @@ def test_nothing_was_fetched(tmp_path: Path) -> None:
     folder = recording(tmp_path / "two", THREADS, 1e-3)
     with pytest.raises(incast.ApplicationError, match="nothing was fetched"):
         memory.recorded_segments(folder, (400e-6, 500e-6))
-    with pytest.raises(incast.ApplicationError, match="is no recording"):
+    with pytest.raises(incast.ApplicationError, match="is not a recording"):
         memory.recorded_segments(write(tmp_path, "{}", "summary.json").parent)
 
 

@@ -110,7 +110,7 @@ def test_drawn_routes_are_of_so_many_places(tmp_path: Path) -> None:
         assert found.wiring.nodes[host].host
         for switch, to in each.items():
             assert to in found.near[switch]
-    with pytest.raises(incast.ScenarioError, match="misroutes = 500 is out of range; allowed: 1 to 320 on this fabric"):
+    with pytest.raises(incast.ScenarioError, match="misroutes = 500 is out of range, allowed: 1 to 320 on this fabric"):
         found.drawn(500, random.Random(1))
 
 
@@ -119,11 +119,11 @@ def test_drawn_routes_are_of_so_many_places(tmp_path: Path) -> None:
     [
         ("misroutes = 0", "misroutes = 0 is out of range"),
         ("misroutes = 1\nsamples = 0", "samples = 0 is out of range"),
-        ("misroutes = 1\nfailures = 2", "`failures` = `2` does not go with `misroutes`"),
-        ("misroutes = 1\ndetours = 1", "`detours` = `1` does not go with `misroutes`"),
+        ("misroutes = 1\nfailures = 2", "`failures` = `2` cannot be used with `misroutes`"),
+        ("misroutes = 1\ndetours = 1", "`detours` = `1` cannot be used with `misroutes`"),
         (
             'misroutes = 1\npaths = "shortest"',
-            '`paths` = `shortest` does not go with `misroutes`; allowed: paths = "routes"',
+            '`paths` = `shortest` cannot be used with `misroutes`; allowed: paths = "routes"',
         ),
     ],
 )

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from conftest import ROOT, Command, environment, needs_networks, write
+from conftest import PATIENCE, ROOT, Command, environment, needs_networks, write
 
 pytestmark = needs_networks()
 
@@ -79,7 +79,7 @@ def through(rules: str, ports: int, code_points: list[int]) -> dict[str, Any]:
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=2 * PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stderr

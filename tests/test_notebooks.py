@@ -38,7 +38,7 @@ def test_results_without_matplotlib(results: Path, monkeypatch: pytest.MonkeyPat
 def test_a_table(results: Path) -> None:
     flows = incast.open(results).flows
     html = flows._repr_html_()
-    assert f"{len(flows):,} rows, the first 10 shown" in html
+    assert f"{len(flows):,} rows, first 10 shown" in html
     assert "<th>size_bytes (B)</th>" in html
     assert html.count("<tr>") == 11
 

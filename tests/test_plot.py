@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ def sampled(tmp_path_factory: pytest.TempPathFactory) -> incast.Results:
 
 
 def test_slowdowns_are_drawn(sampled: incast.Results) -> None:
-    chart = charts.slowdown(charts.Source([sampled]), bins=6)
+    chart = charts.slowdown(charts.Source([sampled]), bins=6, label="poisson")
     figure = plot.draw(chart, percentiles=["p50", "p99"])
     for axes, percentile in zip(figure.axes, ("p50", "p99"), strict=True):
         for line, scheme in zip(axes.lines, ("DCQCN", "HPCC"), strict=True):
@@ -30,6 +31,71 @@ def test_slowdowns_are_drawn(sampled: incast.Results) -> None:
             assert np.asarray(line.get_ydata()).tolist() == mine
         assert axes.get_yscale() == "log"
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["DCQCN", "HPCC"]
+
+
+def test_labels_are_drawn_apart(sampled: incast.Results) -> None:
+    source = charts.Source([sampled])
+    slowdowns = charts.slowdown(source, bins=6)
+    figure = plot.draw(slowdowns, percentiles=["p50"])
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["incast: median", "poisson: median"]
+    for axes, label in zip(figure.axes, ("incast", "poisson"), strict=True):
+        for line in axes.lines:
+            scheme = str(line.get_label())
+            values = [row["p50"] for row in slowdowns.dicts() if (row["scheme"], row["label"]) == (scheme, label)]
+            assert np.asarray(line.get_ydata()).tolist() == values
+    assert [axes.get_title(loc="left") for axes in plot.draw(charts.cdf(source)).axes] == ["incast", "poisson"]
+    for label in ("poisson", "all"):
+        assert len(plot.draw(charts.cdf(source, label=label)).axes) == 1
+
+
+LONG = (
+    "DCQCN with a window",
+    "HPCC (other window)",
+    "TIMELY+w",
+    "DCTCP",
+    "HPCC-PINT",
+    "PFC only, without any control at all",
+)
+
+
+@pytest.mark.parametrize(("width", "height"), [(3.4, 2.6), (3.4, None), (2.5, 3.0), (None, None)])
+@pytest.mark.parametrize("kind", ["slowdown", "cdf-fct", "queues"])
+def test_nothing_that_is_drawn_lies_outside_the_page(
+    kind: str, width: float | None, height: float | None, sampled: incast.Results
+) -> None:
+    """With six schemes of long names, and a long title."""
+    source = charts.Source([sampled])
+    made = {
+        "slowdown": lambda: charts.slowdown(source, label="poisson"),
+        "cdf-fct": lambda: charts.cdf(source, label="poisson"),
+        "queues": lambda: charts.queues(source, ports=1),
+    }
+    chart = made[kind]()
+    place = [field.name for field in chart.fields].index("scheme")
+    first = [row for row in chart.rows if row[place] == chart.palette[0]]
+    rows = [(*row[:place], name, *row[place + 1 :]) for name in LONG for row in first]
+    title = "results of an evaluation of six congestion controls in a fabric that has a title of many words"
+    options = {"percentiles": ["p95"]} if kind == "slowdown" else {}
+    figure = plot.draw(replace(chart, rows=rows, palette=LONG), width=width, height=height, title=title, **options)
+    figure.canvas.draw()
+    page, drawn = figure.get_size_inches(), figure.get_tightbbox()
+    assert drawn.x0 >= -0.01
+    assert drawn.y0 >= -0.01
+    assert drawn.x1 <= page[0] + 0.01
+    assert drawn.y1 <= page[1] + 0.01
+    assert len(figure.legends[0].get_texts()) == len(LONG)
+    sizes = {text.get_fontsize() for text in figure.legends[0].get_texts()}
+    assert sizes == ({8.0} if width else {10.0})
+
+
+def test_a_name_wider_than_the_page_is_cut(sampled: incast.Results) -> None:
+    chart = charts.cdf(charts.Source([sampled]), label="poisson")
+    rows = [("x" * 200, *row[1:]) for row in chart.rows if row[0] == "HPCC"]
+    figure = plot.draw(replace(chart, rows=rows, palette=("x" * 200,)), width=3, title="y" * 200)
+    figure.canvas.draw()
+    drawn = figure.get_tightbbox()
+    assert drawn.x0 >= -0.01
+    assert drawn.x1 <= 3.01
 
 
 def test_queues_are_drawn(sampled: incast.Results) -> None:
@@ -82,6 +148,19 @@ def test_the_command(sampled: incast.Results, command: Command, tmp_path: Path) 
     assert {file.name for file in tmp_path.iterdir()} == {"slowdown.svg", "queues.svg"}
 
 
+def test_a_title_of_ones_own(sampled: incast.Results, command: Command, tmp_path: Path) -> None:
+    files = {}
+    for name, given in {"usual": [], "own": ["--title", "mine"], "none": ["--title", ""]}.items():
+        done = command("plot", sampled.path, "cdf-fct", "-o", f"{name}.svg", *given)
+        assert done.returncode == 0, done.stderr
+        files[name] = (tmp_path / f"{name}.svg").read_text(encoding="utf-8")
+    # Matplotlib writes every text as a comment before its outlines.
+    assert "<!-- two schemes, eight hosts -->" in files["usual"]
+    assert "<!-- mine -->" in files["own"]
+    for name in ("own", "none"):
+        assert "<!-- two schemes, eight hosts -->" not in files[name]
+
+
 def test_of_a_sweep(command: Command, tmp_path: Path) -> None:
     sweep = make_sweep(tmp_path / "load")
     chosen = command("plot", sweep, "--where", "load=0.3", "--where", "seed=2", "-o", "one.svg")
@@ -89,7 +168,7 @@ def test_of_a_sweep(command: Command, tmp_path: Path) -> None:
     whole = command("plot", sweep, "over", "--figure", "slowdown_p50", "-o", "all.svg")
     assert whole.returncode == 0, whole.stderr
     for wrong, said in (
-        (["slowdown"], "4 scenarios fit; choose one"),
+        (["slowdown"], "4 scenarios match; choose one"),
         (["slowdown", "--where", "lod=1"], "did you mean `load`"),
         (["slowdown", "--where", "load=1"], "there is 0.3, 0.6"),
         (["slowdown", "--where", "load"], "COLUMN=VALUE"),
@@ -107,7 +186,7 @@ def test_bad_input(results: Path, command: Command, tmp_path: Path) -> None:
         (["slowdown", "--ports", "3"], "--ports has no effect on slowdown"),
         (["slowdown", "--label", "nobody"], "there is incast, poisson"),
         (["slowdown", "--bins", "0"], "--bins"),
-        (["over"], "one run, not a sweep"),
+        (["over"], "one run; the chart"),
         (["cake"], "cdf-fct"),
         (["slowdown", "-o", "a.gif"], ".svg, .pdf, .png"),
     ):
@@ -129,9 +208,7 @@ def test_without_matplotlib(results: Path, command: Command, tmp_path: Path) -> 
     for chart in ("slowdown", "cdf-fct"):
         done = command("plot", results, chart)
         assert (done.returncode, done.stdout) == (3, "")
-        assert (
-            done.stderr == "error: drawing needs matplotlib: pip install matplotlib (No module named 'matplotlib')\n"
-        )
+        assert done.stderr == "error: drawing needs matplotlib: pip install matplotlib (No module named 'matplotlib')\n"
     assert [file.name for file in tmp_path.iterdir() if file.suffix == ".svg"] == []
     hidden.unlink()
     assert command("plot", results).returncode == 0

@@ -84,7 +84,7 @@ def test_the_same_seed_gives_the_same_figures() -> None:
 @pytest.mark.parametrize(
     ("columns", "says"),
     [
-        (([], []), "one at least"),
+        (([], []), "at least one segment"),
         (([-1.0], [1]), r"compute_s\[0\]"),
         (([1.0, math.nan], [1, 1]), r"compute_s\[1\]"),
         (([0.0], [1]), "some compute"),
@@ -156,10 +156,8 @@ HEADER = "thread,fetches,compute_us\n"
 CASES = {
     "unknown column": Bad("thread,fetchs,compute_us\n0,1,2\n", 1, 8, ("`fetchs`", "did you mean `fetches`")),
     "no unit": Bad("thread,fetches,compute\n0,1,2\n", 1, 16, ("`compute`", "did you mean `compute_", "time_ns")),
-    "twice": Bad("thread,fetches,compute_us,thread\n0,1,2,3\n", 1, 27, ("`thread`", "the only column of its kind")),
-    "two clocks": Bad(
-        "thread,fetches,compute_us,time_s\n0,1,2,3\n", 1, 27, ("`time_s`", "the only column of its kind")
-    ),
+    "twice": Bad("thread,fetches,compute_us,thread\n0,1,2,3\n", 1, 27, ("`thread`", "one column of its kind")),
+    "two clocks": Bad("thread,fetches,compute_us,time_s\n0,1,2,3\n", 1, 27, ("`time_s`", "one column of its kind")),
     "no fetches": Bad("thread,compute_us\n0,1\n", 1, 1, ("a header with a column fetches",)),
     "no clock": Bad("thread,fetches\n0,1\n", 1, 1, ("a header with a column compute_us or time_us",)),
     "no number": Bad(HEADER + "0,1,2\n0,1, x7\n", 3, 6, ("`x7`", "0 or more")),
@@ -169,9 +167,9 @@ CASES = {
     "negative fetches": Bad(HEADER + "0,1,2\n0,-1,2\n", 3, 3, ("`-1`",)),
     "the first of two": Bad(HEADER + "0,1,2\n0,1,x\n0,y,2\n", 3, 5, ("`x`",)),
     "no thread": Bad(HEADER + ",1,2\n", 2, 1, ("a number or a name",)),
-    "a cell too many": Bad(HEADER + "0,1,2,3\n", 2, 1, ("3 cells, as in the header; there are 4",)),
-    "back in time": Bad("thread,fetches,time_us\n0,1,7\n1,1,3\n0,1,6.5\n", 4, 5, ("`6.5`", "row before, 7")),
-    "no rows": Bad(HEADER, None, None, ("no segment",)),
+    "a cell too many": Bad(HEADER + "0,1,2,3\n", 2, 1, ("3 cells, as in the header, got 4",)),
+    "back in time": Bad("thread,fetches,time_us\n0,1,7\n1,1,3\n0,1,6.5\n", 4, 5, ("`6.5`", "previous row, 7")),
+    "no rows": Bad(HEADER, None, None, ("no rows",)),
     "no compute": Bad(HEADER + "0,1,0\n", None, None, ("no compute",)),
     "empty": Bad("", 1, 1, ("a column of a trace",)),
 }

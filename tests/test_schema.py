@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import json
+import pydoc
+import re
 import sys
+from dataclasses import fields
 from itertools import pairwise
 from types import ModuleType
 from typing import Any
@@ -91,6 +94,23 @@ def test_every_field_says_what_it_is() -> None:
             if not said and not name.startswith("_") and len(fields) > 1:
                 silent.append(f"{owner.name}.{name}")
     assert silent == []
+
+
+def test_help_of_a_class_has_its_fields_with_units_and_defaults() -> None:
+    sample = generated()
+    assert sample["Scenario"].__doc__.startswith("A sample.\n")
+    assert "\n    Args:\n        fabric: Which one.\n        from_: A name that Python keeps for itself." in (
+        sample["Scenario"].__doc__
+    )
+    shown = pydoc.render_doc(schema.Star, renderer=pydoc.plaintext)
+    for text in ("hosts: Number of hosts, 2 or more", "rate: Rate of every link; default 100Gbps", "default 1us"):
+        assert text in shown
+    for owner in vars(schema).values():
+        if isinstance(owner, type) and issubclass(owner, schema.Tree) and owner is not schema.Tree:
+            names = [field.name for field in fields(owner)]
+            told = re.findall(r"^        (\w+): ", str(owner.__doc__).partition("Args:\n")[2], re.M)
+            # The one field of a tagged value is said by its class.
+            assert told == names or len(names) < 2, owner.__name__
 
 
 def test_classes_are_reached_from_the_package() -> None:

@@ -27,6 +27,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> incast.StudyResults:
     return incast.load_study("disaggregation").run(tmp_path_factory.mktemp("study") / "out", scale="smoke")
 
 
+@pytest.mark.long
 def test_smoke(ran: incast.StudyResults) -> None:
     transports = {"pFabric", "pFabric 12", "pHost", "Fastpass", "TCP", "TCP 12", "ideal"}
     runs = ran.sweeps["transports"].runs
@@ -41,6 +42,7 @@ def test_smoke(ran: incast.StudyResults) -> None:
     assert (ran.path / "report.html").stat().st_size > 500_000
 
 
+@pytest.mark.long
 def test_every_metric_has_figures(ran: incast.StudyResults) -> None:
     metrics = tomllib.loads((STUDY / "claims.toml").read_text(encoding="utf-8"))["metric"]
     for name, metric in metrics.items():
@@ -56,6 +58,7 @@ def test_every_metric_has_figures(ran: incast.StudyResults) -> None:
         assert all(row[-1] is not None for row in rows), name
 
 
+@pytest.mark.long
 def test_real_programs(ran: incast.StudyResults) -> None:
     """Measured, replayed and by the closed form; or the reason why not."""
     programs = ran.analyses["programs"]
@@ -100,6 +103,7 @@ def test_the_time_of_a_fetch_is_found(compute_us: float, alone_us: float) -> Non
     assert min(abs(math.log(found / guess)) for guess, found in tried) < NEAR
 
 
+@pytest.mark.long
 def test_run_times_that_others_disturbed_are_shown_and_not_judged(ran: incast.StudyResults) -> None:
     definition = tomllib.loads((STUDY / "claims.toml").read_text(encoding="utf-8"))
     judged = {check["metric"] for claim in definition["claim"] for check in claim["check"]}
@@ -109,6 +113,7 @@ def test_run_times_that_others_disturbed_are_shown_and_not_judged(ran: incast.St
     assert "cores used by other work" in (ran.path / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_every_flow_completes(ran: incast.StudyResults) -> None:
     count = "select count(*), count(*) - count(fct_ps) from flows"
     for sweep in ran.sweeps.values():
@@ -116,6 +121,7 @@ def test_every_flow_completes(ran: incast.StudyResults) -> None:
         assert (flows > 10_000, open_) == (True, 0)
 
 
+@pytest.mark.long
 def test_pages_alone_take_what_the_links_take(ran: incast.StudyResults) -> None:
     """And what each transport adds to that."""
     sql = "select scheme, hops, avg(slowdown_exact) from flows where label = 'idle' group by all"
@@ -132,6 +138,7 @@ def test_pages_alone_take_what_the_links_take(ran: incast.StudyResults) -> None:
         assert alone["Fastpass", hops] > 1.9
 
 
+@pytest.mark.long
 def test_racks_keep_to_themselves(ran: incast.StudyResults) -> None:
     sql = "select distinct hops from flows where scale = 'rack' and label <> 'idle'"
     assert ran.sweeps["transports"].connect().sql(sql).fetchall() == [(2,)]

@@ -5,12 +5,15 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+import pytest
+
 import incast
 from conftest import ROOT
 
 STUDY = ROOT / "python" / "incast" / "studies" / "elasticswitch"
 
 
+@pytest.mark.long
 def test_smoke(tmp_path: Path) -> None:
     out = tmp_path / "elasticswitch"
     found = incast.load_study("elasticswitch").run(out, scale="smoke")

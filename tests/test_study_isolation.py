@@ -55,6 +55,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> incast.StudyResults:
     return incast.load_study("isolation").run(tmp_path_factory.mktemp("study") / "isolation", scale="smoke")
 
 
+@pytest.mark.long
 def test_all_of_it_runs(ran: incast.StudyResults) -> None:
     assert {name: len(sweep.done) for name, sweep in ran.sweeps.items()} == {
         "solutions": 18,
@@ -69,6 +70,7 @@ def test_all_of_it_runs(ran: incast.StudyResults) -> None:
     assert {claim.reason for claim in ran.claims} == {"needs scale quick"}
 
 
+@pytest.mark.long
 def test_nothing_is_lost_or_out_of_order(ran: incast.StudyResults) -> None:
     for name, sweep in ran.sweeps.items():
         found = sweep.connect()
@@ -77,6 +79,7 @@ def test_nothing_is_lost_or_out_of_order(ran: incast.StudyResults) -> None:
         assert apart in ([(0,)], [(None,)]), name
 
 
+@pytest.mark.long
 def test_metrics_run(ran: incast.StudyResults) -> None:
     """Metrics of flows after 2 ms have none in a run of a tenth of one; all others have figures."""
     metrics = tomllib.loads((STUDY / "claims.toml").read_text(encoding="utf-8"))["metric"]
@@ -86,6 +89,7 @@ def test_metrics_run(ran: incast.StudyResults) -> None:
         assert bool(rows) or late or name in RARE, name
 
 
+@pytest.mark.long
 def test_isolation_is_where_it_is_asked_for(ran: incast.StudyResults) -> None:
     found = ran.sweeps["solutions"].connect()
     schemes = found.sql("select distinct scheme from isolations").fetchall()
@@ -106,6 +110,7 @@ def test_isolation_is_where_it_is_asked_for(ran: incast.StudyResults) -> None:
     assert all("marks" not in reasons[one] for one in reasons if "largest" in one)
 
 
+@pytest.mark.long
 def test_every_scheme_is_run_with_isolation_or_refused(ran: incast.StudyResults) -> None:
     """What the study leaves out is what the loader refuses, for want of PFC."""
     done = ran.sweeps["controls"].connect().sql("select distinct scheme, isolation from runs").fetchall()
@@ -122,6 +127,7 @@ def test_every_scheme_is_run_with_isolation_or_refused(ran: incast.StudyResults)
     assert table.title in (ran.path / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_a_shared_threshold_divides_mice_from_elephants(ran: incast.StudyResults) -> None:
     """Of a cache follower's flows 52 % have at most 100 kB, 60 % at most 200 kB: priority 4."""
     rows = (
@@ -137,6 +143,7 @@ def test_a_shared_threshold_divides_mice_from_elephants(ran: incast.StudyResults
         assert largest_mouse <= threshold < smallest_elephant, traffic
 
 
+@pytest.mark.long
 def test_the_page_has_the_solutions_above_each_other(ran: incast.StudyResults, browser: Browser) -> None:
     found = opened(browser, ran.path / "report.html")
     assert found.said == []
@@ -156,6 +163,7 @@ def test_the_page_has_the_solutions_above_each_other(ran: incast.StudyResults, b
     assert found.rows("pauses") == pauses
 
 
+@pytest.mark.long
 def test_a_scheme_has_one_colour_on_the_page(ran: incast.StudyResults, browser: Browser) -> None:
     found = opened(browser, ran.path / "report.html")
     colours = found.page.evaluate(COLOURS)

@@ -28,6 +28,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> incast.StudyResults:
     return incast.load_study("tagger").run(tmp_path_factory.mktemp("study") / "tagger", scale="smoke")
 
 
+@pytest.mark.long
 def test_all_of_it_runs(ran: incast.StudyResults) -> None:
     assert {name: len(sweep.done) for name, sweep in ran.sweeps.items()} == {
         "loop": 4,
@@ -56,6 +57,7 @@ def test_all_of_it_runs(ran: incast.StudyResults) -> None:
     assert judged == SMALLEST
 
 
+@pytest.mark.long
 def test_every_metric_has_rows(ran: incast.StudyResults) -> None:
     metrics = tomllib.loads((STUDY / "claims.toml").read_text(encoding="utf-8"))["metric"]
     cost = {name for name, metric in metrics.items() if metric.get("analysis") == "cost"}
@@ -67,6 +69,7 @@ def test_every_metric_has_rows(ran: incast.StudyResults) -> None:
         assert all(row[-1] is not None for row in rows), name
 
 
+@pytest.mark.long
 def test_tables_have_what_was_published_beside_ours(ran: incast.StudyResults) -> None:
     jellyfish, rtt, throughput = ran.tables
     names = [column.name for column in jellyfish.columns]
@@ -100,20 +103,23 @@ def test_rules_that_are_shared_both_ways_are_as_made() -> None:
     assert made == json.loads((STUDY / "both_ways.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.long
 def test_explanations_say_when_and_at_which_scale(ran: incast.StudyResults) -> None:
     taken = ran.claims["TG2b"].taken
     assert taken is not None
-    assert taken.startswith("Figures in this text were measured at scale quick on 2026-11-")
-    assert taken.endswith("; the results here are of scale smoke.")
+    assert taken.startswith("Figures in this text: scale quick, 2026-11-")
+    assert taken.endswith("; results: scale smoke.")
     assert taken in (ran.path / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_the_page_shows_pauses_spread_and_the_cycle_close(ran: incast.StudyResults) -> None:
     page = (ran.path / "report.html").read_text(encoding="utf-8")
     assert '<section id="deadlocks"' in page
-    assert "How the deadlock closed" in page
+    assert "Formation of the deadlock" in page
 
 
+@pytest.mark.long
 def test_the_queue_of_the_old_tag_loses_packets(ran: incast.StudyResults) -> None:
     """What the wrong variant is there for: the right one is needed."""
     rows = (
@@ -126,6 +132,7 @@ def test_the_queue_of_the_old_tag_loses_packets(ran: incast.StudyResults) -> Non
     assert drops["of the old tag"][0] > 0
 
 
+@pytest.mark.long
 def test_what_watchdogs_drop_is_lost(ran: incast.StudyResults) -> None:
     """The chart of lossless packets that were dropped counts what a watchdog drops too."""
     metrics = tomllib.loads((STUDY / "claims.toml").read_text(encoding="utf-8"))["metric"]
@@ -138,6 +145,7 @@ def test_what_watchdogs_drop_is_lost(ran: incast.StudyResults) -> None:
         assert {row[-1] for row in runs.execute(metrics[name]["sql"]).fetchall()} == {7}, name
 
 
+@pytest.mark.long
 def test_the_same_seed_is_the_same_row(ran: incast.StudyResults) -> None:
     rows = {(row["convention"], row["switches"]): row for row in ran.analyses["table"].rows}
     found = tagger.row("F", 100, 32, 1)

@@ -256,7 +256,7 @@ def test_progress_in_words() -> None:
     now.active["a"] = Activity("seed=1, HPCC", 20.0, 0.0, Pulse(0.5, 10_000_000))
     assert now.fraction == 0.5
     assert now.left_s(20.0) == 20.0
-    assert status(now, 20.0) == "6/10 runs, 3 of them from before, 1 failed, 2.0 M packet-hops/s, 0:20 left"
+    assert status(now, 20.0) == "6/10 runs, 3 from an earlier command, 1 failed, 2.0 M packet-hops/s, 0:20 left"
 
 
 def test_plan_is_shown(command: Command, tmp_path: Path) -> None:
@@ -296,7 +296,7 @@ BAD = {
     "scheme twice": ('schemes = ["HPCC", "HPCC"]\n', "schemes", ("HPCC", "twice")),
     "no scheme": ("schemes = []\n", "schemes", ("empty",)),
     "unknown column to skip": ("skip = [{ sed = 1 }]\n" + SEEDS, "skip", ("sed", "seed")),
-    "all skipped": ("skip = [{}]\n" + SEEDS, None, ("nothing to run",)),
+    "all skipped": ("skip = [{}]\n" + SEEDS, None, ("no runs",)),
     "bad TOML": ("[[vary\n", "[[vary", ("]",)),
     "no file": ("", None, ("gone.toml",)),
 }
@@ -350,7 +350,7 @@ def test_bad_arguments(command: Command, tmp_path: Path) -> None:
     assert "gone.toml" in refused(command, tmp_path, "gone.toml")
     assert "the axis `seed`" in refused(command, tmp_path, "sweep.toml", "--set", "seed=3"), "columns would be wrong"
     assert "bufer" in refused(command, tmp_path, "sweep.toml", "--set", "switch.bufer=1MB")
-    with pytest.raises(ValueError, match="jobs is 0"):
+    with pytest.raises(ValueError, match="jobs must be 1 or more, got 0"):
         sweep.run(plan, tmp_path / "out", jobs=0)
 
 

@@ -109,7 +109,7 @@ def test_written(flows: incast.Table, tmp_path: Path) -> None:
 
 def test_slowdowns_are_those_of_the_flows(results: Path) -> None:
     opened = incast.open(results)
-    rows = list(opened.slowdown(bins=4, ideal="exact").dicts())
+    rows = list(opened.slowdown(bins=4, ideal="exact", label="all").dicts())
     for scheme in ("DCQCN", "HPCC"):
         of_scheme = polars.col("scheme").cast(polars.String) == scheme
         flows = opened.flows.to_polars().filter(of_scheme).sort("size_bytes", "slowdown_exact")

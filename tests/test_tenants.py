@@ -132,7 +132,7 @@ def test_sharing(results: incast.Results) -> None:
     assert free["utilisation"] == pytest.approx(1.0, rel=0.01)
     assert free["below"] == 1
     assert (free["messages"], free["message_share"]) == (None, None)
-    with pytest.raises(ValueError, match=r"skip=1\.0 is out of range"):
+    with pytest.raises(ValueError, match=r"skip must be 0 or more and less than 1, got 1\.0"):
         results.sharing(skip=1.0)
 
 
@@ -140,7 +140,7 @@ def test_without_samples_the_whole_run_counts(tmp_path: Path, command: Command) 
     file = write(tmp_path, SCENARIO.replace('sample_every = "50ms"', 'sample_every = "none"'))
     done = command("run", file, "-o", tmp_path / "results")
     assert done.stdout.splitlines()[1].startswith("Reservation      2      0"), done.stdout
-    assert "Of the whole run, which is one interval: " in done.stdout
+    assert "Whole run, as it is one interval; " in done.stdout
     results = incast.open(tmp_path / "results")
     assert len(results.throughput("tenant")) == 2 * 2
     assert [row["vms"] for row in results.sharing().dicts()] == [2, 2]
@@ -180,8 +180,8 @@ def test_charts(folder: Path, results: incast.Results, tmp_path: Path, command: 
     few = charts.vms(source, vms=1, points=10)
     assert len(few.rows) == 2 * 10
     assert few.left_out == (
-        "Of 2 VMs that receive, the 1 that got least of their guarantee under any scheme.",
-        "The mean of every 2 intervals.",
+        "1 of 2 receiving VMs: those that received least of their guarantee.",
+        "Each point is the mean of 2 intervals.",
     )
     kept = charts.guarantees(source)
     reserved = [row for row in kept.dicts() if row["scheme"] == "Reservation"]
@@ -195,7 +195,7 @@ def test_charts(folder: Path, results: incast.Results, tmp_path: Path, command: 
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert '<section id="tenants"' in page
     assert "3 servers with 2 VM slots each" in page
-    assert "The links carry all guarantees. Tightest: to h0 800Mbps of 900Mbps" in page
+    assert "Links can carry all guarantees. Tightest: to h0 800Mbps of 900Mbps" in page
 
 
 PLACED = SCENARIO.replace('vms = 2\nguarantee = "400Mbps"\nplacement.slots = ["h0.0", "h1.0"]', "VMS")

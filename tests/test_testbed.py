@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Command, Start, needs_networks, wait_until, write
+from conftest import PATIENCE, Command, Start, needs_networks, wait_until, write
 from incast import testbed
 from incast.cli.main import _code
 from incast.errors import EnvironmentFailure, IncastError
@@ -129,11 +129,11 @@ def test_text(cost: testbed.Cost) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--rules", "0,1"], "`1` is not possible for rules\n = allowed: 0, or 2 to 4,096"),
-        (["--rules", "0,ten"], "`0,ten` is not possible for --rules"),
+        (["--rules", "0,1"], "rules cannot be `1`\n = allowed: 0, or 2 to 4,096"),
+        (["--rules", "0,ten"], "--rules cannot be `0,ten`"),
         (["--rules", "10,10"], "each once"),
-        (["--rules", ""], "whole numbers with commas"),
-        (["--seconds", "0"], "`0.0` is not possible for seconds\n = allowed: more than 0"),
+        (["--rules", ""], "whole numbers separated by commas"),
+        (["--seconds", "0"], "seconds cannot be `0.0`\n = allowed: more than 0"),
         (["--seconds", "nan"], "more than 0"),
         (["--pings", "0"], "1 or more"),
         (["--rounds", "-1"], "1 or more"),
@@ -149,13 +149,13 @@ def test_bad_options(command: Command, arguments: list[str], said: str) -> None:
 def test_a_machine_that_cannot(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 3 and the reason; nothing is printed as if it had been measured."""
     monkeypatch.setattr("incast.testbed.testbed.sys.platform", "darwin")
-    assert testbed.available() == "network namespaces are of Linux; this is darwin"
+    assert testbed.available() == "network namespaces need Linux; this is darwin"
     assert _code(["deadlock", "cost"]) == 3
-    assert capsys.readouterr() == ("", "error: network namespaces are of Linux; this is darwin\n")
+    assert capsys.readouterr() == ("", "error: network namespaces need Linux; this is darwin\n")
 
 
 def test_without_a_program_checks_fail_where_others_skip(monkeypatch: pytest.MonkeyPatch) -> None:
-    why = "there is no program `nft` (package nftables)"
+    why = "program `nft` is not installed (package nftables)"
     for refusal, checks, skips in (
         (why, True, False),
         (why, False, True),
@@ -217,7 +217,7 @@ def test_nothing_stays_behind(start: Start, number: signal.Signals) -> None:
     senders = Path(f"/proc/{holder}/task/{holder}/children")
     wait_until(lambda: bool(senders.read_text().split()))
     process.send_signal(number)
-    process.communicate(timeout=20)
+    process.communicate(timeout=PATIENCE)
     wait_until(lambda: not alive(holder))
     assert process.returncode in (128 + number, -number)
 

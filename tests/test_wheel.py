@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from conftest import ROOT
+from conftest import PATIENCE, ROOT
 from test_page import browser, opened
 
 __all__ = ["browser"]
@@ -24,10 +24,12 @@ SHORT = ("--set", "workload[0].poisson.duration=20us", "--set", "workload[1].inc
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel of what `make test` has built: the profile for tests, for this machine only."""
+    """A wheel for this machine, in the profile that was built last."""
     folder = tmp_path_factory.mktemp("wheel")
+    profile = ["--release"] if built("release") > built("debug") else []
+    maturin = Path(sys.executable).with_name("maturin")
     subprocess.run(
-        [Path(sys.executable).with_name("maturin"), "build", "--locked", "--skip-auditwheel", "--out", folder],
+        [maturin, "build", "--locked", "--skip-auditwheel", *profile, "--out", folder],
         cwd=ROOT,
         env={**os.environ, "MATURIN_NO_MISSING_BUILD_BACKEND_WARNING": "1"},
         check=True,
@@ -36,13 +38,19 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return wheel
 
 
+def built(profile: str) -> float:
+    """Time of the last build of the extension module in a profile."""
+    module = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / profile / "lib_core.so"
+    return module.stat().st_mtime if module.exists() else 0.0
+
+
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An environment with the wheel and what it depends on, and no more; its folder of programs."""
     folder = tmp_path_factory.mktemp("installed")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
-    pip = [sys.executable, "-m", "pip", "--python", folder / "bin" / "python", "install", "--quiet"]
-    subprocess.run([*pip, "--no-index", "--no-deps", wheel], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python")]
+    subprocess.run([*pip, "install", "--quiet", "--no-index", "--no-deps", wheel], check=True)
     (site,) = folder.glob("lib/python*/site-packages")
     for requirement in (ROOT / "requirements" / "demo.txt").read_text(encoding="utf-8").splitlines():
         if not requirement.startswith("#"):
@@ -80,7 +88,7 @@ def test_the_first_commands(installed: Path, tmp_path: Path, browser: Browser) -
             env=environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=2 * PATIENCE,
             check=False,
         )
         assert done.returncode == 0, done.stderr

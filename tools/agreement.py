@@ -7,8 +7,8 @@ REFERENCE holds the input and output of the HPCC authors' ns-3 (commit 9f4be2a):
 `meta.json` (`user_s`, `wall_s`, `data_packet_hops`, `ack_packet_hops`, `events`). WORK keeps incast's runs; runs that
 are there already are not repeated.
 
-The data are CSV files in `python/incast/studies/hpcc/agreement`. In the page, the text between `<!-- generated: NAME -->`
-and `<!-- end -->` is replaced.
+The data are CSV files in `python/incast/studies/hpcc/agreement`. In the page, the text between
+`<!-- generated: NAME -->` and `<!-- end -->` is replaced.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ PROFILE = 'profile = "ns3"\n'
 SAME_PATHS = '\n[network]\nhash = "murmur3"\nnext_hop_order = "neighbour-descending"\n'
 """Both sides use the same ECMP, so that every flow takes the same path."""
 FULL_PACKET = {"dcqcn": 1048, "dctcp": 1048, "timely": 1056, "hpccPint": 1050}
-"""Bytes on the wire of a full data packet. HPCC-INT is missing: its packets are only 0.2 % too fast at the hosts' rate."""
+"""Bytes on the wire of a full data packet. HPCC-INT is missing: its packets are only 0.2 % too fast."""
 HOSTS_GBPS = 100
 """Rate of every host's link."""
 

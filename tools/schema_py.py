@@ -127,7 +127,9 @@ class Writer:
         fields = [self.field(name, each, schema) for each in properties(schema)]
         renamed = {python_name(each): each for each in properties(schema) if python_name(each) != each}
         doc = schema.get("description") or f"The table {name}."
-        lines = ["@dataclass(kw_only=True, repr=False, slots=True)", f"class {name}(Tree):", docstring(doc, "    ")]
+        about = {python_name(each): self.description(schema["properties"][each]) for each in properties(schema)}
+        documented = docstring(doc, "    ", {each: text for each, text in about.items() if text})
+        lines = ["@dataclass(kw_only=True, repr=False, slots=True)", f"class {name}(Tree):", documented]
         if tag:
             lines.append(f"    _tag: ClassVar[str | None] = {tag!r}")
         if renamed:
@@ -148,15 +150,17 @@ class Writer:
                 if may_be_none(hint)
                 else f"{python_name(name)}: {hint} | None = None"
             )
-        return f"    {line}\n{docstring(about.get('description') or self.inherited(about), '    ')}"
+        return f"    {line}\n{docstring(self.description(about), '    ')}"
 
     def free(self, name: str, owner: str, about: Schema) -> str:
         """A name for a table that stands inside `owner`: its own, if no other table has it."""
         fields = properties(about)
         return name if self.inner.setdefault(name, fields) == fields and name not in self.defs else owner + name
 
-    def inherited(self, about: Schema) -> str | None:
-        """The description of the type that a field refers to, for a field without one."""
+    def description(self, about: Schema) -> str | None:
+        """The description of a field, or of the type that it refers to."""
+        if about.get("description"):
+            return str(about["description"])
         target = about.get("$ref", "").rpartition("/")[2]
         description = self.defs.get(target, {}).get("description")
         return description if isinstance(description, str) else None
@@ -261,15 +265,22 @@ def python_name(name: str) -> str:
     return name + "_" if keyword.iskeyword(name) or name in BUILTIN else name
 
 
-def docstring(text: str | None, indent: str) -> str:
-    """Text as an indented docstring, wrapped."""
+def docstring(text: str | None, indent: str, arguments: dict[str, str] | None = None) -> str:
+    """Text as an indented docstring, wrapped; with a section of arguments, as `help()` and notebooks show it."""
     if not text:
         return ""
     text = text[0].upper() + text[1:]
-    raw = "r" if "\\" in text else ""
-    paragraphs = [" ".join(part.split()) for part in text.split("\n\n")]
     width = WIDTH - len(indent)
-    wrapped = "\n\n".join(textwrap.fill(part, width, break_long_words=False) for part in paragraphs)
+
+    def filled(part: str, first: str = "", rest: str = "") -> str:
+        part = " ".join(part.split())
+        return textwrap.fill(part, width, initial_indent=first, subsequent_indent=rest, break_long_words=False)
+
+    wrapped = "\n\n".join(filled(part) for part in text.split("\n\n"))
+    if arguments:
+        wrapped += "\n\nArgs:\n"
+        wrapped += "\n".join(filled(f"{name}: {about}", " " * 4, " " * 8) for name, about in arguments.items()) + "\n"
+    raw = "r" if "\\" in wrapped else ""
     closing = "\n" if "\n" in wrapped or wrapped.endswith('"') else ""
     return textwrap.indent(f'{raw}"""{wrapped}{closing}"""', indent) + "\n"
 

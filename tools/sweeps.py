@@ -10,29 +10,30 @@ from incast.sweep.dataset import HEAD, OF_RUNS
 from incast.sweep.file import Axis, Point, Scale, SweepFile
 
 RUNS = {
-    "run": "key of the run and name of its folder: a digest of its scenario, files, varied parameters and the build "
-    "of incast",
+    "run": "key of the run and name of its folder: a digest of its scenario, files, varied parameters and the "
+    "build of incast",
     "scheme": "scheme",
     "state": "`done`, `failed`, or `waiting` if the sweep ended before it",
-    "error": "reason of a failure",
-    "wall_s": "seconds of the run",
+    "error": "error of a failed run",
+    "wall_s": "wall-clock time of the run in seconds",
     "cpu_s": "CPU seconds of the simulation",
     "flows": "flows of the workload",
     "completed": "completed flows",
     "packet_hops": "packets per link crossed: data, acknowledgements, PFC frames",
     "end_ps": "simulated time at the end, in ps",
     "stop": "stop reason: `finished`, `horizon`, `deadlock`, …",
-    "lossless_drops": "dropped packets of lossless priorities (headroom failures), without the PFC watchdog's",
+    "lossless_drops": "lossless packets dropped because the PFC headroom was exceeded, without drops by the PFC "
+    "watchdog",
     "watchdog_drops": "packets dropped by the PFC watchdog",
-    "watchdog_lossless_drops": "those of lossless priorities",
-    "watchdog_bytes": "wire bytes dropped by the PFC watchdog",
-    "deadlocks": "PFC deadlocks detected, also those that a watchdog ended",
-    "isolation_messages": "congestion isolation messages of switches",
-    "isolation_messages_to_hosts": "those that reached hosts",
+    "watchdog_lossless_drops": "lossless packets dropped by the PFC watchdog",
+    "watchdog_bytes": "wire bytes dropped by the PFC watchdog, in B",
+    "deadlocks": "PFC deadlocks, including those that a watchdog ended",
+    "isolation_messages": "congestion isolation messages sent by switches",
+    "isolation_messages_to_hosts": "congestion isolation messages received by hosts",
     "isolations_refused": "flows not isolated because the port's table was full",
     "hypervisor_messages": "messages between hypervisors; missing without them",
-    "hypervisor_message_bytes": "their wire bytes",
-    "hypervisor_events": "updates of limits and guarantees of pairs and VMs",
+    "hypervisor_message_bytes": "wire bytes of messages between hypervisors",
+    "hypervisor_events": "updates of rate limits and divisions of guarantees, of pairs and VMs",
 }
 SLOWDOWN = {
     "scheme": "scheme",

@@ -24,12 +24,20 @@ ROWS = 10
 
 def of_results(results: Results) -> str:
     """Outcome and slowdowns of each scheme, with the chart of slowdowns by size."""
-    overall = {row["scheme"]: row for row in results.slowdown(bins=1).dicts()}
+    slowdowns = list(results.slowdown(bins=1).dicts())
+    several = len({row["label"] for row in slowdowns}) > 1
     rows = []
     for name, scheme in results.manifest["schemes"].items():
-        figures = [f"{overall[name][each]:.2f}" if name in overall else "" for each in ("p50", "p95", "p99")]
-        rows.append([name, scheme["stop"]["text"], look.time(scheme["end_ps"]), f"{scheme['completed']:,}", *figures])
-    header = ["scheme", "end", "simulated time", "flows completed", "slowdown p50", "p95", "p99"]
+        ended = [name, scheme["stop"]["text"], look.time(scheme["end_ps"]), f"{scheme['completed']:,}"]
+        mine = [row for row in slowdowns if row["scheme"] == name]
+        for row in mine:
+            label = [f"{row['label']} ({row['flows']:,})"] if several else []
+            rows.append([*ended, *label, *(f"{row[each]:.2f}" for each in ("p50", "p95", "p99"))])
+            ended = [""] * len(ended)
+        if not mine:
+            rows.append([*ended, *[""] * (3 + several)])
+    header = ["scheme", "end", "simulated time", "flows completed", *(["label (flows)"] if several else [])]
+    header += ["slowdown p50", "p95", "p99"]
     title = results.manifest.get("title") or results.path.name
     head = f"<p><b>{html.escape(str(title))}</b>: results in <code>{html.escape(str(results.path))}</code></p>"
     source = charts.Source([results])

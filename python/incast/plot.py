@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 
 MARKERS = dict(zip(look.SHAPES, ("o", "s", "^", "D", "P", "v"), strict=True))
 DASHES = ("-", "--", ":")
+COLUMNS = 4
+"""Columns of a legend at most."""
+NARROW = 4.0
+"""Inches below which a figure has small text: a column of a paper is narrower."""
+SMALL = 8.0
+"""Points of small text (our choice; most templates set captions at 8 to 9)."""
 DPI = 200
 """Dots per inch of a PNG (our choice)."""
 Row = dict[str, Any]
@@ -46,14 +52,17 @@ def matplotlib(module: str = "") -> Any:
         raise EnvironmentFailure(f"drawing needs matplotlib: pip install matplotlib ({error})") from None
 
 
-def draw(chart: Chart, *, width: float | None = None, height: float | None = None, **options: Any) -> Figure:
+def draw(
+    chart: Chart, *, width: float | None = None, height: float | None = None, title: str = "", **options: Any
+) -> Figure:
     """A chart as a matplotlib figure.
 
     Args:
         chart: A chart of `incast.charts`.
-        width: Width in inches; each chart has a default.
+        width: Width in inches; each chart has a default. Text has 8 points below 4 inches.
         height: Height in inches.
-        options: Options of the chart: `percentiles` for slowdown, `x` and `of` for over.
+        title: Text above the panels.
+        options: Options of the chart: `percentiles` for slowdown, `x` and `figure` for over.
 
     Raises:
         EnvironmentFailure: Matplotlib is not installed.
@@ -66,16 +75,70 @@ def draw(chart: Chart, *, width: float | None = None, height: float | None = Non
         raise ValueError(chart.why_empty or "nothing to draw")
     palette = palette_of(chart)
     rows = sorted(chart.dicts(), key=lambda row: palette.index(row["scheme"]))
-    size = (width or usual_width, height or usual_height(rows))
-    figure: Figure = figures.Figure(figsize=size, layout="constrained")
-    make(figure, rows, scheme_styles(chart), **options)
-    handles: dict[str, Any] = {}
-    for axes in figure.axes:
-        handles |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
-        axes.spines[["top", "right"]].set_visible(False)
-    if handles:
-        figure.legend(handles.values(), handles.keys(), loc="outside lower center", frameon=False, ncols=4)
+    inches = width or (usual_width(rows) if callable(usual_width) else usual_width)
+    with matplotlib().rc_context(_text(inches)):
+        figure: Figure = figures.Figure(figsize=(inches, height or usual_height(rows)), layout="constrained")
+        make(figure, rows, scheme_styles(chart), **options)
+        handles: dict[str, Any] = {}
+        for axes in figure.axes:
+            handles |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+            axes.spines[["top", "right"]].set_visible(False)
+        if handles:
+            _legend(figure, handles)
+        if title:
+            _title(figure, title)
     return figure
+
+
+def _text(inches: float) -> dict[str, float]:
+    """Settings of the text of a figure so wide; ticks are made with them when it is drawn as well."""
+    return {"font.size": SMALL} if inches < NARROW else {}
+
+
+def _legend(figure: Figure, handles: dict[str, Any]) -> None:
+    """A legend below the panels, in as many columns as the figure is wide enough for."""
+    most = figure.get_figwidth() * figure.dpi
+    for columns in range(min(len(handles), COLUMNS), 0, -1):
+        legend = figure.legend(
+            handles.values(), handles.keys(), loc="outside lower center", frameon=False, ncols=columns
+        )
+        if legend.get_window_extent(_renderer(figure)).width <= most or columns == 1:
+            break
+        legend.remove()
+    # One name may be wider than the figure.
+    for text in legend.get_texts():
+        _shorten(figure, text, most - (legend.get_window_extent(_renderer(figure)).width - _width(figure, text)))
+
+
+def _title(figure: Figure, title: str) -> None:
+    """A title above the panels, in as many lines as it needs."""
+    most = 0.98 * figure.get_figwidth() * figure.dpi
+    above = figure.suptitle("", x=0.01, ha="left", fontsize="medium")
+    lines: list[str] = []
+    for word in title.split():
+        above.set_text(" ".join([*lines[-1:], word]))
+        lines[-1:] = [above.get_text()] if lines and _width(figure, above) <= most else [*lines[-1:], word]
+    above.set_text("\n".join(lines))
+    _shorten(figure, above, most)
+
+
+def _shorten(figure: Figure, text: Any, most: float) -> None:
+    """Cut letters off a text's end until it is at most so many pixels wide."""
+    whole = text.get_text()
+    for end in range(len(whole) - 1, 0, -1):
+        if _width(figure, text) <= most:
+            return
+        text.set_text(whole[:end].rstrip() + "…")
+
+
+def _width(figure: Figure, text: Any) -> float:
+    extent: float = text.get_window_extent(_renderer(figure)).width
+    return extent
+
+
+def _renderer(figure: Figure) -> Any:
+    """What measures text."""
+    return matplotlib("backends.backend_agg").FigureCanvasAgg(figure).get_renderer()
 
 
 def save(figure: Figure, path: str | PathLike[str], *, overwrite: bool = True) -> Path:
@@ -83,7 +146,8 @@ def save(figure: Figure, path: str | PathLike[str], *, overwrite: bool = True) -
     file = Path(path)
     out = io.BytesIO()
     # No date, no random names.
-    with matplotlib().rc_context({"svg.hashsalt": "incast", "pdf.fonttype": 42, "svg.fonttype": "path"}):
+    settings = {"svg.hashsalt": "incast", "pdf.fonttype": 42, "svg.fonttype": "path", **_text(figure.get_figwidth())}
+    with matplotlib().rc_context(settings):
         metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(file.suffix)
         figure.savefig(out, format=file.suffix.removeprefix("."), dpi=DPI, metadata=metadata)
     write_whole(file, out.getvalue(), overwrite=overwrite)
@@ -112,38 +176,49 @@ def palette_of(chart: Chart) -> list[str]:
 def _slowdown(
     figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]], percentiles: Sequence[str] = ()
 ) -> None:
-    """A panel for each percentile."""
+    """A panel for each percentile, in a row for each label."""
     formatter = matplotlib("ticker").LogFormatter
     chosen = list(percentiles) or list(PERCENTILES)
-    ticks = labels(rows, list(styles))
-    for axes, percentile in zip(figure.subplots(1, len(chosen), squeeze=False)[0], chosen, strict=True):
-        for scheme, mine in by(rows, "scheme"):
-            axes.plot([row["bin"] for row in mine], [row[percentile] for row in mine], label=scheme, markersize=3,
-                      linewidth=1.2, **styles[scheme])  # fmt: skip
-        axes.set_title(PERCENTILES[percentile], loc="left", fontsize="medium")
-        axes.set_yscale("log")
-        axes.set_ylim(bottom=1)
-        axes.yaxis.set_major_formatter("{x:g}")
-        axes.yaxis.set_minor_formatter(formatter(minor_thresholds=(1.5, 0.5)))
-        every = -(-len(ticks) // 8)
-        shown = list(ticks)[every - 1 :: every]
-        axes.set_xticks(shown, [ticks[bin_] for bin_ in shown], rotation=40, ha="right")
+    groups = [*by(rows, "label")]
+    ticks_of = labels(rows, list(styles))
+    panels = figure.subplots(len(groups), len(chosen), squeeze=False)
+    for (label, of_label), across in zip(groups, panels, strict=True):
+        for axes, percentile in zip(across, chosen, strict=True):
+            for scheme, mine in by(of_label, "scheme"):
+                axes.plot([row["bin"] for row in mine], [row[percentile] for row in mine], label=scheme, markersize=3,
+                          linewidth=1.2, **styles[scheme])  # fmt: skip
+            title = f"{label}: {PERCENTILES[percentile]}" if len(groups) > 1 else PERCENTILES[percentile]
+            axes.set_title(title, loc="left", fontsize="medium")
+            axes.set_yscale("log")
+            axes.set_ylim(bottom=1)
+            axes.yaxis.set_major_formatter("{x:g}")
+            axes.yaxis.set_minor_formatter(formatter(minor_thresholds=(1.5, 0.5)))
+            ticks = ticks_of[label]
+            every = -(-len(ticks) // 8)
+            shown = list(ticks)[every - 1 :: every]
+            axes.set_xticks(shown, [ticks[bin_] for bin_ in shown], rotation=40, ha="right")
+            axes.grid(axis="y", which="both", linewidth=0.4, alpha=0.5)
+        across[0].set_ylabel("slowdown")
+    for axes in panels[-1]:
         axes.set_xlabel("flow size up to")
-        axes.grid(axis="y", which="both", linewidth=0.4, alpha=0.5)
-    figure.axes[0].set_ylabel("slowdown")
 
 
 def _cdf(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]]) -> None:
-    """A step for each scheme."""
-    axes = figure.subplots()
+    """A panel for each label, a step for each scheme."""
     column = "fct_ps" if "fct_ps" in rows[0] else "slowdown_hpcc"
-    for scheme, mine in by(rows, "scheme"):
-        style = {name: value for name, value in styles[scheme].items() if name != "marker"}
-        axes.step([row[column] for row in mine], [row["share"] for row in mine], where="post", label=scheme, **style)
-    axes.set_xscale("log")
-    axes.xaxis.set_major_formatter((lambda value, _: look.time(value)) if column == "fct_ps" else "{x:g}")
-    axes.set(ylim=(0, 1), ylabel="share of flows", xlabel="completion time" if column == "fct_ps" else "slowdown")
-    axes.grid(which="major", linewidth=0.4, alpha=0.5)
+    groups = [*by(rows, "label")]
+    for axes, (label, of_label) in zip(figure.subplots(1, len(groups), squeeze=False)[0], groups, strict=True):
+        for scheme, mine in by(of_label, "scheme"):
+            style = {name: value for name, value in styles[scheme].items() if name != "marker"}
+            values = [row[column] for row in mine]
+            axes.step(values, [row["share"] for row in mine], where="post", label=scheme, **style)
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter((lambda value, _: look.time(value)) if column == "fct_ps" else "{x:g}")
+        axes.set(ylim=(0, 1), xlabel="completion time" if column == "fct_ps" else "slowdown")
+        axes.grid(which="major", linewidth=0.4, alpha=0.5)
+        if len(groups) > 1:
+            axes.set_title(label, loc="left", fontsize="medium")
+    figure.axes[0].set_ylabel("share of flows")
 
 
 def _queues(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]]) -> None:
@@ -296,10 +371,16 @@ def _bars(rows: Sequence[Row]) -> float:
     return 1 + len(schemes) * (0.5 + 0.14 * len(links))
 
 
-DRAWN: dict[str, tuple[Callable[..., None], tuple[float, Callable[[Sequence[Row]], float]]]] = {
-    "slowdown": (_slowdown, (9, lambda _: 3.4)),
-    "cdf-fct": (_cdf, (6, lambda _: 4)),
-    "cdf-slowdown": (_cdf, (6, lambda _: 4)),
+def _across(rows: Sequence[Row]) -> float:
+    """Inches for a panel for each label side by side."""
+    return 2 + 4 * len({row["label"] for row in rows})
+
+
+Inches = Callable[[Sequence[Row]], float]
+DRAWN: dict[str, tuple[Callable[..., None], tuple[float | Inches, Inches]]] = {
+    "slowdown": (_slowdown, (9, _panels("label", 2.4))),
+    "cdf-fct": (_cdf, (_across, lambda _: 4)),
+    "cdf-slowdown": (_cdf, (_across, lambda _: 4)),
     "queues": (_queues, (8, _panels("link", 1.9))),
     "rates": (_rates, (8, _panels("scheme", 1.9))),
     "pauses": (_pauses, (8, _bars)),

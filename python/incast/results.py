@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,6 +13,9 @@ from incast import _core
 from incast._nearest import keywords
 from incast.errors import translated
 from incast.table import Table
+
+ALL = "all"
+"""Stands for the flows of all labels together, where a label is meant."""
 
 
 class Results:
@@ -62,7 +66,7 @@ class Results:
         clamp: bool = True,
         label: str | None = None,
     ) -> Table:
-        """Slowdowns of completed flows by scheme and flow size: p50, p95, p99, mean and maximum of each bin.
+        """Slowdowns of completed flows by scheme, label and flow size: p50, p95, p99, mean and maximum of each bin.
 
         Slowdown = completion time / ideal completion time. The defaults are those of the HPCC evaluation.
 
@@ -71,15 +75,19 @@ class Results:
             ideal: Ideal completion time. `hpcc`, as in the HPCC evaluation: base RTT + payload and basic headers at the
                 slowest link. `exact`: the flow alone on its path, with its real packets; no run is faster.
             clamp: Count slowdowns below 1 as 1.
-            label: Only flows with this label.
+            label: Only flows with this label; `"all"` mixes the flows of all labels. Default: each label by itself.
 
         """
-        options = {"bins": bins, "ideal": ideal, "clamp": clamp, "label": label}
+        groups = None if label is None else [(label, [] if label == ALL else [label])]
+        return self._slowdown(groups, bins=bins, ideal=ideal, clamp=clamp)
+
+    def _slowdown(self, groups: Sequence[tuple[str, Sequence[str]]] | None, **options: Any) -> Table:
+        """Slowdowns of groups of labels, each with a name; a group of none has all flows."""
         with translated():
-            return Table(self._folder.slowdown(json.dumps(options)), "slowdown")
+            return Table(self._folder.slowdown(json.dumps(options), groups), "slowdown")
 
     def slowdown_text(self, *, bins: int = 20) -> str:
-        """Slowdowns as text: schemes side by side, by size, by label and of all flows."""
+        """Slowdowns as text: schemes side by side, a block for each label."""
         with translated():
             return self._folder.slowdown_text(json.dumps({"bins": bins}))
 

@@ -53,7 +53,7 @@ static void *forks(void *unused) {
 static ssize_t slowly(void *unused, const char *text, size_t bytes) {
 	(void)unused, (void)text;
 	writing = 1;
-	for (int round = 0; round < 80; round++)
+	for (int round = 0; round < 8000; round++)
 		sweep();
 	return (ssize_t)bytes;
 }

@@ -72,6 +72,9 @@ pub struct Parameter {
     pub default: Value,
     /// What it means, with unit, default and source.
     pub description: String,
+    /// Of a table, or of a list of tables, the parameters in it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parameters: Vec<Parameter>,
 }
 
 /// A named flow-size distribution.
@@ -384,6 +387,7 @@ impl Book<'_> {
                 required: required(name),
                 default: field.get("default").cloned().unwrap_or_default(),
                 description: field["description"].as_str().unwrap_or_default().to_owned(),
+                parameters: self.parameters(&self.follow(field)),
             })
             .collect()
     }
@@ -494,6 +498,13 @@ mod tests {
         assert_eq!(find(&all.load_balancers, "flowlet", "gap").default, "100us");
         assert_eq!(find(&all.load_balancers, "spray", "order").kind, "random | round-robin");
         assert_eq!(find(&all.sections, "switch", "reserve").default, "4KiB");
+        let inside = |section: &str, name: &str| -> Vec<String> {
+            find(&all.sections, section, name).parameters.into_iter().map(|one| one.name).collect()
+        };
+        assert_eq!(inside("switch", "watchdog"), ["enabled", "detection", "restoration", "poll", "action"]);
+        assert!(inside("network", "failure").contains(&"until".to_owned()));
+        assert!(inside("ecn", "by_rate").contains(&"kmin".to_owned()));
+        assert!(inside("switch", "reserve").is_empty());
         assert_eq!(find(&all.sections, "rdma", "rto").kind, "time");
     }
 }

@@ -415,10 +415,30 @@ impl Folder {
         Ok(Batches { schema: reader.schema(), batches: reader.collect::<Result<_, _>>()? })
     }
 
-    /// Slowdowns by flow size; `options` are the lab's, as JSON text.
-    pub(crate) fn slowdown(&self, options: &str) -> Result<SlowdownTable, Failure> {
+    /// Slowdowns by flow size for groups of labels, each with a name; of no group: for every label alone. `options` are the
+    /// lab's, as JSON text.
+    pub(crate) fn slowdown(
+        &self,
+        options: &str,
+        groups: Option<Vec<(String, Vec<String>)>>,
+    ) -> Result<Vec<(String, SlowdownTable)>, Failure> {
+        let (options, flows) = self.finished(options)?;
+        let alone = || flows.labels().into_iter().map(|label| (label.to_owned(), vec![label.to_owned()])).collect();
+        let groups: Vec<(String, Vec<String>)> = groups.unwrap_or_else(alone);
+        let table = |labels| results::slowdown_bins(&flows, &SlowdownOptions { labels, ..options.clone() });
+        Ok(groups.into_iter().map(|(name, labels)| (name, table(labels))).collect())
+    }
+
+    /// The same for people, a block for each label.
+    pub(crate) fn slowdown_text(&self, options: &str) -> Result<String, Failure> {
+        let (options, flows) = self.finished(options)?;
+        Ok(results::slowdown_text(&flows, &options))
+    }
+
+    fn finished(&self, options: &str) -> Result<(SlowdownOptions, Finished), Failure> {
         let options: SlowdownOptions =
             serde_json::from_str(options).map_err(|error| Failure::new(Kind::Results, error.to_string()))?;
-        Ok(results::slowdown_bins(&Finished::of_results(&self.0, options.ideal)?, &options))
+        let flows = Finished::of_results(&self.0, options.ideal)?;
+        Ok((options, flows))
     }
 }

@@ -49,15 +49,17 @@ impl Folder {
         detached(py, || self.0.table(name)).map(Table::from)
     }
 
-    /// Slowdowns by scheme and flow size; `options` are those of the lab, as JSON text.
-    fn slowdown(&self, py: Python<'_>, options: &str) -> PyResult<Table> {
-        let table = detached(py, || self.0.slowdown(options))?;
-        let batches = slowdown::batches(&table).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    /// Slowdowns by scheme and flow size; `options` are those of the lab, as JSON text. `groups` are names and the labels
+    /// that each stands for, none of all; without it every label is a group.
+    #[pyo3(signature = (options, groups = None))]
+    fn slowdown(&self, py: Python<'_>, options: &str, groups: Option<Vec<(String, Vec<String>)>>) -> PyResult<Table> {
+        let tables = detached(py, || self.0.slowdown(options, groups))?;
+        let batches = slowdown::batches(&tables).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         Ok(batches.into())
     }
 
-    /// The same for people, schemes side by side, with every label and all flows.
+    /// The same for people, schemes side by side, a block for each label.
     fn slowdown_text(&self, py: Python<'_>, options: &str) -> PyResult<String> {
-        detached(py, || self.0.slowdown(options).map(|table| table.to_string()))
+        detached(py, || self.0.slowdown_text(options))
     }
 }

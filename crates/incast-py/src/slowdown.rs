@@ -9,10 +9,17 @@ use incast_lab::results::{SlowdownRow, SlowdownTable};
 
 use crate::facade::Batches;
 
-/// One row for each bin and scheme.
-pub(crate) fn batches(table: &SlowdownTable) -> Result<Batches, ArrowError> {
-    let rows: Vec<(u32, &SlowdownRow)> =
-        (0u32..).zip(&table.bins).flat_map(|(bin, rows)| rows.iter().map(move |row| (bin, row))).collect();
+/// One row for each group of flows, bin and scheme.
+pub(crate) fn batches(tables: &[(String, SlowdownTable)]) -> Result<Batches, ArrowError> {
+    let of_table = |table| -> Vec<(u32, &SlowdownRow)> {
+        let table: &SlowdownTable = table;
+        (0u32..).zip(&table.bins).flat_map(|(bin, rows)| rows.iter().map(move |row| (bin, row))).collect()
+    };
+    let groups: Vec<(&str, Vec<(u32, &SlowdownRow)>)> =
+        tables.iter().map(|(name, table)| (name.as_str(), of_table(table))).collect();
+    let names = groups.iter().flat_map(|(name, rows)| std::iter::repeat_n(*name, rows.len()));
+    let labels: ArrayRef = Arc::new(StringArray::from_iter_values(names));
+    let rows: Vec<(u32, &SlowdownRow)> = groups.iter().flat_map(|(_, rows)| rows.iter().copied()).collect();
     let whole = |value: fn(&SlowdownRow) -> u64| -> ArrayRef {
         let values = rows.iter().map(|(_, row)| i64::try_from(value(row)).unwrap_or(i64::MAX));
         Arc::new(Int64Array::from_iter_values(values))
@@ -24,6 +31,7 @@ pub(crate) fn batches(table: &SlowdownTable) -> Result<Batches, ArrowError> {
     let bins: ArrayRef = Arc::new(UInt32Array::from_iter_values(rows.iter().map(|(bin, _)| *bin)));
     let columns = [
         ("scheme", "", "the scheme simulated", schemes),
+        ("label", "", "label of the flows, or the name of several together", labels),
         ("bin", "", "number of the bin, from the smallest flows up, from 0", bins),
         ("flows", "", "completed flows in the bin", whole(|row| row.flows as u64)),
         ("size_min_bytes", "B", "payload of the smallest of them", whole(|row| row.size_min)),

@@ -1,4 +1,4 @@
-"""Analyses: what a study computes or measures without a simulation, cell by cell, as a table.
+"""Analyses: computations or measurements of a study without a simulation, as a table.
 
 from incast import analysis
 

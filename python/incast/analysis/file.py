@@ -1,4 +1,4 @@
-"""What stands in the file of an analysis."""
+"""Fields of the file of an analysis."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class AnalysisScale:
     about: str | None = None
     """Purpose."""
     set: dict[str, Any] = field(default_factory=dict)
-    """Values for all cells, over those of the file."""
+    """Values for all cells; they override those of the file."""
     values: dict[str, list[Value]] = field(default_factory=dict)
     """Values, or names of points, by column of an axis, in place of the axis's own."""
     skip: list[dict[str, Any]] = field(default_factory=list)
@@ -24,7 +24,7 @@ class AnalysisScale:
 
 @dataclass(frozen=True, kw_only=True)
 class AnalysisFile:
-    """An analysis: what is computed or measured without a simulation, and what is varied in it."""
+    """An analysis: a computation or measurement without a simulation, and the axes to vary."""
 
     analysis: str
     """Kind of the analysis, one of those below."""

@@ -78,7 +78,7 @@ class ClosedLoop:
 
     @property
     def exposed_faults_per_s(self) -> float:
-        """phi = f / s: exposed faults per second of service."""
+        """Exposed faults (phi = f / s) per second of service."""
         return self.faults_per_operation / self.service_s
 
     def slowdown(self, latencies: Latencies, overhead_s: float = 0.0) -> float:

@@ -8,7 +8,8 @@ from typing import Literal
 from incast._nearest import keywords
 from incast.charts import look
 from incast.charts.chart import Chart, Field, Spec
-from incast.charts.source import Source
+from incast.charts.source import Source, of_labels
+from incast.results import ALL
 
 POINTS = 200
 """Points of a line (our choice): a screen cannot show more."""
@@ -27,31 +28,34 @@ ABOUT = {
 
 @keywords
 def cdf(source: Source, of: Measure = "fct", *, label: str | None = None, points: int = POINTS) -> Chart:
-    """Cumulative distribution of completion times or slowdowns, of all flows or of one label.
+    """Cumulative distribution of completion times or slowdowns, per label, of one label, or of `"all"` flows together.
 
     Backlogged flows, which end at a fixed time, are not included.
     """
     column = COLUMN[of]
-    count = "count(slowdown_hpcc)"
-    totals = source.rows(
-        f"select scheme, {count} from flows where $label is null or label = $label group by scheme", {"label": label}
-    )
-    flows = dict(totals)
-    rows: list[tuple[str, float, float]] = []
+    groups = source.groups(label)
+    flows: dict[tuple[str, str], int] = {}
+    rows: list[tuple[str, str, float, float]] = []
+    for name, labels in groups:
+        chosen_flows = "slowdown_hpcc is not null and ($all or list_contains($labels, label))"
+        given: dict[str, object] = {"labels": labels, "all": not labels}
+        totals = source.rows(f"select scheme, count(*) from flows where {chosen_flows} group by scheme", given)
+        flows |= {(scheme, name): number for scheme, number in totals}
     for scheme in source.schemes:
-        number = flows.get(scheme, 0)
-        if number:
-            ranks = chosen(number, points)
-            values = source.rows(
-                f"select rank, {column} from (select {column}, row_number() over (order by {column}) as rank "
-                "from flows where scheme = $scheme and slowdown_hpcc is not null "
-                "and ($label is null or label = $label)) where list_contains($ranks, rank) order by rank",
-                {"scheme": scheme, "label": label, "ranks": ranks},
-            )
-            rows += [(scheme, rank / number, value) for rank, value in values]
+        for name, labels in groups:
+            number = flows.get((scheme, name), 0)
+            if number:
+                ranks = chosen(number, points)
+                values = source.rows(
+                    f"select rank, {column} from (select {column}, row_number() over (order by {column}) as rank "
+                    f"from flows where scheme = $scheme and {chosen_flows}) "
+                    "where list_contains($ranks, rank) order by rank",
+                    {"scheme": scheme, "labels": labels, "all": not labels, "ranks": ranks},
+                )
+                rows += [(scheme, name, rank / number, value) for rank, value in values]
     most = max(flows.values(), default=0)
     fewer = (f"Curve of {points} points, for up to {most:,} flows of a scheme; the tail has additional points.",)
-    of_label = f" of flows labelled {label}" if label else ""
+    of_label = f" of flows labelled {label}" if label not in (None, ALL) else ""
     unit = "ps" if of == "fct" else None
     return Chart(
         name=f"cdf-{of}",
@@ -59,13 +63,14 @@ def cdf(source: Source, of: Measure = "fct", *, label: str | None = None, points
         about=ABOUT[of],
         fields=(
             Field("scheme", "scheme"),
+            Field("label", "label of the flows, or the name of several labels together"),
             Field("share", "share of completed flows with at most this value"),
             Field(column, "value", unit),
         ),
         rows=rows,
         palette=tuple(source.palette),
-        spec=spec(source.palette, of, [row[2] for row in rows]),
-        left_out=fewer if most > points else (),
+        spec=spec(source.palette, of, [row[3] for row in rows], [name for name, _ in groups]),
+        left_out=(*of_labels(groups), *(fewer if most > points else ())),
         why_empty=None if rows else f"No flow{of_label} completed.",
     )
 
@@ -78,13 +83,14 @@ def chosen(count: int, points: int) -> list[int]:
     return sorted(steps | {max(1, -(-int(count * 10_000 * share) // 10_000)) for share in TAIL})
 
 
-def spec(schemes: Sequence[str], of: Measure, values: Sequence[float]) -> Spec:
-    """A step for each scheme, on a logarithmic axis."""
+def spec(schemes: Sequence[str], of: Measure, values: Sequence[float], groups: Sequence[str]) -> Spec:
+    """A step for each scheme, on a logarithmic axis; a panel for each label."""
     axis = {"labelExpr": look.TIME} if of == "fct" else {"format": "~g"}
     title = "completion time" if of == "fct" else "slowdown"
-    return {
-        "width": 420,
-        "height": 260,
+    several = len(groups) > 1
+    panel: Spec = {
+        "width": 340 if several else 420,
+        "height": 220 if several else 260,
         "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 1.8},
         "encoding": {
             "x": {
@@ -110,4 +116,17 @@ def spec(schemes: Sequence[str], of: Measure, values: Sequence[float]) -> Spec:
                 {"field": COLUMN[of], "type": "quantitative", "format": ",.6~g"},
             ],
         },
+    }
+    if not several:
+        return panel
+    return {
+        "facet": {
+            "field": "label",
+            "type": "nominal",
+            "sort": list(groups),
+            "header": {"title": None, "labelAnchor": "start"},
+        },
+        "columns": 2,
+        "spec": panel,
+        "resolve": {"scale": {"x": "independent"}},
     }

@@ -21,9 +21,7 @@ def closing(source: Source, *, ports: int = PORTS) -> Chart:
     """The pauses around the first deadlock of every scheme, in order of the start of the final pause."""
     rows = source.by_scheme(source.rows(_PAUSES, {"before": BEFORE, "ports": ports}))
     found = source.rows("select scheme, max(deadlock) + 1 from deadlocks group by scheme")
-    left_out = [
-        f"{scheme}: the first of {count} deadlocks." for scheme, count in source.by_scheme(found) if count > 1
-    ]
+    left_out = [f"{scheme}: the first of {count} deadlocks." for scheme, count in source.by_scheme(found) if count > 1]
     most = source.rows(_WIDEST)[0][0] or 0
     if most > ports:
         left_out.append(f"{ports} of {most} paused ports: those of the cycle, then those paused first.")

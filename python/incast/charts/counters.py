@@ -6,6 +6,7 @@ from typing import Any
 
 from incast.charts.chart import Chart, Field
 from incast.charts.source import Source
+from incast.results import ALL
 
 FROM_FLOWS = {
     "flows": ("flows", None, "count(*)"),
@@ -58,7 +59,7 @@ def counters(source: Source) -> Chart:
         for scheme, *values in source.rows(f"select scheme, {columns} from {table} group by scheme"):
             found.update({(scheme, name): value for name, value in zip(mine, values, strict=True)})
     isolates = any("isolations" in each.tables for each in source.results)
-    overall = {row["scheme"]: row for each in source.results for row in each.slowdown(bins=1).dicts()}
+    overall = {row["scheme"]: row for each in source.results for row in each.slowdown(bins=1, label=ALL).dicts()}
     for scheme, manifest in source.manifests.items():
         rows.append((scheme, "simulated time", "ps", int(manifest["end_ps"])))
         rows += [(scheme, name, unit, found.get((scheme, name))) for name, (_, unit, _) in FROM_FLOWS.items()]

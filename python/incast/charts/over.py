@@ -7,6 +7,7 @@ from typing import Any
 
 from incast.charts.chart import Chart, Field, Spec
 from incast.charts.source import Source
+from incast.results import ALL
 
 FIGURES = {
     "slowdown_p50": "median slowdown of all flows",
@@ -49,7 +50,7 @@ def of_rows(columns: Sequence[str], rows: list[tuple[Any, ...]], palette: Sequen
 
 def rows_of(values: Sequence[Any], source: Source) -> Iterator[tuple[Any, ...]]:
     """The rows of one scenario."""
-    overall = {row["scheme"]: row for each in source.results for row in each.slowdown(bins=1).dicts()}
+    overall = {row["scheme"]: row for each in source.results for row in each.slowdown(bins=1, label=ALL).dicts()}
     flows = dict(source.rows("select scheme, count(finish_ps) / count(*) from flows group by scheme"))
     ports = {
         scheme: figures

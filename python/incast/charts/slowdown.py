@@ -9,7 +9,8 @@ from typing import Any
 from incast._nearest import keywords
 from incast.charts import look
 from incast.charts.chart import Chart, Field, Spec
-from incast.charts.source import Source
+from incast.charts.source import Source, of_labels
+from incast.results import ALL
 
 BINS = 20
 """Bins of equally many flows: as in the HPCC evaluation (fct_analysis.py of its authors)."""
@@ -17,32 +18,54 @@ PERCENTILES = {"p50": "median", "p95": "95th percentile", "p99": "99th percentil
 """Drawn side by side, as in the HPCC paper's figures 11 and 13."""
 ABOUT = (
     "Slowdown = completion time / HPCC's ideal completion time (base RTT + payload and basic headers at the slowest "
-    "link), at least 1. Bins hold equally many flows; each tick is the largest size of a bin."
+    "link), at least 1. Bins hold equally many flows; each tick is the largest size of a bin. "
+    "Each label has its own panel."
 )
 
 
 @keywords
 def slowdown(source: Source, *, bins: int = BINS, label: str | None = None) -> Chart:
-    """Percentiles of slowdown by flow size for each scheme, of all completed flows or of one label."""
-    tables = [result.slowdown(bins=bins, label=label) for result in source.results]
-    fields = tuple(Field(column.name, column.description or "", column.unit) for column in tables[0].columns)
+    """Percentiles of slowdown by flow size for each scheme, with a panel for each label.
+
+    Args:
+        source: Results to draw.
+        bins: Bins of equally many flows for each label.
+        label: One label, or `"all"` for the flows of all labels together.
+
+    """
+    groups = source.groups(label)
+    # A label with flows of one size has one bin: several would differ by chance only.
+    varied = {row["label"] for each in source.results for row in each._slowdown(groups, bins=1).dicts()
+              if row["size_min_bytes"] < row["size_max_bytes"]}  # fmt: skip
+    tables = [
+        result._slowdown([group], bins=bins if group[0] in varied else 1)
+        for group in groups
+        for result in source.results
+    ]
+    columns = (tables or [source.results[0].slowdown(bins=1)])[0].columns
+    fields = tuple(Field(column.name, column.description or "", column.unit) for column in columns)
     rows = source.by_scheme(row for table in tables for row in table.rows())
-    return of_rows(fields, rows, source.palette, label=label)
+    return of_rows(fields, rows, source.palette, label=label, left_out=of_labels(groups))
 
 
 def of_rows(
-    fields: tuple[Field, ...], rows: list[tuple[Any, ...]], schemes: Sequence[str], *, label: str | None = None
+    fields: tuple[Field, ...],
+    rows: list[tuple[Any, ...]],
+    schemes: Sequence[str],
+    *,
+    label: str | None = None,
+    left_out: Sequence[str] = (),
 ) -> Chart:
     """The chart of given slowdowns."""
     names = [each.name for each in fields]
-    edges = [{name: row[names.index(name)] for name in ("scheme", "bin", "size_max_bytes")} for row in rows]
+    edges = [{name: row[names.index(name)] for name in ("scheme", "label", "bin", "size_max_bytes")} for row in rows]
     ticks = labels(edges, schemes)
-    left_out = []
-    differing = [edge for edge in edges if look.size(edge["size_max_bytes"]) != ticks[edge["bin"]]]
+    left_out = list(left_out)
+    differing = [edge for edge in edges if look.size(edge["size_max_bytes"]) != ticks[edge["label"]][edge["bin"]]]
     if differing:
         who = ", ".join(dict.fromkeys(str(edge["scheme"]) for edge in differing))
         left_out.append(f"The bins of {who} differ from the ticks, because other flows completed.")
-    of_label = f" of flows labelled {label}" if label else ""
+    of_label = f" of flows labelled {label}" if label not in (None, ALL) else ""
     return Chart(
         name="slowdown",
         title=f"Slowdown by flow size{of_label}",
@@ -56,39 +79,58 @@ def of_rows(
     )
 
 
-def labels(edges: Iterable[dict[str, Any]], schemes: Sequence[str]) -> dict[int, str]:
-    """The label of every non-empty bin: its largest size, under the first scheme with this bin."""
-    found: dict[int, str] = {}
+def labels(edges: Iterable[dict[str, Any]], schemes: Sequence[str]) -> dict[str, dict[int, str]]:
+    """Ticks by label and bin: the largest size of a non-empty bin, under the first scheme with this bin."""
+    found: dict[str, dict[int, str]] = {}
     for edge in sorted(edges, key=lambda edge: schemes.index(edge["scheme"])):
-        found.setdefault(edge["bin"], look.size(edge["size_max_bytes"]))
-    return dict(sorted(found.items()))
+        found.setdefault(edge["label"], {}).setdefault(edge["bin"], look.size(edge["size_max_bytes"]))
+    return {label: dict(sorted(ticks.items())) for label, ticks in found.items()}
 
 
-def spec(schemes: Sequence[str], ticks: dict[int, str]) -> Spec:
-    """A panel for each percentile, a line for each scheme."""
+STEP = 1000
+"""Between the first bins of two labels on the axis, which has one number for each bin of each label."""
+
+
+def spec(schemes: Sequence[str], ticks: dict[str, dict[int, str]]) -> Spec:
+    """A panel for each percentile, in a row for each label; a line for each scheme."""
     names = list(PERCENTILES)
+    groups = list(ticks)
+    places = {place * STEP + bin_: text for place, group in enumerate(groups) for bin_, text in ticks[group].items()}
     axis = {
-        "values": list(ticks),
-        "labelExpr": f"{json.dumps(ticks)}[datum.value]",
+        "values": list(places),
+        "labelExpr": f"{json.dumps(places)}[datum.value]",
         "labelOverlap": True,
         "labelAngle": -40,
         "grid": False,
+        "tickMinStep": 1,
     }
+    percentile = {
+        "field": "percentile",
+        "type": "nominal",
+        "sort": names,
+        "header": {"title": None, "labelExpr": f"{json.dumps(PERCENTILES)}[datum.value]", "labelAnchor": "start"},
+    }
+    row = {"field": "label", "type": "nominal", "sort": groups, "header": {"title": None, "labelAnchor": "middle"}}
+    several = len(groups) > 1
     return {
-        "transform": [{"fold": names, "as": ["percentile", "slowdown"]}],
-        "facet": {
-            "field": "percentile",
-            "type": "nominal",
-            "sort": names,
-            "header": {"title": None, "labelExpr": f"{json.dumps(PERCENTILES)}[datum.value]", "labelAnchor": "start"},
-        },
-        "columns": len(names),
+        "transform": [
+            {"fold": names, "as": ["percentile", "slowdown"]},
+            {"calculate": f"{STEP} * indexof({json.dumps(groups)}, datum.label) + datum.bin", "as": "place"},
+        ],
+        "facet": {"row": row, "column": percentile} if several else percentile,
+        **({} if several else {"columns": len(names)}),
         "spec": {
             "width": 250,
             "height": 230,
             "mark": {"type": "line", "point": {"size": 28}, "strokeWidth": 1.6},
             "encoding": {
-                "x": {"field": "bin", "type": "quantitative", "title": "flow size up to", "axis": axis},
+                "x": {
+                    "field": "place",
+                    "type": "quantitative",
+                    "title": "flow size up to",
+                    "scale": {"zero": False},
+                    "axis": axis,
+                },
                 "y": {
                     "field": "slowdown",
                     "type": "quantitative",
@@ -101,6 +143,7 @@ def spec(schemes: Sequence[str], ticks: dict[int, str]) -> Spec:
                 "strokeDash": look.dash(schemes),
                 "tooltip": [
                     {"field": "scheme"},
+                    {"field": "label"},
                     {"field": "percentile"},
                     {"field": "slowdown", "type": "quantitative", "format": ".4~g"},
                     {"field": "size_min_bytes", "type": "quantitative", "title": "from (B)", "format": ","},
@@ -109,7 +152,7 @@ def spec(schemes: Sequence[str], ticks: dict[int, str]) -> Spec:
                 ],
             },
         },
-        "resolve": {"scale": {"y": "independent"}},
+        "resolve": {"scale": {"x": "independent", "y": "independent"}},
     }
 
 

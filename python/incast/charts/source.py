@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incast.errors import EnvironmentFailure, ResultsError
-from incast.results import Results
+from incast.results import ALL, Results
 
 if TYPE_CHECKING:
     import duckdb
@@ -19,6 +19,8 @@ CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": False,
 }
 """DuckDB must not download extensions."""
+APART = 4
+"""Labels with a panel of their own in a chart; of more labels, the largest have one, and all others share one."""
 PICOSECONDS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
 BYTES: dict[str, int] = {"B": 1} | {
     f"{prefix}{mark}": base**power
@@ -93,6 +95,23 @@ class Source:
         """The names of the groups of flows, in order of their first flow."""
         return [label for (label,) in self.rows("select label from flows group by label order by min(flow), label")]
 
+    def groups(self, label: str | None) -> list[tuple[str, list[str]]]:
+        """The groups of flows that are drawn apart, with the labels of each: every label, or one, or all together.
+
+        Of many labels the largest stand alone, and the last group has all others. A group without labels has all flows.
+        """
+        if label is not None:
+            return [(label, [] if label == ALL else [label])]
+        largest = [name for (name,) in self.rows(
+            "select label from flows where slowdown_hpcc is not null group by label order by count(*) desc, min(flow)"
+        )]  # fmt: skip
+        order = self.labels()
+        alone = largest if len(largest) <= APART else largest[: APART - 1]
+        groups = [(name, [name]) for name in order if name in alone]
+        if others := [name for name in order if name in largest and name not in alone]:
+            groups.append((f"{len(others)} other labels", others))
+        return groups
+
     def _connect(self) -> duckdb.DuckDBPyConnection:
         import duckdb
 
@@ -135,6 +154,11 @@ def broken(file: Path, results: Results, table: str, fault: duckdb.Error) -> Res
     else:
         why = str(fault).strip().splitlines()[0]
     return ResultsError(f"{file}: not a valid Parquet table of incast: {why}; run the scenario again")
+
+
+def of_labels(groups: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ...]:
+    """What to say of a group that has several labels."""
+    return tuple(f"Drawn together as {name}: {', '.join(labels)}." for name, labels in groups if len(labels) > 1)
 
 
 def picoseconds(text: str) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Collection, Iterable
 
 OK = 0
 """Success."""
@@ -29,6 +30,18 @@ def complain(text: str) -> None:
     """Write a message to stderr, headed `error:` unless it has its heading already."""
     headed = text if text.startswith(("error", "warning", "note")) else f"error: {text}"
     print(headed, file=sys.stderr, flush=True)
+
+
+def complain_grouped(found: Iterable[tuple[str, str]], names: Collection[str]) -> None:
+    """Write pairs of name and message to stderr: equal messages on one line, with all names that have it."""
+    by_message: dict[str, list[str]] = {}
+    for name, message in found:
+        by_message.setdefault(message, []).append(name)
+    for message, having in by_message.items():
+        if len(having) > 1 and set(having) == set(names):
+            complain(f"{message} (all {len(having)} schemes)")
+        else:
+            complain(f"{', '.join(having)}: {message}")
 
 
 def close_stdout() -> None:

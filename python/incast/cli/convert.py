@@ -32,7 +32,7 @@ def ns3(
     *,
     topology: Path,
     flows: Path,
-    config: Path | None = None,
+    config: Annotated[list[Path] | None, Parameter(negative=(), consume_multiple=False)] = None,
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
     overwrite: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
 ) -> None:
@@ -45,7 +45,8 @@ def ns3(
     flows
         Flow file: source, destination, size and start of each flow.
     config
-        Configuration file. Default: HPCC and DCQCN with that simulator's usual parameters.
+        Configuration file; repeatable, one scheme per file. Default: HPCC and DCQCN with that simulator's usual
+        parameters.
     output
         Scenario to write. It refers to the topology and flow files, which must stay where they are.
     overwrite
@@ -53,7 +54,7 @@ def ns3(
 
     """
     with translated():
-        notices = _core.import_ns3(topology, flows, config, output, overwrite)
+        notices = _core.import_ns3(topology, flows, config or [], output, overwrite)
     if notices:
         print(notices, file=sys.stderr)
     print(f"wrote {output}; try: incast run {output}")

@@ -37,6 +37,8 @@ EXAMPLES = f"{CHECK_EXAMPLES.rstrip()}\n{TAG_EXAMPLES.partition('Examples:')[2].
 COMPRESSIONS = {"rectangles": "rectangles", "inputs": "input_sets", "outputs": "output_sets", "none": "none"}
 """The core's names for --compress."""
 
+UNUSABLE = "error: These files cannot be loaded on SONiC today:"
+
 Form = Literal["json", "csv", "sonic", "p4", "nftables"]
 Repeated = Parameter(negative=(), consume_multiple=False)
 Positive = Parameter(validator=Number(gte=1))
@@ -163,6 +165,7 @@ def tag(
     export: Annotated[list[Form] | None, Repeated] = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     overwrite: Annotated[bool, Flag] = False,
+    force: Annotated[bool, Flag] = False,
     set_: Overrides = None,
     format: Literal["text", "json"] = "text",  # noqa: A002 - the name of the option
 ) -> int:
@@ -206,6 +209,8 @@ def tag(
         Folder for the files; needed with --export.
     overwrite
         Replace existing files. Either all files are written or none.
+    force
+        Write the files of sonic although SONiC cannot load them.
     format
         Output format.
 
@@ -231,9 +236,15 @@ def tag(
         "port_names": port_names,
         "dscp": dscp or [],
     }
+    refused = "sonic" in (export or []) and not force
     with translated(), Stages() as stages:
         scenario = _core.Scenario.load_fabric(file, set_ or [])
-        text, files = scenario.deadlock_tag(json.dumps(options), str(Path.cwd()), format, stages.update)
+        told_as = "json" if refused else format
+        text, files = scenario.deadlock_tag(json.dumps(options), str(Path.cwd()), told_as, stages.update)
+    if refused:
+        reasons = [f"- {reason}" for reason in json.loads(text)["notices"]]
+        codes.complain("\n".join([UNUSABLE, *reasons, "Nothing was written. --force writes them, to be read."]))
+        return codes.BAD_INPUT
     if output is not None:
         write_all(output, {name: content.encode() for name, content in files}, overwrite=overwrite)
     print(text.rstrip("\n"))

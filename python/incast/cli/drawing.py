@@ -13,6 +13,7 @@ from incast.charts.groups import Group, Variation, chosen, read
 from incast.charts.over import over
 from incast.charts.source import Source
 from incast.errors import ResultsError
+from incast.results import ALL
 
 ENDINGS = (".svg", ".pdf", ".png")
 
@@ -33,6 +34,7 @@ class Asked:
     figure: str | None
     width: float | None
     height: float | None
+    title: str | None
 
     def check(self) -> None:
         """Raise if an option has no effect on the chart."""
@@ -63,9 +65,8 @@ def write(folder: Path, asked: Asked, file: Path, *, overwrite: bool) -> Path:
     chart, options = made(group, asked)
     if not chart.rows:
         raise ResultsError(f"{folder}: {chart.why_empty or 'nothing to draw'}")
-    figure = plot.draw(chart, width=asked.width, height=asked.height, **options)
-    if group.title:
-        figure.suptitle(group.title, x=0.01, ha="left", fontsize="medium")
+    title = group.title if asked.title is None else asked.title
+    figure = plot.draw(chart, width=asked.width, height=asked.height, title=title, **options)
     return plot.save(figure, file, overwrite=overwrite)
 
 
@@ -141,7 +142,8 @@ def _given(**options: int | None) -> dict[str, int]:
 
 
 def _known_label(source: Source, label: str | None) -> None:
-    if label is not None and label not in source.labels():
+    if label not in (None, ALL) and label not in source.labels():
         raise ResultsError(
-            f"{source.results[0].path} has no flows labelled `{label}`, only {', '.join(source.labels())}"
+            f"{source.results[0].path} has no flows labelled `{label}`, only {', '.join(source.labels())}, and {ALL} "
+            "for all of them together"
         )

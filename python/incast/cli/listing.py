@@ -35,6 +35,7 @@ Examples:
   incast list
   incast list controls
   incast list controls dcqcn
+  incast list sections network.failure
 """
 WHAT = {
     "fabrics": "in [fabric.NAME]",
@@ -55,7 +56,7 @@ def list_(
     kind: Kind | None = None,
     name: str | None = None,
     /,
-    *,
+    *more: Annotated[str, Parameter(show=False)],
     format: Annotated[Literal["text", "json"], Parameter(show_default=False)] = "text",  # noqa: A002
 ) -> int:
     """List the fabrics, workloads, controls and other names that a scenario can use, with their parameters.
@@ -65,7 +66,8 @@ def list_(
     kind
         Kind to list. Default: the names of all kinds.
     name
-        Entry of that kind, to print all its parameters.
+        Entry of that kind, to print all its parameters; or, with a dot, a parameter that contains others, such as
+        network.failure of sections.
     format
         Output format.
 
@@ -77,14 +79,28 @@ def list_(
     elif name is None:
         chosen = catalogue[kind]
         lines = entries(catalogue[kind])
+    elif more:
+        path = ".".join([name, *more])
+        codes.complain(f"`incast list {kind}` takes one name: write `{path}` for a parameter inside `{name}`")
+        return codes.BAD_INPUT
     else:
-        found = next((entry for entry in catalogue[kind] if name in names_of(entry)), None)
+        first, *inside = name.split(".")
+        known = {each: entry for entry in catalogue[kind] for each in names_of(entry)}
+        if name in known:
+            first, inside = name, []
+        path, found = first, known.get(first)
         if found is None:
-            names = [known for entry in catalogue[kind] for known in names_of(entry)]
-            codes.complain(f"unknown name `{name}`, allowed {kind}: {', '.join(names)}{hint(name, names)}")
+            codes.complain(f"unknown name `{first}`, allowed {kind}: {', '.join(known)}{hint(first, known)}")
             return codes.BAD_INPUT
+        for each in inside:
+            known = {parameter["name"]: parameter for parameter in found.get("parameters", [])}
+            if each not in known:
+                there = f"it has {', '.join(known)}" if known else "it has no parameters inside"
+                codes.complain(f"there is no `{each}` in `{path}`: {there}{hint(each, known)}")
+                return codes.BAD_INPUT
+            path, found = f"{path}.{each}", known[each]
         chosen = found
-        lines = details(found)
+        lines = details({**found, "name": path})
     print(json.dumps(chosen, indent=2) if format == "json" else "\n".join(lines))
     return codes.OK
 
@@ -155,14 +171,21 @@ def details(entry: Entry) -> Iterator[str]:
     for profile in entry.get("profiles", []):
         yield f"\nprofile {profile['name']}"
         yield from wrapped(profile["source"], 4)
-    for parameter in entry.get("parameters", []):
-        yield f"\n{parameter['name']}: {parameter['kind']}{needed(parameter)}"
-        yield from wrapped(parameter["description"], 4)
+    yield from parameters(entry, 0)
     for name, value in (entry.get("values") or {}).items():
         yield f"    {name} = {value}"
     for column in entry.get("columns", []):
         unit = f" ({column['unit']})" if column["unit"] else ""
         yield from wrapped(f"{column['name']}{unit}: {column['description']}", 4)
+
+
+def parameters(entry: Entry, indent: int) -> Iterator[str]:
+    """The parameters of an entry, each followed by those inside it."""
+    margin = " " * indent
+    for parameter in entry.get("parameters", []):
+        yield ("" if indent else "\n") + f"{margin}{parameter['name']}: {parameter['kind']}{needed(parameter)}"
+        yield from wrapped(parameter["description"], indent + 4)
+        yield from parameters(parameter, indent + 8)
 
 
 def needed(parameter: Entry) -> str:

@@ -58,6 +58,7 @@ def plot(
     figure: Figure | None = None,
     width: Annotated[float | None, Inches] = None,
     height: Annotated[float | None, Inches] = None,
+    title: str | None = None,
 ) -> None:
     """Draw a chart of results as SVG, PDF or PNG, for a paper. Needs the extra incast[plot].
 
@@ -79,7 +80,8 @@ def plot(
     where
         COLUMN=VALUE that selects the scenario of a sweep, or the runs for over; repeatable.
     label
-        For slowdown and distributions: only flows with this label.
+        For slowdown and distributions: only flows with this label; all for the flows of all labels together. Default:
+        a panel for each label.
     bins
         For slowdown: number of bins, with equally many flows. Default: 20.
     percentile
@@ -99,12 +101,14 @@ def plot(
         Width in inches. Default: depends on the chart.
     height
         Height in inches.
+    title
+        Text above the panels; an empty text for none. Default: title of the scenario or sweep.
 
     """
     from incast.cli import drawing
 
     asked = drawing.Asked(
-        chart, where or [], label, bins, percentile or [], ports, flows, vms, over, figure, width, height
+        chart, where or [], label, bins, percentile or [], ports, flows, vms, over, figure, width, height, title
     )
     print(f"wrote {drawing.write(folder, asked, output or Path(f'{chart}.svg'), overwrite=overwrite)}")
 

@@ -99,12 +99,11 @@ def took(scheme: dict[str, Any]) -> str:
 
 def judge(results: Results) -> int:
     """The exit code of a run; prints deadlocks, stalls and lossless drops on stderr."""
-    code = codes.OK
-    for name, scheme in results.manifest["schemes"].items():
+    found = []
+    schemes = results.manifest["schemes"]
+    for name, scheme in schemes.items():
         if scheme["stop"]["reason"] in BAD:
-            codes.complain(f"{name}: {scheme['stop']['text']}")
-            code = codes.ENDED_BADLY
-        for dropped in lossless_lost(scheme):
-            codes.complain(f"{name}: {dropped} (see drops.parquet)")
-            code = codes.ENDED_BADLY
-    return code
+            found.append((name, scheme["stop"]["text"]))
+        found += ((name, f"{dropped} (see drops.parquet)") for dropped in lossless_lost(scheme))
+    codes.complain_grouped(found, schemes)
+    return codes.ENDED_BADLY if found else codes.OK

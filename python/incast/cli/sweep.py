@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -106,16 +107,14 @@ class Unfinished(codes.UnfinishedError):
 def report(done: sweeps.Sweep, *, quiet: bool = False) -> int:
     """Print the summary of a sweep; returns the exit code."""
     code = codes.OK
-    for error, labels in _by_error(done).items():
-        more = f" and {len(labels) - NAMED} more" if len(labels) > NAMED else ""
-        codes.complain(f"{'; '.join(labels[:NAMED])}{more}: {error}")
+    for error, labels in _by_text((run.label, run.error or "") for run in done.failed).items():
+        codes.complain(f"{_named(labels)}: {error}")
         code = codes.ENDED_BADLY
     if not done.done:
         codes.complain("no run finished")
         return codes.ENDED_BADLY
-    bad = done.ended_badly()
-    for label, why in bad:
-        codes.complain(f"{label}: {why}")
+    for why, labels in _by_text(done.ended_badly()).items():
+        codes.complain(f"{_named(labels)}: {why}")
         code = codes.ENDED_BADLY
     if not quiet:
         cpu, hops = done.cost()
@@ -127,12 +126,18 @@ def report(done: sweeps.Sweep, *, quiet: bool = False) -> int:
     return code
 
 
-def _by_error(done: sweeps.Sweep) -> dict[str, list[str]]:
-    """The failed runs by error: often many have the same."""
+def _by_text(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Labels of runs by message: often many runs have the same."""
     found: dict[str, list[str]] = {}
-    for run in done.failed:
-        found.setdefault(run.error or "", []).append(run.label)
+    for label, text in pairs:
+        found.setdefault(text, []).append(label)
     return found
+
+
+def _named(labels: list[str]) -> str:
+    """The first labels, and the number of others."""
+    more = f" and {len(labels) - NAMED} more" if len(labels) > NAMED else ""
+    return f"{'; '.join(labels[:NAMED])}{more}"
 
 
 def _show(plan: sweeps.Plan) -> None:

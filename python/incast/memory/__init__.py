@@ -1,4 +1,4 @@
-"""Real programs with part of their memory remote: record what they fetch, and delay it by simulated times.
+"""Real programs with part of their memory remote: record page fetches, or delay them by simulated times.
 
 from incast import memory
 

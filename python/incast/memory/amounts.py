@@ -1,4 +1,4 @@
-"""Amounts of memory and times as people write them."""
+"""Parses amounts of memory and times."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ NUMBER = r"([0-9]+\.?[0-9]*|\.[0-9]+)"
 
 
 def local(text: str) -> Local:
-    """How much memory is local: a share such as `25%`, or bytes such as `64MiB`."""
-    allowed = "a share of the footprint, above 0% and up to 100%, such as 25%; or bytes, such as 64MiB"
+    """Local memory: a share such as `25%`, or a size such as `64MiB`."""
+    allowed = "a share of the footprint, above 0% and up to 100%, such as 25%; or a size, such as 64MiB"
     if written := re.fullmatch(NUMBER + " ?%", text):
         share = Fraction(written[1])
         if not 0 < share <= 100:
@@ -28,7 +28,7 @@ def local(text: str) -> Local:
 
 
 def threshold(text: str) -> int:
-    """From which size on allocations are served, in bytes."""
+    """Smallest served allocation, in bytes."""
     count = _bytes(text)
     if count is None or count < PAGE:
         raise wrong.refused("--threshold", text, "a size of 4096B or more, such as 128KiB")
@@ -36,7 +36,7 @@ def threshold(text: str) -> int:
 
 
 def nanoseconds(text: str) -> float | None:
-    """A time; `None` if it is none."""
+    """A time in nanoseconds; `None` if the text is not a time."""
     if text == "0":
         return 0.0
     written = re.fullmatch(NUMBER + "(s|ms|us|ns)", text)

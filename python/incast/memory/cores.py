@@ -1,4 +1,4 @@
-"""The machine's cores: which of them a program runs on alone, that they wake at once, and what others take of them."""
+"""The machine's cores: pinning, wake-up latency, and use by other programs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEVICE = "/dev/cpu_dma_latency"
 
 @contextmanager
 def awake() -> Iterator[bool]:
-    """Ask for cores that wake at once, as long as this lasts; gives whether that was allowed.
+    """Keep idle cores from sleeping in this context; yields whether that was allowed.
 
     A fault wakes another thread, and the thread that faulted in turn: on cores that slept this takes tens of
     microseconds more.
@@ -35,7 +35,7 @@ def awake() -> Iterator[bool]:
 
 
 def last_core() -> int:
-    """The core that `--one-core` takes: the last that this process may use."""
+    """The core of `--one-core`: the last that this process may use."""
     return max(os.sched_getaffinity(0))
 
 

@@ -1,4 +1,4 @@
-"""Delays of fetches: none, a constant, a distribution, or what a simulation measured."""
+"""Delays of fetches: none, a constant, a distribution, or latencies of a simulation."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from incast.memory.amounts import nanoseconds
 from incast.memory.protocol import LONGEST_NS
 
 SAMPLE = 1 << 16
-"""Delays that the library draws from, at most: of more, as many quantiles (our choice)."""
+"""Most delays that the library draws from; of larger samples, as many quantiles (our choice)."""
 ALLOWED = (
-    "a time such as 3us; a results folder; a file with a latency in each line; or a distribution: uniform(1us,5us), "
-    "exponential(3us), lognormal(3us,1.5) with its mean and the sigma of its logarithm"
+    "a time such as 3us; a results folder; a file with one latency per line; or a distribution: uniform(1us,5us), "
+    "exponential(3us), lognormal(3us,1.5) with mean and sigma of the logarithm"
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Delays:
-    """Delays that fetches can have, each as likely as any other."""
+    """Possible delays of fetches, with equal probability."""
 
     name: str
-    """What they are, in words."""
+    """Their description."""
     sample_ns: Sequence[int]
-    """In order of length; empty: no delay at all."""
+    """Delays in ascending order; empty for no delay."""
     note: str | None = None
-    """What is to be said of them."""
+    """A warning about them."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be kept."""
+        """Check the ranges."""
         if len(self.sample_ns) and not 0 <= self.sample_ns[0] <= self.sample_ns[-1] <= LONGEST_NS:
-            raise wrong.refused("--latency", self.name, "delays of up to 4.29 s, none below 0, in order of length")
+            raise wrong.refused("--latency", self.name, "delays from 0 to 4.29 s, in ascending order")
 
     @property
     def mean_ns(self) -> float:
@@ -53,12 +53,12 @@ class Delays:
 
     @classmethod
     def constant(cls, delay_ns: float, name: str) -> Delays:
-        """The same delay for all fetches; 0 is none."""
+        """The same delay for all fetches; 0 for none."""
         return cls(name, [round(delay_ns)] if round(delay_ns) else [])
 
     @classmethod
     def of(cls, latencies: Latencies, name: str) -> Delays:
-        """As long as simulated fetches took."""
+        """The latencies of simulated fetches."""
         found = latencies.values_s
         count = len(found)
         chosen = found if count <= SAMPLE else [found[(2 * i + 1) * count // (2 * SAMPLE)] for i in range(SAMPLE)]
@@ -66,7 +66,7 @@ class Delays:
 
 
 def parsed(text: str, scheme: str | None = None, labels: Sequence[str] | None = None) -> list[Delays]:
-    """What `--latency` names: of a results folder, the memory flows of each scheme or of the one named."""
+    """The delays of `--latency`; for a results folder those of each scheme, or of the named one."""
     if (constant := nanoseconds(text)) is not None:
         return [Delays.constant(constant, text)]
     if formula := re.fullmatch(r"(\w+)\((.*)\)", text):
@@ -82,13 +82,13 @@ def parsed(text: str, scheme: str | None = None, labels: Sequence[str] | None = 
 
 
 def _distribution(text: str, kind: str, arguments: list[str]) -> Delays:
-    """A distribution by its formula: the middles of as many equally likely parts."""
+    """A distribution by its formula: the midpoints of equally likely parts."""
     middles = [(i + 0.5) / SAMPLE for i in range(SAMPLE)]
     values: list[float]
     times = [nanoseconds(argument) for argument in arguments]
     if kind == "uniform" and len(arguments) == 2 and (low := times[0]) is not None and (high := times[1]) is not None:
         if low > high:
-            raise wrong.refused("--latency", text, "a lower end that is not above the upper one")
+            raise wrong.refused("--latency", text, "a lower end that is at most the upper end")
         values = [low + (high - low) * p for p in middles]
     elif kind == "exponential" and len(arguments) == 1 and (mean := times[0]) is not None:
         values = [-mean * math.log1p(-p) for p in middles]
@@ -109,20 +109,20 @@ def _number(text: str) -> float | None:
 
 
 def _measured(path: str | PathLike[str]) -> Latencies:
-    """Latencies from a file, one in each line, with their unit."""
+    """Latencies from a file, one per line, with their unit."""
     values: list[float] = []
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError:
-        raise ApplicationError(f"{path}: it is no text; a latency in each line is needed, such as 2.5us") from None
+        raise ApplicationError(f"{path}: not a text file; must have one latency per line, such as 2.5us") from None
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         value = nanoseconds(line.strip())
         if value is None:
-            allowed = "a latency with its unit, such as 2.5us, and nothing else"
-            raise wrong.at_cell(str(path), number, line, None, f"`{line.strip()}` is not possible here", allowed)
+            allowed = "one latency with its unit, such as 2.5us"
+            raise wrong.at_cell(str(path), number, line, None, f"`{line.strip()}` is not allowed here", allowed)
         values.append(value)
     if not values:
-        raise ApplicationError(f"{path}: it is empty; a latency in each line is needed, such as 2.5us")
+        raise ApplicationError(f"{path}: empty file; must have one latency per line, such as 2.5us")
     return Latencies(values, "ns", of=str(path))

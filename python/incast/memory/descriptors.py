@@ -1,4 +1,4 @@
-"""File descriptors: incast needs some for each process that it records."""
+"""File descriptors, of which incast needs some for each recorded process."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 SPARE = 16
-"""File descriptors that are kept for everything else (our choice)."""
-NO_DESCRIPTORS = "incast may not open more files (ulimit -n), and needs three for each process that runs"
+"""File descriptors reserved for everything else (our choice)."""
+NO_DESCRIPTORS = "the limit of open files is too low (ulimit -n); incast needs three for each process"
 
 
 @contextmanager
 def raised_limit() -> Iterator[int]:
-    """Raise this process's limit of open files as far as it may, as long as this lasts; gives how many can be opened.
+    """Raise this process's limit of open files as far as allowed in this context; yields the number that can be opened.
 
-    Processes that are started meanwhile inherit the limit.
+    Processes started in this context inherit the limit.
     """
     before, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

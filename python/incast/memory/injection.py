@@ -1,4 +1,4 @@
-"""Runs a program again and again with its fetches delayed, and says what it loses."""
+"""Runs a program repeatedly with delayed fetches, and measures its slowdown."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from incast.memory.run import Instrument, Run, Session, run_plainly
 from incast.memory.supervised import STOPPED
 
 REPETITIONS = 5
-"""How often each case is run if nothing is said (our choice)."""
+"""Default number of runs of each case (our choice)."""
 LAST_LINES = 20
-"""Lines of what a program that failed wrote last."""
+"""Last lines of a failed program's output that are shown."""
 TICKS_S = 1.0
-"""From which time on the machine's counters, which have a tick of 10 ms, say what others took (our choice)."""
+"""Shortest time for which the machine's counters, with a tick of 10 ms, measure other programs (our choice)."""
 CHECKED = ("0.1", "0.5", "0.9", "0.99")
-"""Quantiles by which achieved delays are held against those drawn."""
+"""Quantiles at which achieved delays are compared with requested ones."""
 OFF = 0.05
-"""From which distance on a mean or a quantile of delays is not what was asked for (our choice)."""
+"""Relative difference from which on a mean or a quantile of delays counts as wrong (our choice)."""
 
 Kind = Literal["plain", "zero", "delayed"]
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """How a program is run; each is one of its own."""
+    """A way to run the program."""
 
     name: str
     kind: Kind
@@ -59,26 +59,26 @@ class Timing:
     """From 0."""
     seconds: float
     figure: float | None = None
-    """What the program's output says of itself, if that was asked for."""
+    """The throughput in the program's output, if requested."""
     fetches: int = 0
     write_backs: int = 0
     asked_s: float = 0.0
-    """The sum of the delays asked for."""
+    """Sum of the requested delays."""
     achieved_s: float = 0.0
-    """The sum of what they became."""
+    """Sum of the achieved delays."""
     asked_ns: dict[str, float] = field(default_factory=dict)
-    """Quantiles of the delays as they were drawn."""
+    """Quantiles of the requested delays."""
     achieved_ns: dict[str, float] = field(default_factory=dict)
-    """Quantiles of what they became."""
+    """Quantiles of the achieved delays."""
     software_s: float = 0.0
-    """The sum of what the instrument took for fetches beside."""
+    """Sum of the additional time of the instrument for fetches."""
     others_cores: float = 0.0
-    """How many cores others had meanwhile, in the mean."""
+    """Mean number of cores used by other programs."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A case over its repetitions."""
+    """A case with its repetitions."""
 
     case: Case
     timings: tuple[Timing, ...]
@@ -93,39 +93,39 @@ class Row:
 
     @property
     def figures(self) -> tuple[float, float, float] | None:
-        """What the program says of itself: median, lowest, highest."""
+        """Throughput: median, lowest, highest."""
         found = [timing.figure for timing in self.timings if timing.figure is not None]
         return (median(found), min(found), max(found)) if found else None
 
     @property
     def slowdown(self) -> float:
-        """Median run time over that without delay, less 1; of throughput, that without delay over this one, less 1."""
+        """Median run time / run time without delay - 1, or throughput without delay / throughput - 1."""
         return _cost(self.timings) / _cost(self.zero) - 1
 
     @property
     def own(self) -> float | None:
-        """What the delays cost over the program's own time: what an instrument without cost would measure."""
+        """Added time / the program's own time: the slowdown without overhead of the instrument."""
         return (_cost(self.timings) - _cost(self.zero)) / _cost(self.plain) if self.plain else None
 
     @property
     def lengthened_s(self) -> float:
-        """Median run time less that without delay, in seconds."""
+        """Median run time - run time without delay, in seconds."""
         return self.seconds[0] - median(timing.seconds for timing in self.zero)
 
     def mean(self, name: Literal["fetches", "asked_s", "achieved_s", "software_s"]) -> float:
-        """The mean of one of a timing's numbers."""
+        """Mean of a field of the timings."""
         return mean(float(getattr(timing, name)) for timing in self.timings)
 
     def asked_ns(self, quantile: str) -> float:
-        """A quantile of the delays as drawn, the median over the runs."""
+        """A quantile of the requested delays, median over the runs."""
         return median(timing.asked_ns.get(quantile, 0.0) for timing in self.timings)
 
     def achieved_ns(self, quantile: str) -> float:
-        """A quantile of the delays as they were, the median over the runs."""
+        """A quantile of the achieved delays, median over the runs."""
         return median(timing.achieved_ns.get(quantile, 0.0) for timing in self.timings)
 
     def off(self) -> dict[str, float]:
-        """By what share delays differ from those asked for, where that is `OFF` or more: `mean`, and quantiles."""
+        """Relative differences of achieved and requested delays of `OFF` or more: `mean`, and quantiles."""
         pairs = {"mean": (self.mean("asked_s"), self.mean("achieved_s"))}
         pairs |= {quantile: (self.asked_ns(quantile), self.achieved_ns(quantile)) for quantile in CHECKED}
         return {
@@ -136,13 +136,13 @@ class Row:
 
 
 def _cost(timings: Sequence[Timing]) -> float:
-    """The median of what runs took: of run time, or of time for each of what a throughput counts."""
+    """Median run time, or median of 1 / throughput."""
     return median(timing.seconds if timing.figure is None else 1 / timing.figure for timing in timings)
 
 
 @dataclass(frozen=True)
 class Injection:
-    """What a program lost."""
+    """Measured slowdowns of a program."""
 
     command: tuple[str, ...]
     instrument: Instrument
@@ -156,7 +156,7 @@ class Injection:
 
     @property
     def others_cores(self) -> float:
-        """How many cores others had meanwhile, in the mean over the time of all runs; 0 if that is too short to say."""
+        """Mean number of cores used by other programs during all runs; 0 if the runs are too short to measure it."""
         seconds = sum(timing.seconds for timing in self.timings)
         return (
             0.0 if seconds < TICKS_S else sum(timing.others_cores * timing.seconds for timing in self.timings) / seconds
@@ -164,7 +164,7 @@ class Injection:
 
     @property
     def overhead(self) -> float | None:
-        """What the instrument alone costs: run time without delay over that without it, less 1, if measured."""
+        """Overhead of the instrument: run time without delay / run time without the instrument - 1, if measured."""
         row = next(self.rows())
         return _cost(row.zero) / _cost(row.plain) - 1 if row.plain else None
 
@@ -179,22 +179,22 @@ def inject(
     figure: str | None = None,
     progress: Callable[[int, int, str], object] | None = None,
 ) -> Injection:
-    """Run a program with each of several delays, and without, in turns.
+    """Run a program with each of several delays, and without, interleaved.
 
     Args:
         command: The program and its arguments. Its input is empty, and its output is not shown.
-        delays: Delays to try; no delay is tried anyway.
-        instrument: How its memory is served.
-        repetitions: How often each case is run, 1 or more.
-        plain: Whether it is run without the instrument as well, which says what that costs.
+        delays: Delays to try; the run without delay is always included.
+        instrument: Settings of the memory server.
+        repetitions: Runs of each case, 1 or more.
+        plain: Also run it without the instrument, to measure the overhead.
         figure: A regular expression whose group is a number in the output: a throughput, to be compared in place of
             run time.
-        progress: Called before each run with how many are done, how many there are, and the case.
+        progress: Called before each run with the number of runs done, the total, and the case.
 
     Raises:
         ApplicationError: There is no such program, it cannot be instrumented, it ended with another code than 0, or its
             output has no such number.
-        EnvironmentFailure: This machine or this user cannot; what is missing is said.
+        EnvironmentFailure: The machine or the user lacks a requirement, which the message names.
 
     """
     program.check(command)
@@ -225,7 +225,7 @@ def _pattern(figure: str | None) -> re.Pattern[str] | None:
     except re.error as error:
         raise wrong.refused("--throughput", figure, f"a regular expression ({error})") from None
     if pattern.groups != 1:
-        raise wrong.refused("--throughput", figure, "a regular expression with one group, around the number")
+        raise wrong.refused("--throughput", figure, "a regular expression with one group that matches the number")
     return pattern
 
 
@@ -252,12 +252,12 @@ def _timed(
         raise KeyboardInterrupt(*STOPPED[code])
     if code:
         last = "\n".join(text.splitlines()[-LAST_LINES:])
-        raise ApplicationError(f"the program ended with {code} in its run {case.name}:\n{last}".rstrip())
+        raise ApplicationError(f"the program ended with exit code {code} in the run {case.name}:\n{last}".rstrip())
     return timing if pattern is None else replace(timing, figure=_figure(text, pattern))
 
 
 def _complain(run: Run) -> None:
-    """Raise if a part of the program did not run under the instrument, or not at all: its time says nothing then."""
+    """Raise if a part of the program was not instrumented or did not run, as its run time is then not valid."""
     unserved = run.unserved
     if unserved.failures:
         raise EnvironmentFailure(told(unserved.failures[0]))
@@ -272,10 +272,10 @@ def _figure(text: str, pattern: re.Pattern[str]) -> float:
     except (IndexError, ValueError):
         last = "\n".join(text.splitlines()[-LAST_LINES:])
         raise ApplicationError(
-            f"`{pattern.pattern}` finds no number in what the program printed, which ends with\n{last}"
+            f"`{pattern.pattern}` matches no number in the program's output, which ends with\n{last}"
         ) from None
     if value <= 0:
-        raise ApplicationError(f"`{pattern.pattern}` finds {value:g}: a throughput above 0 is needed")
+        raise ApplicationError(f"`{pattern.pattern}` matches {value:g}, but a throughput must be above 0")
     return value
 
 

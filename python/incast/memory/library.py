@@ -2,7 +2,8 @@
 
     python python/incast/memory/library.py
 
-builds it if a source is newer. A wheel has it. The script imports nothing of incast: it also runs where incast is not installed.
+builds it if a source is newer. A wheel has it. The script imports nothing of incast, so that it also runs where incast
+is not installed.
 """
 
 from __future__ import annotations
@@ -54,9 +55,9 @@ def build(checkout: Path = CHECKOUT, library: Path = LIBRARY) -> None:
             return
     cargo = shutil.which("cargo")
     if cargo is None:
+        state = "outdated" if library.is_file() else "not built yet"
         raise BuildError(
-            f"error: the library of incast memory is {'outdated' if library.is_file() else 'not built yet'}, and there is "
-            "no cargo on PATH to build it\n"
+            f"error: the library of incast memory is {state}, and there is no cargo on PATH to build it\n"
             " = help: install Rust 1.88 or later (https://rustup.rs)"
         )
     print(f"building the library of incast memory (once, about {SECONDS} s) ...", file=sys.stderr, flush=True)

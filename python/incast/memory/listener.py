@@ -1,4 +1,4 @@
-"""Where instrumented programs connect to."""
+"""The socket for instrumented programs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DESCRIPTORS = 3
 
 @dataclass(frozen=True)
 class Joined:
-    """A program that is instrumented: a process, from its start or its exec on."""
+    """An instrumented program: a process since its start or its last exec."""
 
     pid: int
     name: str
@@ -29,7 +29,7 @@ class Joined:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a program could not be instrumented."""
+    """A failure to instrument a program."""
 
     what: str
     errno: int

@@ -1,4 +1,4 @@
-"""Whether this machine can do it."""
+"""Checks that this machine can serve a program's memory."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from incast.memory.run import Instrument, Session
 
 
 def require() -> None:
-    """Raise if this machine or this user cannot serve a program's memory, as tried with `true`.
+    """Raise if this machine or this user cannot serve a program's memory, tested with the program `true`.
 
     Raises:
-        EnvironmentFailure: What is missing, and how to get it.
+        EnvironmentFailure: A requirement is missing; the message names the remedy.
 
     """
     with tempfile.TemporaryDirectory(prefix="incast-memory-") as folder, tempfile.TemporaryFile() as output:
@@ -21,7 +21,7 @@ def require() -> None:
 
 
 def impossible() -> str | None:
-    """Why this machine or this user cannot serve a program's memory, in a line; `None` if they can."""
+    """The reason for which this machine or user cannot serve a program's memory, in one line; `None` if they can."""
     try:
         require()
     except EnvironmentFailure as error:

@@ -1,4 +1,4 @@
-"""Whether a program can be instrumented, before it is started."""
+"""Checks before the start that a program can be instrumented."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from incast.errors import ApplicationError
 PT_INTERP = 3
 MACHINES = {3: "32-bit x86", 40: "32-bit ARM", 62: "x86-64", 183: "AArch64", 243: "RISC-V"}
 DEEPEST = 4
-"""Scripts whose interpreter is a script whose interpreter and so on, as Linux has it."""
+"""Most nested script interpreters, as in Linux."""
 
 
 def check(command: Sequence[str]) -> str:
@@ -27,7 +27,7 @@ def check(command: Sequence[str]) -> str:
     """
     if not command or isinstance(command, str):
         raise ApplicationError(
-            'error: there is no program to run\n = allowed: its name and its arguments, such as ["sort", "file"]'
+            'error: missing program to run\n = allowed: its name and arguments, such as ["sort", "file"]'
         )
     path = _found(command[0])
     _check(Path(path), path, DEEPEST)
@@ -39,11 +39,11 @@ def _found(name: str) -> str:
     if path is not None:
         return path
     if os.sep in name:
-        why = "it is a folder" if Path(name).is_dir() else "it is not executable" if Path(name).exists() else None
-        raise ApplicationError(f"`{name}` cannot be started: {why}" if why else f"there is no program `{name}`")
+        why = "is a folder" if Path(name).is_dir() else "is not executable" if Path(name).exists() else None
+        raise ApplicationError(f"cannot start `{name}`: {why}" if why else f"no program `{name}`")
     near = nearest(name, _programs())
     hint = f"\n = did you mean `{near}`?" if near else ""
-    raise ApplicationError(f"error: there is no program `{name}`\n = allowed: a path, or a program on PATH{hint}")
+    raise ApplicationError(f"error: no program `{name}`\n = allowed: a path, or a program on PATH{hint}")
 
 
 def _programs() -> list[str]:
@@ -64,31 +64,28 @@ def _check(path: Path, asked: str, deepest: int) -> None:
             mode = os.fstat(file.fileno())
     except OSError as error:
         raise ApplicationError(
-            f"`{asked}` cannot be read, to see whether it can be instrumented: {error.strerror}"
+            f"cannot read `{asked}` to check that it can be instrumented: {error.strerror}"
         ) from None
     if head.startswith(b"#!") and deepest:
         _check(Path(_found(_interpreter(head))), asked, deepest - 1)
         return
     if not head.startswith(b"\x7fELF"):
-        raise ApplicationError(
-            f"`{asked}` cannot be instrumented: it is neither an ELF program nor a script that names one"
-        )
+        raise ApplicationError(f"`{asked}` cannot be instrumented: it is neither an ELF program nor a script")
     changes = (mode.st_mode & stat.S_ISUID and mode.st_uid != os.getuid()) or (
         mode.st_mode & stat.S_ISGID and mode.st_gid != os.getgid()
     )
     if changes:
         raise ApplicationError(
-            f"`{asked}` cannot be instrumented: it runs as another user (setuid), and Linux preloads nothing into such "
-            "programs"
+            f"`{asked}` cannot be instrumented: it runs as another user (setuid), so Linux preloads no library"
         )
     try:
         _check_elf(path, head, asked)
     except struct.error:
-        raise ApplicationError(f"`{asked}` cannot be instrumented: its ELF header is not whole") from None
+        raise ApplicationError(f"`{asked}` cannot be instrumented: its ELF header is truncated") from None
 
 
 def _interpreter(head: bytes) -> str:
-    """What a script is run by: its first line, with `env` looked through."""
+    """The interpreter of a script: its first line, without `env`."""
     words = head[2:].partition(b"\n")[0].decode("utf-8", "replace").split()
     if words and Path(words[0]).name == "env":
         words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
@@ -104,14 +101,13 @@ def _check_elf(path: Path, head: bytes, asked: str) -> None:
     loader = _loader(path, head)
     if loader is None:
         raise ApplicationError(
-            f"error: `{asked}` cannot be instrumented: it is a static binary{_of(path, asked)}, which loads no "
-            "library\n"
-            " = allowed: programs that are linked to the C library as a shared one"
+            f"error: `{asked}` cannot be instrumented: it is a static binary{_of(path, asked)}\n"
+            " = allowed: programs linked dynamically to the GNU C library"
         )
     if "musl" in Path(loader).name:
         raise ApplicationError(
             f"error: `{asked}` cannot be instrumented: its C library is musl{_of(path, asked)}\n"
-            " = allowed: programs of the GNU C library"
+            " = allowed: programs linked to the GNU C library"
         )
 
 

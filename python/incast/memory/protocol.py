@@ -1,4 +1,4 @@
-"""What incast and the library that it preloads say to each other: crates/incast-memory has the other side.
+"""Protocol between incast and its preloaded library; crates/incast-memory has the other side.
 
 A program that is started with `INCAST_MEMORY`, the name of an abstract Unix socket, connects. It gets a file with
 what is asked of it (`Asked`), and gives a file of its own, a ring of records with a header of counters (`Word`), or
@@ -45,7 +45,7 @@ class Share:
     """From 1 to 1,000,000."""
 
     def __post_init__(self) -> None:
-        """Refuse what is no share."""
+        """Check the range."""
         allowed = "a whole number of millionths, from 1 to 1000000"
         if wrong.whole("Share", self.millionths, allowed, 1) > MILLION:
             raise wrong.refused("Share", self.millionths, allowed)
@@ -56,13 +56,13 @@ class Share:
 
 @dataclass(frozen=True)
 class Bytes:
-    """So many bytes, whatever the footprint."""
+    """A number of bytes, independent of the footprint."""
 
     bytes: int
     """A page, 4096, or more."""
 
     def __post_init__(self) -> None:
-        """Refuse what is less than a page, or more than there are addresses."""
+        """Check the range: from one page to the size of the address space."""
         allowed = "a whole number of bytes, from 4096 to 2^63"
         if wrong.whole("Bytes", self.bytes, allowed, PAGE) > MOST_BYTES:
             raise wrong.refused("Bytes", self.bytes, allowed)
@@ -72,12 +72,12 @@ class Bytes:
 
 
 Local = Share | Bytes
-"""How much memory is local."""
+"""Amount of local memory."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of the library."""
+    """Settings of the library."""
 
     local: Local
     policy: Policy
@@ -88,7 +88,7 @@ class Asked:
     delays_ns: Sequence[int] = ()
 
     def pack(self) -> bytes:
-        """As the library reads it."""
+        """Bytes in the library's format."""
         by_pages = isinstance(self.local, Bytes)
         limit = -(-self.local.bytes // PAGE) if isinstance(self.local, Bytes) else self.local.millionths
         numbers = (

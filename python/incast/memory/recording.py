@@ -1,4 +1,4 @@
-"""Records what a program fetches from remote memory: a folder with a trace and a summary."""
+"""Records the page fetches of a program: a folder with a trace and a summary."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from incast.memory.summary import Summary, summarised
 from incast.memory.supervised import STOPPED, Ended
 
 PLAIN_RUNS = 3
-"""Runs without the instrument, for a program's own time (our choice)."""
+"""Number of runs without the instrument, to measure the program's own time (our choice)."""
 TRACE, SUMMARY = "trace.parquet", "summary.json"
 
 
@@ -33,7 +33,7 @@ class Recording:
     path: Path
     """The folder."""
     summary: Summary
-    """What its summary.json says."""
+    """Its summary.json."""
 
     @property
     def trace(self) -> Path:
@@ -60,20 +60,19 @@ def record(
 
     Args:
         command: The program and its arguments. Its input and output are incast's own.
-        output: The folder to be written, whole or not at all.
-        instrument: How its memory is served; a quarter of it local if not given.
-        overwrite: Replace such a folder if it is there.
-        quiet: A file for all that the program writes; its input is empty then.
-        plain: Run it three times without the instrument first, and keep what that takes in the median: its own time,
-            which the clock `own` of `write_traffic` needs. Its input is empty in all runs, and what those write is not
-            shown.
-        progress: Called with what is being done, once the program has ended.
+        output: The folder to write.
+        instrument: Settings of the memory server. Default: a quarter of the memory is local.
+        overwrite: Replace an existing recording.
+        quiet: File for the program's output; its input is then empty.
+        plain: First run it three times without the instrument and keep the median time, which the clock `own` of
+            `write_traffic` needs. The input is empty in all runs; only the recorded run prints.
+        progress: Called with each step after the end of the program.
 
     Raises:
-        ApplicationError: There is no such program, or it cannot be instrumented, or `instrument` is not possible;
-            nothing was run.
-        EnvironmentFailure: This machine or this user cannot; what is missing is said.
-        ResultsExistError: The folder is there.
+        ApplicationError: The program does not exist or cannot be instrumented, or `instrument` is not valid. Nothing
+            was run.
+        EnvironmentFailure: The machine or the user lacks a requirement, which the message names.
+        ResultsExistError: The folder exists.
 
     """
     instrument = instrument or Instrument()
@@ -83,7 +82,7 @@ def record(
         run = Session(instrument, folder).run(command, quiet, no_input=plain)
         tell("writing the trace")
         write_trace(run, folder / TRACE)
-        tell("making the summary")
+        tell("writing the summary")
         found = summarised(command, instrument, run, folder / TRACE, own)
         text = json.dumps(asdict(found), indent=2) + "\n"
         (folder / SUMMARY).write_text(text, encoding="utf-8")
@@ -91,7 +90,7 @@ def record(
 
 
 def _run_plainly(command: Sequence[str], instrument: Instrument) -> list[Ended]:
-    """Runs without the instrument, if it can be run with it."""
+    """Runs without the instrument, after checking that the program can be instrumented."""
     program.check(command)
     require()
     found: list[Ended] = []
@@ -104,20 +103,20 @@ def _run_plainly(command: Sequence[str], instrument: Instrument) -> list[Ended]:
 
 
 def open_recording(path: str | PathLike[str]) -> Recording:
-    """A folder that `record` has written."""
+    """Open a folder that `record` has written."""
     folder = Path(path)
     try:
         found: dict[str, Any] = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
         summary = Summary.of(found)
         (folder / TRACE).stat()
     except (OSError, ValueError, TypeError, KeyError):
-        allowed = f"a folder that `incast memory record` has written, with {TRACE} and {SUMMARY}"
-        raise ApplicationError(f"error: {folder} is no recording\n = allowed: {allowed}") from None
+        allowed = f"a folder written by `incast memory record`, with {TRACE} and {SUMMARY}"
+        raise ApplicationError(f"error: {folder} is not a recording\n = allowed: {allowed}") from None
     return Recording(folder, summary)
 
 
 def write_trace(run: Run, out: Path) -> None:
-    """Write a run's records as a Parquet file, and delete what they were in."""
+    """Write a run's records as a Parquet file, and delete the raw records."""
     raw = [(process.ordinal, process.raw) for process in run.processes]
     try:
         _core.memory_trace(out, run.ended.start_ns, raw)
@@ -129,9 +128,9 @@ def write_trace(run: Run, out: Path) -> None:
 
 @contextmanager
 def staged(output: Path, *, overwrite: bool, marks: Sequence[str] = (TRACE, SUMMARY)) -> Iterator[Path]:
-    """A folder beside the place of another, which it takes if all goes well.
+    """A temporary folder that is renamed to `output` on success.
 
-    Folders that have all files of `marks` may be replaced, if that is wanted; others never.
+    With `overwrite` it replaces an existing folder that has all files of `marks`, never another one.
     """
     _refuse(output, marks, overwrite=overwrite)
     parent = output.parent
@@ -157,13 +156,13 @@ def staged(output: Path, *, overwrite: bool, marks: Sequence[str] = (TRACE, SUMM
 
 
 def _refuse(output: Path, marks: Sequence[str], *, overwrite: bool) -> None:
-    """Raise if the folder is there and must stay."""
+    """Raise if the folder exists and must not be replaced."""
     if not output.exists():
         return
     if not all((output / mark).is_file() for mark in marks):
         raise ResultsExistError(
-            f"{output} is there and has no {' and '.join(marks)}: it is never overwritten; name another place with "
+            f"{output} exists and has no {' and '.join(marks)}: it is never overwritten; choose another place with "
             "--output"
         )
     if not overwrite:
-        raise ResultsExistError(f"{output} exists already; it was left as it is")
+        raise ResultsExistError(f"{output} exists already; it was not changed")

@@ -1,4 +1,4 @@
-"""Runs a command whose large memory is served page by page."""
+"""Runs a command and serves its large memory page by page."""
 
 from __future__ import annotations
 
@@ -36,44 +36,44 @@ from incast.memory.protocol import (
 from incast.memory.supervised import Ended, Signals, Supervised
 
 THRESHOLD = 128 * 1024
-"""Allocations from so many bytes on are served: what the GNU C library maps on its own at first (M_MMAP_THRESHOLD)."""
+"""Smallest served allocation in bytes: the initial M_MMAP_THRESHOLD of the GNU C library."""
 RECORDS = 1 << 18
-"""Records of a ring: 8 MiB, and 13 million a second at the rate that they are read (our choice)."""
+"""Records of a ring: 8 MiB, enough for 13 million per second at this polling interval (our choice)."""
 LOOK_S = 0.02
-"""How often rings are read."""
+"""Seconds between reads of the rings."""
 REST_S = 0.2
-"""For how long processes that are left when the command has ended are heard (our choice)."""
+"""Seconds for remaining processes to send messages after the end of the command (our choice)."""
 MOST_SEED = 2**63 - 1
-"""The largest seed, with room for one of each repetition."""
+"""The largest seed; leaves space for one seed per repetition."""
 MOST_REGION = 1 << 43
 """The largest region, in bytes: page numbers have 32 bits, half of them used."""
 
 
 @dataclass(frozen=True)
 class Instrument:
-    """How a program's memory is served."""
+    """Settings of the memory server."""
 
     local: Local = field(default_factory=lambda: Share(250_000))
-    """How much of it is local; the study has a quarter (Gao et al., OSDI 2016)."""
+    """Amount of local memory. Default: a quarter, as in Gao et al., OSDI 2016."""
     policy: Policy = "fifo"
-    """Which pages go."""
+    """Eviction policy."""
     threshold_bytes: int = THRESHOLD
-    """Allocations from so many bytes on are served."""
+    """Smallest served allocation, in bytes."""
     delays_ns: Sequence[int] = ()
-    """Delays of fetches, each as likely as any other; none if empty."""
+    """Delays of fetches, with equal probability; empty for none."""
     seed: int = 1
-    """Of the draws of delays."""
+    """Seed of the drawn delays."""
     one_core: bool = False
-    """Whether the program and what serves it share one core: no core has to wake another then, which makes fetches
-    of a program of one thread faster and steadier."""
+    """If true, the program and its page server share one core. Cores then need not wake each other: faster and
+    steadier fetches for a single-threaded program."""
     only: Sequence[str] = ()
-    """Names of the programs that are served, as Linux keeps them (15 bytes); all if empty."""
+    """Names of the served programs, as in Linux (15 bytes); empty for all."""
 
     def __post_init__(self) -> None:
-        """Refuse what the library cannot do.
+        """Check the ranges.
 
         Raises:
-            ApplicationError: A value is not possible; what is allowed is said.
+            ApplicationError: A value is out of range; the message has the allowed values.
 
         """
         if not isinstance(self.local, Share | Bytes):
@@ -97,7 +97,7 @@ class Instrument:
 
 @dataclass(frozen=True)
 class Process:
-    """What a process did, as the library counted it."""
+    """A process with the library's counters."""
 
     ordinal: int
     pid: int
@@ -111,20 +111,20 @@ class Process:
 
     @property
     def peak_bytes(self) -> int:
-        """The most memory that it had in the region at a time."""
+        """Its peak memory in the region."""
         return self.counts[Word.PEAK] * PAGE
 
 
 @dataclass(frozen=True)
 class Unserved:
-    """Processes that the record says nothing of, though they were to be served."""
+    """Processes that should have been served but are not in the record."""
 
     failures: tuple[Failure, ...] = ()
-    """Those that could not be instrumented, and ended; or whose instrument failed."""
+    """Processes that could not be instrumented and were ended, or with a failed instrument."""
     other_users: int = 0
-    """Those of other users, which run as ever: with su, runuser or setpriv."""
+    """Number of processes of other users (su, runuser, setpriv), which run normally."""
     not_heard: int = 0
-    """Those for which incast had no file descriptors left, which run as ever."""
+    """Number of processes without a free file descriptor of incast, which run normally."""
 
 
 @dataclass(frozen=True)
@@ -134,14 +134,14 @@ class Run:
     ended: Ended
     processes: tuple[Process, ...]
     left: int
-    """Processes that were left when it ended, and were ended."""
+    """Number of processes that were still running at its end, and were ended."""
     awake: bool
-    """Whether idle cores were kept from sleeping."""
+    """True if idle cores were kept from sleeping."""
     unserved: Unserved = Unserved()
 
     @property
     def code(self) -> int:
-        """Its exit code; 128 and its number for a signal, as shells have it."""
+        """Its exit code; 128 + number for a signal, as in shells."""
         return self.ended.code
 
     @property
@@ -165,7 +165,7 @@ class _Live:
 
 
 def run_plainly(command: Sequence[str], output: BinaryIO, *, one_core: bool = False) -> Ended:
-    """Run a command without the instrument, with an empty input; what it writes goes to a file."""
+    """Run a command without the instrument, with an empty input and its output in a file."""
     path = program.check(command)
     core = last_core() if one_core else None
     with Supervised(command, path, {}, core=core, quiet=output) as child, Signals(child), awake():
@@ -176,7 +176,7 @@ class Session:
     """A command while it runs."""
 
     def __init__(self, instrument: Instrument, folder: Path) -> None:
-        """Be ready to run one, with its records going to `folder`."""
+        """Prepare a session with records in `folder`."""
         _check_library()
         asked = Asked(
             instrument.local,
@@ -198,7 +198,7 @@ class Session:
     def run(self, command: Sequence[str], quiet: BinaryIO | None = None, *, no_input: bool = False) -> Run:
         """Run a command to its end.
 
-        Its input and output are incast's own; or its input is empty, and all that it writes goes to the file `quiet`.
+        Its input and output are those of incast; with `quiet`, its input is empty and its output goes to this file.
         """
         try:
             path = program.check(command)
@@ -215,7 +215,7 @@ class Session:
             ):
                 self._listener.most = most // DESCRIPTORS
                 ended = self._follow(child)
-            # Their rings tell what they did, though they are gone.
+            # The rings still have the counters of ended processes.
             for live in self._live.values():
                 self._leave(live)
             self._live.clear()
@@ -230,7 +230,7 @@ class Session:
         return Run(ended, processes, child.left, kept, unserved)
 
     def _follow(self, child: Supervised) -> Ended:
-        """Read what is written until the command ends."""
+        """Read records until the command ends."""
         with selectors.DefaultSelector() as self._selector:
             self._selector.register(child, selectors.EVENT_READ)
             self._selector.register(self._listener, selectors.EVENT_READ)
@@ -271,7 +271,7 @@ class Session:
         self._listener.drop(connection)
 
     def _hear_the_rest(self) -> None:
-        """What was said before the command ended."""
+        """Read the remaining messages."""
         until = time.monotonic() + REST_S
         while (events := self._selector.select(0)) and time.monotonic() < until:
             for key, _ in events:
@@ -283,7 +283,7 @@ class Session:
         self._live[connection] = _Live(ordinal, joined, path.open("wb"), path)
 
     def _leave(self, live: _Live) -> None:
-        """Read the last of a process."""
+        """Read the last records of a process."""
         try:
             ring = live.joined.ring
             ring.drain(live.raw, ended=True)
@@ -295,7 +295,7 @@ class Session:
             live.joined.ring.close()
 
     def _complain(self, pid: int, code: int) -> None:
-        """Raise if the command could not be instrumented; of processes that it has started others tell."""
+        """Raise if the command itself was not instrumented; child processes are reported in the summary."""
         for failure in self._failures:
             if failure.pid == pid and failure.what not in WHILE_IT_RAN:
                 raise EnvironmentFailure(explained(failure))
@@ -303,21 +303,21 @@ class Session:
             return
         if self._listener.not_heard:
             raise EnvironmentFailure(
-                f"the command ran and ended with {code}, but nothing was recorded: {NO_DESCRIPTORS}"
+                f"the command ended with exit code {code}, but nothing was recorded: {NO_DESCRIPTORS}"
             )
         if self._listener.other_users:
             raise EnvironmentFailure(
-                f"the command ran and ended with {code}, but without the instrument: it runs as another user, and only "
-                "programs of the user who runs incast are served"
+                f"the command ended with exit code {code}, but was not instrumented: it runs as another user, and "
+                "incast serves only programs of its own user"
             )
         if self._only:
             raise EnvironmentFailure(
-                f"the command ran and ended with {code}, but nothing was recorded: no process of it has the name "
-                f"{' or '.join(self._only)}"
+                f"the command ended with exit code {code}, but nothing was recorded: none of its processes has the "
+                f"name {' or '.join(self._only)}"
             )
         raise EnvironmentFailure(
-            f"the command ran and ended with {code}, but without the instrument: nothing was recorded. Does it "
-            "clear its environment, or run in a container or network namespace of its own?"
+            f"the command ended with exit code {code}, but was not instrumented and nothing was recorded: does it "
+            "clear its environment, or run in its own container or network namespace?"
         )
 
 
@@ -331,12 +331,12 @@ def _check_library() -> None:
 def _preload() -> str:
     path = os.fspath(library.LIBRARY)
     if any(character in path for character in " :"):
-        raise EnvironmentFailure(f"{path} cannot be preloaded: there is a blank or a colon in its path")
+        raise EnvironmentFailure(f"cannot preload {path}: its path has a space or a colon")
     return ":".join(filter(None, [path, os.environ.get("LD_PRELOAD")]))
 
 
 def _region_bytes() -> int:
-    """Addresses for the region: four times the machine's memory, or a quarter of what a process may have."""
+    """Size of the region: four times the machine's memory, or a quarter of the limit of a process."""
     machine = 4 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     wanted = machine if limit == resource.RLIM_INFINITY else min(machine, limit // 4)

@@ -1,4 +1,4 @@
-"""A recording in figures."""
+"""Summary of a recording."""
 
 from __future__ import annotations
 
@@ -17,88 +17,87 @@ from incast.memory.supervised import Ended
 
 QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 BATCH_GAP_NS = 10_000
-"""Fetches that follow each other within this are a batch (our choice: below what a page takes across a datacenter
-twice)."""
+"""Longest gap between fetches of a batch (our choice: less than two fetches of a page across a datacenter)."""
 
 
 MEMORY_LIMIT = "512MB"
-"""What a database keeps in memory of a trace; what is more goes to a file beside it (our choice)."""
+"""Memory limit of a database; larger traces use a temporary file (our choice)."""
 FEW = 3
-"""Failures that are told one by one."""
+"""Most failures that are listed."""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What a program did, in figures. A share is of 1; quantiles are by their name, such as `0.99`."""
+    """Figures of a recorded run. Shares are fractions of 1; keys of quantiles are their names, such as `0.99`."""
 
     command: list[str]
     local: str
-    """How much memory was local, in words."""
+    """Amount of local memory, as text."""
     policy: str
     threshold_bytes: int
     code: int
-    """The exit code; 128 and its number for a signal."""
+    """The exit code; 128 + number for a signal."""
     start_ns: int
-    """When it was started, on the clock CLOCK_MONOTONIC."""
+    """Start, on the clock CLOCK_MONOTONIC."""
     seconds: float
-    """From start to end."""
+    """Run time."""
     cpu_s: float
-    """Processor time, the instrument's included."""
+    """CPU time, including the instrument."""
     processes: list[dict[str, Any]]
-    """Each process's counters."""
+    """Counters of each process."""
     ended: int
-    """Processes that were left when the program ended, and were ended."""
+    """Number of processes still running at the end of the program, which were ended."""
     footprint_bytes: int
-    """The most memory of the largest process that was served."""
+    """Peak memory of the largest served process."""
     fetches: int
     write_backs: int
     fetches_per_s: float
     interarrival_us: dict[str, float]
-    """Times between fetches, whichever thread waits: quantiles, and their mean."""
+    """Times between fetches of all threads: quantiles and mean."""
     batches: dict[str, float]
-    """How many fetches follow each other within `batch_gap_us`: quantiles, mean and largest."""
+    """Numbers of fetches in batches, with gaps of at most `batch_gap_us`: quantiles, mean and largest."""
     batch_gap_us: float
     handler_share: float
-    """Processor time of the instrument over run time, with what it spends on looking for the next fault."""
+    """CPU time of the instrument / run time, including polling for faults."""
     waiting_share: float
-    """Time that threads waited for fetches over run time; above 1 where several waited."""
+    """Total time that threads waited for fetches / run time; can exceed 1 with several threads."""
     software_us: float
-    """What the instrument took for a fetch, in the mean, from when it saw the fault."""
+    """Mean time of the instrument per fetch, from the detection of the fault."""
     one_core: bool
-    """Whether the program and the instrument shared a core."""
+    """True if the program and the instrument shared a core."""
     threads: int
-    """Threads that waited for fetches."""
+    """Number of threads that waited for fetches."""
     awake: bool
-    """Whether idle cores were kept from sleeping, which makes fetches faster."""
+    """True if idle cores were kept from sleeping, which makes fetches faster."""
     plain_s: float | None = None
-    """What runs without the instrument took in the median, if there were any and they ended as this one did."""
+    """Median run time without the instrument, if measured and with the same exit code."""
     plain_codes: list[int] = field(default_factory=list)
-    """The exit codes of those runs; the same for signals."""
+    """Exit codes of the runs without the instrument."""
     failures: list[str] = field(default_factory=list)
-    """What happened to processes that could not be instrumented, or that the instrument has ended, and why."""
+    """Messages about processes that could not be instrumented or were aborted by the instrument."""
     other_users: int = 0
-    """Processes of other users, which were not served."""
+    """Number of processes of other users, which were not served."""
     not_heard: int = 0
-    """Processes that were not served for want of file descriptors, until none was accepted any more."""
+    """Number of processes that were not served because of missing file descriptors."""
 
     @property
     def own_fetches_per_s(self) -> float | None:
-        """Fetches a second of the program's own time, if a plain run has measured it."""
+        """Fetches per second of the program's own time, if measured."""
         return self.fetches / self.plain_s if self.plain_s else None
 
     @classmethod
     def of(cls, found: dict[str, Any]) -> Summary:
-        """As summary.json has it."""
+        """From the contents of summary.json."""
         return cls(**found)
 
     def lines(self) -> Iterator[str]:
-        """The summary for people."""
+        """The summary as text."""
         yield f"program     {self._programs()}: {self.seconds:.3f} s, exit code {self.code}"
         yield f"memory      {size(self.footprint_bytes)} served, local: {self.local}, {self.policy}"
-        yield f"fetches     {self.fetches:,}, {self.fetches_per_s:,.0f} a second; {self.write_backs:,} write-backs"
+        yield f"fetches     {self.fetches:,}, {self.fetches_per_s:,.0f}/s; {self.write_backs:,} write-backs"
         if (own := self.own_fetches_per_s) is not None:
             yield (
-                f"own         {self.plain_s:.3f} s without the instrument: {own:,.0f} fetches a second of that, "
+                f"own time    {self.plain_s:.3f} s without the instrument; at this speed {own:,.0f} fetches/s, "
                 f"{size(own * PAGE)}/s"
             )
         if self.fetches > 1:
@@ -107,79 +106,74 @@ class Summary:
                 f"p{100 * float(q):g} {micro(gaps[q])}" for q in ("0.1", "0.5", "0.9", "0.99")
             )
             yield (
-                f"batches     {batches['mean']:.1f} fetches in the mean, p99 {batches['0.99']:.0f}, largest "
-                f"{batches['largest']:.0f} (within {micro(self.batch_gap_us)} of each other)"
+                f"batches     mean {batches['mean']:.1f} fetches, p99 {batches['0.99']:.0f}, largest "
+                f"{batches['largest']:.0f} (gaps of at most {micro(self.batch_gap_us)})"
             )
             yield (
-                f"instrument  {micro(self.software_us)} a fetch; threads waited for {100 * self.waiting_share:.1f} "
-                f"% of the time, and the handler took {100 * self.handler_share:.1f} % of a core"
+                f"instrument  {micro(self.software_us)} per fetch; threads waited {100 * self.waiting_share:.1f} % of "
+                f"the time; handler: {100 * self.handler_share:.1f} % of a core"
             )
         yield from self.doubts()
 
     def doubts(self) -> Iterator[str]:
-        """What is to be said of figures that mean less than they seem."""
+        """Notes and warnings about the figures."""
         if not self.fetches and not self._total("first_accesses"):
             yield (
-                f"note: no memory was served: the program has no allocations of {size(self.threshold_bytes)} and more, "
-                "or runs as others into which nothing can be preloaded (static, musl or setuid ones)"
+                f"note: no memory was served: the program has no allocations of {size(self.threshold_bytes)} or more, "
+                "or runs programs that do not load the library (static, musl or setuid)"
             )
         elif not self.fetches:
             yield (
-                f"note: nothing was fetched: what the program has in allocations of {size(self.threshold_bytes)} and "
-                "more fits into its local memory"
+                f"note: no fetches: all allocations of {size(self.threshold_bytes)} or more fit into the local memory"
             )
         if self.plain_codes not in ([], [self.code]):
             codes = " and ".join(map(str, self.plain_codes))
             yield (
-                f"warning: the program ended with {codes} without the instrument and with {self.code} with it: what it "
-                "took without is not used. Its input is empty in all runs"
+                f"warning: exit code {codes} without the instrument, but {self.code} with it: the time without the "
+                "instrument is not used. The input is empty in all runs"
             )
         for failure in self.failures[:FEW]:
             yield f"warning: {failure}"
         if (more := len(self.failures) - FEW) > 0:
             yield f"warning: {more} more {'process was' if more == 1 else 'processes were'} ended"
         if self.other_users:
-            what = (
-                "process runs as another user, and was"
-                if self.other_users == 1
-                else "processes run as other users, and were"
-            )
-            yield f"warning: {self.other_users} {what} not served: only programs of the user who runs incast are"
+            what = "process of another user was" if self.other_users == 1 else "processes of other users were"
+            yield f"warning: {self.other_users} {what} not served: incast serves only programs of its own user"
         if self.not_heard:
-            yield f"warning: from some time on no process that was started was served: {NO_DESCRIPTORS}"
+            yield f"warning: some new processes were not served: {NO_DESCRIPTORS}"
         if count := self._total("unserved_bytes"):
-            yield f"note: {size(count)} were not served: there was no room for them"
+            yield f"note: {size(count)} were not served: the region is full"
         if count := self._total("pinned_pages"):
-            yield f"note: {size(count * PAGE)} had to stay local: they are locked, or cannot be read"
+            yield f"note: {size(count * PAGE)} stayed local: locked or not readable"
         if stalled := self._total("stalled_ns"):
-            yield f"warning: the program stood still for {time(stalled * 1e3)} as its records could not be read in time"
+            yield f"warning: the program waited {time(stalled * 1e3)} because its records were read too slowly"
         if lost := self._total("lost_records"):
-            yield f"warning: {lost:,} records were lost"
+            yield f"warning: {lost:,} {'record was' if lost == 1 else 'records were'} lost"
         if self.threads == 1 and not self.one_core:
-            yield "note: one thread fetched; with --one-core its fetches take less of the instrument's time"
+            yield "note: only one thread fetched pages; --one-core reduces the overhead of its fetches"
         if not self.awake and not self.one_core:
             yield (
-                "note: idle cores were not kept from sleeping (/dev/cpu_dma_latency is not yours): fetches take longer "
-                "than they need"
+                "note: idle cores can sleep, which makes fetches slower; /dev/cpu_dma_latency is not writable by this "
+                "user"
             )
         if self.ended:
             what = "process was" if self.ended == 1 else "processes were"
-            yield f"note: {self.ended} {what} left when the program ended, and ended then"
+            yield f"note: {self.ended} {what} still running at the end of the program and ended"
 
     def _programs(self) -> str:
-        """Whose memory was served; a script may have started many processes beside, which had none to serve."""
+        """Names of processes with served memory, and the number of others."""
         had = [each for each in self.processes if each["first_accesses"] or each["fetches"]] or self.processes[:1]
         names = ", ".join(dict.fromkeys(str(process["name"]) for process in had))
         many = f", {len(had)} processes" if len(had) > 1 else ""
         others = len(self.processes) - len(had)
-        return names + many + (f" ({others} other{'s' * (others > 1)} had nothing to serve)" if others else "")
+        return names + many + (f" ({others} other{'s' * (others > 1)} without served memory)" if others else "")
 
     def _total(self, counter: str) -> int:
         return sum(process[counter] for process in self.processes)
 
 
 def size(count: float) -> str:
-    """Bytes as people write them."""
+    """Bytes with a unit."""
     for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if count >= factor:
             return f"{count / factor:.4g} {unit}"
@@ -187,7 +181,7 @@ def size(count: float) -> str:
 
 
 def micro(count: float) -> str:
-    """Microseconds as people write them."""
+    """Microseconds with a unit."""
     return time(count * 1e6)
 
 
@@ -248,10 +242,10 @@ COUNTERS = {
     Word.STALLED: "stalled_ns",
     Word.LOST: "lost_records",
 }
-"""What summary.json calls the counters of a process: pages accessed for the first time, fetched, sent away, dropped
-as the remote content was still right, mapped again before they became remote (policy lru), written for the first
-time after they had been fetched to be read; the most pages at a time, and those that had to stay local; the
-handler's processor time; calls for memory; what was not served; waiting for the reader of records, and records lost."""
+"""Names of a process's counters in summary.json. Pages: first accessed, fetched, written back, dropped because the
+remote copy was still valid, mapped again before eviction (lru), first written after a read; peak pages, pages that had
+to stay local. Then the handler's CPU time, calls for memory, unserved bytes, waits for the reader of records, lost
+records."""
 
 
 def _told(counts: dict[Word, int]) -> dict[str, int]:
@@ -259,7 +253,7 @@ def _told(counts: dict[Word, int]) -> dict[str, int]:
 
 
 def distributions(trace: Path) -> tuple[dict[str, float], dict[str, float], float, float, int]:
-    """Of a trace's fetches: gaps in us, sizes of batches, the instrument's mean time and all waiting in ns, threads."""
+    """Figures of a trace: gaps in us, batch sizes, the instrument's mean time and total waiting in ns, threads."""
     import duckdb
 
     quantiles = ", ".join(str(q) for q in QUANTILES)

@@ -1,4 +1,4 @@
-"""A command as it runs under a supervisor, which knows what it leaves behind."""
+"""A command under a supervisor, which tracks all its processes."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Supervised:
     def _next(self) -> tuple[str, list[str]]:
         message = self._socket.recv(256).decode()
         if not message:
-            raise EnvironmentFailure(f"`{self._program}` is left without what watched it: that was ended")
+            raise EnvironmentFailure(f"the supervisor of `{self._program}` was killed; the program may still run")
         what, *numbers = message.split()
         return what, numbers
 

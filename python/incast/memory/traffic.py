@@ -1,4 +1,4 @@
-"""Turns recordings into traffic: the blades of a small system, and a scenario that fills a datacenter with such."""
+"""Turns recordings into traffic: flows of the blades of a small system, and a scenario that fills a datacenter."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HOST_RATE_GBPS = 40
 NODES = 144
 """Hosts of the study's datacenter."""
 DURATION = "5ms"
-"""How long flows start if nothing is said (our choice)."""
+"""Default time during which flows start (our choice)."""
 
 Scale = Literal["datacenter", "rack"]
 Clock = Literal["own", "less-waits", "wall"]
@@ -40,7 +40,7 @@ CLOCKS: tuple[Clock, ...] = ("own", "less-waits", "wall")
 
 @dataclass(frozen=True)
 class Traffic:
-    """A folder with a scenario, and what it was made from."""
+    """A folder with a scenario and the figures of its traffic."""
 
     path: Path
     clock: Clock
@@ -50,10 +50,10 @@ class Traffic:
     seconds: float
     """From the program's start to the last flow of the longest recording, on that clock."""
     fetches_per_s: float
-    """Of a CPU blade, from its first fetch to its last, in the mean over the blades."""
+    """Fetches per second of a CPU blade, from its first to its last fetch, mean over the blades."""
     load: float
-    """Offered load of the link to the CPU blade that fetches most: the rate of its fetches by the bits of a page, times
-    the samples, over the rate of the link. A network cannot carry more than 1, nor quite that."""
+    """Offered load of the link of the busiest CPU blade: fetches per second * bits of a page * samples / rate of the
+    link. A network can carry less than 1."""
 
     @property
     def scenario(self) -> Path:
@@ -76,35 +76,33 @@ def write_traffic(
 ) -> Traffic:
     """Write a scenario with the traffic of recorded programs, each on a CPU blade with its pages on five memory blades.
 
-    CPU blade i of a system runs recording i modulo their number. A page lies on the memory blade that a hash of its
-    number says; to fetch it is a flow from there of 4096 B, to send it away one back.
+    CPU blade i of a system runs recording i modulo their number. A hash of its number places each page on a memory
+    blade. A fetch is a flow of 4096 B from there, a write-back a flow of 4096 B to it.
 
     Args:
-        recordings: Folders that `record` has written, one at least.
-        output: The folder to be written, whole or not at all.
+        recordings: One or more folders written by `record`.
+        output: The folder to write.
         nodes: Hosts of the fabric, in racks of 16.
-        scale: Whether the blades of a system are anywhere or in one rack.
-        samples: How often each pair of blades is drawn.
-        duration: How long flows start.
-        clock: Which times flows have; `own` where all recordings have a plain run, and `less-waits` otherwise.
-            `own`: those of a program whose fetches and whose instrument cost nothing. The time of a thread stands still
-            while it waits for a page, and the rest is scaled so that the thread's computing sums to what a plain run
-            takes. `less-waits`: it stands still, and what else the instrument costs (the kernel's part of faults, first
-            writes, write-backs) is in the times. `wall`: as recorded.
-        fetch: How long each fetch takes in these times, such as `2.9us`: nothing, as on an infinitely fast network, if
-            not given. Not with clock `wall`.
-        overwrite: Replace the folder if it is there.
-        progress: Called with what is being done.
+        scale: `datacenter` to place the blades of a system anywhere, `rack` to place them in one rack.
+        samples: Draws for each pair of blades.
+        duration: Time during which flows start.
+        clock: Clock of the flows. Default: `own` if all recordings have a plain run, else `less-waits`. `own`: the
+            program's own time, without fetches and instrument. A thread's time stops while it waits for a page, and the
+            rest is scaled so that its compute time sums to the run time of a plain run. `less-waits`: a thread's time
+            stops while it waits, but includes the other overhead of the instrument (faults in the kernel, first writes,
+            write-backs). `wall`: recorded time.
+        fetch: Duration of each fetch on this clock, such as `2.9us`. Default: 0, as on an infinitely fast network. Not
+            allowed with clock `wall`.
+        overwrite: Replace an existing folder.
+        progress: Called with each step.
 
     Raises:
-        ApplicationError: A recording is none or has too few fetches, or a value is not possible.
-        ResultsExistError: The folder is there.
+        ApplicationError: A recording is not valid or has too few fetches, or a value is out of range.
+        ResultsExistError: The folder exists.
 
     """
     if not recordings:
-        raise ApplicationError(
-            "error: there is no recording\n = allowed: folders that `incast memory record` has written"
-        )
+        raise ApplicationError("error: missing recording\n = allowed: folders written by `incast memory record`")
     found = [open_recording(path) for path in recordings]
     nodes = wrong.whole("--nodes", nodes, "a whole number of hosts, a multiple of 16", PER_RACK)
     if nodes % PER_RACK:
@@ -121,15 +119,17 @@ def write_traffic(
     if fetch_ns is None:
         raise wrong.refused("--fetch", fetch, "a time such as 3us, or 0")
     if fetch_ns and clock == "wall":
-        raise wrong.refused("--fetch", fetch, "0 with --clock wall, whose times have what fetches took when recorded")
+        raise wrong.refused("--fetch", fetch, "0 with --clock wall, as its times include the recorded fetches")
     for recording in found:
         if clock == "own" and not recording.summary.plain_s:
             raise ApplicationError(
-                f"error: {recording.path} does not say what the program takes without the instrument, which --clock "
-                "own needs\n = allowed: recordings of `incast memory record --plain`; or --clock less-waits"
+                f"error: {recording.path} has no run time without the instrument, which --clock own needs\n"
+                " = allowed: recordings of `incast memory record --plain`, or --clock less-waits"
             )
         if recording.summary.fetches < 2 * MEMORIES:
-            raise ApplicationError(f"{recording.path}: {recording.summary.fetches} fetches are too few to draw from")
+            raise ApplicationError(
+                f"{recording.path}: {recording.summary.fetches} fetches are too few, at least {2 * MEMORIES} needed"
+            )
     with staged(Path(output), overwrite=overwrite, marks=(FLOWS, SCENARIO)) as folder:
         made = _write_flows(found, folder, clock, fetch_ns, progress or (lambda _: None))
         text = _scenario(found, nodes, scale, samples, duration)
@@ -185,7 +185,7 @@ def _write_flows(
     of_cpus = [facts[cpu % len(recordings)] for cpu in range(CPUS)]
     for recording, (_, _, _, lasted) in zip(recordings, facts, strict=True):
         if not lasted:
-            raise ApplicationError(f"{recording.path}: all its fetches are at one time: no gaps can be drawn from them")
+            raise ApplicationError(f"{recording.path}: all fetches are at the same time, so there are no gaps to draw")
     rates = [(fetches - 1) / (lasted / 1e9) for _, _, fetches, lasted in of_cpus]
     return _Flows(sum(rows for rows, *_ in of_cpus), max(last for _, last, _, _ in facts) / 1e9, rates)
 
@@ -233,14 +233,13 @@ def _scenario(recordings: Sequence[Recording], nodes: int, scale: Scale, samples
     commands = (_one_line(" ".join([f"{each.path.name}:", *each.summary.command])) for each in recordings)
     told = "\n".join(f"#   {command}"[:118] for command in commands)
     return f"""\
-# Traffic between CPU and memory blades, drawn from what real programs fetched from remote memory:
+# Traffic between CPU and memory blades, drawn from recorded page fetches of real programs:
 {told}
-# Measured: their gaps. Modelled: where pages lie, and that {samples} such programs share a host, of which the
-# datacenter is full.
+# Measured: gaps between fetches. Modelled: places of pages, and {samples} such programs on each host of the datacenter.
 title = {json.dumps(title, ensure_ascii=False)}
 
-# The network of the resource disaggregation study (Gao et al., OSDI 2016; NetSys/simulator): racks of 16, full
-# bisection, 0.2 us a link.
+# Network of the resource disaggregation study (Gao et al., OSDI 2016; NetSys/simulator): racks of 16, full bisection,
+# 0.2 us per link.
 [fabric.leaf_spine]
 leaves = {nodes // PER_RACK}
 spines = {SPINES}

@@ -14,6 +14,7 @@ from incast.charts.groups import Group
 from incast.charts.over import of_rows, rows_of
 from incast.charts.source import Source
 from incast.report import cycles
+from incast.results import ALL
 
 DIGITS = 7
 """Significant digits of figures with decimals on a page."""
@@ -101,7 +102,8 @@ class Packer:
             if len(labels) > LABELS:
                 self.note(f"Only the first {LABELS} of {len(labels)} labels, by start time, can be chosen.")
         points = 100 if self.many else 200
-        for label in [None, *packed["labels"]]:
+        # The mix of all labels is there where there are several, and is never drawn unasked.
+        for label in [None, *([ALL, *packed["labels"]] if packed["labels"] else [])]:
             key = label or ""
             packed["charts"].setdefault("slowdown", {})[key] = self.chart(charts.slowdown(source, label=label))
             for of in ("fct", "slowdown"):

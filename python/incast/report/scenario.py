@@ -45,9 +45,7 @@ def section(group: Group) -> str:
     if group.missing:
         parts.append(without_results(group.missing))
     toml = (results.path / "scenario.toml").read_text(encoding="utf-8")
-    parts.append(
-        details("Scenario file with all defaults", f"<pre tabindex='0'><code>{escape(toml)}</code></pre>")
-    )
+    parts.append(details("Scenario file with all defaults", f"<pre tabindex='0'><code>{escape(toml)}</code></pre>"))
     return "\n".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""Studies: published evaluations run again, and their claims held against what was measured."""
+"""Studies: rerun published evaluations and check their claims against the measurements."""
 
 from incast.study.definition import Study, load_study
 from incast.study.results import Claims, StudyResults, open_study

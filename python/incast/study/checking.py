@@ -1,4 +1,4 @@
-"""Whether a study's files fit together: told before anything runs."""
+"""Checks a study's files before anything runs."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from incast.study.folder import CLAIMS, STUDY, Description
 from incast.study.tables import EmptyTables, of_analysis
 
 TOLERANCE = 'a number in the metric\'s unit, or a part such as "5%"; 0 or more'
-"""What is allowed."""
+"""Allowed values."""
 Plans = Mapping[Scale, Mapping[str, sweep.Plan | AnalysisPlan]]
 """What each sweep runs and each analysis computes, by scale."""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What is known of a study once its files fit together."""
+    """A study with checked files."""
 
     plans: Plans
     """What each sweep runs and each analysis computes, by scale."""
@@ -37,7 +37,7 @@ class Checked:
 
 
 def check(told: Description) -> Checked:
-    """Raise `ScenarioError` at what is wrong with a study; otherwise say what follows from its files."""
+    """Check a study; raises `ScenarioError` for an error in its files."""
     _scales_and_parts(told)
     plans: Plans = {
         scale: {
@@ -196,10 +196,10 @@ class _Claims:
             raise document.wrong(f"{field}.metric", message, wrong=chart.metric, names=list(columns))
         drawable = [name for name in columns[chart.metric] if name not in (VALUE, SEED)]
         if chart.columns < 1:
-            message = f"{chart.columns} panels beside each other are none"
+            message = f"`columns` cannot be {chart.columns}"
             raise document.wrong(f"{field}.columns", message, allowed="1 or more")
         if chart.lines and chart.log:
-            raise document.wrong(f"{field}.lines", "a chart of lines has no logarithmic scale: leave `log` out")
+            raise document.wrong(f"{field}.lines", "`lines` and `log` cannot be used together")
         axes: dict[str, str] = {}
         for axis, name in (("x", chart.x), ("series", chart.series), ("panels", chart.panels)):
             if name is None:

@@ -1,4 +1,4 @@
-"""A study: scenarios, the sweeps over them, and the claims that they are run for."""
+"""A study: scenarios, sweeps over them, and claims to check."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from incast.study.results import StudyResults
 from incast.study.running import Callback
 
 USUAL: Scale = "quick"
-"""The scale where none is named, if the study has it."""
+"""The default scale, if the study has it."""
 
 
 class Study:
-    """A study whose files have been read and fit together."""
+    """A study with checked files."""
 
     def __init__(self, path: Path) -> None:
-        """Read the study in a folder; raise `ScenarioError` at what is wrong with it."""
+        """Read the study in a folder; raise `ScenarioError` for an error in its files."""
         self._told = folder.read(path)
         self._checked = check(self._told)
         self.name = self._told.name
@@ -29,20 +29,20 @@ class Study:
         self.path = path
         """Its folder."""
         self.title = self._told.study.title
-        """What it is about, in a line."""
+        """Title, in one line."""
         self.text = self._told.study.text
-        """The same at length, in Markdown."""
+        """Description in Markdown."""
         self.source = self._told.study.source
-        """The publication whose claims are judged."""
+        """The publication with the claims."""
         self.scales: dict[Scale, str] = self._told.study.scale.given()
-        """What it can be run at, smallest first."""
+        """Its scales with their descriptions, smallest first."""
 
     def __repr__(self) -> str:
         return f"<Study {self.name}: {len(self.claims)} claims, {', '.join(self.plans)}>"
 
     @property
     def claims(self) -> Sequence[Claim]:
-        """The claims, as claims.toml has them."""
+        """The claims in claims.toml."""
         return self._told.claims.claim
 
     @property
@@ -57,21 +57,21 @@ class Study:
 
     @property
     def sweeps(self) -> Sequence[str]:
-        """The names of its sweeps, in the order in which they run."""
+        """The names of its sweeps, in order."""
         return self._told.study.sweeps
 
     @property
     def analyses(self) -> Sequence[str]:
-        """The names of its analyses, which follow the sweeps."""
+        """The names of its analyses, which run after the sweeps."""
         return self._told.study.analyses
 
     @property
     def plans(self) -> Plans:
-        """What is run: by scale and by the name of the sweep or analysis."""
+        """Plans by scale and by the name of the sweep or analysis."""
         return self._checked.plans
 
     def scale(self, named: Scale | None = None) -> Scale:
-        """The scale of this name, or the usual one."""
+        """The named scale, or the default."""
         if named is None:
             return USUAL if USUAL in self.scales else next(iter(self.scales))
         if named not in self.scales:
@@ -79,12 +79,12 @@ class Study:
         return named
 
     def folder(self, out: str | PathLike[str] | None = None, scale: Scale | None = None) -> Path:
-        """Where results go: to `out`, if that is given."""
+        """Folder for the results. Default: `results/NAME-SCALE`."""
         return Path(f"results/{self.name}-{self.scale(scale)}") if out is None else Path(out)
 
     @staticmethod
     def judged(claim: Claim, scale: Scale) -> bool:
-        """Whether a claim is judged at a scale."""
+        """True if a claim is checked at a scale."""
         return SCALES.index(scale) >= SCALES.index(claim.from_)
 
     def run(
@@ -97,18 +97,18 @@ class Study:
         overwrite: bool = False,
         progress: Callback | None = None,
     ) -> StudyResults:
-        """Run every sweep and analysis, judge every claim, and return what became of them.
+        """Run every sweep and analysis, check every claim, and return the outcomes.
 
-        A folder with results of the same study at the same scale is gone on with: what has run is not run again.
+        Existing results of the same study at the same scale are resumed: finished runs are not repeated.
 
         Args:
-            out: Folder for the results; `results/NAME-SCALE` if not given.
-            scale: `smoke`, `quick` or `paper`; `quick`, or the smallest one, if not given.
-            jobs: Runs at once; one per core if not given.
+            out: Folder for the results. Default: `results/NAME-SCALE`.
+            scale: `smoke`, `quick` or `paper`. Default: `quick`, or the smallest one.
+            jobs: Parallel runs. Default: one per core.
             ray: Address of a Ray cluster to run on.
-            overwrite: Remove results of a study that are there, and begin anew.
-            progress: Called several times a second with the name of the sweep or analysis at work and a
-                `SweepProgress`; raising ends the run, which can be gone on with.
+            overwrite: Remove existing results of a study and start again.
+            progress: Called several times a second with the name of the active sweep or analysis and a
+                `SweepProgress`. If it raises an exception, the run ends and can be resumed.
 
         """
         chosen, path = self.scale(scale), self.folder(out, scale)
@@ -117,10 +117,10 @@ class Study:
         )
 
     def judge(self, results: str | PathLike[str]) -> StudyResults:
-        """Judge the claims as they are now by what was run before."""
+        """Check the current claims on existing results."""
         return running.judge(self._told, self._checked, Path(results))
 
 
 def load_study(name_or_path: str | PathLike[str]) -> Study:
-    """A study that comes with incast, by its name, or one of your own, by the path of its folder."""
+    """Load a study included in incast by its name, or your own by the path of its folder."""
     return Study(folder.find(name_or_path))

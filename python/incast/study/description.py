@@ -1,4 +1,4 @@
-"""What a study's files say: study.toml and claims.toml, field by field."""
+"""Fields of a study's files: study.toml and claims.toml."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Literal
 
 Scale = Literal["smoke", "quick", "paper"]
 SCALES: tuple[Scale, ...] = ("smoke", "quick", "paper")
-"""From the smallest to the size of the publication."""
+"""Scales from the smallest to the size of the publication."""
 Value = str | bool | int | float
-"""Of a column."""
+"""A value of a column."""
 Selection = dict[str, Value | list[Value]]
-"""Values by column; a list stands for any of them."""
+"""Values by column; a list means any of its values."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,7 +24,7 @@ class ScaleText:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scales:
-    """How large a study can be run; it has at least one of these."""
+    """Scales of a study, at least one."""
 
     smoke: ScaleText | None = None
     """Checks that everything works, in under a minute."""
@@ -34,14 +34,14 @@ class Scales:
     """Size of the publication."""
 
     def given(self) -> dict[Scale, str]:
-        """The scales that there are, smallest first, with what they are."""
+        """The given scales with their descriptions, smallest first."""
         texts = {scale: getattr(self, scale) for scale in SCALES}
         return {scale: text.about for scale, text in texts.items() if text is not None}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StudyFile:
-    """A study.toml: what is studied, and what has to be run for it."""
+    """A study.toml: description of a study, and its sweeps and analyses."""
 
     title: str
     """Title, a line."""
@@ -88,7 +88,7 @@ class Metric:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Check:
-    """A `[[claim.check]]` of claims.toml: what figures a claim expects. One of `below`, `above`, `between`, `about`."""
+    """A `[[claim.check]]` of claims.toml: expected figures, with one of `below`, `above`, `between`, `about`."""
 
     metric: str
     """Metric to check."""
@@ -114,7 +114,7 @@ class Check:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Claim:
-    """A `[[claim]]` of claims.toml: a published statement, and how to tell whether it holds here."""
+    """A `[[claim]]` of claims.toml: a published statement and its checks."""
 
     id: str
     """Short name, such as `E1`; heading of its section in explanations.md."""
@@ -136,7 +136,7 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StudyChart:
-    """A `[[chart]]` of claims.toml: a metric as a picture on the page; bars with their intervals over seeds."""
+    """A `[[chart]]` of claims.toml: a chart of a metric, with bars and their intervals over seeds."""
 
     title: str
     """Heading."""
@@ -160,7 +160,7 @@ class StudyChart:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TableColumn:
-    """A `[table.NAME.column.COLUMN]` of claims.toml: how a column of the query is shown."""
+    """A `[table.NAME.column.COLUMN]` of claims.toml: heading and unit of a column."""
 
     title: str
     """Heading."""
@@ -170,7 +170,7 @@ class TableColumn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StudyTable:
-    """A `[table.NAME]` of claims.toml: rows on the page, in the terminal, in claims.md, and in `tables/NAME.csv`."""
+    """A `[table.NAME]` of claims.toml: a table on the page, in the terminal, in claims.md, and in `tables/NAME.csv`."""
 
     title: str
     """Heading."""
@@ -197,7 +197,7 @@ class StudyTable:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StudyPauses:
-    """A `[[pauses]]` of claims.toml: when ports were paused in a sweep's first scenario, a panel for each scheme."""
+    """A `[[pauses]]` of claims.toml: chart of PFC pauses in the first scenario of a sweep, one panel per scheme."""
 
     title: str
     """Heading."""
@@ -207,7 +207,7 @@ class StudyPauses:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ClaimsFile:
-    """A claims.toml: metrics, and the claims that are judged by them."""
+    """A claims.toml: metrics, claims, charts and tables."""
 
     claim: list[Claim]
     """Claims, in the order of display."""

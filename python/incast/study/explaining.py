@@ -1,4 +1,4 @@
-"""explanations.md: what there is to say about claims, and of which run the figures in it are."""
+"""explanations.md: explanations of claims, and the run of the figures in them."""
 
 from __future__ import annotations
 
@@ -31,10 +31,9 @@ class Taken:
 
     def told(self, scale: Scale) -> str:
         """For people, beside results of a scale."""
-        here = "" if scale == self.scale else f"; the results here are of scale {scale}"
+        here = "" if scale == self.scale else f"; results: scale {scale}"
         return (
-            f"Figures in this text were measured at scale {self.scale} on {self.date.isoformat()}, "
-            f"incast at commit {self.commit}{here}."
+            f"Figures in this text: scale {self.scale}, {self.date.isoformat()}, incast at commit {self.commit}{here}."
         )
 
 

@@ -1,4 +1,4 @@
-"""A study's folder: what lies in it, and the folders that come with incast."""
+"""A study's folder and its files, and the folders included in incast."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EXPLANATIONS = "explanations.md"
 
 @dataclass(frozen=True)
 class Description:
-    """What the files of a study say, as they stand; `checking` says whether it fits together."""
+    """Contents of a study's files, before the checks of `checking`."""
 
     name: str
     """The name of its folder."""
@@ -44,14 +44,14 @@ class Description:
 
 
 def shipped() -> dict[str, Path]:
-    """The studies that come with incast: their folders by name."""
+    """The folders of the studies included in incast, by name."""
     with as_file(files("incast") / "studies") as folder:
         found = sorted(entry for entry in folder.iterdir() if (entry / STUDY).is_file())
     return {entry.name: entry for entry in found}
 
 
 def find(name_or_path: str | PathLike[str]) -> Path:
-    """The folder of a study that comes with incast, or a folder by its path."""
+    """The folder of a study included in incast, or a folder by its path."""
     known = shipped()
     text = fspath(name_or_path)
     if text in known:
@@ -61,7 +61,7 @@ def find(name_or_path: str | PathLike[str]) -> Path:
         return path
     names = ", ".join([*known, "the path of a study's folder"])
     near = nearest(text, known)
-    message = f"there is no study `{text}`, nor a folder"
+    message = f"no study or folder `{text}`"
     hint = f"\n = did you mean `{near}`?" if near else ""
     told = Diagnostic(message, file=text, allowed=names, nearest=near)
     raise ScenarioError(f"error: {message}\n = allowed: {names}{hint}", (told,))
@@ -93,7 +93,7 @@ def needed(path: Path, name: str) -> Path:
     """A file that a study's folder must have."""
     file = path / name
     if not file.is_file():
-        message = f"{path} is no study: it has no {name}"
-        holds = f"a study's folder holds {STUDY}, {CLAIMS}, and NAME.toml for each sweep or analysis NAME"
+        message = f"{path} is not a study: it has no {name}"
+        holds = f"a study's folder has {STUDY}, {CLAIMS}, and NAME.toml for each sweep or analysis NAME"
         raise ScenarioError(f"error: {message}\n = {holds}", (Diagnostic(message, file=str(file)),))
     return file

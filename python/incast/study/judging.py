@@ -1,7 +1,4 @@
-"""Whether what is claimed holds of what was measured.
-
-docs/design/studies.md says why it is judged like this.
-"""
+"""Checks claims against measurements; docs/design/studies.md has the reasons."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from incast.study import student
+from incast import _student as student
 from incast.study.description import SCALES, Check, Claim, Metric, Scale
 from incast.study.expectation import Expectation
 from incast.study.explaining import Explanation
@@ -19,7 +16,7 @@ from incast.study.outcome import CheckOutcome, ClaimOutcome, Outcome
 
 
 class AmbiguousError(Exception):
-    """A check cannot be judged because its metric has several rows for one figure; says which, and of which check."""
+    """A metric has several rows for one figure of a check."""
 
     def __init__(self, check: int, row: str) -> None:
         super().__init__(row)
@@ -29,7 +26,7 @@ class AmbiguousError(Exception):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a figure says."""
+    """Outcome of a figure."""
 
     outcome: Outcome
     reason: str | None = None
@@ -46,7 +43,7 @@ def claim_outcome(
     scale: Scale,
     explanation: Explanation | None = None,
 ) -> ClaimOutcome:
-    """Judge a claim by what its metrics measured at a scale."""
+    """Check a claim with its metrics at a scale."""
     small = f"needs scale {claim.from_}" if SCALES.index(scale) < SCALES.index(claim.from_) else None
     checks: list[CheckOutcome] = []
     for number, check in enumerate(claim.check):
@@ -71,7 +68,7 @@ def claim_outcome(
 
 
 def together(checks: Sequence[CheckOutcome]) -> tuple[Outcome, str | None]:
-    """The outcome of a claim with these checks, and why it is not measured."""
+    """The outcome of a claim with these checks, and the reason if it is not measured."""
     outcomes = [check.outcome for check in checks]
     if "fails" in outcomes:
         return "fails", None
@@ -84,7 +81,7 @@ def together(checks: Sequence[CheckOutcome]) -> tuple[Outcome, str | None]:
 
 
 def check_outcome(check: Check, figure: Figure, number: int, unit: str, exact: bool, small: str | None) -> CheckOutcome:
-    """Judge one figure; `small` says why the scale is too small to judge it, if it is."""
+    """Check one figure; `small` is the reason if the scale is too small."""
     expectation = Expectation.of(check)
     verdict, told = judge(figure, expectation, exact), series(figure)
     return CheckOutcome(
@@ -106,13 +103,13 @@ def check_outcome(check: Check, figure: Figure, number: int, unit: str, exact: b
 
 
 def judge(figure: Figure, expectation: Expectation, exact: bool) -> Verdict:
-    """Whether a figure is as expected, as far as its spread over seeds lets us tell."""
+    """Check a figure, with its spread over seeds."""
     if figure.missing:
         return Verdict("not measured", figure.missing)
     if exact or (not figure.seeds and not figure.pooled):
         return _exactly(figure.values, expectation)
     if figure.pooled:
-        reason = "the metric pools the seeds, so its spread is unknown: it needs a column `seed`"
+        reason = "unknown spread: the metric pools the seeds; it needs a column `seed`"
         return Verdict("not measured", reason, figure.values[0])
     if len(figure.values) < 2:
         return Verdict("not measured", "needs several seeds", figure.values[0])
@@ -134,13 +131,13 @@ def judge(figure: Figure, expectation: Expectation, exact: bool) -> Verdict:
 
 
 def _exactly(values: Sequence[float], expectation: Expectation) -> Verdict:
-    """Every value has to be as expected."""
+    """Every value must be as expected."""
     low, high = (min(values), max(values)) if len(values) > 1 else (None, None)
     outcome: Outcome = "holds" if all(map(expectation.holds, values)) else "fails"
     return Verdict(outcome, None, statistics.fmean(values), low, high)
 
 
 def series(figure: Figure) -> str:
-    """Which figure it is: `HPCC / DCTCP, load 0.3`."""
+    """Label of a figure: `HPCC / DCTCP, load 0.3`."""
     of = named(figure.of) if figure.against is None else f"{named(figure.of)} / {named(figure.against)}"
     return ", ".join(text for text in (of, said(figure.where)) if text)

@@ -1,4 +1,4 @@
-"""What became of claims, as it is kept in claims.json."""
+"""Outcomes of claims, as in claims.json."""
 
 from __future__ import annotations
 
@@ -11,59 +11,59 @@ OUTCOMES: tuple[Outcome, ...] = ("holds", "fails", "not measured")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckOutcome:
-    """What became of one figure of a claim."""
+    """Outcome of one figure of a claim."""
 
     metric: str
-    """The metric that it comes from."""
+    """Its metric."""
     series: str
-    """Which of its figures it is; empty if it is the only one."""
+    """Label of the figure within the metric; empty if it is the only one."""
     label: str
-    """Both."""
+    """Metric and label."""
     unit: str | None
     """Unit of the figure; `None` for ratios and plain numbers."""
     outcome: Outcome
     reason: str | None
     """Why it is not measured."""
     expect: str
-    """What is expected of it, such as `ratio below 1`."""
+    """The expectation, such as `ratio below 1`."""
     value: float | None
-    """Its mean over seeds; of ratios the geometric mean."""
+    """Mean over seeds; for ratios the geometric mean."""
     low: float | None
-    """Lower end of the confidence interval; without `confidence`, the least of several values."""
+    """Lower end of the confidence interval; without `confidence`, the minimum of several values."""
     high: float | None
-    """Upper end of the confidence interval; without `confidence`, the greatest of several values."""
+    """Upper end of the confidence interval; without `confidence`, the maximum of several values."""
     confidence: float | None
-    """Of the interval; `None` if there is none."""
+    """Confidence level of the interval; `None` without an interval."""
     seeds: int
-    """Seeds it was measured under; 0 if the metric does not tell them apart, or nothing was measured."""
+    """Number of seeds; 0 if the metric has no seeds, or nothing was measured."""
     per_seed: tuple[float, ...]
-    """The values that `value` is the mean of, by rising seed."""
+    """The values by seed, in ascending order of seeds."""
     check: int
-    """The `[[claim.check]]` that it belongs to, from 0."""
+    """Number of its `[[claim.check]]`, from 0."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ClaimOutcome:
-    """What became of a claim."""
+    """Outcome of a claim."""
 
     id: str
     statement: str
     source: str
-    """Where it is stated."""
+    """Its place in the publication."""
     outcome: Outcome
     reason: str | None
     """Why it is not measured."""
     explanation: str | None
-    """What the study's authors say about it, in Markdown."""
+    """The explanation in explanations.md, in Markdown."""
     taken: str | None = None
-    """Of which run the figures in the explanation are, a sentence; `None` if it does not say."""
+    """The run of the figures in the explanation, as a sentence; `None` if not given."""
     checks: tuple[CheckOutcome, ...]
-    """Every figure that was looked at."""
+    """All checked figures."""
     fitted: str | None = None
-    """What was fitted to the statement itself, so that its outcome is no independent evidence; `None`: nothing."""
+    """The part that was fitted to the statement, so that the outcome is not independent evidence; `None` if none."""
 
     def counted(self, outcome: Outcome) -> str:
-        """How many figures have an outcome: `2 of 6 figures`."""
+        """Number of figures with an outcome: `2 of 6 figures`."""
         count = sum(check.outcome == outcome for check in self.checks)
         return f"{count} of {len(self.checks)} figure{'' if len(self.checks) == 1 else 's'}"
 

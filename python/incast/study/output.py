@@ -1,4 +1,4 @@
-"""The folder that a study's results go to: begun, gone on with, or refused; one run at a time."""
+"""The folder of a study's results: new, resumed or refused; one run at a time."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from incast.study.folder import Description
 from incast.study.tabulating import DrawnTable
 
 LOCK = ".lock"
-"""Held by the run that is at work in a folder."""
+"""Lock of the active run."""
 
 
 @contextmanager
 def held(told: Description, out: Path, scale: Scale, overwrite: bool) -> Iterator[dict[str, Any]]:
-    """Keep a folder for a run of a study, begun or gone on with; gives its manifest."""
+    """Lock the folder for a new or resumed run of a study; yields its manifest."""
     there = _there(out, overwrite)
     if there is not None and not overwrite and (there["study"], there["scale"]) != (told.name, scale):
         holds = f"study {there['study']} at scale {there['scale']}"
-        raise ResultsExistError(f"{out} holds {holds}, not {told.name} at scale {scale}; it was not touched")
+        raise ResultsExistError(f"{out} has {holds}, not {told.name} at scale {scale}; it was not changed")
     try:
         out.mkdir(parents=True, exist_ok=True)
         lock = (out / LOCK).open("w")
@@ -37,13 +37,13 @@ def held(told: Description, out: Path, scale: Scale, overwrite: bool) -> Iterato
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            message = "another run is at work there, and it is never overwritten; name another folder"
+            message = "another run is active in this folder; it is never overwritten; choose another folder"
             raise ResultsExistError(f"{out}: {message}") from None
         if overwrite:
             _empty(out)
             there = None
         for name in (results.CLAIMS, results.TABLE, results.PAGE):
-            (out / name).unlink(missing_ok=True)  # of another time: they would pass for those of this one
+            (out / name).unlink(missing_ok=True)  # of an earlier run
         keep_tables(out, ())
         manifest = {
             "format": results.FORMAT,
@@ -67,7 +67,7 @@ def keep(out: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def keep_tables(out: Path, tables: Sequence[DrawnTable]) -> None:
-    """Write the tables, and remove those of claims as they were before."""
+    """Write the tables, and remove those of earlier claims."""
     folder = out / results.TABLES
     if tables or folder.is_dir():
         try:
@@ -81,7 +81,7 @@ def keep_tables(out: Path, tables: Sequence[DrawnTable]) -> None:
 
 
 def _there(out: Path, overwrite: bool) -> dict[str, Any] | None:
-    """The manifest of what is there already; only a study's results are ever overwritten."""
+    """The manifest of existing results, if any; only a study's results are ever overwritten."""
     try:
         there = results.read_manifest(out)
     except results.OtherFormatError as other:
@@ -90,12 +90,12 @@ def _there(out: Path, overwrite: bool) -> dict[str, Any] | None:
         raise
     stranger = there is None and out.exists()
     if stranger and (not out.is_dir() or any(entry.name != LOCK for entry in out.iterdir())):
-        raise ResultsExistError(f"{out} exists already; it is no study's results, so it is never overwritten")
+        raise ResultsExistError(f"{out} exists already; it has no results of a study, so it is never overwritten")
     return there
 
 
 def _empty(out: Path) -> None:
-    """Remove what is in a study's folder, its manifest last: what is left of it can be told for what it is."""
+    """Empty a study's folder, its manifest last, so that a partly removed folder is still recognised."""
     for entry in sorted(out.iterdir(), key=lambda entry: entry.name == results.MANIFEST):
         if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry)

@@ -1,4 +1,4 @@
-"""A study's results: a folder of sweeps with what became of the claims."""
+"""A study's results: a folder of sweeps with the outcomes of claims."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FORMAT = 1
 
 
 class Claims(Sequence[ClaimOutcome]):
-    """What became of each claim, in the order of the study; `claims["E1"]` is one of them."""
+    """Outcomes of claims, in the order of the study, by number or id: `claims["E1"]`."""
 
     def __init__(self, claims: Sequence[ClaimOutcome]) -> None:
         """Wrap the claims."""
@@ -56,17 +56,17 @@ class Claims(Sequence[ClaimOutcome]):
         return f"<Claims: {self.counted()}>"
 
     def count(self, outcome: Any) -> int:
-        """How many claims have this outcome."""
+        """Number of claims with this outcome."""
         return sum(claim.outcome == outcome for claim in self._claims)
 
     def counted(self) -> str:
-        """How many claims have each outcome: `12 hold, 3 fail, 2 not measured`."""
+        """Number of claims by outcome: `12 hold, 3 fail, 2 not measured`."""
         words: dict[Outcome, tuple[str, str]] = {"holds": ("holds", "hold"), "fails": ("fails", "fail")}
         counts = ((self.count(outcome), *words.get(outcome, (outcome, outcome))) for outcome in OUTCOMES)
         return ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in counts)
 
     def dicts(self) -> Iterator[dict[str, Any]]:
-        """A row for each figure that was looked at, with its claim: `polars.DataFrame(list(claims.dicts()))`."""
+        """A row for each checked figure, with its claim: `polars.DataFrame(list(claims.dicts()))`."""
         for claim in self._claims:
             for check in claim.checks:
                 row = {"id": claim.id, "claim_outcome": claim.outcome}
@@ -84,7 +84,7 @@ class Claims(Sequence[ClaimOutcome]):
 
 
 class StudyResults:
-    """The results of a study: its claims, and the sweeps they were measured on."""
+    """The results of a study: outcomes of claims, sweeps and analyses."""
 
     def __init__(
         self,
@@ -99,15 +99,15 @@ class StudyResults:
         self.path = path
         """The folder."""
         self.manifest = manifest
-        """What was run at which scale, with which version, and how long it took: study.json."""
+        """Study, scale, version and run times: study.json."""
         self.claims = claims
-        """What became of each claim."""
+        """The outcomes of the claims."""
         self.charts = tuple(charts)
-        """The figures that the study's page draws beside the claims."""
+        """The charts of the study's page."""
         self.tables = tuple(tables)
-        """The tables that it has beside them."""
+        """The tables of the study."""
         self.pauses = tuple(pauses)
-        """The sweeps of which it draws when queues were paused."""
+        """The charts of PFC pauses."""
 
     @property
     def study(self) -> str:
@@ -116,18 +116,18 @@ class StudyResults:
 
     @property
     def scale(self) -> str:
-        """The scale at which it was run."""
+        """The scale of the run."""
         return str(self.manifest["scale"])
 
     @property
     def sweeps(self) -> dict[str, sweep.Sweep]:
-        """The sweeps that there are, by name: all of them, unless the run was ended."""
+        """The sweeps by name; some can be missing after an interrupted run."""
         names = (name for name in self.manifest["sweeps"] if (self.path / name).exists())
         return {name: sweep.open_sweep(self.path / name) for name in names}
 
     @property
     def analyses(self) -> dict[str, Analysis]:
-        """The analyses that there are, by name."""
+        """The analyses by name; some can be missing after an interrupted run."""
         names = (name for name in self.manifest.get("analyses", ()) if (self.path / name / INDEX).exists())
         return {name: open_analysis(self.path / name) for name in names}
 
@@ -158,7 +158,7 @@ def open_study(path: str | PathLike[str], study: str | None = None) -> StudyResu
         tables = [DrawnTable.from_tree(tree) for tree in claims.get("tables", ())]
         pauses = [StudyPauses(**tree) for tree in claims.get("pauses", ())]
     except FileNotFoundError:
-        message = f"the study has not been run to its end; {MANIFEST} is there, {CLAIMS} is not"
+        message = f"the study's run is not finished: it has {MANIFEST}, but no {CLAIMS}"
         raise ResultsError(f"{folder}: {message}") from None
     except (ValueError, KeyError, TypeError) as error:
         raise ResultsError(f"{folder / CLAIMS}: not as incast writes it: {error}") from None

@@ -1,4 +1,4 @@
-"""A study run: its sweeps and analyses, then its claims, in one folder that can be gone on with."""
+"""Run of a study: its sweeps and analyses, then its claims, in one folder that can be resumed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from incast.study.tabulating import DrawnTable, tabulate
 from incast.sweep import SweepProgress
 
 Callback = Callable[[str, SweepProgress], object]
-"""Called several times a second with the name of what is at work and how far it is; raising ends the run."""
+"""Called several times a second with the name of the active part and its progress. If it raises, the run ends."""
 
 
 def run(
@@ -42,7 +42,7 @@ def run(
     ray: str | None,
     progress: Callback | None,
 ) -> StudyResults:
-    """Do what a study's folder lacks, and judge its claims."""
+    """Run the unfinished parts of a study, and check its claims."""
     with output.held(told, out, scale, overwrite) as manifest:
         began = time.monotonic()
         done: dict[str, sweep.Sweep | Analysis] = {}
@@ -61,7 +61,7 @@ def run(
 
 
 def judge(told: Description, checked: Checked, out: Path) -> StudyResults:
-    """Judge what was run already by the claims as they are now."""
+    """Check the current claims on existing results."""
     manifest = results.of_study(out, told.name)
     if manifest["scale"] not in checked.plans:
         raise ResultsError(f"{out}: study {told.name} has no scale {manifest['scale']} any more")
@@ -77,7 +77,7 @@ def _judged(
     manifest: dict[str, Any],
     parts: Mapping[str, sweep.Sweep | Analysis],
 ) -> StudyResults:
-    """Judge every claim, and write what became of it."""
+    """Check every claim, and write the outcomes."""
     measured, tabled = measure(told, checked, checked.plans[manifest["scale"]], parts)
     outcomes: list[ClaimOutcome] = []
     for number, claim in enumerate(told.claims.claim):
@@ -111,7 +111,7 @@ def _judged(
 
 
 def _drawn(told: Description, measured: Mapping[str, Measured]) -> tuple[DrawnChart, ...]:
-    """The charts that the study asks for."""
+    """The charts of the study."""
     drawn = []
     for number, chart in enumerate(told.claims.chart):
         try:
@@ -126,7 +126,7 @@ def _drawn(told: Description, measured: Mapping[str, Measured]) -> tuple[DrawnCh
 
 
 def _tabled(told: Description, measured: Mapping[str, Measured]) -> tuple[DrawnTable, ...]:
-    """The tables that the study asks for."""
+    """The tables of the study."""
     tables = []
     for name, table in told.claims.table.items():
         try:

@@ -9,6 +9,7 @@ import duckdb
 from incast.analysis import AnalysisPlan
 from incast.analysis.dataset import NAME as FIGURES
 from incast.application.table import register
+from incast.results import ALL
 from incast.scenario import Scenario
 from incast.study.description import Value
 from incast.sweep.dataset import OF_RUNS, SQL_TYPES
@@ -49,8 +50,8 @@ class EmptyTables:
         for name in self._results.tables:
             file = self._results.path / f"{name}.parquet"
             connection.execute(f"create table {name} as select * from read_parquet(?) limit 0", [str(file)])
-        connection.register("slowdowns", self._results.slowdown())
-        connection.execute("create table slowdown as select * from slowdowns limit 0")
+        connection.register("slowdowns", self._results.slowdown(label=ALL))
+        connection.execute("create table slowdown as select * exclude (label) from slowdowns limit 0")
         told = ", ".join(f"{quoted(column)} {kind}" for column, kind in RUNS.items())
         connection.execute(f"create table runs ({told})")
         extra = {quoted(name): SQL_TYPES[type(values[0])] for name, values in known.items() if name not in RUNS}

@@ -88,7 +88,7 @@ class DrawnTable:
         notes = [] if self.missing is None else [self.missing]
         if seeds:
             over = str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
-            notes.insert(0, f"Means over {over} seeds; in brackets the least and the greatest, where seeds differ.")
+            notes.insert(0, f"Means over {over} seeds, with minimum and maximum in brackets where seeds differ.")
         return tuple(notes)
 
     @property
@@ -174,7 +174,7 @@ def lacking(measured: Measured) -> str | None:
     if not undone:
         cells = (cell for row in measured.rows for cell in row.values() if isinstance(cell, float))
         count = sum(not math.isfinite(cell) for cell in cells)
-        return f"{count} figures are not finite; means are without them." if count else None
+        return f"{count} figures are not finite and not included in means." if count else None
     why = next((f": {run.why}" for run in undone if run.why), "")
     return f"{len(undone)} of {len(measured.runs)} runs have no results{why}."
 

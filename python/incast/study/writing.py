@@ -1,4 +1,4 @@
-"""What became of claims, for people: in the terminal, and as a page of Markdown."""
+"""Outcomes of claims as text for the terminal and as a page of Markdown."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ import shutil
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
+from incast._student import CONFIDENCE
 from incast.study.outcome import OUTCOMES, CheckOutcome, ClaimOutcome
 from incast.study.results import StudyResults
-from incast.study.student import CONFIDENCE
 from incast.study.tabulating import DrawnTable
 
 NOT_EXPLAINED = "no explanation yet"
-"""What stands beside a claim that fails and that nobody has explained."""
-NO_EVIDENCE = "no independent evidence"
-"""What is said of a claim that something was fitted to."""
+"""Text for a failing claim without an explanation."""
+NO_EVIDENCE = "not independent evidence"
+"""Text for a claim that something was fitted to."""
 PERCENT = f"{100 * CONFIDENCE:g} %"
-LEGEND = f"in brackets: {PERCENT} confidence interval over seeds, for each figure by itself"
+LEGEND = f"in brackets: {PERCENT} confidence interval over seeds of each figure"
 FEW = 4
-"""As many figures of a check that came out alike have a line each in the terminal; more of them share one."""
+"""Most figures of a check with equal outcomes that have a line each in the terminal; more share a line."""
 MARGIN = "    "
 WIDEST = 160
-"""Columns of the terminal that are used."""
+"""Most columns of the terminal that are used."""
 
 
 def terminal(claims: Sequence[ClaimOutcome], *, figures: bool = False) -> Iterator[str]:
-    """Every claim with what was measured; `figures` gives each figure a line of its own."""
+    """Every claim with its measurements; with `figures`, each figure has its own line."""
     for claim in claims:
         part = f" ({claim.counted('fails')})" if claim.outcome == "fails" else ""
         fitted = ", fitted" if claim.fitted else ""
@@ -59,7 +59,7 @@ def tables(found: Sequence[DrawnTable]) -> Iterator[str]:
 
 
 def _columns(rows: Sequence[Sequence[str]], figures: Sequence[bool]) -> Iterator[str]:
-    """Cells in columns, figures set right; where the terminal is too narrow for all, headings are folded."""
+    """Cells in columns, figures aligned right; headings are wrapped."""
     widths = [max(map(len, column)) for column in zip(*rows[1:], strict=True)] or [0] * len(figures)
     widths = [max(width, *map(len, head.split())) for width, head in zip(widths, rows[0], strict=True)]
     heads = [textwrap.wrap(head, width) for head, width in zip(rows[0], widths, strict=True)]
@@ -74,8 +74,8 @@ def _columns(rows: Sequence[Sequence[str]], figures: Sequence[bool]) -> Iterator
 
 
 def summary(results: StudyResults) -> Iterator[str]:
-    """How many claims have which outcome, and which these are."""
-    yield f"{results.study} at scale {results.scale}: of {len(results.claims)} claims, {results.claims.counted()}"
+    """Number and ids of claims by outcome."""
+    yield f"{results.study} at scale {results.scale}: {len(results.claims)} claims: {results.claims.counted()}"
     for outcome in OUTCOMES:
         ids = [
             f"{claim.id} (fitted)" if claim.fitted else claim.id for claim in results.claims if claim.outcome == outcome
@@ -92,7 +92,7 @@ def _alike(checks: Sequence[CheckOutcome], each: bool) -> Iterator[list[CheckOut
 
 
 def _cells(checks: Sequence[CheckOutcome], told: str | None) -> tuple[str, ...]:
-    """Outcome, figure, interval, and whose figure it is; why it is not measured, unless that is told."""
+    """Outcome, figure, interval, and label of the figure; the reason if it is not measured, unless already shown."""
     first = checks[0]
     reasons = list(dict.fromkeys(check.reason for check in checks if check.reason not in (None, told)))
     if len(checks) == 1:
@@ -152,9 +152,9 @@ def markdown(results: StudyResults) -> str:
         f"# {manifest['title']}: claims",
         "",
         f"Study {manifest['study']} at scale {manifest['scale']}, incast {manifest['incast']}. "
-        f"Of {len(results.claims)} claims, {results.claims.counted()}.",
+        f"{len(results.claims)} claims: {results.claims.counted()}.",
         "",
-        "| claim | outcome | figures that hold | statement | stated in |",
+        "| claim | outcome | figures that hold | statement | source |",
         "|---|---|---|---|---|",
     ]
     lines += (

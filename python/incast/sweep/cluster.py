@@ -89,9 +89,7 @@ class Cluster:
         """The next message."""
         line = cast("IO[str]", self.process.stdout).readline()
         if not line:
-            raise EnvironmentFailure(
-                f"lost the connection to the Ray cluster at {self.address}{self._last_words()}"
-            )
+            raise EnvironmentFailure(f"lost the connection to the Ray cluster at {self.address}{self._last_words()}")
         message: dict[str, Any] = json.loads(line)
         return message
 

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 from incast import _core
 from incast.errors import IncastError, ScenarioError, translated
 from incast.progress import Progress
-from incast.results import Results
+from incast.results import ALL, Results
 from incast.sweep.file import Value
 from incast.sweep.text import literal, quoted
 
@@ -108,12 +108,14 @@ def send(out: TextIO, message: dict[str, Any]) -> None:
 
 
 def _write_slowdown(results: Results, columns: dict[str, Value], file: Path) -> None:
-    """The slowdowns by flow size, with the varied parameters."""
+    """The slowdowns of all flows by size, with the varied parameters."""
     import duckdb
 
-    select = ", ".join(["*", *(f"{literal(value)} as {quoted(name)}" for name, value in columns.items())])
+    select = ", ".join(
+        ["* exclude (label)", *(f"{literal(value)} as {quoted(name)}" for name, value in columns.items())]
+    )
     with duckdb.connect() as connection:
-        connection.register("slowdowns", results.slowdown())
+        connection.register("slowdowns", results.slowdown(label=ALL))
         connection.execute(
             f"copy (select {select} from slowdowns) to {literal(str(file))} (format parquet, compression zstd)"
         )

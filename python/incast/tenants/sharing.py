@@ -21,7 +21,7 @@ FIELDS = (
     Given("wire_bps", "f64", "bit/s", "throughput of all pairs between servers, including headers and interframe gaps"),
     Given("utilisation", "f64", None, "wire_bps / work-conserving optimum (max-min on the links)"),
     Given("jain_vms", "f64", None, "Jain's index of the throughput received by VMs"),
-    Given("jain_pairs", "f64", None, "Jain's index of the throughput of pairs with the same receiver; mean over receivers"),
+    Given("jain_pairs", "f64", None, "Jain's index of the throughput of pairs with one receiver; mean over receivers"),
     Given("messages", "i64", None, "messages between hypervisors"),
     Given("message_share", "f64", None, "bytes of these messages / bytes of all pairs between servers"),
 )

@@ -30,8 +30,7 @@ def text(results: Results) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [_line(row, widths) for row in rows]
     about = (
-        f"VMs: with a guarantee and traffic to receive; below: received less than {1 - TOLERANCE:.0%} of the guaranteed "
-        "throughput;",
+        f"VMs: with a guarantee and traffic to receive; below: received less than {1 - TOLERANCE:.0%} of it;",
         "least: lowest received / guaranteed; throughput: between servers; of optimum: / work-conserving optimum;",
         f"messages: between hypervisors, / throughput. {_part(results)}",
     )

@@ -1,4 +1,4 @@
-"""Rules for real: what they cost in the kernel of this machine, in networks that are there for the measurement only.
+"""Measures the cost of rules in the kernel of this machine, in temporary network namespaces.
 
 from incast import testbed
 

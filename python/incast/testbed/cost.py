@@ -1,4 +1,4 @@
-"""What rules cost: throughput and round-trip times by number of rules, measured in rounds."""
+"""Cost of rules: throughput and round-trip times by number of rules, measured in rounds."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ FIELDS = (
     Given("round", "i64", None, "round of measurements, from 1"),
     Given("rules", "i64", None, "rules in T1"),
     Given("rtt_mean_us", "f64", "us", "mean round-trip time of the pings"),
-    Given("rtt_p50_us", "f64", "us", "their median"),
-    Given("rtt_p99_us", "f64", "us", "their 99th percentile"),
+    Given("rtt_p50_us", "f64", "us", "median round-trip time of the pings"),
+    Given("rtt_p99_us", "f64", "us", "99th percentile of the round-trip time of the pings"),
     Given("lost", "i64", None, "pings without an answer"),
-    Given("packets_bps", "f64", "bit/s", "payload of a TCP connection whose packets meet the rules one by one"),
+    Given("packets_bps", "f64", "bit/s", "goodput of a TCP connection with rules applied to each packet"),
     Given("packet_bytes", "f64", "B", "mean size of these packets"),
-    Given("aggregates_bps", "f64", "bit/s", "payload of a TCP connection whose packets meet the rules in aggregates"),
+    Given("aggregates_bps", "f64", "bit/s", "goodput of a TCP connection with rules applied to aggregates of packets"),
     Given("aggregate_bytes", "f64", "B", "mean size of these aggregates"),
 )
 FIGURES = ("rtt_mean_us", "rtt_p50_us", "rtt_p99_us", "packets_bps", "aggregates_bps")
@@ -192,7 +192,7 @@ def _sample(testbed: Testbed, plan: Plan, number: int, rules: int) -> Sample:
     testbed.load(ruleset(rules, plan.form))
     times, lost = testbed.ping(plan.pings)
     if not times:
-        raise EnvironmentFailure(f"none of {plan.pings:,} pings was answered with {rules} rules")
+        raise EnvironmentFailure(f"no answer to {plan.pings:,} pings with {rules} rules")
     mean, p50, p99 = _summary(times)
     packets = testbed.stream(plan.seconds, aggregates=False)
     aggregates = testbed.stream(plan.seconds, aggregates=True)
@@ -207,5 +207,5 @@ def _summary(times_ns: Sequence[int]) -> tuple[float, float, float]:
 
 def refused(field: str, value: object, allowed: str) -> IncastError:
     """The error for a value that cannot be."""
-    message = f"`{value}` is not possible for {field}"
+    message = f"{field} cannot be `{value}`"
     return IncastError(f"error: {message}\n = allowed: {allowed}", (Diagnostic(message, field=field, allowed=allowed),))

@@ -152,7 +152,7 @@ def tool(program: str) -> str:
     """
     found = shutil.which(program) or shutil.which(program, path=SBIN)
     if found is None:
-        raise Refused(f"there is no program `{program}` (package {'iproute2' if program == 'ip' else 'nftables'})")
+        raise Refused(f"program `{program}` is not installed (package {'iproute2' if program == 'ip' else 'nftables'})")
     return found
 
 

@@ -32,7 +32,7 @@ class Testbed:
 
         """
         if sys.platform != "linux":
-            raise EnvironmentFailure(f"network namespaces are of Linux; this is {sys.platform}")
+            raise EnvironmentFailure(f"network namespaces need Linux; this is {sys.platform}")
         self._process = subprocess.Popen(
             [sys.executable, "-m", "incast.testbed.worker", str(os.getpid())],
             stdin=subprocess.PIPE,

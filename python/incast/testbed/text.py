@@ -1,4 +1,4 @@
-"""What rules cost, for people."""
+"""Cost of rules as text."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from incast.study.student import CONFIDENCE
+from incast._student import CONFIDENCE
 from incast.testbed.cost import Cost, Figure
 from incast.testbed.trend import Trend
 
 WHAT = {
-    "map": "as exported: a look-up in a hash table",
-    "chain": "one after the other; the packets' own is the last, and all others differ from it in the egress port only",
+    "map": "as exported: a hash table",
+    "chain": "one after the other; the matching rule is the last, the others differ only in the egress port",
 }
 WIDTH = 120
 """Columns of the text."""
@@ -42,11 +42,11 @@ SHOWN = {
 
 
 def text(cost: Cost) -> str:
-    """A line for each number of rules, and one for each figure that says whether it changes with them."""
+    """One line for each number of rules, and one for the trend of each figure."""
     plan = cost.plan
     spread = " +- standard deviation of the rounds" if plan.rounds > 1 else ""
     head = (
-        f"Rules of nftables in Linux {cost.kernel}, {WHAT[plan.form]}.",
+        f"nftables rules in Linux {cost.kernel}, {WHAT[plan.form]}.",
         f"H1 - T1 - H2 on one machine, rules in T1: {_many(plan.rounds, 'round')} of {_many(plan.pings, 'ping')} and "
         f"two TCP connections of {plan.seconds:g} s; mean{spread}.",
     )
@@ -66,18 +66,18 @@ def _trends(cost: Cost) -> Iterator[Sequence[str]]:
         return
     first, last = counts[0], counts[-1]
     yield ("", "", "", "")
-    yield (f"from {first:,} to {last:,} rules", f"each ({CONFIDENCE:.0%} confidence)", "in all", "")
+    yield (f"from {first:,} to {last:,} rules", f"per rule ({CONFIDENCE:.0%} confidence)", "total", "")
     for name, shown in SHOWN.items():
         found = cost.trend(name)
         if found is None:
-            yield (f"{shown.title}, {shown.fine}", "-", "-", "too little was measured to say")
+            yield (f"{shown.title}, {shown.fine}", "-", "-", "too few measurements")
             continue
         least = next(figure.mean for figure in cost.figures(name) if figure.rules == first)
         yield (
             f"{shown.title}, {shown.fine}",
             _span(found, shown.finer),
             f"{_span(found, 100 * (last - first) / least)} %",
-            "a trend" if found.there else "none seen",
+            "trend" if found.there else "no trend",
         )
 
 
@@ -88,14 +88,14 @@ def _about(cost: Cost) -> Iterator[str]:
         for name in ("packet_bytes", "aggregate_bytes")
     ]
     yield (
-        f"packets: each of {sizes[0]:,.0f} B meets the rules by itself; aggregates: the kernel hands on "
-        f"{sizes[1] / 1000:,.0f} kB at a time, and these meet them once"
+        f"packets: rules apply to each packet of {sizes[0]:,.0f} B; aggregates: the kernel forwards "
+        f"{sizes[1] / 1000:,.0f} kB at a time, and rules apply once"
     )
     if 0 in cost.plan.rules:
-        yield "0 rules: without a table of rules; trends are of the others, as the first rule brings the table"
+        yield "0 rules: no table of rules; trends exclude it, as the first rule adds the table"
     lost = sum(sample.lost for sample in cost.samples)
     if lost:
-        yield f"{_many(lost, 'ping')} without an answer, in none of the figures"
+        yield f"{_many(lost, 'ping')} without an answer, not included"
 
 
 def _mean(figure: Figure, shown: Shown) -> str:

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from incast.study import student
+from incast import _student as student
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ pub struct TagShow {
     pub rules: Vec<Counted>,
     /// What the verification looked at.
     pub verification: Verification,
-    /// What exports cannot say.
+    /// Reasons why the files for SONiC cannot be loaded.
     pub notices: Vec<String>,
 }
 
@@ -243,9 +243,8 @@ fn export(
         ExportForm::Sonic => each(&mut |switch, name| {
             let sonic = write_sonic(wiring, table, switch, &names.ports_or(PortNames::sonic), &names.points)?;
             for cannot in sonic.cannot {
-                let notice = format!("SONiC: {cannot}");
-                if !notices.contains(&notice) {
-                    notices.push(notice);
+                if !notices.contains(&cannot) {
+                    notices.push(cannot);
                 }
             }
             Ok(file(format!("{name}.sonic.json"), json(&sonic.config_db)))
@@ -255,6 +254,11 @@ fn export(
 
 impl fmt::Display for TagShow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.notices.is_empty() {
+            writeln!(f, "These files cannot be loaded on SONiC today:")?;
+            self.notices.iter().try_for_each(|notice| writeln!(f, "- {notice}"))?;
+            writeln!(f)?;
+        }
         let tags = if self.tags == 1 { "1 lossless tag" } else { &format!("{} lossless tags", self.tags) };
         writeln!(f, "{tags}, each a PFC priority; packets that leave the paths become lossy")?;
         writeln!(f, "verified: {}", self.verification)?;
@@ -264,6 +268,6 @@ impl fmt::Display for TagShow {
         for Counted { counted, total, most } in &self.rules {
             writeln!(f, "{counted:<width$}  {total:>15}  {most:>21}")?;
         }
-        self.notices.iter().try_for_each(|notice| writeln!(f, "\n{notice}"))
+        Ok(())
     }
 }

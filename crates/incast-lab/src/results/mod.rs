@@ -28,5 +28,5 @@ pub use manifest::{
 };
 pub use read::{Results, TableReader, read_table};
 pub use simulate::{RunProgress, SchemeProgress, SchemeRun, SchemeState, simulate};
-pub use slowdown::{Finished, Ideal, SlowdownOptions, SlowdownRow, SlowdownTable, slowdown_bins};
+pub use slowdown::{Finished, Ideal, SlowdownOptions, SlowdownRow, SlowdownTable, slowdown_bins, slowdown_text};
 pub use write::{RunOptions, RunReport, run, write};

@@ -38,13 +38,13 @@ pub struct SlowdownOptions {
     pub clamp: bool,
     /// Whether the largest finished flow is left out, as the script does. Default false.
     pub drop_largest: bool,
-    /// Only flows of this label; default all.
-    pub label: Option<String>,
+    /// Only flows of these labels; none: of all.
+    pub labels: Vec<String>,
 }
 
 impl Default for SlowdownOptions {
     fn default() -> Self {
-        Self { bins: 20, ideal: Ideal::Hpcc, clamp: true, drop_largest: false, label: None }
+        Self { bins: 20, ideal: Ideal::Hpcc, clamp: true, drop_largest: false, labels: Vec::new() }
     }
 }
 
@@ -127,6 +127,17 @@ impl Finished {
         all
     }
 
+    /// Labels of finished flows, those of most flows first; equal ones in their order.
+    pub fn labels(&self) -> Vec<&str> {
+        let mut counts = vec![0; self.labels.len()];
+        for row in self.rows.iter().filter(|row| row.3.is_some()) {
+            counts[row.1] += 1;
+        }
+        let mut order: Vec<usize> = (0..counts.len()).filter(|&label| counts[label] > 0).collect();
+        order.sort_by_key(|&label| std::cmp::Reverse(counts[label]));
+        order.into_iter().map(|label| self.labels[label].as_str()).collect()
+    }
+
     fn add_batch(&mut self, batch: &RecordBatch, ideal: Ideal) -> Option<()> {
         let name = match ideal {
             Ideal::Hpcc => "slowdown_hpcc",
@@ -178,8 +189,7 @@ pub fn slowdown_bins(flows: &Finished, options: &SlowdownOptions) -> SlowdownTab
         by_label: IndexMap::new(),
         bins: vec![Vec::new(); options.bins],
     };
-    let wanted = options.label.as_ref().map(|label| flows.labels.iter().position(|other| other == label));
-    let wanted = |label: usize| wanted.is_none_or(|wanted| wanted == Some(label));
+    let wanted = |label: usize| options.labels.is_empty() || options.labels.contains(&flows.labels[label]);
     for (scheme, name) in flows.schemes.iter().enumerate() {
         let mine = || flows.rows.iter().filter(|row| row.0 == scheme && wanted(row.1));
         table.unfinished[scheme] = mine().filter(|row| row.3.is_none()).count();
@@ -226,42 +236,100 @@ fn row(scheme: &str, flows: &[(u64, f64, usize)]) -> Option<SlowdownRow> {
 impl fmt::Display for SlowdownTable {
     /// Schemes side by side: median, 95th and 99th percentile of each bin, then of each label and of all.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let label = 18;
-        write!(f, "{:<label$} {:>7}", "slowdown", "flows")?;
+        self.write_head(f)?;
+        self.write_bins("", f)?;
+        for (label, rows) in self.by_label.iter().filter(|(_, rows)| self.by_label.len() > 1 && !rows.is_empty()) {
+            self.write_row(&format!("label {label}"), rows, f)?;
+        }
+        self.write_row("all", &self.overall, f)?;
+        self.write_unfinished(f)
+    }
+}
+
+/// Width of the first column of a table in text.
+const NAME: usize = 18;
+
+impl SlowdownTable {
+    fn write_head(&self, f: &mut impl fmt::Write) -> fmt::Result {
+        write!(f, "{:<NAME$} {:>7}", "slowdown", "flows")?;
         for scheme in &self.schemes {
-            write!(f, "  {scheme:>24}")?;
+            write!(f, "  {scheme:>21}")?;
         }
-        write!(f, "\n{:label$} {:7}", "", "")?;
-        for _ in &self.schemes {
-            write!(f, "  {:>8}{:>8}{:>8}", "p50", "p95", "p99")?;
+        write!(f, "\n{:NAME$} {:7}", "", "")?;
+        self.schemes.iter().try_for_each(|_| write!(f, "  {:>7}{:>7}{:>7}", "p50", "p95", "p99"))
+    }
+
+    fn write_row(&self, name: &str, rows: &[SlowdownRow], f: &mut impl fmt::Write) -> fmt::Result {
+        let flows = rows.iter().map(|row| row.flows).max().unwrap_or(0);
+        write!(f, "\n{name:<NAME$} {flows:>7}")?;
+        for scheme in &self.schemes {
+            let row = rows.iter().find(|row| row.scheme == *scheme);
+            let [p50, p95, p99] = row.map_or(["-".into(), "-".into(), "-".into()], |row| {
+                [figure(row.p50), figure(row.p95), figure(row.p99)]
+            });
+            write!(f, "  {p50:>7}{p95:>7}{p99:>7}")?;
         }
-        let mut line = |label_text: &str, rows: &[SlowdownRow]| {
-            let flows = rows.iter().map(|row| row.flows).max().unwrap_or(0);
-            write!(f, "\n{label_text:<label$} {flows:>7}")?;
-            for scheme in &self.schemes {
-                match rows.iter().find(|row| row.scheme == *scheme) {
-                    Some(row) => write!(f, "  {:>8.2}{:>8.2}{:>8.2}", row.p50, row.p95, row.p99)?,
-                    None => write!(f, "  {:>8}{:>8}{:>8}", "-", "-", "-")?,
-                }
-            }
-            Ok(())
-        };
-        // Bins of flows that are all of one size say nothing.
+        Ok(())
+    }
+
+    /// A row for each bin; none where all flows are of one size, as they would say nothing.
+    fn write_bins(&self, indent: &str, f: &mut impl fmt::Write) -> fmt::Result {
         let sizes = |row: &SlowdownRow| row.size_min < row.size_max;
         for rows in self.bins.iter().filter(|rows| !rows.is_empty() && self.overall.iter().any(sizes)) {
             let edge = rows.iter().map(|row| row.size_max).max().unwrap_or(0);
-            line(&format!("up to {}", short(edge)), rows)?;
+            self.write_row(&format!("{indent}up to {}", short(edge)), rows, f)?;
         }
-        for (label, rows) in self.by_label.iter().filter(|(_, rows)| self.by_label.len() > 1 && !rows.is_empty()) {
-            line(&format!("label {label}"), rows)?;
-        }
-        line("all", &self.overall)?;
+        Ok(())
+    }
+
+    fn write_unfinished(&self, f: &mut impl fmt::Write) -> fmt::Result {
         for (scheme, unfinished) in self.schemes.iter().zip(&self.unfinished).filter(|(_, unfinished)| **unfinished > 0)
         {
             write!(f, "\n{scheme}: unfinished and not counted: {unfinished}")?;
         }
         Ok(())
     }
+}
+
+/// Labels that have a block each in a table in text; of more, the largest and one block for all others.
+const LABELS: usize = 4;
+
+/// Slowdowns for people, a block of rows for each label: its flows by size, then all of them. Flows of different labels are in
+/// no row together, but for those of small labels where there are many.
+pub fn slowdown_text(flows: &Finished, options: &SlowdownOptions) -> String {
+    let all = slowdown_bins(flows, options);
+    let mut labels = flows.labels();
+    labels.retain(|label| options.labels.is_empty() || options.labels.iter().any(|wanted| wanted == label));
+    if labels.len() < 2 {
+        return all.to_string();
+    }
+    let alone = if labels.len() > LABELS { LABELS - 1 } else { labels.len() };
+    let others = labels.split_off(alone);
+    let mut blocks: Vec<(String, Vec<&str>)> =
+        labels.into_iter().map(|label| (format!("label {label}"), vec![label])).collect();
+    if !others.is_empty() {
+        blocks.push((format!("{} other labels", others.len()), others));
+    }
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = all.write_head(&mut text);
+    for (name, labels) in &blocks {
+        let labels = labels.iter().map(|&label| label.to_owned()).collect();
+        let table = slowdown_bins(flows, &SlowdownOptions { labels, ..options.clone() });
+        let _ = table.write_row(name, &table.overall, &mut text);
+        let _ = table.write_bins("  ", &mut text);
+    }
+    if let Some((name, labels)) = blocks.last().filter(|(_, labels)| labels.len() > 1) {
+        let _ = fmt::Write::write_fmt(&mut text, format_args!("\n{name}: {}", labels.join(", ")));
+    }
+    let _ = all.write_unfinished(&mut text);
+    text
+}
+
+/// A slowdown in at most five characters, up to 99999.
+fn figure(slowdown: f64) -> String {
+    let decimals = if slowdown < 99.995 { 2 } else { usize::from(slowdown < 999.95) };
+    format!("{slowdown:.decimals$}")
 }
 
 /// A size in at most three digits.

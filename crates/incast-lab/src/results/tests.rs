@@ -485,7 +485,7 @@ fn slowdowns_are_those_of_the_records() {
     assert_eq!((all.scheme.as_str(), all.flows, all.p50, all.p99, all.mean), ("DCQCN+w", 4, 4.0, 5.0, 3.5));
     assert_eq!(table.by_label["burst"].len(), 2);
     assert!(table.by_label["list"].is_empty());
-    let options = SlowdownOptions { label: Some("list".into()), ..SlowdownOptions::default() };
+    let options = SlowdownOptions { labels: vec!["list".into()], ..SlowdownOptions::default() };
     let table = slowdown_bins(&Finished::of_results(&results, Ideal::Hpcc).unwrap(), &options);
     assert_eq!((table.overall.len(), table.unfinished), (0, vec![1, 1]));
 }

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{Given, Prepared, Scenario, profiles};
+use super::{Given, Prepared, Scenario, given, profiles};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::tree::Tree;
+use crate::tree::path::{self, Step};
 
 /// A scenario with the places of its values, so that what is found wrong with it later can be shown where it stands.
 #[derive(Debug, Clone)]
@@ -55,6 +56,7 @@ impl Loaded {
     }
 
     fn from_tree(mut tree: Tree, base_dir: &Path, sets: &[String]) -> Result<Self, Diagnostics> {
+        let written = tree.clone();
         for set in sets {
             tree.set(set)?;
         }
@@ -62,7 +64,8 @@ impl Loaded {
         let found = profiles::resolve(&mut tree.root);
         let found = found.into_iter().map(|diagnostic| tree.locate(diagnostic)).collect();
         Diagnostics::check(found)?;
-        let scenario: Scenario = tree.typed()?;
+        let scenario: Scenario =
+            tree.typed().map_err(|diagnostic| with_whole_path(diagnostic, written, base_dir, sets))?;
         let loaded = Self { scenario, base_dir: base_dir.to_owned(), given: Given { root, tree }, fabric_only: false };
         loaded.scenario.check().map_err(|found| loaded.locate(found))?;
         Ok(loaded)
@@ -87,6 +90,47 @@ impl Loaded {
     /// The same diagnostics with the places of the parameters they are about.
     pub fn locate(&self, found: Diagnostics) -> Diagnostics {
         found.map(|diagnostic| self.given.tree.locate(diagnostic))
+    }
+}
+
+/// An error about an override that begins with an unknown name, with the paths of the scenario that end like it.
+fn with_whole_path(mut diagnostic: Diagnostic, written: Tree, base_dir: &Path, sets: &[String]) -> Diagnostic {
+    let of_set = diagnostic.place.as_ref().is_some_and(|place| place.file == "--set");
+    if !(of_set && diagnostic.path.is_empty() && diagnostic.message.starts_with("unknown field")) {
+        return diagnostic;
+    }
+    let text = diagnostic.place.as_ref().map(|place| place.text.clone()).unwrap_or_default();
+    let Some((wanted, _)) = text.split_once('=') else { return diagnostic };
+    let Ok(steps) = path::parse(wanted) else { return diagnostic };
+    let others: Vec<String> = sets.iter().filter(|set| **set != text).cloned().collect();
+    let Ok(whole) = Loaded::from_tree(written, base_dir, &others) else { return diagnostic };
+    let mut found = Vec::new();
+    ending(&given::value(whole.scenario()), &mut Vec::new(), &steps, &mut found);
+    match &found[..] {
+        [] => {}
+        [one] => diagnostic.nearest = Some(one.clone()),
+        several => {
+            diagnostic.nearest = None;
+            diagnostic.allowed = Some(several.join(", "));
+        }
+    }
+    diagnostic
+}
+
+/// Paths of values that end with some steps.
+fn ending(value: &Value, at: &mut Vec<Step>, steps: &[Step], found: &mut Vec<String>) {
+    if at.len() > steps.len() && at.ends_with(steps) {
+        found.push(path::print(at));
+    }
+    let inner: Vec<(Step, &Value)> = match value {
+        Value::Object(table) => table.iter().map(|(key, value)| (Step::Key(key.clone()), value)).collect(),
+        Value::Array(list) => list.iter().enumerate().map(|(index, value)| (Step::Index(index), value)).collect(),
+        _ => Vec::new(),
+    };
+    for (step, value) in inner {
+        at.push(step);
+        ending(value, at, steps, found);
+        at.pop();
     }
 }
 

@@ -6,7 +6,7 @@ use incast_sim::Carrier;
 use incast_sim::balance::{Balance, SprayOrder};
 use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::host::RdmaParams;
-use incast_sim::switch::Headroom;
+use incast_sim::switch::{Alpha, Headroom, PfcMode};
 use incast_sim::transport::Transport;
 use proptest::prelude::*;
 
@@ -503,6 +503,51 @@ fn overrides_are_located_too() {
     assert!(refused("ecn.pmax=2.0").starts_with("--set:1:10: ecn.pmax: `2` is out of range"));
     assert!(refused("scheme.HPCC.control.hpcc.eta=9").starts_with("--set:1:30: scheme.HPCC.control.hpcc.eta"));
     assert!(refused("scheme.DCQCN.window=rate").contains("scheme.DCQCN: the scheme has no `control`"));
+}
+
+#[test]
+fn an_override_that_lacks_its_beginning_gets_the_whole_path() {
+    let refused = |set: &str| {
+        let found = Loaded::from_text("s.toml", SMALL, Path::new("."), &["seed=3".into(), set.into()]).unwrap_err();
+        found.iter().next().unwrap().summary()
+    };
+    let one = refused("hpcc.eta=0.9");
+    assert!(one.starts_with("--set:1:1: unknown field `hpcc`"), "{one}");
+    assert!(one.ends_with("; did you mean `scheme.HPCC.control.hpcc.eta`?"), "{one}");
+    let several = refused("min_rate=1Gbps");
+    assert!(several.contains("allowed: scheme."), "{several}");
+    assert!(several.contains(", scheme."), "{several}");
+    let none = refused("hpcc.nothing=1");
+    assert!(none.starts_with("--set:1:1: unknown field `hpcc` (allowed: profile, "), "{none}");
+}
+
+#[test]
+fn thresholds_and_headrooms_may_be_plain_values() {
+    let params = |set: &str| {
+        let loaded = Loaded::from_text("s.toml", SMALL, Path::new("."), &[set.into()])?;
+        let scenario = loaded.scenario();
+        scenario.switch(&scenario.scheme["HPCC"], "")
+    };
+    let alpha = |set: &str| params(set).unwrap().pfc_mode;
+    assert_eq!(alpha("switch.pfc_mode.dynamic.alpha=0.0625"), PfcMode::Dynamic { alpha: Alpha::Value(0.0625) });
+    assert_eq!(alpha("switch.pfc_mode.dynamic.alpha=1"), PfcMode::Dynamic { alpha: Alpha::Value(1.0) });
+    assert_eq!(alpha("switch.pfc_mode.dynamic.alpha.value=2"), PfcMode::Dynamic { alpha: Alpha::Value(2.0) });
+    assert_eq!(alpha("switch.pfc_mode.dynamic.alpha=by-rate"), PfcMode::Dynamic { alpha: Alpha::ByRate });
+    let headroom = |set: &str| params(set).unwrap().headroom;
+    assert_eq!(headroom("switch.headroom=40kB"), Headroom::Bytes(Bytes(40_000)));
+    assert_eq!(headroom("switch.headroom.bytes=40kB"), Headroom::Bytes(Bytes(40_000)));
+    assert_eq!(headroom("switch.headroom=three-delays"), Headroom::ThreeDelays);
+    let refused = |set: &str| params(set).unwrap_err().iter().next().unwrap().summary();
+    assert_eq!(
+        refused("switch.pfc_mode.dynamic.alpha=by-rat"),
+        "--set:1:31: switch.pfc_mode.dynamic.alpha: unknown name `by-rat` (allowed: by-rate, a number such as 0.125, \
+         { value = 0.125 }); did you mean `by-rate`?"
+    );
+    assert!(
+        refused("switch.headroom=big").contains("allowed: computed, three-delays, a size such as \"40kB\", { bytes")
+    );
+    assert!(refused("switch.headroom=40kX").contains("unknown unit"));
+    assert!(refused("switch.pfc_mode.dynamic.alpha=true").contains("true where `by-rate`, a number"));
 }
 
 #[test]

@@ -29,6 +29,13 @@ impl Tree {
         self.sites.retain(|path, _| !within(path, &replaced));
         let source = self.sources.len();
         self.sources.push(Source { name: "--set".into(), text: text.into() });
+        // Tables that are made on the way stand there too: an unknown one is named on the command line, not in the file.
+        for (depth, end) in text[..at].match_indices('.').map(|(end, _)| end).enumerate() {
+            let made = path::print(&steps[..=depth.min(steps.len() - 1)]);
+            if made == text[..end] && !self.sites.contains_key(&made) {
+                self.sites.insert(made, Site { source, key: 0..end, value: at + 1..text.len() });
+            }
+        }
         self.sites.insert(replaced, Site { source, key: 0..at, value: at + 1..text.len() });
         for (path, site) in places {
             self.sites.insert(path, Site { source, ..site });

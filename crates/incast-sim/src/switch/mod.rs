@@ -9,6 +9,7 @@ mod params;
 mod pfc;
 mod pint;
 mod pipeline;
+mod plain;
 mod plan;
 mod port_buffer;
 mod scheduler;

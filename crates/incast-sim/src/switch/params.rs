@@ -153,8 +153,9 @@ pub enum PfcMode {
 }
 
 /// Share of the free buffer for one ingress queue.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(transform = super::plain::or_number)]
 pub enum Alpha {
     /// 1/8 for a port of the hosts' rate, doubled per doubling of the rate, at most 1 (NS3 `third.cc`: shift 3, one
     /// less per doubling).
@@ -164,8 +165,9 @@ pub enum Alpha {
 }
 
 /// Buffer per ingress port and lossless priority for packets after XOFF.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(transform = super::plain::or_size)]
 pub enum Headroom {
     /// 2·rate·delay + 2 full packets + the triggering packet + one pause frame: no lossless drop.
     Computed,

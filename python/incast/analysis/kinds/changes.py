@@ -1,4 +1,4 @@
-"""Rules that are changed from one set to another while packets are under way: whether a mixture can deadlock."""
+"""Updates of Tagger rules while packets are in flight: deadlocks with mixed rules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from incast.errors import translated
 
 @dataclass(frozen=True, kw_only=True)
 class OfChanges(tags.OfTags):
-    """Rules for paths, and those that take their place, or a file of rules alone."""
+    """Old and new rules for paths, or one set of rules."""
 
     new_seed: int | None = None
     """Offset from `seed` of the seed of the new paths. Default: 0."""
@@ -78,7 +78,7 @@ def _new(cell: OfChanges) -> tags.OfTags:
 
 CHANGES = Kind(
     name="changes",
-    about="rules that take the place of others while packets are under way, each switch with either",
+    about="updates of rules while packets are in flight, with old or new rules in each switch",
     parameters=OfChanges,
     figures={"tags": "bigint", "cyclic": "bigint", "falling": "bigint", "shortest": "bigint"},
     compute=_compute,

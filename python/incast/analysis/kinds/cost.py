@@ -1,4 +1,4 @@
-"""What rules cost in the kernel of this machine."""
+"""Cost of rules in the kernel of this machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from incast.testbed.rules import Form
 
 @dataclass(frozen=True, kw_only=True)
 class OfCost:
-    """A round of what `incast deadlock cost` measures."""
+    """A round of `incast deadlock cost`."""
 
     rules: list[int] = field(default_factory=lambda: list(RULES))
     """Numbers of rules, in random order. Default 0, 10, 20, 40, 80, 160 (Tagger's evaluation)."""

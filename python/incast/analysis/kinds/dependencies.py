@@ -1,4 +1,4 @@
-"""Cyclic buffer dependencies of a fabric: whether there are any, or under how many sets of failed links or routes."""
+"""Cyclic buffer dependencies of a fabric, also with sets of failed links or wrong routes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from incast.errors import ScenarioError, translated
 
 @dataclass(frozen=True, kw_only=True)
 class OfDependencies(fabric.OfFabric):
-    """What `incast deadlock check` looks at."""
+    """Parameters of `incast deadlock check`."""
 
     fail: list[str] = field(default_factory=list)
     """Links that are down, by their ends, such as `leaf0-spine1`. Default none."""
@@ -44,7 +44,7 @@ def _stamp(cell: OfDependencies, base: Path) -> str:
         ):
             if given:
                 hint = '; allowed: paths = "routes"' if name == "paths" else ""
-                raise ScenarioError(f"`{name}` = `{getattr(cell, name)}` does not go with `misroutes`{hint}")
+                raise ScenarioError(f"`{name}` = `{getattr(cell, name)}` cannot be used with `misroutes`{hint}")
         if cell.misroutes < 1:
             raise ScenarioError(f"misroutes = {cell.misroutes} is out of range; allowed: 1 or more")
         if cell.samples < 1:
@@ -90,7 +90,7 @@ def cycles_of(graph: dict[str, Any]) -> list[dict[str, Any]]:
 
 DEPENDENCIES = Kind(
     name="dependencies",
-    about="cyclic buffer dependencies of a fabric: in how many of how many sets of failed links or of wrong routes",
+    about="cyclic buffer dependencies of a fabric: number of sets of failed links or wrong routes with cycles",
     parameters=OfDependencies,
     figures={"sets": "bigint", "cyclic": "bigint", "shortest": "bigint"},
     compute=_compute,

@@ -1,4 +1,4 @@
-"""What analyses of a fabric have in common: the scenario that has it, and the paths on it."""
+"""Common parts of analyses of a fabric: the scenario and the paths."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from incast import _core
 from incast.errors import ScenarioError, translated
 
 PATHS = ("routes", "shortest", "trees", "up-down", "random")
-"""Paths that have a name."""
+"""Names of kinds of paths."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Real programs on a simulated fabric: recorded, simulated, run again with the latencies; and what models say."""
+"""Real programs on a simulated fabric: recorded, simulated, and run with the simulated latencies; and model results."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ ALONE_S: dict[Scale, float] = {"datacenter": 2.91e-6, "rack": 1.96e-6}
 TRIES = 5
 """How often traffic is simulated at most, to find how long its fetches take."""
 NEAR = 0.1
-"""From which difference on two times of a fetch are not the same, as a logarithm: a tenth (our choice)."""
+"""Largest difference of the logarithms of two equal fetch times: a tenth (our choice)."""
 STEP = 4.0
 """By what a guess of that time differs from the one before at most (our choice)."""
 SHARED = 0.1
-"""From which share of the cores on, taken by others, run times are not judged (our choice)."""
+"""Share of the cores used by other programs above which run times are not checked (our choice)."""
 WINDOW = "from ([0-9.]+) to ([0-9.]+)"
 """Where in a server's output is when it was asked, on the clock CLOCK_MONOTONIC."""
 
@@ -222,7 +222,7 @@ def next_guess(tried: Sequence[tuple[float, float]]) -> float:
 
 MEMORY = Kind(
     name="memory",
-    about="real programs with part of their memory remote, measured with the latencies that were simulated for them",
+    about="real programs with part of their memory remote, measured with simulated latencies",
     parameters=OfMemory,
     figures={
         "scale": "varchar",

@@ -78,7 +78,7 @@ class Routes:
         """So many wrong routes, each of another switch or for another host, to any switch beside it."""
         places = [(host, switch) for host in self.hosts for switch in self.right[host] if self.near[switch]]
         if not 1 <= count <= len(places):
-            raise ScenarioError(f"misroutes = {count} is out of range; allowed: 1 to {len(places):,} on this fabric")
+            raise ScenarioError(f"misroutes = {count} is out of range, allowed: 1 to {len(places):,} on this fabric")
         found: dict[int, dict[int, int]] = {}
         for host, switch in rng.sample(places, count):
             found.setdefault(host, {})[switch] = rng.choice(self.near[switch])

@@ -1,4 +1,4 @@
-"""Tags and rules for paths on a fabric: how many, and whether they hold."""
+"""Tags and rules for paths on a fabric: numbers and verification."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from incast.errors import translated
 
 @dataclass(frozen=True, kw_only=True)
 class OfTags(fabric.OfFabric):
-    """What `incast deadlock tag` makes."""
+    """Parameters of `incast deadlock tag`."""
 
     method: Literal["greedy", "clos", "per-hop"] = "greedy"
     """Algorithm that assigns tags. Default greedy (Tagger, CoNEXT 2017, Algorithm 2)."""
@@ -56,7 +56,7 @@ def _compute(cell: OfTags, base: Path) -> Iterator[Row]:
 
 TAGS = Kind(
     name="tags",
-    about="tags and rules for paths on a fabric: how many, cyclic dependencies, paths that become lossy",
+    about="tags and rules for paths on a fabric: numbers, cyclic dependencies, paths that become lossy",
     parameters=OfTags,
     figures={
         "tags": "bigint",

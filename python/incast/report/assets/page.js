@@ -90,7 +90,7 @@ function showChoices() {
   }
   const labels = variation()?.labels ?? [];
   if (labels.length) {
-    form.append(selectOf("flows", [["", "all"], ...labels.map((label) => [label, label])], state.label, (value) => { state.label = value; refresh(); }));
+    form.append(selectOf("flows", [["", "each label"], ["all", "all together"], ...labels.map((label) => [label, label])], state.label, (value) => { state.label = value; refresh(); }));
   }
   form.hidden = !form.children.length;
 }

@@ -1,7 +1,8 @@
 """Makes a site of the repository's Markdown: a hook of mkdocs, called by `make site`.
 
-The pages are written for GitHub, with relative links to any file of the repository. The site keeps the repository's layout, so
-these links stay as they are. Linked text files become pages with their text. Navigation follows docs/README.md: its three doors.
+The pages are written for GitHub, with relative links to any file of the repository. The site keeps the repository's
+layout, so these links stay as they are. Linked text files become pages with their text. Navigation follows the three
+doors of docs/README.md.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             found.append(File.generated(config, uri, abs_src_path=str(path)))
         elif path.suffix == ".md":
             text = path.read_text(encoding="utf-8")
-            todo += [(path.parent / target).resolve() for target in _targets(text)]
+            linked = [(path.parent / target).resolve() for target in _targets(text)]
+            todo += [each for each in linked if each.exists() and ROOT in each.parents]
             found.append(File.generated(config, uri, content=page(text)))
         else:
             found.append(File.generated(config, f"{uri}.md", content=_listing(path)))
@@ -65,8 +67,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def page(text: str) -> str:
     """A page as GitHub shows it, for the Markdown of mkdocs.
 
-    Comments go; a comment that names a block's file becomes the block's title. A list may follow a paragraph without a blank
-    line. A `|` within code in a table is escaped on GitHub only.
+    Comments go; a comment that names a block's file becomes the block's title. A list may follow a paragraph without a
+    blank line. A `|` within code in a table is escaped on GitHub only.
     """
     lines: list[str] = []
     fence = title = ""
@@ -142,7 +144,7 @@ def _listing(path: Path) -> str:
     """A page with the text of a file."""
     text = path.read_text(encoding="utf-8")
     name = path.relative_to(ROOT).as_posix()
-    fence = "`" * (max(map(len, re.findall(r"`+", text)), default=2) + 1)
+    fence = "`" * max(3, *(len(ticks) + 1 for ticks in re.findall(r"`+", text)), 0)
     return f"# {name}\n\n{fence}{LANGUAGES.get(path.suffix, 'text')}\n{text.rstrip()}\n{fence}\n"
 
 

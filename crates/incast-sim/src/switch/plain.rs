@@ -1,0 +1,107 @@
+//! Readers of parameters that are a name, a plain value, or a table of one.
+
+use std::fmt;
+
+use incast_model::units::Bytes;
+use schemars::{Schema, json_schema};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+
+use super::{Alpha, Headroom};
+
+const ALPHAS: &str = "`by-rate`, `a number such as 0.125`, `{ value = 0.125 }`";
+const HEADROOMS: &str = "`computed`, `three-delays`, `a size such as \"40kB\"`, `{ bytes = \"40kB\" }`";
+
+/// The error for a name or a field that is none of those allowed.
+fn unknown<E: Error>(wrong: &str, allowed: &str) -> E {
+    E::custom(format_args!("unknown variant `{wrong}`, expected one of {allowed}"))
+}
+
+impl<'de> Deserialize<'de> for Alpha {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Alpha;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("`by-rate`, a number such as 0.125 or { value = 0.125 }")
+            }
+            fn visit_f64<E: Error>(self, value: f64) -> Result<Alpha, E> {
+                Ok(Alpha::Value(value))
+            }
+            fn visit_u64<E: Error>(self, value: u64) -> Result<Alpha, E> {
+                Ok(Alpha::Value(value as f64))
+            }
+            fn visit_i64<E: Error>(self, value: i64) -> Result<Alpha, E> {
+                Ok(Alpha::Value(value as f64))
+            }
+            fn visit_str<E: Error>(self, name: &str) -> Result<Alpha, E> {
+                if name == "by-rate" { Ok(Alpha::ByRate) } else { Err(unknown(name, ALPHAS)) }
+            }
+            fn visit_map<M: MapAccess<'de>>(self, mut table: M) -> Result<Alpha, M::Error> {
+                let value = match table.next_key::<String>()?.as_deref() {
+                    Some("value") => table.next_value().map(Alpha::Value)?,
+                    Some(other) => return Err(unknown(other, ALPHAS)),
+                    None => return Err(unknown("{}", ALPHAS)),
+                };
+                table.next_key::<String>()?.map_or(Ok(value), |more| Err(unknown(&more, ALPHAS)))
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+impl<'de> Deserialize<'de> for Headroom {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Headroom;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("`computed`, `three-delays`, a size such as \"40kB\" or { bytes = \"40kB\" }")
+            }
+            fn visit_u64<E: Error>(self, bytes: u64) -> Result<Headroom, E> {
+                Ok(Headroom::Bytes(Bytes(bytes)))
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Headroom, E> {
+                match text {
+                    "computed" => Ok(Headroom::Computed),
+                    "three-delays" => Ok(Headroom::ThreeDelays),
+                    // A size that is written wrongly is explained as one.
+                    _ if text.starts_with(|first: char| first.is_ascii_digit()) => {
+                        text.parse().map(Headroom::Bytes).map_err(E::custom)
+                    }
+                    _ => Err(unknown(text, HEADROOMS)),
+                }
+            }
+            fn visit_map<M: MapAccess<'de>>(self, mut table: M) -> Result<Headroom, M::Error> {
+                let value = match table.next_key::<String>()?.as_deref() {
+                    Some("bytes") => table.next_value().map(Headroom::Bytes)?,
+                    Some(other) => return Err(unknown(other, HEADROOMS)),
+                    None => return Err(unknown("{}", HEADROOMS)),
+                };
+                table.next_key::<String>()?.map_or(Ok(value), |more| Err(unknown(&more, HEADROOMS)))
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+/// The schema of an alpha, which may be a plain number.
+pub(super) fn or_number(schema: &mut Schema) {
+    or(schema, json_schema!({ "type": "number", "description": "The same share for every port." }));
+}
+
+/// The schema of a headroom, which may be a plain size.
+pub(super) fn or_size(schema: &mut Schema) {
+    or(schema, json_schema!({ "$ref": "#/$defs/Bytes" }));
+}
+
+fn or(schema: &mut Schema, choice: Schema) {
+    // A text that is a name is a size too, as far as a schema can say.
+    if let Some(object) = schema.as_object_mut()
+        && let Some(mut choices) = object.remove("oneOf")
+    {
+        if let Some(choices) = choices.as_array_mut() {
+            choices.push(choice.to_value());
+        }
+        object.insert("anyOf".into(), choices);
+    }
+}
