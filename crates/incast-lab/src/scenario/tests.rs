@@ -462,7 +462,7 @@ fn what_the_fabric_does_not_have_is_located() {
         ),
         (
             format!("{SMALL}control_by_label.brust = \"hpcc\"\n"),
-            "s.toml:13:24: scheme.DCQCN+w.control_by_label.brust: no flow has the label `brust` (allowed: burst); did you mean `burst`?",
+            "s.toml:13:26: scheme.DCQCN+w.control_by_label.brust: no flow has the label `brust` (allowed: burst); did you mean `burst`?",
         ),
     ] {
         let found = refused(&text);

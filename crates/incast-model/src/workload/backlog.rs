@@ -235,7 +235,7 @@ mod tests {
         for more in [r#""window": 1"#, r#""iterations": 2"#] {
             let json = format!(r#"{{"size": "backlogged", {more}}}"#);
             let text = why("all_to_all", &json);
-            assert!(text.contains("backlogged: must be a size, where messages wait for others"), "{text}");
+            assert!(text.contains("backlogged: must be a size, with a window or several iterations"), "{text}");
         }
         let waits = r#"[{"name": "a", "src": 0, "dst": 1, "size": "backlogged"}, {"src": 1, "dst": 0, "size": 1, "after": ["a"]}]"#;
         assert_eq!(
