@@ -24,12 +24,12 @@ Time: TypeAlias = str
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class Star(Tree):
-    """Hosts around one switch: the smallest fabric with an incast. Hosts are `h0`, `h1`, …, the switch is `s0`.
+    """Hosts around one switch `s0`: the smallest fabric with an incast. Hosts are `h0`, `h1`, ….
 
     Args:
         hosts: Number of hosts, 2 or more.
-        rate: Rate of every link; default 100Gbps (our choice).
-        delay: One-way propagation delay of every link, up to 1s; default 1us (our choice).
+        rate: Rate of every link. Default 100Gbps (our choice).
+        delay: One-way propagation delay of every link, up to 1 s. Default 1us (our choice).
 
     """
 
@@ -38,23 +38,22 @@ class Star(Tree):
     """Number of hosts, 2 or more."""
 
     rate: Rate | None = None
-    """Rate of every link; default 100Gbps (our choice)."""
+    """Rate of every link. Default 100Gbps (our choice)."""
 
     delay: Time | None = None
-    """One-way propagation delay of every link, up to 1s; default 1us (our choice)."""
+    """One-way propagation delay of every link, up to 1 s. Default 1us (our choice)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class Dumbbell(Tree):
-    """Two switches joined by one link, hosts on either side. Left hosts are numbered first: `h0`, `h1`, …; the
-    switches are `left` and `right`.
+    """Two switches, `left` and `right`, joined by one link, with hosts on both; left hosts are numbered first.
 
     Args:
         left: Hosts on the left switch, 1 or more.
         right: Hosts on the right switch, 1 or more.
-        host_rate: Rate of the hosts' links; default 100Gbps (our choice).
-        bottleneck_rate: Rate of the link between the switches; default 100Gbps (our choice).
-        delay: One-way propagation delay of every link, up to 1s; default 1us (our choice).
+        host_rate: Rate of the hosts' links. Default 100Gbps (our choice).
+        bottleneck_rate: Rate of the link between the switches. Default 100Gbps (our choice).
+        delay: One-way propagation delay of every link, up to 1 s. Default 1us (our choice).
 
     """
 
@@ -66,36 +65,35 @@ class Dumbbell(Tree):
     """Hosts on the right switch, 1 or more."""
 
     host_rate: Rate | None = None
-    """Rate of the hosts' links; default 100Gbps (our choice)."""
+    """Rate of the hosts' links. Default 100Gbps (our choice)."""
 
     bottleneck_rate: Rate | None = None
-    """Rate of the link between the switches; default 100Gbps (our choice)."""
+    """Rate of the link between the switches. Default 100Gbps (our choice)."""
 
     delay: Time | None = None
-    """One-way propagation delay of every link, up to 1s; default 1us (our choice)."""
+    """One-way propagation delay of every link, up to 1 s. Default 1us (our choice)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class LeafSpine(Tree):
     """Two tiers: hosts on leaves, every leaf joined to every spine. Host `h` is on leaf `h / hosts_per_leaf`; switches
-    are `leaf0`, … and `spine0`, ….
+    are `leaf0`, …, `spine0`, ….
 
     Args:
-        leaves: Number of leaf (top-of-rack) switches, 1 or more.
+        leaves: Number of leaf switches, 1 or more.
         spines: Number of spine switches, 1 or more.
         hosts_per_leaf: Hosts on each leaf, 1 or more; at least 2 in all.
-        host_rate: Rate of the hosts' links; default 100Gbps (our choice).
-        uplink_rate: Rate of each link between a leaf and a spine; default 100Gbps (our choice).
-        uplinks_per_pair: Parallel links between each leaf and each spine, 1 or more; default 1 (our choice).
-        delay: One-way propagation delay of every link, up to 1s; default 1us (our choice).
-        uplink_delay: One-way propagation delay of links between leaves and spines, up to 1s. Default: that of all
-            links.
+        host_rate: Rate of the hosts' links. Default 100Gbps (our choice).
+        uplink_rate: Rate of each link between leaf and spine. Default 100Gbps (our choice).
+        uplinks_per_pair: Parallel links between each leaf and each spine, 1 or more. Default 1 (our choice).
+        delay: One-way propagation delay of every link, up to 1 s. Default 1us (our choice).
+        uplink_delay: One-way propagation delay of the links between leaves and spines, up to 1 s. Default: `delay`.
 
     """
 
     _tag: ClassVar[str | None] = "leaf_spine"
     leaves: int
-    """Number of leaf (top-of-rack) switches, 1 or more."""
+    """Number of leaf switches, 1 or more."""
 
     spines: int
     """Number of spine switches, 1 or more."""
@@ -104,101 +102,99 @@ class LeafSpine(Tree):
     """Hosts on each leaf, 1 or more; at least 2 in all."""
 
     host_rate: Rate | None = None
-    """Rate of the hosts' links; default 100Gbps (our choice)."""
+    """Rate of the hosts' links. Default 100Gbps (our choice)."""
 
     uplink_rate: Rate | None = None
-    """Rate of each link between a leaf and a spine; default 100Gbps (our choice)."""
+    """Rate of each link between leaf and spine. Default 100Gbps (our choice)."""
 
     uplinks_per_pair: int | None = None
-    """Parallel links between each leaf and each spine, 1 or more; default 1 (our choice)."""
+    """Parallel links between each leaf and each spine, 1 or more. Default 1 (our choice)."""
 
     delay: Time | None = None
-    """One-way propagation delay of every link, up to 1s; default 1us (our choice)."""
+    """One-way propagation delay of every link, up to 1 s. Default 1us (our choice)."""
 
     uplink_delay: Time | None = None
-    """One-way propagation delay of links between leaves and spines, up to 1s. Default: that of all links."""
+    """One-way propagation delay of the links between leaves and spines, up to 1 s. Default: `delay`."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class FatTree(Tree):
-    """The k-ary fat tree of Al-Fares, Loukissas and Vahdat (SIGCOMM 2008): k pods of k/2 edge and k/2 aggregation
-    switches, (k/2)² cores, k³/4 hosts. Host `h` is on edge switch `h / (k/2)`; switches are `edge0`, …, `agg0`, …,
-    `core0`, ….
+    """K-ary fat tree (Al-Fares, Loukissas and Vahdat, SIGCOMM 2008): k pods of k/2 edge and k/2 aggregation switches,
+    (k/2)² cores, k³/4 hosts. Host `h` is on edge switch `h / (k/2)`; switches are `edge0`, …, `agg0`, …, `core0`,
+    ….
 
     Aggregation switch j of every pod reaches cores j·k/2 to (j+1)·k/2 − 1.
 
     Args:
-        k: Ports of each switch: even, 2 to 128 (16 hosts for 4, 1,024 for 16, 8,192 for 32).
-        hosts_per_edge: Hosts on each edge switch, 1 to 4096; default k/2. More than k/2 oversubscribe the edge,
-            whose switches then have more than k ports (our choice; as in htsim's oversubscribed fat tree).
-        host_rate: Rate of the hosts' links; default 100Gbps (our choice).
-        fabric_rate: Rate of the links between switches; default 100Gbps (our choice). No oversubscription where it
-            equals `host_rate`.
-        core_rate: Rate of the links between aggregation and core; default `fabric_rate`.
-        delay: One-way propagation delay of every link without its own, up to 1s; default 1us (our choice).
-        host_delay: One-way propagation delay of the hosts' links, up to 1s; default `delay`.
-        core_delay: One-way propagation delay of the links between aggregation and core, up to 1s; default `delay`.
+        k: Ports of each switch, even, 2 to 128 (16 hosts for 4, 1,024 for 16, 8,192 for 32).
+        hosts_per_edge: Hosts on each edge switch, 1 to 4096; more than k/2 oversubscribe the edge and add ports to
+            it (as in htsim). Default: k/2.
+        host_rate: Rate of the hosts' links. Default 100Gbps (our choice).
+        fabric_rate: Rate of the links between switches; no oversubscription if equal to `host_rate`. Default
+            100Gbps (our choice).
+        core_rate: Rate of the links between aggregation and core. Default: `fabric_rate`.
+        delay: One-way propagation delay of every link without its own, up to 1 s. Default 1us (our choice).
+        host_delay: One-way propagation delay of the hosts' links, up to 1 s. Default: `delay`.
+        core_delay: One-way propagation delay of the links between aggregation and core, up to 1 s. Default:
+            `delay`.
 
     """
 
     _tag: ClassVar[str | None] = "fat_tree"
     k: int
-    """Ports of each switch: even, 2 to 128 (16 hosts for 4, 1,024 for 16, 8,192 for 32)."""
+    """Ports of each switch, even, 2 to 128 (16 hosts for 4, 1,024 for 16, 8,192 for 32)."""
 
     hosts_per_edge: int | None = None
-    """Hosts on each edge switch, 1 to 4096; default k/2. More than k/2 oversubscribe the edge, whose switches then
-    have more than k ports (our choice; as in htsim's oversubscribed fat tree).
+    """Hosts on each edge switch, 1 to 4096; more than k/2 oversubscribe the edge and add ports to it (as in htsim).
+    Default: k/2.
     """
 
     host_rate: Rate | None = None
-    """Rate of the hosts' links; default 100Gbps (our choice)."""
+    """Rate of the hosts' links. Default 100Gbps (our choice)."""
 
     fabric_rate: Rate | None = None
-    """Rate of the links between switches; default 100Gbps (our choice). No oversubscription where it equals
-    `host_rate`.
-    """
+    """Rate of the links between switches; no oversubscription if equal to `host_rate`. Default 100Gbps (our choice)."""
 
     core_rate: Rate | None = None
-    """Rate of the links between aggregation and core; default `fabric_rate`."""
+    """Rate of the links between aggregation and core. Default: `fabric_rate`."""
 
     delay: Time | None = None
-    """One-way propagation delay of every link without its own, up to 1s; default 1us (our choice)."""
+    """One-way propagation delay of every link without its own, up to 1 s. Default 1us (our choice)."""
 
     host_delay: Time | None = None
-    """One-way propagation delay of the hosts' links, up to 1s; default `delay`."""
+    """One-way propagation delay of the hosts' links, up to 1 s. Default: `delay`."""
 
     core_delay: Time | None = None
-    """One-way propagation delay of the links between aggregation and core, up to 1s; default `delay`."""
+    """One-way propagation delay of the links between aggregation and core, up to 1 s. Default: `delay`."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class Clos(Tree):
-    """A folded Clos network (Clos, Bell System Technical Journal 1953; as fabrics use it: Greenberg et al., VL2,
-    SIGCOMM 2009) of switches with equally many ports. Switches are `leaf0`, …, `spine0`, … and, with three tiers,
-    `core0`, …; host `h` is on leaf `h / (hosts of a leaf)`.
+    """Folded Clos network (Clos, 1953; Greenberg et al., VL2, SIGCOMM 2009) of switches with equally many ports.
+    Switches are `leaf0`, …, `spine0`, … and, with three tiers, `core0`, …; host `h` is on leaf `h / (hosts of a
+    leaf)`.
 
-    A leaf's ports are split into d to hosts and u up such that d · `host_rate` is `leaf_oversubscription` times u ·
-    `fabric_rate`, a spine's in the same way between leaves and cores. Two tiers: u spines, each joined to every
-    leaf. Three tiers: a pod has as many leaves as a spine has ports down, and u spines; spine j of every pod
-    reaches the same cores, each core every pod. Two tiers without oversubscription have radix²/2 hosts, three
-    radix³/4.
+    A leaf has d ports to hosts and u ports up, with d · `host_rate` = `leaf_oversubscription` · u · `fabric_rate`;
+    a spine likewise between leaves and cores. Two tiers: u spines, each joined to every leaf; radix²/2 hosts
+    without oversubscription. Three tiers: a pod has u spines and as many leaves as a spine has ports down; spine j
+    of every pod reaches the same cores, each core every pod; radix³/4 hosts.
 
     Args:
         tiers: Tiers of switches: 2 or 3.
         radix: Ports of each switch, 2 to 1024.
-        pods: Pods (three tiers) or leaves (two tiers) that are there, 1 to `radix`; default `radix`, all. With
-            fewer, the top switches have unused ports.
-        leaf_oversubscription: Rate of a leaf's links to hosts over that of its links to spines, more than 0;
-            default 1, none (our choice).
+        pods: Pods (three tiers) or leaves (two tiers), 1 to `radix`. Default: `radix`. With fewer, top switches
+            have unused ports.
+        leaf_oversubscription: Rate of a leaf's host links over that of its uplinks, more than 0. Default 1 (our
+            choice).
         spine_oversubscription: Rate of a spine's links to leaves over that of its links to cores, more than 0;
-            default 1, none (our choice). Three tiers only.
-        host_rate: Rate of the hosts' links; default 100Gbps (our choice).
-        fabric_rate: Rate of the links between leaves and spines; default 100Gbps (our choice).
-        core_rate: Rate of the links between spines and cores; default `fabric_rate`. Three tiers only.
-        delay: One-way propagation delay of every link without its own, up to 1s; default 1us (our choice).
-        host_delay: One-way propagation delay of the hosts' links, up to 1s; default `delay`.
-        core_delay: One-way propagation delay of the links between spines and cores, up to 1s; default `delay`.
-            Three tiers only.
+            three tiers only. Default 1 (our choice).
+        host_rate: Rate of the hosts' links. Default 100Gbps (our choice).
+        fabric_rate: Rate of the links between leaves and spines. Default 100Gbps (our choice).
+        core_rate: Rate of the links between spines and cores; three tiers only. Default: `fabric_rate`.
+        delay: One-way propagation delay of every link without its own, up to 1 s. Default 1us (our choice).
+        host_delay: One-way propagation delay of the hosts' links, up to 1 s. Default: `delay`.
+        core_delay: One-way propagation delay of the links between spines and cores, up to 1 s; three tiers only.
+            Default: `delay`.
 
     """
 
@@ -210,35 +206,35 @@ class Clos(Tree):
     """Ports of each switch, 2 to 1024."""
 
     pods: int | None = None
-    """Pods (three tiers) or leaves (two tiers) that are there, 1 to `radix`; default `radix`, all. With fewer, the top
-    switches have unused ports.
+    """Pods (three tiers) or leaves (two tiers), 1 to `radix`. Default: `radix`. With fewer, top switches have unused
+    ports.
     """
 
     leaf_oversubscription: float | None = None
-    """Rate of a leaf's links to hosts over that of its links to spines, more than 0; default 1, none (our choice)."""
+    """Rate of a leaf's host links over that of its uplinks, more than 0. Default 1 (our choice)."""
 
     spine_oversubscription: float | None = None
-    """Rate of a spine's links to leaves over that of its links to cores, more than 0; default 1, none (our choice).
-    Three tiers only.
+    """Rate of a spine's links to leaves over that of its links to cores, more than 0; three tiers only. Default 1 (our
+    choice).
     """
 
     host_rate: Rate | None = None
-    """Rate of the hosts' links; default 100Gbps (our choice)."""
+    """Rate of the hosts' links. Default 100Gbps (our choice)."""
 
     fabric_rate: Rate | None = None
-    """Rate of the links between leaves and spines; default 100Gbps (our choice)."""
+    """Rate of the links between leaves and spines. Default 100Gbps (our choice)."""
 
     core_rate: Rate | None = None
-    """Rate of the links between spines and cores; default `fabric_rate`. Three tiers only."""
+    """Rate of the links between spines and cores; three tiers only. Default: `fabric_rate`."""
 
     delay: Time | None = None
-    """One-way propagation delay of every link without its own, up to 1s; default 1us (our choice)."""
+    """One-way propagation delay of every link without its own, up to 1 s. Default 1us (our choice)."""
 
     host_delay: Time | None = None
-    """One-way propagation delay of the hosts' links, up to 1s; default `delay`."""
+    """One-way propagation delay of the hosts' links, up to 1 s. Default: `delay`."""
 
     core_delay: Time | None = None
-    """One-way propagation delay of the links between spines and cores, up to 1s; default `delay`. Three tiers only."""
+    """One-way propagation delay of the links between spines and cores, up to 1 s; three tiers only. Default: `delay`."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -246,48 +242,47 @@ class HpccFatTree(Tree):
     """The 320-server tree of the HPCC evaluation (Li et al., SIGCOMM 2019, section 5.1): 5 pods of 4 ToR and 4
     aggregation switches, 16 cores, no oversubscription.
 
-    Node ids and the order of links are those of `fat.txt` in the authors' ns-3 (commit 9f4be2a), on which their
-    ECMP hash depends: hosts 0 to 319, ToRs 320 to 339, aggregation 340 to 359, cores 360 to 375.
+    Node ids and link order are those of `fat.txt` in the authors' ns-3 (commit 9f4be2a), as their ECMP hash depends
+    on both: hosts 0 to 319, ToRs 320 to 339, aggregation 340 to 359, cores 360 to 375.
 
     Args:
-        host_rate: Rate of the hosts' links; default 100Gbps (SIGCOMM 2019, section 5.1).
-        fabric_rate: Rate of the links between switches; default 400Gbps (SIGCOMM 2019, section 5.1).
-        delay: One-way propagation delay of every link, up to 1s; default 1us (SIGCOMM 2019, section 5.1).
+        host_rate: Rate of the hosts' links. Default 100Gbps (SIGCOMM 2019, section 5.1).
+        fabric_rate: Rate of the links between switches. Default 400Gbps (SIGCOMM 2019, section 5.1).
+        delay: One-way propagation delay of every link, up to 1 s. Default 1us (SIGCOMM 2019, section 5.1).
 
     """
 
     _tag: ClassVar[str | None] = "hpcc_fat_tree"
     host_rate: Rate | None = None
-    """Rate of the hosts' links; default 100Gbps (SIGCOMM 2019, section 5.1)."""
+    """Rate of the hosts' links. Default 100Gbps (SIGCOMM 2019, section 5.1)."""
 
     fabric_rate: Rate | None = None
-    """Rate of the links between switches; default 400Gbps (SIGCOMM 2019, section 5.1)."""
+    """Rate of the links between switches. Default 400Gbps (SIGCOMM 2019, section 5.1)."""
 
     delay: Time | None = None
-    """One-way propagation delay of every link, up to 1s; default 1us (SIGCOMM 2019, section 5.1)."""
+    """One-way propagation delay of every link, up to 1 s. Default 1us (SIGCOMM 2019, section 5.1)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class Jellyfish(Tree):
-    """Jellyfish (Singla, Hong, Popa and Godfrey, NSDI 2012): switches joined by a random regular graph, the same
-    number of hosts on each. Host `h` is on switch `h / hosts_per_switch`; switches are `s0`, `s1`, ….
+    """Jellyfish (Singla, Hong, Popa and Godfrey, NSDI 2012): a random regular graph of switches, with the same number
+    of hosts on each. Host `h` is on switch `h / hosts_per_switch`; switches are `s0`, `s1`, ….
 
-    Built as the paper says: random pairs of switches with free ports that are not yet neighbours are joined until
-    there are none; then ports that are left over break into random links, so that at most one port of all stays
-    free. A graph in several parts is drawn anew.
+    Construction of the paper: random pairs of switches with free ports that are not yet neighbours are joined until
+    there are none. Remaining ports break into random links, until at most one port is free. A disconnected graph is
+    drawn again.
 
     Args:
         switches: Number of switches, 2 or more (the paper's N).
         ports: Ports of each switch, 2 to 1024 (the paper's k).
-        network_ports: Of those, ports to other switches, 1 to `ports` − 1 and less than `switches` (the paper's r).
-            With one or two, large graphs fall apart.
-        hosts_per_switch: Hosts on each switch, 1 to `ports` − `network_ports`; default all of those ports (our
+        network_ports: Ports of each switch to other switches, 1 to `ports` − 1 and less than `switches` (the
+            paper's r). Large graphs with one or two are disconnected.
+        hosts_per_switch: Hosts on each switch, 1 to `ports` − `network_ports`. Default: all of these ports (our
             choice).
-        seed: Which random graph; default 1 (our choice). Apart from the scenario's seed, so that other traffic
-            meets the same fabric.
-        host_rate: Rate of the hosts' links; default 100Gbps (our choice).
-        fabric_rate: Rate of the links between switches; default 100Gbps (our choice).
-        delay: One-way propagation delay of every link, up to 1s; default 1us (our choice).
+        seed: Seed of the random graph, apart from the scenario's seed. Default 1 (our choice).
+        host_rate: Rate of the hosts' links. Default 100Gbps (our choice).
+        fabric_rate: Rate of the links between switches. Default 100Gbps (our choice).
+        delay: One-way propagation delay of every link, up to 1 s. Default 1us (our choice).
 
     """
 
@@ -299,48 +294,45 @@ class Jellyfish(Tree):
     """Ports of each switch, 2 to 1024 (the paper's k)."""
 
     network_ports: int
-    """Of those, ports to other switches, 1 to `ports` − 1 and less than `switches` (the paper's r). With one or two,
-    large graphs fall apart.
+    """Ports of each switch to other switches, 1 to `ports` − 1 and less than `switches` (the paper's r). Large graphs
+    with one or two are disconnected.
     """
 
     hosts_per_switch: int | None = None
-    """Hosts on each switch, 1 to `ports` − `network_ports`; default all of those ports (our choice)."""
+    """Hosts on each switch, 1 to `ports` − `network_ports`. Default: all of these ports (our choice)."""
 
     seed: int | None = None
-    """Which random graph; default 1 (our choice). Apart from the scenario's seed, so that other traffic meets the same
-    fabric.
-    """
+    """Seed of the random graph, apart from the scenario's seed. Default 1 (our choice)."""
 
     host_rate: Rate | None = None
-    """Rate of the hosts' links; default 100Gbps (our choice)."""
+    """Rate of the hosts' links. Default 100Gbps (our choice)."""
 
     fabric_rate: Rate | None = None
-    """Rate of the links between switches; default 100Gbps (our choice)."""
+    """Rate of the links between switches. Default 100Gbps (our choice)."""
 
     delay: Time | None = None
-    """One-way propagation delay of every link, up to 1s; default 1us (our choice)."""
+    """One-way propagation delay of every link, up to 1 s. Default 1us (our choice)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class BCube(Tree):
-    """BCube(n, k) (Guo et al., SIGCOMM 2009): n^(k+1) servers with k + 1 ports and k + 1 levels of n^k switches with n
-    ports. The number of server `h` in base n has k + 1 digits; the n servers that differ in digit l only share a
-    switch of level l, `level{l}_{i}`, where i is their number without that digit.
+    """BCube(n, k) (Guo et al., SIGCOMM 2009): n^(k+1) servers with k + 1 ports, and k + 1 levels of n^k switches with
+    n ports. The number of server `h` in base n has k + 1 digits. The n servers that differ in digit l only share
+    switch `level{l}_{i}`; i is their number without that digit.
 
-    In BCube servers forward. Hosts do not forward here, so a server is a host `h{i}` on a switch of its own,
-    `server{i}`, which has the server's ports (our choice). That switch has the buffer and the rules of every other
-    switch; a server's CPU or NIC that forwards more slowly is not modelled.
+    In BCube servers forward; hosts here do not. So a server is a host `h{i}` behind its own switch `server{i}`,
+    which has the server's ports (our choice). That switch has the buffer and rules of every switch; slower
+    forwarding by a CPU or NIC is not modelled.
 
     Args:
         n: Ports of each switch, 2 to 1024.
-        k: Highest level: 0 (one switch) to 8; servers have k + 1 ports.
-        rate: Rate of each link between a server and a switch; default 100Gbps (our choice).
-        delay: One-way propagation delay of each link between a server and a switch, up to 1s; default 1us (our
+        k: Highest level, 0 (one switch) to 8; servers have k + 1 ports.
+        rate: Rate of each link between server and switch. Default 100Gbps (our choice).
+        delay: One-way propagation delay of each link between server and switch, up to 1 s. Default 1us (our
             choice).
-        internal_rate: Rate between a host and its server's ports; default (k + 1) · `rate`, so that a host can fill
-            them (our choice).
-        internal_delay: One-way delay between a host and its server's ports, up to 1s; default 100ns (our choice:
-            within a machine).
+        internal_rate: Rate between a host and its server's ports. Default: (k + 1) · `rate`, which a host can fill
+            (our choice).
+        internal_delay: One-way delay between a host and its server's ports, up to 1 s. Default 100ns (our choice).
 
     """
 
@@ -349,57 +341,56 @@ class BCube(Tree):
     """Ports of each switch, 2 to 1024."""
 
     k: int
-    """Highest level: 0 (one switch) to 8; servers have k + 1 ports."""
+    """Highest level, 0 (one switch) to 8; servers have k + 1 ports."""
 
     rate: Rate | None = None
-    """Rate of each link between a server and a switch; default 100Gbps (our choice)."""
+    """Rate of each link between server and switch. Default 100Gbps (our choice)."""
 
     delay: Time | None = None
-    """One-way propagation delay of each link between a server and a switch, up to 1s; default 1us (our choice)."""
+    """One-way propagation delay of each link between server and switch, up to 1 s. Default 1us (our choice)."""
 
     internal_rate: Rate | None = None
-    """Rate between a host and its server's ports; default (k + 1) · `rate`, so that a host can fill them (our choice)."""
+    """Rate between a host and its server's ports. Default: (k + 1) · `rate`, which a host can fill (our choice)."""
 
     internal_delay: Time | None = None
-    """One-way delay between a host and its server's ports, up to 1s; default 100ns (our choice: within a machine)."""
+    """One-way delay between a host and its server's ports, up to 1 s. Default 100ns (our choice)."""
 
 
 GlobalArrangement: TypeAlias = Literal["consecutive", "palmtree"]
-"""Which port of a group of a dragonfly leads to which other group.
+"""Arrangement of a dragonfly's links between groups.
 
 `consecutive`: Ports lead to the other groups in order of their numbers (Kim et al., figure 5; "absolute" in
 Hastings et al., CLUSTER 2015).
 
-`palmtree`: Port q of group i leads to group i − q − 1, around the ring of groups (Camarero, Vallejo and Beivide,
-TACO 2014; mirrored it is "relative" in Hastings et al.).
+`palmtree`: Port q of group i leads to group i − q − 1, around the ring (Camarero, Vallejo and Beivide, TACO 2014;
+mirrored "relative" of Hastings et al.).
 """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class Dragonfly(Tree):
-    """The dragonfly of Kim, Dally, Scott and Abts (ISCA 2008): groups of `a` routers, all joined to each other, with
-    `p` hosts and `h` links to other groups on each. Host `i` is on router `i / p`; router r of group G is
-    `g{G}r{r}`.
+    """Dragonfly (Kim, Dally, Scott and Abts, ISCA 2008): groups of `a` routers, all joined to each other; each router
+    has `p` hosts and `h` links to other groups. Host `i` is on router `i / p`; router r of group G is `g{G}r{r}`.
 
-    A group has a·h ports to other groups, numbered by router. With the most groups, a·h + 1, there is one link
-    between any two; with fewer, as many for each pair as there are ports for. What is left over joins groups at
-    distance 1, 2, … around the ring of groups; at most one port of a group stays unused.
+    A group has a·h ports to other groups, numbered by router. With the most groups, a·h + 1, one link joins any
+    two; with fewer, as many per pair as there are ports for. Remaining ports join groups at distance 1, 2, … around
+    the ring of groups; at most one port of a group stays unused.
 
-    Balanced for a = 2·p = 2·h (section 3.1 there). Routes are the shortest in links, which in a few cases are
-    shorter than the dragonfly's minimal ones: two global links in a row instead of local, global, local.
+    Balanced for a = 2·p = 2·h (section 3.1). Routes are shortest in links, sometimes shorter than the dragonfly's
+    minimal ones: two global links in a row instead of local, global, local.
 
     Args:
         p: Hosts on each router, 1 to 1024.
         a: Routers in each group, 1 to 1024.
         h: Links to other groups on each router, 1 to 1024.
-        groups: Number of groups, 2 to a·h + 1; default the most, as in the paper.
-        arrangement: Which port of a group leads to which other group; default consecutive (our choice).
-        host_rate: Rate of the hosts' links; default 100Gbps (our choice).
-        local_rate: Rate of the links within a group; default 100Gbps (our choice).
-        global_rate: Rate of the links between groups; default 100Gbps (our choice).
-        delay: One-way propagation delay of the hosts' links and of those within a group, up to 1s; default 1us (our
+        groups: Number of groups, 2 to a·h + 1. Default: a·h + 1 (as in the paper).
+        arrangement: Arrangement of the links between groups. Default consecutive (our choice).
+        host_rate: Rate of the hosts' links. Default 100Gbps (our choice).
+        local_rate: Rate of the links within a group. Default 100Gbps (our choice).
+        global_rate: Rate of the links between groups. Default 100Gbps (our choice).
+        delay: One-way propagation delay of the links of hosts and within a group, up to 1 s. Default 1us (our
             choice).
-        global_delay: One-way propagation delay of the links between groups, up to 1s; default 1us (our choice).
+        global_delay: One-way propagation delay of the links between groups, up to 1 s. Default 1us (our choice).
 
     """
 
@@ -414,82 +405,78 @@ class Dragonfly(Tree):
     """Links to other groups on each router, 1 to 1024."""
 
     groups: int | None = None
-    """Number of groups, 2 to a·h + 1; default the most, as in the paper."""
+    """Number of groups, 2 to a·h + 1. Default: a·h + 1 (as in the paper)."""
 
     arrangement: GlobalArrangement | None = None
-    """Which port of a group leads to which other group; default consecutive (our choice)."""
+    """Arrangement of the links between groups. Default consecutive (our choice)."""
 
     host_rate: Rate | None = None
-    """Rate of the hosts' links; default 100Gbps (our choice)."""
+    """Rate of the hosts' links. Default 100Gbps (our choice)."""
 
     local_rate: Rate | None = None
-    """Rate of the links within a group; default 100Gbps (our choice)."""
+    """Rate of the links within a group. Default 100Gbps (our choice)."""
 
     global_rate: Rate | None = None
-    """Rate of the links between groups; default 100Gbps (our choice)."""
+    """Rate of the links between groups. Default 100Gbps (our choice)."""
 
     delay: Time | None = None
-    """One-way propagation delay of the hosts' links and of those within a group, up to 1s; default 1us (our choice)."""
+    """One-way propagation delay of the links of hosts and within a group, up to 1 s. Default 1us (our choice)."""
 
     global_delay: Time | None = None
-    """One-way propagation delay of the links between groups, up to 1s; default 1us (our choice)."""
+    """One-way propagation delay of the links between groups, up to 1 s. Default 1us (our choice)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class NvLink(Tree):
-    """The switch that joins the GPUs of a server.
+    """Switch that joins the GPUs of a server.
 
     Args:
-        rate: Rate of each GPU to its NVLink switch, one way; default 3600Gbps: fourth generation, half of the 900
-            GB/s of NVIDIA's H100 data sheet, which counts both ways.
-        delay: One-way delay between a GPU and its NVLink switch, up to 1s; default 250ns (our choice).
-        forward: Whether GPUs pass packets on between NVLink and their NIC; default false. A GPU that does is a host
-            on a switch of its own, `gpu{i}`, by a link without delay at the rates of NIC and NVLink together (our
-            choice). Where NVLink and spines give equally long ways, flows are spread over both.
+        rate: Rate of each GPU to its NVLink switch, one way. Default 3600Gbps (fourth generation: half of the 900
+            GB/s of NVIDIA's H100 data sheet, which counts both ways).
+        delay: One-way delay between a GPU and its NVLink switch, up to 1 s. Default 250ns (our choice).
+        forward: If true, GPUs forward between NVLink and their NIC, as a switch `gpu{i}` with the host on a link
+            without delay at the rates of NIC and NVLink together (our choice). Default false. Equally long paths
+            over NVLink and spines share the flows.
 
     """
 
     rate: Rate | None = None
-    """Rate of each GPU to its NVLink switch, one way; default 3600Gbps: fourth generation, half of the 900 GB/s of
-    NVIDIA's H100 data sheet, which counts both ways.
+    """Rate of each GPU to its NVLink switch, one way. Default 3600Gbps (fourth generation: half of the 900 GB/s of
+    NVIDIA's H100 data sheet, which counts both ways).
     """
 
     delay: Time | None = None
-    """One-way delay between a GPU and its NVLink switch, up to 1s; default 250ns (our choice)."""
+    """One-way delay between a GPU and its NVLink switch, up to 1 s. Default 250ns (our choice)."""
 
     forward: bool | None = None
-    """Whether GPUs pass packets on between NVLink and their NIC; default false. A GPU that does is a host on a switch
-    of its own, `gpu{i}`, by a link without delay at the rates of NIC and NVLink together (our choice). Where NVLink
-    and spines give equally long ways, flows are spread over both.
+    """If true, GPUs forward between NVLink and their NIC, as a switch `gpu{i}` with the host on a link without delay
+    at the rates of NIC and NVLink together (our choice). Default false. Equally long paths over NVLink and spines
+    share the flows.
     """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class RailOptimized(Tree):
-    """Servers of several GPUs with a NIC each: NIC i of every server of a pod is on rail switch i of that pod, and
-    every rail switch is joined to every spine. Without spines it is the rail-only fabric of Wang et al. (HotI
-    2024).
+    """Servers of several GPUs with a NIC each: NIC i of every server of a pod is on rail switch i of that pod; every
+    rail switch is joined to every spine. Without spines it is the rail-only fabric of Wang et al. (HotI 2024).
 
     A host is a GPU with its NIC: GPU i of server s is `h{s·gpus_per_server + i}`. Rail switch i of pod p is
-    `rail{p·gpus_per_server + i}`, spines are `spine0`, …, and the NVLink switch of server s is `nvlink{s}`.
+    `rail{p·gpus_per_server + i}`, spines are `spine0`, …, the NVLink switch of server s is `nvlink{s}`.
 
-    With `nvlink`, GPUs of one server reach each other over their NVLink switch. To other servers they take the
-    rail, and the spines where the rails differ: to go over NVLink to the GPU on the right rail (PXN), that GPU has
-    to forward, which it does with `nvlink.forward` only.
+    With `nvlink`, GPUs of one server reach each other over NVLink. Traffic to another rail of another server
+    crosses a spine; over NVLink and the GPU on the right rail (PXN) it goes only with `nvlink.forward`.
 
     Args:
         servers: Number of servers, 1 or more.
-        gpus_per_server: GPUs and NICs of each server, 1 to 1024; default 8, as in a DGX H100. At least 2 GPUs in
-            all.
-        servers_per_pod: Servers in each pod, a divisor of `servers`; default all.
-        spines: Number of spine switches. 0 makes rails that are not joined: that takes one pod, and
-            `nvlink.forward`.
-        uplinks_per_pair: Parallel links between each rail switch and each spine, 1 or more; default 1 (our choice).
-        nic_rate: Rate of each NIC; default 400Gbps, as in a DGX H100.
-        uplink_rate: Rate of each link between a rail switch and a spine; default 400Gbps (our choice).
-        delay: One-way propagation delay of the links outside servers, up to 1s; default 1us (our choice).
-        nvlink: The NVLink switch of each server; default none. With it a host has two links, and the load of a
-            workload counts the rates of both.
+        gpus_per_server: GPUs and NICs of each server, 1 to 1024, at least 2 GPUs in all. Default 8 (DGX H100).
+        servers_per_pod: Servers in each pod, a divisor of `servers`. Default: all.
+        spines: Number of spine switches. 0, for rails that are not joined, needs one pod and `nvlink.forward`.
+        uplinks_per_pair: Parallel links between each rail switch and each spine, 1 or more. Default 1 (our choice).
+        nic_rate: Rate of each NIC. Default 400Gbps (DGX H100).
+        uplink_rate: Rate of each link between rail switch and spine. Default 400Gbps (our choice).
+        delay: One-way propagation delay of the links outside servers, up to 1 s. Default 1us (our choice).
+        nvlink: NVLink switch of each server. Default none. With it a host has two links, and a workload's load
+            counts the rates of both.
 
     """
 
@@ -498,123 +485,120 @@ class RailOptimized(Tree):
     """Number of servers, 1 or more."""
 
     gpus_per_server: int | None = None
-    """GPUs and NICs of each server, 1 to 1024; default 8, as in a DGX H100. At least 2 GPUs in all."""
+    """GPUs and NICs of each server, 1 to 1024, at least 2 GPUs in all. Default 8 (DGX H100)."""
 
     servers_per_pod: int | None = None
-    """Servers in each pod, a divisor of `servers`; default all."""
+    """Servers in each pod, a divisor of `servers`. Default: all."""
 
     spines: int
-    """Number of spine switches. 0 makes rails that are not joined: that takes one pod, and `nvlink.forward`."""
+    """Number of spine switches. 0, for rails that are not joined, needs one pod and `nvlink.forward`."""
 
     uplinks_per_pair: int | None = None
-    """Parallel links between each rail switch and each spine, 1 or more; default 1 (our choice)."""
+    """Parallel links between each rail switch and each spine, 1 or more. Default 1 (our choice)."""
 
     nic_rate: Rate | None = None
-    """Rate of each NIC; default 400Gbps, as in a DGX H100."""
+    """Rate of each NIC. Default 400Gbps (DGX H100)."""
 
     uplink_rate: Rate | None = None
-    """Rate of each link between a rail switch and a spine; default 400Gbps (our choice)."""
+    """Rate of each link between rail switch and spine. Default 400Gbps (our choice)."""
 
     delay: Time | None = None
-    """One-way propagation delay of the links outside servers, up to 1s; default 1us (our choice)."""
+    """One-way propagation delay of the links outside servers, up to 1 s. Default 1us (our choice)."""
 
     nvlink: NvLink | None = None
-    """The NVLink switch of each server; default none. With it a host has two links, and the load of a workload counts
-    the rates of both.
+    """NVLink switch of each server. Default none. With it a host has two links, and a workload's load counts the rates
+    of both.
     """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class Ns3File(Tree):
-    """A topology file of the HPCC authors' ns-3, read as it is; nodes keep their numbers and are named `h` or `s` and
-    that number.
+    """Topology file of the HPCC authors' ns-3; nodes keep their numbers and are named `h` or `s` and that number.
 
     Args:
-        topology: The file, relative to the scenario's folder.
+        topology: Topology file, relative to the scenario's folder.
 
     """
 
     _tag: ClassVar[str | None] = "ns3"
     topology: str
-    """The file, relative to the scenario's folder."""
+    """Topology file, relative to the scenario's folder."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class HtsimFile(Tree):
-    """A topology file of htsim (`*.topo` of Broadcom/csg-htsim and ultraethernet/uet-htsim): a fat tree of two or
-    three tiers, with the same hosts on the same switches. Switches are `tor0`, …, `agg0`, … and `core0`, …,
-    numbered as there.
+    """Topology file of htsim (`*.topo` of Broadcom/csg-htsim and ultraethernet/uet-htsim): a fat tree of two or three
+    tiers. Hosts and switches (`tor0`, …, `agg0`, … and `core0`, …) are numbered as there.
 
-    Switches have no latency of their own here. One of a `Switch_Latency_ns` is spread over the links: half of it is
-    added to the delay of each link of the switch. Every path takes exactly as long as in htsim; what turns back at
-    a switch, such as a pause frame, is half a latency later.
+    Half of `Switch_Latency_ns` is added to the delay of each link of the switch: paths take as long as in htsim,
+    but frames that turn back at a switch, such as pauses, half a latency longer.
 
     Args:
-        topology: The file, relative to the scenario's folder.
-        ignore_queues: Whether to read a file with `Queue_Up` or `Queue_Down` without them; default false: such a
-            file is refused. They are buffers of single ports; here a switch shares one buffer, `switch.buffer`.
+        topology: Topology file, relative to the scenario's folder.
+        ignore_queues: If true, reads a file with `Queue_Up` or `Queue_Down` and ignores both; they are buffers of
+            single ports, a switch here shares one, `switch.buffer`. Default false: error.
 
     """
 
     _tag: ClassVar[str | None] = "htsim"
     topology: str
-    """The file, relative to the scenario's folder."""
+    """Topology file, relative to the scenario's folder."""
 
     ignore_queues: bool | None = None
-    """Whether to read a file with `Queue_Up` or `Queue_Down` without them; default false: such a file is refused. They
-    are buffers of single ports; here a switch shares one buffer, `switch.buffer`.
+    """If true, reads a file with `Queue_Up` or `Queue_Down` and ignores both; they are buffers of single ports, a
+    switch here shares one, `switch.buffer`. Default false: error.
     """
 
 
 Hosts: TypeAlias = int | list[str]
-"""The hosts of a custom fabric: how many, or their names."""
+"""Hosts of a custom fabric: their number, or their names."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class CustomLink(Tree):
-    """A full-duplex link of a custom fabric.
+    """Full-duplex link of a custom fabric.
 
     Args:
-        a: Name of the node at one end.
-        b: Name of the node at the other end.
-        rate: Rate of each direction; default 100Gbps (our choice).
-        delay: One-way propagation delay, up to 1s; default 1us (our choice).
+        a: Node at one end.
+        b: Node at the other end.
+        rate: Rate of each direction. Default 100Gbps (our choice).
+        delay: One-way propagation delay, up to 1 s. Default 1us (our choice).
 
     """
 
     a: str
-    """Name of the node at one end."""
+    """Node at one end."""
 
     b: str
-    """Name of the node at the other end."""
+    """Node at the other end."""
 
     rate: Rate | None = None
-    """Rate of each direction; default 100Gbps (our choice)."""
+    """Rate of each direction. Default 100Gbps (our choice)."""
 
     delay: Time | None = None
-    """One-way propagation delay, up to 1s; default 1us (our choice)."""
+    """One-way propagation delay, up to 1 s. Default 1us (our choice)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class CustomFabric(Tree):
-    """A fabric written out link by link. Ports of a node are numbered in the order of its links.
+    """Fabric written out link by link. Ports of a node are numbered in the order of its links.
 
     Args:
-        hosts: How many hosts (named `h0`, `h1`, …), or their names; 2 or more.
-        switches: Names of the switches; default none (two hosts may be joined directly).
-        links: Full-duplex links; several between the same two nodes are parallel links.
+        hosts: Number of hosts (`h0`, `h1`, …), 2 or more, or their names.
+        switches: Names of the switches. Default none: two hosts joined directly.
+        links: Full-duplex links; several between two nodes are parallel links.
 
     """
 
     _tag: ClassVar[str | None] = "custom"
     hosts: Hosts
-    """How many hosts (named `h0`, `h1`, …), or their names; 2 or more."""
+    """Number of hosts (`h0`, `h1`, …), 2 or more, or their names."""
 
     switches: list[str] | None = None
-    """Names of the switches; default none (two hosts may be joined directly)."""
+    """Names of the switches. Default none: two hosts joined directly."""
 
     links: list[CustomLink]
-    """Full-duplex links; several between the same two nodes are parallel links."""
+    """Full-duplex links; several between two nodes are parallel links."""
 
 
 FabricSpec: TypeAlias = (
@@ -641,11 +625,11 @@ Bytes: TypeAlias = str | int
 
 
 AdmissionMode: TypeAlias = Literal["enforce", "report"]
-"""What becomes of guarantees that some link cannot carry.
+"""Handling of guarantees that some link cannot carry.
 
-`enforce`: The scenario is refused.
+`enforce`: Refuse the scenario.
 
-`report`: They are shown.
+`report`: Report them in `incast show`.
 """
 
 
@@ -654,53 +638,50 @@ class Vms(Tree):
     """Virtual machines on every host of the fabric, which becomes a server: a switch of the host's name with VMs below
     it.
 
-    VMs are the hosts of the fabric then. Those of server `h0` are `h0.0`, `h0.1`, and so on, and they are numbered
-    server by server. What leaves a server goes over the links that the host had: its NIC.
+    The hosts of the fabric are then the VMs: those of server `h0` are `h0.0`, `h0.1`, …, numbered server by server.
+    The host's links become the server's NIC.
 
     Args:
-        slots: VM slots of each server, 1 to 64. Each is a host, whether or not a tenant has it.
-        rate: Rate of the virtual link between a VM and the switch in its server, more than 0bps. Default 10Gbps
-            (our choice: more than the NICs of clouds with guarantees).
-        delay: One-way delay of that link, up to 1s. Default 0ns (our choice).
-        queue: What the server's switch keeps for its NIC, at least 1B; what finds no room is dropped. Default 1.5MB
-            (1000 packets of 1500 B, Linux's `txqueuelen`).
-        headroom: Share of the capacity of every link that is left out of guarantees, 0 or more and less than 1.
-            Default 0.1 (ElasticSwitch, SIGCOMM 2013).
-        admission: What becomes of tenants whose guarantees some link cannot carry: an error (`enforce`), or a line
-            of `incast show` (`report`). Default enforce (our choice).
+        slots: VM slots of each server, 1 to 64. Each is a host, with or without a tenant.
+        rate: Rate of the virtual link between a VM and the switch in its server, more than 0. Default 10Gbps (our
+            choice: more than the NICs of clouds with guarantees).
+        delay: One-way delay of that link, up to 1 s. Default 0ns (our choice).
+        queue: Queue of the server's switch for its NIC, at least 1 B; drops when full. Default 1.5MB (1000 packets
+            of 1500 B, Linux's `txqueuelen`).
+        headroom: Share of every link's capacity kept free of guarantees, 0 or more and less than 1. Default 0.1
+            (ElasticSwitch, SIGCOMM 2013).
+        admission: Handling of tenants with guarantees that some link cannot carry. Default enforce (our choice).
 
     """
 
     slots: int
-    """VM slots of each server, 1 to 64. Each is a host, whether or not a tenant has it."""
+    """VM slots of each server, 1 to 64. Each is a host, with or without a tenant."""
 
     rate: Rate | None = None
-    """Rate of the virtual link between a VM and the switch in its server, more than 0bps. Default 10Gbps (our choice:
+    """Rate of the virtual link between a VM and the switch in its server, more than 0. Default 10Gbps (our choice:
     more than the NICs of clouds with guarantees).
     """
 
     delay: Time | None = None
-    """One-way delay of that link, up to 1s. Default 0ns (our choice)."""
+    """One-way delay of that link, up to 1 s. Default 0ns (our choice)."""
 
     queue: Bytes | None = None
-    """What the server's switch keeps for its NIC, at least 1B; what finds no room is dropped. Default 1.5MB (1000
-    packets of 1500 B, Linux's `txqueuelen`).
+    """Queue of the server's switch for its NIC, at least 1 B; drops when full. Default 1.5MB (1000 packets of 1500 B,
+    Linux's `txqueuelen`).
     """
 
     headroom: float | None = None
-    """Share of the capacity of every link that is left out of guarantees, 0 or more and less than 1. Default 0.1
-    (ElasticSwitch, SIGCOMM 2013).
+    """Share of every link's capacity kept free of guarantees, 0 or more and less than 1. Default 0.1 (ElasticSwitch,
+    SIGCOMM 2013).
     """
 
     admission: AdmissionMode | None = None
-    """What becomes of tenants whose guarantees some link cannot carry: an error (`enforce`), or a line of `incast
-    show` (`report`). Default enforce (our choice).
-    """
+    """Handling of tenants with guarantees that some link cannot carry. Default enforce (our choice)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class VmRange(Tree):
-    """A range of numbers of VMs, both ends included.
+    """Range of numbers of VMs, both ends included.
 
     Args:
         from_: Fewest VMs, at least 2.
@@ -717,159 +698,153 @@ class VmRange(Tree):
 
 
 VmCount: TypeAlias = int | VmRange
-"""How many VMs: a number, or a range to draw from"""
+"""Number of VMs, or a range to draw it from"""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class Hose(Tree):
-    """A guarantee with its two directions written out.
+    """Guarantee with its two directions.
 
     Args:
-        send: What each VM may send.
-        receive: What each VM may receive.
+        send: Guaranteed sending rate of each VM.
+        receive: Guaranteed receiving rate of each VM.
 
     """
 
     send: Rate
-    """What each VM may send."""
+    """Guaranteed sending rate of each VM."""
 
     receive: Rate
-    """What each VM may receive."""
+    """Guaranteed receiving rate of each VM."""
 
 
 Guarantee: TypeAlias = Rate | Hose
-"""What each VM may send and receive: one rate both ways, or both"""
+"""Guarantee of each VM: one rate both ways, or both rates"""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class PlacementSlots(Tree):
-    """These, by name, such as `["h0.0", "h5.1"]`: one for each VM, in order. For a single tenant."""
+    """Slots by name, such as `["h0.0", "h5.1"]`: one per VM, in order, for a single tenant."""
 
     slots: list[str]
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class PlacementFile(Tree):
-    """Those in a CSV file with the columns `tenant`, `vm` (from 0) and `slot`, such as `x1,0,h3.1`; rows of other
-    tenants are passed over. A relative path starts at the scenario's folder.
+    """CSV file, relative to the scenario's folder, with columns `tenant`, `vm` (from 0) and `slot`, such as
+    `x1,0,h3.1`; other tenants are ignored.
     """
 
     file: str
 
 
 Placement: TypeAlias = Literal["random", "unbalanced", "packed"] | PlacementSlots | PlacementFile
-"""Which free VM slots the VMs of a tenant get. Tenants are placed one after the other, in the scenario's order.
+"""Placement of a tenant's VMs in free slots. Tenants are placed in the scenario's order.
 
-`random`: Any, all equally likely.
+`random`: Uniformly at random.
 
-`unbalanced`: Mappers the first, beginning with server 0; all others the last, beginning with the last server. So
-mappers and reducers are far apart (ElasticSwitch, SIGCOMM 2013).
+`unbalanced`: Mappers from server 0 on, all others from the last server back: far apart (ElasticSwitch, SIGCOMM
+2013).
 
-`packed`: Close together, as Oktopus's greedy allocation (SIGCOMM 2011, section 4): in the lowest subtree that has
-room for all and whose links carry the guarantees beside those of the tenants before. Needs a fabric whose links
-lead from tier to tier.
+`packed`: Close together, as Oktopus's greedy allocation (SIGCOMM 2011, section 4): the lowest subtree with enough
+slots and enough capacity on its links. Needs a fabric in tiers.
 """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class TenantSpec(Tree):
-    """A tenant, or several alike: VMs in slots of the servers, with a guarantee for each.
+    """A tenant, or several alike: VMs in slots of the servers, with a guarantee each.
 
     Args:
-        name: Its name, which no other has. Several alike are named after it: `x1`, `x2`, and so on.
-        vms: Its VMs, at least 2: a number, or `{ from = 2, to = 30 }`, uniform between both and drawn for each
-            tenant.
-        guarantee: What each VM is guaranteed by the hose model: a rate both ways, or `{ send = "450Mbps", receive =
-            "100Mbps" }`. At most what its virtual link and its server's NIC carry, less the headroom. Default:
-            nothing.
-        count: So many tenants alike, at least 1. Default: one, with the very name.
-        fill: Instead of `count`: as many tenants alike as fit into this share of the VM slots that are free before,
-            more than 0 and at most 1. A number of VMs that has no room any more is drawn again among those that
-            have. Default: `count` says how many.
-        mappers: Share of its VMs that are mappers, more than 0 and less than 1: the first ones. Rounded up, but one
-            VM at least is none. Default: it has no mappers.
-        placement: Which free VM slots its VMs get. Default `random` (ElasticSwitch, SIGCOMM 2013).
+        name: Name of the tenant; unique. Several alike are `x1`, `x2`, ….
+        vms: Number of VMs, at least 2, or `{ from = 2, to = 30 }`: drawn uniformly for each tenant.
+        guarantee: Guarantee of each VM (hose model): a rate both ways, or `{ send = "450Mbps", receive = "100Mbps"
+            }`, at most what its virtual link and its server's NIC carry, less the headroom. Default: none.
+        count: Number of such tenants, at least 1. Default: one, with this name.
+        fill: Share of the free VM slots that such tenants fill, more than 0 and at most 1; instead of `count`.
+            Numbers of VMs that do not fit are drawn again. Default none.
+        mappers: Share of the VMs that are mappers, the first ones, more than 0 and less than 1; rounded up, with at
+            least one other VM. Default none.
+        placement: Placement of the VMs in free slots. Default random (ElasticSwitch, SIGCOMM 2013).
 
     """
 
     name: str
-    """Its name, which no other has. Several alike are named after it: `x1`, `x2`, and so on."""
+    """Name of the tenant; unique. Several alike are `x1`, `x2`, …."""
 
     vms: VmCount
-    """Its VMs, at least 2: a number, or `{ from = 2, to = 30 }`, uniform between both and drawn for each tenant."""
+    """Number of VMs, at least 2, or `{ from = 2, to = 30 }`: drawn uniformly for each tenant."""
 
     guarantee: Guarantee | None = None
-    """What each VM is guaranteed by the hose model: a rate both ways, or `{ send = "450Mbps", receive = "100Mbps" }`.
-    At most what its virtual link and its server's NIC carry, less the headroom. Default: nothing.
+    """Guarantee of each VM (hose model): a rate both ways, or `{ send = "450Mbps", receive = "100Mbps" }`, at most
+    what its virtual link and its server's NIC carry, less the headroom. Default: none.
     """
 
     count: int | None = None
-    """So many tenants alike, at least 1. Default: one, with the very name."""
+    """Number of such tenants, at least 1. Default: one, with this name."""
 
     fill: float | None = None
-    """Instead of `count`: as many tenants alike as fit into this share of the VM slots that are free before, more than
-    0 and at most 1. A number of VMs that has no room any more is drawn again among those that have. Default:
-    `count` says how many.
+    """Share of the free VM slots that such tenants fill, more than 0 and at most 1; instead of `count`. Numbers of VMs
+    that do not fit are drawn again. Default none.
     """
 
     mappers: float | None = None
-    """Share of its VMs that are mappers, more than 0 and less than 1: the first ones. Rounded up, but one VM at least
-    is none. Default: it has no mappers.
+    """Share of the VMs that are mappers, the first ones, more than 0 and less than 1; rounded up, with at least one
+    other VM. Default none.
     """
 
     placement: Placement | None = None
-    """Which free VM slots its VMs get. Default `random` (ElasticSwitch, SIGCOMM 2013)."""
+    """Placement of the VMs in free slots. Default random (ElasticSwitch, SIGCOMM 2013)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class Service(Tree):
-    """A host added to the fabric for a service. Patterns of a workload leave it out; it has the numbers after all
-    other hosts.
+    """Host added to the fabric for a service. Workload patterns leave it out; it is numbered after all other hosts.
 
     Args:
-        name: Its name, which no other node has.
-        at: The switch that it is plugged into, by name.
-        rate: Rate of its link. Default: that of the first host on that switch.
-        delay: One-way propagation delay of its link, up to 1s. Default: that of the first host on that switch.
+        name: Name of the host; unique.
+        at: Switch that the host is on, by name.
+        rate: Rate of its link. Default: that of the first host on the switch.
+        delay: One-way propagation delay of its link, up to 1 s. Default: that of the first host on the switch.
 
     """
 
     name: str
-    """Its name, which no other node has."""
+    """Name of the host; unique."""
 
     at: str
-    """The switch that it is plugged into, by name."""
+    """Switch that the host is on, by name."""
 
     rate: Rate | None = None
-    """Rate of its link. Default: that of the first host on that switch."""
+    """Rate of its link. Default: that of the first host on the switch."""
 
     delay: Time | None = None
-    """One-way propagation delay of its link, up to 1s. Default: that of the first host on that switch."""
+    """One-way propagation delay of its link, up to 1 s. Default: that of the first host on the switch."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class LoadAtTier(Tree):
-    """The links that lead up from this tier; hosts are tier 0, their switches tier 1. With VMs, servers are tier 1."""
+    """Links up from this tier: hosts are tier 0, their switches 1. With VMs, servers are tier 1."""
 
     tier: int
 
 
 LoadAt: TypeAlias = Literal["host", "tor_uplink", "core"] | LoadAtTier
-"""The links that a load is a fraction of.
+"""Links that a load is a fraction of.
 
-`host`: The links of the sending hosts, as in most evaluations.
+`host`: Links of the sending hosts, as in most evaluations.
 
-`tor_uplink`: The links up from the switches next to the sending hosts, or to the servers of VMs: as `tier = 1`,
-with VMs `tier = 2`.
+`tor_uplink`: Uplinks of the switches next to the sending hosts, or to their servers: `tier = 1`, with VMs `tier =
+2`.
 
-`core`: The links into the highest tier of switches.
+`core`: Links into the highest tier of switches.
 """
 
 
 LoadOf: TypeAlias = Literal["payload", "wire"]
-"""Which bytes a load counts.
+"""Bytes that a load counts.
 
-`payload`: Payload only, as the HPCC evaluation defines load: 70 % load is more than 70 % of the wire.
+`payload`: Payload only, as in the HPCC evaluation: 70 % load is more than 70 % of the wire.
 
 `wire`: Payload and headers.
 """
@@ -880,20 +855,20 @@ class LognormalArrivals(Tree):
     """Parameters of lognormal gaps.
 
     Args:
-        sigma: Standard deviation of the natural logarithm of a gap, more than 0 and at most 5. 1 and 2 are common:
-            coefficients of variation of 1.3 and 7.3.
+        sigma: Standard deviation of the natural logarithm of a gap, more than 0 and at most 5; common are 1 and 2:
+            coefficients of variation 1.3 and 7.3.
 
     """
 
     _tag: ClassVar[str | None] = "lognormal"
     sigma: float
-    """Standard deviation of the natural logarithm of a gap, more than 0 and at most 5. 1 and 2 are common:
-    coefficients of variation of 1.3 and 7.3.
+    """Standard deviation of the natural logarithm of a gap, more than 0 and at most 5; common are 1 and 2:
+    coefficients of variation 1.3 and 7.3.
     """
 
 
 ArrivalLaw: TypeAlias = Literal["poisson"] | LognormalArrivals
-"""How the gaps between the flows of a host are distributed; their mean follows from the load.
+"""Distribution of the gaps between the flows of a host; the load sets the mean.
 
 `poisson`: Exponential gaps.
 """
@@ -901,9 +876,9 @@ ArrivalLaw: TypeAlias = Literal["poisson"] | LognormalArrivals
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class CustomSizesPoints(Tree):
-    """Corners of a CDF, `[[size, cumulative percent], …]`: neither number ever falls, the last percentage is 100.
-    Sizes between two corners are interpolated linearly; two corners of equal size are a jump; a first percentage
-    above 0 is the share of flows with exactly the first size.
+    """Corners of a CDF, `[[size, cumulative percent], …]`: neither number falls, the last percentage is 100. Sizes
+    between two corners are interpolated linearly; two corners of equal size are a jump; a first percentage above 0
+    is the share of flows with exactly the first size.
     """
 
     points: list[list[Any]]
@@ -911,7 +886,7 @@ class CustomSizesPoints(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class CustomSizesFile(Tree):
-    """A file with the same corners, one `bytes percent` row a line. A relative path starts at the scenario's folder."""
+    """File with the same corners, one row `bytes percent` each, relative to the scenario's folder."""
 
     file: str
 
@@ -981,8 +956,7 @@ class GeneralizedParetoSizes(Tree):
     Args:
         location: Smallest size. Default 0 B; flows have at least 1 B.
         scale: Scale, at least 1 B.
-        shape: Shape, 0 (exponential) or more and less than 1, from where on there is no mean; the larger, the
-            heavier the tail.
+        shape: Shape, 0 (exponential) or more and less than 1; larger for a heavier tail.
 
     """
 
@@ -994,15 +968,13 @@ class GeneralizedParetoSizes(Tree):
     """Scale, at least 1 B."""
 
     shape: float
-    """Shape, 0 (exponential) or more and less than 1, from where on there is no mean; the larger, the heavier the
-    tail.
-    """
+    """Shape, 0 (exponential) or more and less than 1; larger for a heavier tail."""
 
 
 CustomSizes: TypeAlias = (
     CustomSizesPoints | CustomSizesFile | UniformSizes | LognormalSizes | ParetoSizes | GeneralizedParetoSizes
 )
-"""A size distribution that a scenario brings along."""
+"""Size distribution of the scenario's own."""
 
 
 SizeSpec: TypeAlias = (
@@ -1041,30 +1013,29 @@ SizeSpec: TypeAlias = (
     | Bytes
     | CustomSizes
 )
-"""Sizes of flows: the name of a table, one size for all, or a distribution of your own"""
+"""Flow sizes: a table by name, one size, or a distribution"""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class Locality(Tree):
-    """Shares of the flows that stay near their sender; what is left goes farther. Destinations are uniform within a
-    share.
+    """Shares of the flows that stay near their sender; the rest goes farther. Destinations are uniform within a share.
 
-    A rack is the hosts under one switch; a pod is what switches of tiers 1 and 2 join. With VMs, racks and pods are
+    A rack is the hosts under one switch, a pod what switches of tiers 1 and 2 join. With VMs, racks and pods are
     those of their servers.
 
     Args:
-        rack: Share of the flows that go to another host of the rack, 0 to 1. Default 0.
-        pod: Share of the flows that leave the rack but not the pod, 0 to 1. Default: pods do not matter, and all
-            flows that leave the rack go to random hosts of other racks.
+        rack: Share of the flows to another host of the rack, 0 to 1. Default 0.
+        pod: Share of the flows that leave the rack but not the pod, 0 to 1. Default: flows that leave the rack go
+            to any other rack.
 
     """
 
     rack: float | None = None
-    """Share of the flows that go to another host of the rack, 0 to 1. Default 0."""
+    """Share of the flows to another host of the rack, 0 to 1. Default 0."""
 
     pod: float | None = None
-    """Share of the flows that leave the rack but not the pod, 0 to 1. Default: pods do not matter, and all flows that
-    leave the rack go to random hosts of other racks.
+    """Share of the flows that leave the rack but not the pod, 0 to 1. Default: flows that leave the rack go to any
+    other rack.
     """
 
 
@@ -1074,120 +1045,111 @@ HostSet: TypeAlias = str | int | list[str | int]
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class Poisson(Tree):
-    """Every host starts flows at random times, to random other hosts, whatever became of the earlier ones.
+    """Open-loop flows: every host starts flows to random other hosts at random times.
 
-    Gaps between the flows of a host are exponential, if `arrivals` says nothing else, with mean `8 mean_size /
-    (load × rate)`, where `rate` is that of the host's own link(s). This is the traffic of the HPCC evaluation (Li
-    et al., SIGCOMM 2019, sec. 5.1), except that the last flow of each host is kept, which the authors' script
-    leaves out.
+    Gaps have the mean `8 mean_size / (load × rate)`, with the rate of the host's own links; they are exponential by
+    default. This is the traffic of the HPCC evaluation (Li et al., SIGCOMM 2019, sec. 5.1), except that the last
+    flow of each host is kept, which the authors' script leaves out.
 
     Args:
-        load: Offered traffic as a fraction of the rate of the sending host's link, or of the links that `load_at`
-            names; more than 0: 0.3 is 30 %. More than 1 is allowed and warned about.
-        load_at: The links that `load` is a fraction of: `host` (default), `tor_uplink`, `core`, or `{ tier = 1 }`
-            for those that lead up from a tier. On them it counts what crosses them, and only links above hosts that
-            take part.
-        load_of: Which bytes `load` counts: `payload` (default; the HPCC evaluation's definition) or `wire`.
-        overhead: With `load_of = "wire"`: wire bytes for each byte of payload, at least 1. Default 1.048, the 48 B
-            of headers on 1000 B of payload of the HPCC evaluation.
-        arrivals: How the gaps between the flows of a host are distributed: `poisson` (default), or `{ lognormal = {
-            sigma = 2 } }` for bursts.
+        load: Offered traffic as a fraction of the rate of the sending host's link, or of the links of `load_at`;
+            more than 0, such as 0.3 for 30 %. More than 1 is allowed, with a warning.
+        load_at: Links that `load` is a fraction of. Above hosts, only crossing traffic and links above hosts that
+            take part count. Default host.
+        load_of: Bytes that `load` counts. Default payload (the HPCC evaluation).
+        overhead: Wire bytes per byte of payload, at least 1, with `load_of = "wire"`. Default: 1.048 (the HPCC
+            evaluation: 48 B of headers on 1000 B).
+        arrivals: Distribution of the gaps between the flows of a host. Default poisson.
         sizes: Flow sizes.
-        locality: Shares of the flows that stay within the rack and the pod. Default: destinations are uniform over
-            all others.
-        duration: Flows start within this time of the entry's start. Default: until the entry's `end`.
+        locality: Shares of the flows that stay within the rack and the pod. Default: uniform destinations.
+        duration: Interval after the entry's start in which flows start. Default: until the entry's `end`.
         hosts: Hosts that send and receive, such as `"0-15"`. Default: all.
-        region: Regions of so many of these hosts, in order of their numbers, at least 2: flows stay within the
-            region of their sender. The last region may be smaller. Default: one region of all.
+        region: Hosts per region, by number, at least 2: flows stay within the region of their sender. The last
+            region may be smaller. Default: one region.
 
     """
 
     load: float
-    """Offered traffic as a fraction of the rate of the sending host's link, or of the links that `load_at` names; more
-    than 0: 0.3 is 30 %. More than 1 is allowed and warned about.
+    """Offered traffic as a fraction of the rate of the sending host's link, or of the links of `load_at`; more than 0,
+    such as 0.3 for 30 %. More than 1 is allowed, with a warning.
     """
 
     load_at: LoadAt | None = None
-    """The links that `load` is a fraction of: `host` (default), `tor_uplink`, `core`, or `{ tier = 1 }` for those that
-    lead up from a tier. On them it counts what crosses them, and only links above hosts that take part.
+    """Links that `load` is a fraction of. Above hosts, only crossing traffic and links above hosts that take part
+    count. Default host.
     """
 
     load_of: LoadOf | None = None
-    """Which bytes `load` counts: `payload` (default; the HPCC evaluation's definition) or `wire`."""
+    """Bytes that `load` counts. Default payload (the HPCC evaluation)."""
 
     overhead: float | None = None
-    """With `load_of = "wire"`: wire bytes for each byte of payload, at least 1. Default 1.048, the 48 B of headers on
-    1000 B of payload of the HPCC evaluation.
+    """Wire bytes per byte of payload, at least 1, with `load_of = "wire"`. Default: 1.048 (the HPCC evaluation: 48 B
+    of headers on 1000 B).
     """
 
     arrivals: ArrivalLaw | None = None
-    """How the gaps between the flows of a host are distributed: `poisson` (default), or `{ lognormal = { sigma = 2 }
-    }` for bursts.
-    """
+    """Distribution of the gaps between the flows of a host. Default poisson."""
 
     sizes: SizeSpec
     """Flow sizes."""
 
     locality: Locality | None = None
-    """Shares of the flows that stay within the rack and the pod. Default: destinations are uniform over all others."""
+    """Shares of the flows that stay within the rack and the pod. Default: uniform destinations."""
 
     duration: Time | None = None
-    """Flows start within this time of the entry's start. Default: until the entry's `end`."""
+    """Interval after the entry's start in which flows start. Default: until the entry's `end`."""
 
     hosts: HostSet | None = None
     """Hosts that send and receive, such as `"0-15"`. Default: all."""
 
     region: int | None = None
-    """Regions of so many of these hosts, in order of their numbers, at least 2: flows stay within the region of their
-    sender. The last region may be smaller. Default: one region of all.
+    """Hosts per region, by number, at least 2: flows stay within the region of their sender. The last region may be
+    smaller. Default: one region.
     """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class Incast(Tree):
-    """Events in each of which `fan_in` random distinct hosts start a flow to one receiver at the same instant.
+    """Incast events: `fan_in` random distinct hosts start a flow to one receiver at the same instant.
 
-    One event at the entry's start, unless `at`, `every` or `load` says otherwise. The HPCC evaluation adds 60-to-1
+    One event at the entry's start, unless `at`, `every` or `load` is given. The HPCC evaluation adds 60-to-1
     incasts of 500 kB flows at 2 % of the network's capacity to its background traffic (Li et al., SIGCOMM 2019,
     sec. 5.3): `fan_in = 60`, `size = "500kB"`, `load = 0.02`.
 
     Args:
-        fan_in: Senders of an event, at least 1; fewer than the hosts there are.
-        size: Size of each sender's flow; drawn for each flow where it is a distribution. `backlogged` with a single
-            event.
-        receiver: The host that receives every event. Default: a random one for each event.
-        at: A single event, this long after the entry's start. Default, without `every` and `load`: 0.
-        every: An event at the entry's start and every period after it, for `duration`.
-        load: Poisson events for `duration` that offer this fraction of the total link rate of `hosts`, payload
-            only; more than 0.
-        duration: Events start within this time of the entry's start. Needed with `every` and `load`, and only
+        fan_in: Senders of an event, 1 to the number of hosts other than the receiver.
+        size: Size of each flow, drawn if it is a distribution; `backlogged` with a single event.
+        receiver: Receiver of every event. Default: random for each event.
+        at: Time of a single event after the entry's start. Default: 0, without `every` and `load`.
+        every: Period of events from the entry's start on, for `duration`.
+        load: Load of Poisson events for `duration`, more than 0: payload as a fraction of the total link rate of
+            `hosts`.
+        duration: Interval after the entry's start in which events start; required with `every` or `load`, and only
             there.
         hosts: Hosts that senders and random receivers are drawn from. Default: all.
 
     """
 
     fan_in: int
-    """Senders of an event, at least 1; fewer than the hosts there are."""
+    """Senders of an event, 1 to the number of hosts other than the receiver."""
 
     size: SizeSpec
-    """Size of each sender's flow; drawn for each flow where it is a distribution. `backlogged` with a single event."""
+    """Size of each flow, drawn if it is a distribution; `backlogged` with a single event."""
 
     receiver: int | None = None
-    """The host that receives every event. Default: a random one for each event."""
+    """Receiver of every event. Default: random for each event."""
 
     at: Time | None = None
-    """A single event, this long after the entry's start. Default, without `every` and `load`: 0."""
+    """Time of a single event after the entry's start. Default: 0, without `every` and `load`."""
 
     every: Time | None = None
-    """An event at the entry's start and every period after it, for `duration`."""
+    """Period of events from the entry's start on, for `duration`."""
 
     load: float | None = None
-    """Poisson events for `duration` that offer this fraction of the total link rate of `hosts`, payload only; more
-    than 0.
-    """
+    """Load of Poisson events for `duration`, more than 0: payload as a fraction of the total link rate of `hosts`."""
 
     duration: Time | None = None
-    """Events start within this time of the entry's start. Needed with `every` and `load`, and only there."""
+    """Interval after the entry's start in which events start; required with `every` or `load`, and only there."""
 
     hosts: HostSet | None = None
     """Hosts that senders and random receivers are drawn from. Default: all."""
@@ -1195,314 +1157,300 @@ class Incast(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class Permutation(Tree):
-    """A random permutation in which no host sends to itself, every such permutation equally likely; or, with `stride`,
-    each host to the one so many further on.
+    """Random permutation in which no host sends to itself, all equally likely; or, with `stride`, each host to the one
+    that many further on.
 
-    One flow a host at the entry's start, or, with `load`, Poisson flows to the same destination for `duration`.
+    One flow per host at the entry's start, or, with `load`, Poisson flows to the same destination for `duration`.
 
     Args:
-        size: Size of each flow; drawn for each flow where it is a distribution. `backlogged` without a load.
-        load: Repeats flows as a Poisson process that offers this fraction of the sending host's link rate, payload
-            only; more than 0. Default: one flow a host.
-        duration: Flows start within this time of the entry's start. Needed with `load`, and only there.
-        stride: Host i of the n that take part sends to host i + stride, counted round; no multiple of n. Default:
-            random.
+        size: Size of each flow, drawn if it is a distribution; `backlogged` without a load.
+        load: Load of Poisson flows, more than 0: payload as a fraction of the sending host's link rate. Default:
+            one flow per host.
+        duration: Interval after the entry's start in which flows start; required with `load`, and only there.
+        stride: Offset: host i of n sends to host i + stride mod n; no multiple of n. Default: random.
         hosts: Hosts that take part, at least 2. Default: all.
 
     """
 
     size: SizeSpec
-    """Size of each flow; drawn for each flow where it is a distribution. `backlogged` without a load."""
+    """Size of each flow, drawn if it is a distribution; `backlogged` without a load."""
 
     load: float | None = None
-    """Repeats flows as a Poisson process that offers this fraction of the sending host's link rate, payload only; more
-    than 0. Default: one flow a host.
+    """Load of Poisson flows, more than 0: payload as a fraction of the sending host's link rate. Default: one flow per
+    host.
     """
 
     duration: Time | None = None
-    """Flows start within this time of the entry's start. Needed with `load`, and only there."""
+    """Interval after the entry's start in which flows start; required with `load`, and only there."""
 
     stride: int | None = None
-    """Host i of the n that take part sends to host i + stride, counted round; no multiple of n. Default: random."""
+    """Offset: host i of n sends to host i + stride mod n; no multiple of n. Default: random."""
 
     hosts: HostSet | None = None
     """Hosts that take part, at least 2. Default: all."""
 
 
 MessageSize: TypeAlias = Literal["backlogged"] | Bytes
-"""The size of a message, or "backlogged": as much as can be sent until the entry's end"""
+"""Size of a message, or "backlogged": always data to send until the entry's end"""
 
 
 RankOrder: TypeAlias = Literal["host", "random"]
-"""The order in which hosts become ranks.
+"""Order in which hosts become ranks.
 
 `host`: By host number: neighbouring ranks share racks.
 
-`random`: Drawn from the seed; every choice and order is equally likely.
+`random`: Random; every choice and order is equally likely.
 """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class Ranks(Tree):
-    """The hosts of the ranks of a collective: rank 0 is the first. One rank is one host.
+    """Hosts of the ranks of a collective, one rank per host.
 
     Args:
-        count: Number of ranks. Default: as many as there are hosts to choose from.
+        count: Number of ranks. Default: all hosts to choose from.
         hosts: Hosts to choose from. Default: all.
-        order: Whether ranks are on these hosts in order of their numbers (`host`, default) or in an order drawn
-            from the seed (`random`).
-        list_: The host of each rank, written out; instead of the other fields.
+        order: Order of the hosts as ranks. Default host.
+        list_: Host of each rank, instead of the other fields.
 
     """
 
     _names: ClassVar[Mapping[str, str]] = {"list_": "list"}
     count: int | None = None
-    """Number of ranks. Default: as many as there are hosts to choose from."""
+    """Number of ranks. Default: all hosts to choose from."""
 
     hosts: HostSet | None = None
     """Hosts to choose from. Default: all."""
 
     order: RankOrder | None = None
-    """Whether ranks are on these hosts in order of their numbers (`host`, default) or in an order drawn from the seed
-    (`random`).
-    """
+    """Order of the hosts as ranks. Default host."""
 
     list_: list[int] | None = None
-    """The host of each rank, written out; instead of the other fields."""
+    """Host of each rank, instead of the other fields."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class AllToAll(Tree):
-    """Every rank sends `size` to every other. Rank i sends to i + 1 first, then to i + 2, and so on (linear shift), so
-    that with a window every rank receives as much as it sends at any time.
+    """All-to-all: every rank sends `size` to every other, rank i to i + 1 first, then to i + 2, … (linear shift), so
+    that with a window ranks receive as much as they send.
 
-    On an idle non-blocking fabric it takes `(n - 1) 8 size / C` and a latency; with a window of 1, an RTT more a
+    On an idle non-blocking fabric it takes `(n - 1) 8 size / C` and a latency; with a window of 1, one RTT more per
     message.
 
     Args:
-        size: Size of each message, at least 1 B; or `backlogged`, without a window and once.
-        window: Messages of a rank that are under way at a time, at least 1: the next starts when the rank has the
-            last ACK of one. Default: all of them, at once.
+        size: Size of each message, at least 1 B; or `backlogged`, without a window and one iteration.
+        window: Messages of a rank in flight, at least 1; the next starts with the last ACK of one. Default: all at
+            the same time.
         ranks: Hosts of the ranks, at least 2. Default: all hosts, in order.
-        iterations: How often, one after the other: a rank begins anew when all that it sent and received has ended.
-            Default 1.
-        compute: Time between the end of an iteration at a rank and its next: computing. Default 0.
+        iterations: Iterations, at least 1, one after the other: a rank starts the next when all its messages have
+            ended. Default 1.
+        compute: Computing time of a rank between iterations. Default 0.
 
     """
 
     size: MessageSize
-    """Size of each message, at least 1 B; or `backlogged`, without a window and once."""
+    """Size of each message, at least 1 B; or `backlogged`, without a window and one iteration."""
 
     window: int | None = None
-    """Messages of a rank that are under way at a time, at least 1: the next starts when the rank has the last ACK of
-    one. Default: all of them, at once.
+    """Messages of a rank in flight, at least 1; the next starts with the last ACK of one. Default: all at the same
+    time.
     """
 
     ranks: Ranks | None = None
     """Hosts of the ranks, at least 2. Default: all hosts, in order."""
 
     iterations: int | None = None
-    """How often, one after the other: a rank begins anew when all that it sent and received has ended. Default 1."""
+    """Iterations, at least 1, one after the other: a rank starts the next when all its messages have ended. Default 1."""
 
     compute: Time | None = None
-    """Time between the end of an iteration at a rank and its next: computing. Default 0."""
+    """Computing time of a rank between iterations. Default 0."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class Shuffle(Tree):
-    """Every mapper sends one flow to every reducer, all at the entry's start. What a host would send to itself stays
-    there.
+    """Shuffle: every mapper sends one flow to every other reducer at the entry's start.
 
     One mapper makes an outcast, one reducer an incast of named hosts.
 
     Args:
-        size: Size of each flow; drawn for each where it is a distribution. May be `backlogged`.
-        mappers: Hosts that send. Default: the mappers of a tenant that has some; else all.
-        reducers: Hosts that receive. Default: the VMs of a tenant that are no mappers, if it has mappers; else all.
+        size: Size of each flow, drawn if it is a distribution; can be `backlogged`.
+        mappers: Hosts that send. Default: the tenant's mappers if it has some, else all.
+        reducers: Hosts that receive. Default: the tenant's other VMs if it has mappers, else all.
 
     """
 
     size: SizeSpec
-    """Size of each flow; drawn for each where it is a distribution. May be `backlogged`."""
+    """Size of each flow, drawn if it is a distribution; can be `backlogged`."""
 
     mappers: Ranks | None = None
-    """Hosts that send. Default: the mappers of a tenant that has some; else all."""
+    """Hosts that send. Default: the tenant's mappers if it has some, else all."""
 
     reducers: Ranks | None = None
-    """Hosts that receive. Default: the VMs of a tenant that are no mappers, if it has mappers; else all."""
+    """Hosts that receive. Default: the tenant's other VMs if it has mappers, else all."""
 
 
 RingPart: TypeAlias = Literal["both", "reduce_scatter", "all_gather"]
-"""What of an all-reduce there is.
+"""Phases of an all-reduce.
 
 `both`: Reduce-scatter, then all-gather.
 
-`reduce_scatter`: The first half.
+`reduce_scatter`: Reduce-scatter: every rank ends with the sum of one segment.
 
-`all_gather`: The second half.
+`all_gather`: All-gather: every rank ends with every segment.
 """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class RingAllReduce(Tree):
-    """Ranks in a ring sum up data of which each has a full copy: `2(n - 1)` steps, in each of which every rank sends a
-    segment, an n-th of the data, to the next; a step waits for the segment that came with the one before.
+    """Ring all-reduce in `2(n - 1)` steps: in each, every rank sends a segment, an n-th of the data, to the next rank,
+    after it has the segment of the step before.
 
-    Every rank sends `2 (n - 1) / n` of the size; on an idle fabric that takes `2 (n - 1) (8 size / (n C) +
-    latency)` (Patarasuk and Yuan, JPDC 69(2), 2009). Where n does not divide the size, segments differ by a byte.
+    Every rank sends `2 (n - 1) / n` of the size, in `2 (n - 1) (8 size / (n C) + latency)` on an idle fabric
+    (Patarasuk and Yuan, JPDC 69(2), 2009). Segments may differ by a byte.
 
     Args:
-        size: Data of each rank, at least a byte for each segment and chunk.
-        part: Both halves (`both`, default), or one: `reduce_scatter`, after which every rank has the sum of one
-            segment; `all_gather`, after which everyone has everyone's segment. A half has n - 1 steps.
-        chunks: Chunks that each segment is cut into, at least 1; they go round without waiting for each other, as
-            on NCCL's channels. Default 1.
+        size: Data of each rank, at least 1 B per segment and chunk.
+        part: Phases of the all-reduce; one phase has n - 1 steps. Default both.
+        chunks: Chunks of each segment, at least 1, that circulate independently, as on NCCL's channels. Default 1.
         ranks: Hosts of the ranks, at least 2. Default: all hosts, in order.
-        iterations: How often, one after the other. Default 1.
-        compute: Time between the end of an iteration at a rank and its next: computing. Default 0.
+        iterations: Iterations, at least 1, one after the other: a rank starts the next when all its messages have
+            ended. Default 1.
+        compute: Computing time of a rank between iterations. Default 0.
 
     """
 
     size: Bytes
-    """Data of each rank, at least a byte for each segment and chunk."""
+    """Data of each rank, at least 1 B per segment and chunk."""
 
     part: RingPart | None = None
-    """Both halves (`both`, default), or one: `reduce_scatter`, after which every rank has the sum of one segment;
-    `all_gather`, after which everyone has everyone's segment. A half has n - 1 steps.
-    """
+    """Phases of the all-reduce; one phase has n - 1 steps. Default both."""
 
     chunks: int | None = None
-    """Chunks that each segment is cut into, at least 1; they go round without waiting for each other, as on NCCL's
-    channels. Default 1.
-    """
+    """Chunks of each segment, at least 1, that circulate independently, as on NCCL's channels. Default 1."""
 
     ranks: Ranks | None = None
     """Hosts of the ranks, at least 2. Default: all hosts, in order."""
 
     iterations: int | None = None
-    """How often, one after the other. Default 1."""
+    """Iterations, at least 1, one after the other: a rank starts the next when all its messages have ended. Default 1."""
 
     compute: Time | None = None
-    """Time between the end of an iteration at a rank and its next: computing. Default 0."""
+    """Computing time of a rank between iterations. Default 0."""
 
 
 TreeAlgorithm: TypeAlias = Literal["binomial_tree", "binary_tree", "recursive_doubling", "halving_doubling"]
-"""How ranks are joined (Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005).
+"""Algorithms of a tree all-reduce (Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005).
 
-`binomial_tree`: Binomial tree: reduce to rank 0 and broadcast from it, each in ceil(log2 n) steps of the full size.
-A rank sends to one other at a time.
+`binomial_tree`: Reduce to rank 0 and broadcast from it, each in ceil(log2 n) steps of the full size; a rank sends
+to one other at a time.
 
-`binary_tree`: Binary tree: rank i reduces to (i - 1) / 2, and the sums come back the same way. A rank sends to both
-children at once.
+`binary_tree`: Rank i reduces to (i - 1) / 2, and sums return the same way; a rank sends to both children at the
+same time.
 
-`recursive_doubling`: log2 n steps, in step k of which rank i exchanges the full size with rank i xor 2^k.
+`recursive_doubling`: log2 n steps; in step k rank i exchanges the full size with rank i xor 2^k.
 
-`halving_doubling`: Reduce-scatter in log2 n steps that halve what is exchanged, all-gather in as many that double
-it: each rank sends `2 (n - 1) / n` of the size (Rabenseifner).
+`halving_doubling`: Reduce-scatter in log2 n steps of halved size, all-gather in as many of doubled size: each rank
+sends `2 (n - 1) / n` of the size (Rabenseifner).
 """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class TreeAllReduce(Tree):
-    """Ranks sum up data of which each has a full copy, over a tree or by exchange with ever farther ranks.
+    """All-reduce over a tree, or by exchange with ever farther ranks (Thakur, Rabenseifner, Gropp, IJHPCA 19(1),
+    2005).
 
     Args:
-        size: Data of each rank, at least a byte for each piece.
-        algorithm: How the ranks are joined; default `binomial_tree`.
-        chunks: Chunks of the data, at least 1, that are reduced without waiting for each other: with several, tiers
-            of a tree work at the same time. Default 1.
+        size: Data of each rank, at least 1 B per piece.
+        algorithm: Algorithm. Default binomial_tree.
+        chunks: Chunks of the data, at least 1, reduced independently: the tiers of a tree work at the same time.
+            Default 1.
         ranks: Hosts of the ranks, at least 2; a power of two for the recursive algorithms. Default: all hosts, in
             order.
-        iterations: How often, one after the other. Default 1.
-        compute: Time between the end of an iteration at a rank and its next: computing. Default 0.
+        iterations: Iterations, at least 1, one after the other: a rank starts the next when all its messages have
+            ended. Default 1.
+        compute: Computing time of a rank between iterations. Default 0.
 
     """
 
     size: Bytes
-    """Data of each rank, at least a byte for each piece."""
+    """Data of each rank, at least 1 B per piece."""
 
     algorithm: TreeAlgorithm | None = None
-    """How the ranks are joined; default `binomial_tree`."""
+    """Algorithm. Default binomial_tree."""
 
     chunks: int | None = None
-    """Chunks of the data, at least 1, that are reduced without waiting for each other: with several, tiers of a tree
-    work at the same time. Default 1.
-    """
+    """Chunks of the data, at least 1, reduced independently: the tiers of a tree work at the same time. Default 1."""
 
     ranks: Ranks | None = None
     """Hosts of the ranks, at least 2; a power of two for the recursive algorithms. Default: all hosts, in order."""
 
     iterations: int | None = None
-    """How often, one after the other. Default 1."""
+    """Iterations, at least 1, one after the other: a rank starts the next when all its messages have ended. Default 1."""
 
     compute: Time | None = None
-    """Time between the end of an iteration at a rank and its next: computing. Default 0."""
+    """Computing time of a rank between iterations. Default 0."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class SkewZipf(Tree):
-    """By a Zipf law with this exponent."""
+    """Zipf law with this exponent, more than 0 and at most 10: the k-th most popular rank of a layer gets a share
+    proportional to k^-exponent. Ranks are drawn for each layer.
+    """
 
     zipf: float
 
 
 Skew: TypeAlias = Literal["uniform"] | SkewZipf
-"""How wanted the experts are.
+"""Popularity of the experts.
 
-`uniform`: All equally.
+`uniform`: Equal.
 """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class MoeAllToAll(Tree):
-    """Expert parallelism: in each layer every rank sends its tokens to the ranks of their experts (dispatch), these
+    """Mixture of experts: in each layer every rank sends its tokens to the ranks of their experts (dispatch), these
     compute, and send as much back (combine). Tokens for a rank's own experts stay there.
 
-    A rank begins a phase when all that it sent and received in the one before has ended. As in GShard (Lepikhin et
-    al., ICLR 2021, sec. 3), one all-to-all each way a layer.
+    A rank starts a phase when all its messages of the phase before have ended. One all-to-all each way per layer,
+    as in GShard (Lepikhin et al., ICLR 2021, sec. 3).
 
     Args:
-        size: Bytes of the tokens of one rank in one layer, its own experts' included; at least a byte for each
-            rank.
-        layers: Layers, at least 1.
-        skew: How tokens are shared among the ranks: `uniform` (default), or `{ zipf = 1.2 }`: the k-th most wanted
-            rank of a layer gets a share proportional to k to the power of minus this exponent, more than 0 and at
-            most 10; which rank is the k-th is drawn for each layer.
-        expert: Time between dispatch and combine at a rank: the experts' computing. Default 0.
-        compute: Time between combine and the next layer's dispatch at a rank: attention and the rest. Default 0.
+        size: Tokens of one rank in one layer, with those for its own experts; at least 1 B per rank.
+        layers: Number of layers, at least 1.
+        skew: Popularity of the ranks. Default uniform.
+        expert: Computing time of the experts between dispatch and combine. Default 0.
+        compute: Computing time of a rank between combine and the next dispatch, such as attention. Default 0.
         ranks: Hosts of the ranks, at least 2. Default: all hosts, in order.
-        iterations: How often all layers are run through, one after the other. Default 1.
+        iterations: Iterations over all layers, at least 1, one after the other. Default 1.
 
     """
 
     size: Bytes
-    """Bytes of the tokens of one rank in one layer, its own experts' included; at least a byte for each rank."""
+    """Tokens of one rank in one layer, with those for its own experts; at least 1 B per rank."""
 
     layers: int
-    """Layers, at least 1."""
+    """Number of layers, at least 1."""
 
     skew: Skew | None = None
-    """How tokens are shared among the ranks: `uniform` (default), or `{ zipf = 1.2 }`: the k-th most wanted rank of a
-    layer gets a share proportional to k to the power of minus this exponent, more than 0 and at most 10; which rank
-    is the k-th is drawn for each layer.
-    """
+    """Popularity of the ranks. Default uniform."""
 
     expert: Time | None = None
-    """Time between dispatch and combine at a rank: the experts' computing. Default 0."""
+    """Computing time of the experts between dispatch and combine. Default 0."""
 
     compute: Time | None = None
-    """Time between combine and the next layer's dispatch at a rank: attention and the rest. Default 0."""
+    """Computing time of a rank between combine and the next dispatch, such as attention. Default 0."""
 
     ranks: Ranks | None = None
     """Hosts of the ranks, at least 2. Default: all hosts, in order."""
 
     iterations: int | None = None
-    """How often all layers are run through, one after the other. Default 1."""
+    """Iterations over all layers, at least 1, one after the other. Default 1."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class ThinkTimeFixed(Tree):
-    """Always this long.
+    """Constant.
 
     Args:
         fixed: a time, written for example "200ns"
@@ -1530,7 +1478,7 @@ class ThinkTimeExponential(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class ThinkTimeLognormal(Tree):
-    """Lognormal with this mean, and a standard deviation of the logarithm of 1.
+    """Lognormal with this mean; standard deviation of the logarithm 1.
 
     Args:
         lognormal: a time, written for example "200ns"
@@ -1543,65 +1491,64 @@ class ThinkTimeLognormal(Tree):
 
 
 ThinkTime: TypeAlias = ThinkTimeFixed | ThinkTimeExponential | ThinkTimeLognormal
-"""How long a client thinks; drawn for each request."""
+"""Think time of a client, drawn for each request."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class RequestResponse(Tree):
-    """Clients that each keep requests to random servers outstanding: a server answers some time after a request has
-    come, and the client sends the next some time after the answer has.
+    """Closed-loop clients: a client keeps requests to random servers outstanding, a server answers after `service`,
+    the client sends the next request after `think`.
 
-    With `fan_out` it is partition-aggregate (Alizadeh et al. (DCTCP), SIGCOMM 2010, sec. 2.1): a query goes to many
-    workers, and the next when all have answered. Requests and responses have labels of their own: `request` and
-    `response`, or with the entry's label before them, such as `rpc-request`.
+    With `fan_out` it is partition-aggregate (Alizadeh et al., DCTCP, SIGCOMM 2010, sec. 2.1): a query goes to many
+    workers; the next follows when all have answered. Flows are labelled `request` and `response`, after the entry's
+    label if it has one, such as `rpc-request`.
 
     Args:
-        request: Size of each request; drawn for each where it is a distribution.
-        response: Size of each response; drawn for each where it is a distribution.
-        requests: Requests that each client sends one after the other in each of its `outstanding` loops, at least
+        request: Size of each request, drawn if it is a distribution.
+        response: Size of each response, drawn if it is a distribution.
+        requests: Requests of each loop of a client, one after the other, at least 1.
+        outstanding: Loops of a client, at least 1: its outstanding requests. Default 1.
+        fan_out: Distinct servers of a request, 1 to the number of servers; all must answer before the next. Default
             1.
-        outstanding: Loops of a client, at least 1: requests that it has outstanding at a time. Default 1.
-        fan_out: Distinct servers that a request goes to, at least 1; all must answer before the next. Default 1.
-        service: Time between a request's last byte at the server and its response. Default 0.
-        think: Time between a response and the loop's next request, and before its first. Default 0.
+        service: Time from a request's last byte at the server to its response. Default 0.
+        think: Time from a response to the loop's next request, and before the first. Default 0.
         clients: Hosts that send requests. Default: all.
-        servers: Hosts that answer; a client that is one too does not ask itself. Default: all.
+        servers: Hosts that answer, never themselves. Default: all.
 
     """
 
     request: SizeSpec
-    """Size of each request; drawn for each where it is a distribution."""
+    """Size of each request, drawn if it is a distribution."""
 
     response: SizeSpec
-    """Size of each response; drawn for each where it is a distribution."""
+    """Size of each response, drawn if it is a distribution."""
 
     requests: int
-    """Requests that each client sends one after the other in each of its `outstanding` loops, at least 1."""
+    """Requests of each loop of a client, one after the other, at least 1."""
 
     outstanding: int | None = None
-    """Loops of a client, at least 1: requests that it has outstanding at a time. Default 1."""
+    """Loops of a client, at least 1: its outstanding requests. Default 1."""
 
     fan_out: int | None = None
-    """Distinct servers that a request goes to, at least 1; all must answer before the next. Default 1."""
+    """Distinct servers of a request, 1 to the number of servers; all must answer before the next. Default 1."""
 
     service: Time | None = None
-    """Time between a request's last byte at the server and its response. Default 0."""
+    """Time from a request's last byte at the server to its response. Default 0."""
 
     think: ThinkTime | None = None
-    """Time between a response and the loop's next request, and before its first. Default 0."""
+    """Time from a response to the loop's next request, and before the first. Default 0."""
 
     clients: Ranks | None = None
     """Hosts that send requests. Default: all."""
 
     servers: Ranks | None = None
-    """Hosts that answer; a client that is one too does not ask itself. Default: all."""
+    """Hosts that answer, never themselves. Default: all."""
 
 
 Application: TypeAlias = Literal["wordcount", "terasort", "graphlab", "memcached", "bdb", "herd"]
-"""A synthetic application, named after the one whose traffic it is shaped after.
+"""Synthetic application, shaped after the one of this name: shares of flows to memory, disks and other CPUs (network).
 
-`wordcount`: Hadoop word count: 60 % of flows memory, 25 % disk (64 kB to 1 MB), 15 % network (Facebook Hadoop);
-very bursty.
+`wordcount`: Hadoop word count: 60 % memory, 25 % disk (64 kB to 1 MB), 15 % network (Facebook Hadoop); very bursty.
 
 `terasort`: Hadoop sort: 80 %, 12 % (64 kB to 1 MB), 8 % (Facebook Hadoop); very bursty.
 
@@ -1616,12 +1563,11 @@ very bursty.
 
 
 BladeScale: TypeAlias = Literal["datacenter", "rack"]
-"""Where the blades of one small system are.
+"""Placement of the blades of one small system.
 
-`datacenter`: On hosts drawn at random from all: every host is in one system, or in none if they do not come out
-even.
+`datacenter`: Hosts drawn at random from all; a remainder of hosts is in no system.
 
-`rack`: In one rack each.
+`rack`: One rack for each system.
 """
 
 
@@ -1630,131 +1576,125 @@ class Disaggregated(Tree):
     """Flows between the CPU, memory and disk blades of small systems that fill the fabric, drawn for each pair of
     blades from its distributions of gaps and sizes.
 
-    A system has 5 CPU, 5 memory and 3 disk blades (the study's 5 servers taken apart). Each of a CPU's pages goes
-    to or comes from a memory blade, disk blocks go to or come from a disk blade, and CPUs talk to each other: 50,
-    30 and 20 ordered pairs, of which the study names only the number, 70. A host stands for three units of its
-    resource, so each pair is drawn three times over. Flows have the labels `memory`, `disk` and `network`, or the
-    entry's label before them.
+    A system has 5 CPU, 5 memory and 3 disk blades (the 5 servers of the study by Gao et al., OSDI 2016). CPUs
+    exchange pages with memory blades, blocks with disk blades, and data with each other: 50, 30 and 20 ordered
+    pairs; the study gives the total of CPU pairs, 70. A host stands for `samples` units of its resource. Labels of
+    flows are `memory`, `disk` and `network`, after the entry's label if it has one.
 
     The study's traces are not public: its applications here are synthetic.
 
     Args:
-        application: A synthetic application. Either this or `trace`.
-        trace: A CSV or Parquet file of flows measured between the blades of one small system: `time_s` (or
-            `time_us`, `time_ns`, `time_ps`), in order; `src` and `dst`, such as `cpu0`, `memory4`, `disk2`;
-            `size_bytes`, or the `address` of a page; if wanted `kind`, `memory`, `disk` or `network`. Gaps and
-            sizes of each pair are drawn from those measured. Either this or `application`.
-        scale: Where the blades of a system are. Default datacenter.
-        load: Of a synthetic application: what the busiest link of a blade carries in its busier direction before
-            `samples`, as a fraction of its rate, in payload. Default 0.2 (our choice).
-        samples: Units of its resource that a host stands for: how often each pair is drawn. Default 3 (OSDI 2016: a
-            server's CPU, memory and disk become three blades, each with three units for equal computing).
-        cpus: CPU blades of a system. Default 5 (OSDI 2016).
-        memories: Memory blades of a system. Default 5 (OSDI 2016).
-        disks: Disk blades of a system; with 0 there are no flows to and from disks. Default 3 (OSDI 2016).
-        page: Size of a page. Default 4096B (OSDI 2016).
-        duration: Flows start within this time of the entry's start. Default: until the entry's `end`.
-        hosts: Hosts that may be blades, such as `"0-15"`. Default: all.
+        application: Synthetic application; either this or `trace`.
+        trace: CSV or Parquet file of flows measured between the blades of one small system; either this or
+            `application`. Columns: `time_s` (or `time_us`, `time_ns`, `time_ps`), ascending; `src` and `dst`, such
+            as `cpu0`, `memory4`, `disk2`; `size_bytes`, or the `address` of a page; optionally `kind`: `memory`,
+            `disk` or `network`. Gaps and sizes of each pair are drawn from the measured ones.
+        scale: Placement of the blades of a system. Default datacenter.
+        load: Load of a synthetic application: payload on the busiest link of a blade in its busier direction,
+            before `samples`, as a fraction of the link rate. Default 0.2 (our choice).
+        samples: Units of its resource that a host stands for: draws per pair, 1 to 1000. Default 3 (OSDI 2016: a
+            server becomes three blades of three units each).
+        cpus: CPU blades of a system, 1 to 64. Default 5 (OSDI 2016).
+        memories: Memory blades of a system, 1 to 64. Default 5 (OSDI 2016).
+        disks: Disk blades of a system, 0 to 64. Default 3 (OSDI 2016).
+        page: Page size, at least 1 B. Default 4096B (OSDI 2016).
+        duration: Interval after the entry's start in which flows start. Default: until the entry's `end`.
+        hosts: Hosts that can be blades, such as `"0-15"`. Default: all.
 
     """
 
     application: Application | None = None
-    """A synthetic application. Either this or `trace`."""
+    """Synthetic application; either this or `trace`."""
 
     trace: str | None = None
-    """A CSV or Parquet file of flows measured between the blades of one small system: `time_s` (or `time_us`,
-    `time_ns`, `time_ps`), in order; `src` and `dst`, such as `cpu0`, `memory4`, `disk2`; `size_bytes`, or the
-    `address` of a page; if wanted `kind`, `memory`, `disk` or `network`. Gaps and sizes of each pair are drawn from
-    those measured. Either this or `application`.
+    """CSV or Parquet file of flows measured between the blades of one small system; either this or `application`.
+    Columns: `time_s` (or `time_us`, `time_ns`, `time_ps`), ascending; `src` and `dst`, such as `cpu0`, `memory4`,
+    `disk2`; `size_bytes`, or the `address` of a page; optionally `kind`: `memory`, `disk` or `network`. Gaps and
+    sizes of each pair are drawn from the measured ones.
     """
 
     scale: BladeScale | None = None
-    """Where the blades of a system are. Default datacenter."""
+    """Placement of the blades of a system. Default datacenter."""
 
     load: float | None = None
-    """Of a synthetic application: what the busiest link of a blade carries in its busier direction before `samples`,
-    as a fraction of its rate, in payload. Default 0.2 (our choice).
+    """Load of a synthetic application: payload on the busiest link of a blade in its busier direction, before
+    `samples`, as a fraction of the link rate. Default 0.2 (our choice).
     """
 
     samples: int | None = None
-    """Units of its resource that a host stands for: how often each pair is drawn. Default 3 (OSDI 2016: a server's
-    CPU, memory and disk become three blades, each with three units for equal computing).
+    """Units of its resource that a host stands for: draws per pair, 1 to 1000. Default 3 (OSDI 2016: a server becomes
+    three blades of three units each).
     """
 
     cpus: int | None = None
-    """CPU blades of a system. Default 5 (OSDI 2016)."""
+    """CPU blades of a system, 1 to 64. Default 5 (OSDI 2016)."""
 
     memories: int | None = None
-    """Memory blades of a system. Default 5 (OSDI 2016)."""
+    """Memory blades of a system, 1 to 64. Default 5 (OSDI 2016)."""
 
     disks: int | None = None
-    """Disk blades of a system; with 0 there are no flows to and from disks. Default 3 (OSDI 2016)."""
+    """Disk blades of a system, 0 to 64. Default 3 (OSDI 2016)."""
 
     page: Bytes | None = None
-    """Size of a page. Default 4096B (OSDI 2016)."""
+    """Page size, at least 1 B. Default 4096B (OSDI 2016)."""
 
     duration: Time | None = None
-    """Flows start within this time of the entry's start. Default: until the entry's `end`."""
+    """Interval after the entry's start in which flows start. Default: until the entry's `end`."""
 
     hosts: HostSet | None = None
-    """Hosts that may be blades, such as `"0-15"`. Default: all."""
+    """Hosts that can be blades, such as `"0-15"`. Default: all."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class ListedFlow(Tree):
-    """One flow of a list.
+    """Flows of a list, optionally with explicit paths and dependencies.
 
     Args:
-        src: Number of the sending host, from 0.
-        dst: Number of the receiving host, from 0; not the sender.
-        size: Payload, at least 1 B; or `backlogged`: as much as can be sent until the entry's `end`, or the end of
-            the simulation.
-        start: Start, counted from the entry's start. Default 0.
+        src: Sending host, from 0.
+        dst: Receiving host, from 0; not the sender.
+        size: Payload, at least 1 B; or `backlogged`: always data to send until the entry's `end` or the end of the
+            run.
+        start: Start, after the entry's start. Default 0.
         priority: Traffic class, 1 to 7. Default: the entry's.
-        path: The path its packets take: names of all nodes from the sending to the receiving host; ACKs come back
-            the same way. Default: routing decides.
-        name: What `after` of other flows of this list calls it; no two have the same. Default: nothing can wait for
-            it.
-        after: Names of the flows of this list that must end before it starts: at its receiver with the last byte;
-            at its sender with the last ACK, if that is who sends this flow. Default: it starts by the clock.
-        delay: Time between the end of the last of those and its start, which is never before `start`. Needs
+        path: Path of its packets: names of all nodes from sender to receiver; ACKs take the same path back.
+            Default: routing.
+        name: Name for `after` of other flows of this list; unique. Default none.
+        after: Names of the flows of this list that must end before this one starts: with the last ACK if its sender
+            sent them, else with the last byte. Default none.
+        delay: Time between the end of the last of those flows and this start, which is never before `start`; needs
             `after`. Default 0.
 
     """
 
     src: int
-    """Number of the sending host, from 0."""
+    """Sending host, from 0."""
 
     dst: int
-    """Number of the receiving host, from 0; not the sender."""
+    """Receiving host, from 0; not the sender."""
 
     size: MessageSize
-    """Payload, at least 1 B; or `backlogged`: as much as can be sent until the entry's `end`, or the end of the
-    simulation.
-    """
+    """Payload, at least 1 B; or `backlogged`: always data to send until the entry's `end` or the end of the run."""
 
     start: Time | None = None
-    """Start, counted from the entry's start. Default 0."""
+    """Start, after the entry's start. Default 0."""
 
     priority: int | None = None
     """Traffic class, 1 to 7. Default: the entry's."""
 
     path: list[str] | None = None
-    """The path its packets take: names of all nodes from the sending to the receiving host; ACKs come back the same
-    way. Default: routing decides.
-    """
+    """Path of its packets: names of all nodes from sender to receiver; ACKs take the same path back. Default: routing."""
 
     name: str | None = None
-    """What `after` of other flows of this list calls it; no two have the same. Default: nothing can wait for it."""
+    """Name for `after` of other flows of this list; unique. Default none."""
 
     after: list[str] | None = None
-    """Names of the flows of this list that must end before it starts: at its receiver with the last byte; at its
-    sender with the last ACK, if that is who sends this flow. Default: it starts by the clock.
+    """Names of the flows of this list that must end before this one starts: with the last ACK if its sender sent them,
+    else with the last byte. Default none.
     """
 
     delay: Time | None = None
-    """Time between the end of the last of those and its start, which is never before `start`. Needs `after`. Default
-    0.
+    """Time between the end of the last of those flows and this start, which is never before `start`; needs `after`.
+    Default 0.
     """
 
 
@@ -1762,93 +1702,87 @@ class ListedFlow(Tree):
 class Trace(Tree):
     """Replays the flows of a CSV or Parquet file.
 
-    The first line names the columns, in any order: `src`, `dst` (host numbers from 0), `size_bytes` and one of
-    `start_ps`, `start_ns`, `start_us` and `start_s`; if wanted `priority`, `label`, `sport` and `dport`. An empty
-    cell of the latter means the entry's priority and label, a source port of its own, and destination port 100.
-    Cells are not quoted. Lines need not be in order of time. Starts count from the entry's start; decimals finer
-    than a picosecond are rounded.
+    Columns, in any order: `src`, `dst` (host numbers from 0), `size_bytes` and one of `start_ps`, `start_ns`,
+    `start_us` and `start_s`; optionally `priority`, `label`, `sport` and `dport`. Empty cells mean the entry's
+    priority and label, a source port of its own, and destination port 100. Cells are not quoted, lines need no
+    order. Starts count from the entry's start and are rounded to picoseconds.
 
-    A flow with names in its column `after`, blanks between them, waits until the flows of this file with these
-    names in their column `name` have ended, and then for the time in its column `delay_ps`, `delay_ns`, `delay_us`
-    or `delay_s`, as flows of a list do; it starts not before its start.
+    A flow with names in `after`, separated by blanks, waits for the flows with these names in `name`, then for
+    `delay_ps`, `delay_ns`, `delay_us` or `delay_s`; it never starts before its start.
 
     Args:
-        file: The file: CSV, or Parquet with the same columns. A relative path starts at the scenario's folder.
+        file: CSV file, or Parquet with the same columns, relative to the scenario's folder.
 
     """
 
     file: str
-    """The file: CSV, or Parquet with the same columns. A relative path starts at the scenario's folder."""
+    """CSV file, or Parquet with the same columns, relative to the scenario's folder."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class Ns3(Tree):
-    """Replays a flow file of the HPCC authors' ns-3 simulator.
+    """Replays a flow file of the HPCC authors' ns-3.
 
-    Sizes, priorities and destination ports are the file's; source ports are numbered as that simulator numbers
-    them. Starts count from the entry's start. Where the entry has no label, the destination port is one:
-    `background` is 100, `incast` 200.
+    Sizes, priorities and destination ports are the file's; source ports are numbered as in that simulator. Starts
+    count from the entry's start. Without the entry's label, the destination port gives one: `background` for 100,
+    `incast` for 200.
 
     Args:
-        flows: The flow file. A relative path starts at the scenario's folder.
-        ns3_starts: Rounds starts as that simulator does: about half of them come out 1 ns early. Needed to agree
-            with its results flow by flow. Default false: starts are as written.
+        flows: Flow file, relative to the scenario's folder.
+        ns3_starts: If true, rounds starts as that simulator does, about half of them 1 ns early; needed for
+            identical results flow by flow. Default false.
 
     """
 
     flows: str
-    """The flow file. A relative path starts at the scenario's folder."""
+    """Flow file, relative to the scenario's folder."""
 
     ns3_starts: bool | None = None
-    """Rounds starts as that simulator does: about half of them come out 1 ns early. Needed to agree with its results
-    flow by flow. Default false: starts are as written.
+    """If true, rounds starts as that simulator does, about half of them 1 ns early; needed for identical results flow
+    by flow. Default false.
     """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class Htsim(Tree):
-    """Replays a connection matrix (`.cm`) of htsim, as its loader reads it (repository Broadcom/csg-htsim, commit
-    841d9e7, `sim/datacenter/connection_matrix.cpp`): `Nodes`, `Connections`, `Triggers`, and lines such as `0->1 id
-    1 start 0 size 2000000 send_done_trigger 1`. Starts are picoseconds after the entry's start.
+    """Replays a connection matrix (`.cm`) of htsim as its loader reads it (Broadcom/csg-htsim, commit 841d9e7,
+    `sim/datacenter/connection_matrix.cpp`): `Nodes`, `Connections`, `Triggers`, and lines such as `0->1 id 1 start
+    0 size 2000000 send_done_trigger 1`. Starts are picoseconds after the entry's start.
 
-    A flow behind a trigger starts when those that activate it have ended: a `oneshot` has one of them, a `barrier`
-    as many as its count. htsim lets a trigger act at any host without delay, and calls a transmission done when the
-    sender has the last ACK (`send_done_trigger`) or the receiver the last byte (`recv_done_trigger`). Here a flow
-    of the same sender waits for the ACK, one of another host for the last byte, whichever of the two the file says.
-    What has no meaning here is refused: link failures, priorities of pulls, `multishot` triggers, `addon`, endless
-    flows.
+    A flow behind a trigger starts when the flows that activate it have ended: one for a `oneshot`, its count for a
+    `barrier`. In htsim a trigger acts at any host without delay, when the sender has the last ACK
+    (`send_done_trigger`) or the receiver the last byte (`recv_done_trigger`). Here a flow of the same sender waits
+    for the ACK, one of another host for the last byte. Refused: link failures, pull priorities, `multishot`
+    triggers, `addon`, endless flows.
 
     Args:
-        file: The connection matrix. A relative path starts at the scenario's folder.
+        file: Connection matrix, relative to the scenario's folder.
 
     """
 
     file: str
-    """The connection matrix. A relative path starts at the scenario's folder."""
+    """Connection matrix, relative to the scenario's folder."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class WorkloadSpec(Tree):
-    """An entry of the workload: exactly one pattern, and what its flows have in common.
+    """Entry of the workload: exactly one pattern, and the common parameters of its flows.
 
     Patterns are fields of their own rather than variants of a flattened enum, which would lose the place of an
     error.
 
     Args:
-        label: Name of its flows in results. Default: the pattern's name. Entries may share one.
-        tenant: The tenants whose VMs it is among: the name of a `[[tenant]]`, or one of several that it makes, such
-            as `x3`. The pattern is made once for each of them, and sees its VMs as hosts 0, 1, and so on. Default:
-            it is among all hosts.
-        start: When the pattern begins. Default 0.
-        end: No flow of the pattern starts at or after this time. Default none. Where flows wait for others, no
-            request and no iteration (of mixture of experts: of all layers) begins then; what has begun is carried
-            through. So it is with each flow of a list, trace or connection matrix that waits, once what it waits
-            for has ended. Backlogged flows send until then.
-        priority: Traffic class of its data packets, 1 to 7 (0 carries PFC frames). Default 3, the lossless class of
-            the HPCC evaluation.
-        qps: Queue pairs over which each message is split, as evenly as its bytes allow. Each has a source port of
-            its own, so that ECMP spreads them; the message ends with the last of them. A message of fewer bytes
-            uses fewer. 1 to 128; default 1 (both as NCCL's `NCCL_IB_QPS_PER_CONNECTION`, which splits so with
+        label: Label of its flows in results, shared by entries of the same label. Default: the pattern's name.
+        tenant: Tenant of the pattern: a `[[tenant]]`, or one of its tenants, such as `x3`. Each tenant has its own
+            pattern, with its VMs as hosts 0, 1, …. Default: all hosts.
+        start: Start of the pattern. Default 0.
+        end: End: no flow of the pattern starts later, and backlogged flows stop. Default none. Requests and
+            iterations (mixture of experts: of all layers) in progress are completed; flows of a list, trace or
+            connection matrix are cancelled if their dependencies end later.
+        priority: Traffic class of its data packets, 1 to 7 (0 carries PFC frames). Default 3 (the HPCC evaluation's
+            lossless class).
+        qps: Queue pairs that each message is split over evenly, 1 to 128, each with its own source port, so ECMP
+            spreads them; a message ends with the last. Default 1 (NCCL's `NCCL_IB_QPS_PER_CONNECTION`, with
             `NCCL_IB_SPLIT_DATA_ON_QPS`).
         poisson: Open-loop Poisson flows between random hosts.
         incast: Many hosts to one, at the same instant.
@@ -1869,33 +1803,31 @@ class WorkloadSpec(Tree):
 
     _names: ClassVar[Mapping[str, str]] = {"list_": "list"}
     label: str | None = None
-    """Name of its flows in results. Default: the pattern's name. Entries may share one."""
+    """Label of its flows in results, shared by entries of the same label. Default: the pattern's name."""
 
     tenant: str | None = None
-    """The tenants whose VMs it is among: the name of a `[[tenant]]`, or one of several that it makes, such as `x3`.
-    The pattern is made once for each of them, and sees its VMs as hosts 0, 1, and so on. Default: it is among all
-    hosts.
+    """Tenant of the pattern: a `[[tenant]]`, or one of its tenants, such as `x3`. Each tenant has its own pattern,
+    with its VMs as hosts 0, 1, …. Default: all hosts.
     """
 
     start: Time | None = None
-    """When the pattern begins. Default 0."""
+    """Start of the pattern. Default 0."""
 
     end: Time | None = None
-    """No flow of the pattern starts at or after this time. Default none. Where flows wait for others, no request and
-    no iteration (of mixture of experts: of all layers) begins then; what has begun is carried through. So it is
-    with each flow of a list, trace or connection matrix that waits, once what it waits for has ended. Backlogged
-    flows send until then.
+    """End: no flow of the pattern starts later, and backlogged flows stop. Default none. Requests and iterations
+    (mixture of experts: of all layers) in progress are completed; flows of a list, trace or connection matrix are
+    cancelled if their dependencies end later.
     """
 
     priority: int | None = None
-    """Traffic class of its data packets, 1 to 7 (0 carries PFC frames). Default 3, the lossless class of the HPCC
-    evaluation.
+    """Traffic class of its data packets, 1 to 7 (0 carries PFC frames). Default 3 (the HPCC evaluation's lossless
+    class).
     """
 
     qps: int | None = None
-    """Queue pairs over which each message is split, as evenly as its bytes allow. Each has a source port of its own,
-    so that ECMP spreads them; the message ends with the last of them. A message of fewer bytes uses fewer. 1 to
-    128; default 1 (both as NCCL's `NCCL_IB_QPS_PER_CONNECTION`, which splits so with `NCCL_IB_SPLIT_DATA_ON_QPS`).
+    """Queue pairs that each message is split over evenly, 1 to 128, each with its own source port, so ECMP spreads
+    them; a message ends with the last. Default 1 (NCCL's `NCCL_IB_QPS_PER_CONNECTION`, with
+    `NCCL_IB_SPLIT_DATA_ON_QPS`).
     """
 
     poisson: Poisson | None = None
@@ -1942,12 +1874,12 @@ class WorkloadSpec(Tree):
 
 
 DcqcnVariant: TypeAlias = Literal["vendor", "paper"]
-"""Who reacts how.
+"""Reaction-point algorithm: the NIC vendor's, or the paper's.
 
-`vendor`: Cuts are decided on a fixed grid of `decrease_interval`, alpha moves on a fixed grid of `alpha_interval`,
-there is no byte counter (authors' ns-3 of HPCC, `rdma-hw.cc`, functions ending in Mlx).
+`vendor`: Cuts on a fixed grid of `decrease_interval`, alpha on a fixed grid of `alpha_interval`, no byte counter
+(HPCC authors' ns-3, `rdma-hw.cc`, functions ending in Mlx).
 
-`paper`: Cuts at once, at most one per `decrease_interval`; increases by timer and by byte counter (SIGCOMM 2015,
+`paper`: Immediate cuts, at most one per `decrease_interval`; increases by timer and by byte counter (SIGCOMM 2015,
 fig. 7).
 """
 
@@ -1957,66 +1889,65 @@ class DcqcnParams(Tree):
     """Parameters of DCQCN. NS3 is the HPCC authors' simulator (`run.py` at commit 9f4be2a); rates are for 100 Gb/s.
 
     Args:
-        variant: Who reacts how. Default vendor (the HPCC evaluation).
+        variant: Reaction-point algorithm. Default vendor (the HPCC evaluation).
         g: Gain g of alpha's filter. Default 1/256 (SIGCOMM 2015, section 5; NS3).
-        alpha_interval: Period of alpha's filter. Default 1us (NS3 `ALPHA_RESUME_INTERVAL`); 55us in the paper.
-        decrease_interval: Least time between cuts. Default 4us (NS3 `RATE_DECREASE_INTERVAL`); 50us in the paper
-            (its CNP interval N).
-        increase_interval: Time between increases. Default 300us (NS3 `RP_TIMER`); 55us in the paper.
-        byte_counter: Bytes between increases, paper variant only. Default 10MB (SIGCOMM 2015, section 5).
-        fast_recovery: Increases that only recover the target rate. Default 1 (NS3 `FAST_RECOVERY_TIMES`); 5 in the
-            paper.
-        ai: Additive increase of the target. Default 20Mbps (NS3: 5·bandwidth/25); 40Mbps in the paper.
-        hai: Increase of the target after that. Default 200Mbps (NS3: 50·bandwidth/25); 400Mbps for the paper (our
+        alpha_interval: Period of alpha's filter. Default 1us (NS3 `ALPHA_RESUME_INTERVAL`).
+        decrease_interval: Minimum time between cuts. Default 4us (NS3 `RATE_DECREASE_INTERVAL`; in the paper the
+            CNP interval N).
+        increase_interval: Time between increases. Default 300us (NS3 `RP_TIMER`).
+        byte_counter: Bytes between increases; `paper` variant only. Default 10MB (SIGCOMM 2015, section 5).
+        fast_recovery: Increases that only recover the target rate. Default 1 (NS3 `FAST_RECOVERY_TIMES`).
+        ai: Additive increase of the target. Default 20Mbps (NS3: 5·bandwidth/25).
+        hai: Hyper increase: later increases of the target. Default 200Mbps (NS3: 50·bandwidth/25; `paper`: our
             reading).
-        min_rate: Least rate. Default 1Gbps (NS3 `run.py`); 40Mbps for the paper (our reading).
-        clamp_target: Lower the target on every cut, also on one that follows another without an increase. Default
-            false (NS3 `CLAMP_TARGET_RATE`), vendor variant only.
-        profile: Parameters not given here are those of this profile. `vendor`: as in the HPCC evaluation: alpha 1
-            us, cuts 4 us, increases 300 us (authors' ns-3, run.py `dcqcn`); `hpcc-paper`: vendor rules at 50 us, 50
-            us, 55 us (authors' ns-3, run.py `dcqcn_paper`); `paper`: the reaction point of SIGCOMM 2015 with its
+        min_rate: Minimum rate. Default 1Gbps (NS3 `run.py`; `paper`: our reading).
+        clamp_target: If true, every cut lowers the target, also a cut that follows another without an increase;
+            `vendor` variant only. Default false (NS3 `CLAMP_TARGET_RATE`).
+        profile: Profile: values of parameters that are not given. `vendor`: as in the HPCC evaluation: alpha 1 us,
+            cuts 4 us, increases 300 us (authors' ns-3, run.py `dcqcn`); `hpcc-paper`: vendor rules at 50 us, 50 us,
+            55 us (authors' ns-3, run.py `dcqcn_paper`); `paper`: the reaction point of SIGCOMM 2015 with its
             parameters for 40 Gb/s.
 
     """
 
     _tag: ClassVar[str | None] = "dcqcn"
     variant: DcqcnVariant | None = None
-    """Who reacts how. Default vendor (the HPCC evaluation)."""
+    """Reaction-point algorithm. Default vendor (the HPCC evaluation)."""
 
     g: float | None = None
     """Gain g of alpha's filter. Default 1/256 (SIGCOMM 2015, section 5; NS3)."""
 
     alpha_interval: Time | None = None
-    """Period of alpha's filter. Default 1us (NS3 `ALPHA_RESUME_INTERVAL`); 55us in the paper."""
+    """Period of alpha's filter. Default 1us (NS3 `ALPHA_RESUME_INTERVAL`)."""
 
     decrease_interval: Time | None = None
-    """Least time between cuts. Default 4us (NS3 `RATE_DECREASE_INTERVAL`); 50us in the paper (its CNP interval N)."""
+    """Minimum time between cuts. Default 4us (NS3 `RATE_DECREASE_INTERVAL`; in the paper the CNP interval N)."""
 
     increase_interval: Time | None = None
-    """Time between increases. Default 300us (NS3 `RP_TIMER`); 55us in the paper."""
+    """Time between increases. Default 300us (NS3 `RP_TIMER`)."""
 
     byte_counter: Bytes | None = None
-    """Bytes between increases, paper variant only. Default 10MB (SIGCOMM 2015, section 5)."""
+    """Bytes between increases; `paper` variant only. Default 10MB (SIGCOMM 2015, section 5)."""
 
     fast_recovery: int | None = None
-    """Increases that only recover the target rate. Default 1 (NS3 `FAST_RECOVERY_TIMES`); 5 in the paper."""
+    """Increases that only recover the target rate. Default 1 (NS3 `FAST_RECOVERY_TIMES`)."""
 
     ai: Rate | None = None
-    """Additive increase of the target. Default 20Mbps (NS3: 5·bandwidth/25); 40Mbps in the paper."""
+    """Additive increase of the target. Default 20Mbps (NS3: 5·bandwidth/25)."""
 
     hai: Rate | None = None
-    """Increase of the target after that. Default 200Mbps (NS3: 50·bandwidth/25); 400Mbps for the paper (our reading)."""
+    """Hyper increase: later increases of the target. Default 200Mbps (NS3: 50·bandwidth/25; `paper`: our reading)."""
 
     min_rate: Rate | None = None
-    """Least rate. Default 1Gbps (NS3 `run.py`); 40Mbps for the paper (our reading)."""
+    """Minimum rate. Default 1Gbps (NS3 `run.py`; `paper`: our reading)."""
 
     clamp_target: bool | None = None
-    """Lower the target on every cut, also on one that follows another without an increase. Default false (NS3
-    `CLAMP_TARGET_RATE`), vendor variant only.
+    """If true, every cut lowers the target, also a cut that follows another without an increase; `vendor` variant
+    only. Default false (NS3 `CLAMP_TARGET_RATE`).
     """
 
     profile: Literal["vendor", "hpcc-paper", "paper"] | None = None
-    """Parameters not given here are those of this profile. `vendor`: as in the HPCC evaluation: alpha 1 us, cuts 4 us,
+    """Profile: values of parameters that are not given. `vendor`: as in the HPCC evaluation: alpha 1 us, cuts 4 us,
     increases 300 us (authors' ns-3, run.py `dcqcn`); `hpcc-paper`: vendor rules at 50 us, 50 us, 55 us (authors'
     ns-3, run.py `dcqcn_paper`); `paper`: the reaction point of SIGCOMM 2015 with its parameters for 40 Gb/s.
     """
@@ -2024,16 +1955,16 @@ class DcqcnParams(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class DctcpParams(Tree):
-    """Parameters of DCTCP. NS3 is the HPCC authors' simulator (`run.py` at commit 9f4be2a); rates are for 100 Gb/s.
-    Where `ecn` says nothing, switches mark by a step for it: every packet that leaves more than 300 kB at 100 Gb/s
-    behind (30 kB per 10 Gb/s in NS3).
+    """Parameters of DCTCP. NS3 is the HPCC authors' simulator (`run.py` at commit 9f4be2a); rates are for 100 Gb/s. By
+    default switches mark by a step: every packet that leaves more than 300 kB at 100 Gb/s behind (30 kB per 10 Gb/s
+    in NS3).
 
     Args:
         g: Gain g of the filter of the marked share. Default 1/16 (SIGCOMM 2010, section 3.3; NS3).
         ai: Additive increase per round trip. Default 615Mbps (NS3 `DCTCP_RATE_AI`: a packet of 1000 B per 13 us).
-        min_rate: Least rate. Default 1Gbps (NS3 `run.py`).
-        profile: Parameters not given here are those of this profile. `ns3`: the HPCC evaluation at 100 Gb/s: g
-            1/16, AI 615 Mb/s (authors' ns-3, run.py).
+        min_rate: Minimum rate. Default 1Gbps (NS3 `run.py`).
+        profile: Profile: values of parameters that are not given. `ns3`: the HPCC evaluation at 100 Gb/s: g 1/16,
+            AI 615 Mb/s (authors' ns-3, run.py).
 
     """
 
@@ -2045,10 +1976,10 @@ class DctcpParams(Tree):
     """Additive increase per round trip. Default 615Mbps (NS3 `DCTCP_RATE_AI`: a packet of 1000 B per 13 us)."""
 
     min_rate: Rate | None = None
-    """Least rate. Default 1Gbps (NS3 `run.py`)."""
+    """Minimum rate. Default 1Gbps (NS3 `run.py`)."""
 
     profile: Literal["ns3"] | None = None
-    """Parameters not given here are those of this profile. `ns3`: the HPCC evaluation at 100 Gb/s: g 1/16, AI 615 Mb/s
+    """Profile: values of parameters that are not given. `ns3`: the HPCC evaluation at 100 Gb/s: g 1/16, AI 615 Mb/s
     (authors' ns-3, run.py).
     """
 
@@ -2058,17 +1989,17 @@ class HpccParams(Tree):
     """Parameters of HPCC. NS3 is the authors' simulator (`run.py`, `rdma-hw.cc` at commit 9f4be2a).
 
     Args:
-        eta: Target utilisation eta. Default 0.95 (SIGCOMM 2019, section 5.1); the authors' key results use 0.99.
-        max_stage: Additive steps before a forced multiplicative one. Default 0 (NS3 `MI_THRESH`; the paper's text
-            says 5).
+        eta: Target utilisation. Default 0.95 (SIGCOMM 2019, section 5.1).
+        max_stage: Additive steps before a forced multiplicative one. Default 0 (NS3 `MI_THRESH`; 5 in the paper's
+            text).
         ai: Additive increase, as a rate: W_AI / T. Default 50Mbps (NS3 README, `--hpai 50`: 80 B at T = 13 us).
-        min_rate: Least rate. Default 1Gbps (NS3 `run.py`).
-        fast_react: React to every ACK, from the reference of the current round trip; without, once per round trip.
-            Default true (NS3 `FAST_REACT` 1).
-        sample_feedback: On the ACKs between references, pass over hops with an empty queue. Default false (NS3
+        min_rate: Minimum rate. Default 1Gbps (NS3 `run.py`).
+        fast_react: If true, reacts to every ACK, from the reference of the current round trip; otherwise once per
+            round trip. Default true (NS3 `FAST_REACT` 1).
+        sample_feedback: If true, ACKs between references skip hops with an empty queue. Default false (NS3
             `SAMPLE_FEEDBACK`).
-        profile: Parameters not given here are those of this profile. `ns3`: the HPCC evaluation: eta 0.95, maxStage
-            0, AI 50 Mb/s (authors' ns-3, README and run.py); `key-results`: as ns3 with eta 0.99 (the authors' key-
+        profile: Profile: values of parameters that are not given. `ns3`: the HPCC evaluation: eta 0.95, maxStage 0,
+            AI 50 Mb/s (authors' ns-3, README and run.py); `key-results`: as ns3 with eta 0.99 (the authors' key-
             results page); `paper`: as ns3 with maxStage 5 (SIGCOMM 2019, section 5.1; later called a typo by the
             authors).
 
@@ -2076,28 +2007,28 @@ class HpccParams(Tree):
 
     _tag: ClassVar[str | None] = "hpcc"
     eta: float | None = None
-    """Target utilisation eta. Default 0.95 (SIGCOMM 2019, section 5.1); the authors' key results use 0.99."""
+    """Target utilisation. Default 0.95 (SIGCOMM 2019, section 5.1)."""
 
     max_stage: int | None = None
-    """Additive steps before a forced multiplicative one. Default 0 (NS3 `MI_THRESH`; the paper's text says 5)."""
+    """Additive steps before a forced multiplicative one. Default 0 (NS3 `MI_THRESH`; 5 in the paper's text)."""
 
     ai: Rate | None = None
     """Additive increase, as a rate: W_AI / T. Default 50Mbps (NS3 README, `--hpai 50`: 80 B at T = 13 us)."""
 
     min_rate: Rate | None = None
-    """Least rate. Default 1Gbps (NS3 `run.py`)."""
+    """Minimum rate. Default 1Gbps (NS3 `run.py`)."""
 
     fast_react: bool | None = None
-    """React to every ACK, from the reference of the current round trip; without, once per round trip. Default true
-    (NS3 `FAST_REACT` 1).
+    """If true, reacts to every ACK, from the reference of the current round trip; otherwise once per round trip.
+    Default true (NS3 `FAST_REACT` 1).
     """
 
     sample_feedback: bool | None = None
-    """On the ACKs between references, pass over hops with an empty queue. Default false (NS3 `SAMPLE_FEEDBACK`)."""
+    """If true, ACKs between references skip hops with an empty queue. Default false (NS3 `SAMPLE_FEEDBACK`)."""
 
     profile: Literal["ns3", "key-results", "paper"] | None = None
-    """Parameters not given here are those of this profile. `ns3`: the HPCC evaluation: eta 0.95, maxStage 0, AI 50
-    Mb/s (authors' ns-3, README and run.py); `key-results`: as ns3 with eta 0.99 (the authors' key-results page);
+    """Profile: values of parameters that are not given. `ns3`: the HPCC evaluation: eta 0.95, maxStage 0, AI 50 Mb/s
+    (authors' ns-3, README and run.py); `key-results`: as ns3 with eta 0.99 (the authors' key-results page);
     `paper`: as ns3 with maxStage 5 (SIGCOMM 2019, section 5.1; later called a typo by the authors).
     """
 
@@ -2107,22 +2038,22 @@ class HpccPintParams(Tree):
     """Parameters of HPCC-PINT. NS3 is the HPCC authors' simulator (`run.py`, `pint.cc` at commit 9f4be2a).
 
     Args:
-        eta: Target utilisation eta. Default 0.95 (NS3 `U_TARGET`); the authors' key results use 0.99.
+        eta: Target utilisation. Default 0.95 (NS3 `U_TARGET`).
         max_stage: Additive steps before a forced multiplicative one. Default 0 (NS3 `MI_THRESH`).
         ai: Additive increase, as a rate. Default 50Mbps (NS3 README, `--hpai 50`).
-        min_rate: Least rate. Default 1Gbps (NS3 `run.py`).
-        log_base: Base of the logarithm that utilisations are carried in: (1 + error)^2. Default 1.05, 8 bits (NS3
-            README); all controls of a run must agree.
+        min_rate: Minimum rate. Default 1Gbps (NS3 `run.py`).
+        log_base: Base of the logarithm that encodes utilisations, (1 + error)^2; equal for all controls of a run.
+            Default 1.05 (NS3 README: 8 bits).
         probability: Share of the ACKs that are used. Default 1 (NS3 `PINT_PROB`).
-        profile: Parameters not given here are those of this profile. `ns3`: the HPCC evaluation: eta 0.95, base
-            1.05, every ACK, AI 50 Mb/s (authors' ns-3, README); `key-results`: as ns3 with eta 0.99 (the authors'
-            key-results page).
+        profile: Profile: values of parameters that are not given. `ns3`: the HPCC evaluation: eta 0.95, base 1.05,
+            every ACK, AI 50 Mb/s (authors' ns-3, README); `key-results`: as ns3 with eta 0.99 (the authors' key-
+            results page).
 
     """
 
     _tag: ClassVar[str | None] = "hpcc_pint"
     eta: float | None = None
-    """Target utilisation eta. Default 0.95 (NS3 `U_TARGET`); the authors' key results use 0.99."""
+    """Target utilisation. Default 0.95 (NS3 `U_TARGET`)."""
 
     max_stage: int | None = None
     """Additive steps before a forced multiplicative one. Default 0 (NS3 `MI_THRESH`)."""
@@ -2131,19 +2062,19 @@ class HpccPintParams(Tree):
     """Additive increase, as a rate. Default 50Mbps (NS3 README, `--hpai 50`)."""
 
     min_rate: Rate | None = None
-    """Least rate. Default 1Gbps (NS3 `run.py`)."""
+    """Minimum rate. Default 1Gbps (NS3 `run.py`)."""
 
     log_base: float | None = None
-    """Base of the logarithm that utilisations are carried in: (1 + error)^2. Default 1.05, 8 bits (NS3 README); all
-    controls of a run must agree.
+    """Base of the logarithm that encodes utilisations, (1 + error)^2; equal for all controls of a run. Default 1.05
+    (NS3 README: 8 bits).
     """
 
     probability: float | None = None
     """Share of the ACKs that are used. Default 1 (NS3 `PINT_PROB`)."""
 
     profile: Literal["ns3", "key-results"] | None = None
-    """Parameters not given here are those of this profile. `ns3`: the HPCC evaluation: eta 0.95, base 1.05, every ACK,
-    AI 50 Mb/s (authors' ns-3, README); `key-results`: as ns3 with eta 0.99 (the authors' key-results page).
+    """Profile: values of parameters that are not given. `ns3`: the HPCC evaluation: eta 0.95, base 1.05, every ACK, AI
+    50 Mb/s (authors' ns-3, README); `key-results`: as ns3 with eta 0.99 (the authors' key-results page).
     """
 
 
@@ -2151,87 +2082,80 @@ class HpccPintParams(Tree):
 class SwiftParams(Tree):
     """Parameters of Swift. Windows are in packets. HTSIM is Broadcom's csg-htsim (`swift.cpp` at commit 841d9e7),
     PRIOPLUS the ns-3 of PrioPlus (github.com/blueroaring/PrioPlus, `rocev2-swift.cc` at commit 0ef098f): the paper
-    names its parameters, but not the value of each.
+    does not give the value of each parameter.
 
     Args:
-        base_target: Target round-trip time of a path without links for a flow with a large window. Default 25us
-            (PRIOPLUS); 20us in HTSIM.
-        hop_scale: Added to the target for every link of the path. Default 2us (our choice: what a link of 1us adds
-            to a round trip, so that `base_target` is left for queues). HTSIM means 1/6.55 of its base, but copies
-            of its routes lose their length.
-        fs_range: Most that is added to the target for a small window, so that many flows do not have to hit one
-            point. Default 100us: 4 base targets (PRIOPLUS, after the paper's figure 5); HTSIM has 5 of its own,
-            100us too.
-        fs_min_cwnd: Window at and below which `fs_range` is added. Default 0.1 (HTSIM, PRIOPLUS).
-        fs_max_cwnd: Window from which on nothing is added. Default 100 (HTSIM).
-        ai: Additive increase per round trip. Default 1 (HTSIM).
-        beta: Share of the relative excess over the target by which the window is cut. Default 0.8 (HTSIM,
-            PRIOPLUS).
-        max_mdf: Largest cut of the window at once. Default 0.5 (HTSIM); 0.4 in PRIOPLUS.
-        min_cwnd: Least window. Below 1, a packet is sent every 1/window round trips. Default 0.01 (our choice); 10
-            bytes in HTSIM.
-        max_cwnd: Largest window. Default 10000 (our choice: it does not bind); 1000 in HTSIM.
-        initial_cwnd: First window; absent: the bandwidth-delay product (our choice: other controls here start at
-            line rate too); 15 in HTSIM.
-        reset_after: Timeouts in a row after which the window is `min_cwnd`. Default 5 (HTSIM).
-        profile: Parameters not given here are those of this profile. `paper`: the rules of SIGCOMM 2020, targets of
-            25 us, 2 us a link and up to 100 us for small windows; `htsim`: csg-htsim's parameters: 20 us and no
-            hops, first window 15 packets (swift.cpp, main_swift.cpp).
+        base_target: Target round-trip time of a large window, without links. Default 25us (PRIOPLUS).
+        hop_scale: Addition to the target per link of the path. Default 2us (our choice: a link's round trip of 2·1
+            us; HTSIM means 1/6.55 of its base, but loses the length of its routes).
+        fs_range: Maximum addition to the target for a small window, so that many flows do not aim at one point.
+            Default 100us (PRIOPLUS, after the paper's figure 5: 4 base targets; HTSIM: 5).
+        fs_min_cwnd: Window in packets up to which all of `fs_range` is added. Default 0.1 (HTSIM, PRIOPLUS).
+        fs_max_cwnd: Window in packets from which on nothing is added. Default 100 (HTSIM).
+        ai: Additive increase per round trip, in packets. Default 1 (HTSIM).
+        beta: Cut of the window per relative excess over the target. Default 0.8 (HTSIM, PRIOPLUS).
+        max_mdf: Maximum cut of the window. Default 0.5 (HTSIM; PRIOPLUS: 0.4).
+        min_cwnd: Minimum window in packets; below 1, a packet is sent every 1/window round trips. Default 0.01 (our
+            choice); 10 bytes in HTSIM.
+        max_cwnd: Maximum window in packets. Default 10000 (our choice: no limit).
+        initial_cwnd: First window in packets. Default none (our choice: the bandwidth-delay product, as other
+            controls start at line rate).
+        reset_after: Timeouts in a row that reset the window to `min_cwnd`. Default 5 (HTSIM).
+        profile: Profile: values of parameters that are not given. `paper`: SIGCOMM 2020: targets of 25 us, 2 us per
+            link, up to 100 us more for small windows; `htsim`: csg-htsim's parameters: 20 us and no hops, first
+            window 15 packets (swift.cpp, main_swift.cpp).
 
     """
 
     _tag: ClassVar[str | None] = "swift"
     base_target: Time | None = None
-    """Target round-trip time of a path without links for a flow with a large window. Default 25us (PRIOPLUS); 20us in
-    HTSIM.
-    """
+    """Target round-trip time of a large window, without links. Default 25us (PRIOPLUS)."""
 
     hop_scale: Time | None = None
-    """Added to the target for every link of the path. Default 2us (our choice: what a link of 1us adds to a round
-    trip, so that `base_target` is left for queues). HTSIM means 1/6.55 of its base, but copies of its routes lose
-    their length.
+    """Addition to the target per link of the path. Default 2us (our choice: a link's round trip of 2·1 us; HTSIM means
+    1/6.55 of its base, but loses the length of its routes).
     """
 
     fs_range: Time | None = None
-    """Most that is added to the target for a small window, so that many flows do not have to hit one point. Default
-    100us: 4 base targets (PRIOPLUS, after the paper's figure 5); HTSIM has 5 of its own, 100us too.
+    """Maximum addition to the target for a small window, so that many flows do not aim at one point. Default 100us
+    (PRIOPLUS, after the paper's figure 5: 4 base targets; HTSIM: 5).
     """
 
     fs_min_cwnd: float | None = None
-    """Window at and below which `fs_range` is added. Default 0.1 (HTSIM, PRIOPLUS)."""
+    """Window in packets up to which all of `fs_range` is added. Default 0.1 (HTSIM, PRIOPLUS)."""
 
     fs_max_cwnd: float | None = None
-    """Window from which on nothing is added. Default 100 (HTSIM)."""
+    """Window in packets from which on nothing is added. Default 100 (HTSIM)."""
 
     ai: float | None = None
-    """Additive increase per round trip. Default 1 (HTSIM)."""
+    """Additive increase per round trip, in packets. Default 1 (HTSIM)."""
 
     beta: float | None = None
-    """Share of the relative excess over the target by which the window is cut. Default 0.8 (HTSIM, PRIOPLUS)."""
+    """Cut of the window per relative excess over the target. Default 0.8 (HTSIM, PRIOPLUS)."""
 
     max_mdf: float | None = None
-    """Largest cut of the window at once. Default 0.5 (HTSIM); 0.4 in PRIOPLUS."""
+    """Maximum cut of the window. Default 0.5 (HTSIM; PRIOPLUS: 0.4)."""
 
     min_cwnd: float | None = None
-    """Least window. Below 1, a packet is sent every 1/window round trips. Default 0.01 (our choice); 10 bytes in
-    HTSIM.
+    """Minimum window in packets; below 1, a packet is sent every 1/window round trips. Default 0.01 (our choice); 10
+    bytes in HTSIM.
     """
 
     max_cwnd: float | None = None
-    """Largest window. Default 10000 (our choice: it does not bind); 1000 in HTSIM."""
+    """Maximum window in packets. Default 10000 (our choice: no limit)."""
 
     initial_cwnd: float | None = None
-    """First window; absent: the bandwidth-delay product (our choice: other controls here start at line rate too); 15
-    in HTSIM.
+    """First window in packets. Default none (our choice: the bandwidth-delay product, as other controls start at line
+    rate).
     """
 
     reset_after: int | None = None
-    """Timeouts in a row after which the window is `min_cwnd`. Default 5 (HTSIM)."""
+    """Timeouts in a row that reset the window to `min_cwnd`. Default 5 (HTSIM)."""
 
     profile: Literal["paper", "htsim"] | None = None
-    """Parameters not given here are those of this profile. `paper`: the rules of SIGCOMM 2020, targets of 25 us, 2 us
-    a link and up to 100 us for small windows; `htsim`: csg-htsim's parameters: 20 us and no hops, first window 15
-    packets (swift.cpp, main_swift.cpp).
+    """Profile: values of parameters that are not given. `paper`: SIGCOMM 2020: targets of 25 us, 2 us per link, up to
+    100 us more for small windows; `htsim`: csg-htsim's parameters: 20 us and no hops, first window 15 packets
+    (swift.cpp, main_swift.cpp).
     """
 
 
@@ -2244,15 +2168,15 @@ class TimelyParams(Tree):
         alpha: Weight of the newest difference in the filtered gradient. Default 0.875 (Zhu et al., CoNEXT 2016;
             NS3).
         beta: Multiplicative decrease factor. Default 0.8 (SIGCOMM 2015; NS3).
-        t_low: Below this round-trip time the rate rises. Default 50us (SIGCOMM 2015; NS3), whatever the link rate.
-        t_high: Above this round-trip time the rate falls. Default 500us (SIGCOMM 2015; NS3).
-        min_rtt: Round-trip time by which the gradient is normalised. Default 20us (SIGCOMM 2015; NS3).
-        ai: Additive increase. Default 100Mbps (NS3: 10·bandwidth/10); 10Mbps in the paper.
-        hai: Additive increase from the fifth increase in a row on. Default 500Mbps (NS3: 50·bandwidth/10); 5 ai in
-            the paper.
+        t_low: Round-trip time below which the rate rises, whatever the link rate. Default 50us (SIGCOMM 2015; NS3).
+        t_high: Round-trip time above which the rate falls. Default 500us (SIGCOMM 2015; NS3).
+        min_rtt: Round-trip time that normalises the gradient. Default 20us (SIGCOMM 2015; NS3).
+        ai: Additive increase. Default 100Mbps (NS3: 10·bandwidth/10; the paper: 10 Mb/s).
+        hai: Hyper increase, from the fifth increase in a row on. Default 500Mbps (NS3: 50·bandwidth/10; the paper:
+            5 `ai`).
         hai_after: Increases in a row before `hai`. Default 5 (SIGCOMM 2015; NS3).
-        min_rate: Least rate. Default 1Gbps (NS3 `run.py`).
-        profile: Parameters not given here are those of this profile. `ns3`: the HPCC evaluation at 100 Gb/s: AI 100
+        min_rate: Minimum rate. Default 1Gbps (NS3 `run.py`).
+        profile: Profile: values of parameters that are not given. `ns3`: the HPCC evaluation at 100 Gb/s: AI 100
             Mb/s, HAI 500 Mb/s (authors' ns-3, run.py); `paper`: AI 10 Mb/s, HAI 50 Mb/s (SIGCOMM 2015, section 5).
 
     """
@@ -2265,31 +2189,29 @@ class TimelyParams(Tree):
     """Multiplicative decrease factor. Default 0.8 (SIGCOMM 2015; NS3)."""
 
     t_low: Time | None = None
-    """Below this round-trip time the rate rises. Default 50us (SIGCOMM 2015; NS3), whatever the link rate."""
+    """Round-trip time below which the rate rises, whatever the link rate. Default 50us (SIGCOMM 2015; NS3)."""
 
     t_high: Time | None = None
-    """Above this round-trip time the rate falls. Default 500us (SIGCOMM 2015; NS3)."""
+    """Round-trip time above which the rate falls. Default 500us (SIGCOMM 2015; NS3)."""
 
     min_rtt: Time | None = None
-    """Round-trip time by which the gradient is normalised. Default 20us (SIGCOMM 2015; NS3)."""
+    """Round-trip time that normalises the gradient. Default 20us (SIGCOMM 2015; NS3)."""
 
     ai: Rate | None = None
-    """Additive increase. Default 100Mbps (NS3: 10·bandwidth/10); 10Mbps in the paper."""
+    """Additive increase. Default 100Mbps (NS3: 10·bandwidth/10; the paper: 10 Mb/s)."""
 
     hai: Rate | None = None
-    """Additive increase from the fifth increase in a row on. Default 500Mbps (NS3: 50·bandwidth/10); 5 ai in the
-    paper.
-    """
+    """Hyper increase, from the fifth increase in a row on. Default 500Mbps (NS3: 50·bandwidth/10; the paper: 5 `ai`)."""
 
     hai_after: int | None = None
     """Increases in a row before `hai`. Default 5 (SIGCOMM 2015; NS3)."""
 
     min_rate: Rate | None = None
-    """Least rate. Default 1Gbps (NS3 `run.py`)."""
+    """Minimum rate. Default 1Gbps (NS3 `run.py`)."""
 
     profile: Literal["ns3", "paper"] | None = None
-    """Parameters not given here are those of this profile. `ns3`: the HPCC evaluation at 100 Gb/s: AI 100 Mb/s, HAI
-    500 Mb/s (authors' ns-3, run.py); `paper`: AI 10 Mb/s, HAI 50 Mb/s (SIGCOMM 2015, section 5).
+    """Profile: values of parameters that are not given. `ns3`: the HPCC evaluation at 100 Gb/s: AI 100 Mb/s, HAI 500
+    Mb/s (authors' ns-3, run.py); `paper`: AI 10 Mb/s, HAI 50 Mb/s (SIGCOMM 2015, section 5).
     """
 
 
@@ -2301,16 +2223,15 @@ class TimelyPatchedParams(Tree):
         alpha: Weight of the newest difference in the filtered gradient. Default 0.875 (CoNEXT 2016).
         beta: Gain of the distance to the reference. Default 0.008 (CoNEXT 2016).
         beta_high: Multiplicative decrease factor above `t_high`. Default 0.8 (SIGCOMM 2015).
-        t_low: Below this round-trip time the rate rises. Default 50us (SIGCOMM 2015).
-        t_high: Above this round-trip time the rate falls as in TIMELY. Default 500us (SIGCOMM 2015).
-        rtt_ref: Reference of the round-trip time. Default 50us: `t_low` (CoNEXT 2016).
-        min_rtt: Round-trip time by which the gradient is normalised. Default 20us (SIGCOMM 2015).
-        ai: Additive increase. Default 100Mbps (CoNEXT 2016 has 10Mbps at 10 Gb/s, scaled: the same fixed points);
-            10Mbps there.
-        min_rate: Least rate. Default 1Gbps (NS3 `run.py`), as for `timely`.
-        profile: Parameters not given here are those of this profile. `scaled`: CoNEXT 2016 with its additive
-            increase scaled from 10 to 100 Gb/s: AI 100 Mb/s; `paper`: CoNEXT 2016 as it is, for 10 Gb/s: AI 10
-            Mb/s, least rate 10 Mb/s (our choice).
+        t_low: Round-trip time below which the rate rises. Default 50us (SIGCOMM 2015).
+        t_high: Round-trip time above which the rate falls as in TIMELY. Default 500us (SIGCOMM 2015).
+        rtt_ref: Reference round-trip time. Default 50us (CoNEXT 2016: `t_low`).
+        min_rtt: Round-trip time that normalises the gradient. Default 20us (SIGCOMM 2015).
+        ai: Additive increase. Default 100Mbps (CoNEXT 2016: 10 Mb/s at 10 Gb/s, scaled for the same fixed points).
+        min_rate: Minimum rate. Default 1Gbps (NS3 `run.py`, as for `timely`).
+        profile: Profile: values of parameters that are not given. `scaled`: CoNEXT 2016 with its additive increase
+            scaled from 10 to 100 Gb/s: AI 100 Mb/s; `paper`: CoNEXT 2016 as it is, for 10 Gb/s: AI 10 Mb/s, minimum
+            rate 10 Mb/s (our choice).
 
     """
 
@@ -2325,29 +2246,27 @@ class TimelyPatchedParams(Tree):
     """Multiplicative decrease factor above `t_high`. Default 0.8 (SIGCOMM 2015)."""
 
     t_low: Time | None = None
-    """Below this round-trip time the rate rises. Default 50us (SIGCOMM 2015)."""
+    """Round-trip time below which the rate rises. Default 50us (SIGCOMM 2015)."""
 
     t_high: Time | None = None
-    """Above this round-trip time the rate falls as in TIMELY. Default 500us (SIGCOMM 2015)."""
+    """Round-trip time above which the rate falls as in TIMELY. Default 500us (SIGCOMM 2015)."""
 
     rtt_ref: Time | None = None
-    """Reference of the round-trip time. Default 50us: `t_low` (CoNEXT 2016)."""
+    """Reference round-trip time. Default 50us (CoNEXT 2016: `t_low`)."""
 
     min_rtt: Time | None = None
-    """Round-trip time by which the gradient is normalised. Default 20us (SIGCOMM 2015)."""
+    """Round-trip time that normalises the gradient. Default 20us (SIGCOMM 2015)."""
 
     ai: Rate | None = None
-    """Additive increase. Default 100Mbps (CoNEXT 2016 has 10Mbps at 10 Gb/s, scaled: the same fixed points); 10Mbps
-    there.
-    """
+    """Additive increase. Default 100Mbps (CoNEXT 2016: 10 Mb/s at 10 Gb/s, scaled for the same fixed points)."""
 
     min_rate: Rate | None = None
-    """Least rate. Default 1Gbps (NS3 `run.py`), as for `timely`."""
+    """Minimum rate. Default 1Gbps (NS3 `run.py`, as for `timely`)."""
 
     profile: Literal["scaled", "paper"] | None = None
-    """Parameters not given here are those of this profile. `scaled`: CoNEXT 2016 with its additive increase scaled
-    from 10 to 100 Gb/s: AI 100 Mb/s; `paper`: CoNEXT 2016 as it is, for 10 Gb/s: AI 10 Mb/s, least rate 10 Mb/s
-    (our choice).
+    """Profile: values of parameters that are not given. `scaled`: CoNEXT 2016 with its additive increase scaled from
+    10 to 100 Gb/s: AI 100 Mb/s; `paper`: CoNEXT 2016 as it is, for 10 Gb/s: AI 10 Mb/s, minimum rate 10 Mb/s (our
+    choice).
     """
 
 
@@ -2360,7 +2279,7 @@ class UnlimitedParams(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class RenoParams(Tree):
-    """Reno has no parameters."""
+    """Parameters of Reno: none."""
 
     _tag: ClassVar[str | None] = "reno"
 
@@ -2370,22 +2289,24 @@ class CubicParams(Tree):
     """Parameters of CUBIC.
 
     Args:
-        c: How fast the window grows, in segments per cubic second. Default 0.4 (RFC 9438, section 5).
-        beta: What a loss leaves of the window. Default 0.7 (RFC 9438, section 4.6).
-        fast_convergence: A flow that loses below its last peak aims lower, to make room (RFC 9438, section 4.7).
-            Default true.
+        c: Growth of the window, in segments per cubic second. Default 0.4 (RFC 9438, section 5).
+        beta: Factor on the window after a loss. Default 0.7 (RFC 9438, section 4.6).
+        fast_convergence: If true, a flow that loses below its last peak aims lower, to leave capacity to others.
+            Default true (RFC 9438, section 4.7).
 
     """
 
     _tag: ClassVar[str | None] = "cubic"
     c: float | None = None
-    """How fast the window grows, in segments per cubic second. Default 0.4 (RFC 9438, section 5)."""
+    """Growth of the window, in segments per cubic second. Default 0.4 (RFC 9438, section 5)."""
 
     beta: float | None = None
-    """What a loss leaves of the window. Default 0.7 (RFC 9438, section 4.6)."""
+    """Factor on the window after a loss. Default 0.7 (RFC 9438, section 4.6)."""
 
     fast_convergence: bool | None = None
-    """A flow that loses below its last peak aims lower, to make room (RFC 9438, section 4.7). Default true."""
+    """If true, a flow that loses below its last peak aims lower, to leave capacity to others. Default true (RFC 9438,
+    section 4.7).
+    """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -2394,7 +2315,7 @@ class TcpDctcpParams(Tree):
 
     Args:
         g: Gain g of the filter of the marked share. Default 1/16 (RFC 8257, section 4.2).
-        alpha: The filtered share at the start. Default 1 (RFC 8257, section 3.3).
+        alpha: Initial value of the filtered share. Default 1 (RFC 8257, section 3.3).
 
     """
 
@@ -2403,12 +2324,12 @@ class TcpDctcpParams(Tree):
     """Gain g of the filter of the marked share. Default 1/16 (RFC 8257, section 4.2)."""
 
     alpha: float | None = None
-    """The filtered share at the start. Default 1 (RFC 8257, section 3.3)."""
+    """Initial value of the filtered share. Default 1 (RFC 8257, section 3.3)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class SlowStartParams(Tree):
-    """There are no parameters."""
+    """Parameters of slow start: none."""
 
     _tag: ClassVar[str | None] = "slow-start"
 
@@ -2416,425 +2337,403 @@ class SlowStartParams(Tree):
 TcpControl: TypeAlias = (
     Literal["reno", "cubic", "dctcp", "slow-start"] | RenoParams | CubicParams | TcpDctcpParams | SlowStartParams
 )
-"""How a TCP window grows and shrinks: a control's name, or its name with parameters"""
+"""Congestion control of TCP"""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class TcpParams(Tree):
-    """Parameters of TCP. Where `switch` says nothing, no priority is lossless; where `ecn` says nothing, switches mark
-    for senders that listen to marks and no others: a step at 65 packets of 1500 B at 10 Gb/s (DCTCP, SIGCOMM 2010,
-    section 3.4).
+    """Parameters of TCP. By default no priority is lossless, and switches mark only for senders that react to marks: a
+    step at 65 packets of 1500 B at 10 Gb/s (DCTCP, SIGCOMM 2010, section 3.4).
 
     Args:
-        control: How the window grows and shrinks: a control's name, or its name with parameters. Default cubic (RFC
-            9438; Linux).
-        handshake: A round trip before the first data. Default true (RFC 9293, section 3.5).
-        init_cwnd: Segments that a flow sends at once. Default 10 (RFC 6928; Linux).
-        max_cwnd: Most segments in flight; absent: any number. Default none.
-        abc_limit: In slow start an acknowledgement adds what it acknowledges, at most so many segments. Default 2
-            (RFC 3465).
-        rto: A retransmission timeout that is always the same; absent: by the measured round trips (RFC 6298).
-            Default none.
-        rto_min: Least measured timeout. Default 200ms (Linux; RFC 6298 has 1s).
-        rto_max: Largest timeout. Default 60s (RFC 6298).
-        rto_init: Timeout before the first measurement, that of the handshake too. Default 1s (RFC 6298).
-        backoff: Timeouts in a row double. Default true (RFC 6298, section 5.5).
-        dupacks: Acknowledgements of the same byte (or with SACK segments beyond a gap) that tell of a loss; absent:
-            only timeouts do. Default 3 (RFC 5681; RFC 6675).
-        sack: Selective acknowledgements (RFC 2018, RFC 6675). Default true (Linux).
-        sack_blocks: Most stretches that an acknowledgement tells of; absent: all. Default 3 (RFC 2018, with time
-            stamps).
-        delayed_ack: How long a receiver waits for a second segment before it acknowledges one; absent: it does not
-            wait. Default 40ms (Linux).
-        ack_every: Segments after which a receiver that waits acknowledges at once. Default 2 (RFC 5681).
-        ecn: A sender reduces its window when marks come back (RFC 3168); DCTCP always does. Default false (Linux).
-        profile: Parameters not given here are those of this profile. `linux`: CUBIC, SACK, 10 segments at once,
+        control: Congestion control. Default cubic (RFC 9438; Linux).
+        handshake: If true, a handshake takes a round trip before the first data. Default true (RFC 9293, section
+            3.5).
+        init_cwnd: Initial window in segments. Default 10 (RFC 6928; Linux).
+        max_cwnd: Maximum segments in flight. Default none: no limit.
+        abc_limit: Maximum segments that an acknowledgement adds in slow start. Default 2 (RFC 3465).
+        rto: Constant retransmission timeout; absent: from measured round trips (RFC 6298). Default none.
+        rto_min: Minimum measured timeout. Default 200ms (Linux; RFC 6298: 1 s).
+        rto_max: Maximum timeout. Default 60s (RFC 6298).
+        rto_init: Timeout before the first measurement, also of the handshake. Default 1s (RFC 6298).
+        backoff: If true, timeouts in a row double. Default true (RFC 6298, section 5.5).
+        dupacks: Duplicate acknowledgements (with SACK: segments beyond a gap) that signal a loss; absent: timeouts
+            only. Default 3 (RFC 5681; RFC 6675).
+        sack: If true, selective acknowledgements (RFC 2018, RFC 6675). Default true (Linux).
+        sack_blocks: Maximum SACK blocks per acknowledgement; absent: all. Default 3 (RFC 2018, with time stamps).
+        delayed_ack: Maximum delay of an acknowledgement while the receiver waits for a second segment; absent:
+            none. Default 40ms (Linux).
+        ack_every: Segments after which a receiver acknowledges immediately. Default 2 (RFC 5681).
+        ecn: If true, a sender reduces its window on ECN marks (RFC 3168); DCTCP always does. Default false (Linux).
+        profile: Profile: values of parameters that are not given. `linux`: CUBIC, SACK, initial window 10 segments,
             delayed ACKs, timeouts from 200 ms (Linux); `datacenter`: the same with timeouts from 1 ms and every
             segment acknowledged (Vasudevan et al., SIGCOMM 2009); `newreno`: NewReno without SACK (RFC 5681, RFC
             6582), timeouts from 1 ms, every segment acknowledged; `dctcp`: DCTCP (RFC 8257), timeouts from 1 ms,
             every segment acknowledged; `disaggregation`: the resource disaggregation study: slow start and
-            congestion avoidance, a fixed timeout of 45 us; 1 segment at first and losses by timeouts alone (our
-            choice); `yaps`: YAPS: slow start for ever, 1 segment at first, at most 12, a fixed timeout of 45 us
+            congestion avoidance, a fixed timeout of 45 us; initial window 1 segment and losses by timeout only (our
+            choice); `yaps`: YAPS: always slow start, initial window 1 segment, at most 12, a fixed timeout of 45 us
             (coresim/flow.cpp).
 
     """
 
     _tag: ClassVar[str | None] = "tcp"
     control: TcpControl | None = None
-    """How the window grows and shrinks: a control's name, or its name with parameters. Default cubic (RFC 9438;
-    Linux).
-    """
+    """Congestion control. Default cubic (RFC 9438; Linux)."""
 
     handshake: bool | None = None
-    """A round trip before the first data. Default true (RFC 9293, section 3.5)."""
+    """If true, a handshake takes a round trip before the first data. Default true (RFC 9293, section 3.5)."""
 
     init_cwnd: int | None = None
-    """Segments that a flow sends at once. Default 10 (RFC 6928; Linux)."""
+    """Initial window in segments. Default 10 (RFC 6928; Linux)."""
 
     max_cwnd: int | None = None
-    """Most segments in flight; absent: any number. Default none."""
+    """Maximum segments in flight. Default none: no limit."""
 
     abc_limit: int | None = None
-    """In slow start an acknowledgement adds what it acknowledges, at most so many segments. Default 2 (RFC 3465)."""
+    """Maximum segments that an acknowledgement adds in slow start. Default 2 (RFC 3465)."""
 
     rto: Time | None = None
-    """A retransmission timeout that is always the same; absent: by the measured round trips (RFC 6298). Default none."""
+    """Constant retransmission timeout; absent: from measured round trips (RFC 6298). Default none."""
 
     rto_min: Time | None = None
-    """Least measured timeout. Default 200ms (Linux; RFC 6298 has 1s)."""
+    """Minimum measured timeout. Default 200ms (Linux; RFC 6298: 1 s)."""
 
     rto_max: Time | None = None
-    """Largest timeout. Default 60s (RFC 6298)."""
+    """Maximum timeout. Default 60s (RFC 6298)."""
 
     rto_init: Time | None = None
-    """Timeout before the first measurement, that of the handshake too. Default 1s (RFC 6298)."""
+    """Timeout before the first measurement, also of the handshake. Default 1s (RFC 6298)."""
 
     backoff: bool | None = None
-    """Timeouts in a row double. Default true (RFC 6298, section 5.5)."""
+    """If true, timeouts in a row double. Default true (RFC 6298, section 5.5)."""
 
     dupacks: int | None = None
-    """Acknowledgements of the same byte (or with SACK segments beyond a gap) that tell of a loss; absent: only
-    timeouts do. Default 3 (RFC 5681; RFC 6675).
+    """Duplicate acknowledgements (with SACK: segments beyond a gap) that signal a loss; absent: timeouts only. Default
+    3 (RFC 5681; RFC 6675).
     """
 
     sack: bool | None = None
-    """Selective acknowledgements (RFC 2018, RFC 6675). Default true (Linux)."""
+    """If true, selective acknowledgements (RFC 2018, RFC 6675). Default true (Linux)."""
 
     sack_blocks: int | None = None
-    """Most stretches that an acknowledgement tells of; absent: all. Default 3 (RFC 2018, with time stamps)."""
+    """Maximum SACK blocks per acknowledgement; absent: all. Default 3 (RFC 2018, with time stamps)."""
 
     delayed_ack: Time | None = None
-    """How long a receiver waits for a second segment before it acknowledges one; absent: it does not wait. Default
-    40ms (Linux).
+    """Maximum delay of an acknowledgement while the receiver waits for a second segment; absent: none. Default 40ms
+    (Linux).
     """
 
     ack_every: int | None = None
-    """Segments after which a receiver that waits acknowledges at once. Default 2 (RFC 5681)."""
+    """Segments after which a receiver acknowledges immediately. Default 2 (RFC 5681)."""
 
     ecn: bool | None = None
-    """A sender reduces its window when marks come back (RFC 3168); DCTCP always does. Default false (Linux)."""
+    """If true, a sender reduces its window on ECN marks (RFC 3168); DCTCP always does. Default false (Linux)."""
 
     profile: Literal["linux", "datacenter", "newreno", "dctcp", "disaggregation", "yaps"] | None = None
-    """Parameters not given here are those of this profile. `linux`: CUBIC, SACK, 10 segments at once, delayed ACKs,
-    timeouts from 200 ms (Linux); `datacenter`: the same with timeouts from 1 ms and every segment acknowledged
-    (Vasudevan et al., SIGCOMM 2009); `newreno`: NewReno without SACK (RFC 5681, RFC 6582), timeouts from 1 ms,
-    every segment acknowledged; `dctcp`: DCTCP (RFC 8257), timeouts from 1 ms, every segment acknowledged;
-    `disaggregation`: the resource disaggregation study: slow start and congestion avoidance, a fixed timeout of 45
-    us; 1 segment at first and losses by timeouts alone (our choice); `yaps`: YAPS: slow start for ever, 1 segment
-    at first, at most 12, a fixed timeout of 45 us (coresim/flow.cpp).
+    """Profile: values of parameters that are not given. `linux`: CUBIC, SACK, initial window 10 segments, delayed
+    ACKs, timeouts from 200 ms (Linux); `datacenter`: the same with timeouts from 1 ms and every segment
+    acknowledged (Vasudevan et al., SIGCOMM 2009); `newreno`: NewReno without SACK (RFC 5681, RFC 6582), timeouts
+    from 1 ms, every segment acknowledged; `dctcp`: DCTCP (RFC 8257), timeouts from 1 ms, every segment
+    acknowledged; `disaggregation`: the resource disaggregation study: slow start and congestion avoidance, a fixed
+    timeout of 45 us; initial window 1 segment and losses by timeout only (our choice); `yaps`: YAPS: always slow
+    start, initial window 1 segment, at most 12, a fixed timeout of 45 us (coresim/flow.cpp).
     """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class PfabricParams(Tree):
-    """Parameters of pFabric. Where `switch` says nothing, every port has a pFabric queue of 36864 B (two bandwidth-
-    delay products of 18 kB at 10 Gb/s: SIGCOMM 2013, section 5; YAPS).
+    """Parameters of pFabric. By default every port has a pFabric queue of 36864 B (two bandwidth-delay products of 18
+    kB at 10 Gb/s: SIGCOMM 2013, section 5; YAPS).
 
     Args:
-        init_cwnd: Packets that a flow sends at once. Default 12 (SIGCOMM 2013, section 5: the bandwidth-delay
-            product at 10 Gb/s).
-        max_cwnd: Most packets in flight; absent: any number. Default 24 (our choice: twice the bandwidth-delay
-            product, what a port holds. SIGCOMM 2013 names no bound; but a window that grows for ever waits in the
-            queue of its own host until it times out).
-        rto: Retransmission timeout, always the same. Default 45us (SIGCOMM 2013, section 5: about three round
-            trips).
-        probe_after: After so many timeouts in a row a flow sends probes, one per timeout, until one is answered;
-            absent: it goes on sending data. Default 5 (SIGCOMM 2013, section 4.2).
-        profile: Parameters not given here are those of this profile. `paper`: 12 packets at once, 45 us, probes
+        init_cwnd: Initial window in packets. Default 12 (SIGCOMM 2013, section 5: the bandwidth-delay product at 10
+            Gb/s).
+        max_cwnd: Maximum packets in flight; absent: no limit. Default 24 (our choice: twice the bandwidth-delay
+            product, as a port holds; without a limit, as in SIGCOMM 2013, packets time out in the host's own
+            queue).
+        rto: Retransmission timeout, constant. Default 45us (SIGCOMM 2013, section 5: about three round trips).
+        probe_after: Timeouts in a row before a flow sends probes, one per timeout until an answer; absent: no
+            probes. Default 5 (SIGCOMM 2013, section 4.2).
+        profile: Profile: values of parameters that are not given. `paper`: initial window 12 packets, 45 us, probes
             after 5 timeouts (SIGCOMM 2013, section 5, for 10 Gb/s); at most 24 (our choice); `disaggregation`: the
-            resource disaggregation study: 2 packets at once, 45 us; at most 15 and no probes (our choice); `yaps`:
-            YAPS at 40 Gb/s: 12 packets at once, at most 15, 45 us, no probes (py/run_experiments.py); `yaps-10g`:
-            YAPS at 10 Gb/s: 11 packets at once, at most 14, 45.2 us, no probes (py/experiment.py);
-            `yaps-10g-small`: the same for ports of 6200 B (give switch.queues that limit): 3 packets at once, at
-            most 6, 9.5 us.
+            resource disaggregation study: initial window 2 packets, 45 us; at most 15 and no probes (our choice);
+            `yaps`: YAPS at 40 Gb/s: initial window 12 packets, at most 15, 45 us, no probes
+            (py/run_experiments.py); `yaps-10g`: YAPS at 10 Gb/s: initial window 11 packets, at most 14, 45.2 us, no
+            probes (py/experiment.py); `yaps-10g-small`: the same for ports of 6200 B (with this limit of
+            switch.queues): initial window 3 packets, at most 6, 9.5 us.
 
     """
 
     _tag: ClassVar[str | None] = "pfabric"
     init_cwnd: int | None = None
-    """Packets that a flow sends at once. Default 12 (SIGCOMM 2013, section 5: the bandwidth-delay product at 10 Gb/s)."""
+    """Initial window in packets. Default 12 (SIGCOMM 2013, section 5: the bandwidth-delay product at 10 Gb/s)."""
 
     max_cwnd: int | None = None
-    """Most packets in flight; absent: any number. Default 24 (our choice: twice the bandwidth-delay product, what a
-    port holds. SIGCOMM 2013 names no bound; but a window that grows for ever waits in the queue of its own host
-    until it times out).
+    """Maximum packets in flight; absent: no limit. Default 24 (our choice: twice the bandwidth-delay product, as a
+    port holds; without a limit, as in SIGCOMM 2013, packets time out in the host's own queue).
     """
 
     rto: Time | None = None
-    """Retransmission timeout, always the same. Default 45us (SIGCOMM 2013, section 5: about three round trips)."""
+    """Retransmission timeout, constant. Default 45us (SIGCOMM 2013, section 5: about three round trips)."""
 
     probe_after: int | None = None
-    """After so many timeouts in a row a flow sends probes, one per timeout, until one is answered; absent: it goes on
-    sending data. Default 5 (SIGCOMM 2013, section 4.2).
+    """Timeouts in a row before a flow sends probes, one per timeout until an answer; absent: no probes. Default 5
+    (SIGCOMM 2013, section 4.2).
     """
 
     profile: Literal["paper", "disaggregation", "yaps", "yaps-10g", "yaps-10g-small"] | None = None
-    """Parameters not given here are those of this profile. `paper`: 12 packets at once, 45 us, probes after 5 timeouts
-    (SIGCOMM 2013, section 5, for 10 Gb/s); at most 24 (our choice); `disaggregation`: the resource disaggregation
-    study: 2 packets at once, 45 us; at most 15 and no probes (our choice); `yaps`: YAPS at 40 Gb/s: 12 packets at
-    once, at most 15, 45 us, no probes (py/run_experiments.py); `yaps-10g`: YAPS at 10 Gb/s: 11 packets at once, at
-    most 14, 45.2 us, no probes (py/experiment.py); `yaps-10g-small`: the same for ports of 6200 B (give
-    switch.queues that limit): 3 packets at once, at most 6, 9.5 us.
+    """Profile: values of parameters that are not given. `paper`: initial window 12 packets, 45 us, probes after 5
+    timeouts (SIGCOMM 2013, section 5, for 10 Gb/s); at most 24 (our choice); `disaggregation`: the resource
+    disaggregation study: initial window 2 packets, 45 us; at most 15 and no probes (our choice); `yaps`: YAPS at 40
+    Gb/s: initial window 12 packets, at most 15, 45 us, no probes (py/run_experiments.py); `yaps-10g`: YAPS at 10
+    Gb/s: initial window 11 packets, at most 14, 45.2 us, no probes (py/experiment.py); `yaps-10g-small`: the same
+    for ports of 6200 B (with this limit of switch.queues): initial window 3 packets, at most 6, 9.5 us.
     """
 
 
 PhostOrder: TypeAlias = Literal["srpt", "fifo", "label-fair"]
-"""In which order a host serves flows, as a source those with tokens, as a receiver those that want some.
+"""Order in which a host serves flows: those with tokens as a source, those that need some as a receiver.
 
-`srpt`: The flow with fewest packets left first (CoNEXT 2015, section 3; YAPS).
+`srpt`: Fewest packets left first (CoNEXT 2015, section 3; YAPS).
 
-`fifo`: The flow that started first.
+`fifo`: First started first.
 
-`label-fair`: Labels in turn, within a label the flow with fewest packets left (CoNEXT 2015, section 3: tenants).
+`label-fair`: Labels in turn, within a label the fewest packets left (CoNEXT 2015, section 3: tenants).
 """
 
 
 PhostHold: TypeAlias = Literal["all", "last"]
-"""What a receiver that hears of new flows keeps its pacer from giving out tokens for.
+"""Free tokens of new flows that delay a receiver's own tokens.
 
-`all`: The free tokens of all of them (our choice: so much data is on its way).
+`all`: Those of all new flows (our choice: so much data is in flight).
 
-`last`: Those of the last one, even if it has none (YAPS).
+`last`: Those of the last new flow, even if none (YAPS).
 """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class PhostParams(Tree):
-    """Parameters of pHost; the same for all its flows. Where `switch` says nothing, every port has a buffer of 36864 B
-    (YAPS: 36 kB) with strict priorities, and drops what does not fit.
+    """Parameters of pHost; the same for all its flows. By default every port has a buffer of 36864 B (YAPS: 36 kB)
+    with strict priorities, and drops packets that do not fit.
 
     Args:
-        free_tokens: Packets that a flow may send without being asked. Default 8 (YAPS `capability_initial`).
-        free_tokens_long: Flows of more packets have free tokens too, not only those of as many or fewer. Default
-            false (YAPS); the text of CoNEXT 2015, section 3, gives them to all flows.
-        token_life: How long a token may be used after it has come, in packet times. Default 1.5 (YAPS
-            `capability_timeout`).
-        reissue_after: How long a receiver waits for the data of all tokens before it gives out others for what is
-            missing, in packet times. Default 9 (YAPS `capability_resend_timeout`).
-        window: Tokens without data after which a receiver passes a source over. Default 8 (YAPS
+        free_tokens: Free tokens: packets that a flow can send without tokens of the receiver. Default 8 (YAPS
+            `capability_initial`).
+        free_tokens_long: If true, flows of more packets have free tokens too. Default false (YAPS; CoNEXT 2015,
+            section 3: all flows).
+        token_life: Lifetime of a token after its arrival, in packet times. Default 1.5 (YAPS `capability_timeout`).
+        reissue_after: Time without the data of all tokens before a receiver issues new tokens for missing packets,
+            in packet times. Default 9 (YAPS `capability_resend_timeout`).
+        window: Tokens without data after which a receiver downgrades a source. Default 8 (YAPS
             `capability_window`).
-        downgrade_for: For how long, in packet times. Default 25 (YAPS `capability_window_timeout`; 15 at 10 Gb/s).
-        retry: A source that hears nothing announces its flow again after this time, then after twice as long, and
-            so on. Default 9.5us (`retx_timeout` of YAPS, which nothing reads there; what it is for is our choice).
-        order: In which order flows are served. Default srpt (YAPS).
-        hold: What free tokens keep a receiver from giving out others for. Default all (our choice).
-        control_priority: Priority of announcements, tokens and acknowledgements, 1 to 7. Default 7 (our choice: the
-            first to be served).
-        short_priority: Priority of the data of short flows, 1 to 7; absent: that of their flow, as long flows have.
-            Default 6 (our choice: above long ones; CoNEXT 2015, section 3).
-        short_packets: Flows of at most so many packets are short. Default 8 (our choice: those that have free
-            tokens for all they send).
-        profile: Parameters not given here are those of this profile. `disaggregation`: 8 free tokens for flows of
-            at most 8 packets (the resource disaggregation study; YAPS at 40 Gb/s); `yaps`: YAPS at 40 Gb/s: the
-            same, all data in one priority, its rule for holding back; `yaps-10g`: YAPS at 10 Gb/s: the same,
-            sources are passed over for 15 packet times; `paper`: free tokens for every flow (CoNEXT 2015, section
-            3).
+        downgrade_for: Time of a downgrade, in packet times. Default 25 (YAPS `capability_window_timeout`).
+        retry: Time without an answer before a source repeats its announcement, doubled each time. Default 9.5us
+            (YAPS `retx_timeout`, which nothing reads there; its use is our choice).
+        order: Order of flows. Default srpt (YAPS).
+        hold: Free tokens that delay a receiver's own tokens. Default all (our choice).
+        control_priority: Priority of announcements, tokens and acknowledgements, 1 to 7. Default 7 (our choice:
+            served first).
+        short_priority: Priority of the data of short flows, 1 to 7; absent: the flow's own. Default 6 (our choice:
+            above long ones; CoNEXT 2015, section 3).
+        short_packets: Packets of the largest short flow. Default 8 (our choice: all sent with free tokens).
+        profile: Profile: values of parameters that are not given. `disaggregation`: 8 free tokens for flows of at
+            most 8 packets (the resource disaggregation study; YAPS at 40 Gb/s); `yaps`: YAPS at 40 Gb/s: all data
+            in one priority, its rule for delaying tokens; `yaps-10g`: YAPS at 10 Gb/s: the same, downgrades of 15
+            packet times; `paper`: free tokens for every flow (CoNEXT 2015, section 3).
 
     """
 
     _tag: ClassVar[str | None] = "phost"
     free_tokens: int | None = None
-    """Packets that a flow may send without being asked. Default 8 (YAPS `capability_initial`)."""
+    """Free tokens: packets that a flow can send without tokens of the receiver. Default 8 (YAPS `capability_initial`)."""
 
     free_tokens_long: bool | None = None
-    """Flows of more packets have free tokens too, not only those of as many or fewer. Default false (YAPS); the text
-    of CoNEXT 2015, section 3, gives them to all flows.
-    """
+    """If true, flows of more packets have free tokens too. Default false (YAPS; CoNEXT 2015, section 3: all flows)."""
 
     token_life: float | None = None
-    """How long a token may be used after it has come, in packet times. Default 1.5 (YAPS `capability_timeout`)."""
+    """Lifetime of a token after its arrival, in packet times. Default 1.5 (YAPS `capability_timeout`)."""
 
     reissue_after: float | None = None
-    """How long a receiver waits for the data of all tokens before it gives out others for what is missing, in packet
-    times. Default 9 (YAPS `capability_resend_timeout`).
+    """Time without the data of all tokens before a receiver issues new tokens for missing packets, in packet times.
+    Default 9 (YAPS `capability_resend_timeout`).
     """
 
     window: int | None = None
-    """Tokens without data after which a receiver passes a source over. Default 8 (YAPS `capability_window`)."""
+    """Tokens without data after which a receiver downgrades a source. Default 8 (YAPS `capability_window`)."""
 
     downgrade_for: float | None = None
-    """For how long, in packet times. Default 25 (YAPS `capability_window_timeout`; 15 at 10 Gb/s)."""
+    """Time of a downgrade, in packet times. Default 25 (YAPS `capability_window_timeout`)."""
 
     retry: Time | None = None
-    """A source that hears nothing announces its flow again after this time, then after twice as long, and so on.
-    Default 9.5us (`retx_timeout` of YAPS, which nothing reads there; what it is for is our choice).
+    """Time without an answer before a source repeats its announcement, doubled each time. Default 9.5us (YAPS
+    `retx_timeout`, which nothing reads there; its use is our choice).
     """
 
     order: PhostOrder | None = None
-    """In which order flows are served. Default srpt (YAPS)."""
+    """Order of flows. Default srpt (YAPS)."""
 
     hold: PhostHold | None = None
-    """What free tokens keep a receiver from giving out others for. Default all (our choice)."""
+    """Free tokens that delay a receiver's own tokens. Default all (our choice)."""
 
     control_priority: int | None = None
-    """Priority of announcements, tokens and acknowledgements, 1 to 7. Default 7 (our choice: the first to be served)."""
+    """Priority of announcements, tokens and acknowledgements, 1 to 7. Default 7 (our choice: served first)."""
 
     short_priority: int | None = None
-    """Priority of the data of short flows, 1 to 7; absent: that of their flow, as long flows have. Default 6 (our
-    choice: above long ones; CoNEXT 2015, section 3).
+    """Priority of the data of short flows, 1 to 7; absent: the flow's own. Default 6 (our choice: above long ones;
+    CoNEXT 2015, section 3).
     """
 
     short_packets: int | None = None
-    """Flows of at most so many packets are short. Default 8 (our choice: those that have free tokens for all they
-    send).
-    """
+    """Packets of the largest short flow. Default 8 (our choice: all sent with free tokens)."""
 
     profile: Literal["disaggregation", "yaps", "yaps-10g", "paper"] | None = None
-    """Parameters not given here are those of this profile. `disaggregation`: 8 free tokens for flows of at most 8
-    packets (the resource disaggregation study; YAPS at 40 Gb/s); `yaps`: YAPS at 40 Gb/s: the same, all data in one
-    priority, its rule for holding back; `yaps-10g`: YAPS at 10 Gb/s: the same, sources are passed over for 15
-    packet times; `paper`: free tokens for every flow (CoNEXT 2015, section 3).
+    """Profile: values of parameters that are not given. `disaggregation`: 8 free tokens for flows of at most 8 packets
+    (the resource disaggregation study; YAPS at 40 Gb/s); `yaps`: YAPS at 40 Gb/s: all data in one priority, its
+    rule for delaying tokens; `yaps-10g`: YAPS at 10 Gb/s: the same, downgrades of 15 packet times; `paper`: free
+    tokens for every flow (CoNEXT 2015, section 3).
     """
 
 
 FastpassAlign: TypeAlias = Literal["epoch", "asap"]
-"""When the slots of a schedule begin.
+"""Start of a schedule's slots.
 
-`epoch`: With the epoch that they are of, on all hosts at once, by synchronised clocks (SIGCOMM 2014, section 5).
+`epoch`: With their epoch, on all hosts at the same time, by synchronised clocks (SIGCOMM 2014, section 5).
 
-`asap`: When the schedule has come, if that is earlier (YAPS): hosts near the arbiter begin before others.
+`asap`: With the arrival of the schedule, if earlier (YAPS): hosts near the arbiter start first.
 """
 
 
 FastpassOrder: TypeAlias = Literal["srpt", "least-recent"]
-"""Whose packets the arbiter places first.
+"""Order in which the arbiter serves flows.
 
-`srpt`: Those of the flow with fewest packets left (YAPS).
+`srpt`: Fewest packets left first (YAPS).
 
-`least-recent`: Those of the flow that was last given a slot longest ago (SIGCOMM 2014, section 3: max-min
-fairness).
+`least-recent`: Least recently served first (SIGCOMM 2014, section 3: max-min fairness).
 """
 
 
 FastpassPaths: TypeAlias = Literal["balanced", "allocated"]
-"""Which of several equal ways packets take.
+"""Choice among equal paths.
 
-`balanced`: As `network.load_balancing` says (YAPS, which sprays).
+`balanced`: By `network.load_balancing` (YAPS, which sprays).
 
-`allocated`: As the arbiter says, so that no link has more packets of a slot than it carries in that time (SIGCOMM
-2014, section 4). Needs two tiers of switches: every one with hosts joined to all others by the same switches, once
-each.
+`allocated`: By the arbiter, so that no link is overbooked in a slot (SIGCOMM 2014, section 4). Needs two tiers:
+every switch with hosts joined to all others by the same switches, once each.
 """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class FastpassParams(Tree):
-    """Parameters of Fastpass; the same for all its flows. Where `switch` says nothing, every port has a buffer of
-    36864 B (YAPS: 36 kB) with strict priorities, and drops what does not fit.
+    """Parameters of Fastpass; the same for all its flows. By default every port has a buffer of 36864 B (YAPS: 36 kB)
+    with strict priorities, and drops packets that do not fit.
 
     Args:
-        arbiter: The host that the arbiter runs on, by name; it sends and receives nothing else. Default none (it
-            has to be given; a scenario's `service` can add one to any fabric).
-        epoch_packets: Packets that a host can send in an epoch. Default 8 (YAPS); the public code of the arbiter
-            has 16.
-        epoch_slack: How much longer an epoch is than its packets, in packet times. Default 0.5 (YAPS).
-        align: When slots begin. Default epoch (SIGCOMM 2014).
-        retry: How long after the last packet of a request a host waits before it asks for what is not acknowledged;
-            absent: an epoch (YAPS). Default none.
-        patience: A host that has asked, and got no slot for so many epochs, asks again, then after twice as long,
-            and so on. Default 4 (our choice; in YAPS a lost request or schedule is lost for ever).
-        order: Whose packets come first. Default srpt (YAPS).
-        paths: Which of several equal ways packets take. Default balanced (YAPS).
-        processing: Time that the arbiter takes for an epoch. Default 0s (YAPS: it computes in no time).
-        processing_per_request: Time that it takes on top for every request of that epoch. Default 0s (YAPS). The
-            public code serves 2.2 Tb/s on 8 cores.
-        pad_last: The last packet of a flow is as long as any. Default false (our choice; YAPS does so).
+        arbiter: Host of the arbiter, by name, without other traffic; required. Default none (`service` can add
+            one).
+        epoch_packets: Packets of a host per epoch, 1 to 64. Default 8 (YAPS; the arbiter's public code: 16).
+        epoch_slack: Length of an epoch beyond its packets, in packet times, 0 to 1000. Default 0.5 (YAPS).
+        align: Start of slots. Default epoch (SIGCOMM 2014).
+        retry: Time after a request's last packet before a host asks again for unacknowledged ones; absent: an epoch
+            (YAPS). Default none.
+        patience: Epochs without a slot before a host repeats its request, doubled each time. Default 4 (our choice;
+            in YAPS a lost request or schedule is lost for ever).
+        order: Order of flows. Default srpt (YAPS).
+        paths: Choice among equal paths. Default balanced (YAPS).
+        processing: Computing time of the arbiter per epoch. Default 0s (YAPS).
+        processing_per_request: Additional computing time per request of the epoch. Default 0s (YAPS); the public
+            code serves 2.2 Tb/s on 8 cores.
+        pad_last: If true, the last packet of a flow has full size. Default false (our choice; YAPS pads).
         control_priority: Priority of requests, schedules and acknowledgements, 1 to 7. Default 7 (YAPS: above
             data).
-        profile: Parameters not given here are those of this profile. `optimistic`: epochs of 8 packets that begin
-            everywhere at once; the arbiter computes in no time (after YAPS); `yaps`: the same, hosts begin when
-            they hear of it and pad last packets (YAPS, ext/fastpasshost.cpp); `limited`: an arbiter that allocates
-            paths, least recently served first (SIGCOMM 2014, sections 3 and 4), and takes 1 us for an epoch and 10
-            ns for a request (our choice).
+        profile: Profile: values of parameters that are not given. `optimistic`: epochs of 8 packets that start on
+            all hosts at the same time; the arbiter computes in no time (after YAPS); `yaps`: the same, hosts start
+            when the schedule arrives and pad last packets (YAPS, ext/fastpasshost.cpp); `limited`: an arbiter that
+            allocates paths, least recently served first (SIGCOMM 2014, sections 3 and 4), and takes 1 us for an
+            epoch and 10 ns for a request (our choice).
 
     """
 
     _tag: ClassVar[str | None] = "fastpass"
     arbiter: str | None = None
-    """The host that the arbiter runs on, by name; it sends and receives nothing else. Default none (it has to be
-    given; a scenario's `service` can add one to any fabric).
-    """
+    """Host of the arbiter, by name, without other traffic; required. Default none (`service` can add one)."""
 
     epoch_packets: int | None = None
-    """Packets that a host can send in an epoch. Default 8 (YAPS); the public code of the arbiter has 16."""
+    """Packets of a host per epoch, 1 to 64. Default 8 (YAPS; the arbiter's public code: 16)."""
 
     epoch_slack: float | None = None
-    """How much longer an epoch is than its packets, in packet times. Default 0.5 (YAPS)."""
+    """Length of an epoch beyond its packets, in packet times, 0 to 1000. Default 0.5 (YAPS)."""
 
     align: FastpassAlign | None = None
-    """When slots begin. Default epoch (SIGCOMM 2014)."""
+    """Start of slots. Default epoch (SIGCOMM 2014)."""
 
     retry: Time | None = None
-    """How long after the last packet of a request a host waits before it asks for what is not acknowledged; absent: an
-    epoch (YAPS). Default none.
+    """Time after a request's last packet before a host asks again for unacknowledged ones; absent: an epoch (YAPS).
+    Default none.
     """
 
     patience: int | None = None
-    """A host that has asked, and got no slot for so many epochs, asks again, then after twice as long, and so on.
-    Default 4 (our choice; in YAPS a lost request or schedule is lost for ever).
+    """Epochs without a slot before a host repeats its request, doubled each time. Default 4 (our choice; in YAPS a
+    lost request or schedule is lost for ever).
     """
 
     order: FastpassOrder | None = None
-    """Whose packets come first. Default srpt (YAPS)."""
+    """Order of flows. Default srpt (YAPS)."""
 
     paths: FastpassPaths | None = None
-    """Which of several equal ways packets take. Default balanced (YAPS)."""
+    """Choice among equal paths. Default balanced (YAPS)."""
 
     processing: Time | None = None
-    """Time that the arbiter takes for an epoch. Default 0s (YAPS: it computes in no time)."""
+    """Computing time of the arbiter per epoch. Default 0s (YAPS)."""
 
     processing_per_request: Time | None = None
-    """Time that it takes on top for every request of that epoch. Default 0s (YAPS). The public code serves 2.2 Tb/s on
-    8 cores.
+    """Additional computing time per request of the epoch. Default 0s (YAPS); the public code serves 2.2 Tb/s on 8
+    cores.
     """
 
     pad_last: bool | None = None
-    """The last packet of a flow is as long as any. Default false (our choice; YAPS does so)."""
+    """If true, the last packet of a flow has full size. Default false (our choice; YAPS pads)."""
 
     control_priority: int | None = None
     """Priority of requests, schedules and acknowledgements, 1 to 7. Default 7 (YAPS: above data)."""
 
     profile: Literal["optimistic", "yaps", "limited"] | None = None
-    """Parameters not given here are those of this profile. `optimistic`: epochs of 8 packets that begin everywhere at
-    once; the arbiter computes in no time (after YAPS); `yaps`: the same, hosts begin when they hear of it and pad
-    last packets (YAPS, ext/fastpasshost.cpp); `limited`: an arbiter that allocates paths, least recently served
-    first (SIGCOMM 2014, sections 3 and 4), and takes 1 us for an epoch and 10 ns for a request (our choice).
+    """Profile: values of parameters that are not given. `optimistic`: epochs of 8 packets that start on all hosts at
+    the same time; the arbiter computes in no time (after YAPS); `yaps`: the same, hosts start when the schedule
+    arrives and pad last packets (YAPS, ext/fastpasshost.cpp); `limited`: an arbiter that allocates paths, least
+    recently served first (SIGCOMM 2014, sections 3 and 4), and takes 1 us for an epoch and 10 ns for a request (our
+    choice).
     """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class IdealParams(Tree):
-    """Parameters of the ideal scheduler; the same for all its flows. Where `switch` says nothing, every port has a
-    buffer of 36864 B with strict priorities (YAPS: 36 kB).
+    """Parameters of the ideal scheduler; the same for all its flows. By default every port has a buffer of 36864 B
+    with strict priorities (YAPS: 36 kB).
 
     Args:
-        rto: How long after its last packet a flow waits before what is not acknowledged is sent again. Default 45us
-            (YAPS).
+        rto: Time after a flow's last packet before unacknowledged packets are sent again. Default 45us (YAPS).
         control_priority: Priority of acknowledgements, 1 to 7. Default 7 (YAPS: above data).
-        slack: Time between two packets of a host in which it sends no data, as a share of the time of a full one, 0
-            to 1. Default 0.03125 (our choice: an acknowledgement takes 0.027 of it). YAPS has 0: a link that
-            carries data without a gap, and acknowledgements of what comes the other way, has more to carry than it
-            can.
-        profile: Parameters not given here are those of this profile. `paced`: hosts leave 3 % of the time to
+        slack: Gap between two packets of a host, as a share of a full packet's time, 0 to 1. Default 0.03125 (our
+            choice: an acknowledgement takes 0.027; with 0, as in YAPS, data and acknowledgements overload a link).
+        profile: Profile: values of parameters that are not given. `paced`: hosts leave 3 % of the time for
             acknowledgements; `yaps`: as in YAPS: hosts send without a gap.
 
     """
 
     _tag: ClassVar[str | None] = "ideal"
     rto: Time | None = None
-    """How long after its last packet a flow waits before what is not acknowledged is sent again. Default 45us (YAPS)."""
+    """Time after a flow's last packet before unacknowledged packets are sent again. Default 45us (YAPS)."""
 
     control_priority: int | None = None
     """Priority of acknowledgements, 1 to 7. Default 7 (YAPS: above data)."""
 
     slack: float | None = None
-    """Time between two packets of a host in which it sends no data, as a share of the time of a full one, 0 to 1.
-    Default 0.03125 (our choice: an acknowledgement takes 0.027 of it). YAPS has 0: a link that carries data without
-    a gap, and acknowledgements of what comes the other way, has more to carry than it can.
+    """Gap between two packets of a host, as a share of a full packet's time, 0 to 1. Default 0.03125 (our choice: an
+    acknowledgement takes 0.027; with 0, as in YAPS, data and acknowledgements overload a link).
     """
 
     profile: Literal["paced", "yaps"] | None = None
-    """Parameters not given here are those of this profile. `paced`: hosts leave 3 % of the time to acknowledgements;
+    """Profile: values of parameters that are not given. `paced`: hosts leave 3 % of the time for acknowledgements;
     `yaps`: as in YAPS: hosts send without a gap.
     """
 
@@ -2844,467 +2743,447 @@ class UdpParams(Tree):
     """Parameters of UDP.
 
     Args:
-        rate: Rate of a flow on the wire. Default none: that of its sender's link, or of its server's link if the
-            sender is a VM.
-        profile: Parameters not given here are those of this profile. `line-rate`: at the rate of the sender's link.
+        rate: Rate of a flow on the wire. Default none: that of the sender's link, for a VM of its server's link.
+        profile: Profile: values of parameters that are not given. `line-rate`: the rate of the sender's link.
 
     """
 
     _tag: ClassVar[str | None] = "udp"
     rate: Rate | None = None
-    """Rate of a flow on the wire. Default none: that of its sender's link, or of its server's link if the sender is a
-    VM.
-    """
+    """Rate of a flow on the wire. Default none: that of the sender's link, for a VM of its server's link."""
 
     profile: Literal["line-rate"] | None = None
-    """Parameters not given here are those of this profile. `line-rate`: at the rate of the sender's link."""
+    """Profile: values of parameters that are not given. `line-rate`: the rate of the sender's link."""
 
 
 WeightMode: TypeAlias = Literal["proportional", "literal"]
-"""How the weight of a pair follows from its guarantee.
+"""Weight of a pair from its guarantee.
 
-`proportional`: Its guarantee over `weight_of`: pairs compete in proportion to their guarantees.
+`proportional`: Guarantee over `weight_of`: pairs compete in proportion to their guarantees.
 
-`literal`: `weight_of` over its guarantee, as the text prints it: the less a pair is guaranteed the harder it
-competes.
+`literal`: `weight_of` over the guarantee, as printed in the text: small guarantees compete hardest.
 """
 
 
 Detection: TypeAlias = Literal["losses", "ecn"]
-"""How the receiving hypervisor learns of congestion.
+"""Congestion signal of the receiving hypervisor.
 
-`losses`: By the numbers that packets of a pair have: what is missing was lost.
+`losses`: Losses: gaps in the sequence numbers of a pair's packets.
 
-`ecn`: By ECN marks too. The hypervisors make every packet markable, and take marks off before the VM sees them.
+`ecn`: ECN marks too; hypervisors make every packet markable, and remove marks before the VM sees them.
 """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class RateParams(Tree):
-    """How rate limits above the guarantees are found: Seawall's law (NSDI 2011, section 3.1) as ElasticSwitch has it.
+    """Rate limits above the guarantees: Seawall's law (NSDI 2011, section 3.1) as ElasticSwitch has it.
 
     Args:
-        period: Time between two changes of the limits. Default 15ms (SIGCOMM 2013, section 7).
-        decrease: Share of the limit that a congestion event takes off, 0 to 1. Default 0.4 (SIGCOMM 2013, section
-            7: alpha).
-        recovery: How fast a limit goes back to where congestion found it, 0 to 1. Default 0.75 (SIGCOMM 2013,
-            section 7: delta).
-        step: Least increase in a period of a pair of weight 1. Default 500kbps (SIGCOMM 2013, section 7: A).
-        time_scale: What the time since the last congestion is divided by, in seconds. Default 1.5 (SIGCOMM 2013,
-            section 7: TS).
-        longest: The time since the last congestion counts as this at most, after scaling. Default 2 (our choice:
-            pairs that slept for 20 s grow by gigabits a period without it).
-        hold_increase: Whether a pair waits after losses before its limit grows, the longer the smaller its
-            guarantee (Hold-Increase). Default true (SIGCOMM 2013, section 5).
-        forget: What is left of a loss after a period, for a pair of weight 1; for weight w this to the power of w.
-            Default 0.75 (SIGCOMM 2013, section 7: gamma).
-        hold_above: Losses remembered above which a pair waits. Default 1 (our choice).
-        rate_caution: Whether a limit grows the slower the more it is above the guarantee (Rate-Caution). Default
+        period: Time between changes of the limits. Default 15ms (SIGCOMM 2013, section 7).
+        decrease: Cut of the limit per congestion event, 0 to 1. Default 0.4 (SIGCOMM 2013, section 7: alpha).
+        recovery: Speed of return to the limit before the congestion, 0 to 1. Default 0.75 (SIGCOMM 2013, section 7:
+            delta).
+        step: Minimum increase per period at weight 1. Default 500kbps (SIGCOMM 2013, section 7: A).
+        time_scale: Divisor of the time since the last congestion, in seconds. Default 1.5 (SIGCOMM 2013, section 7:
+            TS).
+        longest: Maximum of that time after scaling. Default 2 (our choice: otherwise pairs idle for 20 s grow by
+            gigabits per period).
+        hold_increase: If true, a pair waits after losses before its limit grows, longer for small guarantees (Hold-
+            Increase). Default true (SIGCOMM 2013, section 5).
+        forget: Factor on remembered losses per period at weight 1; to the power of w at weight w. Default 0.75
+            (SIGCOMM 2013, section 7: gamma).
+        hold_above: Remembered losses above which a pair waits. Default 1 (our choice).
+        rate_caution: If true, a limit grows more slowly the more it exceeds the guarantee (Rate-Caution). Default
             true (SIGCOMM 2013, section 5).
-        caution: How much slower: growth is taken times 1 - this, where the limit is twice the guarantee. Default
-            0.5 (SIGCOMM 2013, section 7: C).
-        min_growth: But no less than this much of it. Default 0.3 (SIGCOMM 2013, section 7: Cmin).
-        detection: How congestion is noticed. Default losses (SIGCOMM 2013).
-        reordering: Packets that come after a gap before what is missing counts as lost. Default 3 (our choice).
+        caution: Slowdown of growth: factor 1 - `caution` at twice the guarantee. Default 0.5 (SIGCOMM 2013, section
+            7: C).
+        min_growth: Minimum of that factor. Default 0.3 (SIGCOMM 2013, section 7: Cmin).
+        detection: Congestion signal. Default losses (SIGCOMM 2013).
+        reordering: Packets after a gap before the missing ones count as lost. Default 3 (our choice).
 
     """
 
     period: Time | None = None
-    """Time between two changes of the limits. Default 15ms (SIGCOMM 2013, section 7)."""
+    """Time between changes of the limits. Default 15ms (SIGCOMM 2013, section 7)."""
 
     decrease: float | None = None
-    """Share of the limit that a congestion event takes off, 0 to 1. Default 0.4 (SIGCOMM 2013, section 7: alpha)."""
+    """Cut of the limit per congestion event, 0 to 1. Default 0.4 (SIGCOMM 2013, section 7: alpha)."""
 
     recovery: float | None = None
-    """How fast a limit goes back to where congestion found it, 0 to 1. Default 0.75 (SIGCOMM 2013, section 7: delta)."""
+    """Speed of return to the limit before the congestion, 0 to 1. Default 0.75 (SIGCOMM 2013, section 7: delta)."""
 
     step: Rate | None = None
-    """Least increase in a period of a pair of weight 1. Default 500kbps (SIGCOMM 2013, section 7: A)."""
+    """Minimum increase per period at weight 1. Default 500kbps (SIGCOMM 2013, section 7: A)."""
 
     time_scale: float | None = None
-    """What the time since the last congestion is divided by, in seconds. Default 1.5 (SIGCOMM 2013, section 7: TS)."""
+    """Divisor of the time since the last congestion, in seconds. Default 1.5 (SIGCOMM 2013, section 7: TS)."""
 
     longest: float | None = None
-    """The time since the last congestion counts as this at most, after scaling. Default 2 (our choice: pairs that
-    slept for 20 s grow by gigabits a period without it).
+    """Maximum of that time after scaling. Default 2 (our choice: otherwise pairs idle for 20 s grow by gigabits per
+    period).
     """
 
     hold_increase: bool | None = None
-    """Whether a pair waits after losses before its limit grows, the longer the smaller its guarantee (Hold-Increase).
-    Default true (SIGCOMM 2013, section 5).
+    """If true, a pair waits after losses before its limit grows, longer for small guarantees (Hold-Increase). Default
+    true (SIGCOMM 2013, section 5).
     """
 
     forget: float | None = None
-    """What is left of a loss after a period, for a pair of weight 1; for weight w this to the power of w. Default 0.75
-    (SIGCOMM 2013, section 7: gamma).
+    """Factor on remembered losses per period at weight 1; to the power of w at weight w. Default 0.75 (SIGCOMM 2013,
+    section 7: gamma).
     """
 
     hold_above: float | None = None
-    """Losses remembered above which a pair waits. Default 1 (our choice)."""
+    """Remembered losses above which a pair waits. Default 1 (our choice)."""
 
     rate_caution: bool | None = None
-    """Whether a limit grows the slower the more it is above the guarantee (Rate-Caution). Default true (SIGCOMM 2013,
+    """If true, a limit grows more slowly the more it exceeds the guarantee (Rate-Caution). Default true (SIGCOMM 2013,
     section 5).
     """
 
     caution: float | None = None
-    """How much slower: growth is taken times 1 - this, where the limit is twice the guarantee. Default 0.5 (SIGCOMM
-    2013, section 7: C).
-    """
+    """Slowdown of growth: factor 1 - `caution` at twice the guarantee. Default 0.5 (SIGCOMM 2013, section 7: C)."""
 
     min_growth: float | None = None
-    """But no less than this much of it. Default 0.3 (SIGCOMM 2013, section 7: Cmin)."""
+    """Minimum of that factor. Default 0.3 (SIGCOMM 2013, section 7: Cmin)."""
 
     detection: Detection | None = None
-    """How congestion is noticed. Default losses (SIGCOMM 2013)."""
+    """Congestion signal. Default losses (SIGCOMM 2013)."""
 
     reordering: int | None = None
-    """Packets that come after a gap before what is missing counts as lost. Default 3 (our choice)."""
+    """Packets after a gap before the missing ones count as lost. Default 3 (our choice)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class ShaperParams(Tree):
-    """The rate limiter of a VM pair.
+    """Rate limiter of a VM pair.
 
     Args:
-        packets: Packets that wait at most; what comes then is dropped. Default 1000 (Linux: `txqueuelen`).
-        delay: They also wait for no longer than this at the present limit, but for four of them. Default 200ms (our
-            choice: 1000 packets at 1.5 Mb/s would be 8 s).
-        burst: What the bucket holds, in time at the limit; two full packets at least. Default 1ms (our choice).
+        packets: Maximum queue in packets; drops when full. Default 1000 (Linux: `txqueuelen`).
+        delay: Maximum queueing delay at the present limit, except for four packets. Default 200ms (our choice: 1000
+            packets at 1.5 Mb/s would take 8 s).
+        burst: Bucket size, in time at the limit, at least two full packets. Default 1ms (our choice).
 
     """
 
     packets: int | None = None
-    """Packets that wait at most; what comes then is dropped. Default 1000 (Linux: `txqueuelen`)."""
+    """Maximum queue in packets; drops when full. Default 1000 (Linux: `txqueuelen`)."""
 
     delay: Time | None = None
-    """They also wait for no longer than this at the present limit, but for four of them. Default 200ms (our choice:
-    1000 packets at 1.5 Mb/s would be 8 s).
+    """Maximum queueing delay at the present limit, except for four packets. Default 200ms (our choice: 1000 packets at
+    1.5 Mb/s would take 8 s).
     """
 
     burst: Time | None = None
-    """What the bucket holds, in time at the limit; two full packets at least. Default 1ms (our choice)."""
+    """Bucket size, in time at the limit, at least two full packets. Default 1ms (our choice)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class ElasticSwitchParams(Tree):
-    """ElasticSwitch (Popa et al., SIGCOMM 2013): guarantees of VMs become guarantees of pairs, and pairs share what is
-    left over.
+    """ElasticSwitch (Popa et al., SIGCOMM 2013): divides guarantees of VMs among pairs, and spare capacity between
+    pairs.
 
     Args:
-        partition_period: Time between two divisions of a VM's guarantee among its pairs. Default 60ms (SIGCOMM
-            2013, section 7).
-        new_pair_delay: A new pair is given its part after this time, with all that are new by then. Default 1ms
-            (our choice).
-        slack: How much more than it sent a pair without a backlog may want, as a share. Default 0.1 (our choice).
-        floor: Share of an equal part of the guarantee that a pair has in any case, 0 to 1, so that it can show what
-            it wants. Default 0.25 (our choice).
-        idle_timeout: A pair without a packet for so long has no part in the guarantee. Default 1s (our choice).
-        weight: How a pair's weight follows from its guarantee. Default proportional (our reading: the text prints
-            the inverse, with which small guarantees would be the most aggressive).
-        weight_of: The guarantee that has weight 1. Default 450Mbps (SIGCOMM 2013, section 7).
-        without_guarantee: What counts as the guarantee of a VM that has none. Default 1Mbps (our choice).
-        rate: How limits above the guarantees are found.
-        shaper: The limiters.
+        partition_period: Time between divisions of a VM's guarantee among its pairs. Default 60ms (SIGCOMM 2013,
+            section 7).
+        new_pair_delay: Delay before new pairs get their share. Default 1ms (our choice).
+        slack: Extra demand of a pair without a backlog, as a share of its traffic. Default 0.1 (our choice).
+        floor: Minimum of a pair as a share of an equal part, 0 to 1, so that it can show demand. Default 0.25 (our
+            choice).
+        idle_timeout: Time without a packet after which a pair loses its part of the guarantee. Default 1s (our
+            choice).
+        weight: Weight of a pair from its guarantee. Default proportional (our reading: with the inverse, as
+            printed, small guarantees would be the most aggressive).
+        weight_of: Guarantee with weight 1. Default 450Mbps (SIGCOMM 2013, section 7).
+        without_guarantee: Guarantee assumed for a VM without one. Default 1Mbps (our choice).
+        rate: Limits above the guarantees.
+        shaper: Rate limiters.
 
     """
 
     _tag: ClassVar[str | None] = "elasticswitch"
     partition_period: Time | None = None
-    """Time between two divisions of a VM's guarantee among its pairs. Default 60ms (SIGCOMM 2013, section 7)."""
+    """Time between divisions of a VM's guarantee among its pairs. Default 60ms (SIGCOMM 2013, section 7)."""
 
     new_pair_delay: Time | None = None
-    """A new pair is given its part after this time, with all that are new by then. Default 1ms (our choice)."""
+    """Delay before new pairs get their share. Default 1ms (our choice)."""
 
     slack: float | None = None
-    """How much more than it sent a pair without a backlog may want, as a share. Default 0.1 (our choice)."""
+    """Extra demand of a pair without a backlog, as a share of its traffic. Default 0.1 (our choice)."""
 
     floor: float | None = None
-    """Share of an equal part of the guarantee that a pair has in any case, 0 to 1, so that it can show what it wants.
-    Default 0.25 (our choice).
-    """
+    """Minimum of a pair as a share of an equal part, 0 to 1, so that it can show demand. Default 0.25 (our choice)."""
 
     idle_timeout: Time | None = None
-    """A pair without a packet for so long has no part in the guarantee. Default 1s (our choice)."""
+    """Time without a packet after which a pair loses its part of the guarantee. Default 1s (our choice)."""
 
     weight: WeightMode | None = None
-    """How a pair's weight follows from its guarantee. Default proportional (our reading: the text prints the inverse,
-    with which small guarantees would be the most aggressive).
+    """Weight of a pair from its guarantee. Default proportional (our reading: with the inverse, as printed, small
+    guarantees would be the most aggressive).
     """
 
     weight_of: Rate | None = None
-    """The guarantee that has weight 1. Default 450Mbps (SIGCOMM 2013, section 7)."""
+    """Guarantee with weight 1. Default 450Mbps (SIGCOMM 2013, section 7)."""
 
     without_guarantee: Rate | None = None
-    """What counts as the guarantee of a VM that has none. Default 1Mbps (our choice)."""
+    """Guarantee assumed for a VM without one. Default 1Mbps (our choice)."""
 
     rate: RateParams | None = None
-    """How limits above the guarantees are found."""
+    """Limits above the guarantees."""
 
     shaper: ShaperParams | None = None
-    """The limiters."""
+    """Rate limiters."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class ReservationParams(Tree):
-    """Fixed limits, the best for the pairs of the workload: max-min on the hoses alone, as an ideal Oktopus (Ballani
-    et al., SIGCOMM 2011) would have them. What a pair does not use nobody else can.
+    """Fixed limits, the best for the workload's pairs: max-min on the hoses alone, as an ideal Oktopus (Ballani et
+    al., SIGCOMM 2011). Unused capacity is not shared.
 
     Args:
-        shaper: The limiters.
+        shaper: Rate limiters.
 
     """
 
     _tag: ClassVar[str | None] = "reservation"
     shaper: ShaperParams | None = None
-    """The limiters."""
+    """Rate limiters."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class SeawallParams(Tree):
-    """Seawall (Shieh et al., NSDI 2011): what VMs send shares links by weights, without guarantees.
+    """Seawall (Shieh et al., NSDI 2011): VMs share links by weights, without guarantees.
 
     Args:
-        weight: Weight of every VM, divided equally among those that it sends to. Default 1 (NSDI 2011, section 3.2:
-            equal weights).
-        min_rate: No limit is below this. Default 1Mbps (our choice).
-        idle_timeout: A pair without a packet for so long has no part in the weight. Default 1s (our choice).
-        rate: How limits are found; Hold-Increase and Rate-Caution are ElasticSwitch's and off by default.
-        shaper: The limiters.
+        weight: Weight of every VM, divided equally among its destinations. Default 1 (NSDI 2011, section 3.2: equal
+            weights).
+        min_rate: Minimum limit. Default 1Mbps (our choice).
+        idle_timeout: Time without a packet after which a pair loses its part of the weight. Default 1s (our
+            choice).
+        rate: Limits; ElasticSwitch's Hold-Increase and Rate-Caution are off by default.
+        shaper: Rate limiters.
 
     """
 
     _tag: ClassVar[str | None] = "seawall"
     weight: float | None = None
-    """Weight of every VM, divided equally among those that it sends to. Default 1 (NSDI 2011, section 3.2: equal
-    weights).
-    """
+    """Weight of every VM, divided equally among its destinations. Default 1 (NSDI 2011, section 3.2: equal weights)."""
 
     min_rate: Rate | None = None
-    """No limit is below this. Default 1Mbps (our choice)."""
+    """Minimum limit. Default 1Mbps (our choice)."""
 
     idle_timeout: Time | None = None
-    """A pair without a packet for so long has no part in the weight. Default 1s (our choice)."""
+    """Time without a packet after which a pair loses its part of the weight. Default 1s (our choice)."""
 
     rate: RateParams | None = None
-    """How limits are found; Hold-Increase and Rate-Caution are ElasticSwitch's and off by default."""
+    """Limits; ElasticSwitch's Hold-Increase and Rate-Caution are off by default."""
 
     shaper: ShaperParams | None = None
-    """The limiters."""
+    """Rate limiters."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class EdgeOnlyParams(Tree):
-    """Guarantees enforced at receivers alone, as in EyeQ (Jeyakumar et al., NSDI 2013): a VM that receives more than
-    its part of its server's link tells its senders to slow down.
+    """Guarantees enforced at receivers only, as in EyeQ (Jeyakumar et al., NSDI 2013): a VM that receives more than
+    its part of its server's link notifies its senders to slow down.
 
     Args:
-        period: Least time between two looks at what a VM receives. Default 200us (EyeQ, NSDI 2013).
-        headroom: Share of a server's link that is given to nobody, 0 or more and less than 1: with all of it given
-            the queue before it stays full, and a VM that has nothing cannot show that it wants something. Default
-            0.1 (our choice).
-        gain: How strongly the rate told to senders follows what is received, 0 to 1. Default 0.5 (EyeQ, NSDI 2013:
-            alpha).
-        without_guarantee: What counts as the guarantee of a VM that has none. Default 1Mbps (our choice).
-        feedback_every: All senders are told the rate at every look, and looks are so far apart that there is one
-            message for so many bytes at most. Default 10kB (our choice).
-        idle_timeout: A VM, and a sender, that has been silent for so long does not count. Default 10ms (our
-            choice).
-        shaper: The limiters.
+        period: Minimum time between measurements of a VM's received rate. Default 200us (EyeQ, NSDI 2013).
+        headroom: Unassigned share of a server's link, 0 or more and less than 1: otherwise its queue stays full,
+            and idle VMs cannot show demand. Default 0.1 (our choice).
+        gain: Gain of the rate sent to senders, 0 to 1. Default 0.5 (EyeQ, NSDI 2013: alpha).
+        without_guarantee: Guarantee assumed for a VM without one. Default 1Mbps (our choice).
+        feedback_every: Minimum received bytes per feedback message; sets the time between measurements. Default
+            10kB (our choice).
+        idle_timeout: Silence after which a VM or sender does not count. Default 10ms (our choice).
+        shaper: Rate limiters.
 
     """
 
     _tag: ClassVar[str | None] = "edge_only"
     period: Time | None = None
-    """Least time between two looks at what a VM receives. Default 200us (EyeQ, NSDI 2013)."""
+    """Minimum time between measurements of a VM's received rate. Default 200us (EyeQ, NSDI 2013)."""
 
     headroom: float | None = None
-    """Share of a server's link that is given to nobody, 0 or more and less than 1: with all of it given the queue
-    before it stays full, and a VM that has nothing cannot show that it wants something. Default 0.1 (our choice).
+    """Unassigned share of a server's link, 0 or more and less than 1: otherwise its queue stays full, and idle VMs
+    cannot show demand. Default 0.1 (our choice).
     """
 
     gain: float | None = None
-    """How strongly the rate told to senders follows what is received, 0 to 1. Default 0.5 (EyeQ, NSDI 2013: alpha)."""
+    """Gain of the rate sent to senders, 0 to 1. Default 0.5 (EyeQ, NSDI 2013: alpha)."""
 
     without_guarantee: Rate | None = None
-    """What counts as the guarantee of a VM that has none. Default 1Mbps (our choice)."""
+    """Guarantee assumed for a VM without one. Default 1Mbps (our choice)."""
 
     feedback_every: Bytes | None = None
-    """All senders are told the rate at every look, and looks are so far apart that there is one message for so many
-    bytes at most. Default 10kB (our choice).
-    """
+    """Minimum received bytes per feedback message; sets the time between measurements. Default 10kB (our choice)."""
 
     idle_timeout: Time | None = None
-    """A VM, and a sender, that has been silent for so long does not count. Default 10ms (our choice)."""
+    """Silence after which a VM or sender does not count. Default 10ms (our choice)."""
 
     shaper: ShaperParams | None = None
-    """The limiters."""
+    """Rate limiters."""
 
 
 WindowMode: TypeAlias = Literal["off", "fixed", "rate"]
-"""How bytes in flight are limited.
+"""Limit of the bytes in flight.
 
-`off`: Not at all.
+`off`: No limit.
 
-`fixed`: By the bandwidth-delay product.
+`fixed`: The bandwidth-delay product.
 
-`rate`: By the bandwidth-delay product times rate over line rate ("+w" in the HPCC evaluation).
+`rate`: The bandwidth-delay product times rate over line rate ("+w" in the HPCC evaluation).
 """
 
 
 Paths: TypeAlias = Literal["shortest", "up-down"]
-"""Which paths packets take.
+"""Paths that packets take.
 
-`shortest`: All shortest ones in hops.
+`shortest`: All shortest paths in hops.
 
-`up-down`: Up the tiers and then down, as in folded Clos fabrics, and never up again, whatever fails. A switch with
-a way down takes the shortest of these; others send to the neighbours of a higher tier with the least hops left.
-Where only a path is left that turns up again, there is none. (Packets that are on their way down when routes change
-may still be sent up once.)
+`up-down`: Up the tiers, then down, and never up again, even after failures: the shortest path down, else the
+higher-tier neighbours with the fewest hops left. Destinations that need a second turn up are unreachable. (Packets
+on their way down when routes change may turn up once.)
 """
 
 
 EcmpHash: TypeAlias = Literal["mix64", "murmur3"]
-"""Which function of a packet's addresses and ports picks one of several equal-cost next hops.
+"""Hash of a packet's addresses and ports that picks one of several equal-cost next hops.
 
-`mix64`: SplitMix64 over the flow's key, salted by switch and seed (incast's own choice).
+`mix64`: SplitMix64 over the flow's key, salted by switch and seed (our choice).
 
-`murmur3`: MurmurHash3_x86_32 over (source address, destination address, both ports) with the switch's node id as
-its seed, as in the HPCC authors' ns-3 (`switch-node.cc`, EcmpHash).
+`murmur3`: MurmurHash3_x86_32 over source address, destination address and both ports, seeded by the switch's node
+id (`switch-node.cc`, EcmpHash of the HPCC authors' ns-3).
 """
 
 
 NextHopOrder: TypeAlias = Literal["port", "neighbour-descending"]
-"""In which order equal-cost next hops are numbered; the hash picks an index into this order.
+"""Order in which equal-cost next hops are numbered; the hash is an index into it.
 
 `port`: By port number.
 
-`neighbour-descending`: By neighbour's node id, highest first: what the HPCC authors' ns-3 does on Linux, where it
+`neighbour-descending`: By neighbour's node id, highest first, as the HPCC authors' ns-3 does on Linux, where it
 iterates over pointers.
 """
 
 
 SprayOrder: TypeAlias = Literal["random", "round-robin"]
-"""How packets are spread.
+"""Order of next hops under packet spraying.
 
-`random`: At random, each switch with a stream of its own (Dixit et al., INFOCOM 2013: random packet spraying).
+`random`: Random, with a stream per switch (Dixit et al., INFOCOM 2013: random packet spraying).
 
-`round-robin`: In turn, each switch for each destination by itself; hosts behind one switch are one destination.
-Where a turn begins is random.
+`round-robin`: Round robin for each switch and destination, from a random start; hosts behind one switch are one
+destination.
 """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class SprayParams(Tree):
-    """Packet by packet.
+    """Packet spraying.
 
     Args:
-        order: How packets are spread. Default random.
-        acks: Whether ACKs, NACKs and CNPs are sprayed too; if not, they take the way of ECMP. Default no (our
-            choice: controls that read them see them in order).
+        order: Order of next hops. Default random (Dixit et al., INFOCOM 2013).
+        acks: If true, ACKs, NACKs and CNPs are sprayed too; otherwise they use ECMP. Default false (our choice:
+            controls see them in order).
 
     """
 
     _tag: ClassVar[str | None] = "spray"
     order: SprayOrder | None = None
-    """How packets are spread. Default random."""
+    """Order of next hops. Default random (Dixit et al., INFOCOM 2013)."""
 
     acks: bool | None = None
-    """Whether ACKs, NACKs and CNPs are sprayed too; if not, they take the way of ECMP. Default no (our choice:
-    controls that read them see them in order).
+    """If true, ACKs, NACKs and CNPs are sprayed too; otherwise they use ECMP. Default false (our choice: controls see
+    them in order).
     """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class FlowletParams(Tree):
-    """Flowlets.
+    """Flowlet switching.
 
     Args:
-        gap: A packet that comes later than this after the one before it begins a new flowlet. Default 100us, for
-            links of 100 Gb/s (the authors of ConWeave, SIGCOMM 2023, for LetFlow in their ns-3); LetFlow itself has
-            500us on links of 10 Gb/s (NSDI 2017). Flows stay in order if it is longer than the ways differ.
-        entries: Entries of the table of each switch, 1 to 1048576. Default 65536 (our choice: collisions are rare).
+        gap: Gap between packets that starts a new flowlet. Default 100us (ConWeave's ns-3 for 100 Gb/s, SIGCOMM
+            2023; LetFlow, NSDI 2017: 500 us at 10 Gb/s). Flows stay in order if it exceeds the difference of the
+            paths.
+        entries: Entries of each switch's flowlet table, 1 to 1048576. Default 65536 (our choice: collisions are
+            rare).
 
     """
 
     _tag: ClassVar[str | None] = "flowlet"
     gap: Time | None = None
-    """A packet that comes later than this after the one before it begins a new flowlet. Default 100us, for links of
-    100 Gb/s (the authors of ConWeave, SIGCOMM 2023, for LetFlow in their ns-3); LetFlow itself has 500us on links
-    of 10 Gb/s (NSDI 2017). Flows stay in order if it is longer than the ways differ.
+    """Gap between packets that starts a new flowlet. Default 100us (ConWeave's ns-3 for 100 Gb/s, SIGCOMM 2023;
+    LetFlow, NSDI 2017: 500 us at 10 Gb/s). Flows stay in order if it exceeds the difference of the paths.
     """
 
     entries: int | None = None
-    """Entries of the table of each switch, 1 to 1048576. Default 65536 (our choice: collisions are rare)."""
+    """Entries of each switch's flowlet table, 1 to 1048576. Default 65536 (our choice: collisions are rare)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class AdaptiveParams(Tree):
-    """Packet by packet, to the shortest of a few queues.
+    """Each packet to the shortest of a few queues.
 
     Args:
-        samples: Ports looked at for each packet, drawn at random; from the number of next hops on, all are. 1 to
-            65535. Default 2 (DRILL, SIGCOMM 2017, section 3: DRILL(2, 1)).
-        memory: Whether the best port of the last packet for the same destination is looked at as well. Default yes
+        samples: Ports sampled at random for each packet, 1 to 65535; all if as many as next hops. Default 2 (DRILL,
+            SIGCOMM 2017, section 3: DRILL(2, 1)).
+        memory: If true, also considers the best port of the last packet to the same destination. Default true
             (DRILL).
-        acks: Whether ACKs, NACKs and CNPs choose too; if not, they take the way of ECMP. Default no (our choice:
-            controls that read them see them in order).
+        acks: If true, ACKs, NACKs and CNPs choose too; otherwise they use ECMP. Default false (our choice: controls
+            see them in order).
 
     """
 
     _tag: ClassVar[str | None] = "adaptive"
     samples: int | None = None
-    """Ports looked at for each packet, drawn at random; from the number of next hops on, all are. 1 to 65535. Default
-    2 (DRILL, SIGCOMM 2017, section 3: DRILL(2, 1)).
+    """Ports sampled at random for each packet, 1 to 65535; all if as many as next hops. Default 2 (DRILL, SIGCOMM
+    2017, section 3: DRILL(2, 1)).
     """
 
     memory: bool | None = None
-    """Whether the best port of the last packet for the same destination is looked at as well. Default yes (DRILL)."""
+    """If true, also considers the best port of the last packet to the same destination. Default true (DRILL)."""
 
     acks: bool | None = None
-    """Whether ACKs, NACKs and CNPs choose too; if not, they take the way of ECMP. Default no (our choice: controls
-    that read them see them in order).
+    """If true, ACKs, NACKs and CNPs choose too; otherwise they use ECMP. Default false (our choice: controls see them
+    in order).
     """
 
 
 LoadBalancing: TypeAlias = (
     Literal["ecmp", "spray", "flowlet", "adaptive"] | SprayParams | FlowletParams | AdaptiveParams
 )
-"""Which of several equal next hops a packet takes: a rule's name, or its name with parameters"""
+"""Load balancing: choice among equal next hops"""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class RouteParams(Tree):
-    """The next hops of a node towards a host, in place of those of `routing`.
+    """Next hops of a node towards a host, in place of `routing`.
 
     Args:
-        at: The switch (or host) that has this route, by name.
-        to: The host that it leads to, or a switch for all hosts on it, by name.
-        via: The neighbours that it goes by, by name; one or more, among which the balancing chooses. Shortest or
-            not.
-        from_: Since when it holds. Default 0s: from the start. A route that comes later may lead packets in
-            circles, as a wrong one does.
-        until: Until when it holds. Default: always.
+        at: Switch (or host) with this route, by name.
+        to: Destination host by name, or a switch for all its hosts.
+        via: Next hops by name, one or more, shared by load balancing; any neighbours.
+        from_: Start. Default 0s. A later route can lead packets in a loop, as a wrong one does.
+        until: End. Default none.
 
     """
 
     _names: ClassVar[Mapping[str, str]] = {"from_": "from"}
     at: str
-    """The switch (or host) that has this route, by name."""
+    """Switch (or host) with this route, by name."""
 
     to: str
-    """The host that it leads to, or a switch for all hosts on it, by name."""
+    """Destination host by name, or a switch for all its hosts."""
 
     via: list[str]
-    """The neighbours that it goes by, by name; one or more, among which the balancing chooses. Shortest or not."""
+    """Next hops by name, one or more, shared by load balancing; any neighbours."""
 
     from_: Time | None = None
-    """Since when it holds. Default 0s: from the start. A route that comes later may lead packets in circles, as a
-    wrong one does.
-    """
+    """Start. Default 0s. A later route can lead packets in a loop, as a wrong one does."""
 
     until: Time | None = None
-    """Until when it holds. Default: always."""
+    """End. Default none."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -3312,259 +3191,247 @@ class RandomLinks(Tree):
     """Links drawn at random, each at most once.
 
     Args:
-        links: How many.
-        tiers: Of those between nodes of these two tiers (0 hosts, 1 their switches, and so on up). Default: of all
-            between switches.
+        links: Number of links.
+        tiers: Tiers of the two ends: 0 hosts, 1 their switches, and so on up. Default: any two switches.
 
     """
 
     links: int
-    """How many."""
+    """Number of links."""
 
     tiers: list[int] | None = None
-    """Of those between nodes of these two tiers (0 hosts, 1 their switches, and so on up). Default: of all between
-    switches.
-    """
+    """Tiers of the two ends: 0 hosts, 1 their switches, and so on up. Default: any two switches."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class FailureParams(Tree):
-    """A link or a switch that fails, and for how long. Exactly one of `link`, `switch` and `random` says what.
+    """Failure of a link or a switch: exactly one of `link`, `switch` and `random`.
 
     Args:
-        link: The link between two nodes, by their names; all of them if there are several.
-        parallel: Of several parallel links this one, from 0 in order of the fabric. Default all.
-        switch: All links of a switch, by its name.
+        link: Link, or all parallel links, between two nodes, by name.
+        parallel: Number of the parallel link, from 0 in the fabric's order. Default: all.
+        switch: Switch that loses all its links, by name.
         random: Links drawn at random by the scenario's seed.
-        at: When. Default 0s: from the start.
-        until: When it is repaired. Default never.
-        silent: A failure that nobody notices (a gray failure): the link stays up, PFC frames pass, and this
-            fraction of all other packets is lost in each direction, above 0 up to 1. Default: the link is down, and
-            both its ends know at once.
+        at: Time of the failure. Default 0s.
+        until: Time of the repair. Default never.
+        silent: Gray failure: the link stays up, passes PFC frames, and loses this fraction of other packets each
+            way, more than 0 and at most 1. Default: the link is down, and both ends know.
 
     """
 
     link: list[str] | None = None
-    """The link between two nodes, by their names; all of them if there are several."""
+    """Link, or all parallel links, between two nodes, by name."""
 
     parallel: int | None = None
-    """Of several parallel links this one, from 0 in order of the fabric. Default all."""
+    """Number of the parallel link, from 0 in the fabric's order. Default: all."""
 
     switch: str | None = None
-    """All links of a switch, by its name."""
+    """Switch that loses all its links, by name."""
 
     random: RandomLinks | None = None
     """Links drawn at random by the scenario's seed."""
 
     at: Time | None = None
-    """When. Default 0s: from the start."""
+    """Time of the failure. Default 0s."""
 
     until: Time | None = None
-    """When it is repaired. Default never."""
+    """Time of the repair. Default never."""
 
     silent: float | None = None
-    """A failure that nobody notices (a gray failure): the link stays up, PFC frames pass, and this fraction of all
-    other packets is lost in each direction, above 0 up to 1. Default: the link is down, and both its ends know at
-    once.
+    """Gray failure: the link stays up, passes PFC frames, and loses this fraction of other packets each way, more than
+    0 and at most 1. Default: the link is down, and both ends know.
     """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class PauseParams(Tree):
-    """A priority that a node pauses by itself, whatever lies in its buffers: what a NIC does that malfunctions or
-    cannot keep up (a PFC storm), and what holds one priority for an experiment. An XOFF goes out when the pause
-    begins, and an XON when it ends; from a switch that must then pause by its own threshold, once that allows it.
-    When the link goes down the pause ends like any other, and is sent anew when the link comes up.
+    """PFC storm: a priority that a node pauses regardless of its buffers, as a malfunctioning or slow NIC does. It
+    sends XOFF at the start and XON at the end; a switch that must then pause by its own threshold sends XON when
+    the threshold allows. The pause ends when the link goes down, and starts again when it comes up.
 
     Args:
-        at: The host (or switch) that sends the pause, by name.
-        peer: The neighbour that it pauses, by name; all links to it if there are several. A switch needs one.
-            Default: all neighbours of a host (our choice).
-        priority: What is paused: one of the priorities of `switch.lossless`.
-        from_: When it begins. Default 0s: from the start (our choice).
-        until: When it ends. Default never (our choice).
+        at: Host (or switch) that sends the pause, by name.
+        peer: Neighbour that it pauses, by name, over all links to it; required for a switch. Default: all
+            neighbours of a host (our choice).
+        priority: Paused priority, one of `switch.lossless`.
+        from_: Start. Default 0s (our choice).
+        until: End. Default never (our choice).
 
     """
 
     _names: ClassVar[Mapping[str, str]] = {"from_": "from"}
     at: str
-    """The host (or switch) that sends the pause, by name."""
+    """Host (or switch) that sends the pause, by name."""
 
     peer: str | None = None
-    """The neighbour that it pauses, by name; all links to it if there are several. A switch needs one. Default: all
-    neighbours of a host (our choice).
+    """Neighbour that it pauses, by name, over all links to it; required for a switch. Default: all neighbours of a
+    host (our choice).
     """
 
     priority: int
-    """What is paused: one of the priorities of `switch.lossless`."""
+    """Paused priority, one of `switch.lossless`."""
 
     from_: Time | None = None
-    """When it begins. Default 0s: from the start (our choice)."""
+    """Start. Default 0s (our choice)."""
 
     until: Time | None = None
-    """When it ends. Default never (our choice)."""
+    """End. Default never (our choice)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class NetworkParams(Tree):
-    """How packets find their way: load balancing, given routes, links that fail, pauses that nodes send by themselves.
+    """Routing, load balancing, failures and PFC storms.
 
     Args:
-        routing: Which paths packets take where no route is given. Up-down needs a fabric in tiers. Default shortest
-            (our choice).
-        hash: Hash of a flow's addresses and ports that picks one of several equal next hops. Default mix64 (our
-            choice).
-        next_hop_order: In which order those next hops are numbered. Default port, by number (our choice).
-        load_balancing: Which of several equal next hops a packet takes. Default ecmp (the HPCC evaluation).
-        route: Routes that are given. All others are those of `routing`. Default none.
-        ttl: Switches that a packet may come to, 1 to 255: the last of them drops it, as by IP's time to live.
-            Default 64 (RFC 1700, as most systems send).
-        failure: Links and switches that fail. Default none.
-        pause: Priorities that nodes pause by themselves. Default none (our choice).
-        reroute_after: Time from a failure or repair of a link until routes everywhere are the paths over what is
-            up; absent: they never change, and packets for a dead link are lost as long as it is down. Default 10ms
-            (our choice: local repair in hardware takes microseconds, a routing protocol tens to hundreds of
-            milliseconds). A link that is down from the start is not on any route, unless this is absent.
+        routing: Paths without given routes; up-down needs a fabric in tiers. Default shortest (our choice).
+        hash: Hash that picks one of several equal next hops. Default mix64 (our choice).
+        next_hop_order: Order of equal next hops. Default port (our choice).
+        load_balancing: Load balancing over equal next hops. Default ecmp (the HPCC evaluation).
+        route: Given routes, in place of `routing`. Default none.
+        ttl: Time to live: switches of a path, 1 to 255; the last one drops the packet. Default 64 (RFC 1700, as
+            most systems send).
+        failure: Failing links and switches. Default none.
+        pause: PFC storms: priorities that nodes pause by themselves. Default none (our choice).
+        reroute_after: Time from a failure or repair of a link until all routes follow; absent: routes stay, and
+            packets for a dead link are lost. Default 10ms (our choice: hardware repair takes microseconds, a
+            routing protocol 10 to 1000 ms). Links that are down from the start are on no route, unless this is
+            absent.
 
     """
 
     routing: Paths | None = None
-    """Which paths packets take where no route is given. Up-down needs a fabric in tiers. Default shortest (our
-    choice).
-    """
+    """Paths without given routes; up-down needs a fabric in tiers. Default shortest (our choice)."""
 
     hash: EcmpHash | None = None
-    """Hash of a flow's addresses and ports that picks one of several equal next hops. Default mix64 (our choice)."""
+    """Hash that picks one of several equal next hops. Default mix64 (our choice)."""
 
     next_hop_order: NextHopOrder | None = None
-    """In which order those next hops are numbered. Default port, by number (our choice)."""
+    """Order of equal next hops. Default port (our choice)."""
 
     load_balancing: LoadBalancing | None = None
-    """Which of several equal next hops a packet takes. Default ecmp (the HPCC evaluation)."""
+    """Load balancing over equal next hops. Default ecmp (the HPCC evaluation)."""
 
     route: list[RouteParams] | None = None
-    """Routes that are given. All others are those of `routing`. Default none."""
+    """Given routes, in place of `routing`. Default none."""
 
     ttl: int | None = None
-    """Switches that a packet may come to, 1 to 255: the last of them drops it, as by IP's time to live. Default 64
-    (RFC 1700, as most systems send).
+    """Time to live: switches of a path, 1 to 255; the last one drops the packet. Default 64 (RFC 1700, as most systems
+    send).
     """
 
     failure: list[FailureParams] | None = None
-    """Links and switches that fail. Default none."""
+    """Failing links and switches. Default none."""
 
     pause: list[PauseParams] | None = None
-    """Priorities that nodes pause by themselves. Default none (our choice)."""
+    """PFC storms: priorities that nodes pause by themselves. Default none (our choice)."""
 
     reroute_after: Time | None = None
-    """Time from a failure or repair of a link until routes everywhere are the paths over what is up; absent: they
-    never change, and packets for a dead link are lost as long as it is down. Default 10ms (our choice: local repair
-    in hardware takes microseconds, a routing protocol tens to hundreds of milliseconds). A link that is down from
-    the start is not on any route, unless this is absent.
+    """Time from a failure or repair of a link until all routes follow; absent: routes stay, and packets for a dead
+    link are lost. Default 10ms (our choice: hardware repair takes microseconds, a routing protocol 10 to 1000 ms).
+    Links that are down from the start are on no route, unless this is absent.
     """
 
 
 Forwarding: TypeAlias = Literal["store-and-forward", "cut-through", "cut-through-underrun"]
-"""When a switch sends on a packet that has come.
+"""Time at which a switch forwards a packet.
 
-`store-and-forward`: When its last bit is there.
+`store-and-forward`: After the last bit.
 
-`cut-through`: When its header is there. Towards a link faster than the one it comes by, when its last bit is there:
-else that link would run out of bits in the middle of the packet.
+`cut-through`: After the header; towards a faster link after the last bit, as that link would run empty within the
+packet.
 
-`cut-through-underrun`: When its header is there, towards whatever link, as if its bits came at the speed they leave
-at (YAPS). For comparing with that simulator only.
+`cut-through-underrun`: After the header, towards any link, as if bits arrived at the speed of departure (YAPS). For
+comparison with that simulator only.
 """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class QueueParamsDropTail(Tree):
-    """In a buffer of each egress port, whatever the priority; a packet that does not fit is dropped. No PFC.
+    """One buffer per egress port for all priorities; packets that do not fit are dropped. No PFC.
 
     Args:
-        limit: The buffer, without the packet being sent.
+        limit: Buffer, without the packet being sent.
 
     """
 
     _tag: ClassVar[str | None] = "drop-tail"
     limit: Bytes
-    """The buffer, without the packet being sent."""
+    """Buffer, without the packet being sent."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class QueueParamsPfabric(Tree):
-    """In a buffer of each egress port, in order of what is left of their flows (pFabric, SIGCOMM 2013, section 4.1):
-    while the buffer is too full the packet of the flow with most left is dropped; next goes the first packet of the
-    flow with least left. Data of transports other than pFabric ranks by its priority, before all of pFabric's;
-    everything that is not data goes first. No PFC, no scheduler.
+    """One buffer per egress port, by remaining flow size (pFabric, SIGCOMM 2013, section 4.1): drops from the flow
+    with most left, sends the first packet of the flow with least left. Data of other transports goes before, by
+    priority; packets without data go first. No PFC, no scheduler.
 
     Args:
-        limit: The buffer, without the packet being sent.
+        limit: Buffer, without the packet being sent.
 
     """
 
     _tag: ClassVar[str | None] = "pfabric"
     limit: Bytes
-    """The buffer, without the packet being sent."""
+    """Buffer, without the packet being sent."""
 
 
 QueueParams: TypeAlias = Literal["shared"] | QueueParamsDropTail | QueueParamsPfabric
-"""Where packets wait at a switch, and which of them is dropped when there is no room.
+"""Packet queues of a switch, and the packets dropped when they are full.
 
-`shared`: In a buffer that all ports share, with PFC for lossless priorities.
+`shared`: One buffer for all ports, with PFC for lossless priorities.
 """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class AlphaValue(Tree):
-    """The same for every port."""
+    """Equal for every port."""
 
     value: float
 
 
-Alpha: TypeAlias = Literal["by-rate"] | AlphaValue | float
-"""The share of the free buffer that one ingress queue may take.
+Alpha: TypeAlias = Literal["by-rate"] | AlphaValue
+"""Share of the free buffer for one ingress queue.
 
-`by-rate`: 1/8 for a port of the hosts' rate, doubled for each doubling of the rate, at most 1 (NS3 `third.cc`:
-shift 3, one less per doubling).
+`by-rate`: 1/8 for a port of the hosts' rate, doubled per doubling of the rate, at most 1 (NS3 `third.cc`: shift 3,
+one less per doubling).
 """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class PfcModeDynamic(Tree):
-    """A share of the free shared buffer: XOFF above alpha · (buffer − headrooms − reserves − shared bytes in use).
+    """Share of the free shared buffer: XOFF above alpha · (buffer − headrooms − reserves − shared bytes in use).
 
     Args:
-        alpha: The share, above 0 and at most 16; switches have 1/128 to 8.
+        alpha: Share alpha, more than 0 and at most 16; switches have 1/128 to 8.
 
     """
 
     _tag: ClassVar[str | None] = "dynamic"
     alpha: Alpha
-    """The share, above 0 and at most 16; switches have 1/128 to 8."""
+    """Share alpha, more than 0 and at most 16; switches have 1/128 to 8."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class PfcModeStatic(Tree):
-    """A fixed number of bytes above the reserve.
+    """Fixed number of bytes above the reserve.
 
     Args:
-        xoff: XOFF at this many bytes, less than the buffer.
+        xoff: Bytes at which XOFF is sent, less than the buffer.
 
     """
 
     _tag: ClassVar[str | None] = "static"
     xoff: Bytes
-    """XOFF at this many bytes, less than the buffer."""
+    """Bytes at which XOFF is sent, less than the buffer."""
 
 
 PfcMode: TypeAlias = PfcModeDynamic | PfcModeStatic
-"""How the XOFF threshold of an ingress queue is found."""
+"""XOFF threshold of an ingress queue."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class HeadroomBytes(Tree):
-    """Given.
+    """Given size.
 
     Args:
         bytes: a size, written for example "32MB"
@@ -3576,12 +3443,12 @@ class HeadroomBytes(Tree):
     """
 
 
-Headroom: TypeAlias = Literal["computed", "three-delays"] | HeadroomBytes | Bytes
-"""Buffer set aside per ingress port and lossless priority for what arrives after XOFF.
+Headroom: TypeAlias = Literal["computed", "three-delays"] | HeadroomBytes
+"""Buffer per ingress port and lossless priority for packets after XOFF.
 
-`computed`: 2·rate·delay + 2 full packets + the packet that triggers + one pause frame: nothing lossless is dropped.
+`computed`: 2·rate·delay + 2 full packets + the triggering packet + one pause frame: no lossless drop.
 
-`three-delays`: 3·rate·delay and nothing else (NS3 `third.cc`); too small below about 0.4 us at 100 Gb/s.
+`three-delays`: 3·rate·delay only (NS3 `third.cc`); too small below about 0.4 us at 100 Gb/s.
 """
 
 
@@ -3590,291 +3457,277 @@ class SchedulerParamsDrr(Tree):
     """Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995). A paused queue keeps its deficit and earns nothing.
 
     Args:
-        quanta: Bytes earned per round by priorities 0 to 7 (that of 0 is not used).
-        strict: Priorities that go before the rounds, the highest first. Default none.
+        quanta: Bytes per round of priorities 0 to 7; that of 0 is not used.
+        strict: Priorities served before the rounds, highest first. Default none.
 
     """
 
     _tag: ClassVar[str | None] = "drr"
     quanta: list[int]
-    """Bytes earned per round by priorities 0 to 7 (that of 0 is not used)."""
+    """Bytes per round of priorities 0 to 7; that of 0 is not used."""
 
     strict: list[int] | None = None
-    """Priorities that go before the rounds, the highest first. Default none."""
+    """Priorities served before the rounds, highest first. Default none."""
 
 
 SchedulerParams: TypeAlias = Literal["round-robin", "strict-priority"] | SchedulerParamsDrr
-"""Order in which the eight queues of a port are served. Priority 0 carries PFC frames and CNPs, is served first and is
-never paused, under each of these.
+"""Order in which the eight queues of a port are served. Priority 0 carries PFC frames and CNPs, is always served first
+and never paused.
 
 `round-robin`: One packet from each waiting queue in turn (NS3 `broadcom-egress-queue.cc`).
 
-`strict-priority`: The highest waiting priority number first.
+`strict-priority`: Highest waiting priority number first.
 """
 
 
 TaggedPaths: TypeAlias = Literal["up-down", "shortest", "trees", "routes"]
 """Paths that Tagger keeps lossless.
 
-`up-down`: Up and down the tiers, with so many bounces.
+`up-down`: Up and down the tiers, with `bounces`.
 
 `shortest`: All shortest paths.
 
-`trees`: A shortest-path tree for each host, drawn by the scenario's seed.
+`trees`: Shortest-path tree for each host, drawn by the scenario's seed.
 
-`routes`: Those of the routes that hold from the start.
+`routes`: Routes that hold from the start.
 """
 
 
 TagMethod: TypeAlias = Literal["clos", "greedy", "per-hop"]
-"""How paths are given tags.
+"""Algorithm that assigns tags to paths.
 
-`clos`: The number of bounces; for up-down paths.
+`clos`: Number of bounces; up-down paths only.
 
-`greedy`: Algorithm 2 of Tagger: hop numbers, merged greedily.
+`greedy`: Tagger's algorithm 2: hop numbers, merged greedily.
 
-`per-hop`: Algorithm 1 of Tagger: the number of the hop.
+`per-hop`: Tagger's algorithm 1: hop numbers.
 """
 
 
 QueueBy: TypeAlias = Literal["new-tag", "arriving-tag"]
-"""The egress queue of a packet whose tag changes. Its ingress buffer is always that of the tag it came with.
+"""Egress queue of a packet with a changed tag. Its ingress buffer is always that of the arriving tag.
 
-`new-tag`: That of its new tag: a pause of the new tag by the next switch holds it.
+`new-tag`: Queue of the new tag, which the next switch's pause of that tag stops.
 
-`arriving-tag`: That of the tag it came with, which is wrong: a pause of the new tag does not hold it, and one of
-the old tag holds it for nothing.
+`arriving-tag`: Queue of the arriving tag. Wrong: a pause of the new tag does not stop it, one of the old tag stops
+it without need.
 """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class TaggingParams(Tree):
-    """Tags of Tagger, one for each lossless priority in the order of `lossless`: packets of its first priority have
-    tag 1, and so on.
+    """Tags of Tagger: the first priority of `lossless` carries tag 1, and so on.
 
     Args:
-        enabled: Whether switches rewrite tags. Default false (the HPCC evaluation).
+        enabled: If true, switches rewrite tags. Default false (the HPCC evaluation).
         paths: Paths that stay lossless. Default up-down (Tagger, CoNEXT 2017, for folded Clos fabrics).
-        bounces: With up-down paths: how often a packet may turn up again and stay lossless, 0 to 6. Default 1 (as
-            in Tagger's testbed).
-        method: How the paths are given tags. Default clos, which counts bounces, for up-down paths, and greedy for
-            others.
-        rules: A file of rules, as `incast deadlock tag --export json` writes them, in place of paths and method.
+        bounces: Bounces of up-down paths that stay lossless, 0 to 6. Default 1 (as in Tagger's testbed).
+        method: Algorithm that assigns tags. Default: clos for up-down paths, else greedy.
+        rules: File of rules, as written by `incast deadlock tag --export json`, in place of paths and method.
             Default none.
-        lossy_priority: Priority of packets that have become lossy, 1 to 7 and none of the lossless ones. Default 1
-            (our choice).
-        queue_by: The egress queue of a packet whose tag changes. Default new-tag (Tagger, CoNEXT 2017).
+        lossy_priority: Priority of packets that have become lossy, 1 to 7, not in `lossless`. Default 1 (our
+            choice).
+        queue_by: Egress queue of a packet with a changed tag. Default new-tag (Tagger, CoNEXT 2017).
 
     """
 
     enabled: bool | None = None
-    """Whether switches rewrite tags. Default false (the HPCC evaluation)."""
+    """If true, switches rewrite tags. Default false (the HPCC evaluation)."""
 
     paths: TaggedPaths | None = None
     """Paths that stay lossless. Default up-down (Tagger, CoNEXT 2017, for folded Clos fabrics)."""
 
     bounces: int | None = None
-    """With up-down paths: how often a packet may turn up again and stay lossless, 0 to 6. Default 1 (as in Tagger's
-    testbed).
-    """
+    """Bounces of up-down paths that stay lossless, 0 to 6. Default 1 (as in Tagger's testbed)."""
 
     method: TagMethod | None = None
-    """How the paths are given tags. Default clos, which counts bounces, for up-down paths, and greedy for others."""
+    """Algorithm that assigns tags. Default: clos for up-down paths, else greedy."""
 
     rules: str | None = None
-    """A file of rules, as `incast deadlock tag --export json` writes them, in place of paths and method. Default none."""
+    """File of rules, as written by `incast deadlock tag --export json`, in place of paths and method. Default none."""
 
     lossy_priority: int | None = None
-    """Priority of packets that have become lossy, 1 to 7 and none of the lossless ones. Default 1 (our choice)."""
+    """Priority of packets that have become lossy, 1 to 7, not in `lossless`. Default 1 (our choice)."""
 
     queue_by: QueueBy | None = None
-    """The egress queue of a packet whose tag changes. Default new-tag (Tagger, CoNEXT 2017)."""
+    """Egress queue of a packet with a changed tag. Default new-tag (Tagger, CoNEXT 2017)."""
 
 
 WatchdogAction: TypeAlias = Literal["drop", "forward"]
-"""What is done about a queue in a storm.
+"""Action of the watchdog during a storm.
 
-`drop`: What is in the queue is dropped, so is what comes for it, and what comes in by its port and priority.
+`drop`: Drops the queue, packets for it, and packets that arrive by its port and priority.
 
-`forward`: Its pauses are not heeded: what is in it is sent, whether the next switch has room or not.
+`forward`: Ignores the pauses and sends, with or without buffer space at the next switch.
 """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class WatchdogParams(Tree):
-    """The PFC watchdog of switches: it looks at every queue now and then.
+    """PFC watchdog of switches, which polls every queue.
 
     Args:
-        enabled: Whether switches have one. Default false (the HPCC evaluation).
-        detection: A lossless queue that has been paused for so long without a break is in a storm. Default 200ms
+        enabled: If true, switches have a watchdog. Default false (the HPCC evaluation).
+        detection: Duration of an uninterrupted pause of a lossless queue that counts as a storm. Default 200ms
             (SONiC `pfcwd start_default`).
-        restoration: A storm is over when its queue has not been paused for so long. Default 200ms (SONiC `pfcwd
-            start_default`).
-        poll: Time between two looks at the queues. Default 200ms (SONiC `pfcwd start_default`).
-        action: What is done about a storm. Default drop (SONiC `pfcwd start_default`).
+        restoration: Time without a pause that ends a storm. Default 200ms (SONiC `pfcwd start_default`).
+        poll: Polling interval. Default 200ms (SONiC `pfcwd start_default`).
+        action: Action during a storm. Default drop (SONiC `pfcwd start_default`).
 
     """
 
     enabled: bool | None = None
-    """Whether switches have one. Default false (the HPCC evaluation)."""
+    """If true, switches have a watchdog. Default false (the HPCC evaluation)."""
 
     detection: Time | None = None
-    """A lossless queue that has been paused for so long without a break is in a storm. Default 200ms (SONiC `pfcwd
+    """Duration of an uninterrupted pause of a lossless queue that counts as a storm. Default 200ms (SONiC `pfcwd
     start_default`).
     """
 
     restoration: Time | None = None
-    """A storm is over when its queue has not been paused for so long. Default 200ms (SONiC `pfcwd start_default`)."""
+    """Time without a pause that ends a storm. Default 200ms (SONiC `pfcwd start_default`)."""
 
     poll: Time | None = None
-    """Time between two looks at the queues. Default 200ms (SONiC `pfcwd start_default`)."""
+    """Polling interval. Default 200ms (SONiC `pfcwd start_default`)."""
 
     action: WatchdogAction | None = None
-    """What is done about a storm. Default drop (SONiC `pfcwd start_default`)."""
+    """Action during a storm. Default drop (SONiC `pfcwd start_default`)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class FlowDetectionMarks(Tree):
-    """As ECN marks: the flow of a packet that comes for a queue, with a probability by the length that it finds. It
-    may hit a flow that congests nothing.
+    """As ECN marks: the flow of an arriving packet, with a probability by queue length; may pick innocent flows.
 
     Args:
-        kmin: Never up to this length. Default 100kB (our choice).
-        kmax: Always above this length. Default 400kB (our choice: below where ECN marks always).
-        pmax: Probability at kmax, above 0 and at most 1. Default 0.2 (our choice).
+        kmin: Queue length up to which no flow is picked. Default 100kB (our choice).
+        kmax: Queue length above which every packet's flow is picked. Default 400kB (our choice: below where ECN
+            marks always).
+        pmax: Probability at `kmax`, more than 0 and at most 1. Default 0.2 (our choice).
 
     """
 
     _tag: ClassVar[str | None] = "marks"
     kmin: Bytes | None = None
-    """Never up to this length. Default 100kB (our choice)."""
+    """Queue length up to which no flow is picked. Default 100kB (our choice)."""
 
     kmax: Bytes | None = None
-    """Always above this length. Default 400kB (our choice: below where ECN marks always)."""
+    """Queue length above which every packet's flow is picked. Default 400kB (our choice: below where ECN marks
+    always).
+    """
 
     pmax: float | None = None
-    """Probability at kmax, above 0 and at most 1. Default 0.2 (our choice)."""
+    """Probability at `kmax`, more than 0 and at most 1. Default 0.2 (our choice)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class FlowDetectionCounters(Tree):
-    """By counters: of the flows in the queue those with most bytes there, whenever it is longer than a threshold.
+    """Counters: the flows with most bytes in the queue, while it exceeds a threshold.
 
     Args:
-        above: Above this length. Default 400kB (our choice: where marks pick every flow).
-        flows: So many flows, at least 1. Default 4 (our choice).
+        above: Queue length threshold. Default 400kB (our choice: where marks pick every flow).
+        flows: Number of flows, at least 1. Default 4 (our choice).
 
     """
 
     _tag: ClassVar[str | None] = "counters"
     above: Bytes | None = None
-    """Above this length. Default 400kB (our choice: where marks pick every flow)."""
+    """Queue length threshold. Default 400kB (our choice: where marks pick every flow)."""
 
     flows: int | None = None
-    """So many flows, at least 1. Default 4 (our choice)."""
+    """Number of flows, at least 1. Default 4 (our choice)."""
 
 
 FlowDetection: TypeAlias = Literal["marks", "counters"] | FlowDetectionMarks | FlowDetectionCounters
-"""How a switch finds the flows that congest an egress queue: a way's name, or its name with parameters."""
+"""Detection of flows that congest an egress queue."""
 
 
 IsolationAtHosts: TypeAlias = Literal["ignore", "isolate"]
-"""What a host does when its switch says that a flow is to be isolated.
+"""Reaction of a host to an isolation message.
 
-`ignore`: Nothing; the message is counted.
+`ignore`: None; the message is counted.
 
-`isolate`: It sends RDMA data of the flow under the priority of isolated flows, until `age` has passed since the
-last message.
+`isolate`: Sends the flow's RDMA data with the priority of isolated flows, until `age` after the last message.
 """
 
 
 MarkedFlows: TypeAlias = Literal["all", "isolated"]
-"""Whose packets ECN marks.
+"""Flows with packets that ECN marks.
 
-`all`: Those of all flows.
+`all`: All flows.
 
-`isolated`: Those of isolated flows alone.
+`isolated`: Isolated flows only.
 """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class IsolationParams(Tree):
-    """Congestion isolation (IEEE 802.1Qcz): a switch finds flows that congest an egress port, keeps their later
-    packets in a queue of their own at that port, and tells the switch before, which does the same. Thresholds are
-    for ports of 100 Gb/s and scale with the port's rate.
+    """Congestion isolation (IEEE 802.1Qcz): a switch isolates the later packets of flows that congest an egress port
+    in a separate queue, and notifies the upstream switch, which does the same. Thresholds are for ports of 100 Gb/s
+    and scale with the port's rate.
 
     Args:
-        enabled: Whether switches isolate flows. Default false (the HPCC evaluation).
-        queue: Priority of isolated flows, 1 to 7: one of the lossless ones, and no flow's own. Their packets have
-            it on the wire too, so that PFC pauses them apart from others. Default 2 (our choice: below that of
-            data, 3).
-        detection: How congesting flows are found. Default marks (802.1Qcz: a flow is picked as ECN picks packets).
-        table: Most flows that one egress port isolates at a time, at least 1; one more takes the place of the one
-            isolated for longest of those without a packet there, or stays where it is. Default none: any number
-            (our choice).
-        message_above: While the isolated queue of a port holds more than this, each isolated packet that comes for
-            it is reason to tell the node it came from. Below what makes PFC pause. Default 10kB (our choice: twice
-            rate times two delays of 100 Gb/s and 200 ns, after Pyrrha's thresholds in per-hop bandwidth-delay
-            products).
-        message_every: Least time between two messages about a flow over one link. Default 10us (our choice).
-        message: Wire bytes of a message, 1B to 4096B. Default 64B (our choice: the smallest Ethernet frame).
-        release_below: A flow is let go only while other lossless queues of its port are shorter than this together.
-            Default 20kB (our choice).
-        hold: A flow is let go when the isolated queue has held no packet of it for so long. Default 50us (our
+        enabled: If true, switches isolate flows. Default false (the HPCC evaluation).
+        queue: Priority of isolated flows, 1 to 7: a lossless one that no flow has. Their packets carry it on the
+            wire, so PFC pauses them separately. Default 2 (our choice: below data, 3).
+        detection: Detection of congesting flows. Default marks (802.1Qcz: flows picked as ECN picks packets).
+        table: Maximum flows isolated per egress port, at least 1; a further flow replaces the oldest without a
+            packet there, if any. Default none: no limit (our choice).
+        message_above: Length of the port's isolated queue above which isolated packets trigger messages upstream;
+            less than the PFC threshold. Default 10kB (our choice: 2·rate·2·delay at 100 Gb/s and 200 ns, after
+            Pyrrha).
+        message_every: Minimum time between messages about a flow over one link. Default 10us (our choice).
+        message: Wire bytes of a message, 1 B to 4096 B. Default 64B (our choice: the smallest Ethernet frame).
+        release_below: Total length of the port's other lossless queues below which flows can be released. Default
+            20kB (our choice).
+        hold: Time without a packet in the isolated queue before a flow is released. Default 50us (our choice).
+        age: Time since the last message before a flow isolated by a message is released. Default 200us (our
             choice).
-        age: A flow isolated because the next switch said so is let go only when that has not been said again for so
-            long. Default 200us (our choice).
-        hosts: What hosts do about messages. Default ignore (our choice: they obey PFC).
-        mark: Which packets ECN marks. Default all (our choice; for the other see arXiv 2511.04639).
+        hosts: Reaction of hosts to messages. Default ignore (our choice: they obey PFC).
+        mark: Flows that ECN marks. Default all (our choice; for the other see arXiv 2511.04639).
 
     """
 
     enabled: bool | None = None
-    """Whether switches isolate flows. Default false (the HPCC evaluation)."""
+    """If true, switches isolate flows. Default false (the HPCC evaluation)."""
 
     queue: int | None = None
-    """Priority of isolated flows, 1 to 7: one of the lossless ones, and no flow's own. Their packets have it on the
-    wire too, so that PFC pauses them apart from others. Default 2 (our choice: below that of data, 3).
+    """Priority of isolated flows, 1 to 7: a lossless one that no flow has. Their packets carry it on the wire, so PFC
+    pauses them separately. Default 2 (our choice: below data, 3).
     """
 
     detection: FlowDetection | None = None
-    """How congesting flows are found. Default marks (802.1Qcz: a flow is picked as ECN picks packets)."""
+    """Detection of congesting flows. Default marks (802.1Qcz: flows picked as ECN picks packets)."""
 
     table: int | None = None
-    """Most flows that one egress port isolates at a time, at least 1; one more takes the place of the one isolated for
-    longest of those without a packet there, or stays where it is. Default none: any number (our choice).
+    """Maximum flows isolated per egress port, at least 1; a further flow replaces the oldest without a packet there,
+    if any. Default none: no limit (our choice).
     """
 
     message_above: Bytes | None = None
-    """While the isolated queue of a port holds more than this, each isolated packet that comes for it is reason to
-    tell the node it came from. Below what makes PFC pause. Default 10kB (our choice: twice rate times two delays of
-    100 Gb/s and 200 ns, after Pyrrha's thresholds in per-hop bandwidth-delay products).
+    """Length of the port's isolated queue above which isolated packets trigger messages upstream; less than the PFC
+    threshold. Default 10kB (our choice: 2·rate·2·delay at 100 Gb/s and 200 ns, after Pyrrha).
     """
 
     message_every: Time | None = None
-    """Least time between two messages about a flow over one link. Default 10us (our choice)."""
+    """Minimum time between messages about a flow over one link. Default 10us (our choice)."""
 
     message: Bytes | None = None
-    """Wire bytes of a message, 1B to 4096B. Default 64B (our choice: the smallest Ethernet frame)."""
+    """Wire bytes of a message, 1 B to 4096 B. Default 64B (our choice: the smallest Ethernet frame)."""
 
     release_below: Bytes | None = None
-    """A flow is let go only while other lossless queues of its port are shorter than this together. Default 20kB (our
-    choice).
-    """
+    """Total length of the port's other lossless queues below which flows can be released. Default 20kB (our choice)."""
 
     hold: Time | None = None
-    """A flow is let go when the isolated queue has held no packet of it for so long. Default 50us (our choice)."""
+    """Time without a packet in the isolated queue before a flow is released. Default 50us (our choice)."""
 
     age: Time | None = None
-    """A flow isolated because the next switch said so is let go only when that has not been said again for so long.
-    Default 200us (our choice).
-    """
+    """Time since the last message before a flow isolated by a message is released. Default 200us (our choice)."""
 
     hosts: IsolationAtHosts | None = None
-    """What hosts do about messages. Default ignore (our choice: they obey PFC)."""
+    """Reaction of hosts to messages. Default ignore (our choice: they obey PFC)."""
 
     mark: MarkedFlows | None = None
-    """Which packets ECN marks. Default all (our choice; for the other see arXiv 2511.04639)."""
+    """Flows that ECN marks. Default all (our choice; for the other see arXiv 2511.04639)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -3882,77 +3735,68 @@ class SwitchParams(Tree):
     """Forwarding, buffer, PFC and scheduling of every switch.
 
     Args:
-        forwarding: When a packet that has come is sent on. Default store-and-forward (NS3).
-        cut_through_header: With cut-through: the bytes at the head of a packet that a switch must have before it
-            sends the packet on. Default 40B (YAPS: its IP and TCP headers).
-        queues: Where packets wait, and what happens to those that find no room. Default shared: in one buffer, as
-            everything below says (NS3).
-        buffer: Packet buffer of a switch, shared by its ports. Default 33554432B = 32 MiB (NS3 `run.py`:
-            16·bandwidth/50 MiB at 100 Gb/s).
+        forwarding: Forwarding mode. Default store-and-forward (NS3).
+        cut_through_header: Bytes of a packet that a cut-through switch needs before it forwards, 1 B to 4096 B.
+            Default 40B (YAPS: its IP and TCP headers).
+        queues: Packet queues and drops. Default shared (NS3).
+        buffer: Packet buffer of a switch, shared by its ports, at most 2 GiB. Default 33554432B = 32 MiB (NS3
+            `run.py`: 16·bandwidth/50 MiB at 100 Gb/s).
         reserve: Buffer guaranteed to each ingress port and priority. Default 4096B (NS3 `switch-mmu.cc`).
-        lossless: Priorities that PFC makes lossless, 1 to 7; with tagging, in the order of tags. Default [3] (the
-            priority of all data in the HPCC evaluation).
-        pfc: Whether lossless priorities are paused at all; without, they are dropped like any other. Default true
-            (the HPCC evaluation).
-        pfc_mode: How the XOFF threshold of an ingress queue is found. Default dynamic, with a share by rate (NS3
-            `third.cc`).
-        resume_offset: XON is sent when an ingress queue is this far below its threshold. Default 3072B (NS3
+        lossless: Lossless priorities (PFC), 1 to 7; with tagging, in the order of tags. Default [3] (all data in
+            the HPCC evaluation).
+        pfc: If true, PFC pauses lossless priorities; otherwise they drop like any other. Default true (the HPCC
+            evaluation).
+        pfc_mode: XOFF threshold of an ingress queue. Default dynamic, by rate (NS3 `third.cc`).
+        resume_offset: Distance below the threshold at which an ingress queue sends XON. Default 3072B (NS3
             `resume_offset`).
-        headroom: Buffer set aside per ingress port for what arrives after XOFF. Default computed (our choice; NS3
-            has three-delays).
-        lossy_alpha: A lossy egress queue may hold this multiple of the free buffer (Choudhury and Hahne, ToN 1998).
+        headroom: Buffer per ingress port for packets after XOFF. Default computed (our choice; NS3: three-delays).
+        lossy_alpha: Maximum lossy egress queue as a multiple of the free buffer (Choudhury and Hahne, ToN 1998).
             Default 1 (our choice: half of the buffer for a single queue).
         scheduler: Order in which queues of a port are served. Default round-robin (NS3 `broadcom-egress-queue.cc`).
-        tagging: Tags and rules against deadlocks (Tagger). Default none (the HPCC evaluation).
-        watchdog: The PFC watchdog. Default none (the HPCC evaluation).
-        isolation: Congestion isolation (IEEE 802.1Qcz). Default none (the HPCC evaluation).
+        tagging: Tags and rules against deadlocks (Tagger). Default off (the HPCC evaluation).
+        watchdog: PFC watchdog. Default off (the HPCC evaluation).
+        isolation: Congestion isolation (IEEE 802.1Qcz). Default off (the HPCC evaluation).
 
     """
 
     forwarding: Forwarding | None = None
-    """When a packet that has come is sent on. Default store-and-forward (NS3)."""
+    """Forwarding mode. Default store-and-forward (NS3)."""
 
     cut_through_header: Bytes | None = None
-    """With cut-through: the bytes at the head of a packet that a switch must have before it sends the packet on.
-    Default 40B (YAPS: its IP and TCP headers).
+    """Bytes of a packet that a cut-through switch needs before it forwards, 1 B to 4096 B. Default 40B (YAPS: its IP
+    and TCP headers).
     """
 
     queues: QueueParams | None = None
-    """Where packets wait, and what happens to those that find no room. Default shared: in one buffer, as everything
-    below says (NS3).
-    """
+    """Packet queues and drops. Default shared (NS3)."""
 
     buffer: Bytes | None = None
-    """Packet buffer of a switch, shared by its ports. Default 33554432B = 32 MiB (NS3 `run.py`: 16·bandwidth/50 MiB at
-    100 Gb/s).
+    """Packet buffer of a switch, shared by its ports, at most 2 GiB. Default 33554432B = 32 MiB (NS3 `run.py`:
+    16·bandwidth/50 MiB at 100 Gb/s).
     """
 
     reserve: Bytes | None = None
     """Buffer guaranteed to each ingress port and priority. Default 4096B (NS3 `switch-mmu.cc`)."""
 
     lossless: list[int] | None = None
-    """Priorities that PFC makes lossless, 1 to 7; with tagging, in the order of tags. Default [3] (the priority of all
-    data in the HPCC evaluation).
-    """
-
-    pfc: bool | None = None
-    """Whether lossless priorities are paused at all; without, they are dropped like any other. Default true (the HPCC
+    """Lossless priorities (PFC), 1 to 7; with tagging, in the order of tags. Default [3] (all data in the HPCC
     evaluation).
     """
 
+    pfc: bool | None = None
+    """If true, PFC pauses lossless priorities; otherwise they drop like any other. Default true (the HPCC evaluation)."""
+
     pfc_mode: PfcMode | None = None
-    """How the XOFF threshold of an ingress queue is found. Default dynamic, with a share by rate (NS3 `third.cc`)."""
+    """XOFF threshold of an ingress queue. Default dynamic, by rate (NS3 `third.cc`)."""
 
     resume_offset: Bytes | None = None
-    """XON is sent when an ingress queue is this far below its threshold. Default 3072B (NS3 `resume_offset`)."""
+    """Distance below the threshold at which an ingress queue sends XON. Default 3072B (NS3 `resume_offset`)."""
 
     headroom: Headroom | None = None
-    """Buffer set aside per ingress port for what arrives after XOFF. Default computed (our choice; NS3 has three-
-    delays).
-    """
+    """Buffer per ingress port for packets after XOFF. Default computed (our choice; NS3: three-delays)."""
 
     lossy_alpha: float | None = None
-    """A lossy egress queue may hold this multiple of the free buffer (Choudhury and Hahne, ToN 1998). Default 1 (our
+    """Maximum lossy egress queue as a multiple of the free buffer (Choudhury and Hahne, ToN 1998). Default 1 (our
     choice: half of the buffer for a single queue).
     """
 
@@ -3960,13 +3804,13 @@ class SwitchParams(Tree):
     """Order in which queues of a port are served. Default round-robin (NS3 `broadcom-egress-queue.cc`)."""
 
     tagging: TaggingParams | None = None
-    """Tags and rules against deadlocks (Tagger). Default none (the HPCC evaluation)."""
+    """Tags and rules against deadlocks (Tagger). Default off (the HPCC evaluation)."""
 
     watchdog: WatchdogParams | None = None
-    """The PFC watchdog. Default none (the HPCC evaluation)."""
+    """PFC watchdog. Default off (the HPCC evaluation)."""
 
     isolation: IsolationParams | None = None
-    """Congestion isolation (IEEE 802.1Qcz). Default none (the HPCC evaluation)."""
+    """Congestion isolation (IEEE 802.1Qcz). Default off (the HPCC evaluation)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -3975,9 +3819,9 @@ class EcnThreshold(Tree):
 
     Args:
         rate: Ports of exactly this rate.
-        kmin: No mark up to this queue.
-        kmax: Always a mark above this queue.
-        pmax: Marking probability at kmax, 0 to 1.
+        kmin: Queue length up to which no packet is marked.
+        kmax: Queue length above which every packet is marked.
+        pmax: Marking probability at `kmax`, 0 to 1.
 
     """
 
@@ -3985,93 +3829,93 @@ class EcnThreshold(Tree):
     """Ports of exactly this rate."""
 
     kmin: Bytes
-    """No mark up to this queue."""
+    """Queue length up to which no packet is marked."""
 
     kmax: Bytes
-    """Always a mark above this queue."""
+    """Queue length above which every packet is marked."""
 
     pmax: float
-    """Marking probability at kmax, 0 to 1."""
+    """Marking probability at `kmax`, 0 to 1."""
 
 
 MarkAt: TypeAlias = Literal["dequeue", "enqueue"]
-"""Where an ECN mark is decided.
+"""Time of the marking decision.
 
-`dequeue`: When the packet leaves, by what it leaves behind (NS3).
+`dequeue`: When the packet leaves, by the queue behind it (NS3).
 
-`enqueue`: When the packet arrives, by what it finds (RED as in RFC 3168, without averaging).
+`enqueue`: When the packet arrives, by the queue before it (RED as in RFC 3168, without averaging).
 """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class EcnParams(Tree):
     """ECN marking by the instantaneous length of the egress queue: none up to kmin, with a probability that rises to
-    pmax at kmax, always above. A step: kmin = kmax. Only priorities above 0 are marked.
+    pmax at kmax, always above; a step if kmin = kmax. Only priorities above 0 are marked.
 
     Args:
-        enabled: Whether switches mark. Default true (NS3).
-        kmin: No mark up to this queue, at a port of `per_rate`. Default 400 kB at 100 Gb/s (NS3 `run.py`: 100 kB
-            per 25 Gb/s).
-        kmax: Always a mark above this queue, at a port of `per_rate`. Default 1600 kB at 100 Gb/s (NS3 `run.py`).
-        pmax: Marking probability at kmax. Default 0.2 (NS3 `run.py`).
-        per_rate: Thresholds above are for ports of this rate and scale with the port's rate. Default 100Gbps (the
-            HPCC evaluation's hosts).
-        by_rate: Exact thresholds for ports of given rates; these do not scale. Default none.
-        mark_at: Where the mark is decided. Default dequeue, on leaving (NS3).
+        enabled: If true, switches mark. Default true (NS3).
+        kmin: Kmin: queue length up to which no packet is marked, at a port of `per_rate`; at most `kmax`. Default
+            400kB at 100 Gb/s (NS3 `run.py`: 100 kB per 25 Gb/s).
+        kmax: Kmax: queue length above which every packet is marked, at a port of `per_rate`. Default 1600kB at 100
+            Gb/s (NS3 `run.py`).
+        pmax: Pmax: marking probability at Kmax, 0 to 1. Default 0.2 (NS3 `run.py`).
+        per_rate: Port rate of these thresholds, which scale with the rate. Default 100Gbps (the HPCC evaluation's
+            hosts).
+        by_rate: Exact thresholds for ports of given rates; they do not scale. Default none.
+        mark_at: Time of the marking decision. Default dequeue (NS3).
 
     """
 
     enabled: bool | None = None
-    """Whether switches mark. Default true (NS3)."""
+    """If true, switches mark. Default true (NS3)."""
 
     kmin: Bytes | None = None
-    """No mark up to this queue, at a port of `per_rate`. Default 400 kB at 100 Gb/s (NS3 `run.py`: 100 kB per 25
-    Gb/s).
+    """Kmin: queue length up to which no packet is marked, at a port of `per_rate`; at most `kmax`. Default 400kB at
+    100 Gb/s (NS3 `run.py`: 100 kB per 25 Gb/s).
     """
 
     kmax: Bytes | None = None
-    """Always a mark above this queue, at a port of `per_rate`. Default 1600 kB at 100 Gb/s (NS3 `run.py`)."""
-
-    pmax: float | None = None
-    """Marking probability at kmax. Default 0.2 (NS3 `run.py`)."""
-
-    per_rate: Rate | None = None
-    """Thresholds above are for ports of this rate and scale with the port's rate. Default 100Gbps (the HPCC
-    evaluation's hosts).
+    """Kmax: queue length above which every packet is marked, at a port of `per_rate`. Default 1600kB at 100 Gb/s (NS3
+    `run.py`).
     """
 
+    pmax: float | None = None
+    """Pmax: marking probability at Kmax, 0 to 1. Default 0.2 (NS3 `run.py`)."""
+
+    per_rate: Rate | None = None
+    """Port rate of these thresholds, which scale with the rate. Default 100Gbps (the HPCC evaluation's hosts)."""
+
     by_rate: list[EcnThreshold] | None = None
-    """Exact thresholds for ports of given rates; these do not scale. Default none."""
+    """Exact thresholds for ports of given rates; they do not scale. Default none."""
 
     mark_at: MarkAt | None = None
-    """Where the mark is decided. Default dequeue, on leaving (NS3)."""
+    """Time of the marking decision. Default dequeue (NS3)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class SchemePackets(Tree):
-    """Packet sizes that differ from the scenario's.
+    """Packet sizes that differ from the scenario.
 
     Args:
         payload: Payload of a full data packet. Default 1000B (NS3 `PACKET_PAYLOAD_SIZE`).
-        data_header: Headers of a data packet without INT. Default 48B: Ethernet 14, IPv4 20, UDP 8, sequence and
-            class 6 (NS3).
-        ack: An ACK or NACK without INT. Default 46B: Ethernet 14, IPv4 20, ports, flags, class and sequence 12
-            (NS3).
-        min_ack: ACKs are padded to this. Default 60B (NS3).
-        cnp: A congestion notification packet. Default 64B (our choice: the smallest Ethernet frame).
-        pfc: A PFC frame. Default 64B (IEEE 802.3 annex 31B); NS3 has 43B.
-        timestamp: A time stamp, for controls that measure round trips. Default 8B (NS3 `int-header.h`).
-        pint: A PINT header. Default 2B (NS3 `int-header.h`: the size of its 16-bit field, whatever the base).
-        int_base: INT header without its records. Default 2B (HPCC, SIGCOMM 2019, section 4).
-        int_record: One INT record. Default 8B (HPCC, SIGCOMM 2019, section 4).
-        int_records: Records that every INT header has room for, whatever the path. Default 5 (NS3 `int-header.h`).
-        mss: Payload of a full segment of a transport other than RDMA. Default 1460B (TCP on Ethernet; YAPS).
-        segment_header: Headers of a segment. Default 40B: IPv4 20, TCP 20 (YAPS).
-        control: What else such transports send: acknowledgements, handshakes, announcements, tokens, requests,
+        data_header: Headers of a data packet without INT. Default 48B (NS3: Ethernet 14, IPv4 20, UDP 8, sequence
+            and class 6).
+        ack: ACK or NACK without INT. Default 46B (NS3: Ethernet 14, IPv4 20, ports, flags, class and sequence 12).
+        min_ack: Size that ACKs are padded to. Default 60B (NS3).
+        cnp: Congestion notification packet. Default 64B (our choice: the smallest Ethernet frame).
+        pfc: PFC frame. Default 64B (IEEE 802.3 annex 31B; NS3: 43B).
+        timestamp: Time stamp of controls that measure round trips. Default 8B (NS3 `int-header.h`).
+        pint: PINT header. Default 2B (NS3 `int-header.h`: its 16-bit field, whatever the base).
+        int_base: INT header without records. Default 2B (HPCC, SIGCOMM 2019, section 4).
+        int_record: INT record. Default 8B (HPCC, SIGCOMM 2019, section 4).
+        int_records: Records of every INT header, 0 to 8, whatever the path. Default 5 (NS3 `int-header.h`).
+        mss: Payload of a full segment, for transports other than RDMA. Default 1460B (TCP on Ethernet; YAPS).
+        segment_header: Headers of a segment. Default 40B (YAPS: IPv4 20, TCP 20).
+        control: Control packets of such transports: acknowledgements, handshakes, announcements, tokens, requests,
             schedules. Default 40B (YAPS).
-        gap: Preamble and gap between frames: keeps the port busy after a packet, is in no counter. Default 0B
-            (NS3); Ethernet has 20B.
-        profile: Parameters not given here are those of this profile. `hpcc`: the HPCC evaluation's packets: 1000 B
+        gap: Preamble and gap between frames: occupies the port after a packet, is in no counter. Default 0B (NS3);
+            Ethernet has 20 B.
+        profile: Profile: values of parameters that are not given. `hpcc`: the HPCC evaluation's packets: 1000 B
             payload, 48 B headers, no gap between frames (the default); `rocev2`: RoCEv2 on Ethernet: 1024 B
             payload, 62 B headers with ICRC and FCS, 20 B preamble and gap.
 
@@ -4081,291 +3925,268 @@ class SchemePackets(Tree):
     """Payload of a full data packet. Default 1000B (NS3 `PACKET_PAYLOAD_SIZE`)."""
 
     data_header: Bytes | None = None
-    """Headers of a data packet without INT. Default 48B: Ethernet 14, IPv4 20, UDP 8, sequence and class 6 (NS3)."""
+    """Headers of a data packet without INT. Default 48B (NS3: Ethernet 14, IPv4 20, UDP 8, sequence and class 6)."""
 
     ack: Bytes | None = None
-    """An ACK or NACK without INT. Default 46B: Ethernet 14, IPv4 20, ports, flags, class and sequence 12 (NS3)."""
+    """ACK or NACK without INT. Default 46B (NS3: Ethernet 14, IPv4 20, ports, flags, class and sequence 12)."""
 
     min_ack: Bytes | None = None
-    """ACKs are padded to this. Default 60B (NS3)."""
+    """Size that ACKs are padded to. Default 60B (NS3)."""
 
     cnp: Bytes | None = None
-    """A congestion notification packet. Default 64B (our choice: the smallest Ethernet frame)."""
+    """Congestion notification packet. Default 64B (our choice: the smallest Ethernet frame)."""
 
     pfc: Bytes | None = None
-    """A PFC frame. Default 64B (IEEE 802.3 annex 31B); NS3 has 43B."""
+    """PFC frame. Default 64B (IEEE 802.3 annex 31B; NS3: 43B)."""
 
     timestamp: Bytes | None = None
-    """A time stamp, for controls that measure round trips. Default 8B (NS3 `int-header.h`)."""
+    """Time stamp of controls that measure round trips. Default 8B (NS3 `int-header.h`)."""
 
     pint: Bytes | None = None
-    """A PINT header. Default 2B (NS3 `int-header.h`: the size of its 16-bit field, whatever the base)."""
+    """PINT header. Default 2B (NS3 `int-header.h`: its 16-bit field, whatever the base)."""
 
     int_base: Bytes | None = None
-    """INT header without its records. Default 2B (HPCC, SIGCOMM 2019, section 4)."""
+    """INT header without records. Default 2B (HPCC, SIGCOMM 2019, section 4)."""
 
     int_record: Bytes | None = None
-    """One INT record. Default 8B (HPCC, SIGCOMM 2019, section 4)."""
+    """INT record. Default 8B (HPCC, SIGCOMM 2019, section 4)."""
 
     int_records: int | None = None
-    """Records that every INT header has room for, whatever the path. Default 5 (NS3 `int-header.h`)."""
+    """Records of every INT header, 0 to 8, whatever the path. Default 5 (NS3 `int-header.h`)."""
 
     mss: Bytes | None = None
-    """Payload of a full segment of a transport other than RDMA. Default 1460B (TCP on Ethernet; YAPS)."""
+    """Payload of a full segment, for transports other than RDMA. Default 1460B (TCP on Ethernet; YAPS)."""
 
     segment_header: Bytes | None = None
-    """Headers of a segment. Default 40B: IPv4 20, TCP 20 (YAPS)."""
+    """Headers of a segment. Default 40B (YAPS: IPv4 20, TCP 20)."""
 
     control: Bytes | None = None
-    """What else such transports send: acknowledgements, handshakes, announcements, tokens, requests, schedules.
+    """Control packets of such transports: acknowledgements, handshakes, announcements, tokens, requests, schedules.
     Default 40B (YAPS).
     """
 
     gap: Bytes | None = None
-    """Preamble and gap between frames: keeps the port busy after a packet, is in no counter. Default 0B (NS3);
-    Ethernet has 20B.
+    """Preamble and gap between frames: occupies the port after a packet, is in no counter. Default 0B (NS3); Ethernet
+    has 20 B.
     """
 
     profile: Literal["hpcc", "rocev2"] | None = None
-    """Parameters not given here are those of this profile. `hpcc`: the HPCC evaluation's packets: 1000 B payload, 48 B
+    """Profile: values of parameters that are not given. `hpcc`: the HPCC evaluation's packets: 1000 B payload, 48 B
     headers, no gap between frames (the default); `rocev2`: RoCEv2 on Ethernet: 1024 B payload, 62 B headers with
     ICRC and FCS, 20 B preamble and gap.
     """
 
 
 NicQueue: TypeAlias = Literal["unlimited", "port"]
-"""Where a host keeps packets of transports other than RDMA before they leave.
+"""Queue of a host's port for transports other than RDMA.
 
-`unlimited`: In a queue in the order of those of switch ports, without a limit: what the host itself sends is not
-dropped there.
+`unlimited`: Unlimited, in the order of switch ports: hosts drop none of their own packets.
 
-`port`: In a queue like those of switch ports, limit and all, where these have one (YAPS): a burst can be lost at
-its own host.
+`port`: Like those of switch ports, with their limit (YAPS): a host can drop its own burst.
 """
 
 
 ClassBy: TypeAlias = Literal["given", "size", "sent", "hash"]
-"""What decides whether a flow is a mouse.
+"""Rule that tells mice from elephants.
 
-`given`: Nothing: flows have the priorities of the workload.
+`given`: Priorities of the workload.
 
-`size`: Its size, known in advance.
+`size`: Flow size, known in advance.
 
-`sent`: What it has sent so far: each flow begins as a mouse, and what it sends beyond the threshold is an
-elephant's (as PIAS demotes flows, NSDI 2015, with two priorities). RDMA alone. Its last packets as a mouse can be
-overtaken where priorities are not strict, or one is paused.
+`sent`: Bytes sent: flows start as mice and become elephants beyond the threshold (PIAS, NSDI 2015, with two
+priorities); RDMA only. Packets are reordered if priorities are not strict, or one is paused.
 
-`hash`: Chance, one half each: two ordinary queues that know nothing of sizes.
+`hash`: Random halves: two queues regardless of size.
 """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class ClassParams(Tree):
-    """Classes of data at hosts.
+    """Priorities of short and long flows at hosts.
 
     Args:
-        by: What decides the class of a flow, whose priority the workload then does not say. Default given (the HPCC
-            evaluation).
-        mice: Priority of mice, 1 to 7. Default 4 (our choice: above that of data, 3).
-        elephants: Priority of elephants, 1 to 7. Default 3 (that of all data in the HPCC evaluation).
-        threshold: A flow of at most so many bytes is a mouse. Default 100kB (our choice: it makes 82 % of data-
-            mining flows mice, as in the slides on congestion isolation).
+        by: Rule that sets the priority of a flow in place of the workload. Default given (the HPCC evaluation).
+        mice: Priority of mice, 1 to 7. Default 4 (our choice: above data, 3).
+        elephants: Priority of elephants, 1 to 7. Default 3 (data in the HPCC evaluation).
+        threshold: Largest size of a mouse. Default 100kB (our choice: 82 % of data-mining flows, as in the slides
+            on congestion isolation).
 
     """
 
     by: ClassBy | None = None
-    """What decides the class of a flow, whose priority the workload then does not say. Default given (the HPCC
-    evaluation).
-    """
+    """Rule that sets the priority of a flow in place of the workload. Default given (the HPCC evaluation)."""
 
     mice: int | None = None
-    """Priority of mice, 1 to 7. Default 4 (our choice: above that of data, 3)."""
+    """Priority of mice, 1 to 7. Default 4 (our choice: above data, 3)."""
 
     elephants: int | None = None
-    """Priority of elephants, 1 to 7. Default 3 (that of all data in the HPCC evaluation)."""
+    """Priority of elephants, 1 to 7. Default 3 (data in the HPCC evaluation)."""
 
     threshold: Bytes | None = None
-    """A flow of at most so many bytes is a mouse. Default 100kB (our choice: it makes 82 % of data-mining flows mice,
-    as in the slides on congestion isolation).
+    """Largest size of a mouse. Default 100kB (our choice: 82 % of data-mining flows, as in the slides on congestion
+    isolation).
     """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class HostParams(Tree):
-    """What all transports of a host share.
+    """Parameters of hosts, whatever their transport.
 
     Args:
-        nic_queue: Where packets of transports other than RDMA wait for the host's port. (RDMA's data waits in queue
-            pairs.) Default unlimited (our choice: hosts hold their own packets back).
-        jitter: Up to so much later than it would a packet comes from a host, and again from the server of a VM, to
-            the next node: a random time for each, uniform; packets keep their order. At most 1ms. Default 0 (NS3,
-            YAPS). With links of one rate, packets of one size and drop-tail queues, one flow can lock others out as
-            none would between real hosts; the time of a packet on the slowest link avoids it (Floyd and Jacobson,
-            CCR 1991).
-        classes: Priorities of short and of long flows. Default those of the workload (the HPCC evaluation).
+        nic_queue: Queue of the host's port for transports other than RDMA, which has queue pairs. Default unlimited
+            (our choice).
+        jitter: Maximum random delay of packets that leave a host, or the server of a VM, at most 1 ms; uniform, in
+            order. Default 0 (NS3, YAPS). It avoids the lock-out of flows by equal packets at drop-tail queues; a
+            packet's time on the slowest link is enough (Floyd and Jacobson, CCR 1991).
+        classes: Priorities of short and long flows. Default: the workload's (the HPCC evaluation).
 
     """
 
     nic_queue: NicQueue | None = None
-    """Where packets of transports other than RDMA wait for the host's port. (RDMA's data waits in queue pairs.)
-    Default unlimited (our choice: hosts hold their own packets back).
-    """
+    """Queue of the host's port for transports other than RDMA, which has queue pairs. Default unlimited (our choice)."""
 
     jitter: Time | None = None
-    """Up to so much later than it would a packet comes from a host, and again from the server of a VM, to the next
-    node: a random time for each, uniform; packets keep their order. At most 1ms. Default 0 (NS3, YAPS). With links
-    of one rate, packets of one size and drop-tail queues, one flow can lock others out as none would between real
-    hosts; the time of a packet on the slowest link avoids it (Floyd and Jacobson, CCR 1991).
+    """Maximum random delay of packets that leave a host, or the server of a VM, at most 1 ms; uniform, in order.
+    Default 0 (NS3, YAPS). It avoids the lock-out of flows by equal packets at drop-tail queues; a packet's time on
+    the slowest link is enough (Floyd and Jacobson, CCR 1991).
     """
 
     classes: ClassParams | None = None
-    """Priorities of short and of long flows. Default those of the workload (the HPCC evaluation)."""
+    """Priorities of short and long flows. Default: the workload's (the HPCC evaluation)."""
 
 
 Recovery: TypeAlias = Literal["go-back-n", "selective-repeat"]
-"""What becomes of a packet that comes before one that should have come earlier, and what is sent again.
+"""Loss recovery.
 
-`go-back-n`: Receivers discard it; senders go back and send all again from the first packet missing (NS3; InfiniBand
-and RoCEv2 NICs).
+`go-back-n`: Receivers discard out-of-order packets; senders resend everything from the first missing packet (NS3;
+InfiniBand and RoCEv2 NICs).
 
-`selective-repeat`: Receivers keep it and say so; senders send again only what is lost (IRN: Mittal et al., SIGCOMM
-2018, section 3.1).
+`selective-repeat`: Receivers keep and report out-of-order packets; senders resend only lost ones (IRN: Mittal et
+al., SIGCOMM 2018, section 3.1).
 """
 
 
 CnpMode: TypeAlias = Literal["echo", "packet"]
-"""How a receiver tells the sender of an ECN mark.
+"""Notification of the sender about ECN marks.
 
-`echo`: A bit in the ACK of the marked packet (NS3).
+`echo`: Bit in the ACK of the marked packet (NS3).
 
-`packet`: A CNP of its own, at most one per flow and `cnp_interval` (DCQCN, SIGCOMM 2015, section 3.2).
+`packet`: CNP, at most one per flow and `cnp_interval` (DCQCN, SIGCOMM 2015, section 3.2).
 """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class RdmaParams(Tree):
-    """The RDMA host.
+    """Parameters of RDMA at hosts.
 
     Args:
-        ack_every: An ACK for every so many packets, and for the last of a message. Default 1 (NS3
-            `L2_ACK_INTERVAL`). Windows are never smaller than this many packets: there is no ACK timer that would
-            answer fewer.
-        ack_priority: Priority of ACKs and NACKs, 1 to 7. Default none: that of the data they answer (NS3).
-        acks_ignore_pause: A paused host goes on sending ACKs of the paused priority; this can overflow headroom.
-            Default false (NS3 of schemes with a window; of the others `ACK_HIGH_PRIO` is 1).
-        recovery: How losses are recovered. Default go-back-n (NS3).
-        nack_interval: With go-back-n a receiver answers out-of-order data with a NACK at most once per this time
-            for the same expected byte. Default 500us (NS3).
-        rto: Without an ACK for this long a sender goes back to the first unacknowledged byte; absent: never (NS3).
-            Default 4ms (our choice: longer than any queue of a 32 MiB buffer at 100 Gb/s). IRN's RTO_high is 320us
-            at 40 Gb/s.
-        rto_low: With selective-repeat: the timeout that holds instead while few packets are in flight, where a
-            sender cannot count on NACKs; at most `rto`, and off with it. Default 100us (IRN, SIGCOMM 2018, section
-            4.1: RTO_low).
-        rto_low_packets: With selective-repeat: how many packets in flight are few. Default 3 (IRN, section 4.1: N).
-        bdp_bound: With selective-repeat: a sender has at most the largest bandwidth-delay product of the fabric in
-            flight, whatever its control allows. Default true (IRN, section 3.2: BDP-FC).
-        reorder_window: With selective-repeat: a packet is taken as lost when one sent more than so many packets
-            after it has come. Default 0 (IRN): any packet that overtakes another is a loss. More where packets of a
-            flow take several paths. At most 32767.
-        cnp: How marks come back. Default echo (NS3).
-        cnp_interval: Least time between CNPs of one flow. Default 50us (DCQCN, SIGCOMM 2015, section 5).
-        cnp_priority: Priority of CNPs, a lossy class of their own. Default 7 (our choice).
-        base_rtt: Base round-trip time that controls convert windows and rates by. Default none: the largest of the
-            fabric, both ways' propagation and a payload serialised per link one way (NS3 `GLOBAL_T` 1).
-        window: Window at line rate. Default none: the largest bandwidth-delay product of the fabric (NS3 `GLOBAL_T`
-            1).
+        ack_every: Packets per ACK; the last packet of a message always has one. Default 1 (NS3 `L2_ACK_INTERVAL`).
+            Windows hold at least this many packets, as there is no ACK timer.
+        ack_priority: Priority of ACKs and NACKs, 1 to 7. Default none: that of the data (NS3).
+        acks_ignore_pause: If true, a paused host still sends ACKs of the paused priority, which can overflow
+            headroom. Default false (NS3 with a window; without one `ACK_HIGH_PRIO` is 1).
+        recovery: Loss recovery. Default go-back-n (NS3).
+        nack_interval: Minimum time between NACKs for the same expected byte, with go-back-n. Default 500us (NS3).
+        rto: Timeout without an ACK, after which a sender goes back to the first unacknowledged byte; absent: never
+            (NS3). Default 4ms (our choice: longer than a 32 MiB queue at 100 Gb/s; IRN's RTO_high: 320 us at 40
+            Gb/s).
+        rto_low: Timeout with few packets in flight, where NACKs may not arrive, with selective-repeat; at most
+            `rto`, and off with it. Default 100us (IRN, SIGCOMM 2018, section 4.1: RTO_low).
+        rto_low_packets: Packets in flight that are few for `rto_low`. Default 3 (IRN, section 4.1: N).
+        bdp_bound: If true, the bytes in flight are at most the fabric's largest bandwidth-delay product, with
+            selective-repeat. Default true (IRN, section 3.2: BDP-FC).
+        reorder_window: Reordering window in packets, at most 32767, with selective-repeat: a packet is lost when
+            one sent more than this many later arrives. Default 0 (IRN): any overtaking is a loss. Set it for packet
+            spraying.
+        cnp: Notification about ECN marks. Default echo (NS3).
+        cnp_interval: Minimum time between CNPs of one flow. Default 50us (DCQCN, SIGCOMM 2015, section 5).
+        cnp_priority: Priority of CNPs, a lossy class of their own, 1 to 7. Default 7 (our choice).
+        base_rtt: Base round-trip time that converts windows and rates. Default none: the fabric's largest, with
+            propagation both ways and one payload per link one way (NS3 `GLOBAL_T` 1).
+        window: Window at line rate. Default none: the fabric's largest bandwidth-delay product (NS3 `GLOBAL_T` 1).
 
     """
 
     ack_every: int | None = None
-    """An ACK for every so many packets, and for the last of a message. Default 1 (NS3 `L2_ACK_INTERVAL`). Windows are
-    never smaller than this many packets: there is no ACK timer that would answer fewer.
+    """Packets per ACK; the last packet of a message always has one. Default 1 (NS3 `L2_ACK_INTERVAL`). Windows hold at
+    least this many packets, as there is no ACK timer.
     """
 
     ack_priority: int | None = None
-    """Priority of ACKs and NACKs, 1 to 7. Default none: that of the data they answer (NS3)."""
+    """Priority of ACKs and NACKs, 1 to 7. Default none: that of the data (NS3)."""
 
     acks_ignore_pause: bool | None = None
-    """A paused host goes on sending ACKs of the paused priority; this can overflow headroom. Default false (NS3 of
-    schemes with a window; of the others `ACK_HIGH_PRIO` is 1).
+    """If true, a paused host still sends ACKs of the paused priority, which can overflow headroom. Default false (NS3
+    with a window; without one `ACK_HIGH_PRIO` is 1).
     """
 
     recovery: Recovery | None = None
-    """How losses are recovered. Default go-back-n (NS3)."""
+    """Loss recovery. Default go-back-n (NS3)."""
 
     nack_interval: Time | None = None
-    """With go-back-n a receiver answers out-of-order data with a NACK at most once per this time for the same expected
-    byte. Default 500us (NS3).
-    """
+    """Minimum time between NACKs for the same expected byte, with go-back-n. Default 500us (NS3)."""
 
     rto: Time | None = None
-    """Without an ACK for this long a sender goes back to the first unacknowledged byte; absent: never (NS3). Default
-    4ms (our choice: longer than any queue of a 32 MiB buffer at 100 Gb/s). IRN's RTO_high is 320us at 40 Gb/s.
+    """Timeout without an ACK, after which a sender goes back to the first unacknowledged byte; absent: never (NS3).
+    Default 4ms (our choice: longer than a 32 MiB queue at 100 Gb/s; IRN's RTO_high: 320 us at 40 Gb/s).
     """
 
     rto_low: Time | None = None
-    """With selective-repeat: the timeout that holds instead while few packets are in flight, where a sender cannot
-    count on NACKs; at most `rto`, and off with it. Default 100us (IRN, SIGCOMM 2018, section 4.1: RTO_low).
+    """Timeout with few packets in flight, where NACKs may not arrive, with selective-repeat; at most `rto`, and off
+    with it. Default 100us (IRN, SIGCOMM 2018, section 4.1: RTO_low).
     """
 
     rto_low_packets: int | None = None
-    """With selective-repeat: how many packets in flight are few. Default 3 (IRN, section 4.1: N)."""
+    """Packets in flight that are few for `rto_low`. Default 3 (IRN, section 4.1: N)."""
 
     bdp_bound: bool | None = None
-    """With selective-repeat: a sender has at most the largest bandwidth-delay product of the fabric in flight,
-    whatever its control allows. Default true (IRN, section 3.2: BDP-FC).
+    """If true, the bytes in flight are at most the fabric's largest bandwidth-delay product, with selective-repeat.
+    Default true (IRN, section 3.2: BDP-FC).
     """
 
     reorder_window: int | None = None
-    """With selective-repeat: a packet is taken as lost when one sent more than so many packets after it has come.
-    Default 0 (IRN): any packet that overtakes another is a loss. More where packets of a flow take several paths.
-    At most 32767.
+    """Reordering window in packets, at most 32767, with selective-repeat: a packet is lost when one sent more than
+    this many later arrives. Default 0 (IRN): any overtaking is a loss. Set it for packet spraying.
     """
 
     cnp: CnpMode | None = None
-    """How marks come back. Default echo (NS3)."""
+    """Notification about ECN marks. Default echo (NS3)."""
 
     cnp_interval: Time | None = None
-    """Least time between CNPs of one flow. Default 50us (DCQCN, SIGCOMM 2015, section 5)."""
+    """Minimum time between CNPs of one flow. Default 50us (DCQCN, SIGCOMM 2015, section 5)."""
 
     cnp_priority: int | None = None
-    """Priority of CNPs, a lossy class of their own. Default 7 (our choice)."""
+    """Priority of CNPs, a lossy class of their own, 1 to 7. Default 7 (our choice)."""
 
     base_rtt: Time | None = None
-    """Base round-trip time that controls convert windows and rates by. Default none: the largest of the fabric, both
-    ways' propagation and a payload serialised per link one way (NS3 `GLOBAL_T` 1).
+    """Base round-trip time that converts windows and rates. Default none: the fabric's largest, with propagation both
+    ways and one payload per link one way (NS3 `GLOBAL_T` 1).
     """
 
     window: Bytes | None = None
-    """Window at line rate. Default none: the largest bandwidth-delay product of the fabric (NS3 `GLOBAL_T` 1)."""
+    """Window at line rate. Default none: the fabric's largest bandwidth-delay product (NS3 `GLOBAL_T` 1)."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class Scheme(Tree):
-    """One of the things compared: a congestion control of RDMA or another transport, one of the two, and parameters
-    that differ from the scenario's under it.
+    """A scheme to compare: a congestion control of RDMA or another transport, and the parameters that differ from the
+    scenario.
 
     Args:
-        control: The congestion control of RDMA: its name, or its name with parameters.
-        transport: The transport, if it is not RDMA: its name, or its name with parameters.
-        hypervisor: What stands between VMs and the network: its name, or its name with parameters. Default none:
-            VMs send as they like.
-        window: How RDMA's bytes in flight are limited. Default: what the control is meant to be used with.
-        control_by_label: Controls of the flows with these labels, which are RDMA's, where they are not the
-            scheme's.
-        transport_by_label: Transports of the flows with these labels, where they are not RDMA's or have another
-            than the scheme's.
-        window_by_label: Windows of the flows with these labels. Default: what their control is meant to be used
-            with; where they have the scheme's control, the scheme's window.
-        network: Load balancing, routes and failures that differ from the scenario's.
-        switch: Parameters of the switch that differ from the scenario's. Default: as the scheme's transport wants
-            them.
-        ecn: Parameters of ECN marking that differ from the scenario's. Default: as the scheme's control or
-            transport wants them.
-        packets: Packet sizes that differ from the scenario's.
-        host: Parameters of all transports' hosts that differ from the scenario's.
-        rdma: Parameters of RDMA's hosts that differ from the scenario's.
+        control: Congestion control of RDMA.
+        transport: Transport, if not RDMA.
+        hypervisor: Hypervisor between VMs and the network. Default none: VMs send without limits.
+        window: Limit of RDMA's bytes in flight. Default: the control's own.
+        control_by_label: Congestion controls of flows with these labels.
+        transport_by_label: Transports of flows with these labels.
+        window_by_label: Windows of flows with these labels. Default: the scheme's if they have its control, else
+            the control's own.
+        network: Network parameters that differ from the scenario.
+        switch: Switch parameters that differ from the scenario. Default: those of the scheme's transport.
+        ecn: ECN parameters that differ from the scenario. Default: those of the scheme's control or transport.
+        packets: Packet sizes that differ from the scenario.
+        host: Host parameters that differ from the scenario.
+        rdma: RDMA parameters that differ from the scenario.
 
     """
 
@@ -4381,7 +4202,7 @@ class Scheme(Tree):
         | UnlimitedParams
         | None
     ) = None
-    """The congestion control of RDMA: its name, or its name with parameters."""
+    """Congestion control of RDMA."""
 
     transport: (
         Literal["tcp", "pfabric", "phost", "fastpass", "ideal", "udp"]
@@ -4393,7 +4214,7 @@ class Scheme(Tree):
         | UdpParams
         | None
     ) = None
-    """The transport, if it is not RDMA: its name, or its name with parameters."""
+    """Transport, if not RDMA."""
 
     hypervisor: (
         Literal["elasticswitch", "reservation", "seawall", "edge_only"]
@@ -4403,12 +4224,10 @@ class Scheme(Tree):
         | EdgeOnlyParams
         | None
     ) = None
-    """What stands between VMs and the network: its name, or its name with parameters. Default none: VMs send as they
-    like.
-    """
+    """Hypervisor between VMs and the network. Default none: VMs send without limits."""
 
     window: WindowMode | None = None
-    """How RDMA's bytes in flight are limited. Default: what the control is meant to be used with."""
+    """Limit of RDMA's bytes in flight. Default: the control's own."""
 
     control_by_label: (
         dict[
@@ -4425,7 +4244,7 @@ class Scheme(Tree):
         ]
         | None
     ) = None
-    """Controls of the flows with these labels, which are RDMA's, where they are not the scheme's."""
+    """Congestion controls of flows with these labels."""
 
     transport_by_label: (
         dict[
@@ -4440,32 +4259,28 @@ class Scheme(Tree):
         ]
         | None
     ) = None
-    """Transports of the flows with these labels, where they are not RDMA's or have another than the scheme's."""
+    """Transports of flows with these labels."""
 
     window_by_label: dict[str, WindowMode] | None = None
-    """Windows of the flows with these labels. Default: what their control is meant to be used with; where they have
-    the scheme's control, the scheme's window.
-    """
+    """Windows of flows with these labels. Default: the scheme's if they have its control, else the control's own."""
 
     network: NetworkParams | None = None
-    """Load balancing, routes and failures that differ from the scenario's."""
+    """Network parameters that differ from the scenario."""
 
     switch: SwitchParams | None = None
-    """Parameters of the switch that differ from the scenario's. Default: as the scheme's transport wants them."""
+    """Switch parameters that differ from the scenario. Default: those of the scheme's transport."""
 
     ecn: EcnParams | None = None
-    """Parameters of ECN marking that differ from the scenario's. Default: as the scheme's control or transport wants
-    them.
-    """
+    """ECN parameters that differ from the scenario. Default: those of the scheme's control or transport."""
 
     packets: SchemePackets | None = None
-    """Packet sizes that differ from the scenario's."""
+    """Packet sizes that differ from the scenario."""
 
     host: HostParams | None = None
-    """Parameters of all transports' hosts that differ from the scenario's."""
+    """Host parameters that differ from the scenario."""
 
     rdma: RdmaParams | None = None
-    """Parameters of RDMA's hosts that differ from the scenario's."""
+    """RDMA parameters that differ from the scenario."""
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -4474,25 +4289,24 @@ class ScenarioPackets(Tree):
 
     Args:
         payload: Payload of a full data packet. Default 1000B (NS3 `PACKET_PAYLOAD_SIZE`).
-        data_header: Headers of a data packet without INT. Default 48B: Ethernet 14, IPv4 20, UDP 8, sequence and
-            class 6 (NS3).
-        ack: An ACK or NACK without INT. Default 46B: Ethernet 14, IPv4 20, ports, flags, class and sequence 12
-            (NS3).
-        min_ack: ACKs are padded to this. Default 60B (NS3).
-        cnp: A congestion notification packet. Default 64B (our choice: the smallest Ethernet frame).
-        pfc: A PFC frame. Default 64B (IEEE 802.3 annex 31B); NS3 has 43B.
-        timestamp: A time stamp, for controls that measure round trips. Default 8B (NS3 `int-header.h`).
-        pint: A PINT header. Default 2B (NS3 `int-header.h`: the size of its 16-bit field, whatever the base).
-        int_base: INT header without its records. Default 2B (HPCC, SIGCOMM 2019, section 4).
-        int_record: One INT record. Default 8B (HPCC, SIGCOMM 2019, section 4).
-        int_records: Records that every INT header has room for, whatever the path. Default 5 (NS3 `int-header.h`).
-        mss: Payload of a full segment of a transport other than RDMA. Default 1460B (TCP on Ethernet; YAPS).
-        segment_header: Headers of a segment. Default 40B: IPv4 20, TCP 20 (YAPS).
-        control: What else such transports send: acknowledgements, handshakes, announcements, tokens, requests,
+        data_header: Headers of a data packet without INT. Default 48B (NS3: Ethernet 14, IPv4 20, UDP 8, sequence
+            and class 6).
+        ack: ACK or NACK without INT. Default 46B (NS3: Ethernet 14, IPv4 20, ports, flags, class and sequence 12).
+        min_ack: Size that ACKs are padded to. Default 60B (NS3).
+        cnp: Congestion notification packet. Default 64B (our choice: the smallest Ethernet frame).
+        pfc: PFC frame. Default 64B (IEEE 802.3 annex 31B; NS3: 43B).
+        timestamp: Time stamp of controls that measure round trips. Default 8B (NS3 `int-header.h`).
+        pint: PINT header. Default 2B (NS3 `int-header.h`: its 16-bit field, whatever the base).
+        int_base: INT header without records. Default 2B (HPCC, SIGCOMM 2019, section 4).
+        int_record: INT record. Default 8B (HPCC, SIGCOMM 2019, section 4).
+        int_records: Records of every INT header, 0 to 8, whatever the path. Default 5 (NS3 `int-header.h`).
+        mss: Payload of a full segment, for transports other than RDMA. Default 1460B (TCP on Ethernet; YAPS).
+        segment_header: Headers of a segment. Default 40B (YAPS: IPv4 20, TCP 20).
+        control: Control packets of such transports: acknowledgements, handshakes, announcements, tokens, requests,
             schedules. Default 40B (YAPS).
-        gap: Preamble and gap between frames: keeps the port busy after a packet, is in no counter. Default 0B
-            (NS3); Ethernet has 20B.
-        profile: Parameters not given here are those of this profile. `hpcc`: the HPCC evaluation's packets: 1000 B
+        gap: Preamble and gap between frames: occupies the port after a packet, is in no counter. Default 0B (NS3);
+            Ethernet has 20 B.
+        profile: Profile: values of parameters that are not given. `hpcc`: the HPCC evaluation's packets: 1000 B
             payload, 48 B headers, no gap between frames (the default); `rocev2`: RoCEv2 on Ethernet: 1024 B
             payload, 62 B headers with ICRC and FCS, 20 B preamble and gap.
 
@@ -4502,53 +4316,53 @@ class ScenarioPackets(Tree):
     """Payload of a full data packet. Default 1000B (NS3 `PACKET_PAYLOAD_SIZE`)."""
 
     data_header: Bytes | None = None
-    """Headers of a data packet without INT. Default 48B: Ethernet 14, IPv4 20, UDP 8, sequence and class 6 (NS3)."""
+    """Headers of a data packet without INT. Default 48B (NS3: Ethernet 14, IPv4 20, UDP 8, sequence and class 6)."""
 
     ack: Bytes | None = None
-    """An ACK or NACK without INT. Default 46B: Ethernet 14, IPv4 20, ports, flags, class and sequence 12 (NS3)."""
+    """ACK or NACK without INT. Default 46B (NS3: Ethernet 14, IPv4 20, ports, flags, class and sequence 12)."""
 
     min_ack: Bytes | None = None
-    """ACKs are padded to this. Default 60B (NS3)."""
+    """Size that ACKs are padded to. Default 60B (NS3)."""
 
     cnp: Bytes | None = None
-    """A congestion notification packet. Default 64B (our choice: the smallest Ethernet frame)."""
+    """Congestion notification packet. Default 64B (our choice: the smallest Ethernet frame)."""
 
     pfc: Bytes | None = None
-    """A PFC frame. Default 64B (IEEE 802.3 annex 31B); NS3 has 43B."""
+    """PFC frame. Default 64B (IEEE 802.3 annex 31B; NS3: 43B)."""
 
     timestamp: Bytes | None = None
-    """A time stamp, for controls that measure round trips. Default 8B (NS3 `int-header.h`)."""
+    """Time stamp of controls that measure round trips. Default 8B (NS3 `int-header.h`)."""
 
     pint: Bytes | None = None
-    """A PINT header. Default 2B (NS3 `int-header.h`: the size of its 16-bit field, whatever the base)."""
+    """PINT header. Default 2B (NS3 `int-header.h`: its 16-bit field, whatever the base)."""
 
     int_base: Bytes | None = None
-    """INT header without its records. Default 2B (HPCC, SIGCOMM 2019, section 4)."""
+    """INT header without records. Default 2B (HPCC, SIGCOMM 2019, section 4)."""
 
     int_record: Bytes | None = None
-    """One INT record. Default 8B (HPCC, SIGCOMM 2019, section 4)."""
+    """INT record. Default 8B (HPCC, SIGCOMM 2019, section 4)."""
 
     int_records: int | None = None
-    """Records that every INT header has room for, whatever the path. Default 5 (NS3 `int-header.h`)."""
+    """Records of every INT header, 0 to 8, whatever the path. Default 5 (NS3 `int-header.h`)."""
 
     mss: Bytes | None = None
-    """Payload of a full segment of a transport other than RDMA. Default 1460B (TCP on Ethernet; YAPS)."""
+    """Payload of a full segment, for transports other than RDMA. Default 1460B (TCP on Ethernet; YAPS)."""
 
     segment_header: Bytes | None = None
-    """Headers of a segment. Default 40B: IPv4 20, TCP 20 (YAPS)."""
+    """Headers of a segment. Default 40B (YAPS: IPv4 20, TCP 20)."""
 
     control: Bytes | None = None
-    """What else such transports send: acknowledgements, handshakes, announcements, tokens, requests, schedules.
+    """Control packets of such transports: acknowledgements, handshakes, announcements, tokens, requests, schedules.
     Default 40B (YAPS).
     """
 
     gap: Bytes | None = None
-    """Preamble and gap between frames: keeps the port busy after a packet, is in no counter. Default 0B (NS3);
-    Ethernet has 20B.
+    """Preamble and gap between frames: occupies the port after a packet, is in no counter. Default 0B (NS3); Ethernet
+    has 20 B.
     """
 
     profile: Literal["hpcc", "rocev2"] | None = None
-    """Parameters not given here are those of this profile. `hpcc`: the HPCC evaluation's packets: 1000 B payload, 48 B
+    """Profile: values of parameters that are not given. `hpcc`: the HPCC evaluation's packets: 1000 B payload, 48 B
     headers, no gap between frames (the default); `rocev2`: RoCEv2 on Ethernet: 1024 B payload, 62 B headers with
     ICRC and FCS, 20 B preamble and gap.
     """
@@ -4556,92 +4370,88 @@ class ScenarioPackets(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class MeasureParams(Tree):
-    """What to record.
+    """Recorded data.
 
     Args:
-        sample_every: Period of the queue and rate time series. Default none: none is kept.
-        sample_from: Sampling starts here. Default 0ps (the begin).
-        sample_until: Sampling ends here. Default none: with the run.
-        queue_histogram: Keep time-weighted histograms of the queue length of every switch port. Default false (our
-            choice).
+        sample_every: Sampling period of the time series of queues and rates. Default none: no time series.
+        sample_from: Start of sampling. Default 0ps (start of the run).
+        sample_until: End of sampling. Default none: end of the run.
+        queue_histogram: If true, records time-weighted queue-length histograms of every switch port. Default false
+            (our choice).
         histogram_bin: Width of a histogram bin. Default 1kB (as the queue monitor of NS3).
-        pauses: Keep the intervals during which queues were paused (they are counted in any case). Default true (our
-            choice).
-        blocking: Keep how long data of each flow waited in switches, how long of that because of PFC, and how long
-            of that because of flows that leave the next switch by another port. Default false (our choice).
-        deadlock_every: Time between two looks for deadlocks of PFC; 0s: one at the end. Looks do not change a run.
-            Default 100us (our choice).
-        max_drops: Keep at most so many dropped packets (they are counted in any case). Default 100000 (our choice).
-        fingerprint: Compute fingerprints: two numbers that are equal where two runs are equal, event by event and
-            packet by packet. Default false (our choice).
+        pauses: If true, records the intervals of pauses; counters are always kept. Default true (our choice).
+        blocking: If true, records the queueing delay of each flow, its part due to PFC, and its part as a victim
+            (table `waits`). Default false (our choice).
+        deadlock_every: Time between checks for PFC deadlocks; with 0 s one check at the end. Checks do not change a
+            run. Default 100us (our choice).
+        max_drops: Maximum number of recorded drops; counters are always kept. Default 100000 (our choice).
+        fingerprint: If true, computes fingerprints: equal for runs with equal events and packets. Default false
+            (our choice).
 
     """
 
     sample_every: Time | None = None
-    """Period of the queue and rate time series. Default none: none is kept."""
+    """Sampling period of the time series of queues and rates. Default none: no time series."""
 
     sample_from: Time | None = None
-    """Sampling starts here. Default 0ps (the begin)."""
+    """Start of sampling. Default 0ps (start of the run)."""
 
     sample_until: Time | None = None
-    """Sampling ends here. Default none: with the run."""
+    """End of sampling. Default none: end of the run."""
 
     queue_histogram: bool | None = None
-    """Keep time-weighted histograms of the queue length of every switch port. Default false (our choice)."""
+    """If true, records time-weighted queue-length histograms of every switch port. Default false (our choice)."""
 
     histogram_bin: Bytes | None = None
     """Width of a histogram bin. Default 1kB (as the queue monitor of NS3)."""
 
     pauses: bool | None = None
-    """Keep the intervals during which queues were paused (they are counted in any case). Default true (our choice)."""
+    """If true, records the intervals of pauses; counters are always kept. Default true (our choice)."""
 
     blocking: bool | None = None
-    """Keep how long data of each flow waited in switches, how long of that because of PFC, and how long of that
-    because of flows that leave the next switch by another port. Default false (our choice).
-    """
-
-    deadlock_every: Time | None = None
-    """Time between two looks for deadlocks of PFC; 0s: one at the end. Looks do not change a run. Default 100us (our
-    choice).
-    """
-
-    max_drops: int | None = None
-    """Keep at most so many dropped packets (they are counted in any case). Default 100000 (our choice)."""
-
-    fingerprint: bool | None = None
-    """Compute fingerprints: two numbers that are equal where two runs are equal, event by event and packet by packet.
+    """If true, records the queueing delay of each flow, its part due to PFC, and its part as a victim (table `waits`).
     Default false (our choice).
     """
 
+    deadlock_every: Time | None = None
+    """Time between checks for PFC deadlocks; with 0 s one check at the end. Checks do not change a run. Default 100us
+    (our choice).
+    """
+
+    max_drops: int | None = None
+    """Maximum number of recorded drops; counters are always kept. Default 100000 (our choice)."""
+
+    fingerprint: bool | None = None
+    """If true, computes fingerprints: equal for runs with equal events and packets. Default false (our choice)."""
+
 
 Arithmetic: TypeAlias = Literal["exact", "ns3"]
-"""How time is counted and ties are broken.
+"""Arithmetic of time, and order of simultaneous events.
 
-`exact`: Picoseconds; events of one picosecond ordered by stable keys. Physically exact, the same on any number of
+`exact`: Picoseconds; simultaneous events ordered by stable keys. Physically exact, the same on any number of
 threads.
 
-`ns3`: The HPCC authors' ns-3: serialisation cut to whole nanoseconds, ties in order of scheduling, its NIC's wake-
-up rule, its INT quantisation and its random numbers. For comparing with that simulator only.
+`ns3`: The HPCC authors' ns-3: serialisation in whole nanoseconds, ties in order of scheduling, its NIC's wake-up
+rule, INT quantisation and random numbers. For comparison with that simulator only.
 """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class SimulationParams(Tree):
-    """How time is counted and when a run stops.
+    """Arithmetic of time, and stopping rules.
 
     Args:
-        arithmetic: How time is counted and ties are broken. Default exact (our choice).
-        horizon: Simulated time at which a run stops, whatever is left. Default none: it runs until every flow is
-            complete.
+        arithmetic: Arithmetic of time, and order of simultaneous events. Default exact (our choice).
+        horizon: Simulated time at which a run stops. Default none: when every flow is complete.
         max_events: Events after which a run stops. Default none.
 
     """
 
     arithmetic: Arithmetic | None = None
-    """How time is counted and ties are broken. Default exact (our choice)."""
+    """Arithmetic of time, and order of simultaneous events. Default exact (our choice)."""
 
     horizon: Time | None = None
-    """Simulated time at which a run stops, whatever is left. Default none: it runs until every flow is complete."""
+    """Simulated time at which a run stops. Default none: when every flow is complete."""
 
     max_events: int | None = None
     """Events after which a run stops. Default none."""
@@ -4652,92 +4462,81 @@ class Scenario(Tree):
     """A simulation experiment: one fabric and one list of flows, simulated once under each scheme.
 
     Args:
-        title: One line for tables and reports. Default none.
-        seed: Every random stream derives from it; below 2^63. Default 1.
-        fabric: Hosts, switches and links: exactly one generator or file.
-        vms: Virtual machines on every host of the fabric, which becomes a server. Default none: hosts are hosts.
-        tenant: Tenants that have VMs, with their guarantees. Default none. Tenants count all the time, whenever
-            their workload begins and ends.
-        service: Hosts added to the fabric for services, such as Fastpass's arbiter; no part of the workload.
-            Default none.
-        workload: What the hosts send: one entry per pattern.
-        scheme: What is compared: congestion controls and transports with their parameters, by a name of your
-            choice. Each is one simulation.
-        network: How packets find their way: load balancing, given routes, links that fail, pauses that nodes send
-            by themselves.
-        switch: Switch buffers, PFC and schedulers, under every scheme. What is not given is as the scheme's
-            transport wants it, or by default.
-        ecn: ECN marking at switches, under every scheme. What is not given is as the scheme's control or transport
-            wants it, or by default.
+        title: Title for tables and reports, one line. Default none.
+        seed: Seed of all random streams, below 2^63. Default 1.
+        fabric: Hosts, switches and links: one generator or file.
+        vms: VMs on every host of the fabric, which becomes a server. Default none.
+        tenant: Tenants: groups of VMs with guarantees. Default none. Guarantees count during the whole run.
+        service: Hosts added for services, such as Fastpass's arbiter, outside the workload. Default none.
+        workload: Traffic of the hosts: one entry per pattern.
+        scheme: Schemes to compare, by a name of your choice: congestion controls and transports with their
+            parameters. Each is one simulation.
+        network: Routing, load balancing, failures, and PFC storms.
+        switch: Switch buffers, PFC and schedulers, for all schemes. Defaults depend on the scheme's transport.
+        ecn: ECN marking at switches, for all schemes. Defaults depend on the scheme's control or transport.
         packets: Header sizes and wire overheads.
-        host: What all transports of a host share.
-        rdma: The RDMA host.
-        measure: What is recorded beside flows and counters.
-        simulation: How time is counted and when a run stops.
-        profile: Parameters not given here are those of this profile. `ns3`: what the HPCC authors' ns-3 does: its
-            arithmetic, ECMP hash and order of next hops, headroom of three delays, 43 B PFC frames, no
-            retransmission timeout; flow files start as they do there.
+        host: Hosts, whatever their transport.
+        rdma: RDMA at hosts.
+        measure: Recorded data, besides flows and counters.
+        simulation: Arithmetic of time, and stopping rules.
+        profile: Profile: values of parameters that are not given. `ns3`: behaviour of the HPCC authors' ns-3:
+            arithmetic, ECMP hash, order of next hops, headroom of three delays, 43 B PFC frames, no retransmission
+            timeout, starts of flow files.
 
     """
 
     title: str | None = None
-    """One line for tables and reports. Default none."""
+    """Title for tables and reports, one line. Default none."""
 
     seed: int | None = None
-    """Every random stream derives from it; below 2^63. Default 1."""
+    """Seed of all random streams, below 2^63. Default 1."""
 
     fabric: FabricSpec
-    """Hosts, switches and links: exactly one generator or file."""
+    """Hosts, switches and links: one generator or file."""
 
     vms: Vms | None = None
-    """Virtual machines on every host of the fabric, which becomes a server. Default none: hosts are hosts."""
+    """VMs on every host of the fabric, which becomes a server. Default none."""
 
     tenant: list[TenantSpec] | None = None
-    """Tenants that have VMs, with their guarantees. Default none. Tenants count all the time, whenever their workload
-    begins and ends.
-    """
+    """Tenants: groups of VMs with guarantees. Default none. Guarantees count during the whole run."""
 
     service: list[Service] | None = None
-    """Hosts added to the fabric for services, such as Fastpass's arbiter; no part of the workload. Default none."""
+    """Hosts added for services, such as Fastpass's arbiter, outside the workload. Default none."""
 
     workload: list[WorkloadSpec]
-    """What the hosts send: one entry per pattern."""
+    """Traffic of the hosts: one entry per pattern."""
 
     scheme: dict[str, Scheme] | None = None
-    """What is compared: congestion controls and transports with their parameters, by a name of your choice. Each is
+    """Schemes to compare, by a name of your choice: congestion controls and transports with their parameters. Each is
     one simulation.
     """
 
     network: NetworkParams | None = None
-    """How packets find their way: load balancing, given routes, links that fail, pauses that nodes send by themselves."""
+    """Routing, load balancing, failures, and PFC storms."""
 
     switch: SwitchParams | None = None
-    """Switch buffers, PFC and schedulers, under every scheme. What is not given is as the scheme's transport wants it,
-    or by default.
-    """
+    """Switch buffers, PFC and schedulers, for all schemes. Defaults depend on the scheme's transport."""
 
     ecn: EcnParams | None = None
-    """ECN marking at switches, under every scheme. What is not given is as the scheme's control or transport wants it,
-    or by default.
-    """
+    """ECN marking at switches, for all schemes. Defaults depend on the scheme's control or transport."""
 
     packets: ScenarioPackets | None = None
     """Header sizes and wire overheads."""
 
     host: HostParams | None = None
-    """What all transports of a host share."""
+    """Hosts, whatever their transport."""
 
     rdma: RdmaParams | None = None
-    """The RDMA host."""
+    """RDMA at hosts."""
 
     measure: MeasureParams | None = None
-    """What is recorded beside flows and counters."""
+    """Recorded data, besides flows and counters."""
 
     simulation: SimulationParams | None = None
-    """How time is counted and when a run stops."""
+    """Arithmetic of time, and stopping rules."""
 
     profile: Literal["ns3"] | None = None
-    """Parameters not given here are those of this profile. `ns3`: what the HPCC authors' ns-3 does: its arithmetic,
-    ECMP hash and order of next hops, headroom of three delays, 43 B PFC frames, no retransmission timeout; flow
-    files start as they do there.
+    """Profile: values of parameters that are not given. `ns3`: behaviour of the HPCC authors' ns-3: arithmetic, ECMP
+    hash, order of next hops, headroom of three delays, 43 B PFC frames, no retransmission timeout, starts of flow
+    files.
     """
