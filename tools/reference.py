@@ -248,7 +248,7 @@ def workloads(program: Program, book: Book) -> Iterator[str]:
         also = ", ".join(f"`{one['name']}`" for one in parameters if one in shared)
         yield from [f"Also {also}: [common parameters](#common-parameters).", ""] if also else []
         for parameter in own:
-            if parameter["kind"] not in (RANKS, SIZES):
+            if parameter["kind"] not in (RANKS, SIZES) and parameter["name"] != "size":
                 yield from variants(book, parameter["name"], fields["properties"][parameter["name"]])
 
 
@@ -359,7 +359,7 @@ def hypervisors(program: Program, book: Book) -> Iterator[str]:
         yield from [f"## {name}", "", sentence(entry["description"]), ""]
         path = ["scheme", "A", "hypervisor", name]
         allowed = probes(program, based(name), path, entry["parameters"])
-        yield from table([_below(one) for one in entry["parameters"]], allowed)
+        yield from table([_below(one) for one in entry["parameters"]], allowed, False)
     for section, owner in (("rate", "RateParams"), ("shaper", "ShaperParams")):
         described = book.definition(owner)
         parameters = [book.parameter(name, described) for name in described["properties"]]
@@ -409,7 +409,7 @@ def control(program: Program, entry: Json) -> Iterator[str]:
 def profiled(profiles: list[Json], parameters: list[Json], allowed: dict[str, str]) -> Iterator[str]:
     """Parameters with the values of the first profile, and what the other profiles change."""
     first = profiles[0]["values"]
-    yield from table([{**one, "default": first.get(one["name"], one["default"])} for one in parameters], allowed)
+    yield from table([{**one, "default": first.get(one["name"], one["default"])} for one in parameters], allowed, False)
     yield from ["Profiles, and their differences from the first:", ""] if len(profiles) > 1 else []
     for profile in profiles:
         values = {one["name"]: profile["values"].get(one["name"]) for one in parameters}
@@ -452,15 +452,15 @@ def meaning(column: Json) -> str:
     return f"{text}; can be missing" if column["nullable"] and "missing" not in text else text
 
 
-def table(parameters: list[Json], allowed: dict[str, str]) -> Iterator[str]:
-    """A table of parameters."""
+def table(parameters: list[Json], allowed: dict[str, str], listed: bool = True) -> Iterator[str]:
+    """A table of parameters; choices are listed below it, or named in it."""
     if not parameters:
         return
     yield from ["| parameter | value, default | meaning |", "|---|---|---|"]
     for one in parameters:
         text, default = split(one)
         said = allowed.get(one["name"], "")
-        takes = plain(one["kind"]) + (interval(said) if said and not RANGE.search(text) else "")
+        takes = plain(one["kind"], listed) + (interval(said) if said and not RANGE.search(text) else "")
         yield row(f"`{one['name']}`", f"{takes}; {default}" if default else takes, text)
     yield ""
 
@@ -514,7 +514,7 @@ PLAIN = ("text", "integer", "number", "size", "rate", "time", "table", "tables",
 """Kinds that are no names of choices."""
 
 
-def plain(kind: str) -> str:
+def plain(kind: str, listed: bool = True) -> str:
     """The kind of a value in a word or two."""
     if kind == "true | false" or kind.startswith("["):
         return "flag" if kind == "true | false" else kind
@@ -525,7 +525,8 @@ def plain(kind: str) -> str:
     if "host-numbers" in kind or kind == "text | integer | list of text | integer":
         return "hosts"
     if "…" in kind or any(part not in PLAIN and not part.startswith("list") for part in kind.split(" | ")):
-        return "choice"
+        names = (part for part in kind.split(" | ") if not part.startswith("{"))
+        return "choice" if listed else "/".join(f"`{name}`" for name in names)
     return kind.replace(" | ", " or ")
 
 
@@ -533,7 +534,7 @@ def variants(book: Book, name: str, field: Json) -> Iterator[str]:
     """What a parameter with several forms, or of several fields, is made of."""
     lines = list(book.forms(field))
     if lines:
-        yield from [f"`{name}`{'' if 'oneOf' in book.follow(field) else ', a table'}:", "", *lines, ""]
+        yield from [f"`{name}`{', a table' if 'properties' in book.follow(field) else ''}:", "", *lines, ""]
 
 
 def row(*cells: str) -> str:
@@ -664,7 +665,12 @@ class Book:
     def forms(self, field: Json, indent: str = "") -> Iterator[str]:
         """Lines on what a field is made of: its names, its tables, and the fields of those."""
         about = self.follow(field)
-        for choice in about.get("oneOf") or []:
+        choices = about.get("oneOf") or [
+            one for one in about.get("anyOf", []) if one.keys() & {"const", "enum", "properties"}
+        ]
+        tables = {name for choice in choices for name in choice.get("properties", {})}
+        for choice in choices:
+            yield from (f"{indent}- `{name}`" for name in choice.get("enum", []) if name not in tables)
             if "const" in choice:
                 yield f"{indent}- `{choice['const']}`: {words(choice.get('description', ''))}"
             for name, inner in choice.get("properties", {}).items():

@@ -3389,7 +3389,7 @@ class AlphaValue(Tree):
     value: float
 
 
-Alpha: TypeAlias = Literal["by-rate"] | AlphaValue
+Alpha: TypeAlias = Literal["by-rate"] | AlphaValue | float
 """Share of the free buffer for one ingress queue.
 
 `by-rate`: 1/8 for a port of the hosts' rate, doubled per doubling of the rate, at most 1 (NS3 `third.cc`: shift 3,
@@ -3443,7 +3443,7 @@ class HeadroomBytes(Tree):
     """
 
 
-Headroom: TypeAlias = Literal["computed", "three-delays"] | HeadroomBytes
+Headroom: TypeAlias = Literal["computed", "three-delays"] | HeadroomBytes | Bytes
 """Buffer per ingress port and lossless priority for packets after XOFF.
 
 `computed`: 2·rate·delay + 2 full packets + the triggering packet + one pause frame: no lossless drop.
