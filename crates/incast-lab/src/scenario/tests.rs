@@ -526,7 +526,7 @@ fn thresholds_and_headrooms_may_be_plain_values() {
     let params = |set: &str| {
         let loaded = Loaded::from_text("s.toml", SMALL, Path::new("."), &[set.into()])?;
         let scenario = loaded.scenario();
-        scenario.switch(&scenario.scheme["HPCC"], "")
+        scenario.switch(&scenario.scheme["HPCC"], "").map_err(Diagnostics::from)
     };
     let alpha = |set: &str| params(set).unwrap().pfc_mode;
     assert_eq!(alpha("switch.pfc_mode.dynamic.alpha=0.0625"), PfcMode::Dynamic { alpha: Alpha::Value(0.0625) });
