@@ -483,7 +483,7 @@ control = "dcqcn"
         assert_eq!(show.schemes[1].controls, ["dcqcn, window off"]);
         assert_eq!(show.warnings, []);
         assert_eq!(show.schemes[1].network, [""; 0]);
-        let network = "[network]\nrouting = \"up-down\"\nbalance = \"flowlet\"\nroute = [{ at = \"leaf0\", to = \"leaf1\", via = [\"spine1\"] }]\n";
+        let network = "[network]\nrouting = \"up-down\"\nload_balancing = \"flowlet\"\nroute = [{ at = \"leaf0\", to = \"leaf1\", via = [\"spine1\"] }]\n";
         let failure = "failure = [{ switch = \"spine0\", at = \"1ms\" }]\nreroute_after = \"none\"\n";
         let pause = "pause = [{ at = \"h0\", priority = 3, until = \"1us\" }]\n";
         let show = shown(&format!("{SMALL}{network}{failure}{pause}"));
@@ -591,12 +591,12 @@ control = "dcqcn"
         let text = warned("[rdma]\nrecovery = \"selective-repeat\"\nrto_low = \"8us\"");
         assert!(text.contains("rdma.rto_low: 8 us does not exceed the longest base RTT, 8."), "{text}");
         let text = warned(
-            "[network]\nbalance = \"spray\"\nfailure = [{ link = [\"leaf0\", \"spine0\"] }]\n[rdma]\nrto = \"none\"",
+            "[network]\nload_balancing = \"spray\"\nfailure = [{ link = [\"leaf0\", \"spine0\"] }]\n[rdma]\nrto = \"none\"",
         );
         assert!(text.contains("network.load_balancing: `spray` reorders packets of a flow"), "{text}");
         assert!(text.contains("rdma.rto: without a timeout"), "{text}");
         assert!(text.contains("INT records of a flow's packets come from different links"), "{text}");
-        let dctcp = "[network]\nbalance = \"spray\"\n[scheme.C]\ncontrol = \"dctcp\"";
+        let dctcp = "[network]\nload_balancing = \"spray\"\n[scheme.C]\ncontrol = \"dctcp\"";
         let text = warned(dctcp);
         assert!(text.contains("different links; HPCC treats them as one link (scheme A)"), "{text}");
         assert!(!text.contains("one link (scheme C)"), "{text}");

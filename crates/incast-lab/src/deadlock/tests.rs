@@ -173,7 +173,7 @@ fn what_is_wrong_is_said() {
         refused(r#"{"fail": ["T1:9-L1"]}"#)
             .contains("port 9 of T1 does not lead to L1\n = allowed: ports of T1 to L1: 4")
     );
-    assert!(refused(r#"{"fail": ["T1-h0"], "detours": 1}"#).contains("only links between switches fail here"));
+    assert!(refused(r#"{"fail": ["T1-h0"], "detours": 1}"#).contains("only links between switches can fail here"));
     assert!(refused(r#"{"paths": "shortest", "failures": 1}"#).contains("omit --paths"));
     assert!(refused(r#"{"failures": 99}"#).contains("allowed: 1 to 16"));
     let none = refused(r#"{"paths": {"file": "up-dwn"}}"#);

@@ -497,10 +497,10 @@ fn slowdown_tables_read_well() {
     let flows = Finished::of_runs(&prepared().flows, &report.runs, Ideal::Hpcc);
     let options = SlowdownOptions { bins: 2, drop_largest: true, ..SlowdownOptions::default() };
     insta::assert_snapshot!(slowdown_bins(&flows, &options).to_string(), @r"
-    slowdown             flows                      HPCC                   DCQCN+w
-                                     p50     p95     p99       p50     p95     p99
-    label burst              3      3.00    4.00    4.00      3.00    4.00    4.00
-    all                      3      3.00    4.00    4.00      3.00    4.00    4.00
+    slowdown             flows                   HPCC                DCQCN+w
+                                    p50    p95    p99      p50    p95    p99
+    label burst              3     3.00   4.00   4.00     3.00   4.00   4.00
+    all                      3     3.00   4.00   4.00     3.00   4.00   4.00
     HPCC: unfinished and not counted: 1
     DCQCN+w: unfinished and not counted: 1
     ");
@@ -601,7 +601,11 @@ fn bad_isolation_is_located() {
         ("queue = 9", "switch.isolation.queue", "9 is no priority that data can have; a port has 1 to 7"),
         ("queue = 4", "switch.isolation.queue", "4 is a lossy priority"),
         ("table = 0", "switch.isolation.table", "a table of 0 flows isolates none"),
-        ("release_below = \"200kB\"", "switch.isolation.release_below", "must be at most 100kB, where isolation starts, got 200kB"),
+        (
+            "release_below = \"200kB\"",
+            "switch.isolation.release_below",
+            "must be at most 100kB, where isolation starts, got 200kB",
+        ),
         (
             "detection.marks = { kmin = \"3kB\", kmax = \"2kB\", pmax = 1 }, release_below = 0",
             "switch.isolation.detection.marks.kmin",

@@ -30,8 +30,8 @@ const CASES: &[Case] = &[
     (
         "network.load_balancing",
         "network.load_balancing",
-        &[HPCC, "[network]\nbalance = \"spray\"\n"],
-        &[HPCC, SPINES, "[network]\nbalance = \"spray\"\n"],
+        &[HPCC, "[network]\nload_balancing = \"spray\"\n"],
+        &[HPCC, SPINES, "[network]\nload_balancing = \"spray\"\n"],
     ),
     (
         "network.reroute_after",

@@ -620,7 +620,7 @@ silent = 0.5
     assert_eq!(b.setup.params.network.load_balancing.name(), "adaptive");
     assert_eq!(b.setup.params.network.failure, read.network.failure);
     // Absent: routes never follow. And the rule without parameters.
-    let never = scenario(&two_tiers("[network]\nreroute_after = \"none\"\nbalance = \"ecmp\"\n"));
+    let never = scenario(&two_tiers("[network]\nreroute_after = \"none\"\nload_balancing = \"ecmp\"\n"));
     assert_eq!((never.network.reroute_after, scenario(&never.to_toml()).network), (None, never.network.clone()));
     assert_eq!(scenario(&two_tiers("")).network.reroute_after, Some(Time::ms(10)));
 }
@@ -630,7 +630,7 @@ fn what_is_wrong_with_the_network_is_located() {
     let said = |network: &str| refused(&two_tiers(network));
     for (network, message) in [
         (
-            "[network]\nbalance = \"spry\"",
+            "[network]\nload_balancing = \"spry\"",
             "network.load_balancing: unknown name `spry` (allowed: ecmp, spray, flowlet, adaptive); did you mean `spray`?",
         ),
         (
@@ -692,7 +692,7 @@ fn what_is_wrong_with_the_network_is_located() {
             "network.route[1].to: leaf0 has a route to h2 already",
         ),
         (
-            "[simulation]\narithmetic = \"ns3\"\n[network]\nbalance = \"spray\"",
+            "[simulation]\narithmetic = \"ns3\"\n[network]\nload_balancing = \"spray\"",
             "network.load_balancing: load balancing by `spray` is not possible in ns3 arithmetic (allowed: ecmp, or exact arithmetic)",
         ),
         (
