@@ -117,7 +117,7 @@ def index() -> Iterator[str]:
         "the table |",
         '| no value | `"none"` | where a parameter can be absent |',
         "",
-        "Defaults have their source in brackets; those without one are our choice.",
+        "Defaults have their source in brackets; those without one, or with "ours", are our choice.",
         "",
         "## Simulators",
         "",
@@ -440,7 +440,7 @@ def results(program: Program) -> Iterator[str]:
         also = ", ".join(
             f"`{column['name']}`" for column in entry["columns"] if column in shared and column != shared[0]
         )
-        yield from [f"[Common columns](#common-columns): {also}.", ""] if also else []
+        yield from [f"[Also](#common-columns) {also}.", ""] if also else []
         own = (column for column in entry["columns"] if column not in shared)
         yield from (f"- `{column['name']}`: {meaning(column)}" for column in own)
         yield ""
@@ -510,6 +510,12 @@ def split(parameter: Json) -> tuple[str, str]:
     return text, shown
 
 
+def shown(kind: str) -> str:
+    """The kind of a value in brackets; what is listed below needs none."""
+    kind = plain(kind)
+    return "" if kind in ("table", "choice") else f" ({kind})"
+
+
 PLAIN = ("text", "integer", "number", "size", "rate", "time", "table", "tables", "hosts", "flag", "none")
 """Kinds that are no names of choices."""
 
@@ -550,6 +556,7 @@ def sentence(text: str) -> str:
 
 def words(text: str) -> str:
     """Text on one line."""
+    text = text.replace("(our choice: ", "(ours: ")
     text = re.sub(r",? (?:sections?|sec\.) (?=\d)", " §", text)
     return " ".join(text.split())
 
@@ -675,12 +682,12 @@ class Book:
                 yield f"{indent}- `{choice['const']}`: {words(choice.get('description', ''))}"
             for name, inner in choice.get("properties", {}).items():
                 described = choice.get("description") or inner.get("description", "")
-                yield f"{indent}- `{name} = …` ({plain(self.kind(inner))}): {words(described)}"
+                yield f"{indent}- `{name} = …`{shown(self.kind(inner))}: {words(described)}"
                 yield from self.forms(inner, indent + "  ")
         # A table that stands for itself; quantities are known by their kind.
         for name, inner in about.get("properties", {}).items():
             text = words(inner.get("description", "")).replace(" (our choice)", "")
-            yield f"{indent}- `{name}` ({plain(self.kind(inner))}): {text}"
+            yield f"{indent}- `{name}`{shown(self.kind(inner))}: {text}"
             yield from self.forms(inner, indent + "  ")
 
 

@@ -128,7 +128,7 @@ fn exports_are_files() {
     for name in ["rules.json", "rules.csv", "T1.sonic.json", "S2.p4runtime.json", "tags.p4", "L3.nft"] {
         assert!(names.contains(&name), "{names:?}");
     }
-    assert!(show.notices.iter().all(|notice| notice.starts_with("SONiC: ")) && !show.notices.is_empty());
+    assert!(!show.notices.is_empty());
     let text = |name: &str, files: &[RuleFile]| files.iter().find(|file| file.name == name).unwrap().text.clone();
     assert!(text("T1.nft", &files).contains("dscp 8 iifname") && text("T1.sonic.json", &files).contains("Ethernet0,"));
     let named = |port_names: &str, dscp: &[u8]| {
