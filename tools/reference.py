@@ -117,7 +117,7 @@ def index() -> Iterator[str]:
         "the table |",
         '| no value | `"none"` | where a parameter can be absent |',
         "",
-        "Defaults have their source in brackets; those without one, or with "ours", are our choice.",
+        "Defaults have their source in brackets; those without one, or marked as ours, are our choice.",
         "",
         "## Simulators",
         "",
