@@ -410,7 +410,7 @@ def profiled(profiles: list[Json], parameters: list[Json], allowed: dict[str, st
     """Parameters with the values of the first profile, and what the other profiles change."""
     first = profiles[0]["values"]
     yield from table([{**one, "default": first.get(one["name"], one["default"])} for one in parameters], allowed, False)
-    yield from ["Profiles, and their differences from the first:", ""] if len(profiles) > 1 else []
+    yield from ["Profiles (differences from the first):", ""] if len(profiles) > 1 else []
     for profile in profiles:
         values = {one["name"]: profile["values"].get(one["name"]) for one in parameters}
         changed = [f"`{name}` {code(value) or 'none'}" for name, value in values.items() if value != first.get(name)]
@@ -456,7 +456,7 @@ def table(parameters: list[Json], allowed: dict[str, str], listed: bool = True) 
     """A table of parameters; choices are listed below it, or named in it."""
     if not parameters:
         return
-    yield from ["| parameter | value, default | meaning |", "|---|---|---|"]
+    yield from ["| parameter | value | meaning |", "|---|---|---|"]
     for one in parameters:
         text, default = split(one)
         said = allowed.get(one["name"], "")
