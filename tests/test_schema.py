@@ -103,7 +103,7 @@ def test_help_of_a_class_has_its_fields_with_units_and_defaults() -> None:
         sample["Scenario"].__doc__
     )
     shown = pydoc.render_doc(schema.Star, renderer=pydoc.plaintext)
-    for text in ("hosts: Number of hosts, 2 or more", "rate: Rate of every link; default 100Gbps", "default 1us"):
+    for text in ("hosts: Number of hosts, 2 or more", "rate: Rate of every link. Default 100Gbps", "Default 1us"):
         assert text in shown
     for owner in vars(schema).values():
         if isinstance(owner, type) and issubclass(owner, schema.Tree) and owner is not schema.Tree:

@@ -190,7 +190,7 @@ def fabrics(program: Program, book: Book) -> Iterator[str]:
         allowed = probes(program, base, ["fabric", name], entry["parameters"])
         allowed |= {one["name"]: "" for one in entry["parameters"] if one["kind"] in ("rate", "time")}
         usual = [_usual(one) for one in entry["parameters"]]
-        links = [one for one in usual if one["description"].startswith(OF_LINKS)]
+        links = [one for one in usual if one["kind"] in ("rate", "time") and one["description"].startswith(OF_LINKS)]
         yield from table([one for one in usual if one not in links], allowed)
         for kind, heading in (("rate", "Rates"), ("time", "Delays")):
             these = [_of_links(one) for one in links if one["kind"] == kind]
