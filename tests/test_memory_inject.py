@@ -348,7 +348,7 @@ def test_a_table_for_people(command: Command, compiled: Compiled) -> None:
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == " ".join(map(str, walker))
-    assert lines[1].startswith("local: 25 % of the footprint, fifo; 1 runs of each")
+    assert lines[1].startswith("local: 25 % of the footprint, fifo; 1 run of each")
     assert [line.split("  ")[0] for line in lines[3:8]] == ["", "without instrument", "no delay", "20us", "1ns"]
     assert "instrumentation costs " in done.stdout
     assert re.search(r"20us: p50 20 us asked, [\d.]+ [mu]?s ", done.stdout)
