@@ -13,6 +13,7 @@ Comments before a block say what the block cannot:
     <!-- test: exit 2 -->            the command ends with that code
     <!-- test: onto mine.toml -->    the part is laid over that file
     <!-- test: no, WHY -->           it is not run, or its text not compared
+    <!-- test: docs, WHY -->         the text is written by `make docs`, and not compared
     <!-- test: off --> ... <!-- test: on -->    nothing between them is run
     <!-- test: served -->            it runs programs under `incast memory`; where page faults may not be
                                      served here, it must fail and say so
@@ -118,18 +119,19 @@ def blocks(page: str) -> Iterator[Block]:
 class Reader:
     """Somebody who does what a page says, in a folder of their own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, short: bool = True) -> None:
         """Make the folder look like a checkout, with less to simulate and with an `incast` to call."""
         self.folder = folder
         self.printed: str | None = None
         """What the last block that ran has printed."""
         self.names: dict[str, object] = {}
         shutil.copytree(ROOT / "scenarios", folder / "scenarios")
-        quickstart = folder / "scenarios" / "quickstart.toml"
-        text = re.sub(
-            r'^duration = ".*"', 'duration = "50us"', quickstart.read_text(encoding="utf-8"), flags=re.MULTILINE
-        )
-        quickstart.write_text(text, encoding="utf-8")
+        if short:
+            quickstart = folder / "scenarios" / "quickstart.toml"
+            text = re.sub(
+                r'^duration = ".*"', 'duration = "50us"', quickstart.read_text(encoding="utf-8"), flags=re.MULTILINE
+            )
+            quickstart.write_text(text, encoding="utf-8")
         bin_ = folder / ".bin"
         bin_.mkdir()
         for name, command in (("incast", "-m incast"), ("python", "")):
@@ -151,7 +153,7 @@ class Reader:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(block.text, encoding="utf-8")
         test = block.says.get("test", "")
-        if test.startswith("no,"):
+        if test.startswith(("no,", "docs,")):
             self.printed = None if block.language in ("sh", "python") else self.printed
         elif test == "served" and (why := refusal()) is not None:
             self.see_refusal(block, why)
@@ -183,7 +185,7 @@ class Reader:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=120,
+            timeout=600,
             check=False,
         )
         test = block.says.get("test", "")
@@ -272,10 +274,12 @@ def update(page: str) -> None:
     file = ROOT / page
     lines = file.read_text(encoding="utf-8").splitlines()
     with tempfile.TemporaryDirectory() as folder:
-        reader = Reader(Path(folder))
+        # README shows what a new user sees: the whole quickstart.
+        reader = Reader(Path(folder), short=page != "README.md")
         new: list[tuple[Block, list[str]]] = []
         for block in blocks(page):
-            shown = block.language == "text" and "test" not in block.says and "..." not in block.text.splitlines()
+            test = block.says.get("test", "docs,")
+            shown = block.language == "text" and test.startswith("docs,") and "..." not in block.text.splitlines()
             if shown and reader.printed is not None:
                 new.append(
                     (block, [line.rstrip() for line in reader.printed.splitlines() if not PROGRESS.fullmatch(line)])
