@@ -108,7 +108,8 @@ def test_any_sequence_of_integers_is_a_list(hosts: Any) -> None:
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
-    star = schema.Star(hosts=np.int32(8), rate=np.str_("10Gbps"))
+    eight: Any = np.int32(8)
+    star = schema.Star(hosts=eight, rate=np.str_("10Gbps"))
     assert json.dumps(star.to_tree()) == '{"hosts": 8, "rate": "10Gbps"}'
 
 

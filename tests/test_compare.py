@@ -24,7 +24,7 @@ def incast16(tmp_path_factory: pytest.TempPathFactory) -> Path:
     links = "".join(f"{host} 17 100Gbps 1us 0\n" for host in range(17))
     (folder / "topology.txt").write_text(f"18 1 17\n17\n{links}")
     (folder / "flow.txt").write_text("16\n" + "".join(f"{host} 16 3 100 500000 2\n" for host in range(16)))
-    incast._core.import_ns3(folder / "topology.txt", folder / "flow.txt", None, folder / "mine.toml")
+    incast._core.import_ns3(folder / "topology.txt", folder / "flow.txt", [], folder / "mine.toml")
     incast.load(folder / "mine.toml").run(folder / "results")
     return folder / "results"
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from conftest import ROOT
 from incast import _core, schema
+from incast._tree import Tree
 
 sys.path.insert(0, str(ROOT / "tools"))
 import schema_py
@@ -102,11 +103,11 @@ def test_help_of_a_class_has_its_fields_with_units_and_defaults() -> None:
     assert "\n    Args:\n        fabric: Which one.\n        from_: A name that Python keeps for itself." in (
         sample["Scenario"].__doc__
     )
-    shown = pydoc.render_doc(schema.Star, renderer=pydoc.plaintext)
+    shown = pydoc.plain(pydoc.render_doc(schema.Star))
     for text in ("hosts: Number of hosts, 2 or more", "rate: Rate of every link. Default 100Gbps", "Default 1us"):
         assert text in shown
     for owner in vars(schema).values():
-        if isinstance(owner, type) and issubclass(owner, schema.Tree) and owner is not schema.Tree:
+        if isinstance(owner, type) and issubclass(owner, Tree) and owner is not Tree:
             names = [field.name for field in fields(owner)]
             told = re.findall(r"^        (\w+): ", str(owner.__doc__).partition("Args:\n")[2], re.M)
             # The one field of a tagged value is said by its class.

@@ -118,7 +118,7 @@ def _run(run: Run, work: Path) -> None:
     _core.import_ns3(
         topology(run.case),
         run.case.folder / "flow.txt",
-        run.case.folder / run.case.cc / "config.txt",
+        [run.case.folder / run.case.cc / "config.txt"],
         scenario,
         True,
     )

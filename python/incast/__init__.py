@@ -25,7 +25,8 @@ from incast.errors import (
 
 if TYPE_CHECKING:
     from incast import schema
-    from incast.comparison import Comparison, compare
+    from incast.comparison.compare import compare
+    from incast.comparison.comparison import Comparison
     from incast.fairness import jain
     from incast.progress import Progress, SchemeProgress
     from incast.results import Results
