@@ -206,7 +206,7 @@ def test_only_memory_flows_count(pages: Path, tmp_path: Path) -> None:
     rows = application.application_slowdown(pages)
     assert {row.labels for row in rows} == {("memory",)}
     assert [row.slowdown for row in rows] == [row.slowdown for row in application.application_slowdown(alone)]
-    with pytest.raises(incast.ApplicationError, match="no label of memory flows"):
+    with pytest.raises(incast.ApplicationError, match="unknown label of memory flows"):
         application.Latencies.of(pages, "HPCC", ["disk"])
 
 
@@ -409,10 +409,10 @@ def test_the_command_lists_the_calibrations(command: Command) -> None:
         (("PAGES", "--scheme", "HPPC"), "did you mean `HPCC`"),
         (("PAGES", "--overhead", "5"), "a time of 0 or more"),
         (("PAGES", "--overhead", "-5us"), "error: "),
-        (("PAGES", "--seed", "1"), "--seed has no effect"),
+        (("PAGES", "--seed", "1"), "--seed needs --trace"),
         (("PAGES", "--trace", "gone.csv"), "gone.csv"),
         (("PAGES", "--trace", "bad.csv"), "--> bad.csv:2:5"),
-        (("PAGES", "--trace", "bad.csv", "--application", "herd"), "--application has no effect"),
+        (("PAGES", "--trace", "bad.csv", "--application", "herd"), "--application cannot be used together with --trace"),
         (("PAGES", "--trace", "bad.csv", "--repetitions", "1"), "error: "),
         (("RESULTS",), "its labels are incast, poisson"),
     ],
