@@ -494,10 +494,10 @@ fn slowdown_tables_read_well() {
     let flows = Finished::of_runs(&prepared().flows, &report.runs, Ideal::Hpcc);
     let options = SlowdownOptions { bins: 2, drop_largest: true, ..SlowdownOptions::default() };
     insta::assert_snapshot!(slowdown_bins(&flows, &options).to_string(), @r"
-    slowdown             flows                      HPCC                   DCQCN+w
-                                     p50     p95     p99       p50     p95     p99
-    label burst                3      3.00    4.00    4.00      3.00    4.00    4.00
-    all                      3      3.00    4.00    4.00      3.00    4.00    4.00
+    slowdown             flows                   HPCC                DCQCN+w
+                                    p50    p95    p99      p50    p95    p99
+    label burst              3     3.00   4.00   4.00     3.00   4.00   4.00
+    all                      3     3.00   4.00   4.00     3.00   4.00   4.00
     HPCC: unfinished and not counted: 1
     DCQCN+w: unfinished and not counted: 1
     ");
