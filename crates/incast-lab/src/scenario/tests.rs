@@ -6,7 +6,7 @@ use incast_sim::Carrier;
 use incast_sim::balance::{Balance, SprayOrder};
 use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::host::RdmaParams;
-use incast_sim::switch::{Alpha, Headroom, PfcMode};
+use incast_sim::switch::{Alpha, Headroom, PfcMode, SwitchParams};
 use incast_sim::transport::Transport;
 use proptest::prelude::*;
 
@@ -523,10 +523,10 @@ fn an_override_that_lacks_its_beginning_gets_the_whole_path() {
 
 #[test]
 fn thresholds_and_headrooms_may_be_plain_values() {
-    let params = |set: &str| {
+    let params = |set: &str| -> Result<SwitchParams, Diagnostics> {
         let loaded = Loaded::from_text("s.toml", SMALL, Path::new("."), &[set.into()])?;
         let scenario = loaded.scenario();
-        scenario.switch(&scenario.scheme["HPCC"], "")
+        Ok(scenario.switch(&scenario.scheme["HPCC"], "")?)
     };
     let alpha = |set: &str| params(set).unwrap().pfc_mode;
     assert_eq!(alpha("switch.pfc_mode.dynamic.alpha=0.0625"), PfcMode::Dynamic { alpha: Alpha::Value(0.0625) });
