@@ -190,7 +190,7 @@ def _slowdown(
             title = f"{label}: {PERCENTILES[percentile]}" if len(groups) > 1 else PERCENTILES[percentile]
             axes.set_title(title, loc="left", fontsize="medium")
             axes.set_yscale("log")
-            axes.set_ylim(bottom=1)
+            axes.set_ylim(1, 1.15 * max(1, *(row[percentile] for row in of_label)))
             axes.yaxis.set_major_formatter("{x:g}")
             axes.yaxis.set_minor_formatter(formatter(minor_thresholds=(1.5, 0.5)))
             ticks = ticks_of[label]

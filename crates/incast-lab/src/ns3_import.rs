@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use incast_model::fabric::Fabric;
-use incast_model::ns3::{CcMode, Notice, Ns3Config, Severity, read_config};
+use incast_model::ns3::{CcMode, LinkDown, Notice, Ns3Config, Severity, read_config};
 use incast_model::units::{Bytes, Rate, Time};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -37,8 +37,9 @@ impl Ns3Import {
 
 /// The scenario that repeats what the HPCC authors' ns-3 does with these files. `out` is the scenario's file to be.
 ///
-/// Without a configuration it has HPCC and DCQCN with a window, under that simulator's usual parameters (`run.py`).
-pub fn import_ns3(topology: &Path, flows: &Path, config: Option<&Path>, out: &Path) -> Result<Ns3Import, Diagnostics> {
+/// Every configuration becomes a scheme; what all of them set alike stands in the scenario's own sections. Without one it has
+/// HPCC and DCQCN with a window, under that simulator's usual parameters (`run.py`).
+pub fn import_ns3(topology: &Path, flows: &Path, configs: &[PathBuf], out: &Path) -> Result<Ns3Import, Diagnostics> {
     let folder = match out.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
@@ -48,30 +49,52 @@ pub fn import_ns3(topology: &Path, flows: &Path, config: Option<&Path>, out: &Pa
     section(&mut text, "fabric.ns3", &[("topology", quoted(&relative(folder, topology)))]);
     text += &format!("[[workload]]\nns3.flows = {}\n\n", quoted(&relative(folder, flows)));
     let mut notices = Vec::new();
-    match config {
-        None => text += USUAL_SCHEMES,
-        Some(file) => {
-            let config = read_config(file).map_err(|error| Diagnostic::new("", error.to_string()))?;
-            // The fabric's own rates say which ECN thresholds and which INT unit there must be.
-            let fabric =
-                Loaded::from_text("scenario.toml", &(text.clone() + USUAL_SCHEMES), folder, &[])?.prepare()?.fabric;
-            notices = check(&config, &fabric)?;
-            write_config(&mut text, &config, &fabric);
+    if configs.is_empty() {
+        text += USUAL_SCHEMES;
+    } else {
+        let configs = read_all(configs)?;
+        // The fabric's own rates say which ECN thresholds and which INT unit there must be.
+        let fabric =
+            Loaded::from_text("scenario.toml", &(text.clone() + USUAL_SCHEMES), folder, &[])?.prepare()?.fabric;
+        let mut found = Vec::new();
+        for config in &configs {
+            notices.extend(check(config, &fabric, &mut found));
         }
+        if let Some(other) = configs.iter().find(|config| config.stop_time != configs[0].stop_time) {
+            let line = other.line("SIMULATOR_STOP_TIME").unwrap_or(0);
+            let what = format!("SIMULATOR_STOP_TIME: allowed: that of {}, as a run has one end", configs[0].file);
+            found.push(at(other, line, &what));
+        }
+        Diagnostics::check(found)?;
+        write_configs(&mut text, &configs, &fabric);
     }
     // Whatever does not hold together is said now, not at the first run.
     Loaded::from_text(&out.display().to_string(), &text, folder, &[])?.prepare()?;
     Ok(Ns3Import { file: out.to_owned(), text, notices })
 }
 
+/// The configurations of some files, or all that is wrong with them.
+fn read_all(files: &[PathBuf]) -> Result<Vec<Ns3Config>, Diagnostics> {
+    let mut configs = Vec::new();
+    let mut found = Vec::new();
+    for file in files {
+        match read_config(file) {
+            Ok(config) => configs.push(config),
+            Err(errors) => found.extend(errors.iter().map(|error| Diagnostic::new("", error.to_string()))),
+        }
+    }
+    Diagnostics::check(found)?;
+    Ok(configs)
+}
+
 const USUAL_SCHEMES: &str =
     "[scheme.HPCC]\ncontrol = \"hpcc\"\n\n[scheme.\"DCQCN+w\"]\ncontrol = \"dcqcn\"\nwindow = \"rate\"\n";
 
-/// What cannot be repeated, as errors; what need not be, as notices.
-fn check(config: &Ns3Config, fabric: &Fabric) -> Result<Vec<Notice>, Diagnostics> {
+/// What cannot be repeated is put into `found`; what need not be, as notices.
+fn check(config: &Ns3Config, fabric: &Fabric, found: &mut Vec<Diagnostic>) -> Vec<Notice> {
     let (errors, notices): (Vec<Notice>, Vec<Notice>) =
         config.not_honoured().into_iter().partition(|notice| notice.severity == Severity::Error);
-    let mut found: Vec<Diagnostic> = errors.iter().map(|notice| at(config, notice.line, &notice.text)).collect();
+    found.extend(errors.iter().map(|notice| at(config, notice.line, &notice.text)));
     let mut fail = |holds: bool, key: &str, what: &str| {
         if !holds {
             found.push(at(config, config.line(key).unwrap_or(0), &format!("{key}: {what}")));
@@ -102,8 +125,17 @@ fn check(config: &Ns3Config, fabric: &Fabric) -> Result<Vec<Notice>, Diagnostics
             }
         }
     }
-    Diagnostics::check(found)?;
-    Ok(notices)
+    if let Some(down) = failing(config) {
+        let ends = fabric.links().iter().map(|link| [link.a, link.b].map(|port| fabric.port(port).node.index()));
+        let there = ends.into_iter().any(|[a, b]| [(a, b), (b, a)].contains(&(down.a as usize, down.b as usize)));
+        fail(there, "LINK_DOWN", &format!("there is no link between nodes {} and {}", down.a, down.b));
+    }
+    notices
+}
+
+/// The link that goes down, if one does.
+fn failing(config: &Ns3Config) -> Option<LinkDown> {
+    config.link_down.filter(|down| down.after > Time::ZERO)
 }
 
 fn at(config: &Ns3Config, line: usize, text: &str) -> Diagnostic {
@@ -115,28 +147,78 @@ fn host_rate(fabric: &Fabric) -> Rate {
     fabric.ports_of(fabric.hosts()[0]).next().map_or(Rate::ZERO, |port| fabric.rate(port))
 }
 
-/// The parameters that a configuration stands for; what it leaves out is the original's default.
-fn write_config(text: &mut String, config: &Ns3Config, fabric: &Fabric) {
-    let window = match (config.has_window.unwrap_or(true), config.variable_window.unwrap_or(false)) {
+/// A section of a scenario with what stands in it.
+type Section = (&'static str, Vec<(&'static str, String)>);
+
+/// The parameters that configurations stand for; what they leave out is the original's default.
+fn write_configs(text: &mut String, configs: &[Ns3Config], fabric: &Fabric) {
+    let names = scheme_names(configs);
+    let sections: Vec<Vec<Section>> = configs.iter().map(|config| sections(config, fabric)).collect();
+    let alike = |index: usize| sections.iter().all(|own| own[index] == sections[0][index]);
+    for ((name, config), own) in names.iter().zip(configs).zip(&sections) {
+        let bare = name.chars().all(|c| c.is_ascii_alphanumeric());
+        let scheme = if bare { name.clone() } else { quoted(name) };
+        let ImportedControl { control, parameters, .. } = ns3_control::control(config, window(config));
+        section(text, &format!("scheme.{scheme}"), &[("window", quoted(window(config)))]);
+        section(text, &format!("scheme.{scheme}.control.{control}"), &parameters);
+        for (_, (name, values)) in own.iter().enumerate().filter(|(index, _)| !alike(*index)) {
+            section(text, &format!("scheme.{scheme}.{name}"), values);
+        }
+    }
+    for (_, (name, values)) in sections[0].iter().enumerate().filter(|(index, _)| alike(*index)) {
+        if !values.is_empty() {
+            section(text, name, values);
+        }
+    }
+    let end = configs[0].stop_time.unwrap_or(Time::ms(3010));
+    section(text, "simulation", &[("horizon", text_of(end))]);
+}
+
+fn window(config: &Ns3Config) -> &'static str {
+    match (config.has_window.unwrap_or(true), config.variable_window.unwrap_or(false)) {
         (false, _) => "off",
         (true, false) => "fixed",
         (true, true) => "rate",
+    }
+}
+
+/// A name for each configuration's scheme: of its control, or where two have the same, of its folder or file.
+fn scheme_names(configs: &[Ns3Config]) -> Vec<String> {
+    let by_control = configs.iter().map(|config| ns3_control::control(config, window(config)).scheme.to_owned());
+    let by_folder = configs.iter().map(|config| name_of(Path::new(&config.file).parent().and_then(Path::file_name)));
+    let by_file = configs.iter().map(|config| name_of(Path::new(&config.file).file_stem()));
+    let by_number = (1..=configs.len()).map(|number| format!("config {number}"));
+    let choices: [Vec<String>; 3] = [by_control.collect(), by_folder.collect(), by_file.collect()];
+    let distinct = |names: &Vec<String>| {
+        names.iter().all(|name| !name.is_empty()) && names.iter().collect::<BTreeSet<_>>().len() == names.len()
     };
-    let ImportedControl { scheme, control, parameters } = ns3_control::control(config, window);
-    let bare = scheme.chars().all(|c| c.is_ascii_alphanumeric());
-    let scheme = if bare { scheme.to_owned() } else { quoted(scheme) };
-    section(text, &format!("scheme.{scheme}"), &[("window", quoted(window))]);
-    section(text, &format!("scheme.{scheme}.control.{control}"), &parameters);
-    section(text, "switch", &[("buffer", buffer(config.buffer_size.unwrap_or(Bytes(16 << 20))))]);
+    choices.into_iter().find(distinct).unwrap_or_else(|| by_number.collect())
+}
+
+fn name_of(part: Option<&std::ffi::OsStr>) -> String {
+    part.map(|part| part.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// The sections that a scheme can have too.
+fn sections(config: &Ns3Config, fabric: &Fabric) -> Vec<Section> {
     let marks = config.enable_qcn.unwrap_or(true);
     let mut ecn = vec![("enabled", marks.to_string())];
     if marks {
         ecn.push(("by_rate", thresholds(config, fabric)));
     }
-    section(text, "ecn", &ecn);
-    section(text, "rdma", &[("acks_ignore_pause", config.ack_high_prio.unwrap_or(false).to_string())]);
-    section(text, "packets", &[("payload", text_of(config.payload.unwrap_or(Bytes(1000))))]);
-    section(text, "simulation", &[("horizon", text_of(config.stop_time.unwrap_or(Time::ms(3010))))]);
+    // Routes of all nodes change at the moment of the failure, which is counted from 2 s.
+    let network = failing(config).map_or_else(Vec::new, |down| {
+        let [a, b] = [down.a, down.b].map(|id| quoted(&fabric.nodes()[id as usize].name));
+        let when = text_of(Time::ms(2000) + down.after);
+        vec![("failure", format!("[{{ link = [{a}, {b}], at = {when} }}]")), ("reroute_after", quoted("0s"))]
+    });
+    vec![
+        ("switch", vec![("buffer", buffer(config.buffer_size.unwrap_or(Bytes(16 << 20))))]),
+        ("ecn", ecn),
+        ("rdma", vec![("acks_ignore_pause", config.ack_high_prio.unwrap_or(false).to_string())]),
+        ("packets", vec![("payload", text_of(config.payload.unwrap_or(Bytes(1000))))]),
+        ("network", network),
+    ]
 }
 
 /// ECN thresholds of the rates that the fabric has.
@@ -227,8 +309,12 @@ mod tests {
             std::fs::write(path("config.txt"), text).unwrap();
             path("config.txt")
         });
-        let import =
-            import_ns3(&path("topology.txt"), &path("flow.txt"), config.as_deref(), &path("out/scenario.toml"));
+        let import = import_ns3(
+            &path("topology.txt"),
+            &path("flow.txt"),
+            &config.into_iter().collect::<Vec<_>>(),
+            &path("out/scenario.toml"),
+        );
         (folder, import)
     }
 
@@ -259,6 +345,61 @@ mod tests {
         assert!(import.text.contains("topology = \"../topology.txt\""), "{}", import.text);
         assert_eq!(import.notices.len(), 1);
         assert!(import.notices[0].text.starts_with("ENABLE_TRACE"));
+    }
+
+    #[test]
+    fn a_link_that_goes_down_becomes_a_failure() {
+        let (_folder, imported) = import(Some(&(CONFIG.to_owned() + "LINK_DOWN 5 2 3\n")));
+        let imported = imported.unwrap();
+        assert!(
+            imported.text.contains("failure = [{ link = [\"h2\", \"s3\"], at = \"2000005us\" }]"),
+            "{}",
+            imported.text
+        );
+        assert!(imported.text.contains("reroute_after = \"0s\""));
+        assert!(imported.notices.iter().any(|notice| notice.text.starts_with("LINK_DOWN: becomes network.failure")));
+        let why = import(Some(&(CONFIG.to_owned() + "LINK_DOWN 5 0 1\nMULTI_RATE 1\n"))).1.unwrap_err().to_string();
+        assert!(why.contains("LINK_DOWN: there is no link between nodes 0 and 1"), "{why}");
+        assert!(why.contains("MULTI_RATE"), "{why}");
+    }
+
+    #[test]
+    fn several_configurations_are_schemes_of_one_scenario() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::write(path("topology.txt"), TOPOLOGY).unwrap();
+        std::fs::write(path("flow.txt"), FLOWS).unwrap();
+        let import = |texts: &[String]| {
+            let write = |(number, text): (usize, &String)| {
+                let own = path(&format!("run{number}"));
+                std::fs::create_dir_all(&own).unwrap();
+                std::fs::write(own.join("config.txt"), text).unwrap();
+                own.join("config.txt")
+            };
+            let files: Vec<PathBuf> = texts.iter().enumerate().map(write).collect();
+            import_ns3(&path("topology.txt"), &path("flow.txt"), &files, &path("s.toml"))
+        };
+        let loaded = |texts: &[String]| {
+            Loaded::from_text("s.toml", &import(texts).unwrap().text, folder.path(), &[]).unwrap().scenario().clone()
+        };
+        let hpcc =
+            CONFIG.replace("CC_MODE 1", "CC_MODE 3").replace("BUFFER_SIZE 32", "BUFFER_SIZE 16") + "INT_MULTI 4\n";
+        let two = loaded(&[CONFIG.into(), hpcc.clone()]);
+        assert_eq!(two.scheme.keys().collect::<Vec<_>>(), ["DCQCN+w", "HPCC"]);
+        let buffer = |name: &str| two.switch(&two.scheme[name], "").unwrap().buffer;
+        assert_eq!((buffer("DCQCN+w"), buffer("HPCC")), (Bytes(32 << 20), Bytes(16 << 20)));
+        assert!(two.rdma.acks_ignore_pause);
+        let faster = hpcc.replace("RATE_AI 20Mb/s", "RATE_AI 40Mb/s");
+        assert_eq!(loaded(&[hpcc.clone(), faster]).scheme.keys().collect::<Vec<_>>(), ["run0", "run1"]);
+        let longer = hpcc.replace("SIMULATOR_STOP_TIME 2.5", "SIMULATOR_STOP_TIME 3");
+        let wrong = CONFIG.replace("HAS_WIN 1", "HAS_WNI 1").replace("CC_MODE 1", "CC_MOED 1");
+        assert!(
+            import(&[CONFIG.into(), longer]).unwrap_err().to_string().contains("SIMULATOR_STOP_TIME: allowed: that of")
+        );
+        let errors = import(&[wrong, hpcc.replace("ACK_HIGH_PRIO 1", "ACK_HIGH_PRI 1")]).unwrap_err().to_string();
+        for each in ["HAS_WNI", "CC_MOED", "ACK_HIGH_PRI"] {
+            assert!(errors.contains(each), "{errors}");
+        }
     }
 
     #[test]
@@ -315,7 +456,7 @@ mod tests {
         let path = |name: &str| folder.path().join(name);
         std::fs::write(path("topology.txt"), TOPOLOGY).unwrap();
         std::fs::write(path("flow.txt"), FLOWS.replace("0 1 3", "0 3 3")).unwrap();
-        let error = import_ns3(&path("topology.txt"), &path("flow.txt"), None, &path("s.toml")).unwrap_err();
+        let error = import_ns3(&path("topology.txt"), &path("flow.txt"), &[], &path("s.toml")).unwrap_err();
         let place = error.iter().next().unwrap().place.clone().unwrap();
         assert!(place.file.ends_with("flow.txt"), "{error}");
         assert_eq!((place.line, place.text.as_str()), (2, "0 3 3 100 5000 2.000200000"));

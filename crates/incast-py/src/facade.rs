@@ -364,11 +364,11 @@ pub(crate) fn tagger_row(convention: &str, switches: u32, ports: u32, seed: u64)
 pub(crate) fn import_ns3(
     topology: &Path,
     flows: &Path,
-    config: Option<&Path>,
+    configs: &[PathBuf],
     out: &Path,
     overwrite: bool,
 ) -> Result<String, Failure> {
-    let import = incast_lab::import_ns3(topology, flows, config, out)?;
+    let import = incast_lab::import_ns3(topology, flows, configs, out)?;
     import.write(overwrite).map_err(|error| not_written(out, &error))?;
     Ok(lines(&import.notices))
 }

@@ -170,14 +170,14 @@ pub(crate) fn tagger_row(py: Python<'_>, convention: String, switches: u32, port
 
 /// Writes the scenario that the files of an ns-3 RDMA simulation describe; returns notices, one a line.
 #[pyfunction]
-#[pyo3(signature = (topology, flows, config, out, overwrite = false))]
+#[pyo3(signature = (topology, flows, configs, out, overwrite = false))]
 pub(crate) fn import_ns3(
     py: Python<'_>,
     topology: PathBuf,
     flows: PathBuf,
-    config: Option<PathBuf>,
+    configs: Vec<PathBuf>,
     out: PathBuf,
     overwrite: bool,
 ) -> PyResult<String> {
-    detached(py, || facade::import_ns3(&topology, &flows, config.as_deref(), &out, overwrite))
+    detached(py, || facade::import_ns3(&topology, &flows, &configs, &out, overwrite))
 }

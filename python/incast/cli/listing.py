@@ -100,7 +100,7 @@ def list_(
                 return codes.BAD_INPUT
             path, found = f"{path}.{each}", known[each]
         chosen = found
-        lines = details({**found, "name": path})
+        lines = details({**found, "name": path} if inside else found)
     print(json.dumps(chosen, indent=2) if format == "json" else "\n".join(lines))
     return codes.OK
 

@@ -340,3 +340,43 @@ fn short(bytes: u64) -> String {
     }
     Bytes(bytes.div_ceil(unit) * unit).to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Flows of some labels, each with as many flows as it says, of sizes from 1 kB up.
+    fn flows(labels: &[(&str, usize)]) -> Finished {
+        let rows = labels.iter().enumerate().flat_map(|(label, &(_, count))| {
+            (0..2)
+                .flat_map(move |scheme| (1..=count).map(move |flow| (scheme, label, 1000 * flow as u64, Some(1000.0))))
+        });
+        let labels = labels.iter().map(|(name, _)| (*name).to_owned()).collect();
+        Finished { schemes: vec!["DCQCN".into(), "HPCC".into()], labels, rows: rows.collect() }
+    }
+
+    #[test]
+    fn every_label_has_a_block_and_nothing_is_mixed() {
+        let options = SlowdownOptions { bins: 2, ..SlowdownOptions::default() };
+        let text = slowdown_text(&flows(&[("incast", 1), ("background", 4), ("idle", 0)]), &options);
+        let names: Vec<&str> = text.lines().skip(2).map(|line| line[..NAME].trim_end()).collect();
+        assert_eq!(names, ["label background", "  up to 2kB", "  up to 4kB", "label incast"]);
+        assert!(text.lines().all(|line| line.len() <= 100), "{text}");
+        assert!(text.contains("  1000   1000   1000"), "{text}");
+        // One label alone needs no blocks.
+        let one = flows(&[("burst", 3)]);
+        assert_eq!(slowdown_text(&one, &options), slowdown_bins(&one, &options).to_string());
+    }
+
+    #[test]
+    fn many_labels_share_a_block_but_for_the_largest() {
+        let many = flows(&[("a", 1), ("b", 2), ("c", 3), ("d", 4), ("e", 5)]);
+        let text = slowdown_text(&many, &SlowdownOptions { bins: 1, ..SlowdownOptions::default() });
+        let names: Vec<&str> = text.lines().skip(2).map(|line| line[..NAME].trim()).collect();
+        assert_eq!(
+            names[..7],
+            ["label e", "up to 5kB", "label d", "up to 4kB", "label c", "up to 3kB", "2 other labels"]
+        );
+        assert!(text.ends_with("\n2 other labels: b, a"), "{text}");
+    }
+}

@@ -95,13 +95,13 @@ impl Loaded {
 
 /// An error about an override that begins with an unknown name, with the paths of the scenario that end like it.
 fn with_whole_path(mut diagnostic: Diagnostic, written: Tree, base_dir: &Path, sets: &[String]) -> Diagnostic {
-    let of_set = diagnostic.place.as_ref().is_some_and(|place| place.file == "--set");
-    if !(of_set && diagnostic.path.is_empty() && diagnostic.message.starts_with("unknown field")) {
+    let unknown = diagnostic.message.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
+    let text = diagnostic.place.as_ref().filter(|place| place.file == "--set").map(|place| place.text.clone());
+    let (Some(unknown), Some(text)) = (unknown, text) else { return diagnostic };
+    let steps = text.split_once('=').and_then(|(wanted, _)| path::parse(wanted).ok()).unwrap_or_default();
+    if steps.first() != Some(&Step::Key(unknown.to_owned())) {
         return diagnostic;
     }
-    let text = diagnostic.place.as_ref().map(|place| place.text.clone()).unwrap_or_default();
-    let Some((wanted, _)) = text.split_once('=') else { return diagnostic };
-    let Ok(steps) = path::parse(wanted) else { return diagnostic };
     let others: Vec<String> = sets.iter().filter(|set| **set != text).cloned().collect();
     let Ok(whole) = Loaded::from_tree(written, base_dir, &others) else { return diagnostic };
     let mut found = Vec::new();

@@ -6,7 +6,7 @@ use incast_sim::Carrier;
 use incast_sim::balance::{Balance, SprayOrder};
 use incast_sim::congestion::{Control, WindowMode};
 use incast_sim::host::RdmaParams;
-use incast_sim::switch::{Alpha, Headroom, PfcMode};
+use incast_sim::switch::{Alpha, Headroom, PfcMode, SwitchParams};
 use incast_sim::transport::Transport;
 use proptest::prelude::*;
 
@@ -523,7 +523,7 @@ fn an_override_that_lacks_its_beginning_gets_the_whole_path() {
 
 #[test]
 fn thresholds_and_headrooms_may_be_plain_values() {
-    let params = |set: &str| {
+    let params = |set: &str| -> Result<SwitchParams, Diagnostics> {
         let loaded = Loaded::from_text("s.toml", SMALL, Path::new("."), &[set.into()])?;
         let scenario = loaded.scenario();
         scenario.switch(&scenario.scheme["HPCC"], "").map_err(Diagnostics::from)

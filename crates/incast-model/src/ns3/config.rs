@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::error::Ns3Error;
-use super::tokens::{Tokens, read_text};
+use super::tokens::{Token, Tokens, read_text};
 use super::values::{self, CcMode, LinkDown};
 use crate::nearest::nearest;
 use crate::units::{Bytes, Rate, Time};
@@ -153,26 +153,45 @@ impl Ns3Config {
     }
 }
 
-/// Reads a configuration file.
-pub fn read_config(path: &Path) -> Result<Ns3Config, Ns3Error> {
-    parse_config(&read_text(path)?, &path.display().to_string())
+/// Reads a configuration file; the errors are all that is wrong with it.
+pub fn read_config(path: &Path) -> Result<Ns3Config, Vec<Ns3Error>> {
+    parse_config(&read_text(path).map_err(|error| vec![error])?, &path.display().to_string())
 }
 
-/// Reads the text of a configuration file; `file` names it in errors.
-pub fn parse_config(text: &str, file: &str) -> Result<Ns3Config, Ns3Error> {
+/// Reads the text of a configuration file; `file` names it in errors. After an error it goes on at the next line that begins
+/// like a key.
+pub fn parse_config(text: &str, file: &str) -> Result<Ns3Config, Vec<Ns3Error>> {
     let mut tokens = Tokens::new(text, file);
     let mut config = Ns3Config { file: file.into(), ..Ns3Config::default() };
+    let mut errors = Vec::new();
     while let Some(token) = tokens.next() {
-        if let Some(line) = config.line(token.text) {
+        if let Err(error) = config.read_key(token, &mut tokens) {
+            errors.push(error);
+            tokens.skip_to(|next| next.line > token.line && looks_like_a_key(next.text));
+        }
+    }
+    if errors.is_empty() { Ok(config) } else { Err(errors) }
+}
+
+/// Capital letters, digits and underscores: no value of a key looks so.
+fn looks_like_a_key(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_uppercase())
+        && text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+}
+
+impl Ns3Config {
+    /// Reads what follows a key.
+    fn read_key(&mut self, token: Token<'_>, tokens: &mut Tokens<'_>) -> Result<(), Ns3Error> {
+        if let Some(line) = self.line(token.text) {
             return Err(tokens.wrong(
                 token,
                 "a key",
                 format_args!("every key once; line {line} sets this one already"),
             ));
         }
-        if !config.read(token.text, &mut tokens)? {
+        if !self.read(token.text, tokens)? {
             return Err(Ns3Error::Value {
-                file: file.into(),
+                file: self.file.as_str().into(),
                 line: token.line,
                 field: "a key".into(),
                 value: token.text.into(),
@@ -180,9 +199,9 @@ pub fn parse_config(text: &str, file: &str) -> Result<Ns3Config, Ns3Error> {
                 nearest: nearest(token.text, CONFIG_KEYS.iter().copied()).map(Box::from),
             });
         }
-        config.set.extend(CONFIG_KEYS.iter().find(|&&key| key == token.text).map(|&key| (key, token.line)));
+        self.set.extend(CONFIG_KEYS.iter().find(|&&key| key == token.text).map(|&key| (key, token.line)));
+        Ok(())
     }
-    Ok(config)
 }
 
 #[cfg(test)]
@@ -192,7 +211,7 @@ mod tests {
     use super::*;
 
     fn message(text: &str) -> String {
-        parse_config(text, "c.txt").unwrap_err().to_string()
+        parse_config(text, "c.txt").unwrap_err()[0].to_string()
     }
 
     #[test]
@@ -223,6 +242,16 @@ mod tests {
             "c.txt:2: a key is `HAS_WIN`; allowed: every key once; line 1 sets this one already"
         );
         assert_eq!(CONFIG_KEYS.len(), 50);
+    }
+
+    #[test]
+    fn every_error_is_found() {
+        let text = "HAS_WNI 1\nCC_MODE 3\nRP_TIMER 300us\nKMIN_MAP 2 100000000000\n 400\nHAS_WIN 1\nBUFFER_SIZE\n";
+        let errors = parse_config(text, "c.txt").unwrap_err();
+        let lines: Vec<String> =
+            errors.iter().map(|error| error.to_string().split(" is ").next().unwrap_or_default().to_owned()).collect();
+        assert_eq!(lines[..3], ["c.txt:1: a key", "c.txt:3: RP_TIMER", "c.txt:6: KMIN_MAP"]);
+        assert_eq!(errors.len(), 4);
     }
 
     #[test]

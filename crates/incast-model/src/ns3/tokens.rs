@@ -45,6 +45,17 @@ impl<'a> Tokens<'a> {
         }
     }
 
+    /// Leaves out tokens before the first that is wanted.
+    pub(super) fn skip_to(&mut self, wanted: impl Fn(Token<'a>) -> bool) {
+        let mut ahead = self.clone();
+        while let Some(token) = ahead.next() {
+            if wanted(token) {
+                return;
+            }
+            *self = ahead.clone();
+        }
+    }
+
     /// The next token, which stands for `field`; `allowed` says how much should follow.
     pub(super) fn want(&mut self, field: impl Display, allowed: impl Display) -> Result<Token<'a>, Ns3Error> {
         self.next().ok_or_else(|| Ns3Error::Truncated {
