@@ -51,7 +51,7 @@ def test_two_failed_links_close_a_cycle(command: Command) -> None:
     assert head == "priority 3: 1 of 1 set of failed links has cyclic dependencies: deadlocks are possible"
     assert down == "with T1-L1 and T4-L3 down"
     assert cycle.strip() == "L1 port 2 → S2 port 0 → L3 port 3 → S1 port 2 → L1 port 2"
-    assert heads.split() == ["switch", "in", "port", "from", "out", "port", "to", "whose", "packets"]
+    assert heads.split() == ["switch", "in", "port", "from", "out", "port", "to", "packets"]
     assert [turn.split()[:5] for turn in turns] == [
         ["L1", "2", "S1", "3", "S2"],
         ["S2", "0", "L1", "2", "L3"],
@@ -205,7 +205,7 @@ BAD_PATHS = {
     "a switch at the end": ("H1 T1 L1", "line 1: the last node, L1, is a switch"),
     "a host in the middle": ("H1 T1 H2 T1 H3", "line 1: H2 is a host, which does not forward"),
     "a loop": ("H1 T1 L1 T1 L1 T1 H2", "twice: a loop"),
-    "commas": ("H1,T1,L1,T2,H5", "names have spaces or arrows between them, such as h0 leaf0 h1"),
+    "commas": ("H1,T1,L1,T2,H5", "separate names by spaces or arrows, such as h0 leaf0 h1"),
     "one node": ("H1", "line 1: a path of 1 nodes"),
     "no path": ("# nothing\n", "paths.txt has no path"),
 }
@@ -229,15 +229,15 @@ BAD_CHECKS: dict[str, tuple[list[object], str]] = {
     "both kinds of failures": (["--fail", "T1-L1", "--failures", 1], "--fail and --failures cannot be used together"),
     "samples of no failures": (["--samples", 9], "--samples needs --failures"),
     "too many failures": (["--failures", 99], "allowed: 1 to 16"),
-    "no link": (["--fail", "T1"], "`T1` is no link\n = allowed: its two ends with a dash between them"),
+    "no link": (["--fail", "T1"], "`T1` is no link\n = allowed: its two ends joined by a dash"),
     "a node that is not there": (["--fail", "T1-LL1"], "has no node `LL1`\n = did you mean `L1`?"),
     "nodes that no link joins": (["--fail", "T1-L3"], "joins T1 and L3\n = allowed: T1 and a switch next to it: L1"),
     "the nearest neighbour": (["--fail", "T1-L9"], "has no node `L9`\n = did you mean `L1`?"),
     "a link twice": (["--fail", "T1-L1", "--fail", "L1-T1"], "`L1-T1`: this link is named before"),
     "a port to elsewhere": (["--fail", "T1:0-L1"], "port 0 of T1 does not lead to L1\n = allowed: ports of T1 "),
-    "a host's link": (["--fail", "T1-H1"], "only links between switches fail"),
-    "sets of links and other paths": (["--failures", 1, "--paths", "shortest"], "leave --paths out"),
-    "detours of other paths": (["--fail", "T1-L1", "--detours", 1, "--paths", "shortest"], "leave --paths out"),
+    "a host's link": (["--fail", "T1-H1"], "only links between switches can fail here"),
+    "sets of links and other paths": (["--failures", 1, "--paths", "shortest"], "omit --paths"),
+    "detours of other paths": (["--fail", "T1-L1", "--detours", 1, "--paths", "shortest"], "omit --paths"),
     "no kind of paths": (["--paths", "shortes"], "or a file of paths\n = did you mean `shortest`?"),
     "bounces of others": (["--bounces", 1], "--bounces needs --paths up-down"),
     "paths of others": (["--paths", "trees", "--per-pair", 2], "--per-pair needs --paths random"),

@@ -55,7 +55,7 @@ def test_an_htsim_file(tmp_path: Path, command: Command) -> None:
     (tmp_path / "leaf.topo").write_text(TOPO)
     file = scenario(tmp_path, "htsim", 'topology = "leaf.topo"')
     shown = command("show", file)
-    assert "16 hosts, 6 switches, 24 links of 100Gbps and 1.15us" in shown.stdout, shown.stdout + shown.stderr
+    assert "16 hosts, 6 switches, 24 links of 100 Gb/s and 1.15 us" in shown.stdout, shown.stdout + shown.stderr
     (tmp_path / "leaf.topo").write_text(TOPO.replace("Radix_Up 2", "Radix_Upp 2"))
     wrong = command("show", file)
     assert wrong.returncode == 2

@@ -188,7 +188,7 @@ def test_a_results_folder_has_a_case_for_each_scheme(network: Path) -> None:
     assert list(chosen.sample_ns) == list(found[1].sample_ns)
     with pytest.raises(incast.ApplicationError, match="did you mean `HPCC`"):
         delays.parsed(str(network), "HPPC")
-    with pytest.raises(incast.ApplicationError, match="no label of memory flows"):
+    with pytest.raises(incast.ApplicationError, match="unknown label of memory flows"):
         delays.parsed(str(network), None, ["disk"])
 
 
@@ -423,7 +423,7 @@ def test_throughput_of_a_server(command: Command) -> None:
         ("ops/s", "one group that matches the number"),
         ("([0-9]+) (ops)", "one group that matches the number"),
         ("([0-9", "a regular expression"),
-        ("([0-9]+) requests", "matches no number in what the program printed, which ends with\nwarm-up 3 ops/s"),
+        ("([0-9]+) requests", "matches no number in the program's output, which ends with\nwarm-up 3 ops/s"),
         ("(ops)", "matches no number"),
         ("([0-9]+)-?", "matches 0, but a throughput must be above 0"),
     ],

@@ -189,7 +189,7 @@ def test_what_fits_is_not_fetched(
 ) -> None:
     told = record(tmp_path, walker, local=local, policy=policy)[0].summary
     assert (told.fetches, told.write_backs) == (0, 0)
-    assert any("nothing was fetched" in line for line in told.lines())
+    assert any("note: no fetches" in line for line in told.lines())
     assert told.footprint_bytes == PAGES * 4096
     # lru takes the mapping of pages away to see whether they are used.
     assert (told.processes[0]["mapped_again"] > 0) == (policy == "lru")
