@@ -412,7 +412,7 @@ def test_the_command_lists_the_calibrations(command: Command) -> None:
         (("PAGES", "--seed", "1"), "--seed needs --trace"),
         (("PAGES", "--trace", "gone.csv"), "gone.csv"),
         (("PAGES", "--trace", "bad.csv"), "--> bad.csv:2:5"),
-        (("PAGES", "--trace", "bad.csv", "--application", "herd"), "--application cannot be used together with --trace"),
+        (("PAGES", "--trace", "bad.csv", "--application", "herd"), "--application cannot be used"),
         (("PAGES", "--trace", "bad.csv", "--repetitions", "1"), "error: "),
         (("RESULTS",), "its labels are incast, poisson"),
     ],

@@ -370,7 +370,7 @@ def test_traffic_is_replaced_if_that_is_wanted(by_hand: Path, tmp_path: Path) ->
         (("hand-memory", "--clock", "own"), "hand-memory has no run time without the instrument"),
         (("hand-memory", "--fetch", "3"), "--fetch cannot be `3`\n = allowed: a time such as 3us, or 0"),
         (("hand-memory", "--clock", "wall", "--fetch", "3us"), "--fetch cannot be `3us`\n = allowed: 0 with"),
-        (("hand-memory", "same-memory"), "same-memory: all its fetches are at one time"),
+        (("hand-memory", "same-memory"), "same-memory: all fetches are at the same time"),
         (("hand-memory", "--duration", "5"), "--duration cannot be `5`\n = allowed: a time such as 5ms"),
         (("hand-memory", "--duration", "0us"), "--duration cannot be `0us`"),
         (("hand-memory", "-o", "hand-memory", "--overwrite"), "never overwritten"),

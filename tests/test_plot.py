@@ -170,7 +170,7 @@ def test_of_a_sweep(command: Command, tmp_path: Path) -> None:
     for wrong, said in (
         (["slowdown"], "4 scenarios match; choose one"),
         (["slowdown", "--where", "lod=1"], "did you mean `load`"),
-        (["slowdown", "--where", "load=1"], "there is 0.3, 0.6"),
+        (["slowdown", "--where", "load=1"], "only 0.3, 0.6"),
         (["slowdown", "--where", "load"], "COLUMN=VALUE"),
         (["over", "--over", "lood"], "no column `lood`"),
     ):
@@ -184,7 +184,7 @@ def test_bad_input(results: Path, command: Command, tmp_path: Path) -> None:
     for wrong, said in (
         (["queues"], "measure.sample_every"),
         (["slowdown", "--ports", "3"], "--ports has no effect on slowdown"),
-        (["slowdown", "--label", "nobody"], "there is incast, poisson"),
+        (["slowdown", "--label", "nobody"], "only incast, poisson"),
         (["slowdown", "--bins", "0"], "--bins"),
         (["over"], "one run; the chart"),
         (["cake"], "cdf-fct"),

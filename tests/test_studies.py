@@ -210,7 +210,7 @@ def test_claims_page(ran: incast.StudyResults) -> None:
 def test_command(command: Command, tiny: Path) -> None:
     done = command("study", "run", tiny, "--scale", "smoke", "-o", "out")
     assert done.returncode == 0, done.stderr
-    assert "tiny at scale smoke: of 4 claims, 1 holds, 1 fails, 2 not measured" in done.stdout
+    assert "tiny at scale smoke: 4 claims: 1 holds, 1 fails, 2 not measured" in done.stdout
     assert "why: needs scale quick" in done.stdout
     assert "sweep load (1 of 1): 4 runs" in done.stderr
     for arguments in ((tiny, "out"), ("out",)):

@@ -125,17 +125,7 @@ fn check(config: &Ns3Config, fabric: &Fabric, found: &mut Vec<Diagnostic>) -> Ve
             }
         }
     }
-    if let Some(down) = failing(config) {
-        let ends = fabric.links().iter().map(|link| [link.a, link.b].map(|port| fabric.port(port).node.index()));
-        let there = ends.into_iter().any(|[a, b]| [(a, b), (b, a)].contains(&(down.a as usize, down.b as usize)));
-        fail(there, "LINK_DOWN", &format!("there is no link between nodes {} and {}", down.a, down.b));
-    }
     notices
-}
-
-/// The link that goes down, if one does.
-fn failing(config: &Ns3Config) -> Option<LinkDown> {
-    config.link_down.filter(|down| down.after > Time::ZERO)
 }
 
 fn at(config: &Ns3Config, line: usize, text: &str) -> Diagnostic {
@@ -206,18 +196,11 @@ fn sections(config: &Ns3Config, fabric: &Fabric) -> Vec<Section> {
     if marks {
         ecn.push(("by_rate", thresholds(config, fabric)));
     }
-    // Routes of all nodes change at the moment of the failure, which is counted from 2 s.
-    let network = failing(config).map_or_else(Vec::new, |down| {
-        let [a, b] = [down.a, down.b].map(|id| quoted(&fabric.nodes()[id as usize].name));
-        let when = text_of(Time::ms(2000) + down.after);
-        vec![("failure", format!("[{{ link = [{a}, {b}], at = {when} }}]")), ("reroute_after", quoted("0s"))]
-    });
     vec![
         ("switch", vec![("buffer", buffer(config.buffer_size.unwrap_or(Bytes(16 << 20))))]),
         ("ecn", ecn),
         ("rdma", vec![("acks_ignore_pause", config.ack_high_prio.unwrap_or(false).to_string())]),
         ("packets", vec![("payload", text_of(config.payload.unwrap_or(Bytes(1000))))]),
-        ("network", network),
     ]
 }
 
@@ -345,22 +328,6 @@ mod tests {
         assert!(import.text.contains("topology = \"../topology.txt\""), "{}", import.text);
         assert_eq!(import.notices.len(), 1);
         assert!(import.notices[0].text.starts_with("ENABLE_TRACE"));
-    }
-
-    #[test]
-    fn a_link_that_goes_down_becomes_a_failure() {
-        let (_folder, imported) = import(Some(&(CONFIG.to_owned() + "LINK_DOWN 5 2 3\n")));
-        let imported = imported.unwrap();
-        assert!(
-            imported.text.contains("failure = [{ link = [\"h2\", \"s3\"], at = \"2000005us\" }]"),
-            "{}",
-            imported.text
-        );
-        assert!(imported.text.contains("reroute_after = \"0s\""));
-        assert!(imported.notices.iter().any(|notice| notice.text.starts_with("LINK_DOWN: becomes network.failure")));
-        let why = import(Some(&(CONFIG.to_owned() + "LINK_DOWN 5 0 1\nMULTI_RATE 1\n"))).1.unwrap_err().to_string();
-        assert!(why.contains("LINK_DOWN: there is no link between nodes 0 and 1"), "{why}");
-        assert!(why.contains("MULTI_RATE"), "{why}");
     }
 
     #[test]

@@ -92,7 +92,7 @@ STEP = 1000
 
 
 def spec(schemes: Sequence[str], ticks: dict[str, dict[int, str]]) -> Spec:
-    """A panel for each percentile, in a row for each label; a line for each scheme."""
+    """A panel for each label and percentile, a row of panels for each label where they fit; a line for each scheme."""
     names = list(PERCENTILES)
     groups = list(ticks)
     places = {place * STEP + bin_: text for place, group in enumerate(groups) for bin_, text in ticks[group].items()}
@@ -104,21 +104,23 @@ def spec(schemes: Sequence[str], ticks: dict[str, dict[int, str]]) -> Spec:
         "grid": False,
         "tickMinStep": 1,
     }
-    percentile = {
-        "field": "percentile",
-        "type": "nominal",
-        "sort": names,
-        "header": {"title": None, "labelExpr": f"{json.dumps(PERCENTILES)}[datum.value]", "labelAnchor": "start"},
-    }
-    row = {"field": "label", "type": "nominal", "sort": groups, "header": {"title": None, "labelAnchor": "middle"}}
     several = len(groups) > 1
+    panels = [f"{group}: {PERCENTILES[name]}" if several else PERCENTILES[name] for group in groups for name in names]
+    of_label = "datum.label + ': ' + " if several else ""
+    panel = {
+        "field": "panel",
+        "type": "nominal",
+        "sort": panels,
+        "header": {"title": None, "labelAnchor": "start"},
+    }
     return {
         "transform": [
             {"fold": names, "as": ["percentile", "slowdown"]},
             {"calculate": f"{STEP} * indexof({json.dumps(groups)}, datum.label) + datum.bin", "as": "place"},
+            {"calculate": f"{of_label}{json.dumps(PERCENTILES)}[datum.percentile]", "as": "panel"},
         ],
-        "facet": {"row": row, "column": percentile} if several else percentile,
-        **({} if several else {"columns": len(names)}),
+        "facet": panel,
+        "columns": len(names),
         "spec": {
             "width": 250,
             "height": 230,

@@ -144,6 +144,6 @@ def _given(**options: int | None) -> dict[str, int]:
 def _known_label(source: Source, label: str | None) -> None:
     if label not in (None, ALL) and label not in source.labels():
         raise ResultsError(
-            f"{source.results[0].path} has no flows labelled `{label}`, only {', '.join(source.labels())}, and {ALL} "
-            "for all of them together"
+            f"{source.results[0].path} has no flows labelled `{label}`, only {', '.join(source.labels())}; "
+            f"{ALL} takes all flows"
         )

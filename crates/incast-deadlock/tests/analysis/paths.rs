@@ -124,7 +124,7 @@ fn classes_beyond_the_priorities_are_named_with_their_paths() {
         let rules = ClosScheme { classes, ..ClosScheme::new(bounces) }.rules(&wiring).unwrap();
         let FitError::TooManyTags(many) = fit(&wiring, &rules, elp, classes, available).unwrap_err() else { panic!() };
         let told = many.to_string();
-        let (_, forced) = told.split_once("is lossy); ").unwrap();
+        let (_, forced) = told.split_once("lossy); ").unwrap();
         (many.needed, forced.to_owned())
     };
     let path = "H1 → T1 → L1 → S1 → L3 → S2";

@@ -19,9 +19,9 @@ impl Ns3Config {
         note(
             fails,
             "LINK_DOWN",
-            Warning,
-            "becomes network.failure; the original never frees the buffer of packets that it drops at the failed link, \
-             so times after the failure can differ",
+            Error,
+            "ns-3 arithmetic has no link failures; allowed: 0 0 0; add network.failure to the imported scenario, with \
+             simulation.arithmetic = \"exact\"",
         );
         let lossy = self.error_rate.is_some_and(|rate| rate > 0.0);
         note(lossy, "ERROR_RATE_PER_LINK", Error, "random loss on links is not supported; allowed: 0");
@@ -62,8 +62,8 @@ mod tests {
             lines,
             [
                 "c.txt:1: error: MULTI_RATE: only one rate for all hops is supported; allowed: 0",
-                "c.txt:2: warning: LINK_DOWN: becomes network.failure; the original never frees the buffer of packets that it \
-                 drops at the failed link, so times after the failure can differ",
+                "c.txt:2: error: LINK_DOWN: ns-3 arithmetic has no link failures; allowed: 0 0 0; add network.failure to the \
+                 imported scenario, with simulation.arithmetic = \"exact\"",
                 "c.txt:3: error: ERROR_RATE_PER_LINK: random loss on links is not supported; allowed: 0",
                 "c.txt:4: warning: ENABLE_TRACE: the original's packet trace is not written",
             ]
