@@ -419,7 +419,7 @@ STUDIES = {
         "claims.toml", 'x = "load"', 'x = "load"\npanels = "load"', "panels", ("`load` is x already",)
     ),
     "no panels beside each other": Bad(
-        "claims.toml", 'x = "load"', 'x = "load"\ncolumns = 0', "columns = 0", ("0 panels", "1 or more")
+        "claims.toml", 'x = "load"', 'x = "load"\ncolumns = 0', "columns = 0", ("`columns` cannot be 0", "1 or more")
     ),
     "pauses of no sweep": Bad(
         "claims.toml",

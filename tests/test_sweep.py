@@ -341,7 +341,7 @@ def test_bad_scale(command: Command, tmp_path: Path) -> None:
     assert "unknown axis `sed`" in told
     assert "`seed`" in told
     planned(tmp_path, SEEDS)
-    assert "has none" in refused(command, tmp_path, "sweep.toml", "--scale", "smoke")
+    assert "the file has no scales" in refused(command, tmp_path, "sweep.toml", "--scale", "smoke")
 
 
 def test_bad_arguments(command: Command, tmp_path: Path) -> None:
@@ -412,5 +412,5 @@ def test_nothing_is_finished(tmp_path: Path) -> None:
 
     with pytest.raises(ScenarioError, match="enough"):
         sweep.run(planned(tmp_path, SEEDS), tmp_path / "out", jobs=1, progress=stop)
-    with pytest.raises(ResultsError, match="no run"):
+    with pytest.raises(ResultsError, match="no finished runs"):
         incast.open_sweep(tmp_path / "out").connect()

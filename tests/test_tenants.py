@@ -118,7 +118,7 @@ def test_throughput_adds_up(results: incast.Results) -> None:
     names = [column.name for column in results.throughput().columns]
     assert names[:7] == ["scheme", "start_ps", "end_ps", "name", "tenant", "vm", "guarantee_bps"]
     for bad in ({"by": "host"}, {"direction": "up"}):
-        with pytest.raises(ValueError, match="is meant"):
+        with pytest.raises(ValueError, match="must be"):
             results.throughput(**bad)  # type: ignore[arg-type]
 
 
@@ -152,7 +152,7 @@ def test_without_tenants_there_is_none(tmp_path: Path) -> None:
     results = incast.load(write(tmp_path, text)).run(tmp_path / "results")
     assert not {"vms", "pairs", "limits", "throughput"} & set(results.tables)
     for ask in (results.throughput, results.guarantees, results.sharing):
-        with pytest.raises(incast.ResultsError, match=r"has no tenants: only those with \[\[tenant\]\] have this"):
+        with pytest.raises(incast.ResultsError, match=r"has no tenants \(\[\[tenant\]\]\)"):
             ask()
 
 
@@ -237,8 +237,8 @@ def test_bad_hypervisors(tmp_path: Path, command: Command) -> None:
     code, text = said('hypervisor.elasticswitch.rate.period = "20us"')
     assert code == 0
     warned = next(line for line in text.splitlines() if line.startswith("warning") and "period" in line)
-    assert "20us" in warned
-    assert "up to 30.4us in an idle fabric" in warned
+    assert "20 us" in warned
+    assert "30.4 us" in warned
     jitter = SCENARIO.replace("1us", "2ms")
     done = command("show", write(tmp_path, jitter))
     assert (done.returncode, "host.jitter" in done.stderr) == (2, True)

@@ -122,7 +122,7 @@ def test_text(cost: testbed.Cost) -> None:
     assert "12.5 +- 0.7" in said
     assert "RTT mean, ns" in said
     assert "+10.0 (+10.0 to +10.0)" in said
-    assert "a trend" in said
+    assert "trend" in said
     assert "8 pings without an answer" in said
 
 
@@ -167,7 +167,7 @@ def test_without_a_program_checks_fail_where_others_skip(monkeypatch: pytest.Mon
 
 
 def test_a_program_that_is_not_there() -> None:
-    with pytest.raises(Refused, match="no program `iproute3`"):
+    with pytest.raises(Refused, match="program `iproute3` is not installed"):
         tool("iproute3")
 
 

@@ -65,6 +65,6 @@ def test_what_is_wrong_in_a_parquet_file_is_told(tmp_path: Path) -> None:
     assert "neither a number nor a word" in refused(tmp_path, "comma.parquet")
     whole = (tmp_path / "host.parquet").read_bytes()
     (tmp_path / "cut.parquet").write_bytes(whole[: len(whole) // 2])
-    assert "not a complete Parquet file" in refused(tmp_path, "cut.parquet")
+    assert "no whole Parquet file" in refused(tmp_path, "cut.parquet")
     (tmp_path / "other.parquet").write_bytes(b"\xff\xfe\x00")
     assert "neither UTF-8 text nor Parquet" in refused(tmp_path, "other.parquet")
