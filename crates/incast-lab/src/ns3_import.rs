@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use incast_model::fabric::Fabric;
-use incast_model::ns3::{CcMode, LinkDown, Notice, Ns3Config, Severity, read_config};
+use incast_model::ns3::{CcMode, Notice, Ns3Config, Severity, read_config};
 use incast_model::units::{Bytes, Rate, Time};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};

@@ -639,7 +639,7 @@ fn what_is_wrong_with_the_network_is_located() {
         ),
         (
             "[scheme.B]\ncontrol = \"hpcc\"\nnetwork.load_balancing.adaptive.samples = 0",
-            "s.toml:11:36: scheme.B.network.load_balancing.adaptive.samples: `0` is out of range (allowed: 1 to 65535)",
+            "s.toml:11:43: scheme.B.network.load_balancing.adaptive.samples: `0` is out of range (allowed: 1 to 65535)",
         ),
         (
             "[network]\nfailure = [{ link = [\"leaf0\", \"spin1\"] }]",
