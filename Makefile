@@ -34,9 +34,11 @@ demo: $(VENV)/.built ## Build incast, run scenarios/quickstart.toml, show the re
 test: $(VENV)/.testable ## Run the tests of Rust and Python: about 10 minutes on 2 cores
 	$(NEXTEST)
 	cargo test --doc --workspace --locked --quiet
+	$(BIN)/python python/incast/memory/library.py
 	$(BIN)/python -m pytest -n $(JOBS)
 
 test-long: $(VENV)/.testable ## Run what takes long too: before a release, and after changes to what it names
+	$(BIN)/python python/incast/memory/library.py
 	$(BIN)/python -m pytest -n $(JOBS) -m long
 	cargo test --release --locked -p incast-sim --test simulation -- snapshots fingerprints
 
