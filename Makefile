@@ -31,11 +31,14 @@ demo: $(VENV)/.built ## Build incast, run scenarios/quickstart.toml, show the re
 		$(BIN)/incast run scenarios/quickstart.toml --output $(QUICKSTART) --overwrite; \
 	fi
 
+# All four are run, so that one failure does not hide others.
 test: $(VENV)/.testable ## Run the tests of Rust and Python: about 10 minutes on 2 cores
-	$(NEXTEST)
-	cargo test --doc --workspace --locked --quiet
-	$(BIN)/python python/incast/memory/library.py
-	$(BIN)/python -m pytest -n $(JOBS)
+	@failed=0; set -x; \
+	$(NEXTEST) || failed=1; \
+	cargo test --doc --workspace --locked --quiet || failed=1; \
+	$(BIN)/python python/incast/memory/library.py || failed=1; \
+	$(BIN)/python -m pytest -n $(JOBS) || failed=1; \
+	exit $$failed
 
 test-long: $(VENV)/.testable ## Run what takes long too: before a release, and after changes to what it names
 	$(BIN)/python python/incast/memory/library.py

@@ -348,7 +348,7 @@ fn n12_refused() {
     );
     assert!(classes((3, 5)).contains("host.classes.elephants: 5 is a lossy priority"));
     assert!(classes((2, 3)).contains("host.classes.mice: 2 is the priority of isolated flows"));
-    assert!(classes((3, 3)).contains("host.classes.mice: 3 is the priority of elephants too"));
+    assert!(classes((3, 3)).contains("host.classes.mice: 3 is also the priority of elephants"));
     assert!(with(|params| params.rdma.ack_priority = Some(2)).contains("2 is rdma.ack_priority"));
     assert!(with(|params| params.switch.tagging.enabled = true).contains("switch.tagging"));
 }
