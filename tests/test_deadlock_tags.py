@@ -59,7 +59,7 @@ def test_tags_by_other_ways(arguments: list[object], tags: int | None, command: 
     told = json.loads(done.stdout)
     assert told["tags"] == (told["tags"] if tags is None else tags)
     assert (told["verification"]["cycles"], told["verification"]["lossy"]) == ([], 0)
-    assert all(1 <= one["most"] <= one["total"] for one in told["rules"] if "changes" not in one["counted"])
+    assert all(1 <= one["most"] <= one["total"] for one in told["rules"] if "changed" not in one["counted"])
 
 
 def test_every_export_says_the_same(command: Command, tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_every_export_says_the_same(command: Command, tmp_path: Path) -> None:
     assert "const default_action = set_lossy();" in program
     head, reasons = done.stdout.splitlines()[0], done.stdout.partition("\n\n")[0]
     assert head == "These files cannot be loaded on SONiC today:"
-    assert "\n- The egress queue follows the DSCP that a packet came with" in reasons
+    assert "\n- The egress queue follows the arriving DSCP" in reasons
     again = command("deadlock", "tag", TESTBED, *asked)
     assert again.returncode == 2
     assert "rules/rules.json exists already" in again.stderr
