@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from fork_server import ForkServer
+
 ROOT = Path(__file__).parent.parent
 
 PATIENCE = 120.0
@@ -126,20 +128,20 @@ def processor_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+@pytest.fixture(scope="session")
+def fork_server() -> Iterator[ForkServer]:
+    """Python with the libraries of incast, from which commands are forked."""
+    server = ForkServer(environment())
+    yield server
+    server.close()
+
+
 @pytest.fixture
-def command(tmp_path: Path) -> Command:
+def command(tmp_path: Path, fork_server: ForkServer) -> Command:
     """Run `incast` in a folder of its own; returns what it printed and its exit code."""
 
     def run(*arguments: object, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "incast", *map(str, arguments)],
-            cwd=cwd,
-            env=environment(),
-            capture_output=True,
-            text=True,
-            timeout=2 * PATIENCE,
-            check=False,
-        )
+        return fork_server.run([*map(str, arguments)], cwd, environment(), timeout=2 * PATIENCE)
 
     return run
 
