@@ -32,9 +32,9 @@ def fabric(source: Source) -> Chart:
     return Chart(
         name="fabric",
         title="Links",
-        about="Utilisation: wire bytes sent / capacity of the link. Paused: share of the time during which PFC paused the "
-        "port, for the priority that was paused longest. Both count from the first start of a flow or pause to the end "
-        "of the run.",
+        about="Utilisation: wire bytes sent / capacity of the link. Paused: share of the time during which PFC paused "
+        "the port, for the priority that was paused longest. Both count from the first start of a flow or pause to the "
+        "end of the run.",
         fields=(
             Field("scheme", "scheme"),
             Field("port", "number of the sending port in the fabric"),

@@ -69,10 +69,10 @@ def plot(
     folder
         Results folder of a run or a sweep.
     chart
-        slowdown: by flow size; a distribution if flows have one size. cdf-fct, cdf-slowdown: distributions. queues, rates: over time; the scenario needs
-        measure.sample_every. pauses: when ports were paused. closing: how pauses spread until the first deadlock of a
-        scheme. vms: throughput of tenants' VMs over time. guarantees: share of its guarantee that each VM received.
-        over: a figure of each run of a sweep.
+        slowdown: by flow size; a distribution if flows have one size. cdf-fct, cdf-slowdown: distributions. queues,
+        rates: over time; the scenario needs measure.sample_every. pauses: when ports were paused. closing: how pauses
+        spread until the first deadlock of a scheme. vms: throughput of tenants' VMs over time. guarantees: share of its
+        guarantee that each VM received. over: a figure of each run of a sweep.
     output
         File to write: .svg, .pdf or .png. Default: CHART.svg.
     overwrite

@@ -17,8 +17,8 @@ from incast.results import Results
 from incast.sweep.dataset import Run
 
 CHANGED = (
-    "The file scenario.toml was changed after the run: its SHA-256 is not that of manifest.json. Details of the scenario "
-    "are therefore omitted."
+    "The file scenario.toml was changed after the run: its SHA-256 is not that of manifest.json. Details of the "
+    "scenario are therefore omitted."
 )
 SHOWN = 200
 """Runs without results that a page lists one by one (our choice)."""
@@ -77,8 +77,9 @@ def input_changed(source: Source, summary: dict[str, Any]) -> Iterator[str]:
     now = (summary["fabric"]["hosts"], sum(label["flows"] for label in summary["labels"]))
     if now != (manifest["fabric"]["hosts"], manifest["flows"]):
         yield (
-            f"A file that the scenario names has changed since the run, which had {manifest['fabric']['hosts']:,} hosts "
-            f"and {manifest['flows']:,} flows. The details below are those of the changed file."
+            "A file that the scenario names has changed since the run, which had "
+            f"{manifest['fabric']['hosts']:,} hosts and {manifest['flows']:,} flows. The details below are those "
+            "of the changed file."
         )
 
 
