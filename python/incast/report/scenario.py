@@ -62,7 +62,7 @@ def section(group: Group) -> str:
 def is_as_written(results: Results) -> bool:
     """Whether `scenario.toml` is the file that the run wrote."""
     digest = hashlib.sha256((results.path / "scenario.toml").read_bytes()).hexdigest()
-    return digest == results.manifest["scenario_sha256"]
+    return digest == str(results.manifest["scenario_sha256"])
 
 
 def summary_of(results: Results) -> dict[str, Any]:
