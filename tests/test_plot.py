@@ -12,6 +12,7 @@ import incast
 from conftest import Command, write
 from folders import make_sweep
 from incast import charts, plot
+from incast.charts.slowdown import of_one_size
 from test_charts import SAMPLED
 
 
@@ -100,6 +101,17 @@ def test_a_name_wider_than_the_page_is_cut(sampled: incast.Results) -> None:
 def test_flows_of_one_size_are_drawn_as_a_distribution(
     sampled: incast.Results, command: Command, tmp_path: Path
 ) -> None:
+    source = charts.Source([sampled])
+    chart = charts.slowdown(source)
+    below = of_one_size(source, chart)
+    assert below
+    assert below.rows == charts.cdf(source, "slowdown", label="incast").rows
+    figure = plot.draw(chart, below=below, percentiles=["p50"], width=3.4, title="two labels")
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["poisson: median", "incast"]
+    figure.canvas.draw()
+    page, drawn = figure.get_size_inches(), figure.get_tightbbox()
+    assert min(drawn.x0, drawn.y0, page[0] - drawn.x1, page[1] - drawn.y1) >= -0.01
+    # A label alone.
     done = command("plot", sampled.path, "-o", "incast.svg", "--label", "incast")
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith("note: A distribution instead of slowdowns by size")

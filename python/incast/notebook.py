@@ -11,6 +11,7 @@ from incast import charts, plot
 from incast.charts import look
 from incast.charts.chart import Chart
 from incast.charts.over import over
+from incast.charts.slowdown import of_one_size
 from incast.errors import EnvironmentFailure
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ def of_results(results: Results) -> str:
     head = f"<p><b>{html.escape(str(title))}</b>: results in <code>{html.escape(str(results.path))}</code></p>"
     head += _warned(results.warnings())
     source = charts.Source([results])
-    return head + _table(header, rows) + _drawn(charts.slowdown(source))
+    chart = charts.slowdown(source)
+    return head + _table(header, rows) + _drawn(chart, below=of_one_size(source, chart))
 
 
 def of_table(table: Table) -> str:

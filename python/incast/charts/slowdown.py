@@ -46,13 +46,23 @@ def slowdown(source: Source, *, bins: int = BINS, label: str | None = None) -> C
         chart = cdf(source, "slowdown", label=label)
         note = f"A distribution instead of slowdowns by size, because all flows of a label have one size: {of_sizes}."
         return replace(chart, left_out=(note, *chart.left_out))
-    note = f"Not drawn, because all flows of a label have one size: {of_sizes}; see the distribution of slowdowns."
+    note = f"See the distribution of slowdowns instead, because all flows of a label have one size: {of_sizes}."
     columns = tables[0].columns
     place = [column.name for column in columns].index("label")
     fields = tuple(Field(column.name, column.description or "", column.unit) for column in columns)
     rows = source.by_scheme(row for table in tables for row in table.rows() if row[place] not in alike)
     left_out = [*of_labels([group for group in groups if group[0] not in alike]), *([note] if alike else [])]
     return of_rows(fields, rows, source.palette, label=label, left_out=left_out)
+
+
+def of_one_size(source: Source, chart: Chart) -> Chart | None:
+    """The distribution of slowdowns of the labels that a chart of all labels by size lacks, if it lacks any."""
+    if chart.name != "slowdown":
+        return None
+    drawn = {row["label"] for row in chart.dicts()}
+    whole = cdf(source, "slowdown")
+    rows = [row for row in whole.rows if row[1] not in drawn]
+    return replace(whole, rows=rows) if rows else None
 
 
 def one_size(rows: Iterable[dict[str, Any]]) -> dict[str, int]:

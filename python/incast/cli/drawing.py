@@ -11,6 +11,7 @@ from incast import charts, plot
 from incast._whole import refuse_if_there
 from incast.charts.groups import Group, Variation, chosen, read
 from incast.charts.over import over
+from incast.charts.slowdown import of_one_size
 from incast.charts.source import Source
 from incast.cli import codes
 from incast.errors import ResultsError
@@ -66,9 +67,6 @@ def write(folder: Path, asked: Asked, file: Path, *, overwrite: bool) -> Path:
     chart, options = made(group, asked)
     if not chart.rows:
         raise ResultsError(f"{folder}: {chart.why_empty or 'nothing to draw'}")
-    if asked.chart == "slowdown":
-        for note in chart.left_out:
-            codes.complain(f"note: {note}")
     title = group.title if asked.title is None else asked.title
     figure = plot.draw(chart, width=asked.width, height=asked.height, title=title, **options)
     return plot.save(figure, file, overwrite=overwrite)
@@ -91,7 +89,11 @@ def made(group: Group, asked: Asked) -> tuple[charts.Chart, dict[str, Any]]:
     _known_label(source, asked.label)
     if asked.chart == "slowdown":
         chart = charts.slowdown(source, label=asked.label, **_given(bins=asked.bins))
-        return chart, {"percentiles": asked.percentiles} if chart.name == "slowdown" else {}
+        if chart.name != "slowdown":
+            codes.complain(f"note: {chart.left_out[0]}")
+            return chart, {}
+        below = of_one_size(source, chart) if asked.label is None else None
+        return chart, {"percentiles": asked.percentiles, "below": below}
     if asked.chart == "queues":
         return charts.queues(source, **_given(ports=asked.ports)), {}
     if asked.chart == "rates":
