@@ -34,6 +34,8 @@ NARROW = 4.0
 """Inches below which a figure has small text: a column of a paper is narrower."""
 SMALL = 8.0
 """Points of small text (our choice; most templates set captions at 8 to 9)."""
+FEW_TICKS = 6
+"""Most ticks of a logarithmic axis at 1, 2 and 5 times powers of ten (our choice); of more, the powers suffice."""
 DPI = 200
 """Dots per inch of a PNG (our choice)."""
 Row = dict[str, Any]
@@ -232,6 +234,11 @@ def _cdf(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]],
             axes.step(values, [row["share"] for row in mine], where="post", label=scheme, **style)
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter((lambda value, _: look.time(value)) if column == "fct_ps" else "{x:g}")
+        ticks = look.log_ticks([row[column] for row in of_label])
+        if len(ticks) <= FEW_TICKS:
+            # Powers of ten alone would be too few, and matplotlib labels the others as powers.
+            axes.set_xticks(ticks)
+            axes.xaxis.set_minor_formatter(matplotlib("ticker").NullFormatter())
         axes.set(ylim=(0, 1), xlabel="completion time" if column == "fct_ps" else "slowdown")
         axes.grid(which="major", linewidth=0.4, alpha=0.5)
         if named or len(groups) > 1:
