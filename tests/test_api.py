@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -355,6 +356,52 @@ def test_shown(scenario: incast.Scenario) -> None:
     assert "DCQCN" in scenario.summary()
     assert "seed = 7" in scenario.whole()
     assert '"seed":7' in scenario.whole("json")
+
+
+SPRAYED = """
+[fabric.leaf_spine]
+leaves = 2
+spines = 2
+hosts_per_leaf = 2
+[network]
+load_balancing = "spray"
+[[workload]]
+list = [{ src = 0, dst = 2, size = "2kB" }]
+[scheme.A]
+control = "hpcc"
+[scheme.B]
+control = "dcqcn"
+"""
+"""A scenario with warnings: one for all schemes, one for one."""
+
+
+def test_a_run_warns_and_its_results_keep_the_warnings(tmp_path: Path) -> None:
+    file = write(tmp_path, SPRAYED)
+    scenario = incast.load(file)
+    texts = scenario.warnings()
+    assert [text.rpartition(" (")[2] for text in texts] == ["all 2 schemes)", "scheme A)"]
+    with pytest.warns(incast.IncastWarning) as found:
+        results = scenario.run(tmp_path / "results")
+    assert [str(one.message) for one in found] == texts
+    assert {one.filename for one in found} == {__file__}, "the line of the caller is shown"
+    assert incast.open(results.path).warnings() == results.warnings() == texts
+    kept = results.manifest["warnings"]
+    assert [one["schemes"] for one in kept] == [["A", "B"], ["A"]]
+    assert {(one["field"], one["line"]) for one in kept} == {("network.load_balancing", f"{file}:7")}
+    html = results._repr_html_()
+    assert html.index("INT records") < html.index("<table>")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", incast.IncastWarning)
+        with pytest.raises(incast.IncastWarning):
+            scenario.run(tmp_path / "refused")
+    assert not (tmp_path / "refused").exists()
+
+
+def test_the_scenario_of_results(scenario: incast.Scenario, tmp_path: Path) -> None:
+    results = scenario.run(tmp_path / "results")
+    again = results.scenario()
+    assert again.whole() == (results.path / "scenario.toml").read_text(encoding="utf-8")
+    assert again.run(tmp_path / "again").flows.to_csv() == results.flows.to_csv()
 
 
 def test_warnings(scenario: incast.Scenario) -> None:

@@ -53,19 +53,24 @@ def test_flows_of_different_labels_are_apart_unless_asked_for_together(
     sampled: incast.Results, source: charts.Source
 ) -> None:
     chart = charts.slowdown(source, bins=5)
-    # Flows of one size have one bin.
-    assert {(row["label"], row["bin"]) for row in chart.dicts()} == {
-        ("incast", 0),
-        *(("poisson", bin_) for bin_ in range(5)),
-    }
-    together = [row for row in chart.rows if row[1] == "poisson"]
-    assert sorted(together) == sorted(charts.slowdown(source, bins=5, label="poisson").rows)
+    # Flows of one size have no slowdown by size.
+    assert {(row["label"], row["bin"]) for row in chart.dicts()} == {("poisson", bin_) for bin_ in range(5)}
+    said = "all flows of a label have one size: incast (64 kB)"
+    assert [said in text for text in chart.left_out] == [True]
+    assert sorted(chart.rows) == sorted(charts.slowdown(source, bins=5, label="poisson").rows)
+    alike = charts.slowdown(source, label="incast")
+    assert alike.name == "cdf-slowdown"
+    assert alike.rows == charts.cdf(source, "slowdown", label="incast").rows
+    assert said in alike.left_out[0]
     assert {row["label"] for row in sampled.slowdown().dicts()} == {"incast", "poisson"}
     mixed = charts.slowdown(source, bins=5, label="all")
     assert {row["label"] for row in mixed.dicts()} == {"all"}
-    assert (
-        sum(row["flows"] for row in mixed.dicts()) == len(sampled.flows) == sum(row["flows"] for row in chart.dicts())
-    )
+    assert sum(row["flows"] for row in mixed.dicts()) == len(sampled.flows)
+    ends = {(row["scheme"], row["bin"]): (row["size_min_bytes"], row["size_max_bytes"]) for row in mixed.dicts()}
+    for scheme in source.schemes:
+        sizes = [size for (name, _), both in sorted(ends.items()) if name == scheme for size in both]
+        assert sizes == sorted(sizes)
+        assert len(set(sizes[1:-1:2]) & set(sizes[2::2])) == 0, "no size is in two bins"
 
 
 def test_of_many_labels_the_largest_are_apart(tmp_path: Path) -> None:
@@ -176,6 +181,34 @@ def test_many_pauses_are_drawn_together_and_none_is_lost(sampled: incast.Results
     total = sum(row["end_ps"] - row["start_ps"] for row in sampled.pauses.dicts())
     assert sum(row["paused_ps"] for row in chart.dicts()) == total
     assert any("one bar" in text for text in chart.left_out)
+
+
+def test_flows_of_few_sizes_have_a_bin_for_each(tmp_path: Path) -> None:
+    flows = ", ".join(f"{{ src = {each % 4}, dst = 7, size = '{size}kB' }}"
+                      for each in range(20) for size in (31, 125))  # fmt: skip
+    text = f"[fabric.star]\nhosts = 8\n[[workload]]\nlist = [{flows}]\n[scheme.DCQCN]\ncontrol = 'dcqcn'\n"
+    results = incast.load(write(tmp_path, text)).run(tmp_path / "results")
+    rows = [(row["bin"], row["flows"], row["size_max_bytes"]) for row in results.slowdown().dicts()]
+    assert rows == [(0, 20, 31_000), (10, 20, 125_000)]
+    assert [line.split()[:3] for line in results.slowdown_text().splitlines()[2:4]] == [
+        ["up", "to", "31kB"],
+        ["up", "to", "125kB"],
+    ]
+    assert len(charts.slowdown(charts.Source([results])).rows) == 2
+
+
+def test_shares_of_time_begin_with_the_first_flow(tmp_path: Path) -> None:
+    found = []
+    for start in ("0s", "2s"):
+        text = SMALL.partition("[[workload]]")[0] + (
+            f"[[workload]]\nlist = [{{ src = 1, dst = 3, size = '1MB', start = '{start}' }}]\n"
+            "[scheme.HPCC]\ncontrol = 'hpcc'\n"
+        )
+        results = incast.load(write(tmp_path, text)).run(tmp_path / start)
+        rows = list(charts.fabric(charts.Source([results])).dicts())
+        found.append([(row["port"], row["utilisation"]) for row in rows])
+    assert found[0] == [(port, pytest.approx(share)) for port, share in found[1]]
+    assert max(share for _, share in found[1]) > 0.5
 
 
 def test_fabric_is_the_table_of_ports(sampled: incast.Results, source: charts.Source) -> None:

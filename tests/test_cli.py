@@ -105,7 +105,7 @@ def test_templates(command: Command, tmp_path: Path, name: str) -> None:
     assert name in command("new", "--list").stdout
     command("new", "mine.toml", "--template", name)
     shown = json.loads(command("show", "mine.toml", "--format", "json").stdout)
-    assert [one for one in shown["warnings"] if "no effect" in one["message"]] == []
+    assert [one for one in shown["warnings"] if "no effect" in one["text"]] == []
     assert shown["estimate"]["cpu_seconds"] < 3, "a template is quick"
     done = command("run", "mine.toml")
     assert done.returncode == 0, done.stderr
@@ -147,8 +147,11 @@ def test_what_has_no_effect_is_told(command: Command, small: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "")
     assert f"warning: {says}" in done.stderr
     warnings = json.loads(command("show", small, "--format", "json").stdout)["warnings"]
-    (warning,) = (one for one in warnings if "no effect" in one["message"])
-    assert (warning["path"], warning["place"]) == ("scheme.HPCC.ecn.kmin", f"{small}:{line}")
+    (warning,) = (one for one in warnings if "no effect" in one["text"])
+    assert (warning["field"], warning["line"]) == ("scheme.HPCC.ecn.kmin", f"{small}:{line}")
+    assert done.stderr.count("has no effect") == 1
+    again = command("results", "results/scenario")
+    assert (again.returncode, again.stderr.splitlines()) == (0, done.stderr.splitlines())
 
 
 def test_run(command: Command, small: Path, tmp_path: Path) -> None:

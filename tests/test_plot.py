@@ -12,6 +12,7 @@ import incast
 from conftest import Command, write
 from folders import make_sweep
 from incast import charts, plot
+from incast.charts.slowdown import of_one_size
 from test_charts import SAMPLED
 
 
@@ -37,12 +38,11 @@ def test_labels_are_drawn_apart(sampled: incast.Results) -> None:
     source = charts.Source([sampled])
     slowdowns = charts.slowdown(source, bins=6)
     figure = plot.draw(slowdowns, percentiles=["p50"])
-    assert [axes.get_title(loc="left") for axes in figure.axes] == ["incast: median", "poisson: median"]
-    for axes, label in zip(figure.axes, ("incast", "poisson"), strict=True):
-        for line in axes.lines:
-            scheme = str(line.get_label())
-            values = [row["p50"] for row in slowdowns.dicts() if (row["scheme"], row["label"]) == (scheme, label)]
-            assert np.asarray(line.get_ydata()).tolist() == values
+    # All flows of the incast have one size.
+    (axes,) = figure.axes
+    for line in axes.lines:
+        values = [row["p50"] for row in slowdowns.dicts() if row["scheme"] == str(line.get_label())]
+        assert np.asarray(line.get_ydata()).tolist() == values
     assert [axes.get_title(loc="left") for axes in plot.draw(charts.cdf(source)).axes] == ["incast", "poisson"]
     for label in ("poisson", "all"):
         assert len(plot.draw(charts.cdf(source, label=label)).axes) == 1
@@ -96,6 +96,27 @@ def test_a_name_wider_than_the_page_is_cut(sampled: incast.Results) -> None:
     drawn = figure.get_tightbbox()
     assert drawn.x0 >= -0.01
     assert drawn.x1 <= 3.01
+
+
+def test_flows_of_one_size_are_drawn_as_a_distribution(
+    sampled: incast.Results, command: Command, tmp_path: Path
+) -> None:
+    source = charts.Source([sampled])
+    chart = charts.slowdown(source)
+    below = of_one_size(source, chart)
+    assert below
+    assert below.rows == charts.cdf(source, "slowdown", label="incast").rows
+    figure = plot.draw(chart, below=below, percentiles=["p50"], width=3.4, title="two labels")
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["poisson: median", "incast"]
+    figure.canvas.draw()
+    page, drawn = figure.get_size_inches(), figure.get_tightbbox()
+    assert min(drawn.x0, drawn.y0, page[0] - drawn.x1, page[1] - drawn.y1) >= -0.01
+    # A label alone.
+    done = command("plot", sampled.path, "-o", "incast.svg", "--label", "incast")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("note: A distribution instead of slowdowns by size")
+    command("plot", sampled.path, "cdf-slowdown", "-o", "cdf.svg", "--label", "incast")
+    assert (tmp_path / "incast.svg").read_bytes() == (tmp_path / "cdf.svg").read_bytes()
 
 
 def test_queues_are_drawn(sampled: incast.Results) -> None:

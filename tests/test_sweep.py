@@ -249,6 +249,16 @@ def test_what_is_said(command: Command, tmp_path: Path) -> None:
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
 
 
+def test_warnings_of_runs_are_counted(command: Command, tmp_path: Path) -> None:
+    write(tmp_path, SMALL + '[packets]\npayload = "50B"\n')
+    write(tmp_path, HEAD + SEEDS, "sweep.toml")
+    said = command("sweep", "sweep.toml", "-o", "out", "--quiet")
+    assert said.returncode == 0
+    assert said.stderr == "warning: 4 of 4 runs: packets.payload: packets of 50 B are far smaller than in any network\n"
+    html = sweep.open_sweep(tmp_path / "out")._repr_html_()
+    assert "<p><b>Warning:</b> 4 of 4 runs: packets.payload: packets of 50 B" in html
+
+
 def test_progress_in_words() -> None:
     now = SweepProgress(
         runs=10, kept=3, done=2, failed=1, work=100.0, work_done=40.0, packet_hops=30_000_000, started=0.0

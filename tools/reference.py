@@ -427,8 +427,8 @@ def results(program: Program) -> Iterator[str]:
         "",
         "A results folder has these tables as Parquet files (`flows.parquet`, …), `scenario.toml` with every "
         "default, and "
-        "`manifest.json` (version, seed, machine, counts, and why each scheme stopped). Every table has `scheme` "
-        "and rows for each scheme. Suffixes are units: `_ps` picoseconds, `_bytes` bytes, `_bps` bit/s.",
+        "`manifest.json` (version, seed, machine, warnings, counts, and why each scheme stopped). Every table has "
+        "`scheme` and rows for each scheme. Suffixes are units: `_ps` picoseconds, `_bytes` bytes, `_bps` bit/s.",
         "",
         "## Common columns",
         "",

@@ -37,7 +37,7 @@ RUNS = {
 }
 SLOWDOWN = {
     "scheme": "scheme",
-    "bin": "bin of flow sizes, from 0; 20 bins with equal numbers of flows",
+    "bin": "bin of flow sizes, 0 to 19, with about equally many flows; a size is in one bin, so bins can be missing",
     "flows": "completed flows",
     "size_min_bytes": "smallest flow, in B",
     "size_max_bytes": "largest flow, in B",

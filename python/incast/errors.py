@@ -90,6 +90,13 @@ class InternalError(IncastError):
     """An internal error of incast; please report it with the scenario."""
 
 
+class IncastWarning(UserWarning):
+    """Something that should be checked before the results of a run are trusted.
+
+    `Scenario.run` issues it, so the filters of the module `warnings` apply.
+    """
+
+
 _KINDS: dict[str, type[IncastError]] = {
     "scenario": ScenarioError,
     "results": ResultsError,

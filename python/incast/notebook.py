@@ -11,6 +11,7 @@ from incast import charts, plot
 from incast.charts import look
 from incast.charts.chart import Chart
 from incast.charts.over import over
+from incast.charts.slowdown import of_one_size
 from incast.errors import EnvironmentFailure
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ ROWS = 10
 
 
 def of_results(results: Results) -> str:
-    """Outcome and slowdowns of each scheme, with the chart of slowdowns by size."""
+    """Warnings, outcome and slowdowns of each scheme, with the chart of slowdowns by size."""
     slowdowns = list(results.slowdown(bins=1).dicts())
     several = len({row["label"] for row in slowdowns}) > 1
     rows = []
@@ -40,8 +41,10 @@ def of_results(results: Results) -> str:
     header += ["slowdown p50", "p95", "p99"]
     title = results.manifest.get("title") or results.path.name
     head = f"<p><b>{html.escape(str(title))}</b>: results in <code>{html.escape(str(results.path))}</code></p>"
+    head += _warned(results.warnings())
     source = charts.Source([results])
-    return head + _table(header, rows) + _drawn(charts.slowdown(source))
+    chart = charts.slowdown(source)
+    return head + _table(header, rows) + _drawn(chart, below=of_one_size(source, chart))
 
 
 def of_table(table: Table) -> str:
@@ -53,11 +56,12 @@ def of_table(table: Table) -> str:
 
 
 def of_sweep(sweep: Sweep) -> str:
-    """Varied parameters and number of finished runs, with a chart over the first column that varies."""
+    """Warnings, varied parameters and number of finished runs, with a chart over the first column that varies."""
     states = [run.state for run in sweep.runs]
     counts = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
     title = html.escape(str(sweep.title or sweep.path.name))
     head = f"<p><b>{title}</b>: {len(states)} runs, {counts}, in <code>{html.escape(str(sweep.path))}</code></p>"
+    head += _warned(f"{count:,} of {len(sweep.done):,} runs: {text}" for text, count in sweep.warnings().items())
     columns = sweep.index["columns"]
     rows = [[column["name"], ", ".join(map(str, column["values"]))] for column in columns]
     head += _table(["varied", "values"], rows)
@@ -71,6 +75,11 @@ def of_sweep(sweep: Sweep) -> str:
     scenarios = [(values, charts.Source(results)) for values, results in by_values.items()]
     palette = list(dict.fromkeys(run.scheme for run in sweep.runs))
     return head + _drawn(over(sweep.columns, scenarios, palette), x=varied[0]["name"])
+
+
+def _warned(texts: Iterable[str]) -> str:
+    """Warnings, which come first."""
+    return "".join(f"<p><b>Warning:</b> {html.escape(text)}</p>" for text in texts)
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -34,6 +34,8 @@ NARROW = 4.0
 """Inches below which a figure has small text: a column of a paper is narrower."""
 SMALL = 8.0
 """Points of small text (our choice; most templates set captions at 8 to 9)."""
+FEW_TICKS = 6
+"""Most ticks of a logarithmic axis at 1, 2 and 5 times powers of ten (our choice); of more, the powers suffice."""
 DPI = 200
 """Dots per inch of a PNG (our choice)."""
 Row = dict[str, Any]
@@ -53,7 +55,13 @@ def matplotlib(module: str = "") -> Any:
 
 
 def draw(
-    chart: Chart, *, width: float | None = None, height: float | None = None, title: str = "", **options: Any
+    chart: Chart,
+    *,
+    width: float | None = None,
+    height: float | None = None,
+    title: str = "",
+    below: Chart | None = None,
+    **options: Any,
 ) -> Figure:
     """A chart as a matplotlib figure.
 
@@ -62,6 +70,7 @@ def draw(
         width: Width in inches; each chart has a default. Text has 8 points below 4 inches.
         height: Height in inches.
         title: Text above the panels.
+        below: Another chart of the same schemes, drawn below the first.
         options: Options of the chart: `percentiles` for slowdown, `x` and `figure` for over.
 
     Raises:
@@ -70,15 +79,21 @@ def draw(
 
     """
     figures = matplotlib("figure")
-    make, (usual_width, usual_height) = DRAWN[chart.name]
     if not chart.rows:
         raise ValueError(chart.why_empty or "nothing to draw")
     palette = palette_of(chart)
-    rows = sorted(chart.dicts(), key=lambda row: palette.index(row["scheme"]))
-    inches = width or (usual_width(rows) if callable(usual_width) else usual_width)
+    parts = [chart] if below is None else [chart, below]
+    rows = [sorted(part.dicts(), key=lambda row: palette.index(row["scheme"])) for part in parts]
+    heights = [DRAWN[part.name][1][1](mine) for part, mine in zip(parts, rows, strict=True)]
+    usual_width = DRAWN[chart.name][1][0]
+    inches = width or (usual_width(rows[0]) if callable(usual_width) else usual_width)
     with matplotlib().rc_context(_text(inches)):
-        figure: Figure = figures.Figure(figsize=(inches, height or usual_height(rows)), layout="constrained")
-        make(figure, rows, scheme_styles(chart), **options)
+        figure: Figure = figures.Figure(figsize=(inches, height or sum(heights)), layout="constrained")
+        places = figure.subfigures(len(parts), 1, squeeze=False, height_ratios=heights)[:, 0] if below else [figure]
+        for part, mine, place in zip(parts, rows, places, strict=True):
+            make = DRAWN[part.name][0]
+            given = options if part is chart else {}
+            make(place, mine, scheme_styles(chart), **given, **({"named": True} if below else {}))
         handles: dict[str, Any] = {}
         for axes in figure.axes:
             handles |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
@@ -174,9 +189,13 @@ def palette_of(chart: Chart) -> list[str]:
 
 
 def _slowdown(
-    figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]], percentiles: Sequence[str] = ()
+    figure: Figure,
+    rows: Sequence[Row],
+    styles: dict[str, dict[str, Any]],
+    percentiles: Sequence[str] = (),
+    named: bool = False,
 ) -> None:
-    """A panel for each percentile, in a row for each label."""
+    """A panel for each percentile, in a row for each label; `named` names a single label too."""
     formatter = matplotlib("ticker").LogFormatter
     chosen = list(percentiles) or list(PERCENTILES)
     groups = [*by(rows, "label")]
@@ -187,7 +206,8 @@ def _slowdown(
             for scheme, mine in by(of_label, "scheme"):
                 axes.plot([row["bin"] for row in mine], [row[percentile] for row in mine], label=scheme, markersize=3,
                           linewidth=1.2, **styles[scheme])  # fmt: skip
-            title = f"{label}: {PERCENTILES[percentile]}" if len(groups) > 1 else PERCENTILES[percentile]
+            several = named or len(groups) > 1
+            title = f"{label}: {PERCENTILES[percentile]}" if several else PERCENTILES[percentile]
             axes.set_title(title, loc="left", fontsize="medium")
             axes.set_yscale("log")
             axes.set_ylim(1, 1.15 * max(1, *(row[percentile] for row in of_label)))
@@ -203,8 +223,8 @@ def _slowdown(
         axes.set_xlabel("flow size up to")
 
 
-def _cdf(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]]) -> None:
-    """A panel for each label, a step for each scheme."""
+def _cdf(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]], named: bool = False) -> None:
+    """A panel for each label, a step for each scheme; `named` names a single label too."""
     column = "fct_ps" if "fct_ps" in rows[0] else "slowdown_hpcc"
     groups = [*by(rows, "label")]
     for axes, (label, of_label) in zip(figure.subplots(1, len(groups), squeeze=False)[0], groups, strict=True):
@@ -214,9 +234,14 @@ def _cdf(figure: Figure, rows: Sequence[Row], styles: dict[str, dict[str, Any]])
             axes.step(values, [row["share"] for row in mine], where="post", label=scheme, **style)
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter((lambda value, _: look.time(value)) if column == "fct_ps" else "{x:g}")
+        ticks = look.log_ticks([row[column] for row in of_label])
+        if len(ticks) <= FEW_TICKS:
+            # Powers of ten alone would be too few, and matplotlib labels the others as powers.
+            axes.set_xticks(ticks)
+            axes.xaxis.set_minor_formatter(matplotlib("ticker").NullFormatter())
         axes.set(ylim=(0, 1), xlabel="completion time" if column == "fct_ps" else "slowdown")
         axes.grid(which="major", linewidth=0.4, alpha=0.5)
-        if len(groups) > 1:
+        if named or len(groups) > 1:
             axes.set_title(label, loc="left", fontsize="medium")
     figure.axes[0].set_ylabel("share of flows")
 

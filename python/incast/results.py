@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from incast import _core
 from incast._nearest import keywords
 from incast.errors import translated
 from incast.table import Table
+
+if TYPE_CHECKING:
+    from incast.scenario import Scenario
 
 ALL = "all"
 """Stands for the flows of all labels together, where a label is meant."""
@@ -45,6 +48,18 @@ class Results:
 
         return notebook.of_results(self)
 
+    def warnings(self) -> list[str]:
+        """Warnings of the run, to check before trusting its results."""
+        return self._folder.warnings()
+
+    def scenario(self) -> Scenario:
+        """The scenario that was run, with all defaults; files that it names are where they were then."""
+        from incast.scenario import of_core
+
+        with translated():
+            core = self._folder.scenario()
+        return of_core(core, Path(self.manifest["scenario_dir"]))
+
     @property
     def tables(self) -> tuple[str, ...]:
         """Names of the tables in this folder."""
@@ -71,7 +86,8 @@ class Results:
         Slowdown = completion time / ideal completion time. The defaults are those of the HPCC evaluation.
 
         Args:
-            bins: Number of bins by size, with equally many flows.
+            bins: Number of bins by size, with about equally many flows. All flows of a size are in one bin, so flows
+                of few sizes have fewer bins.
             ideal: Ideal completion time. `hpcc`, as in the HPCC evaluation: base RTT + payload and basic headers at the
                 slowest link. `exact`: the flow alone on its path, with its real packets; no run is faster.
             clamp: Count slowdowns below 1 as 1.

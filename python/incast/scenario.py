@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike, fspath
@@ -11,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from incast import _core, schema
-from incast.errors import translated
+from incast.errors import IncastWarning, translated
 from incast.progress import Callback, told
 from incast.progress_bars import shown
 from incast.results import Results
@@ -45,7 +46,7 @@ class Scenario(schema.Scenario):
         self.warnings()
 
     def warnings(self) -> list[str]:
-        """Warnings, to check before trusting the results."""
+        """Warnings, to check before trusting the results. `run` issues them as `IncastWarning`."""
         core = self._core()
         with translated():
             return core.warnings()
@@ -57,11 +58,11 @@ class Scenario(schema.Scenario):
             told: list[str] = json.loads(core.summary("json"))["synthetic"]
         return told
 
-    def summary(self) -> str:
-        """Text summary: fabric, flows, schemes, estimated size of the run, warnings."""
+    def summary(self, format: Literal["json", "text"] = "text") -> str:  # noqa: A002 - as on the command line
+        """Summary: fabric, flows, schemes, estimated size of the run, warnings; JSON has the whole scenario too."""
         core = self._core()
         with translated():
-            return core.summary("text")
+            return core.summary(format)
 
     def whole(self, format: Literal["json", "toml"] = "toml") -> str:  # noqa: A002 - as on the command line
         """The scenario with all defaults, as text."""
@@ -93,6 +94,8 @@ class Scenario(schema.Scenario):
     ) -> Results:
         """Simulate every scheme and return the results.
 
+        Issues an `IncastWarning` for each warning of the scenario, and for what only the run showed.
+
         Args:
             out: Folder for the results. Default: a temporary folder that lives as long as the returned object.
             overwrite: Replace an existing results folder.
@@ -105,13 +108,20 @@ class Scenario(schema.Scenario):
 
         """
         core = self._core()
+        known = self.warnings()
+        for text in known:
+            warnings.warn(text, IncastWarning, stacklevel=2)
         keep = None
         if out is None:
             keep = TemporaryDirectory(prefix="incast-")
             out = Path(keep.name) / "results"
         added = None if columns is None else json.dumps(dict(columns))
         with shown(progress) as callback, translated():
-            return Results(core.run(fspath(out), overwrite, threads, told(callback), added), keep)
+            results = Results(core.run(fspath(out), overwrite, threads, told(callback), added), keep)
+        for text in results.warnings():
+            if text not in known:
+                warnings.warn(text, IncastWarning, stacklevel=2)
+        return results
 
 
 def load(path: str | PathLike[str], overrides: Iterable[str] = ()) -> Scenario:
@@ -124,7 +134,12 @@ def load(path: str | PathLike[str], overrides: Iterable[str] = ()) -> Scenario:
     """
     with translated():
         core = _core.Scenario.load(fspath(path), list(overrides))
+    return of_core(core, Path(path).parent)
+
+
+def of_core(core: _core.Scenario, base: Path) -> Scenario:
+    """A scenario of the core; relative files that it names are in `base`."""
     scenario = Scenario.from_tree(json.loads(core.whole("json")))
-    scenario._base = Path(path).parent
+    scenario._base = base
     scenario._read = scenario.to_tree(), core
     return scenario

@@ -29,6 +29,7 @@ pub use ns3_import::import_ns3;
 pub use scenario::{Loaded, Prepared, Scenario, Scheme};
 pub use show::show;
 pub use trace::export_trace;
+pub use warnings::Warning;
 
 /// Digest of the sources that a simulation's outcome can depend on; where it is equal, so are the results.
 pub const BUILD: &str = env!("INCAST_BUILD");

@@ -7,7 +7,7 @@ use incast_model::flow::{Flow, FlowSet};
 use incast_model::gates::never_start;
 use incast_model::routing::{Paths, Routes};
 use incast_model::units::{Bytes, Time};
-use incast_model::workload::{WorkloadSpec, warnings as workload_warnings};
+use incast_model::workload::WorkloadSpec;
 use incast_sim::Setup;
 use incast_sim::balance::Balance;
 use incast_sim::network::PauseParams;
@@ -16,7 +16,7 @@ use incast_sim::tenant::Hypervisor;
 use serde::Serialize;
 
 use crate::scenario::{Patch, Prepared, Scenario, tagging};
-use crate::warnings;
+use crate::warnings::Warning;
 
 mod estimate;
 mod isolation;
@@ -88,33 +88,6 @@ pub struct SchemeShow {
     pub network: Vec<String>,
 }
 
-/// Something allowed that should be checked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Warning {
-    /// The parameter, or the label of the flows.
-    pub path: String,
-    /// What to check.
-    pub message: String,
-    /// Where the parameter was written, such as `mine.toml:7`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub place: Option<String>,
-}
-
-impl Warning {
-    pub(crate) fn new(path: impl Into<String>, message: String) -> Self {
-        Self { path: path.into(), message, place: None }
-    }
-}
-
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.place {
-            Some(place) => write!(f, "{} ({place}): {}", self.path, self.message),
-            None => write!(f, "{}: {}", self.path, self.message),
-        }
-    }
-}
-
 /// Packet-hops a second that a core of a server does, where nothing better is known.
 pub const TYPICAL_RATE: f64 = 8e6;
 
@@ -122,37 +95,8 @@ pub const TYPICAL_RATE: f64 = 8e6;
 pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
     let scenario = &prepared.scenario;
     let (fabric, flows) = (&prepared.fabric, &prepared.flows);
-    let routes = Routes::along(fabric, scenario.network.routing, scenario.network.next_hop_order, &|_| true, &[]);
+    let routes = routes(prepared);
     let links = |flow: &Flow| links(fabric, flows, &routes, flow);
-    let mut found: Vec<Warning> = workload_warnings(
-        &scenario.workload,
-        fabric,
-        prepared.tenancy.as_deref(),
-        &prepared.base_dir,
-        flows,
-        scenario.simulation.horizon,
-    )
-    .into_iter()
-    .map(|warning| Warning::new(warning.field, warning.message))
-    .collect();
-    let mut of_schemes: Vec<(Warning, Vec<&str>)> = Vec::new();
-    for scheme in &prepared.schemes {
-        for warning in warnings::of_scheme(prepared, scheme, links) {
-            match of_schemes.iter_mut().find(|(known, _)| *known == warning) {
-                Some((_, names)) => names.push(&scheme.name),
-                None => of_schemes.push((warning, vec![&scheme.name])),
-            }
-        }
-    }
-    found.extend(of_schemes.into_iter().map(|(warning, names)| {
-        let message = format!("{} ({})", warning.message, schemes(&names, prepared.schemes.len()));
-        Warning { message, ..warning }
-    }));
-    for warning in &mut found {
-        warning.place = prepared.given.place(&warning.path);
-    }
-    found.extend(prepared.given.without_effect(prepared));
-    found.dedup();
     Show {
         scenario: scenario.to_toml(),
         fabric: Summary::new(fabric, scenario.packets.payload),
@@ -171,16 +115,7 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
             })
             .collect(),
         estimate: Estimate::new(prepared, &routes, links, packet_hops_per_s),
-        warnings: found,
-    }
-}
-
-/// Names schemes: `scheme A`, `schemes A, B`, `all 4 schemes`.
-fn schemes(names: &[&str], all: usize) -> String {
-    match names {
-        [one] => format!("scheme {one}"),
-        names if names.len() == all => format!("all {all} schemes"),
-        names => format!("schemes {}", names.join(", ")),
+        warnings: prepared.warnings_with(links).to_vec(),
     }
 }
 
@@ -299,8 +234,14 @@ fn window_name(window: incast_sim::congestion::WindowMode) -> String {
     }
 }
 
+/// Routes of the scenario before any failure.
+pub(crate) fn routes(prepared: &Prepared) -> Routes {
+    let network = &prepared.scenario.network;
+    Routes::along(&prepared.fabric, network.routing, network.next_hop_order, &|_| true, &[])
+}
+
 /// Links on the path of a flow.
-fn links(fabric: &Fabric, flows: &FlowSet, routes: &Routes, flow: &Flow) -> u64 {
+pub(crate) fn links(fabric: &Fabric, flows: &FlowSet, routes: &Routes, flow: &Flow) -> u64 {
     if let Some(path) = flow.path {
         return flows.paths[path as usize].len() as u64 - 1;
     }
@@ -430,7 +371,7 @@ impl fmt::Display for Show {
             estimate.results_bytes as f64 / 1e6
         )?;
         for warning in &self.warnings {
-            write!(f, "\nwarning    {warning}")?;
+            write!(f, "\nwarning    {}", warning.summary(self.schemes.len()))?;
         }
         Ok(())
     }
@@ -548,12 +489,9 @@ control = "dcqcn"
     #[test]
     fn doubtful_parameters_are_named() {
         let warned = |more: &str| {
-            let warnings = shown(&format!("{SMALL}\n{more}\n")).warnings;
-            warnings
-                .iter()
-                .map(|warning| format!("{}: {}", warning.path, warning.message))
-                .collect::<Vec<_>>()
-                .join("\n")
+            let show = shown(&format!("{SMALL}\n{more}\n"));
+            let line = |warning: &Warning| Warning { line: None, ..warning.clone() }.summary(show.schemes.len());
+            show.warnings.iter().map(line).collect::<Vec<_>>().join("\n")
         };
         let small = format!("{SMALL}\n[switch]\nbuffer = \"100kB\"\n");
         let refused = Loaded::from_text("s", &small, Path::new("."), &[]).unwrap().prepare().unwrap_err();

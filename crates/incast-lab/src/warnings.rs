@@ -1,8 +1,11 @@
-//! Parameters that are allowed but do not go together.
+//! Warnings of a scenario: parameters that are allowed but do not go together, and those without effect.
+
+use std::cell::LazyCell;
 
 use incast_model::fabric::{BaseRtts, Fabric, NodeId};
 use incast_model::flow::Flow;
 use incast_model::units::{Bytes, Rate, Time};
+use incast_model::workload::warnings as workload_warnings;
 use incast_sim::congestion::{Control, Input, Telemetry};
 use incast_sim::host::Recovery;
 use incast_sim::switch::{BufferPlan, EcnParams, QueueParams};
@@ -10,10 +13,53 @@ use incast_sim::transport::Transport;
 use incast_sim::{Carrier, Setup};
 
 use crate::scenario::{Prepared, PreparedScheme};
-use crate::show::{Warning, marking};
+use crate::show::{links, marking, routes};
+
+mod warning;
+
+pub use warning::Warning;
+pub(crate) use warning::joined;
+
+impl Prepared {
+    /// Warnings of the scenario, to check before its results are trusted: those of the workload, of the schemes, and of
+    /// parameters without effect. Equal warnings of several schemes are one.
+    pub fn warnings(&self) -> &[Warning] {
+        // Few rules need routes, which take long on large fabrics.
+        let routes = LazyCell::new(|| routes(self));
+        self.warnings_with(|flow| links(&self.fabric, &self.flows, &routes, flow))
+    }
+
+    /// The same; `links` counts the links on the path of a flow.
+    pub(crate) fn warnings_with(&self, links: impl Fn(&Flow) -> u64) -> &[Warning] {
+        self.found.get_or_init(|| of_scenario(self, links))
+    }
+}
+
+fn of_scenario(prepared: &Prepared, links: impl Fn(&Flow) -> u64) -> Vec<Warning> {
+    let scenario = &prepared.scenario;
+    let of_workload = workload_warnings(
+        &scenario.workload,
+        &prepared.fabric,
+        prepared.tenancy.as_deref(),
+        &prepared.base_dir,
+        &prepared.flows,
+        scenario.simulation.horizon,
+    );
+    let mut found: Vec<Warning> =
+        of_workload.into_iter().map(|warning| Warning::new(warning.field, warning.message)).collect();
+    found.extend(joined(prepared.schemes.iter().flat_map(|scheme| {
+        of_scheme(prepared, scheme, &links).into_iter().map(|warning| (scheme.name.as_str(), warning))
+    })));
+    for warning in &mut found {
+        warning.line = prepared.given.place(&warning.field);
+    }
+    found.extend(prepared.given.without_effect(prepared));
+    found.dedup();
+    found
+}
 
 /// Warnings about a scheme; `links` counts the links on the path of a flow.
-pub(crate) fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: impl Fn(&Flow) -> u64) -> Vec<Warning> {
+fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: impl Fn(&Flow) -> u64) -> Vec<Warning> {
     let (fabric, setup, params) = (&*prepared.fabric, &scheme.setup, &scheme.setup.params);
     let mut found = Vec::new();
     let mut warn = |field: &str, message: String| {

@@ -11,7 +11,7 @@ use incast_lab::deadlock::{self, CheckOptions, TagOptions, VerifyOptions};
 use incast_lab::fabric_export::FabricForm;
 use incast_lab::results::{self, Finished, ResultsError, RunProgress, SchemeState, SlowdownOptions, SlowdownTable};
 use incast_lab::show::TYPICAL_RATE;
-use incast_lab::{Diagnostics, Loaded, Prepared};
+use incast_lab::{Diagnostics, Loaded, Prepared, Warning};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -258,8 +258,8 @@ impl Scenario {
 
     /// What should be checked before the results are trusted.
     pub(crate) fn warnings(&self) -> Result<Vec<String>, Failure> {
-        let show = incast_lab::show(self.prepared()?, TYPICAL_RATE);
-        Ok(show.warnings.iter().map(ToString::to_string).collect())
+        let prepared = self.prepared()?;
+        Ok(summaries(prepared.warnings(), prepared.schemes.len()))
     }
 
     /// Runs every scheme and writes a results folder.
@@ -385,6 +385,11 @@ fn lines(items: &[impl ToString]) -> String {
     items.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
+/// Warnings of a scenario with so many schemes, in one line each.
+fn summaries(warnings: &[Warning], schemes: usize) -> Vec<String> {
+    warnings.iter().map(|warning| warning.summary(schemes)).collect()
+}
+
 /// A results folder.
 #[derive(Debug)]
 pub(crate) struct Folder(results::Results);
@@ -402,6 +407,16 @@ impl Folder {
     /// The manifest as JSON text.
     pub(crate) fn manifest(&self) -> String {
         json(self.0.manifest())
+    }
+
+    /// The scenario that was run; the files that it names are where they were then.
+    pub(crate) fn scenario(&self) -> Result<Scenario, Failure> {
+        Ok(self.0.scenario()?.into())
+    }
+
+    /// What should be checked before the results are trusted.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        summaries(&self.0.manifest().warnings, self.0.manifest().schemes.len())
     }
 
     /// Names of the tables.

@@ -6,6 +6,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::errors::detached;
+use crate::scenario::Scenario;
 use crate::table::Table;
 use crate::{facade, slowdown};
 
@@ -37,6 +38,16 @@ impl Folder {
     /// The manifest, as JSON text.
     fn manifest(&self) -> String {
         self.0.manifest()
+    }
+
+    /// The scenario that was run.
+    fn scenario(&self, py: Python<'_>) -> PyResult<Scenario> {
+        detached(py, || self.0.scenario()).map(Scenario::from)
+    }
+
+    /// What should be checked before the results are trusted.
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings()
     }
 
     /// Names of the tables.

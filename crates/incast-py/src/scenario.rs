@@ -13,6 +13,12 @@ use crate::{facade, run};
 #[derive(Debug)]
 pub(crate) struct Scenario(facade::Scenario);
 
+impl From<facade::Scenario> for Scenario {
+    fn from(scenario: facade::Scenario) -> Self {
+        Self(scenario)
+    }
+}
+
 #[pymethods]
 impl Scenario {
     /// Reads and checks a scenario file; `overrides` are texts `path=value` that overrule it.

@@ -32,7 +32,7 @@ pub(crate) fn batches(tables: &[(String, SlowdownTable)]) -> Result<Batches, Arr
     let columns = [
         ("scheme", "", "the scheme simulated", schemes),
         ("label", "", "label of the flows, or the name of several together", labels),
-        ("bin", "", "number of the bin, from the smallest flows up, from 0", bins),
+        ("bin", "", "number of the bin, from the smallest flows up, from 0; merged bins leave gaps", bins),
         ("flows", "", "completed flows in the bin", whole(|row| row.flows as u64)),
         ("size_min_bytes", "B", "payload of the smallest of them", whole(|row| row.size_min)),
         ("size_max_bytes", "B", "payload of the largest of them", whole(|row| row.size_max)),

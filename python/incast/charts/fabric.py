@@ -11,10 +11,11 @@ from incast.charts.source import Source
 
 def fabric(source: Source) -> Chart:
     """One row per scheme and direction of a link, from the port that sends on it."""
-    ends = {scheme: int(manifest["end_ps"]) for scheme, manifest in source.manifests.items()}
+    begins = source.begins()
+    spans = {name: int(manifest["end_ps"]) - begins.get(name, 0) for name, manifest in source.manifests.items()}
     order = source.schemes
     rows = source.rows(
-        "with ends as (select unnest($schemes) as scheme, unnest($times) as run_ps), "
+        "with spans as (select unnest($schemes) as scheme, unnest($times) as span_ps), "
         "of_node as (select node_name, any_value(tier) as tier from ports group by node_name), "
         "sent as (select scheme, port, any_value(node_name) as node_name, any_value(peer_name) as peer_name, "
         "any_value(tier) as tier, any_value(rate_bps) as rate_bps, sum(tx_bytes)::bigint as tx_bytes, "
@@ -22,17 +23,18 @@ def fabric(source: Source) -> Chart:
         "max(peak_queue_bytes) as peak_queue_bytes from ports group by scheme, port) "
         "select sent.scheme, port, sent.node_name, peer_name, sent.tier, coalesce(of_node.tier, 0), rate_bps, "
         "tx_bytes, "
-        "if(run_ps > 0, tx_bytes * 8e12 / (rate_bps::double * run_ps), 0), paused_ps, "
-        "if(run_ps > 0, paused_ps / run_ps, 0), marks, drops, peak_queue_bytes "
-        "from sent join ends using (scheme) left join of_node on of_node.node_name = sent.peer_name "
+        "if(span_ps > 0, tx_bytes * 8e12 / (rate_bps::double * span_ps), 0), paused_ps, "
+        "if(span_ps > 0, paused_ps / span_ps, 0), marks, drops, peak_queue_bytes "
+        "from sent join spans using (scheme) left join of_node on of_node.node_name = sent.peer_name "
         "order by list_position($schemes, sent.scheme), port",
-        {"schemes": order, "times": [ends[scheme] for scheme in order]},
+        {"schemes": order, "times": [spans[scheme] for scheme in order]},
     )
     return Chart(
         name="fabric",
         title="Links",
-        about="Utilisation: wire bytes sent / capacity of the link over the whole run. Paused: share of the run during "
-        "which PFC paused the port, for the priority that was paused longest.",
+        about="Utilisation: wire bytes sent / capacity of the link. Paused: share of the time during which PFC paused "
+        "the port, for the priority that was paused longest. Both count from the first start of a flow or pause to the "
+        "end of the run.",
         fields=(
             Field("scheme", "scheme"),
             Field("port", "number of the sending port in the fabric"),
@@ -42,9 +44,9 @@ def fabric(source: Source) -> Chart:
             Field("peer_tier", "tier of the receiving node"),
             Field("rate_bps", "rate of the link", "bit/s"),
             Field("tx_bytes", "wire bytes sent, all priorities", "B"),
-            Field("utilisation", "tx_bytes * 8 / (rate * duration of the run)"),
+            Field("utilisation", "tx_bytes * 8 / (rate * time from the first start of a flow or pause to the end)"),
             Field("paused_ps", "time paused, for the priority that was paused longest", "ps"),
-            Field("paused_share", "paused_ps / duration of the run"),
+            Field("paused_share", "paused_ps / time from the first start of a flow or pause to the end"),
             Field("marks", "packets marked by ECN at this port"),
             Field("drops", "packets dropped on arrival at this port, or lost because its link was down"),
             Field("peak_queue_bytes", "longest egress queue", "B"),

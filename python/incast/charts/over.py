@@ -15,7 +15,7 @@ FIGURES = {
     "slowdown_p99": "99th percentile of the slowdown of all flows",
     "slowdown_mean": "mean slowdown of all flows",
     "completed_share": "share of flows that completed",
-    "paused_share": "share of time that ports were paused, mean of ports with traffic",
+    "paused_share": "share of time that ports were paused, from the first flow on, mean of ports with traffic",
     "marks": "ECN marks at switches",
     "drops": "packets dropped or lost",
     "peak_queue_bytes": "longest egress queue (B)",
@@ -59,12 +59,14 @@ def rows_of(values: Sequence[Any], source: Source) -> Iterator[tuple[Any, ...]]:
             "sum(paused_ps) / count(distinct port) from ports group by scheme"
         )
     }
+    begins = source.begins()
     for scheme, manifest in source.manifests.items():
         slow = overall.get(scheme, {})
         marks, drops, queue, paused = ports.get(scheme, (None, None, None, None))
         end = int(manifest["end_ps"])
         slowdowns = [slow.get(name) for name in ("p50", "p95", "p99", "mean")]
-        share = None if paused is None or not end else float(paused) / end
+        span = end - begins.get(scheme, 0)
+        share = None if paused is None or not span else float(paused) / span
         yield (*values, scheme, *slowdowns, flows.get(scheme), share, marks, drops, queue, end)
 
 

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from incast._nearest import keywords
 from incast.charts import look
+from incast.charts.cdf import cdf
 from incast.charts.chart import Chart, Field, Spec
 from incast.charts.source import Source, of_labels
 from incast.results import ALL
 
 BINS = 20
-"""Bins of equally many flows: as in the HPCC evaluation (fct_analysis.py of its authors)."""
+"""Bins of about equally many flows: as many as in the HPCC evaluation (fct_analysis.py of its authors)."""
 PERCENTILES = {"p50": "median", "p95": "95th percentile", "p99": "99th percentile"}
 """Drawn side by side, as in the HPCC paper's figures 11 and 13."""
 ABOUT = (
     "Slowdown = completion time / HPCC's ideal completion time (base RTT + payload and basic headers at the slowest "
-    "link), at least 1. Bins hold equally many flows; each tick is the largest size of a bin. "
-    "Each label has its own panel."
+    "link), at least 1. Bins hold about equally many flows, and all flows of a size; each tick is the largest size of "
+    "a bin. Each label has its own panel."
 )
 
 
@@ -27,25 +29,48 @@ ABOUT = (
 def slowdown(source: Source, *, bins: int = BINS, label: str | None = None) -> Chart:
     """Percentiles of slowdown by flow size for each scheme, with a panel for each label.
 
+    A label with flows of one size has no panel. If all labels have flows of one size, the chart is the distribution of
+    slowdowns (`cdf`).
+
     Args:
         source: Results to draw.
-        bins: Bins of equally many flows for each label.
+        bins: Bins of about equally many flows for each label.
         label: One label, or `"all"` for the flows of all labels together.
 
     """
     groups = source.groups(label)
-    # A label with flows of one size has one bin: several would differ by chance only.
-    varied = {row["label"] for each in source.results for row in each._slowdown(groups, bins=1).dicts()
-              if row["size_min_bytes"] < row["size_max_bytes"]}  # fmt: skip
-    tables = [
-        result._slowdown([group], bins=bins if group[0] in varied else 1)
-        for group in groups
-        for result in source.results
-    ]
-    columns = (tables or [source.results[0].slowdown(bins=1)])[0].columns
+    tables = [results._slowdown(groups, bins=bins) for results in source.results]
+    alike = one_size(row for table in tables for row in table.dicts())
+    of_sizes = ", ".join(f"{name} ({look.size(size)})" for name, size in alike.items())
+    if groups and len(alike) == len(groups):
+        chart = cdf(source, "slowdown", label=label)
+        note = f"A distribution instead of slowdowns by size, because all flows of a label have one size: {of_sizes}."
+        return replace(chart, left_out=(note, *chart.left_out))
+    note = f"See the distribution of slowdowns instead, because all flows of a label have one size: {of_sizes}."
+    columns = tables[0].columns
+    place = [column.name for column in columns].index("label")
     fields = tuple(Field(column.name, column.description or "", column.unit) for column in columns)
-    rows = source.by_scheme(row for table in tables for row in table.rows())
-    return of_rows(fields, rows, source.palette, label=label, left_out=of_labels(groups))
+    rows = source.by_scheme(row for table in tables for row in table.rows() if row[place] not in alike)
+    left_out = [*of_labels([group for group in groups if group[0] not in alike]), *([note] if alike else [])]
+    return of_rows(fields, rows, source.palette, label=label, left_out=left_out)
+
+
+def of_one_size(source: Source, chart: Chart) -> Chart | None:
+    """The distribution of slowdowns of the labels that a chart of all labels by size lacks, if it lacks any."""
+    if chart.name != "slowdown":
+        return None
+    drawn = {row["label"] for row in chart.dicts()}
+    whole = cdf(source, "slowdown")
+    rows = [row for row in whole.rows if row[1] not in drawn]
+    return replace(whole, rows=rows) if rows else None
+
+
+def one_size(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
+    """The labels with completed flows of one size, and that size."""
+    sizes: dict[str, set[int]] = {}
+    for row in rows:
+        sizes.setdefault(row["label"], set()).update((row["size_min_bytes"], row["size_max_bytes"]))
+    return {label: found.pop() for label, found in sizes.items() if len(found) == 1}
 
 
 def of_rows(

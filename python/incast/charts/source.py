@@ -79,6 +79,12 @@ class Source:
         order = {scheme: place for place, scheme in enumerate(self.schemes)}
         return sorted(rows, key=lambda row: order[row[0]])
 
+    def begins(self) -> dict[str, int]:
+        """Time of the first start of a flow, or of the first pause if it is earlier, by scheme, in ps."""
+        found = self.rows("select scheme, min(start_ps) from (select scheme, start_ps from flows union all "
+                          "select scheme, start_ps from pauses) group by scheme")  # fmt: skip
+        return {scheme: begin or 0 for scheme, begin in found}
+
     def close(self) -> None:
         """Close the files."""
         if self._connection is not None:

@@ -32,6 +32,12 @@ def complain(text: str) -> None:
     print(headed, file=sys.stderr, flush=True)
 
 
+def warn(texts: Iterable[str]) -> None:
+    """Write warnings to stderr."""
+    for text in texts:
+        complain(f"warning: {text}")
+
+
 def complain_grouped(found: Iterable[tuple[str, str]], names: Collection[str]) -> None:
     """Write pairs of name and message to stderr: equal messages on one line, with all names that have it."""
     by_message: dict[str, list[str]] = {}

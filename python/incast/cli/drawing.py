@@ -11,7 +11,9 @@ from incast import charts, plot
 from incast._whole import refuse_if_there
 from incast.charts.groups import Group, Variation, chosen, read
 from incast.charts.over import over
+from incast.charts.slowdown import of_one_size
 from incast.charts.source import Source
+from incast.cli import codes
 from incast.errors import ResultsError
 from incast.results import ALL
 
@@ -86,7 +88,12 @@ def made(group: Group, asked: Asked) -> tuple[charts.Chart, dict[str, Any]]:
     source = chosen(group, where).source
     _known_label(source, asked.label)
     if asked.chart == "slowdown":
-        return charts.slowdown(source, label=asked.label, **_given(bins=asked.bins)), {"percentiles": asked.percentiles}
+        chart = charts.slowdown(source, label=asked.label, **_given(bins=asked.bins))
+        if chart.name != "slowdown":
+            codes.complain(f"note: {chart.left_out[0]}")
+            return chart, {}
+        below = of_one_size(source, chart) if asked.label is None else None
+        return chart, {"percentiles": asked.percentiles, "below": below}
     if asked.chart == "queues":
         return charts.queues(source, **_given(ports=asked.ports)), {}
     if asked.chart == "rates":

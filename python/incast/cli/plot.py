@@ -69,10 +69,10 @@ def plot(
     folder
         Results folder of a run or a sweep.
     chart
-        slowdown: by flow size. cdf-fct, cdf-slowdown: distributions. queues, rates: over time; the scenario needs
-        measure.sample_every. pauses: when ports were paused. closing: how pauses spread until the first deadlock of a
-        scheme. vms: throughput of tenants' VMs over time. guarantees: share of its guarantee that each VM received.
-        over: a figure of each run of a sweep.
+        slowdown: by flow size; a distribution if flows have one size. cdf-fct, cdf-slowdown: distributions. queues,
+        rates: over time; the scenario needs measure.sample_every. pauses: when ports were paused. closing: how pauses
+        spread until the first deadlock of a scheme. vms: throughput of tenants' VMs over time. guarantees: share of its
+        guarantee that each VM received. over: a figure of each run of a sweep.
     output
         File to write: .svg, .pdf or .png. Default: CHART.svg.
     overwrite
@@ -83,7 +83,7 @@ def plot(
         For slowdown and distributions: only flows with this label; all for the flows of all labels together. Default:
         a panel for each label.
     bins
-        For slowdown: number of bins, with equally many flows. Default: 20.
+        For slowdown: number of bins, with about equally many flows. Default: 20.
     percentile
         For slowdown: percentile to draw; repeatable. Default: all three.
     ports

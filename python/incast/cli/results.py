@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 import incast
-from incast.cli import summary
+from incast.cli import codes, summary
 from incast.cli.command import command
 
 EXAMPLES = """
@@ -32,7 +32,7 @@ def results(
     format: Literal["table", "csv", "json"] = "table",  # noqa: A002 - the name of the option
     limit: Annotated[int | None, Parameter(validator=Number(gte=0))] = None,
 ) -> None:
-    """Show the summary of a results folder, or one of its tables.
+    """Show the summary of a results folder with the warnings of its run, or one of its tables.
 
     Parameters
     ----------
@@ -49,6 +49,7 @@ def results(
     """
     found = incast.open(folder)
     if table is None and format == "table":
+        codes.warn(found.warnings())
         summary.show(found)
         return
     chosen = _chosen(found, table or "slowdown")

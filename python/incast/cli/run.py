@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -73,13 +74,15 @@ def run(
     overrides = [*(set_ or []), *([] if seed is None else [f"seed={seed}"])]
     overrides += ["measure.fingerprint=true"] if fingerprint else []
     scenario = incast.load(file, overrides)
-    for warning in scenario.warnings():
-        codes.complain(f"warning: {warning}")
+    known = scenario.warnings()
+    codes.warn(known)
     if not quiet:
         for told in scenario.synthetic():
             codes.complain(f"note: synthetic traffic: {told}")
-    with Live(Console(stderr=True), quiet=quiet) as live:
+    with Live(Console(stderr=True), quiet=quiet) as live, warnings.catch_warnings():
+        warnings.simplefilter("ignore", incast.IncastWarning)
         results = scenario.run(output, overwrite=overwrite, threads=threads, progress=live.update)
+    codes.warn(text for text in results.warnings() if text not in known)
     if not quiet:
         summary.show(results)
     return summary.judge(results)

@@ -16,7 +16,7 @@ import incast
 from incast.cli import codes
 from incast.cli.listing import wrapped
 from incast.cli.study_live import StudyLive
-from incast.cli.sweep import Unfinished
+from incast.cli.sweep import Unfinished, warned
 from incast.study import Study, StudyResults, folder, open_study, results, writing
 from incast.study.description import Claim, Scale
 from incast.study.expectation import Expectation
@@ -171,7 +171,8 @@ def _told(found: StudyResults, *, quiet: bool) -> int:
             print(f"tables of the study as CSV: {found.path / results.TABLES}")
         print(f"all figures: incast study show {found.path} --figures")
     code = codes.OK
-    for each in found.sweeps.values():
+    for name, each in found.sweeps.items():
+        codes.warn(f"sweep {name}: {text}" for text in warned(each))
         for label, why in each.ended_badly():
             codes.complain(f"warning: {label}: {why}")
         for one in each.failed:

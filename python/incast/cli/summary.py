@@ -10,7 +10,9 @@ from incast.results import Results
 
 BINS = 10
 """Bins of the table in the terminal."""
-SLOWDOWN = "slowdown = completion time / ideal completion time; rows hold equally many flows"
+SLOWDOWN = (
+    "slowdown = completion time / ideal completion time; rows hold about equally many flows, each size in one row"
+)
 BAD = ("deadlock", "stalled")
 """Reasons to stop that are failures."""
 DEADLOCKS = 3

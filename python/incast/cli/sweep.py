@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -36,6 +36,8 @@ SHOWN = 20
 """Most runs that --plan lists."""
 NAMED = 4
 """Most runs named for one error."""
+WARNED = 5
+"""Most warnings printed for a sweep."""
 
 
 def sweep(
@@ -116,6 +118,7 @@ def report(done: sweeps.Sweep, *, quiet: bool = False) -> int:
     for why, labels in _by_text(done.ended_badly()).items():
         codes.complain(f"{_named(labels)}: {why}")
         code = codes.ENDED_BADLY
+    codes.warn(warned(done))
     if not quiet:
         cpu, hops = done.cost()
         speed = f", {hops / cpu / 1e6:.1f} M packet-hops per CPU second" if cpu > 0.05 else ""
@@ -124,6 +127,16 @@ def report(done: sweeps.Sweep, *, quiet: bool = False) -> int:
         print(f"""  polars.read_parquet("{done.path}/runs/*/flows.parquet")""")
         print(f"""  duckdb.sql("from '{done.path}/runs/*/slowdown.parquet'")""")
     return code
+
+
+def warned(done: sweeps.Sweep) -> Iterator[str]:
+    """The warnings of most runs, each with the number of its runs, and the number of other warnings."""
+    found = done.warnings()
+    runs = len(done.done)
+    for text, count in list(found.items())[:WARNED]:
+        yield f"{count:,} of {runs:,} {'run' if runs == 1 else 'runs'}: {text}"
+    if len(found) > WARNED:
+        yield f"{len(found) - WARNED:,} more warnings of runs; `incast report {done.path}` shows all"
 
 
 def _by_text(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:

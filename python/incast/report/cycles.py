@@ -7,7 +7,7 @@ from typing import Any
 from incast import charts
 from incast.charts.source import Source
 from incast.errors import IncastError
-from incast.scenario import load
+from incast.report.scenario import is_as_written
 
 DRAWN = 4
 """Most cycles drawn for a scenario (our choice)."""
@@ -26,8 +26,9 @@ def drawn(source: Source, most: int) -> list[dict[str, Any]]:
             one = found.setdefault(str(cycle), {"schemes": [], "told": [], "cycle": cycle})
             one["schemes"].append(name)
             one["told"].append(f"{name}: {deadlock['text']}.")
+    results = source.results[0]
     try:
-        wiring = load(source.results[0].path / "scenario.toml").wiring() if found else None
+        wiring = results.scenario().wiring() if found and is_as_written(results) else None
     except IncastError:
         wiring = None  # The scenario's section of the page says why.
     return [

@@ -16,7 +16,7 @@ from incast.charts.over import FIGURES, spec
 from incast.charts.pauses import pauses
 from incast.charts.slowdown import over_seeds
 from incast.charts.study import of_study
-from incast.report import claims, scenario, tables
+from incast.report import claims, scenario, tables, warnings
 from incast.report.data import DIGITS, Packer
 from incast.report.html import element, escape, script
 from incast.study.drawing import DrawnChart
@@ -92,6 +92,9 @@ def page(material: Material, told: Callable[[int, int], object] | None = None) -
 
 def titled(material: Material) -> Iterator[tuple[str, tuple[str, str, str]]]:
     """The sections of the page: name, link text, title and HTML."""
+    warned = warnings.section(material.groups)
+    if warned is not None:
+        yield "warnings", ("Warnings", "Warnings", warned)
     if material.studies:
         yield "claims", ("Claims", "Claims", "\n".join(claims.section(study) for study in material.studies))
     drawn = charts_of(material) or paused(material)

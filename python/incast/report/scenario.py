@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
-from incast import _core
 from incast.charts import look
 from incast.charts.groups import Group
 from incast.charts.source import Source, picoseconds, size_bytes
-from incast.errors import IncastError, translated
+from incast.errors import IncastError
 from incast.report.html import details, element, escape, table
+from incast.results import Results
 from incast.sweep.dataset import Run
 
+CHANGED = (
+    "The file scenario.toml was changed after the run: its SHA-256 is not that of manifest.json. Details of the "
+    "scenario are therefore omitted."
+)
 SHOWN = 200
 """Runs without results that a page lists one by one (our choice)."""
 
@@ -23,15 +27,20 @@ SHOWN = 200
 def section(group: Group) -> str:
     """The scenario of a group: of its first variation where there are several."""
     source = group.variations[0].source
-    results = source.results[0]
     parts = [varied(group)] if group.columns else []
+    toml = (source.results[0].path / "scenario.toml").read_bytes()
+    changed = not all(is_as_written(each) for each in source.results)
+    if changed:
+        parts.append(element("p", CHANGED, "note bad"))
     try:
-        summaries = [summary_of(each.path / "scenario.toml") for each in source.results]
+        summaries = [] if changed else [summary_of(each) for each in source.results]
     except IncastError as error:
         parts.append(element("p", f"No details, because the scenario cannot be read: {first_line(error)}", "note"))
-        parts.append(table(["", ""], counted(source), "Fabric and flows"))
         summaries = []
+    if not summaries:
+        parts.append(table(["", ""], counted(source), "Fabric and flows"))
     else:
+        parts += (element("p", told, "note bad") for told in input_changed(source, summaries[0]))
         header = ["label", "flows", "payload", "first start", "last start", "load of host links"]
         of_flows = table(header, flows(summaries[0]), "Flows", numbers=(1, 2, 3, 4, 5))
         parts.append(f'<div class="facts">{table(["", ""], fabric(summaries[0]), "Fabric")}{of_flows}</div>')
@@ -44,16 +53,34 @@ def section(group: Group) -> str:
     parts.append(element("p", made(source), "note"))
     if group.missing:
         parts.append(without_results(group.missing))
-    toml = (results.path / "scenario.toml").read_text(encoding="utf-8")
-    parts.append(details("Scenario file with all defaults", f"<pre tabindex='0'><code>{escape(toml)}</code></pre>"))
+    title = "Scenario file, changed after the run" if changed else "Scenario file with all defaults"
+    text = escape(toml.decode("utf-8", "replace"))
+    parts.append(details(title, f"<pre tabindex='0'><code>{text}</code></pre>"))
     return "\n".join(parts)
 
 
-def summary_of(file: Path) -> dict[str, Any]:
-    """The derived figures of a scenario."""
-    with translated():
-        found: dict[str, Any] = json.loads(_core.Scenario.load(str(file), []).summary("json"))
+def is_as_written(results: Results) -> bool:
+    """Whether `scenario.toml` is the file that the run wrote."""
+    digest = hashlib.sha256((results.path / "scenario.toml").read_bytes()).hexdigest()
+    return digest == str(results.manifest["scenario_sha256"])
+
+
+def summary_of(results: Results) -> dict[str, Any]:
+    """The derived figures of the scenario that was run."""
+    found: dict[str, Any] = json.loads(results.scenario().summary("json"))
     return found
+
+
+def input_changed(source: Source, summary: dict[str, Any]) -> Iterator[str]:
+    """A note if files that the scenario names have other contents than at the time of the run."""
+    manifest = source.results[0].manifest
+    now = (summary["fabric"]["hosts"], sum(label["flows"] for label in summary["labels"]))
+    if now != (manifest["fabric"]["hosts"], manifest["flows"]):
+        yield (
+            "A file that the scenario names has changed since the run, which had "
+            f"{manifest['fabric']['hosts']:,} hosts and {manifest['flows']:,} flows. The details below are those "
+            "of the changed file."
+        )
 
 
 def varied(group: Group) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -201,6 +202,13 @@ class Sweep:
             ]
         return found
 
+    def warnings(self) -> dict[str, int]:
+        """Number of finished runs by warning; the warnings of most runs first."""
+        texts: Counter[str] = Counter()
+        for run in self.done:
+            texts.update({_summary(warning) for warning in self._manifest(run).get("warnings", ())})
+        return dict(sorted(texts.items(), key=lambda each: (-each[1], each[0])))
+
     def _manifest(self, run: Run) -> dict[str, Any]:
         file = self.path / RUNS / run.key / "manifest.json"
         try:
@@ -273,6 +281,12 @@ def _check(file: Path) -> None:
                 raise ResultsError(f"{file} is damaged: not a complete Parquet file")
     except OSError as error:
         raise ResultsError(f"cannot read {file}: {error.strerror}") from None
+
+
+def _summary(warning: dict[str, Any]) -> str:
+    """A warning in one line, without the scheme of its run."""
+    line = f" ({warning['line']})" if warning["line"] else ""
+    return f"{warning['field']}{line}: {warning['text']}"
 
 
 def _of_watchdog(scheme: dict[str, Any]) -> list[int | None]:

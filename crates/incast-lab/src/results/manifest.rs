@@ -15,7 +15,9 @@ use sha2::{Digest, Sha256};
 use super::deadlocks::{DeadlockManifest, path};
 use super::labels::Labels;
 use super::simulate::SchemeRun;
+use super::warnings;
 use crate::scenario::Prepared;
+use crate::warnings::Warning;
 
 /// Version of the layout of results folders.
 pub const FORMAT: u32 = 1;
@@ -53,6 +55,9 @@ pub struct Manifest {
     pub flows: u64,
     /// Payload of all flows, in bytes.
     pub flow_bytes: u64,
+    /// Warnings, to check before the results are trusted: those of the scenario, then those that only the run showed.
+    #[serde(default)]
+    pub warnings: Vec<Warning>,
     /// Each scheme's run, in the scenario's order.
     pub schemes: IndexMap<String, SchemeManifest>,
     /// Each table's file.
@@ -409,6 +414,7 @@ impl Manifest {
             fabric: FabricCounts { hosts, switches: fabric.nodes().len() - hosts, links: fabric.links().len() },
             flows: prepared.flows.flows.len() as u64,
             flow_bytes: prepared.flows.bytes().0,
+            warnings: warnings::of_run(prepared, runs),
             schemes: runs.iter().map(|run| (run.name.clone(), SchemeManifest::of(run, prepared))).collect(),
             tables: IndexMap::new(),
         }

@@ -13,6 +13,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod throughput;
+mod warnings;
 mod write;
 
 pub use columns::{

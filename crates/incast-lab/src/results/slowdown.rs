@@ -26,11 +26,12 @@ pub enum Ideal {
 }
 
 /// How slowdowns are tabulated. The defaults are those of the HPCC authors' analysis script (`fct_analysis.py`, commit
-/// 9f4be2a), except that it leaves out the largest flow (it drops the last line of its sorted input).
+/// 9f4be2a), except that it leaves out the largest flow (it drops the last line of its sorted input) and cuts its bins at
+/// equal counts even between flows of one size.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SlowdownOptions {
-    /// Bins of equal count, by size. Default 20.
+    /// Bins of nearly equal count, by size. Default 20. Fewer if flows have few sizes: see [`slowdown_bins`].
     pub bins: usize,
     /// What a flow's time is compared with. Default the reference's ideal.
     pub ideal: Ideal,
@@ -84,7 +85,7 @@ pub struct SlowdownTable {
     pub overall: Vec<SlowdownRow>,
     /// The same by label.
     pub by_label: IndexMap<String, Vec<SlowdownRow>>,
-    /// The same by size: bin 0 has the smallest flows. A scheme's bins are cut from its own finished flows.
+    /// The same by size: bin 0 has the smallest flows. Bins that were merged with one before them have no rows.
     pub bins: Vec<Vec<SlowdownRow>>,
 }
 
@@ -147,12 +148,10 @@ impl Finished {
         let slowdowns = batch.column_by_name(name)?.as_primitive_opt::<Float64Type>()?;
         let schemes = numbers(batch, "scheme", &mut self.schemes)?;
         let labels = numbers(batch, "label", &mut self.labels)?;
-        // Folders of earlier versions do not have it.
-        let cancelled = match batch.column_by_name("cancelled") {
-            Some(column) => Some(column.as_boolean_opt()?),
-            None => None,
-        };
-        for row in (0..batch.num_rows()).filter(|&row| cancelled.is_none_or(|column| !column.value(row))) {
+        // Folders of earlier versions lack some. Flows without a size of their own have no ideal time.
+        let flags: Vec<_> = ["cancelled", "backlogged"].iter().filter_map(|name| batch.column_by_name(name)).collect();
+        let flags: Vec<_> = flags.into_iter().map(|column| column.as_boolean_opt()).collect::<Option<_>>()?;
+        for row in (0..batch.num_rows()).filter(|&row| !flags.iter().any(|column| column.value(row))) {
             let slowdown = slowdowns.is_valid(row).then(|| slowdowns.value(row));
             self.rows.push((schemes[row], labels[row], sizes.value(row).unsigned_abs(), slowdown));
         }
@@ -179,7 +178,12 @@ fn numbers(batch: &RecordBatch, column: &str, names: &mut Vec<String>) -> Option
     Some(keys.into_iter().map(|key| index[key]).collect())
 }
 
-/// Tabulates slowdowns: flows sorted by size, cut into bins of equal count, percentiles of each.
+/// Tabulates slowdowns: flows sorted by size, cut into bins of nearly equal count, percentiles of each bin.
+///
+/// A size is never split over bins. A boundary between equal counts that falls between flows of one size moves to the nearer
+/// end of that size (to the lower end if both are equally near); boundaries that meet become one. A scheme's bins are cut
+/// from all of its flows, so that schemes have the same bins even if some flows did not complete. A bin has the number of
+/// the equal bin that begins nearest to it, so that bins of different runs of a workload keep their numbers.
 pub fn slowdown_bins(flows: &Finished, options: &SlowdownOptions) -> SlowdownTable {
     let mut table = SlowdownTable {
         options: options.clone(),
@@ -205,12 +209,39 @@ pub fn slowdown_bins(flows: &Finished, options: &SlowdownOptions) -> SlowdownTab
             let of_label: Vec<_> = done.iter().filter(|flow| flow.2 == label).copied().collect();
             table.by_label.entry(label_name.clone()).or_default().extend(row(name, &of_label));
         }
-        for (bin, rows) in table.bins.iter_mut().enumerate() {
-            let cut = |bin: usize| bin * done.len() / options.bins;
-            rows.extend(row(name, &done[cut(bin)..cut(bin + 1)]));
+        let mut sizes: Vec<u64> = mine().map(|flow| flow.2).collect();
+        sizes.sort_unstable();
+        let mut rest = &done[..];
+        for (bin, largest) in bins_of(&sizes, options.bins) {
+            let (here, above) = rest.split_at(rest.partition_point(|flow| flow.0 <= largest));
+            table.bins[bin].extend(row(name, here));
+            rest = above;
         }
     }
     table
+}
+
+/// Number and largest size of each of at most `count` bins of sorted sizes; see [`slowdown_bins`].
+fn bins_of(sizes: &[u64], count: usize) -> Vec<(usize, u64)> {
+    let all = sizes.len();
+    let nearest = |at: usize| {
+        let size = sizes[at];
+        let (begin, end) = (sizes.partition_point(|one| *one < size), sizes.partition_point(|one| *one <= size));
+        if at - begin <= end - at { begin } else { end }
+    };
+    let mut starts: Vec<usize> = (0..count).map(|bin| bin * all / count).filter(|at| *at < all).map(nearest).collect();
+    starts.dedup();
+    starts.retain(|start| *start < all);
+    let mut free = 0;
+    (0..starts.len())
+        .map(|place| {
+            let rounded = (2 * starts[place] * count + all) / (2 * all);
+            // One number is left for each later bin.
+            let bin = rounded.max(free).min(count - (starts.len() - place));
+            free = bin + 1;
+            (bin, sizes[starts.get(place + 1).copied().unwrap_or(all) - 1])
+        })
+        .collect()
 }
 
 /// One row of flows sorted by size; none of no flows.
@@ -366,6 +397,50 @@ mod tests {
         // One label alone needs no blocks.
         let one = flows(&[("burst", 3)]);
         assert_eq!(slowdown_text(&one, &options), slowdown_bins(&one, &options).to_string());
+    }
+
+    /// Bins of so many flows of each size, as `number: largest size`.
+    fn bins(sizes: &[(u64, usize)], count: usize) -> Vec<String> {
+        let sizes: Vec<u64> = sizes.iter().flat_map(|&(size, flows)| std::iter::repeat_n(size, flows)).collect();
+        bins_of(&sizes, count).into_iter().map(|(bin, largest)| format!("{bin}: {largest}")).collect()
+    }
+
+    #[test]
+    fn a_size_is_never_split_over_bins() {
+        assert_eq!(bins(&[(7, 100)], 20), ["0: 7"]);
+        assert_eq!(bins(&[(7, 1)], 20), ["0: 7"]);
+        assert_eq!(bins(&[], 20), [""; 0]);
+        // Different sizes: equal counts.
+        let different: Vec<(u64, usize)> = (1..=10).map(|size| (size, 1)).collect();
+        assert_eq!(bins(&different, 5), ["0: 2", "1: 4", "2: 6", "3: 8", "4: 10"]);
+        assert_eq!(bins(&different[..3], 5), ["0: 1", "2: 2", "3: 3"]);
+        // Two sizes have two bins, numbered by where they begin, nearly the same with other counts.
+        assert_eq!(bins(&[(1, 50), (2, 50)], 20), ["0: 1", "10: 2"]);
+        assert_eq!(bins(&[(1, 49), (2, 52)], 20), ["0: 1", "10: 2"]);
+        assert_eq!(bins(&[(1, 99), (2, 1)], 20), ["0: 1", "19: 2"]);
+        // A boundary within a size moves to its nearer end: here 5 of 10 to 4, then to 7.
+        assert_eq!(bins(&[(1, 2), (2, 2), (3, 4), (4, 2)], 2), ["0: 2", "1: 4"]);
+        assert_eq!(bins(&[(1, 2), (2, 5), (3, 3)], 2), ["0: 2", "1: 3"]);
+    }
+
+    #[test]
+    fn schemes_have_the_same_bins_even_if_flows_did_not_complete() {
+        let sized = |scheme, sizes: &[(u64, usize, usize)]| -> Vec<(usize, usize, u64, Option<f64>)> {
+            let of_size = |&(size, all, done): &(u64, usize, usize)| {
+                (0..all).map(move |flow| (scheme, 0, size, (flow < done).then_some(1.0 + flow as f64)))
+            };
+            sizes.iter().flat_map(of_size).collect()
+        };
+        let mut rows = sized(0, &[(1000, 10, 10), (5000, 10, 10)]);
+        rows.extend(sized(1, &[(1000, 10, 10), (5000, 10, 2)]));
+        let flows = Finished { schemes: vec!["A".into(), "B".into()], labels: vec!["x".into()], rows };
+        let table = slowdown_bins(&flows, &SlowdownOptions { bins: 4, ..SlowdownOptions::default() });
+        let counts = |rows: &Vec<SlowdownRow>| rows.iter().map(|row| (row.size_max, row.flows)).collect::<Vec<_>>();
+        let expected = [vec![(1000, 10), (1000, 10)], vec![], vec![(5000, 10), (5000, 2)], vec![]];
+        assert_eq!(table.bins.iter().map(counts).collect::<Vec<_>>(), expected);
+        let text = table.to_string();
+        let names: Vec<&str> = text.lines().skip(2).map(|line| line[..NAME].trim_end()).collect();
+        assert_eq!(names[..3], ["up to 1kB", "up to 5kB", "all"], "{text}");
     }
 
     #[test]

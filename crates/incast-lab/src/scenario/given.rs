@@ -13,8 +13,8 @@ use serde_json::{Map, Value};
 
 use super::effects::{Facts, Verdict};
 use super::{Prepared, Scenario, SimulationParams};
-use crate::show::Warning;
 use crate::tree::{Tree, path};
+use crate::warnings::Warning;
 
 /// What was written, before profiles and defaults.
 #[derive(Debug, Clone, Default)]
@@ -52,17 +52,14 @@ impl Given {
 
     fn warning(&self, group: &[Idle]) -> Warning {
         let first = path::join(&group[0].table, &group[0].name);
-        let place = self.place(&first);
+        let line = self.place(&first);
         let names: Vec<&str> = group.iter().map(|one| one.name.as_str()).collect();
         let reason = group[0].reason;
-        match names[..] {
-            [_] => Warning { path: first, message: format!("has no effect: {reason}"), place },
-            _ => Warning {
-                path: group[0].table.clone(),
-                message: format!("{} have no effect: {reason}", names.join(", ")),
-                place,
-            },
-        }
+        let warning = match names[..] {
+            [_] => Warning::new(first, format!("has no effect: {reason}")),
+            _ => Warning::new(group[0].table.clone(), format!("{} have no effect: {reason}", names.join(", "))),
+        };
+        Warning { line, ..warning }
     }
 }
 

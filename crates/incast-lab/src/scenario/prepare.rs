@@ -1,7 +1,7 @@
 //! From a scenario to what the simulator takes: the fabric, the flows, one setup for each scheme.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use incast_model::fabric::{Fabric, GeneratorError, ServiceError};
 use incast_model::flow::FlowSet;
@@ -21,6 +21,7 @@ use super::tenants::vms_error;
 use super::{Given, Scenario, Scheme};
 use crate::diagnostic::{Diagnostic, Diagnostics, Place};
 use crate::tree::path;
+use crate::warnings::Warning;
 
 /// A scenario ready to run.
 #[derive(Debug, Clone)]
@@ -39,6 +40,8 @@ pub struct Prepared {
     pub schemes: Vec<PreparedScheme>,
     /// What of the scenario was written down.
     pub(crate) given: Given,
+    /// Warnings, once they were asked for.
+    pub(crate) found: OnceLock<Vec<Warning>>,
 }
 
 /// One simulation to run.
@@ -90,6 +93,7 @@ impl Scenario {
             flows,
             schemes,
             given: Given::default(),
+            found: OnceLock::new(),
         })
     }
 

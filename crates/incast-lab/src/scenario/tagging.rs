@@ -229,8 +229,9 @@ switch.tagging.enabled = true
         assert_eq!(rules(&by_file), rules(CLOS));
         // Rules that let what bounces keep its tag close a circle. They run all the same, and that is said.
         let warnings = |text: &str| {
-            let shown = crate::show::show(&prepared(text, folder.path()).unwrap(), crate::show::TYPICAL_RATE);
-            shown.warnings.iter().map(ToString::to_string).filter(|one| one.contains("tagging")).collect::<Vec<_>>()
+            let prepared = prepared(text, folder.path()).unwrap();
+            let lines = prepared.warnings().iter().map(|one| one.summary(prepared.schemes.len()));
+            lines.filter(|one| one.contains("tagging")).collect::<Vec<_>>()
         };
         assert_eq!(warnings(&by_file), [""; 0]);
         let wrong = files[0].text.replace("\"new_tag\":2", "\"new_tag\":1");

@@ -195,7 +195,8 @@ async function showSection(name) {
     }
     const label = LABELLED.has(key) ? state.label : "";
     const chart = byLabel[label] ?? byLabel[""];
-    const mates = state.seeds && key === "slowdown" ? seedMates().map((each) => each.charts[key][label]).filter((each) => each && !each.whyEmpty) : [];
+    // Distributions, which stand for slowdowns of flows of one size, are not pooled.
+    const mates = state.seeds && key === "slowdown" ? seedMates().map((each) => each.charts[key][label]).filter((each) => each && !each.whyEmpty && DATA.seedSpecs[each.spec]) : [];
     if (mates.length > 1) {
       const pooled = seedSlowdown(mates);
       await showChart(container, pooled.chart, key, pooled.spec, pooled.rows);

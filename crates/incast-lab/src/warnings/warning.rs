@@ -1,0 +1,76 @@
+//! A warning: its parameter, the place of the parameter in the scenario, and the schemes concerned.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Something allowed that should be checked before the results are trusted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// Schemes concerned, in the scenario's order; none if the warning is about the whole scenario.
+    #[serde(default)]
+    pub schemes: Vec<String>,
+    /// Parameter, such as `network.load_balancing`, or label of the flows.
+    pub field: String,
+    /// File and line of the parameter, such as `mine.toml:7`, or `--set`; `None` for a default.
+    #[serde(default)]
+    pub line: Option<String>,
+    /// Message, without field, line and schemes.
+    pub text: String,
+}
+
+impl Warning {
+    /// A warning about a parameter; its place and its schemes are added later.
+    pub(crate) fn new(field: impl Into<String>, text: String) -> Self {
+        Self { schemes: Vec::new(), field: field.into(), line: None, text }
+    }
+
+    /// The warning in one line with the schemes concerned; `all` is the number of schemes of the scenario.
+    pub fn summary(&self, all: usize) -> String {
+        match &self.schemes[..] {
+            [] => self.to_string(),
+            [one] => format!("{self} (scheme {one})"),
+            names if names.len() == all => format!("{self} (all {all} schemes)"),
+            names => format!("{self} (schemes {})", names.join(", ")),
+        }
+    }
+}
+
+impl fmt::Display for Warning {
+    /// In one line, without schemes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.line {
+            Some(line) => write!(f, "{} ({line}): {}", self.field, self.text),
+            None => write!(f, "{}: {}", self.field, self.text),
+        }
+    }
+}
+
+/// Warnings of schemes, each with the name of its scheme: equal ones become one.
+pub(crate) fn joined<'a>(of_schemes: impl IntoIterator<Item = (&'a str, Warning)>) -> Vec<Warning> {
+    let mut found: Vec<Warning> = Vec::new();
+    for (scheme, warning) in of_schemes {
+        let known = found.iter_mut().find(|known| (&known.field, &known.text) == (&warning.field, &warning.text));
+        match known {
+            Some(known) => known.schemes.push(scheme.to_owned()),
+            None => found.push(Warning { schemes: vec![scheme.to_owned()], ..warning }),
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_warnings_of_schemes_are_one() {
+        let warn = |text: &str| Warning::new("switch.buffer", text.into());
+        let found = joined([("A", warn("small")), ("B", warn("large")), ("B", warn("small")), ("C", warn("small"))]);
+        let lines: Vec<String> = found.iter().map(|one| one.summary(3)).collect();
+        assert_eq!(lines, ["switch.buffer: small (all 3 schemes)", "switch.buffer: large (scheme B)"]);
+        assert_eq!(found[0].summary(4), "switch.buffer: small (schemes A, B, C)");
+        let placed = Warning { line: Some("mine.toml:7".into()), ..warn("small") };
+        assert_eq!(placed.summary(3), "switch.buffer (mine.toml:7): small");
+    }
+}

@@ -1,0 +1,36 @@
+"""The warnings of runs, which a page shows first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from incast.charts.groups import Group
+from incast.report.html import element
+
+
+def section(groups: Sequence[Group]) -> str | None:
+    """The warnings of each group; `None` if there are none."""
+    found = [of_group(group) for group in groups]
+    if not any(found):
+        return None
+    return "\n".join(
+        f'<div data-group="{place}"{" hidden" if place else ""}>{listed(texts)}</div>'
+        for place, texts in enumerate(found)
+    )
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Warnings as a list."""
+    if not texts:
+        return element("p", "None.", "empty")
+    return f'<ul class="warnings">{"".join(element("li", text) for text in texts)}</ul>'
+
+
+def of_group(group: Group) -> list[str]:
+    """The warnings of a group; of several runs, those of most runs first, with their number."""
+    runs = [results for variation in group.variations for results in variation.source.results]
+    if len(runs) == 1:
+        return runs[0].warnings()
+    counts = Counter(text for results in runs for text in results.warnings())
+    return [f"{count:,} of {len(runs):,} runs: {text}" for text, count in counts.most_common()]
