@@ -1,5 +1,5 @@
 """The command `incast`."""
 
-from incast.cli.main import main
+from incast.cli.ends import main
 
 __all__ = ["main"]
