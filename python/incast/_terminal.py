@@ -28,7 +28,12 @@ def console(*, stderr: bool = False) -> Console:
     """A console on stdout or stderr."""
     from rich.console import Console
 
-    found = Console(stderr=stderr)
+    class Plain(Console):
+        def on_broken_pipe(self) -> None:
+            """Pass the error on: Rich would end the process with code 1."""
+            raise
+
+    found = Plain(stderr=stderr)
     if found.width < NARROWEST:
         found.width = USUAL
     return found

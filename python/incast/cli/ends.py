@@ -8,11 +8,10 @@ from __future__ import annotations
 import codecs
 import io
 import os
-import select
 import signal
 import sys
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -20,6 +19,7 @@ from incast.cli import codes
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that ask the command to end."""
+STDOUT, STDERR = "standard output", "standard error"
 NOTHING_WRITTEN = "interrupted; nothing was written"
 AROUND = 30
 """Characters shown on each side of a character that cannot be encoded (our choice)."""
@@ -89,11 +89,40 @@ def _open_streams() -> None:
     sys.stdin = sys.stdin or os.fdopen(0, closefd=False)
     sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
     sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            # The C locale: Python itself uses UTF-8 in it, unless that is switched off.
-            encoding = "utf-8" if codecs.lookup(stream.encoding).name == "ascii" else None
-            stream.reconfigure(encoding=encoding, errors="backslashreplace")
+    sys.stdout = sys.__stdout__ = _Named.of(sys.stdout, STDOUT)
+    sys.stderr = sys.__stderr__ = _Named.of(sys.stderr, STDERR)
+
+
+class _Named(io.TextIOWrapper):
+    """A standard stream that takes any text, and names itself in its errors."""
+
+    error_name = ""
+
+    @classmethod
+    def of(cls, stream: Any, name: str) -> _Named:
+        """Replace a stream."""
+        # The C locale: Python itself uses UTF-8 in it, unless that is switched off.
+        encoding = "utf-8" if codecs.lookup(stream.encoding).name == "ascii" else stream.encoding
+        buffering = {"line_buffering": stream.line_buffering, "write_through": stream.write_through}
+        named = cls(stream.detach(), encoding, "backslashreplace", **buffering)
+        named.error_name = name
+        return named
+
+    def write(self, text: str, /) -> int:
+        with self._naming():
+            return super().write(text)
+
+    def flush(self) -> None:
+        with self._naming():
+            super().flush()
+
+    @contextmanager
+    def _naming(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            error.filename = self.error_name
+            raise
 
 
 def _discard(number: int) -> None:
@@ -132,8 +161,7 @@ def _told(error: BaseException) -> tuple[int, str] | None:
         return _of_encoding(error)
     if isinstance(error, MemoryError) or _of_duckdb(error, "OutOfMemoryException"):
         return codes.ENVIRONMENT, f"out of memory{f': {error}' if str(error) else ''}"
-    if isinstance(error, BrokenPipeError) and _reader_gone():
-        _discard(1)
+    if isinstance(error, BrokenPipeError) and error.filename in (STDOUT, STDERR):
         return codes.OK, ""
     if isinstance(error, OSError):
         return codes.ENVIRONMENT, _of_system(error)
@@ -185,26 +213,13 @@ def _of_encoding(error: UnicodeEncodeError) -> tuple[int, str]:
 def _of_system(error: OSError) -> str:
     """The message about a failure of the operating system."""
     why = error.strerror or str(error)
-    if error.filename is not None:
-        return f"{os.fsdecode(error.filename)}: {why}"
-    try:
-        sys.stdout.flush()
-    except OSError:
-        return f"cannot write to standard output: {why}"
-    return why
+    return why if error.filename is None else f"{os.fsdecode(error.filename)}: {why}"
 
 
 def _of_duckdb(error: BaseException, name: str) -> bool:
     """True for an exception of DuckDB of this class."""
     library: Any = sys.modules.get("duckdb")
     return library is not None and isinstance(error, getattr(library, name))
-
-
-def _reader_gone() -> bool:
-    """True if nothing reads standard output any more, as after `| head`."""
-    poll = select.poll()
-    poll.register(1, 0)
-    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
 
 
 def _bug(error: BaseException) -> str:
