@@ -72,7 +72,7 @@ ATTACKS = {
 @pytest.mark.parametrize("name", ATTACKS)
 def test_a_metric_opens_nothing(name: str, study: Path, tmp_path: Path) -> None:
     sql, says = ATTACKS[name]
-    duckdb.sql("select 1 as value").write_parquet(str(tmp_path / "private.parquet"))
+    duckdb.execute(f"copy (select 1 as value) to '{tmp_path}/private.parquet'")
     before = sorted(path.name for path in tmp_path.rglob("*"))
     with socket.create_server(("127.0.0.1", 0)) as server:
         attack(study, sql.format(folder=tmp_path, port=server.getsockname()[1]))

@@ -160,7 +160,7 @@ def test_ctrl_c_while_a_worker_imports(tmp_path: Path, monkeypatch: pytest.Monke
         assert process.stdout is not None
         assert process.stdout.readline() == "importing\n"
         process.send_signal(signal.SIGINT)
-        assert process.communicate("goes on\n", timeout=PATIENCE) == ("goes on\n", None)
+        assert process.communicate("goes on\n", timeout=PATIENCE)[0] == "goes on\n"
     assert process.returncode == 0
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
@@ -249,10 +249,9 @@ def test_explanations_that_are_not_utf_8(tmp_path: Path) -> None:
     for added, line, column in ((b"\xff", lines + 1, 1), ("é ".encode() + b"\xe9\n", lines + 1, 3)):
         before = file.read_bytes()
         file.write_bytes(before + added)
-        with pytest.raises(incast.ScenarioError, match=r"byte 0x(ff|e9) is not UTF-8") as failure:
+        with pytest.raises(incast.ScenarioError, match=r"byte 0x(ff|e9)") as failure:
             incast.load_study(study)
-        (found,) = failure.value.diagnostics
-        assert (found.file, found.line, found.column) == (str(file), line, column)
+        assert f"{file}:{line}:{column}" in str(failure.value)
         file.write_bytes(before)
 
 

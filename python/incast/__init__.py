@@ -7,10 +7,14 @@ results = scenario.run(out="results/quickstart")
 results.slowdown().to_polars()
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
+import importlib
+
+TYPE_CHECKING = False  # as in `typing`, which takes long to import
 if TYPE_CHECKING:
+    from typing import Any
+
     from incast import schema
     from incast._core import __version__
     from incast.comparison.compare import compare

@@ -12,10 +12,13 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from types import FrameType
-from typing import Any, NoReturn
 
 from incast.cli import codes
+
+TYPE_CHECKING = False  # as in `typing`, which takes long to import
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import Any, NoReturn
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that ask the command to end."""
@@ -51,10 +54,7 @@ class EndedError(KeyboardInterrupt):
     """A signal other than Ctrl-C ended the process; its number is the argument."""
 
 
-Handler = Callable[[int, FrameType | None], object]
-
-
-def _on_signals(handler: Handler) -> None:
+def _on_signals(handler: Callable[[int, FrameType | None], object]) -> None:
     """Handle the signals that the caller of the command does not ignore, as `nohup` does."""
     for number in SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:
@@ -65,7 +65,7 @@ def _raise(number: int, _: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt if number == signal.SIGINT else EndedError(number)
 
 
-def _exiting(text: str) -> Handler:
+def _exiting(text: str) -> Callable[[int, FrameType | None], NoReturn]:
     """A handler that ends the process at once: while Python imports, exceptions can get lost."""
 
     def end(number: int, _: FrameType | None) -> NoReturn:
@@ -89,8 +89,11 @@ def _open_streams() -> None:
     sys.stdin = sys.stdin or os.fdopen(0, closefd=False)
     sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
     sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
-    sys.stdout = sys.__stdout__ = _Named.of(sys.stdout, STDOUT)
-    sys.stderr = sys.__stderr__ = _Named.of(sys.stderr, STDERR)
+    # Also under their second names, as the first streams are detached.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout = sys.__stdout__ = _Named.of(sys.stdout, STDOUT)  # type: ignore[misc]
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr = sys.__stderr__ = _Named.of(sys.stderr, STDERR)  # type: ignore[misc]
 
 
 class _Named(io.TextIOWrapper):
@@ -99,12 +102,12 @@ class _Named(io.TextIOWrapper):
     error_name = ""
 
     @classmethod
-    def of(cls, stream: Any, name: str) -> _Named:
+    def of(cls, stream: io.TextIOWrapper, name: str) -> _Named:
         """Replace a stream."""
         # The C locale: Python itself uses UTF-8 in it, unless that is switched off.
         encoding = "utf-8" if codecs.lookup(stream.encoding).name == "ascii" else stream.encoding
-        buffering = {"line_buffering": stream.line_buffering, "write_through": stream.write_through}
-        named = cls(stream.detach(), encoding, "backslashreplace", **buffering)
+        how = {"line_buffering": stream.line_buffering, "write_through": stream.write_through}
+        named = cls(stream.detach(), encoding, "backslashreplace", **how)
         named.error_name = name
         return named
 
