@@ -23,7 +23,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-LIBRARIES = ("incast.cli.commands", "incast.cli.summary", "incast.scenario", "incast.results", "rich.console", "rich.table")
+LIBRARIES = (
+    "incast.cli.commands",
+    "incast.cli.summary",
+    "incast.scenario",
+    "incast.results",
+    "rich.console",
+    "rich.table",
+)
 LONGEST_REQUEST = 1 << 20
 
 

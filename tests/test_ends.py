@@ -20,6 +20,7 @@ import pytest
 import incast
 from conftest import PATIENCE, ROOT, SMALL, Command, Start, environment, stop, write
 from incast.cli import codes, ends
+from incast.cli.signals import SIGNALS
 from incast.sweep.pool import started
 
 PACKAGE = ROOT / "python" / "incast"
@@ -101,7 +102,7 @@ from incast.cli import commands, ends
 def broken(tokens):
     raise KeyError("lost")
 commands.run = broken
-ends.main(["run", "mine.toml"])
+ends.run(["run", "mine.toml"])
 """
 
 
@@ -133,7 +134,7 @@ def test_a_bug_without_a_place_for_the_file(
 # Imports, before any command has begun.
 
 
-@pytest.mark.parametrize("number", ends.SIGNALS)
+@pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_during_imports(start: Start, tmp_path: Path, number: signal.Signals) -> None:
     """The interpreter finds a library of the working folder first: it takes for ever to import."""
     write(tmp_path, "print('importing', flush=True)\nimport time\ntime.sleep(3600)\n", "cyclopts.py")
@@ -141,6 +142,13 @@ def test_a_signal_during_imports(start: Start, tmp_path: Path, number: signal.Si
     assert process.stdout is not None
     assert process.stdout.readline() == "importing\n"
     assert stop(process, number) == (128 + number, "error: interrupted; nothing was written\n")
+
+
+def test_ctrl_c_in_code_that_python_compiles(run: Run) -> None:
+    """Python itself would end by the signal, after the message."""
+    program = "commands.run = lambda tokens: exec('raise KeyboardInterrupt')"
+    done = run(sys.executable, "-c", f"from incast.cli import commands, ends; {program}; ends.run([])")
+    assert (done.returncode, done.stderr) == (130, b"error: interrupted; nothing was written\n")
 
 
 def test_a_signal_that_the_caller_ignores(run: Run, tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Iterable
 
+from incast.cli.signals import SIGNALLED as SIGNALLED
+
 OK = 0
 """Success."""
 ENDED_BADLY = 1
@@ -15,8 +17,6 @@ ENVIRONMENT = 3
 """A folder that is not writable, a full disk, too little memory, a missing library."""
 BUG = 70
 """Internal error."""
-SIGNALLED = 128
-"""Ended by a signal; its number is added: 130 for Ctrl-C, 143 for SIGTERM."""
 
 
 class UnfinishedError(KeyboardInterrupt):

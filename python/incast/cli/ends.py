@@ -1,7 +1,4 @@
-"""Start and end of the command: signals, standard streams, and the exit code of every exception.
-
-Only light modules are imported before signals are handled, so that Ctrl-C during imports ends the command properly.
-"""
+"""Start and end of the command: standard streams, and the exit code of every exception."""
 
 from __future__ import annotations
 
@@ -10,36 +7,30 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any, NoReturn
 
 from incast.cli import codes
+from incast.cli.signals import NOTHING_WRITTEN, exiting, handle
 
-TYPE_CHECKING = False  # as in `typing`, which takes long to import
-if TYPE_CHECKING:
-    from types import FrameType
-    from typing import Any, NoReturn
-
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Signals that ask the command to end."""
 STDOUT, STDERR = "standard output", "standard error"
-NOTHING_WRITTEN = "interrupted; nothing was written"
 AROUND = 30
 """Characters shown on each side of a character that cannot be encoded (our choice)."""
 
 
-def main(tokens: Iterable[str] | None = None) -> NoReturn:
-    """Run the command and exit."""
-    _on_signals(_exiting(NOTHING_WRITTEN))
+def run(tokens: Iterable[str] | None = None) -> NoReturn:
+    """Run the command and exit; `incast.cli.main` handles signals before."""
     _open_streams()
     try:
         from incast.cli import commands
 
-        _on_signals(_raise)
+        handle(_raise)
         code = commands.run(tokens)
         sys.stdout.flush()
     except BaseException as error:
-        _on_signals(_exiting("interrupted"))
+        handle(exiting("interrupted"))
         code = code_of(error)
     # Python flushes again at its end, and would replace the code if that failed.
     for stream, number in ((sys.stdout, 1), (sys.stderr, 2)):
@@ -47,6 +38,9 @@ def main(tokens: Iterable[str] | None = None) -> NoReturn:
             stream.flush()
         except OSError:
             _discard(number)
+    # If Ctrl-C was noticed in a call of `exec`, as `dataclasses` makes them, Python would end by SIGINT instead of by
+    # this code. Another call makes Python forget it.
+    exec("")
     sys.exit(code)
 
 
@@ -54,26 +48,8 @@ class EndedError(KeyboardInterrupt):
     """A signal other than Ctrl-C ended the process; its number is the argument."""
 
 
-def _on_signals(handler: Callable[[int, FrameType | None], object]) -> None:
-    """Handle the signals that the caller of the command does not ignore, as `nohup` does."""
-    for number in SIGNALS:
-        if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, handler)
-
-
 def _raise(number: int, _: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt if number == signal.SIGINT else EndedError(number)
-
-
-def _exiting(text: str) -> Callable[[int, FrameType | None], NoReturn]:
-    """A handler that ends the process at once: while Python imports, exceptions can get lost."""
-
-    def end(number: int, _: FrameType | None) -> NoReturn:
-        with suppress(OSError):
-            os.write(2, f"error: {text}\n".encode())
-        os._exit(codes.SIGNALLED + number)
-
-    return end
 
 
 def _open_streams() -> None:
@@ -106,8 +82,10 @@ class _Named(io.TextIOWrapper):
         """Replace a stream."""
         # The C locale: Python itself uses UTF-8 in it, unless that is switched off.
         encoding = "utf-8" if codecs.lookup(stream.encoding).name == "ascii" else stream.encoding
-        how = {"line_buffering": stream.line_buffering, "write_through": stream.write_through}
-        named = cls(stream.detach(), encoding, "backslashreplace", **how)
+        line_buffering, write_through = stream.line_buffering, stream.write_through
+        named = cls(
+            stream.detach(), encoding, "backslashreplace", line_buffering=line_buffering, write_through=write_through
+        )
         named.error_name = name
         return named
 
