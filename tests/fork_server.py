@@ -109,6 +109,8 @@ def become_command(request: dict[str, Any], out: int, errors: int) -> NoReturn:
     os.environ.clear()
     os.environ.update(request["environment"])
     sys.argv = ["incast", *request["arguments"]]
+    # `python -m` finds modules of the working folder first.
+    sys.path[0] = request["cwd"]
     runpy.run_module("incast", run_name="__main__", alter_sys=True)
     sys.exit()
 
