@@ -21,8 +21,10 @@ ROOT = Path(__file__).parent.parent
 PATIENCE = 120.0
 """Seconds until a wait fails: only a hang takes as long, on any machine."""
 
-# A shell without job control has it ignored in what it runs in the background, and so in all that this starts.
+# A shell without job control ignores it in what it runs in the background, and `nohup` the other; the tests start
+# programs that are to end by them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 SMALL = """\
 title = "two schemes, eight hosts"

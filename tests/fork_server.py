@@ -23,7 +23,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-LIBRARIES = ("incast.cli.main", "incast.cli.summary", "incast.scenario", "incast.results", "rich.console", "rich.table")
+LIBRARIES = (
+    "incast.cli.commands",
+    "incast.cli.summary",
+    "incast.scenario",
+    "incast.results",
+    "rich.console",
+    "rich.table",
+)
 LONGEST_REQUEST = 1 << 20
 
 
@@ -102,6 +109,8 @@ def become_command(request: dict[str, Any], out: int, errors: int) -> NoReturn:
     os.environ.clear()
     os.environ.update(request["environment"])
     sys.argv = ["incast", *request["arguments"]]
+    # `python -m` finds modules of the working folder first.
+    sys.path[0] = request["cwd"]
     runpy.run_module("incast", run_name="__main__", alter_sys=True)
     sys.exit()
 

@@ -16,7 +16,7 @@ import pytest
 import incast
 from conftest import RING, ROOT, Command, write
 from incast._whole import write_all
-from incast.errors import ResultsExistError
+from incast.errors import EnvironmentFailure, ResultsExistError
 from incast.wiring import Wiring
 
 TESTBED = ROOT / "scenarios" / "clos-testbed.toml"
@@ -287,7 +287,7 @@ def test_all_files_or_none(overwrite: bool, tmp_path: Path, monkeypatch: pytest.
         link(source, target)
 
     monkeypatch.setattr(os, "link", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(EnvironmentFailure, match="No space left"):
         write_all(folder, files, overwrite=overwrite)
     if before is None:
         assert list(tmp_path.iterdir()) == []

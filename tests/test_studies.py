@@ -378,7 +378,11 @@ STUDIES = {
     "SQL with a wrong table": Bad("claims.toml", "from slowdown", "from slowdwn", "slowdwn", ("slowdwn", "slowdown")),
     "SQL that does not parse": Bad("claims.toml", "group by all", "group all", "group all", ("syntax error",)),
     "SQL that is no query": Bad(
-        "claims.toml", 'sql = "select load', 'sql = "drop table flows; select load', "drop", ("is one query",)
+        "claims.toml",
+        'sql = "select load',
+        'sql = "drop table flows; select load',
+        "drop",
+        ("must be one query", "not 2 statements"),
     ),
     "SQL without a value": Bad("claims.toml", "as value", "as figure", "as figure", ("no column `value`", "figure")),
     "SQL with values of text": Bad("claims.toml", "avg(p95)", "first(scheme)", "first(", ("no number but VARCHAR",)),

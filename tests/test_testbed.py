@@ -13,7 +13,7 @@ import pytest
 
 from conftest import PATIENCE, Command, Start, needs_networks, wait_until, write
 from incast import testbed
-from incast.cli.main import _code
+from incast.cli import commands, ends
 from incast.errors import EnvironmentFailure, IncastError
 from incast.testbed.namespaces import Refused, tool
 from incast.testbed.rules import HERE, as_chain, as_map
@@ -150,7 +150,9 @@ def test_a_machine_that_cannot(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     """Exit code 3 and the reason; nothing is printed as if it had been measured."""
     monkeypatch.setattr("incast.testbed.testbed.sys.platform", "darwin")
     assert testbed.available() == "network namespaces need Linux; this is darwin"
-    assert _code(["deadlock", "cost"]) == 3
+    with pytest.raises(EnvironmentFailure) as failure:
+        commands.run(["deadlock", "cost"])
+    assert ends.code_of(failure.value) == 3
     assert capsys.readouterr() == ("", "error: network namespaces need Linux; this is darwin\n")
 
 

@@ -7,27 +7,31 @@ results = scenario.run(out="results/quickstart")
 results.slowdown().to_polars()
 """
 
+from __future__ import annotations
+
 import importlib
-from typing import TYPE_CHECKING, Any
 
-from incast._core import __version__
-from incast.errors import (
-    ApplicationError,
-    ComparisonError,
-    Diagnostic,
-    EnvironmentFailure,
-    IncastError,
-    IncastWarning,
-    InternalError,
-    ResultsError,
-    ResultsExistError,
-    ScenarioError,
-)
-
+TYPE_CHECKING = False  # as in `typing`, which takes long to import
 if TYPE_CHECKING:
+    from typing import Any
+
     from incast import schema
+    from incast._core import __version__
     from incast.comparison.compare import compare
     from incast.comparison.comparison import Comparison
+    from incast.errors import (
+        ApplicationError,
+        ComparisonError,
+        Diagnostic,
+        EnvironmentFailure,
+        IncastError,
+        IncastWarning,
+        InternalError,
+        MissingLibraryError,
+        ResultsError,
+        ResultsExistError,
+        ScenarioError,
+    )
     from incast.fairness import jain
     from incast.progress import Progress, SchemeProgress
     from incast.results import Results
@@ -38,6 +42,23 @@ if TYPE_CHECKING:
     from incast.table import Column, Table
 
 _LAZY = {
+    **dict.fromkeys(
+        (
+            "ApplicationError",
+            "ComparisonError",
+            "Diagnostic",
+            "EnvironmentFailure",
+            "IncastError",
+            "IncastWarning",
+            "InternalError",
+            "MissingLibraryError",
+            "ResultsError",
+            "ResultsExistError",
+            "ScenarioError",
+        ),
+        "errors",
+    ),
+    "__version__": "_core",
     "Column": "table",
     "Comparison": "comparison",
     "Progress": "progress",
@@ -56,7 +77,8 @@ _LAZY = {
     "open_study": "study",
     "open_sweep": "sweep",
 }
-"""Modules of the names that are imported when they are first used: all of them take a second, most programs use two."""
+"""Modules of the names, imported when they are first used: all of them take a second, and most programs use two. The
+command handles signals before it imports the core."""
 
 __all__ = [
     "ApplicationError",
@@ -68,6 +90,7 @@ __all__ = [
     "IncastError",
     "IncastWarning",
     "InternalError",
+    "MissingLibraryError",
     "Progress",
     "Results",
     "ResultsError",

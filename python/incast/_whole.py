@@ -6,10 +6,19 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from incast.errors import ResultsExistError
+from incast.errors import EnvironmentFailure, ResultsExistError
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Report failures of the operating system for `path`, not for a temporary file."""
+    try:
+        yield
+    except OSError as error:
+        raise EnvironmentFailure(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def refuse_if_there(file: Path, *, overwrite: bool, option: str = "--output") -> None:
@@ -43,7 +52,7 @@ def write_all(folder: Path, files: Mapping[str, bytes], *, overwrite: bool) -> N
 
     Raises:
         ResultsExistError: A file exists and `overwrite` is false, or a folder has the name of a file.
-        OSError: The files cannot be written.
+        EnvironmentFailure: The files cannot be written.
 
     """
     for name in files:
@@ -71,6 +80,8 @@ def write_all(folder: Path, files: Mapping[str, bytes], *, overwrite: bool) -> N
             # Another program has created it since the check.
             taken = folder / new.pop()
             error = ResultsExistError(f"{taken} exists already; it was not changed")
+        elif isinstance(error, OSError):
+            error = EnvironmentFailure(f"cannot write {folder}: {error.strerror or error}")
         _undo(folder, aside, old, new)
         for one in made:
             # Another program may have written into it.
@@ -95,16 +106,17 @@ def _undo(folder: Path, aside: Path | None, old: Iterable[str], new: Iterable[st
 def write_whole(file: Path, content: bytes, *, overwrite: bool, option: str = "--output") -> None:
     """Write a temporary file next to `file` and rename it; an interruption leaves nothing."""
     refuse_if_there(file, overwrite=overwrite, option=option)
-    descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as out:
-            out.write(content)
-        as_usual(Path(name), 0o666)
-        if overwrite:
-            Path(name).replace(file)
-        else:
-            os.link(name, file)
-    except FileExistsError:
-        raise _there(file, option) from None
-    finally:
-        Path(name).unlink(missing_ok=True)
+    with writing(file):
+        descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+        try:
+            with os.fdopen(descriptor, "wb") as out:
+                out.write(content)
+            as_usual(Path(name), 0o666)
+            if overwrite:
+                Path(name).replace(file)
+            else:
+                os.link(name, file)
+        except FileExistsError:
+            raise _there(file, option) from None
+        finally:
+            Path(name).unlink(missing_ok=True)

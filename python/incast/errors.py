@@ -86,6 +86,10 @@ class EnvironmentFailure(IncastError):
     """A failure of the environment: folder not writable, disk full, library not installed."""
 
 
+class MissingLibraryError(EnvironmentFailure, ImportError):
+    """An optional library is not installed."""
+
+
 class InternalError(IncastError):
     """An internal error of incast; please report it with the scenario."""
 

@@ -12,7 +12,7 @@ from incast.charts import look
 from incast.charts.chart import Chart
 from incast.charts.over import over
 from incast.charts.slowdown import of_one_size
-from incast.errors import EnvironmentFailure
+from incast.errors import MissingLibraryError
 
 if TYPE_CHECKING:
     from incast.results import Results
@@ -98,7 +98,7 @@ def _drawn(chart: Chart, **options: Any) -> str:
         return f"<p>{html.escape(chart.why_empty or '')}</p>"
     try:
         figure = plot.draw(chart, **options)
-    except EnvironmentFailure:
+    except MissingLibraryError:
         return "<p>Install matplotlib to see a chart here: <code>pip install matplotlib</code>.</p>"
     out = io.StringIO()
     figure.savefig(out, format="svg", metadata={"Date": None})

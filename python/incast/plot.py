@@ -6,7 +6,6 @@ plot.save(plot.draw(chart), "slowdown.pdf")
 
 from __future__ import annotations
 
-import importlib
 import io
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
@@ -14,13 +13,13 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incast._library import needed
 from incast._whole import write_whole
 from incast.charts import look
 from incast.charts.chart import Chart
 from incast.charts.closing import BEHIND, COLOURS, ON_CYCLE, PASSING
 from incast.charts.over import FIGURES
 from incast.charts.slowdown import PERCENTILES, labels
-from incast.errors import EnvironmentFailure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,13 +44,10 @@ def matplotlib(module: str = "") -> Any:
     """Matplotlib or a module of it.
 
     Raises:
-        EnvironmentFailure: It cannot be imported.
+        MissingLibraryError: It cannot be imported.
 
     """
-    try:
-        return importlib.import_module(f"matplotlib.{module}" if module else "matplotlib")
-    except ImportError as error:
-        raise EnvironmentFailure(f"drawing needs matplotlib: pip install matplotlib ({error})") from None
+    return needed(f"matplotlib.{module}" if module else "matplotlib", "drawing")
 
 
 def draw(
@@ -74,7 +70,7 @@ def draw(
         options: Options of the chart: `percentiles` for slowdown, `x` and `figure` for over.
 
     Raises:
-        EnvironmentFailure: Matplotlib is not installed.
+        MissingLibraryError: Matplotlib is not installed.
         ValueError: The chart has no rows.
 
     """

@@ -27,12 +27,11 @@ def shown(progress: Callback | bool | None) -> Iterator[Callback | None]:
         finally:
             cell.clear()
     else:
-        # Only now: the module needs those of the command line.
-        from rich.console import Console
-
+        # Only now: the modules need Rich.
+        from incast import _terminal
         from incast.cli.live import Live
 
-        with Live(Console(stderr=True)) as live:
+        with Live(_terminal.console(stderr=True)) as live:
             yield live.update
 
 

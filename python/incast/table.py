@@ -7,10 +7,10 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 from incast import _core
+from incast._library import needed
 from incast._nearest import renamed
 
 if TYPE_CHECKING:
@@ -113,12 +113,12 @@ class Table:
 
     def to_polars(self) -> polars.DataFrame:
         """The table as a Polars frame (extra `incast[polars]`)."""
-        frame: polars.DataFrame = extra("polars").DataFrame(self)
+        frame: polars.DataFrame = needed("polars").DataFrame(self)
         return frame
 
     def to_pandas(self) -> pandas.DataFrame:
         """The table as a pandas frame (extra `incast[pandas]`)."""
-        library = extra("pandas")
+        library = needed("pandas")
         try:
             frame: pandas.DataFrame = importlib.import_module("pyarrow").table(self).to_pandas()
         except ImportError:
@@ -127,7 +127,7 @@ class Table:
 
     def to_pyarrow(self) -> pyarrow.Table:
         """The table as a pyarrow table (extra `incast[pyarrow]`)."""
-        return extra("pyarrow").table(self)
+        return needed("pyarrow").table(self)
 
     def to_csv(self, path: str | PathLike[str] | None = None, limit: int | None = None) -> str | None:
         """The table as CSV text, or `None` if written to the file `path`."""
@@ -136,11 +136,3 @@ class Table:
     def to_json(self, path: str | PathLike[str] | None = None, limit: int | None = None) -> str | None:
         """The table as JSON text (an array of objects), or `None` if written to the file `path`."""
         return self._core.to_json(path, limit)
-
-
-def extra(name: str) -> ModuleType:
-    """Import an optional library."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise ImportError(f"this needs {name}: pip install {name}") from error

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incast import _database
+from incast._database import PARQUET_FILE, quoted
 from incast.errors import EnvironmentFailure, ResultsError
 from incast.sweep.file import Value
 from incast.sweep.folder import FORMAT, RUNS
-from incast.sweep.text import literal, quoted, shown
+from incast.sweep.text import literal, shown
 
 if TYPE_CHECKING:
     import duckdb
@@ -62,6 +65,8 @@ class Analysis:
             """Why this machine could not do it."""
             self.types: dict[str, str] = index["types"]
             """The columns of its table."""
+            if wrong := [kind for kind in self.types.values() if not re.fullmatch("[a-z]+", kind)]:
+                raise TypeError(f"`{wrong[0]}` is not a type of DuckDB")
             self.runs: tuple[CellState, ...] = tuple(CellState(**cell) for cell in index["cells"])
             """Its cells."""
         except (KeyError, TypeError) as error:
@@ -88,9 +93,10 @@ class Analysis:
 
     def connect(self) -> duckdb.DuckDBPyConnection:
         """A DuckDB connection with the rows as table `figures`."""
-        import duckdb
+        return self._into(_database.connect())
 
-        connection = duckdb.connect()
+    def _into(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+        """Make the table `figures` in a database."""
         columns = ", ".join(f"{quoted(name)} {kind}" for name, kind in self.types.items())
         connection.execute(f"create table {NAME} ({columns})")
         if self.rows:
@@ -117,8 +123,8 @@ def write_table(path: Path) -> None:
 
     partial = path / f".{TABLE}.partial"
     try:
-        with open_analysis(path).connect() as connection:
-            connection.execute(f"copy {NAME} to {literal(str(partial))} (format parquet, compression zstd)")
+        with open_analysis(path)._into(_database.connect([partial])) as connection:
+            connection.execute(f"copy {NAME} to {literal(str(partial))} ({PARQUET_FILE})")
         partial.replace(path / TABLE)
     except (duckdb.Error, OSError) as error:
         partial.unlink(missing_ok=True)

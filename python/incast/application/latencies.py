@@ -9,10 +9,10 @@ from itertools import pairwise
 from os import PathLike
 from typing import TYPE_CHECKING, Literal
 
+from incast._library import needed
 from incast._nearest import keywords
 from incast.application import wrong
 from incast.application.memory import read
-from incast.table import extra
 
 if TYPE_CHECKING:
     import numpy as np
@@ -158,7 +158,7 @@ class Latencies:
         Needs one random number each: with U uniform on [0, 1), the longest of b draws has the distribution of the
         element at floor(n U^(1/b)).
         """
-        numpy = extra("numpy")
+        numpy = needed("numpy", "a replay")
         b = numpy.asarray(counts, dtype=float)
         n = len(self._values)
         # A U so close to 1 that the power rounds to 1 is the longest of all.
@@ -168,5 +168,5 @@ class Latencies:
 
     def _array(self) -> NDArray[np.float64]:
         """The times as a numpy array, without a copy."""
-        seen: NDArray[np.float64] = extra("numpy").frombuffer(self._values, dtype=float)
+        seen: NDArray[np.float64] = needed("numpy", "a replay").frombuffer(self._values, dtype=float)
         return seen

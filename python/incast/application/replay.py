@@ -16,9 +16,9 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from incast._library import needed
 from incast.application import wrong
 from incast.application.latencies import Latencies
-from incast.table import extra
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,7 +56,7 @@ class Segments:
             ApplicationError: A value is out of range, or the columns do not fit together.
 
         """
-        numpy = extra("numpy")
+        numpy = needed("numpy", "a replay")
         self.name = name
         """Name of the job."""
         try:
@@ -98,7 +98,7 @@ class Segments:
 
     def job_s(self, times_s: NDArray[np.float64]) -> float:
         """Job time in seconds for these times of its segments."""
-        numpy = extra("numpy")
+        numpy = needed("numpy", "a replay")
         of_groups = numpy.bincount(self._group, weights=times_s)
         return float(numpy.maximum.reduceat(of_groups, self._stage_starts).sum())
 
@@ -113,7 +113,7 @@ class Segments:
 
     def _numbered(self, name: str, column: ArrayLike | None) -> NDArray[np.int64]:
         """Threads or stages by number from 0, in order of their values."""
-        numpy = extra("numpy")
+        numpy = needed("numpy", "a replay")
         if column is None:
             none: NDArray[np.int64] = numpy.zeros(len(self), dtype=numpy.int64)
             return none
@@ -159,7 +159,7 @@ def replay(
         ApplicationError: A parameter is out of range.
 
     """
-    numpy = extra("numpy")
+    numpy = needed("numpy", "a replay")
     overhead_s = wrong.overhead(overhead_s)
     seed = wrong.whole("seed", seed, "a whole number, 0 or more", 0)
     repetitions = wrong.whole("repetitions", repetitions, "a whole number, 2 or more", 2)

@@ -20,11 +20,13 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incast import _database
+from incast._library import needed
 from incast.application import wrong
 from incast.application.latencies import PER_SECOND, Unit
 from incast.application.replay import MOST_FETCHES, Segments
 from incast.errors import ApplicationError, EnvironmentFailure
-from incast.table import PARQUET, extra
+from incast.table import PARQUET
 
 if TYPE_CHECKING:
     import duckdb
@@ -60,11 +62,10 @@ def read_trace(path: str | PathLike[str]) -> Segments:
     """
     import duckdb
 
-    extra("numpy")
+    needed("numpy", "a replay")
     file = Path(path)
     try:
-        with duckdb.connect() as connection:
-            connection.execute("SET enable_progress_bar = false")
+        with _database.connect([file]) as connection:
             columns = _read(connection, file)
             _check(connection, file, columns)
             found = connection.execute(_segments(columns)).fetchnumpy()

@@ -8,17 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incast import _database
+from incast._database import literal, quoted
 from incast.errors import EnvironmentFailure, ResultsError
 from incast.results import ALL, Results
 
 if TYPE_CHECKING:
     import duckdb
 
-CONFIG: dict[str, str | bool | int | float | list[str]] = {
-    "autoinstall_known_extensions": False,
-    "autoload_known_extensions": False,
-}
-"""DuckDB must not download extensions."""
+SCENARIO = "scenario.toml"
+"""File of a results folder: the scenario with all defaults."""
 APART = 4
 """Labels with a panel of their own in a chart; of more labels, the largest have one, and all others share one."""
 PICOSECONDS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
@@ -93,8 +92,11 @@ class Source:
 
     def sample_ps(self) -> int:
         """Picoseconds between samples (`measure.sample_every`)."""
-        file = self.results[0].path / "scenario.toml"
-        every = tomllib.loads(file.read_text(encoding="utf-8")).get("measure", {}).get("sample_every", "none")
+        try:
+            every = tomllib.loads(scenario_file(self.results[0]).decode("utf-8"))["measure"]["sample_every"]
+        except (UnicodeDecodeError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+            why = f"{type(error).__name__}: {error}"
+            raise ResultsError(f"{self.results[0].path / SCENARIO} is damaged: {why}; run the scenario again") from None
         return max(1, picoseconds(str(every)) or 1)
 
     def labels(self) -> list[str]:
@@ -121,12 +123,13 @@ class Source:
     def _connect(self) -> duckdb.DuckDBPyConnection:
         import duckdb
 
-        connection = duckdb.connect(config=CONFIG)
-        tables = dict.fromkeys(name for each in self.results for name in each.tables)
+        names = dict.fromkeys(name for each in self.results for name in each.tables)
+        tables = {name: self._files(name) for name in names}
+        connection = _database.connect(file for files in tables.values() for file in files)
         try:
-            for table in tables:
-                files = ", ".join(quoted(str(file)) for file in self._files(table))
-                connection.execute(f'create view "{table}" as from read_parquet([{files}], union_by_name = true)')
+            for table, files in tables.items():
+                these = ", ".join(literal(str(file)) for file in files)
+                connection.execute(f"create view {quoted(table)} as from read_parquet([{these}], union_by_name = true)")
         except duckdb.Error as error:
             connection.close()
             raise self._blamed(error) from None
@@ -143,7 +146,8 @@ class Source:
             for table in each.tables:
                 file = each.path / f"{table}.parquet"
                 try:
-                    duckdb.connect(config=CONFIG).execute(f"select count(*) from parquet_schema({quoted(str(file))})")
+                    with _database.connect([file]) as connection:
+                        connection.execute(f"select count(*) from parquet_schema({literal(str(file))})")
                 except duckdb.Error as fault:
                     return broken(file, each, table, fault)
         return ResultsError(f"cannot read the tables: {error}")
@@ -162,6 +166,20 @@ def broken(file: Path, results: Results, table: str, fault: duckdb.Error) -> Res
     return ResultsError(f"{file}: not a valid Parquet table of incast: {why}; run the scenario again")
 
 
+def scenario_file(results: Results) -> bytes:
+    """The content of `scenario.toml`.
+
+    Raises:
+        ResultsError: The file is missing.
+
+    """
+    file = results.path / SCENARIO
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise ResultsError(f"{file}: {error.strerror}; run the scenario again") from None
+
+
 def of_labels(groups: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ...]:
     """What to say of a group that has several labels."""
     return tuple(f"Drawn together as {name}: {', '.join(labels)}." for name, labels in groups if len(labels) > 1)
@@ -169,18 +187,13 @@ def of_labels(groups: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ...]:
 
 def picoseconds(text: str) -> int | None:
     """A time of a scenario, such as `1.5us`, in picoseconds; `None` for `none`."""
-    found = re.fullmatch(r"([0-9.]+)(ps|ns|us|ms|s)", text)
+    found = re.fullmatch(r"([0-9]+\.?[0-9]*)(ps|ns|us|ms|s)", text)
     return round(float(found[1]) * PICOSECONDS[found[2]]) if found else None
 
 
 def size_bytes(text: str) -> float:
     """A size of a scenario, such as `19.2MB`, in bytes."""
-    found = re.fullmatch(r"([0-9.]+)(B|kB|MB|GB|TB|KiB|MiB|GiB|TiB)", text)
+    found = re.fullmatch(r"([0-9]+\.?[0-9]*)(B|kB|MB|GB|TB|KiB|MiB|GiB|TiB)", text)
     if found is None:
         raise ValueError(f"not a size: {text!r}")
     return float(found[1]) * BYTES[found[2]]
-
-
-def quoted(text: str) -> str:
-    """A literal of SQL."""
-    return "'" + text.replace("'", "''") + "'"

@@ -60,10 +60,7 @@ def found(folder: Path, asked: Asked) -> list[ApplicationSlowdown]:
     if asked.trace is None:
         calibration = asked.calibration or USUAL
         return application_slowdown(folder, calibration, asked.applications, asked.overhead_s, asked.scheme)
-    try:
-        return trace_slowdown(folder, asked.trace, asked.overhead_s, *asked.replay, asked.scheme)
-    except ImportError as error:
-        raise ApplicationError(f"a replay needs numpy: pip install numpy ({error})") from None
+    return trace_slowdown(folder, asked.trace, asked.overhead_s, *asked.replay, asked.scheme)
 
 
 def show(rows: list[ApplicationSlowdown], asked: Asked, form: Format) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Collection, Iterable
+
+from incast.cli.signals import SIGNALLED as SIGNALLED
 
 OK = 0
 """Success."""
@@ -13,13 +14,9 @@ ENDED_BADLY = 1
 BAD_INPUT = 2
 """Bad input: command line, scenario, file to import or results folder."""
 ENVIRONMENT = 3
-"""A folder that is not writable, a full disk, a missing library."""
+"""A folder that is not writable, a full disk, too little memory, a missing library."""
 BUG = 70
 """Internal error."""
-SIGNALLED = 128
-"""Ended by a signal; its number is added."""
-INTERRUPTED = 130
-"""Ctrl-C."""
 
 
 class UnfinishedError(KeyboardInterrupt):
@@ -48,11 +45,6 @@ def complain_grouped(found: Iterable[tuple[str, str]], names: Collection[str]) -
             complain(f"{message} (all {len(having)} schemes)")
         else:
             complain(f"{', '.join(having)}: {message}")
-
-
-def close_stdout() -> None:
-    """Redirect stdout to the null device once its reader has closed it, so that Python ends without an error."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def tell(text: str) -> None:

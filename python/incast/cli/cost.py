@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.status import Status
 
-from incast import testbed
+from incast import _terminal, testbed
 from incast.cli import codes
 from incast.cli.live import clock
 from incast.testbed.cost import PINGS, ROUNDS, RULES, SECONDS, refused
@@ -64,7 +64,7 @@ def cost(
 
     """
     plan = testbed.Plan(_numbers(rules), seconds, pings, rounds, form, seed)
-    with CostLive(Console(stderr=True), quiet=quiet) as live:
+    with CostLive(_terminal.console(stderr=True), quiet=quiet) as live:
         done = testbed.measure(plan, live.update)
     print(json.dumps(done.to_dict(), indent=2) if format == "json" else testbed.text(done))
     return codes.OK

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-import shutil
 import textwrap
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from incast import _core
+from incast import _core, _terminal
 from incast._nearest import hint
 from incast.cli import codes
 from incast.cli.command import command
 
+WIDEST = 120
+"""Most columns of the terminal that are used (our choice)."""
 Kind = Literal[
     "fabrics",
     "workloads",
@@ -198,8 +199,8 @@ def needed(parameter: Entry) -> str:
 
 def wrapped(text: str, indent: int) -> list[str]:
     """Text folded to the terminal."""
-    width = min(shutil.get_terminal_size().columns, 120)
     margin = " " * indent
+    width = _terminal.width(WIDEST)
     return textwrap.wrap(" ".join(text.split()), width, initial_indent=margin, subsequent_indent=margin)
 
 

@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from incast import _terminal
 from incast._whole import refuse_if_there, write_whole
 from incast.charts.look import time
 from incast.cli import codes
@@ -131,7 +131,7 @@ class _Runs:
     """Progress over runs, in a terminal."""
 
     def __init__(self, *, quiet: bool) -> None:
-        console = Console(stderr=True)
+        console = _terminal.console(stderr=True)
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("runs"))
         times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
         self._progress = Progress(

@@ -12,6 +12,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from incast._nearest import hint
+from incast._whole import writing
 from incast.cli import codes
 from incast.cli.command import command
 from incast.cli.listing import wrapped
@@ -63,12 +64,13 @@ def new(
     if file.suffix != ".toml":
         codes.complain(f"{file}: the name of a scenario must end in .toml")
         return codes.BAD_INPUT
-    try:
-        with file.open("w" if overwrite else "x", encoding="utf-8") as out:
-            out.write(known[template])
-    except FileExistsError:
-        codes.complain(f"{file} exists already; use --overwrite to replace it, or choose another name")
-        return codes.BAD_INPUT
+    with writing(file):
+        try:
+            with file.open("w" if overwrite else "x", encoding="utf-8") as out:
+                out.write(known[template])
+        except FileExistsError:
+            codes.complain(f"{file} exists already; use --overwrite to replace it, or choose another name")
+            return codes.BAD_INPUT
     print(f"wrote {file}: {about(known[template])}")
     print(f"  incast show {file}    every default, derived figures, estimated cost")
     print(f"  incast run {file}     simulate it")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+from incast import _terminal
 
 
 class Phases:
     """Shows the current step and its duration on stderr, if that is a terminal."""
 
     def __init__(self, *, quiet: bool = False) -> None:
-        console = Console(stderr=True)
+        console = _terminal.console(stderr=True)
         columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
         self._progress = Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal)
         self._task: TaskID | None = None

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
-from rich.console import Console
 
+from incast import _terminal
 from incast.cli.command import command
 
 EXAMPLES = """
@@ -46,7 +46,7 @@ def report(
 
     folder = first.resolve()
     file = output or first.parent / f"{folder.name}.html"
-    console = Console(stderr=True)
+    console = _terminal.console(stderr=True)
     with console.status("reading the results") as status:
         write(
             [first, *more],

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
-from rich.console import Console
 
 import incast
+from incast import _terminal
 from incast._nearest import hint
 from incast.cli import codes, summary
 from incast.cli.command import Overrides, command
@@ -79,7 +79,7 @@ def run(
     if not quiet:
         for told in scenario.synthetic():
             codes.complain(f"note: synthetic traffic: {told}")
-    with Live(Console(stderr=True), quiet=quiet) as live, warnings.catch_warnings():
+    with Live(_terminal.console(stderr=True), quiet=quiet) as live, warnings.catch_warnings():
         warnings.simplefilter("ignore", incast.IncastWarning)
         results = scenario.run(output, overwrite=overwrite, threads=threads, progress=live.update)
     codes.warn(text for text in results.warnings() if text not in known)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from types import TracebackType
 from typing import Self
@@ -11,6 +10,7 @@ from rich.console import Console
 from rich.progress import Progress as Bars
 from rich.progress import TaskID
 
+from incast import _terminal
 from incast.cli.live import EVERY, bars, clock
 
 
@@ -19,7 +19,7 @@ class Stages:
 
     def __init__(self, console: Console | None = None) -> None:
         """Show on `console`, stderr if not given."""
-        self._console = console or Console(file=sys.stderr)
+        self._console = console or _terminal.console(stderr=True)
         self._what = ""
         self._began = self._told = time.monotonic()
         self._bars: Bars | None = None

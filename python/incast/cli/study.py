@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
-from rich.console import Console
 
 import incast
+from incast import _terminal
 from incast.cli import codes
 from incast.cli.listing import wrapped
 from incast.cli.study_live import StudyLive
@@ -128,7 +128,7 @@ def run(
     """
     chosen = incast.load_study(study)
     out = chosen.folder(output, scale)
-    with StudyLive(Console(stderr=True), chosen.sweeps, chosen.analyses, quiet=quiet) as live:
+    with StudyLive(_terminal.console(stderr=True), chosen.sweeps, chosen.analyses, quiet=quiet) as live:
         try:
             found = chosen.run(out, scale=scale, jobs=jobs, ray=ray, overwrite=overwrite, progress=live.update)
         except KeyboardInterrupt as interrupt:

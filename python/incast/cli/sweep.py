@@ -8,8 +8,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
-from rich.console import Console
 
+from incast import _terminal
 from incast import sweep as sweeps
 from incast.cli import codes
 from incast.cli.command import Overrides, command
@@ -80,7 +80,7 @@ def sweep(
         _show(planned)
         return codes.OK
     output = output or Path("results") / file.stem
-    with SweepLive(Console(stderr=True), quiet=quiet) as live:
+    with SweepLive(_terminal.console(stderr=True), quiet=quiet) as live:
         try:
             done = sweeps.run(planned, output, jobs=jobs, ray=ray, progress=live.update)
         except KeyboardInterrupt as interrupt:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 
+from incast import _database
 from incast.comparison import match, reference, statistics
 from incast.comparison.comparison import Comparison
 from incast.errors import ComparisonError
@@ -37,14 +38,11 @@ def compare(
         within_ns: Largest difference between starts of one flow, in nanoseconds.
 
     """
-    import duckdb
-
     if not isinstance(results, Results):
         results = open_results(results)
     scheme = match.chosen(results, scheme)
     file = Path(fct)
-    connection = duckdb.connect()
-    connection.execute("SET enable_progress_bar = false")
+    connection = _database.connect([file, results.path / match.FLOWS])
     reference.read(connection, file)
     match.read_results(connection, results, scheme)
     if dport is not None:

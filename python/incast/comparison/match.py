@@ -12,6 +12,8 @@ from incast.results import Results
 if TYPE_CHECKING:
     import duckdb
 
+FLOWS = "flows.parquet"
+"""Table of flows of a results folder."""
 KEY = "src, dst, sport, dport, size_bytes"
 """Key of a flow, together with its start."""
 
@@ -35,7 +37,7 @@ def read_results(connection: duckdb.DuckDBPyConnection, results: Results, scheme
     """
     import duckdb
 
-    file = results.path / "flows.parquet"
+    file = results.path / FLOWS
     try:
         named = connection.execute(
             "SELECT bool_and(regexp_full_match(name, 'h[0-9]+')) FROM "

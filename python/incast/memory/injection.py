@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Literal
 
+from incast import _database
 from incast.application import wrong
 from incast.errors import ApplicationError, EnvironmentFailure
 from incast.memory import program
@@ -284,15 +285,13 @@ def _named(quantiles: Sequence[int] | None) -> dict[str, float]:
 
 
 def _measured(case: Case, repetition: int, run: Run, trace: Path) -> Timing:
-    import duckdb
-
     quantiles = ", ".join(CHECKED)
     query = f"""
     select count(*), sum(asked_ns) * 1e-9, sum(achieved_ns) * 1e-9, sum(software_ns) * 1e-9,
       quantile_disc(asked_ns, [{quantiles}]), quantile_disc(achieved_ns, [{quantiles}])
     from read_parquet(?) where kind = 'read'
     """
-    with duckdb.connect() as connection:
+    with _database.connect([trace]) as connection:
         fetches, asked, achieved, software, drawn, found = connection.execute(query, [str(trace)]).fetchall()[0]
     return Timing(
         case,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from incast import _core
-from incast._whole import as_usual
+from incast._whole import as_usual, writing
 from incast.errors import ApplicationError, EnvironmentFailure, ResultsExistError
 from incast.memory import program
 from incast.memory.possible import require
@@ -85,7 +85,8 @@ def record(
         tell("writing the summary")
         found = summarised(command, instrument, run, folder / TRACE, own)
         text = json.dumps(asdict(found), indent=2) + "\n"
-        (folder / SUMMARY).write_text(text, encoding="utf-8")
+        with writing(Path(output) / SUMMARY):
+            (folder / SUMMARY).write_text(text, encoding="utf-8")
     return Recording(Path(output), found)
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 
+from incast import _database
+from incast._library import needed
 from incast.application import Segments
 from incast.errors import ApplicationError
-from incast.memory.recording import TRACE, open_recording
+from incast.memory.recording import open_recording
 
 
 def recorded_segments(path: str | PathLike[str], window_s: tuple[float, float] | None = None) -> Segments:
@@ -25,11 +27,9 @@ def recorded_segments(path: str | PathLike[str], window_s: tuple[float, float] |
         ApplicationError: It is none, or nothing was fetched.
 
     """
-    import duckdb
-
     recording = open_recording(path)
     begin, end = window_s or (0.0, recording.summary.seconds)
-    asked = {"trace": str(Path(path) / TRACE), "begin": begin * 1e9, "end": end * 1e9}
+    asked = {"trace": str(recording.trace), "begin": begin * 1e9, "end": end * 1e9}
     query = """
     with fetches as (
         select *, row_number() over (order by time_ns) as number from read_parquet($trace)
@@ -44,8 +44,8 @@ def recorded_segments(path: str | PathLike[str], window_s: tuple[float, float] |
       dense_rank() over (order by process, thread) as thread
     from (from gaps union all from ends) order by process, thread, number
     """
-    with duckdb.connect() as connection:
-        connection.execute("SET enable_progress_bar = false")
+    needed("numpy", "a replay")
+    with _database.connect([recording.trace]) as connection:
         found = connection.execute(query, asked).fetchnumpy()
     if not len(found["fetches"]):
         raise ApplicationError(f"{path}: nothing was fetched, so that delays of fetches change nothing")

@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from incast import _database
 from incast.charts.look import time
 from incast.memory.descriptors import NO_DESCRIPTORS
 from incast.memory.permission import told
@@ -254,8 +255,6 @@ def _told(counts: dict[Word, int]) -> dict[str, int]:
 
 def distributions(trace: Path) -> tuple[dict[str, float], dict[str, float], float, float, int]:
     """Figures of a trace: gaps in us, batch sizes, the instrument's mean time and total waiting in ns, threads."""
-    import duckdb
-
     quantiles = ", ".join(str(q) for q in QUANTILES)
     query = f"""
     with fetches as (select * from read_parquet(?) where kind = 'read'),
@@ -269,9 +268,7 @@ def distributions(trace: Path) -> tuple[dict[str, float], dict[str, float], floa
       (select sum(software_ns + achieved_ns) from fetches), (select count(distinct (process, thread)) from fetches)
     """
     scratch = trace.with_name("scratch")
-    with duckdb.connect() as connection:
-        connection.execute(f"SET enable_progress_bar = false; SET memory_limit = '{MEMORY_LIMIT}'")
-        connection.execute("SET temp_directory = $1", [str(scratch)])
+    with _database.connect([trace], memory_limit=MEMORY_LIMIT, scratch=scratch) as connection:
         gaps, gap, sizes, mean, largest, software, waited, threads = connection.execute(query, [str(trace)]).fetchall()[
             0
         ]

@@ -9,6 +9,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Literal
 
+from incast import _database
+from incast._database import PARQUET_FILE
+from incast._whole import writing
 from incast.application import wrong
 from incast.errors import ApplicationError
 from incast.memory.amounts import nanoseconds
@@ -133,7 +136,8 @@ def write_traffic(
     with staged(Path(output), overwrite=overwrite, marks=(FLOWS, SCENARIO)) as folder:
         made = _write_flows(found, folder, clock, fetch_ns, progress or (lambda _: None))
         text = _scenario(found, nodes, scale, samples, duration)
-        (folder / SCENARIO).write_text(text, encoding="utf-8")
+        with writing(Path(output) / SCENARIO):
+            (folder / SCENARIO).write_text(text, encoding="utf-8")
     most = max(made.rates) * samples * PAGE * 8 / (HOST_RATE_GBPS * 1e9)
     return Traffic(Path(output), clock, made.flows, made.seconds, sum(made.rates) / len(made.rates), most)
 
@@ -152,11 +156,9 @@ def _write_flows(
     recordings: Sequence[Recording], folder: Path, clock: Clock, fetch_ns: float, tell: Callable[[str], object]
 ) -> _Flows:
     """Write the flows of a system."""
-    import duckdb
-
     scratch = folder / "scratch.duckdb"
-    with duckdb.connect(str(scratch)) as connection:
-        connection.execute(f"SET enable_progress_bar = false; SET memory_limit = '{MEMORY_LIMIT}'")
+    files = [folder / FLOWS, *(recording.trace for recording in recordings)]
+    with _database.connect(files, database=scratch, memory_limit=MEMORY_LIMIT) as connection:
         for number, recording in enumerate(recordings):
             tell(f"times of {recording.path.name}")
             connection.execute(f"create table shifted_{number} as {_shifted(recording, clock, fetch_ns)}")
@@ -170,7 +172,7 @@ def _write_flows(
               select time_ns, if(kind = 'read', 'memory' || memory, 'cpu' || cpu) as src,
                 if(kind = 'read', 'cpu' || cpu, 'memory' || memory) as dst, {PAGE} as size_bytes
               from placed order by time_ns
-            ) to ? (format parquet, compression zstd)
+            ) to ? ({PARQUET_FILE})
             """,
             [str(folder / FLOWS)],
         )
@@ -195,7 +197,7 @@ def _shifted(recording: Recording, clock: Clock, fetch_ns: float) -> str:
 
     Pages that are sent away have no thread that waits: theirs is the clock of the thread whose fetch made room.
     """
-    trace = str(recording.trace).replace("'", "''")
+    trace = _database.literal(str(recording.trace))
     waits = "0" if clock == "wall" else "software_ns + achieved_ns"
     whole_ns, plain_ns = recording.summary.seconds * 1e9, (recording.summary.plain_s or 0.0) * 1e9
     # What a thread computed is all the time for which it did not wait for a page.
@@ -203,7 +205,7 @@ def _shifted(recording: Recording, clock: Clock, fetch_ns: float) -> str:
     until = "over (partition by process, thread order by number rows between unbounded preceding and 1 preceding)"
     last = "over (partition by process order by number)"
     return f"""
-        with rows as (select *, row_number() over (order by time_ns, kind) as number from read_parquet('{trace}')),
+        with rows as (select *, row_number() over (order by time_ns, kind) as number from read_parquet({trace})),
           fetches as (
             select number, coalesce(sum({waits}) {until}, 0) as stood,
               {fetch_ns!r} * (count(*) {until}) as longer,

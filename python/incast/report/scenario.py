@@ -10,7 +10,7 @@ from typing import Any
 
 from incast.charts import look
 from incast.charts.groups import Group
-from incast.charts.source import Source, picoseconds, size_bytes
+from incast.charts.source import Source, picoseconds, scenario_file, size_bytes
 from incast.errors import IncastError
 from incast.report.html import details, element, escape, table
 from incast.results import Results
@@ -28,7 +28,7 @@ def section(group: Group) -> str:
     """The scenario of a group: of its first variation where there are several."""
     source = group.variations[0].source
     parts = [varied(group)] if group.columns else []
-    toml = (source.results[0].path / "scenario.toml").read_bytes()
+    toml = scenario_file(source.results[0])
     changed = not all(is_as_written(each) for each in source.results)
     if changed:
         parts.append(element("p", CHANGED, "note bad"))
@@ -61,7 +61,7 @@ def section(group: Group) -> str:
 
 def is_as_written(results: Results) -> bool:
     """Whether `scenario.toml` is the file that the run wrote."""
-    digest = hashlib.sha256((results.path / "scenario.toml").read_bytes()).hexdigest()
+    digest = hashlib.sha256(scenario_file(results)).hexdigest()
     return digest == str(results.manifest["scenario_sha256"])
 
 

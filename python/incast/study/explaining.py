@@ -57,7 +57,17 @@ class _Reader:
         self.file = file
         self.known = known
         self.scales = scales
-        self.lines = file.read_text(encoding="utf-8").splitlines()
+        self.lines: list[str] = []
+        content = file.read_bytes()
+        try:
+            self.lines = content.decode("utf-8").splitlines()
+        except UnicodeDecodeError as error:
+            self.lines = content.decode("utf-8", "backslashreplace").splitlines()
+            before = content[: error.start].decode("utf-8").splitlines(keepends=True) or [""]
+            number = len(before) + before[-1].endswith("\n")
+            column = 1 if before[-1].endswith("\n") else len(before[-1]) + 1
+            message = f"byte 0x{content[error.start]:02x} is not UTF-8"
+            raise self._wrong(number, column, message, "text in UTF-8") from None
 
     def read(self) -> dict[str, Explanation]:
         begin, taken = self._head()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
-
-from duckdb import DuckDBPyConnection
+from typing import TYPE_CHECKING
 
 from incast import sweep
 from incast._document import join
@@ -14,6 +13,9 @@ from incast.study import queries
 from incast.study.checking import Checked
 from incast.study.figures import Choice, Measured, PlannedRun
 from incast.study.folder import Description
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 def measure(
@@ -37,7 +39,7 @@ def measure(
     return found["metric"], {name: found["table"][name] for name in told.claims.table}
 
 
-def _rows(told: Description, connection: DuckDBPyConnection, kind: str, name: str, sql: str) -> list[Choice]:
+def _rows(told: Description, connection: duckdb.DuckDBPyConnection, kind: str, name: str, sql: str) -> list[Choice]:
     """The rows of a metric or a table."""
     try:
         return queries.rows(connection, sql)

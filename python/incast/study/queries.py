@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 
+from incast.errors import EnvironmentFailure
 from incast.study.figures import VALUE, Choice
 
 NUMBERS = {
@@ -37,7 +38,8 @@ def described(connection: duckdb.DuckDBPyConnection, sql: str, what: str) -> dic
     with _told():
         statements = connection.extract_statements(sql)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-            raise QueryError(f"the SQL of a {what} is one query, `select ...`")
+            got = f"{len(statements)} statements" if len(statements) != 1 else statements[0].type.name
+            raise QueryError(f"the SQL of a {what} must be one query, `select ...`, not {got}")
         relation = connection.sql(sql)
     names = relation.columns
     twice = [name for name in names if names.count(name) > 1]
@@ -69,6 +71,11 @@ def _told() -> Iterator[None]:
     """Raise what DuckDB says as `QueryError`, on one line."""
     try:
         yield
+    except duckdb.PermissionException as error:
+        said = " ".join(str(error).partition("\n\nLINE ")[0].split()).removeprefix("Permission Error: ")
+        raise QueryError(f"the SQL of a study reads only its tables, no file and no address: {said}") from None
+    except duckdb.OutOfMemoryException as error:
+        raise EnvironmentFailure(f"out of memory in the SQL of a study: {str(error).partition(chr(10))[0]}") from None
     except duckdb.Error as error:
         said, _, place = str(error).partition("\n\nLINE ")
         where = f" (line {place.partition(':')[0]} of it)" if place else ""

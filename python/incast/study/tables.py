@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-import duckdb
-
+from incast import _database
+from incast._database import quoted
 from incast.analysis import AnalysisPlan
 from incast.analysis.dataset import NAME as FIGURES
 from incast.application.table import register
@@ -13,7 +14,9 @@ from incast.results import ALL
 from incast.scenario import Scenario
 from incast.study.description import Value
 from incast.sweep.dataset import OF_RUNS, SQL_TYPES
-from incast.sweep.text import quoted
+
+if TYPE_CHECKING:
+    import duckdb
 
 SMALLEST = {
     "fabric": {"star": {"hosts": 2}},
@@ -31,7 +34,7 @@ RUNS = {"run": "varchar", "scheme": "varchar", "state": "varchar", "error": "var
 
 def of_analysis(plan: AnalysisPlan) -> duckdb.DuckDBPyConnection:
     """The table of an analysis without rows."""
-    connection = duckdb.connect()
+    connection = _database.connect()
     told = ", ".join(f"{quoted(column)} {kind}" for column, kind in plan.types.items())
     connection.execute(f"create table {FIGURES} ({told})")
     return connection
@@ -46,9 +49,9 @@ class EmptyTables:
 
     def database(self, known: Mapping[str, Sequence[Value]]) -> duckdb.DuckDBPyConnection:
         """The tables with columns for what a sweep varies; these and `scheme` are known by their values."""
-        connection = duckdb.connect()
-        for name in self._results.tables:
-            file = self._results.path / f"{name}.parquet"
+        files = {name: self._results.path / f"{name}.parquet" for name in self._results.tables}
+        connection = _database.connect(files.values())
+        for name, file in files.items():
             connection.execute(f"create table {name} as select * from read_parquet(?) limit 0", [str(file)])
         connection.register("slowdowns", self._results.slowdown(label=ALL))
         connection.execute("create table slowdown as select * exclude (label) from slowdowns limit 0")

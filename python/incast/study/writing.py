@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import shutil
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
+from incast import _terminal
 from incast._student import CONFIDENCE
 from incast.study.outcome import OUTCOMES, CheckOutcome, ClaimOutcome
 from incast.study.results import StudyResults
@@ -142,7 +142,7 @@ def _wrapped(text: str, indent: str) -> list[str]:
 
 
 def _width() -> int:
-    return min(shutil.get_terminal_size().columns, WIDEST)
+    return _terminal.width(WIDEST)
 
 
 def markdown(results: StudyResults) -> str:

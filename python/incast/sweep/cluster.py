@@ -15,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any, cast
 
+from incast._library import missing
 from incast.errors import EnvironmentFailure, IncastError
 from incast.sweep.execute import Task
 from incast.sweep.pool import Event, give, started
@@ -36,12 +37,13 @@ def connected(address: str) -> Iterator[Cluster]:
     """The cluster at an address.
 
     Raises:
-        IncastError: Ray is not installed, or the address is not valid.
+        MissingLibraryError: Ray is not installed.
+        IncastError: The address is not valid.
         EnvironmentFailure: No cluster answers at the address.
 
     """
     if importlib.util.find_spec("ray") is None:
-        raise IncastError("--ray needs Ray: pip install ray")
+        raise missing("ray", "--ray")
     _knock(address)
     with tempfile.TemporaryFile() as noise:
         process = started("incast.sweep.ray_driver", address, stderr=noise)

@@ -10,12 +10,14 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incast import _database
+from incast._database import PARQUET_FILE, quoted
 from incast.application.table import register
 from incast.errors import EnvironmentFailure, ResultsError
 from incast.results import Results, open_results
 from incast.sweep.file import Value
 from incast.sweep.folder import INDEX, RUNS, read_index
-from incast.sweep.text import label, literal, quoted
+from incast.sweep.text import label, literal
 from incast.table import PARQUET
 
 if TYPE_CHECKING:
@@ -155,7 +157,8 @@ class Sweep:
     def connect(self) -> duckdb.DuckDBPyConnection:
         """A DuckDB connection with a view for every table of the dataset, and the table `runs`.
 
-        It also has the table `calibrations`: rates of remote accesses of applications (`incast.application.table`).
+        It also has the table `calibrations`: rates of remote accesses of applications (`incast.application.table`). The
+        connection opens no other file and no address, because the SQL of a study uses it.
 
         Raises:
             ResultsError: No run is finished, or a file is damaged.
@@ -165,9 +168,11 @@ class Sweep:
 
         if not self.done:
             raise ResultsError(f"{self.path}: this sweep has no finished runs")
-        connection = duckdb.connect()
-        for table in (*TABLES, *(table for table in OF_SOME if self.files(table))):
-            files = self.files(table)
+        tables = {table: self.files(table) for table in (*TABLES, *OF_SOME)}
+        connection = _database.connect(file for files in tables.values() for file in files)
+        for table, files in tables.items():
+            if not files and table in OF_SOME:
+                continue
             for file in files:
                 _check(file)
             names = ", ".join(literal(str(file)) for file in files)
@@ -263,9 +268,9 @@ def write_runs(path: Path) -> None:
     sweep = open_sweep(path)
     partial = path / ".runs.parquet.partial"
     try:
-        with duckdb.connect() as connection:
+        with _database.connect([partial]) as connection:
             sweep._add_runs(connection)
-            connection.execute(f"copy runs to {literal(str(partial))} (format parquet, compression zstd)")
+            connection.execute(f"copy runs to {literal(str(partial))} ({PARQUET_FILE})")
         partial.replace(path / "runs.parquet")
     except (duckdb.Error, OSError) as error:
         partial.unlink(missing_ok=True)

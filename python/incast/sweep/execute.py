@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from incast import _core
+from incast import _core, _database
+from incast._database import PARQUET_FILE, quoted
 from incast.errors import IncastError, ScenarioError, translated
 from incast.progress import Progress
 from incast.results import ALL, Results
 from incast.sweep.file import Value
-from incast.sweep.text import literal, quoted
+from incast.sweep.text import literal
 
 SLOWDOWN = "slowdown.parquet"
 """Table of slowdowns by flow size, in addition to the tables of a results folder: 20 bins, HPCC's ideal, at least 1."""
@@ -109,13 +110,9 @@ def send(out: TextIO, message: dict[str, Any]) -> None:
 
 def _write_slowdown(results: Results, columns: dict[str, Value], file: Path) -> None:
     """The slowdowns of all flows by size, with the varied parameters."""
-    import duckdb
-
     select = ", ".join(
         ["* exclude (label)", *(f"{literal(value)} as {quoted(name)}" for name, value in columns.items())]
     )
-    with duckdb.connect() as connection:
+    with _database.connect([file]) as connection:
         connection.register("slowdowns", results.slowdown(label=ALL))
-        connection.execute(
-            f"copy (select {select} from slowdowns) to {literal(str(file))} (format parquet, compression zstd)"
-        )
+        connection.execute(f"copy (select {select} from slowdowns) to {literal(str(file))} ({PARQUET_FILE})")

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import incast
+from incast import _database
+from incast._whole import writing
 from incast.errors import EnvironmentFailure, ResultsError, ResultsExistError
 
 FORMAT = 1
@@ -49,7 +51,7 @@ class SweepFolder:
     def prepare(self, keys: frozenset[str]) -> set[str]:
         """Move finished runs with these keys into `runs` and all others out of it; returns the keys in `runs`."""
         shutil.rmtree(self.work.parent, ignore_errors=True)
-        with _writing(self.path):
+        with writing(self.path):
             for folder in (self.runs, self.work):
                 folder.mkdir(parents=True, exist_ok=True)
             for key in self.finished() - keys:
@@ -71,7 +73,7 @@ class SweepFolder:
     def write(self, name: str, text: str) -> None:
         """Write a file into the folder atomically."""
         partial = self.path / f".{name}.partial"
-        with _writing(self.path / name):
+        with writing(self.path / name):
             partial.write_text(text, encoding="utf-8")
             partial.replace(self.path / name)
 
@@ -81,6 +83,8 @@ class SweepFolder:
         ours = (self.path / LOCK).is_file() or (self.path / INDEX).is_file()
         if self.path.exists() and not ours and (not self.path.is_dir() or any(self.path.iterdir())):
             raise ResultsExistError(f"{self.path} exists and is not a sweep; it is never overwritten")
+        # DuckDB reads and writes the tables of the folder: better refused now than after the first run.
+        _database.utf8(self.path)
         if (self.path / INDEX).is_file():
             read_index(self.path)
         with self.lock() as lock:
@@ -99,7 +103,7 @@ class SweepFolder:
         """The opened lock file; if it cannot be opened, folders created for it are removed."""
         made = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
         try:
-            with _writing(self.path):
+            with writing(self.path):
                 self.path.mkdir(parents=True, exist_ok=True)
                 return (self.path / LOCK).open("w")
         except EnvironmentFailure:
@@ -116,15 +120,6 @@ def _sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    """Report errors of the operating system for `path`."""
-    try:
-        yield
-    except OSError as error:
-        raise EnvironmentFailure(f"cannot write {path}: {error.strerror}") from None
 
 
 def read_index(path: Path) -> dict[str, Any]:

@@ -44,10 +44,17 @@ class Event:
 
 
 def started(module: str, *arguments: str, stderr: IO[bytes] | None = None) -> subprocess.Popen[str]:
-    """Start a process of the same Python that reads and writes lines; it does not import from the working folder."""
+    """Start a process of the same Python that reads and writes lines; it does not import from the working folder.
+
+    Ctrl-C, which reaches all processes of a terminal, is blocked in it: otherwise its imports would end in a traceback.
+    """
     pipe = subprocess.PIPE
     command = [sys.executable, "-P", "-m", module, *arguments]
-    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=stderr, text=True, encoding="utf-8")
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=stderr, text=True, encoding="utf-8")
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def give(process: subprocess.Popen[str], request: dict[str, Any]) -> None:

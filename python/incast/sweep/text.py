@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from incast import _database
 from incast.sweep.file import Value
 
 
@@ -17,15 +18,10 @@ def label(columns: Mapping[str, Value], scheme: str) -> str:
     return ", ".join([*(f"{name}={shown(value)}" for name, value in columns.items()), scheme])
 
 
-def quoted(name: str) -> str:
-    """A name in SQL."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 def literal(value: Value) -> str:
     """A value in SQL."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
         return f"{value!r}::double"
-    return f"{value}::bigint" if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
+    return f"{value}::bigint" if isinstance(value, int) else _database.literal(value)

@@ -1,19 +1,16 @@
-"""The command line as a whole."""
+"""All commands, and what the command line as a whole says."""
 
 from __future__ import annotations
 
 import re
-import signal
-import sys
 from collections.abc import Iterable
-from typing import Any, NoReturn
 
 from cyclopts import App, CoercionError, CycloptsError, UnknownOptionError
 
-from incast import _core
+from incast import _core, _terminal
 from incast._nearest import renamed
 from incast.cli import codes
-from incast.errors import EnvironmentFailure, IncastError, InternalError, ResultsExistError
+from incast.errors import IncastError
 
 EPILOGUE = """
 Start with:
@@ -30,9 +27,10 @@ Exit codes:
        deadlock check, table: a deadlock is possible
        deadlock verify: the rules do not hold
     2  bad input: command line, scenario, other file or results folder
-    3  folder not writable, disk full or library not installed
-   70  internal error; please report it
+    3  folder not writable, disk full, out of memory or library not installed
+   70  bug in incast; please report it
   130  Ctrl-C                             finished runs of a sweep are kept
+  143  SIGTERM; 128 + n: signal n         finished runs of a sweep are kept
 """
 
 app = App(
@@ -68,64 +66,23 @@ for _name, _app, _place in COMMANDS:
     app.command(f"incast.cli.{_app}", name=_name, sort_key=_place)
 
 
-def main(tokens: Iterable[str] | None = None) -> NoReturn:
-    """Run the command and exit."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _ended)
-    sys.exit(_code(tokens))
-
-
-class EndedError(KeyboardInterrupt):
-    """The process was asked to end by a signal other than Ctrl-C; its number is the argument."""
-
-
-def _ended(number: int, _: object) -> NoReturn:
-    raise EndedError(number)
-
-
-def _code(tokens: Iterable[str] | None) -> int:
+def run(tokens: Iterable[str] | None = None) -> int:
+    """Run the command; returns its exit code. Failures are raised: see `incast.cli.ends`."""
     try:
-        code: Any = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
-        sys.stdout.flush()
-        return code if isinstance(code, int) else codes.OK
-    except CycloptsError as error:
-        codes.complain(f"{_renamed(error) or error}\nTry: {_help(error)}")
-        return codes.BAD_INPUT
-    except EnvironmentFailure as error:
-        codes.complain(str(error))
-        return codes.ENVIRONMENT
-    except ResultsExistError as error:
-        codes.complain(exists(str(error), error.option))
-        return codes.BAD_INPUT
-    except InternalError as error:
-        codes.complain(str(error))
-        return codes.BUG
-    except IncastError as error:
-        codes.complain(str(error))
-        return codes.BAD_INPUT
-    except KeyboardInterrupt as interrupt:
-        codes.complain(
-            str(interrupt) if isinstance(interrupt, codes.UnfinishedError) else "interrupted; nothing was written"
+        code = app(
+            tokens,
+            console=_terminal.console(),
+            exit_on_error=False,
+            print_error=False,
+            result_action="return_value",
         )
-        return codes.SIGNALLED + interrupt.args[0] if interrupt.args else codes.INTERRUPTED
-    except BrokenPipeError:
-        codes.close_stdout()
-        return codes.OK
-    except OSError as error:
-        codes.complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-        return codes.ENVIRONMENT
-    except BaseException as error:
-        if type(error).__name__ != "PanicException":
-            raise
-        codes.complain("internal error of incast; please report it with the scenario and the lines above")
-        return codes.BUG
+    except CycloptsError as error:
+        raise CommandLineError(f"{_renamed(error) or error}\nTry: {_help(error)}") from None
+    return code if isinstance(code, int) else codes.OK
 
 
-def exists(text: str, option: str = "--output") -> str:
-    """An error about an existing file or folder, with the remedy."""
-    if "never overwritten" in text:
-        return text
-    return f"{text.partition(';')[0]}; use --overwrite to replace it, or choose another place with {option}"
+class CommandLineError(IncastError):
+    """The command line is not valid."""
 
 
 def _renamed(error: CycloptsError) -> str | None:

@@ -1,0 +1,96 @@
+"""DuckDB connections. No other module opens one.
+
+The SQL of a study and the names in a results folder come from other people. A connection therefore opens only the files
+that incast names: no other file, no address, no extension, and its settings cannot be changed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from incast.errors import ResultsError
+
+if TYPE_CHECKING:
+    import duckdb
+
+Config = dict[str, str | bool | int | float | list[str]]
+CLOSED: Config = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "allow_persistent_secrets": False,
+}
+"""Settings of every connection, for DuckDB's start."""
+PARQUET_FILE = "format parquet, compression zstd, use_tmp_file false"
+"""Options of COPY for a Parquet file. Callers rename the file; a temporary file of DuckDB itself would be refused."""
+LAST = (
+    "SET enable_progress_bar = false",
+    # SQL must not read variables of Python programs.
+    "SET python_enable_replacements = false",
+    "SET enable_external_access = false",
+    "SET lock_configuration = true",
+)
+"""Statements of every connection, in this order, after its files are known."""
+
+
+def connect(
+    files: Iterable[str | PathLike[str]] = (),
+    *,
+    database: str | PathLike[str] | None = None,
+    memory_limit: str | None = None,
+    scratch: str | PathLike[str] | None = None,
+) -> duckdb.DuckDBPyConnection:
+    """Open a database in which SQL can do nothing but compute.
+
+    Args:
+        files: Files that SQL may read and write.
+        database: File of the database. Default: in memory.
+        memory_limit: Most memory, such as `512MB`. Default: 80 % of the machine's (DuckDB).
+        scratch: Folder for what does not fit into memory. Default: `.tmp` in the working folder (DuckDB).
+
+    Raises:
+        ResultsError: The name of a file is not UTF-8.
+
+    """
+    import duckdb
+
+    config = dict(CLOSED)
+    if memory_limit is not None:
+        config["memory_limit"] = memory_limit
+    if scratch is not None:
+        config["temp_directory"] = utf8(scratch)
+    allowed = ", ".join(literal(utf8(file)) for file in files)
+    connection = duckdb.connect(":memory:" if database is None else utf8(database), config=config)
+    try:
+        for statement in (f"SET allowed_paths = [{allowed}]", *LAST):
+            connection.execute(statement)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def utf8(path: str | PathLike[str]) -> str:
+    """A path as text for DuckDB, which reads UTF-8 only."""
+    text = os.fspath(path)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        shown = ascii(text).strip("'\"")
+        raise ResultsError(
+            f"error: DuckDB cannot open {shown}: the name is not valid UTF-8\n = allowed: names in UTF-8; rename it"
+        ) from None
+    return text
+
+
+def quoted(name: str) -> str:
+    """A name in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text in SQL."""
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,39 @@
+"""Width of the terminal. No other module reads it."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+NARROWEST = 20
+"""Smallest width in columns that is believed (our choice): some terminals and `COLUMNS` report 0 or 1."""
+USUAL = 80
+"""Columns of a terminal of unknown width (the default of Python and Rich)."""
+
+
+def width(widest: int) -> int:
+    """Columns of the terminal, from `COLUMNS` or the terminal, at most `widest`."""
+    return min(believed(shutil.get_terminal_size((USUAL, 24)).columns), widest)
+
+
+def believed(columns: int) -> int:
+    """A reported width, or the usual one."""
+    return columns if columns >= NARROWEST else USUAL
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console on stdout or stderr."""
+    from rich.console import Console
+
+    class Plain(Console):
+        def on_broken_pipe(self) -> None:
+            """Pass the error on: Rich would end the process with code 1."""
+            raise
+
+    found = Plain(stderr=stderr)
+    if found.width < NARROWEST:
+        found.width = USUAL
+    return found
