@@ -512,6 +512,20 @@ control = "dcqcn"
             "{text}"
         );
         assert!(warned("[rdma]\nacks_ignore_pause = true").contains("can overflow the headroom"));
+        let resume = "switch.resume_offset: 20 MB exceeds the largest XOFF threshold of a port of leaf0, 4.";
+        let text = warned("[switch]\nresume_offset = \"20MB\"");
+        assert!(text.starts_with(resume) && text.contains("resumes only when it is empty (all 2 schemes)"), "{text}");
+        assert_eq!(warned("[switch]\nresume_offset = \"3MB\""), "");
+        let isolated = |more: &str| {
+            let isolation = "isolation = { enabled = true, mark = \"isolated\" }";
+            warned(&format!("[switch]\nlossless = [2, 3]\n{isolation}\n{more}"))
+        };
+        let text = isolated("[ecn]\nkmin = \"500kB\"");
+        let reason = "ECN marks queues above 500 kB (ecn.kmin), but every flow in a queue above 400 kB (switch.isolation.";
+        assert!(text.contains(&format!("switch.isolation.mark: has no effect: {reason}")), "{text}");
+        assert!(isolated("").contains("switch.isolation.mark: has no effect"), "{}", isolated(""));
+        assert!(isolated("[ecn]\nenabled = false").contains("switch.isolation.mark: has no effect: ecn.enabled is false"));
+        assert!(!isolated("[ecn]\nkmin = \"399kB\"").contains("switch.isolation.mark"));
         let labels = "control_by_label.burst = \"dctcp\"";
         assert!(
             warned(labels).contains("ecn: switches have one ECN setting, Kmin 400 kB, Kmax 1.6 MB"),
