@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use incast_model::fabric::{Fabric, HostId, NodeId, PortId, Summary};
+use incast_model::fabric::{BaseRtts, Fabric, HostId, NodeId, PortId, Summary};
 use incast_model::flow::{Flow, FlowSet};
 use incast_model::gates::never_start;
 use incast_model::routing::{Paths, Routes};
@@ -10,6 +10,7 @@ use incast_model::units::{Bytes, Time};
 use incast_model::workload::WorkloadSpec;
 use incast_sim::Setup;
 use incast_sim::balance::Balance;
+use incast_sim::host::Recovery;
 use incast_sim::network::PauseParams;
 use incast_sim::switch::{EcnParams, WatchdogAction};
 use incast_sim::tenant::Hypervisor;
@@ -190,6 +191,14 @@ fn network(setup: &Setup) -> Vec<String> {
     }
     if params.load_balancing != Balance::Ecmp {
         said.push(format!("load balancing {}", params.load_balancing.name()));
+    }
+    let rdma = &setup.params.rdma;
+    if rdma.recovery == Recovery::SelectiveRepeat && !setup.controls.is_empty() {
+        let payload = setup.params.packets.payload;
+        let bdp = BaseRtts::new(&setup.fabric, payload).max().1;
+        let window = rdma.reorder_packets(&params.load_balancing, bdp, payload);
+        let source = if rdma.reorder_window.is_some() { "" } else { " (default)" };
+        said.push(format!("selective repeat, reordering window {}{source}", counted(window.into(), "packet", "packets")));
     }
     if !params.route.is_empty() {
         said.push(counted(params.route.len() as u64, "given route", "given routes"));

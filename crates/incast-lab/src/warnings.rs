@@ -117,8 +117,7 @@ fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: impl Fn(&Flow)
     let rdma_flows = !setup.controls.is_empty();
     if rdma_flows && params.network.load_balancing.reorders() && params.rdma.recovery == Recovery::GoBackN {
         let message = format!(
-            "`{}` reorders packets of a flow; go-back-N treats them as lost and retransmits: set rdma.recovery = \"selective-repeat\" and \
-             rdma.reorder_window",
+            "`{}` reorders packets of a flow; go-back-N treats them as lost and retransmits: set rdma.recovery = \"selective-repeat\"",
             params.network.load_balancing.name()
         );
         warn("network.load_balancing", message);
