@@ -51,7 +51,6 @@ impl Repeat {
         let packet = self.come.first_missing(self.cursor.max(una));
         (packet < self.lost_before).then_some(packet)
     }
-}
 
     /// Whether a packet has come that was sent after the first unacknowledged one.
     const fn has_gap(&self, una: u64) -> bool {
