@@ -198,7 +198,10 @@ fn network(setup: &Setup) -> Vec<String> {
         let bdp = BaseRtts::new(&setup.fabric, payload).max().1;
         let window = rdma.reorder_packets(&params.load_balancing, bdp, payload);
         let source = if rdma.reorder_window.is_some() { "" } else { " (default)" };
-        said.push(format!("selective repeat, reordering window {}{source}", counted(window.into(), "packet", "packets")));
+        said.push(format!(
+            "selective repeat, reordering window {}{source}",
+            counted(window.into(), "packet", "packets")
+        ));
     }
     if !params.route.is_empty() {
         said.push(counted(params.route.len() as u64, "given route", "given routes"));
@@ -530,10 +533,13 @@ control = "dcqcn"
             warned(&format!("[switch]\nlossless = [2, 3]\n{isolation}\n{more}"))
         };
         let text = isolated("[ecn]\nkmin = \"500kB\"");
-        let reason = "ECN marks queues above 500 kB (ecn.kmin), but every flow in a queue above 400 kB (switch.isolation.";
+        let reason =
+            "ECN marks queues above 500 kB (ecn.kmin), but every flow in a queue above 400 kB (switch.isolation.";
         assert!(text.contains(&format!("switch.isolation.mark: has no effect: {reason}")), "{text}");
         assert!(isolated("").contains("switch.isolation.mark: has no effect"), "{}", isolated(""));
-        assert!(isolated("[ecn]\nenabled = false").contains("switch.isolation.mark: has no effect: ecn.enabled is false"));
+        assert!(
+            isolated("[ecn]\nenabled = false").contains("switch.isolation.mark: has no effect: ecn.enabled is false")
+        );
         assert!(!isolated("[ecn]\nkmin = \"399kB\"").contains("switch.isolation.mark"));
         let labels = "control_by_label.burst = \"dctcp\"";
         assert!(

@@ -257,8 +257,7 @@ fn spares_nobody(fabric: &Fabric, setup: &Setup) -> Option<String> {
         let always = u128::from(always.0) * u128::from(rate.0) / u128::from(Rate::gbps(100).0);
         (kmin(ecn, rate), always as u64)
     };
-    let mut ports =
-        fabric.switches().flat_map(|switch| fabric.ports_of(switch)).map(|port| of_port(fabric.rate(port)));
+    let mut ports = fabric.switches().flat_map(|switch| fabric.ports_of(switch)).map(|port| of_port(fabric.rate(port)));
     let (kmin, always) = ports.next()?;
     (kmin >= always && ports.all(|(kmin, always)| kmin >= always)).then(|| {
         format!(

@@ -266,9 +266,8 @@ pub(super) struct Left {
 impl Left {
     fn of(prepared: &Prepared, outcome: &Outcome) -> Self {
         let flows = || prepared.flows.flows.iter().zip(&outcome.flows);
-        let backlogged = flows().filter(|(flow, record)| {
-            flow.until.is_some() && record.status() == FlowStatus::Incomplete
-        });
+        let backlogged =
+            flows().filter(|(flow, record)| flow.until.is_some() && record.status() == FlowStatus::Incomplete);
         Self {
             not_started: outcome.with_status(FlowStatus::NotStarted) as u32,
             backlogged: backlogged.count() as u32,

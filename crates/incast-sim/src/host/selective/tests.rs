@@ -285,11 +285,13 @@ fn a_gap_near_the_end() {
 #[test]
 fn the_default_window() {
     let spray = Balance::Spray(SprayParams::default());
-    let window = |balance, given| RdmaParams { reorder_window: given, ..RdmaParams::default() }.reorder_packets(
-        balance,
-        Bytes(98_100),
-        Bytes(1000),
-    );
+    let window = |balance, given| {
+        RdmaParams { reorder_window: given, ..RdmaParams::default() }.reorder_packets(
+            balance,
+            Bytes(98_100),
+            Bytes(1000),
+        )
+    };
     assert_eq!((window(&Balance::Ecmp, None), window(&spray, None)), (0, 97));
     assert_eq!((window(&Balance::Ecmp, Some(7)), window(&spray, Some(0))), (7, 0));
     let tiny = RdmaParams::default().reorder_packets(&spray, Bytes(900), Bytes(1000));
