@@ -219,10 +219,10 @@ pub struct RdmaParams {
     /// Default true (IRN, section 3.2: BDP-FC).
     pub bdp_bound: bool,
     /// Reordering window in packets, at most 32767, with selective-repeat: a packet is lost when one sent more than
-    /// this many later arrives. Default none: 0, so any overtaking is a loss (IRN); if `network.load_balancing` reorders
-    /// packets (spray, adaptive), the packets of the fabric's largest bandwidth-delay product, less 2 (our choice, after
-    /// RACK, RFC 8985: at most a round trip). So packets of one flow may differ in queueing delay by a base RTT. Less 2,
-    /// because a sender bound by `bdp_bound` could not otherwise send the packet that reports a loss.
+    /// this many later arrives. Default none: 0 (IRN: any overtaking is a loss). If load balancing reorders packets
+    /// (spray, adaptive), the default is the packets of the fabric's largest bandwidth-delay product, less 2 (our choice,
+    /// after RACK, RFC 8985: at most a round trip): packets of a flow may differ in delay by a base RTT, and a sender
+    /// within `bdp_bound` can still send the packet that reports a loss.
     pub reorder_window: Option<u32>,
     /// Notification about ECN marks. Default echo (NS3).
     pub cnp: CnpMode,
