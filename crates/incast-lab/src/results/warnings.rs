@@ -35,7 +35,7 @@ fn by_rules(rules: &[Rule], prepared: &Prepared, runs: &[SchemeRun]) -> Vec<Warn
 fn resent_without_loss(scheme: &PreparedScheme, outcome: &Outcome) -> Option<Warning> {
     let sum = |of: fn(&FlowRecord) -> u64| outcome.flows.iter().map(of).sum::<u64>();
     let (resent, timeouts) = (sum(|flow| flow.retransmitted), sum(|flow| flow.timeouts.into()));
-    let lost = outcome.counts.drops + outcome.pairs.iter().map(|pair| pair.refused).sum::<u64>();
+    let lost = outcome.counts.drops + outcome.pairs.iter().map(|pair| pair.count.refused).sum::<u64>();
     if resent == 0 || lost > 0 {
         return None;
     }
