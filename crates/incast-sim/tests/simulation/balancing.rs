@@ -256,6 +256,11 @@ fn selective_repeat_sends_nothing_again_where_nothing_is_lost() {
             outcome.flows.iter().map(|flow| flow.retransmitted).sum::<u64>()
         };
         assert_eq!(again(None), 0, "{balance:?}");
-        assert_eq!(again(Some(0)) > 0, balance.reorders(), "{balance:?}");
+        // In turn over equal paths, packets need not overtake each other; under ECMP they never do.
+        match balance {
+            Balance::Ecmp => assert_eq!(again(Some(0)), 0),
+            Balance::Spray(SprayParams { order: SprayOrder::Random, .. }) => assert!(again(Some(0)) > 0),
+            _ => {}
+        }
     }
 }
