@@ -14,6 +14,7 @@ use incast_sim::outcome::{
 use incast_sim::tenant::HypervisorCounts;
 use incast_sim::{Outcome, Progress, Setup, SetupError};
 
+use super::manifest::Left;
 use super::simulate::Engine;
 use super::write::run_with;
 use super::*;
