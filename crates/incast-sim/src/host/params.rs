@@ -266,8 +266,8 @@ impl RdmaParams {
     /// Reordering window in packets, where the fabric's largest bandwidth-delay product is `bdp`.
     ///
     /// Packets on equal-cost paths have the same propagation and serialisation, so the spread of their delays is that of the
-    /// queues. How long queues become depends on the control, which keeps them at most around a round trip; buffers and pauses
-    /// alone would allow milliseconds, in which a lost packet would go unnoticed.
+    /// queues, which spraying fills alike: far less than a base RTT. Buffers and pauses alone would allow milliseconds, in
+    /// which a lost packet would go unnoticed.
     pub fn reorder_packets(&self, balance: &Balance, bdp: Bytes, payload: Bytes) -> u32 {
         match self.reorder_window {
             Some(packets) => packets,
