@@ -8,6 +8,7 @@ import itertools
 import json
 import math
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,8 @@ from incast import application, sweep
 from incast.application.calibration import EVIDENCE
 from incast.application.memory import is_memory
 from incast.application.table import COLUMNS
+from incast.charts.over import rows_of
+from incast.charts.source import Source
 from incast.cli import applications
 from incast.study import queries
 from incast.study.tables import EmptyTables
@@ -246,8 +249,26 @@ def test_unfinished_flows_are_told(tmp_path: Path, command: Command) -> None:
 def test_fetches_that_were_cancelled_are_not_missing(tmp_path: Path) -> None:
     flows = '[[workload]]\nlabel = "memory"\nend = "20us"\nall_to_all = { size = "16kB", iterations = 50 }\n'
     folder = simulated(tmp_path, HEAD + flows + SCHEMES)
-    assert sum(incast.open(folder).flows["cancelled"]) > 100
+    assert incast.open(folder).flows["status"].count("cancelled") > 100
     assert application.Latencies.of(folder, "HPCC").unfinished == 0
+
+
+def test_fetches_that_never_started_are_not_missing(tmp_path: Path) -> None:
+    """The horizon comes before most iterations: they are neither fetches without a time, nor in a share of flows."""
+    flows = '[[workload]]\nlabel = "memory"\nall_to_all = { size = "16kB", iterations = 50 }\n'
+    folder = simulated(tmp_path, HEAD + flows + SCHEMES + '[simulation]\nhorizon = "50us"\n')
+    results = incast.open(folder)
+    of_scheme = [status for scheme, status in zip(results.flows["scheme"], results.flows["status"]) if scheme == "HPCC"]
+    counts = {status: of_scheme.count(status) for status in set(of_scheme)}
+    assert counts["not-started"] > 100 and "cancelled" not in counts
+    stop = results.manifest["schemes"]["HPCC"]["stop"]
+    assert (stop["not_started"], stop["unfinished"]) == (counts["not-started"], counts.get("incomplete", 0))
+    assert f"; {counts['not-started']} flows had not started" in stop["text"]
+    assert application.Latencies.of(folder, "HPCC").unfinished == counts.get("incomplete", 0)
+    started = counts["completed"] + counts.get("incomplete", 0)
+    with closing(Source([results])) as source:
+        share = {row[0]: row[5] for row in rows_of((), source)}["HPCC"]
+    assert share == counts["completed"] / started
 
 
 def test_results_in_which_no_memory_flow_completes(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use incast_model::fabric::{Fabric, HostId, NodeId, PortId, Summary};
+use incast_model::fabric::{BaseRtts, Fabric, HostId, NodeId, PortId, Summary};
 use incast_model::flow::{Flow, FlowSet};
 use incast_model::gates::never_start;
 use incast_model::routing::{Paths, Routes};
@@ -10,6 +10,7 @@ use incast_model::units::{Bytes, Time};
 use incast_model::workload::WorkloadSpec;
 use incast_sim::Setup;
 use incast_sim::balance::Balance;
+use incast_sim::host::Recovery;
 use incast_sim::network::PauseParams;
 use incast_sim::switch::{EcnParams, WatchdogAction};
 use incast_sim::tenant::Hypervisor;
@@ -190,6 +191,17 @@ fn network(setup: &Setup) -> Vec<String> {
     }
     if params.load_balancing != Balance::Ecmp {
         said.push(format!("load balancing {}", params.load_balancing.name()));
+    }
+    let rdma = &setup.params.rdma;
+    if rdma.recovery == Recovery::SelectiveRepeat && !setup.controls.is_empty() {
+        let payload = setup.params.packets.payload;
+        let bdp = BaseRtts::new(&setup.fabric, payload).max().1;
+        let window = rdma.reorder_packets(&params.load_balancing, bdp, payload);
+        let source = if rdma.reorder_window.is_some() { "" } else { " (default)" };
+        said.push(format!(
+            "selective repeat, reordering window {}{source}",
+            counted(window.into(), "packet", "packets")
+        ));
     }
     if !params.route.is_empty() {
         said.push(counted(params.route.len() as u64, "given route", "given routes"));
@@ -512,6 +524,23 @@ control = "dcqcn"
             "{text}"
         );
         assert!(warned("[rdma]\nacks_ignore_pause = true").contains("can overflow the headroom"));
+        let resume = "switch.resume_offset: 20 MB exceeds the largest XOFF threshold of a port of leaf0, 4.";
+        let text = warned("[switch]\nresume_offset = \"20MB\"");
+        assert!(text.starts_with(resume) && text.contains("resumes only when it is empty (all 2 schemes)"), "{text}");
+        assert_eq!(warned("[switch]\nresume_offset = \"3MB\""), "");
+        let isolated = |more: &str| {
+            let isolation = "isolation = { enabled = true, mark = \"isolated\" }";
+            warned(&format!("[switch]\nlossless = [2, 3]\n{isolation}\n{more}"))
+        };
+        let text = isolated("[ecn]\nkmin = \"500kB\"");
+        let reason =
+            "ECN marks queues above 500 kB (ecn.kmin), but every flow in a queue above 400 kB (switch.isolation.";
+        assert!(text.contains(&format!("switch.isolation.mark: has no effect: {reason}")), "{text}");
+        assert!(isolated("").contains("switch.isolation.mark: has no effect"), "{}", isolated(""));
+        assert!(
+            isolated("[ecn]\nenabled = false").contains("switch.isolation.mark: has no effect: ecn.enabled is false")
+        );
+        assert!(!isolated("[ecn]\nkmin = \"399kB\"").contains("switch.isolation.mark"));
         let labels = "control_by_label.burst = \"dctcp\"";
         assert!(
             warned(labels).contains("ecn: switches have one ECN setting, Kmin 400 kB, Kmax 1.6 MB"),

@@ -8,7 +8,7 @@ use incast_model::units::{Bytes, Rate, Time};
 use incast_model::workload::warnings as workload_warnings;
 use incast_sim::congestion::{Control, Input, Telemetry};
 use incast_sim::host::Recovery;
-use incast_sim::switch::{BufferPlan, EcnParams, QueueParams};
+use incast_sim::switch::{BufferPlan, EcnParams, FlowDetection, MarkedFlows, PfcMode, QueueParams};
 use incast_sim::transport::Transport;
 use incast_sim::{Carrier, Setup};
 
@@ -88,6 +88,18 @@ fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: impl Fn(&Flow)
         );
         warn("ecn.kmin", message);
     }
+    if let Some((switch, xoff)) = never_resumes_early(fabric, setup) {
+        let message = format!(
+            "{:#} exceeds the largest XOFF threshold of a port of {}, {:#}: a paused queue resumes only when it is empty",
+            params.switch.resume_offset,
+            fabric.node(switch).name,
+            Bytes(xoff)
+        );
+        warn("switch.resume_offset", message);
+    }
+    if let Some(reason) = spares_nobody(fabric, setup) {
+        warn("switch.isolation.mark", format!("has no effect: {reason}"));
+    }
     if let Some((control, wanted)) = other_marking(prepared, scheme) {
         let message = format!(
             "switches have one ECN setting, {}; the default of {control} is {}",
@@ -105,8 +117,7 @@ fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: impl Fn(&Flow)
     let rdma_flows = !setup.controls.is_empty();
     if rdma_flows && params.network.load_balancing.reorders() && params.rdma.recovery == Recovery::GoBackN {
         let message = format!(
-            "`{}` reorders packets of a flow; go-back-N treats them as lost and retransmits: set rdma.recovery = \"selective-repeat\" and \
-             rdma.reorder_window",
+            "`{}` reorders packets of a flow; go-back-N treats them as lost and retransmits: set rdma.recovery = \"selective-repeat\"",
             params.network.load_balancing.name()
         );
         warn("network.load_balancing", message);
@@ -206,6 +217,55 @@ fn ecn_above_pfc(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64, u64)> {
             |rate: Rate| (kmin(&params.ecn, rate), params.switch.reserve.0 + plan.lone_xoff(fabric, params, rate));
         let mut ports = fabric.ports_of(switch).map(|port| thresholds(fabric.rate(port)));
         ports.find(|(kmin, xoff)| kmin > xoff).map(|(kmin, xoff)| (switch, kmin, xoff))
+    })
+}
+
+/// A switch with a port that resumes only when its queue is empty, as the offset exceeds its largest dynamic XOFF threshold,
+/// and the threshold. Static thresholds are checked where the scenario is read.
+fn never_resumes_early(fabric: &Fabric, setup: &Setup) -> Option<(NodeId, u64)> {
+    let params = &setup.params;
+    if params.switch.paused_priorities() == 0 || !matches!(params.switch.pfc_mode, PfcMode::Dynamic { .. }) {
+        return None;
+    }
+    let largest = params.packets.largest(&setup.carriers);
+    fabric.switches().find_map(|switch| {
+        let plan = BufferPlan::new(fabric, params, largest, switch).ok()?;
+        let mut xoffs = fabric.ports_of(switch).map(|port| plan.largest_xoff(fabric, params, fabric.rate(port)));
+        xoffs.find(|&xoff| params.switch.resume_offset.0 > xoff).map(|xoff| (switch, xoff))
+    })
+}
+
+/// Why marking isolated flows only marks the same packets as marking all: ECN marks nothing, or no queue of flows that are not
+/// isolated becomes as long as Kmin, at no port.
+fn spares_nobody(fabric: &Fabric, setup: &Setup) -> Option<String> {
+    let (isolation, ecn) = (&setup.params.switch.isolation, &setup.params.ecn);
+    if !isolation.enabled || isolation.mark != MarkedFlows::Isolated {
+        return None;
+    }
+    if !ecn.enabled {
+        return Some("ecn.enabled is false".into());
+    }
+    // With a full table, or in a lossy priority, flows are not isolated however long their queue is.
+    let paused = setup.params.switch.paused_priorities();
+    if isolation.table.is_some() || setup.flows.flows.iter().any(|flow| paused & 1 << flow.priority == 0) {
+        return None;
+    }
+    let FlowDetection::Marks { kmax: always, .. } = isolation.detection else {
+        return None; // counters isolate the largest flows, and others stay
+    };
+    let of_port = |rate: Rate| {
+        let always = u128::from(always.0) * u128::from(rate.0) / u128::from(Rate::gbps(100).0);
+        (kmin(ecn, rate), always as u64)
+    };
+    let mut ports = fabric.switches().flat_map(|switch| fabric.ports_of(switch)).map(|port| of_port(fabric.rate(port)));
+    let (kmin, always) = ports.next()?;
+    (kmin >= always && ports.all(|(kmin, always)| kmin >= always)).then(|| {
+        format!(
+            "ECN marks queues above {:#} (ecn.kmin), but every flow in a queue above {:#} (switch.isolation.detection.marks.kmax) \
+             is isolated; set ecn.kmin below that",
+            Bytes(kmin),
+            Bytes(always)
+        )
     })
 }
 

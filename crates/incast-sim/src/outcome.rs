@@ -218,12 +218,55 @@ impl FlowRecord {
     pub fn fct(&self) -> Option<Time> {
         Some(self.finish?.saturating_sub(self.start?))
     }
+
+    /// Status at the end of the run.
+    pub const fn status(&self) -> FlowStatus {
+        match (self.finish, self.start) {
+            (Some(_), _) => FlowStatus::Completed,
+            (None, Some(_)) => FlowStatus::Incomplete,
+            (None, None) if self.cancelled => FlowStatus::Cancelled,
+            (None, None) => FlowStatus::NotStarted,
+        }
+    }
+}
+
+/// Status of a flow at the end of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FlowStatus {
+    /// Its sender had the ACK of its last byte.
+    Completed,
+    /// It had started, and the run stopped first.
+    Incomplete,
+    /// The run stopped before its start.
+    NotStarted,
+    /// It was not to start: the end of its round, or of one that it waits for, had come.
+    Cancelled,
+}
+
+impl FlowStatus {
+    /// Every status.
+    pub const ALL: [Self; 4] = [Self::Completed, Self::Incomplete, Self::NotStarted, Self::Cancelled];
+
+    /// Name in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Incomplete => "incomplete",
+            Self::NotStarted => "not-started",
+            Self::Cancelled => "cancelled",
+        }
+    }
 }
 
 impl Outcome {
-    /// How many flows were cancelled.
+    /// Number of flows with a status.
+    pub fn with_status(&self, status: FlowStatus) -> usize {
+        self.flows.iter().filter(|flow| flow.status() == status).count()
+    }
+
+    /// Number of flows that were cancelled.
     pub fn cancelled(&self) -> usize {
-        self.flows.iter().filter(|flow| flow.cancelled).count()
+        self.with_status(FlowStatus::Cancelled)
     }
 }
 

@@ -23,7 +23,7 @@ class MemoryFlows:
     fct_ps: list[int]
     """Completion times in picoseconds."""
     unfinished: int
-    """Number of flows that did not complete, without cancelled ones."""
+    """Number of flows that started and did not complete."""
     labels: tuple[str, ...]
     """Their labels."""
     of: str
@@ -76,7 +76,7 @@ def read(
         if label not in known:
             raise wrong.unknown(f"label of memory flows in {results.path}", label, known)
     chosen = list(known if labels is None else labels)
-    query = "select fct_ps from flows where scheme = ? and list_contains(?, label) and not cancelled"
+    query = "select fct_ps from flows where scheme = ? and list_contains(?, label) and start_ps is not null"
     with closing(Source([results])) as source:
         rows = [fct for (fct,) in source.rows(query, [names[0], chosen])]
     done = [fct for fct in rows if fct is not None]

@@ -10,6 +10,7 @@ from incast.results import ALL
 
 FROM_FLOWS = {
     "flows": ("flows", None, "count(*)"),
+    "started flows": ("flows", None, "count(start_ps)"),
     "completed flows": ("flows", None, "count(finish_ps)"),
     "payload acknowledged": ("flows", "B", "sum(acked_bytes)"),
     "data packets sent": ("flows", None, "sum(packets)"),

@@ -14,7 +14,7 @@ FIGURES = {
     "slowdown_p95": "95th percentile of the slowdown of all flows",
     "slowdown_p99": "99th percentile of the slowdown of all flows",
     "slowdown_mean": "mean slowdown of all flows",
-    "completed_share": "share of flows that completed",
+    "completed_share": "share of started flows that completed",
     "paused_share": "share of time that ports were paused, from the first flow on, mean of ports with traffic",
     "marks": "ECN marks at switches",
     "drops": "packets dropped or lost",
@@ -51,7 +51,7 @@ def of_rows(columns: Sequence[str], rows: list[tuple[Any, ...]], palette: Sequen
 def rows_of(values: Sequence[Any], source: Source) -> Iterator[tuple[Any, ...]]:
     """The rows of one scenario."""
     overall = {row["scheme"]: row for each in source.results for row in each.slowdown(bins=1, label=ALL).dicts()}
-    flows = dict(source.rows("select scheme, count(finish_ps) / count(*) from flows group by scheme"))
+    flows = dict(source.rows("select scheme, count(finish_ps) / count(start_ps) from flows group by scheme"))
     ports = {
         scheme: figures
         for scheme, *figures in source.rows(

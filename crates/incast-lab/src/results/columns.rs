@@ -197,7 +197,12 @@ pub const FLOWS: TableSpec = TableSpec {
         column("timeouts", I64, "", "retransmission timeouts"),
         column("marks", I64, "", "ACKs with an echoed ECN mark, or CNPs received"),
         column("hops", U8, "", "links on its path"),
-        column("cancelled", Flag, "", "true if not started because the `end` of its workload entry had passed"),
+        column(
+            "status",
+            Name,
+            "",
+            "`completed`, `incomplete` (started; the run stopped first), `not-started` (the run stopped before its start), `cancelled` (not started, as the `end` of its workload entry had passed)",
+        ),
         column("backlogged", Flag, "", "true if it always had data to send: its size is the acknowledged payload"),
     ],
 };

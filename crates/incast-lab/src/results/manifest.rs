@@ -6,7 +6,7 @@ use std::time::Duration;
 use incast_model::fabric::Fabric;
 use incast_sim::Outcome;
 use incast_sim::measure::Fingerprint;
-use incast_sim::outcome::{CutOff, Obstacle, QueueRef, Stop};
+use incast_sim::outcome::{CutOff, FlowStatus, Obstacle, QueueRef, Stop};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -144,8 +144,11 @@ impl From<Fingerprint> for FingerprintManifest {
 pub struct StopManifest {
     /// `finished`, `horizon`, `budget`, `deadlock`, `stalled` or `interrupted`.
     pub reason: String,
-    /// Flows not completed, but for those cancelled.
+    /// Flows that had started and not completed.
     pub unfinished: u32,
+    /// Flows that had not started when the run stopped, without those cancelled.
+    #[serde(default)]
+    pub not_started: u32,
     /// Flows that were not to start, because their entry's end had come.
     #[serde(default)]
     pub cancelled: u32,
@@ -249,85 +252,100 @@ impl Machine {
     }
 }
 
-/// How many flows are incomplete, in words.
-fn left(unfinished: u32) -> String {
-    match unfinished {
-        0 => "no flow is incomplete".to_owned(),
-        1 => "1 flow is incomplete".to_owned(),
-        many => format!("{many} flows are incomplete"),
+/// Flows of a run that did not complete for reasons of their own.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Left {
+    /// Flows that had not started when the run stopped.
+    pub(super) not_started: u32,
+    /// Flows without a size that had not ended when the run stopped: nothing of them is incomplete.
+    pub(super) backlogged: u32,
+    /// Flows that were not to start, because their entry's end had come.
+    pub(super) cancelled: u32,
+}
+
+impl Left {
+    fn of(prepared: &Prepared, outcome: &Outcome) -> Self {
+        let flows = || prepared.flows.flows.iter().zip(&outcome.flows);
+        let backlogged =
+            flows().filter(|(flow, record)| flow.until.is_some() && record.status() == FlowStatus::Incomplete);
+        Self {
+            not_started: outcome.with_status(FlowStatus::NotStarted) as u32,
+            backlogged: backlogged.count() as u32,
+            cancelled: outcome.cancelled() as u32,
+        }
+    }
+}
+
+/// A number of flows with what happened to them, in the singular or plural.
+fn flows(count: u32, one: &str, many: &str) -> String {
+    match count {
+        0 => format!("no flow {one}"),
+        1 => format!("1 flow {one}"),
+        _ => format!("{count} flows {many}"),
     }
 }
 
 impl StopManifest {
     /// Of a run on a fabric.
     pub fn of(stop: &Stop, fabric: &Fabric) -> Self {
-        let plain = |reason: &str, unfinished: u32, text: String| Self {
+        Self::with(stop, Left::default(), fabric)
+    }
+
+    /// The same, with the flows that did not complete for reasons of their own.
+    pub(super) fn with(stop: &Stop, left: Left, fabric: &Fabric) -> Self {
+        let (reason, unfinished, why) = match stop {
+            Stop::Finished => ("finished", 0, "every flow completed".to_owned()),
+            Stop::Horizon { unfinished } => ("horizon", *unfinished, "stopped at the horizon".into()),
+            Stop::Budget { unfinished } => ("budget", *unfinished, "stopped after simulation.max_events".into()),
+            Stop::Interrupted { unfinished } => ("interrupted", *unfinished, "interrupted".into()),
+            Stop::Deadlock { unfinished, .. } => ("deadlock", *unfinished, "deadlock".into()),
+            Stop::Stalled { unfinished, .. } => ("stalled", *unfinished, "stalled: no packet can move".into()),
+        };
+        let backlogged = if matches!(stop, Stop::Horizon { .. }) { left.backlogged } else { 0 };
+        let mut found = Self {
             reason: reason.into(),
-            unfinished,
-            cancelled: 0,
+            unfinished: unfinished.saturating_sub(left.not_started + backlogged),
+            not_started: left.not_started,
+            cancelled: left.cancelled,
             cycle: Vec::new(),
             stalled: Vec::new(),
             cut_off: Vec::new(),
-            text,
+            text: why,
         };
+        let mut first = String::new();
         match stop {
-            Stop::Finished => plain("finished", 0, "every flow completed".into()),
-            Stop::Horizon { unfinished } => {
-                plain("horizon", *unfinished, format!("stopped at the horizon; {}", left(*unfinished)))
+            Stop::Deadlock { cycle, .. } => {
+                found.cycle = cycle.iter().map(|at| QueueManifest::of(at, fabric)).collect();
+                let queues = found.cycle.len();
+                found.text += &format!(": {queues} paused queues wait for each other: {}", path(&found.cycle));
             }
-            Stop::Budget { unfinished } => {
-                plain("budget", *unfinished, format!("stopped after simulation.max_events; {}", left(*unfinished)))
+            Stop::Stalled { flows, .. } => {
+                let named: Vec<String> = flows.iter().take(5).map(u32::to_string).collect();
+                first = format!(" (first: {})", named.join(", "));
+                found.stalled.clone_from(flows);
             }
-            Stop::Interrupted { unfinished } => {
-                plain("interrupted", *unfinished, format!("interrupted; {}", left(*unfinished)))
-            }
-            Stop::Deadlock { cycle, unfinished } => {
-                let cycle: Vec<QueueManifest> = cycle.iter().map(|at| QueueManifest::of(at, fabric)).collect();
-                let text = format!(
-                    "deadlock: {} paused queues wait for each other: {}; {}",
-                    cycle.len(),
-                    path(&cycle),
-                    left(*unfinished)
-                );
-                Self { cycle, ..plain("deadlock", *unfinished, text) }
-            }
-            Stop::Stalled { flows, unfinished } => {
-                let first: Vec<String> = flows.iter().take(5).map(u32::to_string).collect();
-                let text = format!("stalled: no packet can move; {} (first: {})", left(*unfinished), first.join(", "));
-                Self { stalled: flows.clone(), ..plain("stalled", *unfinished, text) }
-            }
+            _ => {}
         }
-    }
-}
-
-impl StopManifest {
-    /// With the flows that were cancelled.
-    #[must_use]
-    pub(super) fn cancelled(mut self, flows: u32) -> Self {
-        self.cancelled = flows;
-        match flows {
-            0 => {}
-            1 => self.text += "; 1 flow was cancelled at the end of its workload entry",
-            many => self.text += &format!("; {many} flows were cancelled at the end of their workload entry"),
+        let mut told = Vec::new();
+        let rest = left.not_started + backlogged;
+        if *stop != Stop::Finished && (found.unfinished > 0 || rest == 0) {
+            told.push(flows(found.unfinished, "is incomplete", "are incomplete") + &first);
         }
-        self
-    }
-
-    /// With the flows without a size that went on until the horizon: nothing of them is incomplete.
-    #[must_use]
-    pub(super) fn going_on(mut self, flows: u32) -> Self {
-        if self.reason == "horizon" && flows > 0 {
-            self.unfinished = self.unfinished.saturating_sub(flows);
-            let went = match flows {
-                1 => "1 flow was backlogged until then".to_owned(),
-                many => format!("{many} flows were backlogged until then"),
-            };
-            self.text = match self.unfinished {
-                0 => format!("stopped at the horizon; {went}"),
-                unfinished => format!("stopped at the horizon; {}; {went}", left(unfinished)),
-            };
+        let others = [
+            (left.not_started, "had not started", "had not started"),
+            (backlogged, "was backlogged until then", "were backlogged until then"),
+            (
+                left.cancelled,
+                "was cancelled at the end of its workload entry",
+                "were cancelled at the end of their workload entry",
+            ),
+        ];
+        told.extend(others.iter().filter(|(count, ..)| *count > 0).map(|&(count, one, many)| flows(count, one, many)));
+        for one in told {
+            found.text += "; ";
+            found.text += &one;
         }
-        self
+        found
     }
 
     /// With the flows that failures, or pauses that nodes send by themselves, kept from completing.
@@ -345,13 +363,6 @@ impl StopManifest {
     }
 }
 
-/// Flows without a size that had not ended when a run stopped.
-fn going_on(prepared: &Prepared, outcome: &Outcome) -> u32 {
-    let flows = prepared.flows.flows.iter().zip(&outcome.flows);
-    flows.filter(|(flow, record)| flow.until.is_some() && record.start.is_some() && record.finish.is_none()).count()
-        as u32
-}
-
 impl SchemeManifest {
     pub(super) fn of(run: &SchemeRun, prepared: &Prepared) -> Self {
         let outcome = &run.outcome;
@@ -366,9 +377,7 @@ impl SchemeManifest {
         });
         Self {
             controls: controls.unwrap_or_default(),
-            stop: StopManifest::of(&outcome.stop, &prepared.fabric)
-                .going_on(going_on(prepared, outcome))
-                .cancelled(outcome.cancelled() as u32)
+            stop: StopManifest::with(&outcome.stop, Left::of(prepared, outcome), &prepared.fabric)
                 .cut_off(&outcome.cut_off, &prepared.fabric),
             end_ps: outcome.end.0,
             completed: outcome.flows.iter().filter(|flow| flow.finish.is_some()).count() as u64,

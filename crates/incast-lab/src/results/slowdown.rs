@@ -79,7 +79,7 @@ pub struct SlowdownTable {
     pub options: SlowdownOptions,
     /// Schemes, in the scenario's order.
     pub schemes: Vec<String>,
-    /// By scheme: flows that did not finish, and so are in no row. Those cancelled are not among them.
+    /// By scheme: flows that started and did not finish, and so are in no row.
     pub unfinished: Vec<usize>,
     /// One row for each scheme with finished flows.
     pub overall: Vec<SlowdownRow>,
@@ -89,7 +89,7 @@ pub struct SlowdownTable {
     pub bins: Vec<Vec<SlowdownRow>>,
 }
 
-/// Flows as far as slowdowns need them, without those cancelled: by scheme and label, size and slowdown (`None`: not finished).
+/// Flows that started, as far as slowdowns need them: by scheme and label, size and slowdown (`None`: not finished).
 #[derive(Debug, Clone, Default)]
 pub struct Finished {
     schemes: Vec<String>,
@@ -116,7 +116,7 @@ impl Finished {
         for (scheme, run) in runs.iter().enumerate() {
             all.schemes.push(run.name.clone());
             let sized = flows.flows.iter().zip(&run.outcome.flows).filter(|(flow, _)| flow.until.is_none());
-            for (flow, record) in sized.filter(|(_, record)| !record.cancelled) {
+            for (flow, record) in sized.filter(|(_, record)| record.start.is_some()) {
                 let ideal = match ideal {
                     Ideal::Hpcc => record.ideal_hpcc,
                     Ideal::Exact => record.ideal_exact,
@@ -148,10 +148,14 @@ impl Finished {
         let slowdowns = batch.column_by_name(name)?.as_primitive_opt::<Float64Type>()?;
         let schemes = numbers(batch, "scheme", &mut self.schemes)?;
         let labels = numbers(batch, "label", &mut self.labels)?;
-        // Folders of earlier versions lack some. Flows without a size of their own have no ideal time.
-        let flags: Vec<_> = ["cancelled", "backlogged"].iter().filter_map(|name| batch.column_by_name(name)).collect();
-        let flags: Vec<_> = flags.into_iter().map(|column| column.as_boolean_opt()).collect::<Option<_>>()?;
-        for row in (0..batch.num_rows()).filter(|&row| !flags.iter().any(|column| column.value(row))) {
+        let starts = batch.column_by_name("start_ps")?;
+        // Folders of earlier versions lack it. Flows without a size of their own have no ideal time.
+        let backlogged = match batch.column_by_name("backlogged") {
+            Some(column) => Some(column.as_boolean_opt()?),
+            None => None,
+        };
+        let counts = |row: &usize| starts.is_valid(*row) && backlogged.is_none_or(|column| !column.value(*row));
+        for row in (0..batch.num_rows()).filter(counts) {
             let slowdown = slowdowns.is_valid(row).then(|| slowdowns.value(row));
             self.rows.push((schemes[row], labels[row], sizes.value(row).unsigned_abs(), slowdown));
         }

@@ -13,7 +13,9 @@ use incast_model::flow::FlowSet;
 use incast_model::tenant::{Tenancy, Tenant, Vm};
 use incast_model::units::{Bytes, Time};
 use incast_sim::Outcome;
-use incast_sim::outcome::{DeadlockRecord, DropReason, FlowRecord, IsolatedBy, LinkChange, LinkRecord, StuckQueue};
+use incast_sim::outcome::{
+    DeadlockRecord, DropReason, FlowRecord, FlowStatus, IsolatedBy, LinkChange, LinkRecord, StuckQueue,
+};
 
 use super::columns::{
     DEADLOCKS, DROPS, FLOWS, HISTOGRAMS, ISOLATIONS, LIMITS, LINKS, MESSAGES, PAIRS, PAUSES, PORTS, QUEUES, RATES,
@@ -164,7 +166,7 @@ impl Records<'_> {
             i64s(records().map(|r| r.timeouts.into())),
             i64s(records().map(|r| r.marks)),
             u8s(records().map(|r| r.hops)),
-            Arc::new(records().map(|r| Some(r.cancelled)).collect::<BooleanArray>()),
+            names(FlowStatus::ALL.iter().map(|one| one.name()), records().map(|r| r.status() as usize))?,
             Arc::new(backlogged().map(Some).collect::<BooleanArray>()),
         ])
     }

@@ -14,6 +14,7 @@ use incast_sim::outcome::{
 use incast_sim::tenant::HypervisorCounts;
 use incast_sim::{Outcome, Progress, Setup, SetupError};
 
+use super::manifest::Left;
 use super::simulate::Engine;
 use super::write::run_with;
 use super::*;
@@ -250,7 +251,7 @@ horizon = "1ms"
 "#;
     let folder = tempfile::tempdir().unwrap();
     let prepared = Loaded::from_text("s.toml", text, Path::new("."), &[]).unwrap().prepare().unwrap();
-    run(&prepared, &folder.path().join("run"), RunOptions::default(), &mut go).unwrap();
+    let report = run(&prepared, &folder.path().join("run"), RunOptions::default(), &mut go).unwrap();
     let table = |name| read_table(&folder.path().join("run"), name).unwrap();
     let u32s = |batch: &RecordBatch, column: &str| -> Vec<Option<u32>> {
         batch.column_by_name(column).unwrap().as_primitive::<UInt32Type>().iter().collect()
@@ -263,6 +264,15 @@ horizon = "1ms"
         (i64s(&flows, "start_ps"), i64s(&flows, "delivered_ps"), i64s(&flows, "finish_ps"));
     assert!(delivered.iter().zip(&finish).take(4).all(|(delivered, finish)| delivered.unwrap() < finish.unwrap()));
     assert_eq!((start[0], start[1], start[4], delivered[4], finish[4]), (Some(0), Some(0), None, None, None));
+    // A flow that never started is not an incomplete one, and no slowdown is missing.
+    let completed = vec!["completed"; 4];
+    assert_eq!(names(&flows, "status"), [completed, vec!["not-started"]].concat());
+    let stop = &report.manifest.schemes["HPCC"].stop;
+    assert_eq!((stop.unfinished, stop.not_started, stop.cancelled), (0, 1, 0));
+    assert_eq!(stop.text, "stopped at the horizon; 1 flow had not started");
+    let results = Results::open(&folder.path().join("run")).unwrap();
+    let slowdowns = slowdown_bins(&Finished::of_results(&results, Ideal::Exact).unwrap(), &SlowdownOptions::default());
+    assert_eq!((slowdowns.unfinished[0], slowdowns.overall[0].flows), (0, 4));
     let last = |of: &[Option<i64>]| of.iter().copied().max().unwrap();
     assert_eq!([start[2], start[3]], [last(&delivered[..2]); 2], "both parts wait for both");
     assert_eq!(u32s(&messages, "first_flow"), [0, 2, 4].map(Some));
@@ -291,10 +301,10 @@ control = "hpcc"
     let prepared = Loaded::from_text("s.toml", text, Path::new("."), &[]).unwrap().prepare().unwrap();
     let manifest = run(&prepared, &folder.path().join("run"), RunOptions::default(), &mut go).unwrap().manifest;
     let flows = read_table(&folder.path().join("run"), "flows").unwrap();
-    let cancelled = flows.column_by_name("cancelled").unwrap().as_boolean();
     let starts = i64s(&flows, "start_ps");
     assert_eq!(starts.iter().filter(|start| start.is_some()).count(), 4);
-    assert!((0..8).all(|flow| cancelled.value(flow) == starts[flow].is_none()));
+    let status = |start: &Option<i64>| if start.is_some() { "completed" } else { "cancelled" };
+    assert_eq!(names(&flows, "status"), starts.iter().map(status).collect::<Vec<_>>());
     let scheme = &manifest.schemes["HPCC"];
     let text = "every flow completed; 4 flows were cancelled at the end of their workload entry";
     assert_eq!((scheme.stop.text.as_str(), scheme.stop.reason.as_str()), (text, "finished"));
@@ -360,13 +370,22 @@ fn stops_name_who_is_concerned() {
     assert_eq!((stop.cycle[0].node.as_str(), stop.cycle[0].peer.as_str()), ("s0", "h1"));
     let stop = text(Stop::Stalled { flows: vec![3, 4], unfinished: 2 });
     assert_eq!(stop.text, "stalled: no packet can move; 2 flows are incomplete (first: 3, 4)");
-    let stop = text(Stop::Horizon { unfinished: 5 }).going_on(3);
+    let with = |stop, left| StopManifest::with(&stop, left, &prepared.fabric);
+    let stop = with(Stop::Horizon { unfinished: 5 }, Left { backlogged: 3, ..Left::default() });
     assert_eq!(stop.text, "stopped at the horizon; 2 flows are incomplete; 3 flows were backlogged until then");
     assert_eq!(stop.unfinished, 2);
     assert_eq!(
-        text(Stop::Horizon { unfinished: 1 }).going_on(1).text,
+        with(Stop::Horizon { unfinished: 1 }, Left { backlogged: 1, ..Left::default() }).text,
         "stopped at the horizon; 1 flow was backlogged until then"
     );
+    let waiting = Left { not_started: 4, cancelled: 1, ..Left::default() };
+    let stop = with(Stop::Stalled { flows: vec![3], unfinished: 5 }, waiting);
+    assert_eq!(
+        stop.text,
+        "stalled: no packet can move; 1 flow is incomplete (first: 3); 4 flows had not started; \
+         1 flow was cancelled at the end of its workload entry"
+    );
+    assert_eq!((stop.unfinished, stop.not_started, stop.cancelled), (1, 4, 1));
     assert_eq!(text(Stop::Finished).reason, "finished");
     assert_eq!(text(Stop::Budget { unfinished: 0 }).text, "stopped after simulation.max_events; no flow is incomplete");
 }

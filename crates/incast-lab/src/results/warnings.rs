@@ -1,6 +1,9 @@
 //! Warnings of a run: those of its scenario, and those that only the run shows.
 
+use incast_model::fabric::BaseRtts;
 use incast_sim::Outcome;
+use incast_sim::host::Recovery;
+use incast_sim::outcome::FlowRecord;
 
 use super::simulate::SchemeRun;
 use crate::scenario::{Prepared, PreparedScheme};
@@ -10,7 +13,7 @@ use crate::warnings::{Warning, joined};
 type Rule = fn(&PreparedScheme, &Outcome) -> Option<Warning>;
 
 /// All rules. To add one, write a function in this file and name it here.
-const RULES: &[Rule] = &[];
+const RULES: &[Rule] = &[resent_without_loss];
 
 /// Warnings of a run, those of the scenario first; equal warnings of several schemes are one.
 pub(super) fn of_run(prepared: &Prepared, runs: &[SchemeRun]) -> Vec<Warning> {
@@ -25,6 +28,36 @@ fn by_rules(rules: &[Rule], prepared: &Prepared, runs: &[SchemeRun]) -> Vec<Warn
     });
     let shown = joined(shown).into_iter().map(|one| Warning { line: prepared.given.place(&one.field), ..one });
     prepared.warnings().iter().cloned().chain(shown).collect()
+}
+
+/// Packets that were retransmitted though none was lost: reordering or delay taken for loss costs bandwidth, and the results show
+/// recovery rather than the network.
+fn resent_without_loss(scheme: &PreparedScheme, outcome: &Outcome) -> Option<Warning> {
+    let sum = |of: fn(&FlowRecord) -> u64| outcome.flows.iter().map(of).sum::<u64>();
+    let (resent, timeouts) = (sum(|flow| flow.retransmitted), sum(|flow| flow.timeouts.into()));
+    let lost = outcome.counts.drops + outcome.pairs.iter().map(|pair| pair.count.refused).sum::<u64>();
+    if resent == 0 || lost > 0 {
+        return None;
+    }
+    let setup = &scheme.setup;
+    let (rdma, balance) = (&setup.params.rdma, &setup.params.network.load_balancing);
+    let reordered = !setup.controls.is_empty() && balance.reorders() && sum(|flow| flow.nacks.into()) > 0;
+    let (field, why) = if reordered && rdma.recovery == Recovery::GoBackN {
+        let why = format!("go-back-N takes packets reordered by `{}` for lost", balance.name());
+        ("rdma.recovery", format!("{why}: set rdma.recovery = \"selective-repeat\""))
+    } else if reordered && resent > timeouts {
+        let payload = setup.params.packets.payload;
+        let window = rdma.reorder_packets(balance, BaseRtts::new(&setup.fabric, payload).max().1, payload);
+        ("rdma.reorder_window", format!("packets were overtaken by more than the reordering window, {window} packets"))
+    } else {
+        let field = match (setup.transports.first(), rdma.recovery) {
+            (Some(_), _) => "transport",
+            (None, Recovery::SelectiveRepeat) => "rdma.rto_low",
+            (None, Recovery::GoBackN) => "rdma.rto",
+        };
+        (field, format!("packets or acknowledgements were delayed longer than senders wait ({timeouts} timeouts)"))
+    };
+    Some(Warning::new(field, format!("{resent} packets retransmitted, but none was lost: {why}")))
 }
 
 #[cfg(test)]
@@ -72,5 +105,28 @@ control = "dcqcn"
         assert_eq!(all[..written.len()], written);
         let [found] = &all[written.len()..] else { panic!("{all:?}") };
         assert_eq!(found.summary(2), "workload (s.toml:8): 2 packets were sent (all 2 schemes)");
+    }
+
+    /// Two senders share a receiver's link over two spines, so packets of a flow overtake each other, and none is lost.
+    #[test]
+    fn packets_resent_without_a_loss_are_reported() {
+        let found = |more: &str| {
+            let flows = "list = [{ src = 0, dst = 2, size = \"300kB\" }, { src = 1, dst = 2, size = \"300kB\" }]";
+            let text = SPRAYED.replace("list = [{ src = 0, dst = 2, size = \"2kB\" }]", flows) + more;
+            let prepared = Loaded::from_text("s.toml", &text, Path::new("."), &[]).unwrap().prepare().unwrap();
+            let folder = tempfile::tempdir().unwrap();
+            let out = folder.path().join("run");
+            let report = run(&prepared, &out, RunOptions::default(), &mut |_| ControlFlow::Continue(())).unwrap();
+            let resent = report.manifest.warnings.iter().filter(|one| one.text.contains("but none was lost"));
+            resent.map(|one| one.summary(2)).collect::<Vec<_>>().join("\n")
+        };
+        let text = found("");
+        assert!(text.starts_with("rdma.recovery: ") && text.contains("reordered by `spray` for lost"), "{text}");
+        let selective = "[rdma]\nrecovery = \"selective-repeat\"\n";
+        assert_eq!(found(selective), "");
+        let text = found(&format!("{selective}reorder_window = 0\n"));
+        assert!(text.starts_with("rdma.reorder_window (s.toml:16): "), "{text}");
+        assert!(text.contains(" packets retransmitted, but none was lost: packets were overtaken"), "{text}");
+        assert!(text.contains("the reordering window, 0 packets (scheme"), "{text}");
     }
 }

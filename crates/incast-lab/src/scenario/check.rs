@@ -244,6 +244,7 @@ fn switch(params: &SwitchParams, arithmetic: Arithmetic, path: &str) -> Vec<Diag
         PfcMode::Static { xoff } => {
             section.unless(*xoff > Bytes::ZERO, "pfc_mode.static.xoff", xoff, "more than 0B");
             section.unless(*xoff < params.buffer, "pfc_mode.static.xoff", xoff, "less than the buffer");
+            resume_below(&mut section, params.resume_offset, *xoff);
         }
     }
     let resumes = params.resume_offset < params.buffer || params.buffer == Bytes::ZERO;
@@ -266,6 +267,18 @@ fn switch(params: &SwitchParams, arithmetic: Arithmetic, path: &str) -> Vec<Diag
         }
     }
     section.found
+}
+
+/// An offset above the threshold would resume at a negative length: never before the queue is empty. The parameter that is not
+/// the default is wrong; it is the one that was written.
+fn resume_below(section: &mut Section<'_>, offset: Bytes, xoff: Bytes) {
+    if offset == SwitchParams::default().resume_offset {
+        let allowed = format!("at least switch.resume_offset, {offset}");
+        section.unless(offset <= xoff || xoff == Bytes::ZERO, "pfc_mode.static.xoff", xoff, &allowed);
+    } else {
+        let allowed = format!("at most switch.pfc_mode.static.xoff, {xoff}");
+        section.unless(offset <= xoff, "resume_offset", offset, &allowed);
+    }
 }
 
 /// `whose`: where kmax comes from, if the user did not give it.

@@ -101,8 +101,8 @@ const CASES: &[Case] = &[
     (
         "switch.pfc_mode",
         "switch.pfc_mode",
-        &[HPCC, LOSSY, "pfc_mode.static.xoff = \"1kB\"\n"],
-        &[HPCC, "[switch]\npfc_mode.static.xoff = \"1kB\"\n"],
+        &[HPCC, LOSSY, "pfc_mode.static.xoff = \"10kB\"\n"],
+        &[HPCC, "[switch]\npfc_mode.static.xoff = \"10kB\"\n"],
     ),
     (
         "switch.resume_offset",

@@ -357,6 +357,14 @@ fn values_out_of_range_are_located() {
             "switch.pfc_mode.dynamic.alpha: `0` is out of range (allowed: above 0",
         ),
         (set("[switch]\npfc_mode.static.xoff = \"64MiB\""), "(allowed: less than the buffer)"),
+        (
+            set("[switch]\nresume_offset = \"32kB\"\npfc_mode.static.xoff = \"5kB\""),
+            "s.toml:15:17: switch.resume_offset: `32kB` is out of range (allowed: at most switch.pfc_mode.static.xoff, 5kB)",
+        ),
+        (
+            set("[switch]\npfc_mode.static.xoff = \"1kB\""),
+            "s.toml:15:24: switch.pfc_mode.static.xoff: `1kB` is out of range (allowed: at least switch.resume_offset, 3KiB)",
+        ),
         (set("[switch]\nbuffer = 0"), "switch.buffer: `0B` is out of range"),
         (set("[ecn]\nkmin = \"2MB\""), "s.toml:15:8: ecn.kmin: `2MB` is out of range (allowed: at most kmax, 1.6MB)"),
         (set("[ecn]\npmax = 1.5"), "s.toml:15:8: ecn.pmax: `1.5` is out of range (allowed: 0 to 1)"),

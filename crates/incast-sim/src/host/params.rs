@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ClassParams;
+use crate::balance::Balance;
 use crate::congestion::Telemetry;
 use crate::kernel::flag;
 use crate::setup::Carrier;
@@ -208,8 +209,9 @@ pub struct RdmaParams {
     /// Timeout without an ACK, after which a sender goes back to the first unacknowledged byte; absent: never (NS3).
     /// Default 4ms (our choice: longer than a 32 MiB queue at 100 Gb/s; IRN's RTO_high: 320 us at 40 Gb/s).
     pub rto: Option<Time>,
-    /// Timeout with few packets in flight, where NACKs may not arrive, with selective-repeat; at most `rto`, and off
-    /// with it. Default 100us (IRN, SIGCOMM 2018, section 4.1: RTO_low).
+    /// Timeout where no NACK may report a loss, with selective-repeat: few packets are in flight, or a later packet has
+    /// arrived and no more than `reorder_window` others are in flight. At most `rto`, and off with it. Default 100us (IRN,
+    /// SIGCOMM 2018, section 4.1: RTO_low; its use with a reordering window is our choice).
     pub rto_low: Time,
     /// Packets in flight that are few for `rto_low`. Default 3 (IRN, section 4.1: N).
     pub rto_low_packets: u32,
@@ -217,8 +219,11 @@ pub struct RdmaParams {
     /// Default true (IRN, section 3.2: BDP-FC).
     pub bdp_bound: bool,
     /// Reordering window in packets, at most 32767, with selective-repeat: a packet is lost when one sent more than
-    /// this many later arrives. Default 0 (IRN): any overtaking is a loss. Set it for packet spraying.
-    pub reorder_window: u32,
+    /// this many later arrives. Default none: 0 (IRN: any overtaking is a loss). If load balancing reorders packets
+    /// (spray, adaptive), the default is the packets of the fabric's largest bandwidth-delay product, less 2 (our choice,
+    /// after RACK, RFC 8985: at most a round trip): packets of a flow may differ in delay by a base RTT, and a sender
+    /// within `bdp_bound` can still send the packet that reports a loss.
+    pub reorder_window: Option<u32>,
     /// Notification about ECN marks. Default echo (NS3).
     pub cnp: CnpMode,
     /// Minimum time between CNPs of one flow. Default 50us (DCQCN, SIGCOMM 2015, section 5).
@@ -244,12 +249,30 @@ impl Default for RdmaParams {
             rto_low: Time::us(100),
             rto_low_packets: 3,
             bdp_bound: true,
-            reorder_window: 0,
+            reorder_window: None,
             cnp: CnpMode::Echo,
             cnp_interval: Time::us(50),
             cnp_priority: 7,
             base_rtt: None,
             window: None,
+        }
+    }
+}
+
+/// Largest reordering window: receivers keep 65535 packets beyond the expected one.
+pub(crate) const MAX_REORDER: u32 = 32_767;
+
+impl RdmaParams {
+    /// Reordering window in packets, where the fabric's largest bandwidth-delay product is `bdp`.
+    ///
+    /// Packets on equal-cost paths have the same propagation and serialisation, so the spread of their delays is that of the
+    /// queues, which spraying fills alike: far less than a base RTT. Buffers and pauses alone would allow milliseconds, in
+    /// which a lost packet would go unnoticed.
+    pub fn reorder_packets(&self, balance: &Balance, bdp: Bytes, payload: Bytes) -> u32 {
+        match self.reorder_window {
+            Some(packets) => packets,
+            None if !balance.reorders() => 0,
+            None => bdp.0.div_ceil(payload.0.max(1)).saturating_sub(2).min(MAX_REORDER.into()) as u32,
         }
     }
 }

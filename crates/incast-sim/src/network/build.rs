@@ -7,7 +7,7 @@ use incast_model::flow::FlowSet;
 use incast_model::gates::check_gates;
 use incast_model::rng;
 use incast_model::tenant::Tenancy;
-use incast_model::units::{Rate, Time};
+use incast_model::units::{Bytes, Rate, Time};
 
 use super::jitter::Jitter;
 use super::resolve::{BadNetwork, Resolved};
@@ -15,7 +15,7 @@ use super::{Config, ControlState, Far, Faults, Network, Port, Queue, Routing, WH
 use crate::balance::Balance;
 use crate::congestion::{Control, FlowContext, IntFormat, MAX_INT_RECORDS, Telemetry};
 use crate::deadlock::Detector;
-use crate::host::{ClassBy, Gates, Nic, NicQueue, Receiver, Recovery, Selective};
+use crate::host::{ClassBy, Gates, MAX_REORDER, Nic, NicQueue, Receiver, Recovery, Selective};
 use crate::kernel::{EventQueue, MAX_ID, NONE, Pool, flag};
 use crate::measure::{Blocking, Recorder};
 use crate::ns3::Draws;
@@ -340,7 +340,9 @@ impl Network {
 fn config(params: &Params, ns3: bool, fabric: &Fabric, mixed: bool, telemetry: bool) -> Config {
     let nic = host_rate(fabric);
     let storage = Storage::new(&params.switch.queues);
-    let bound = params.rdma.recovery == Recovery::SelectiveRepeat && params.rdma.bdp_bound;
+    let selective = params.rdma.recovery == Recovery::SelectiveRepeat;
+    let payload = params.packets.payload;
+    let bdp = if selective { BaseRtts::new(fabric, payload).max().1 } else { Bytes::ZERO };
     Config {
         ns3,
         packets: params.packets,
@@ -372,7 +374,8 @@ fn config(params: &Params, ns3: bool, fabric: &Fabric, mixed: bool, telemetry: b
             IntFormat::Exact
         },
         rto: params.rdma.rto.map_or(u64::MAX, |rto| rto.0),
-        in_flight: if bound { BaseRtts::new(fabric, params.packets.payload).max().1.0 } else { u64::MAX },
+        in_flight: if selective && params.rdma.bdp_bound { bdp.0 } else { u64::MAX },
+        reorder_window: params.rdma.reorder_packets(&params.network.load_balancing, bdp, payload).into(),
     }
 }
 
@@ -485,13 +488,11 @@ fn check_recovery(params: &Params) -> Result<(), SetupError> {
         format!("{} is out of range; at most the timeout for more packets in flight, rdma.rto, {rto}", rdma.rto_low)
     })?;
     check(rdma.rto_low > Time::ZERO, "rdma.rto_low", || "0s would always be over; it must be more".into())?;
-    check(rdma.reorder_window <= MAX_REORDER, "rdma.reorder_window", || {
-        format!("{} packets is out of range; at most {MAX_REORDER}", rdma.reorder_window)
+    let window = rdma.reorder_window.unwrap_or(0);
+    check(window <= MAX_REORDER, "rdma.reorder_window", || {
+        format!("{window} packets is out of range; at most {MAX_REORDER}")
     })
 }
-
-/// Most packets by which one may be overtaken: receivers keep 65535 beyond the expected one.
-const MAX_REORDER: u32 = 32_767;
 
 fn check_limits(
     fabric: &Fabric,

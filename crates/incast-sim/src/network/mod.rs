@@ -160,6 +160,8 @@ pub(crate) struct Config {
     pub(crate) rto: u64,
     /// Most bytes of a flow in flight, whatever its control; [`u64::MAX`] for no bound.
     pub(crate) in_flight: u64,
+    /// Packets by which one may be overtaken before it counts as lost, with selective repeat.
+    pub(crate) reorder_window: u64,
 }
 
 /// One congestion control in use.

@@ -64,13 +64,22 @@ impl BufferPlan {
     /// Bytes beyond its reserve at which an ingress queue of a port of `rate` pauses its peer if it is the only one that
     /// holds anything.
     pub fn lone_xoff(&self, fabric: &Fabric, params: &Params, rate: Rate) -> u64 {
+        // It takes alpha times what it leaves free.
+        self.xoff(params, |shared| {
+            let alpha = alpha(params, rate, host_rate(fabric));
+            alpha / (1.0 + alpha) * shared
+        })
+    }
+
+    /// Largest XOFF threshold of a port of `rate`, in bytes beyond the reserve: with an empty buffer.
+    pub fn largest_xoff(&self, fabric: &Fabric, params: &Params, rate: Rate) -> u64 {
+        self.xoff(params, |shared| alpha(params, rate, host_rate(fabric)) * shared)
+    }
+
+    fn xoff(&self, params: &Params, dynamic: impl FnOnce(f64) -> f64) -> u64 {
         match params.switch.pfc_mode {
             PfcMode::Static { xoff } => xoff.0,
-            PfcMode::Dynamic { .. } => {
-                // It takes alpha times what it leaves free.
-                let alpha = alpha(params, rate, host_rate(fabric));
-                (alpha / (1.0 + alpha) * self.shared as f64) as u64
-            }
+            PfcMode::Dynamic { .. } => dynamic(self.shared as f64) as u64,
         }
     }
 }

@@ -4,6 +4,7 @@ use incast_model::fabric::{FabricBuilder, HostId};
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::balance::{AdaptiveParams, Balance, FlowletParams, SprayOrder, SprayParams};
 use incast_sim::congestion::WindowMode;
+use incast_sim::host::Recovery;
 use incast_sim::network::RouteParams;
 use incast_sim::outcome::{Outcome, Stop};
 
@@ -234,4 +235,32 @@ fn hosts_choose_their_port_by_the_same_rule() {
         .map(|port| crate::common::record(&outcome, port, 3).tx_packets)
         .collect();
     assert_eq!(sent, [50, 50]);
+}
+
+/// Packets on several paths overtake each other in queues, and nothing is lost: by default no rule takes any of them for lost. With
+/// IRN's window of 0, every overtaking is a loss.
+#[test]
+fn selective_repeat_sends_nothing_again_where_nothing_is_lost() {
+    let adaptive = Balance::Adaptive(AdaptiveParams::default());
+    for balance in [spray(SprayOrder::Random), spray(SprayOrder::RoundRobin), adaptive, Balance::Ecmp] {
+        let again = |window| {
+            let outcome = load(bench(4), 120)
+                .control("dcqcn", "vendor")
+                .with(|params| {
+                    params.network.load_balancing = balance.clone();
+                    params.rdma.recovery = Recovery::SelectiveRepeat;
+                    params.rdma.reorder_window = window;
+                })
+                .run();
+            assert_eq!((outcome.stop, outcome.counts.drops), (Stop::Finished, 0));
+            outcome.flows.iter().map(|flow| flow.retransmitted).sum::<u64>()
+        };
+        assert_eq!(again(None), 0, "{balance:?}");
+        // In turn over equal paths, packets need not overtake each other; under ECMP they never do.
+        match balance {
+            Balance::Ecmp => assert_eq!(again(Some(0)), 0),
+            Balance::Spray(SprayParams { order: SprayOrder::Random, .. }) => assert!(again(Some(0)) > 0),
+            _ => {}
+        }
+    }
 }

@@ -194,7 +194,7 @@ impl Scenario {
             params.arithmetic = self.arithmetic;
             params.rdma.rto = self.rto;
             if let Some((reorder_window, bdp_bound)) = self.repeat {
-                let recovery = Recovery::SelectiveRepeat;
+                let (recovery, reorder_window) = (Recovery::SelectiveRepeat, Some(reorder_window));
                 params.rdma = RdmaParams { recovery, reorder_window, bdp_bound, ..params.rdma.clone() };
             }
         });

@@ -36,6 +36,8 @@ struct Repeat {
     /// Packets before this one have been sent again since the last timeout, or need not be. (A recovery can end when packets
     /// beyond it have been sent again already: the next one does not send them a third time.)
     cursor: u64,
+    /// The packets before this one are the last that came, and all that are older.
+    reported: u64,
     /// In recovery: it ends when all before this byte is acknowledged, which was the first never sent when it began.
     until: Option<u64>,
     /// From when the retransmission timeout counts.
@@ -49,12 +51,19 @@ impl Repeat {
         let packet = self.come.first_missing(self.cursor.max(una));
         (packet < self.lost_before).then_some(packet)
     }
+
+    /// Whether a packet has come that was sent after the first unacknowledged one.
+    const fn has_gap(&self, una: u64) -> bool {
+        self.reported > una
+    }
 }
 
 impl Config {
-    /// The retransmission timeout with so many bytes in flight.
-    fn timeout(&self, in_flight: u64) -> u64 {
-        let few = in_flight <= u64::from(self.rdma.rto_low_packets) * self.packets.payload.0;
+    /// The retransmission timeout with so many bytes in flight. The short one applies where no NACK may tell of a loss: with few
+    /// packets in flight, and where there is a gap with no more packets in flight than may overtake.
+    fn timeout(&self, in_flight: u64, gap: bool) -> u64 {
+        let silent = u64::from(self.rdma.rto_low_packets) + if gap { self.reorder_window } else { 0 };
+        let few = in_flight <= silent * self.packets.payload.0;
         if few && self.rto != u64::MAX { self.rdma.rto_low.0 } else { self.rto }
     }
 }
@@ -87,7 +96,8 @@ impl Network {
         if seq == qp.una {
             repeat.since = self.now;
         }
-        qp.timeout = repeat.since.saturating_add(self.config.timeout(qp.high - qp.una));
+        let gap = repeat.has_gap(qp.una / payload);
+        qp.timeout = repeat.since.saturating_add(self.config.timeout(qp.high - qp.una, gap));
     }
 
     /// A sender has heard of the packets before its first unacknowledged one, which has moved if `advanced`; with a NACK
@@ -106,8 +116,9 @@ impl Network {
             let came = packet.seq / payload + u64::from(packet.payload);
             if came >= una {
                 repeat.come.insert(came);
+                repeat.reported = repeat.reported.max(came + 1);
             }
-            repeat.lost_before = repeat.lost_before.max(came.saturating_sub(self.config.rdma.reorder_window.into()));
+            repeat.lost_before = repeat.lost_before.max(came.saturating_sub(self.config.reorder_window));
             if una < repeat.lost_before {
                 repeat.until.get_or_insert(qp.high);
             }
@@ -119,19 +130,21 @@ impl Network {
         // A timeout has no date until the packet that it asked for has been sent.
         if qp.timeout != u64::MAX || advanced {
             let in_flight = qp.high - qp.una;
-            let timeout = repeat.since.saturating_add(self.config.timeout(in_flight));
+            let timeout = repeat.since.saturating_add(self.config.timeout(in_flight, repeat.has_gap(una)));
             qp.timeout = if in_flight == 0 { u64::MAX } else { timeout };
         }
         qp.high
     }
 
     /// A sender has heard nothing for the timeout: all in flight that has not come is lost. (IRN's paper calls only the first
-    /// packet lost then, and the others when one after them has come: a lost tail takes a timeout for each packet.)
+    /// packet lost then, and the others when one after them has come: a lost tail takes a timeout for each packet.) With a
+    /// reordering window, packets sent after the last that came may only be late: if there is a gap, those in it are lost.
     pub(crate) fn recover_selectively(&mut self, sender: u32) {
         let Some(selective) = &mut self.selective else { return };
         let (repeat, qp) = (&mut selective.senders[sender as usize], &self.senders[sender as usize]);
         let payload = self.config.packets.payload.0;
-        repeat.lost_before = qp.high.div_ceil(payload);
+        let gap = self.config.reorder_window > 0 && repeat.has_gap(qp.una / payload);
+        repeat.lost_before = if gap { repeat.lost_before.max(repeat.reported) } else { qp.high.div_ceil(payload) };
         repeat.until = Some(qp.high);
         repeat.cursor = 0;
     }

@@ -9,8 +9,9 @@ use incast_model::rng::mix;
 use incast_model::units::{Bytes, Rate, Time};
 use proptest::prelude::*;
 
+use crate::balance::{Balance, SprayParams};
 use crate::congestion::{Control, WindowMode};
-use crate::host::Recovery;
+use crate::host::{RdmaParams, Recovery};
 use crate::kernel::{Event, Kind, NONE, Packet, Target};
 use crate::network::Network;
 use crate::outcome::FlowRecord;
@@ -259,11 +260,45 @@ fn a_reorder_window() {
     };
     let ran = Case::packets(10).run(overtaken());
     assert_eq!((ran.record.retransmitted, ran.record.nacks, ran.record.discarded), (1, 1, 1));
-    let patient = || Case::packets(10).with(|params| params.rdma.reorder_window = 2);
+    let patient = || Case::packets(10).with(|params| params.rdma.reorder_window = Some(2));
     let ran = patient().run(overtaken());
     assert_eq!(facts(&ran), (answered(10), 0, 1, 0, 0));
     let ran = patient().run(without(&[3]));
     assert_eq!(facts(&ran), (answered(7) + answered(1), 1, 6, 0, 0), "when packet 6 has come");
+}
+
+/// With a reordering window the last packets of a flow cannot tell of a loss by overtaking it. There is a gap, so the short timeout
+/// applies, and only packets in the gap are sent again.
+#[test]
+fn a_gap_near_the_end() {
+    let patient = || Case::packets(20).with(|params| params.rdma.reorder_window = Some(6));
+    let ran = patient().run(without(&[12]));
+    assert_eq!(facts(&ran), (answered(20) + answered(1), 1, 7, 0, 0), "the seventh packet after it tells");
+    let ran = patient().run(without(&[14]));
+    assert_eq!(facts(&ran), (answered(14) + RTO_LOW + answered(1), 1, 5, 1, 0));
+    let ran = patient().with(|params| params.rdma.rto = None).run(without(&[12]));
+    assert_eq!(facts(&ran).3, 0, "timeouts are off");
+}
+
+/// The window by default: none in order, else what a sender bound by the fabric's bandwidth-delay product can send after a packet
+/// and before it stops. So every loss within a long flow is told by the last packet of a full round trip.
+#[test]
+fn the_default_window() {
+    let spray = Balance::Spray(SprayParams::default());
+    let window = |balance, given| {
+        RdmaParams { reorder_window: given, ..RdmaParams::default() }.reorder_packets(
+            balance,
+            Bytes(98_100),
+            Bytes(1000),
+        )
+    };
+    assert_eq!((window(&Balance::Ecmp, None), window(&spray, None)), (0, 97));
+    assert_eq!((window(&Balance::Ecmp, Some(7)), window(&spray, Some(0))), (7, 0));
+    let tiny = RdmaParams::default().reorder_packets(&spray, Bytes(900), Bytes(1000));
+    let huge = RdmaParams::default().reorder_packets(&spray, Bytes(1 << 40), Bytes(1000));
+    assert_eq!((tiny, huge), (0, 32_767));
+    let ran = Case::packets(400).with(|params| params.network.load_balancing = spray.clone()).run(without(&[20, 150]));
+    assert_eq!((ran.record.retransmitted, ran.record.timeouts), (2, 0));
 }
 
 /// The bound is the fabric's bandwidth-delay product; in flight may pass it by less than a packet.
@@ -299,7 +334,7 @@ proptest! {
         let mut draws = 0;
         let ran = Case::packets(count)
             .with(|params| {
-                params.rdma.reorder_window = window;
+                params.rdma.reorder_window = Some(window);
                 params.rdma.ack_every = ack_every;
             })
             .run(|packet| {

@@ -37,7 +37,8 @@ pub struct IsolationParams {
     pub age: Time,
     /// Reaction of hosts to messages. Default ignore (our choice: they obey PFC).
     pub hosts: IsolationAtHosts,
-    /// Flows that ECN marks. Default all (our choice; for the other see arXiv 2511.04639).
+    /// Flows that ECN marks; `isolated` has an effect only if `ecn.kmin` is below the queue length above which every flow
+    /// is isolated. Default all (our choice; for the other see arXiv 2511.04639).
     pub mark: MarkedFlows,
 }
 

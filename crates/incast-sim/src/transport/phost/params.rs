@@ -52,7 +52,8 @@ pub struct PhostParams {
     pub reissue_after: f64,
     /// Tokens without data after which a receiver downgrades a source. Default 8 (YAPS `capability_window`).
     pub window: u32,
-    /// Time of a downgrade, in packet times. Default 25 (YAPS `capability_window_timeout`).
+    /// Time of a downgrade, in packet times; data that arrives meanwhile does not end it unless another token is due.
+    /// Default 25 (YAPS `capability_window_timeout`).
     pub downgrade_for: f64,
     /// Time without an answer before a source repeats its announcement, doubled each time. Default 9.5us (YAPS
     /// `retx_timeout`, which nothing reads there; its use is our choice).

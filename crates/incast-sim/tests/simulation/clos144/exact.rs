@@ -85,6 +85,24 @@ fn phost() {
     compare(40, &yaps, 1, &[(&TWO, &[9.272, 18.272]), (&FOUR, &[9.872, 36.880, 3.448, 38.872])]);
 }
 
+/// A long flow, and short ones of the same source to another host. While the source sends those, tokens of the long flow expire;
+/// where the round trip takes most of the window, its receiver issues no more and waits for the whole downgrade, also when data comes.
+/// Within a rack the window is not used up.
+#[test]
+fn phost_busy_source() {
+    let yaps = named("phost", "yaps");
+    let pages = |long, short| -> Vec<Case> {
+        let pages = (1..10).map(|k| (20, short, 3, 20_000 * k));
+        std::iter::once((20, long, 685, 0)).chain(pages).collect()
+    };
+    // In YAPS 1.008 times the ideal time alone.
+    alone(40, &yaps, (20, 40), &[(685, 208.773)]);
+    let shorts = [2.780, 2.580, 2.680, 2.780, 2.580, 2.680, 2.780, 2.580, 2.680];
+    compare(40, &yaps, 1, &[(&pages(40, 80), &[&[281.373][..], &shorts].concat())]);
+    let shorts = [1.764, 1.872, 1.980, 1.788, 1.896, 2.004, 1.812, 1.920, 2.029];
+    compare(40, &yaps, 1, &[(&pages(24, 28), &[&[217.357][..], &shorts].concat())]);
+}
+
 #[test]
 fn fastpass() {
     let yaps = named("fastpass", "yaps");

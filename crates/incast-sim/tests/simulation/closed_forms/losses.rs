@@ -78,7 +78,7 @@ fn l3_what_cannot_be_is_refused() {
         "rdma.rto_low: 0s would always be over; it must be more"
     );
     assert_eq!(
-        why(&|params| params.rdma.reorder_window = 40_000),
+        why(&|params| params.rdma.reorder_window = Some(40_000)),
         "rdma.reorder_window: 40000 packets is out of range; at most 32767"
     );
 }

@@ -24,7 +24,7 @@ fn everything(queues: QueueParams, scheduler: SchedulerParams) -> Bench {
     sprayed(bench).with(|params| {
         params.switch = SwitchParams { queues, scheduler, ..SwitchParams::default() };
         params.rdma.recovery = incast_sim::host::Recovery::SelectiveRepeat;
-        params.rdma.reorder_window = 64;
+        params.rdma.reorder_window = Some(64);
     })
 }
 
