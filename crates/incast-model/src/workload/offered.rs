@@ -95,10 +95,11 @@ struct Carried {
 }
 
 /// Expected load of the links of a fabric, by kind and direction, under a workload that flows were generated for with the same
-/// arguments. Without entries that have a rate or a load, the list is empty.
-pub fn offered(
+/// arguments. Without entries that have a rate or a load, the list is empty, and `routes` are not asked for.
+pub fn offered<'a>(
     specs: &[WorkloadSpec],
-    (fabric, routes): (&Fabric, &Routes),
+    fabric: &Fabric,
+    routes: impl Fn() -> &'a Routes,
     tenancy: Option<&Tenancy>,
     base_dir: &Path,
     seed: u64,
@@ -120,7 +121,7 @@ pub fn offered(
                 end: window.end,
                 ports: vec![0.0; fabric.ports().len()],
             });
-            carry(fabric, routes, &parts.placed(members), &mut carried.ports);
+            carry(fabric, routes(), &parts.placed(members), &mut carried.ports);
         }
         entries.extend(found);
     }

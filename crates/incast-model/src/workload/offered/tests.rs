@@ -9,7 +9,7 @@ use crate::units::Rate;
 
 fn loads(fabric: &Fabric, specs: &[WorkloadSpec]) -> Vec<OfferedLoad> {
     let routes = Routes::shortest(fabric, NextHopOrder::Port);
-    offered(specs, (fabric, &routes), None, Path::new("."), 1, None).unwrap()
+    offered(specs, fabric, || &routes, None, Path::new("."), 1, None).unwrap()
 }
 
 fn poisson(fields: &str) -> WorkloadSpec {
@@ -52,7 +52,7 @@ fn uplinks_of_an_oversubscribed_fabric_are_overloaded() {
     assert_eq!(said(&loads(&fabric, &[poisson(r#""load": 0.283"#)])), [""; 0]);
     // Up-down routes are the same here.
     let routes = Routes::along(&fabric, Paths::UpDown, NextHopOrder::Port, &|_| true, &[]);
-    let up_down = offered(&[poisson(r#""load": 0.3"#)], (&fabric, &routes), None, Path::new("."), 1, None).unwrap();
+    let up_down = offered(&[poisson(r#""load": 0.3"#)], &fabric, || &routes, None, Path::new("."), 1, None).unwrap();
     assert!(near(mean(&up_down, Links::Uplink(1)), 0.3 * 4.0 * 112.0 / 127.0));
 }
 
