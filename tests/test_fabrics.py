@@ -8,6 +8,7 @@ import pytest
 
 import incast
 from conftest import SMALL, Command, write
+from incast import schema
 
 FABRICS = {
     "clos": "tiers = 2\nradix = 8\nleaf_oversubscription = 3",
@@ -15,7 +16,7 @@ FABRICS = {
     "jellyfish": "switches = 10\nports = 4\nnetwork_ports = 3",
     "bcube": "n = 3\nk = 1",
     "dragonfly": 'p = 2\na = 2\nh = 1\narrangement = "palmtree"',
-    "rail_optimized": "servers = 3\ngpus_per_server = 4\nspines = 2\nnvlink = {}",
+    "rail_optimized": "servers = 3\ngpus_per_server = 4\nspines = 2",
 }
 TOPO = """\
 Nodes 16
@@ -49,6 +50,29 @@ def test_every_fabric_carries_flows(tmp_path: Path, name: str, fields: str) -> N
     assert all(fct is not None for fct in results.flows["fct_ps"])
     again = incast.load(file).run(tmp_path / "again")
     assert again.flows["fct_ps"] == results.flows["fct_ps"]
+
+
+RING = """
+[fabric.rail_optimized]
+servers = 4
+spines = 4
+[[workload]]
+ring_all_reduce.size = "64kB"
+[scheme.Swift]
+control = "swift"
+"""
+
+
+def test_gpus_have_nvlink_unless_a_scenario_says_none(tmp_path: Path) -> None:
+    scenario = incast.load(write(tmp_path, RING))
+    assert "32 links of 3.6 Tb/s" in scenario.summary()
+    assert scenario.warnings() == []
+    results = scenario.run(tmp_path / "nvlink")
+    scenario.fabric = schema.RailOptimized(servers=4, spines=4, nvlink="none")
+    assert "3.6 Tb/s" not in scenario.summary()
+    with pytest.warns(incast.IncastWarning, match="88 % of ring hops stay in one server but go over the fabric"):
+        without = scenario.run(tmp_path / "none")
+    assert 2 * max(results.flows["finish_ps"]) < max(without.flows["finish_ps"])
 
 
 def test_an_htsim_file(tmp_path: Path, command: Command) -> None:

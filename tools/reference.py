@@ -609,6 +609,11 @@ def refused(program: Program, base: Json, path: list[Any], name: str, value: Any
             yield re.sub(r", (\d+ to \d+|[\d.]+[A-Za-z]+)$", "", re.sub(r"^1 to \d+, ", "1 to the number of ", allowed))
 
 
+def present(field: Json) -> list[Json]:
+    """The forms of a field that stand for a value, not for its absence."""
+    return [one for one in field.get("anyOf", []) if one.get("type") != "null" and one.get("enum") != ["none"]]
+
+
 class Book:
     """The schema of scenarios."""
 
@@ -625,7 +630,7 @@ class Book:
         """What a field refers to; of a list its items, of a value that may be absent the value."""
         if "$ref" in field:
             return self.follow(self.definition(field["$ref"].rpartition("/")[2]))
-        choices = [one for one in field.get("anyOf", []) if one.get("type") != "null"]
+        choices = present(field)
         if len(choices) == 1:
             return self.follow(choices[0])
         return self.follow(field["items"]) if isinstance(field.get("items"), dict) else field
@@ -646,7 +651,7 @@ class Book:
             return f"list of {self.kind(field['items'])}"
         about = self.follow(field)
         choices = about.get("oneOf") or about.get("anyOf") or []
-        given = [one for one in field.get("anyOf", []) if one.get("type") != "null"]
+        given = present(field)
         if len(given) == 1:
             return self.kind(given[0])
         names = [str(name) for one in [about, *choices] for name in one.get("enum", [one.get("const")]) if name]

@@ -463,8 +463,8 @@ class RailOptimized(Tree):
     A host is a GPU with its NIC: GPU i of server s is `h{s·gpus_per_server + i}`. Rail switch i of pod p is
     `rail{p·gpus_per_server + i}`, spines are `spine0`, …, the NVLink switch of server s is `nvlink{s}`.
 
-    With `nvlink`, GPUs of one server reach each other over NVLink. Traffic to another rail of another server
-    crosses a spine; over NVLink and the GPU on the right rail (PXN) it goes only with `nvlink.forward`.
+    GPUs of one server reach each other over NVLink. Traffic to another rail of another server crosses a spine; over
+    NVLink and the GPU on the right rail (PXN) it goes only with `nvlink.forward`.
 
     Args:
         servers: Number of servers, 1 or more.
@@ -475,8 +475,8 @@ class RailOptimized(Tree):
         nic_rate: Rate of each NIC. Default 400Gbps (DGX H100).
         uplink_rate: Rate of each link between rail switch and spine. Default 400Gbps (our choice).
         delay: One-way propagation delay of the links outside servers, up to 1 s. Default 1us (our choice).
-        nvlink: NVLink switch of each server. Default none. With it a host has two links, and a workload's load
-            counts the rates of both.
+        nvlink: NVLink switch of each server with several GPUs; `"none"`: traffic within a server uses the NICs. A
+            workload's load counts NICs only. Default: a switch with the defaults of its table (DGX H100).
 
     """
 
@@ -505,9 +505,9 @@ class RailOptimized(Tree):
     delay: Time | None = None
     """One-way propagation delay of the links outside servers, up to 1 s. Default 1us (our choice)."""
 
-    nvlink: NvLink | None = None
-    """NVLink switch of each server. Default none. With it a host has two links, and a workload's load counts the rates
-    of both.
+    nvlink: Literal["none"] | NvLink | None = None
+    """NVLink switch of each server with several GPUs; `"none"`: traffic within a server uses the NICs. A workload's
+    load counts NICs only. Default: a switch with the defaults of its table (DGX H100).
     """
 
 
@@ -824,7 +824,9 @@ class Service(Tree):
 
 @dataclass(kw_only=True, repr=False, slots=True)
 class LoadAtTier(Tree):
-    """Links up from this tier: hosts are tier 0, their switches 1. With VMs, servers are tier 1."""
+    """Links up from this tier: hosts are tier 0, their switches 1. With VMs, servers are tier 1; with NVLink, rail
+    switches are tier 2.
+    """
 
     tier: int
 
@@ -834,8 +836,8 @@ LoadAt: TypeAlias = Literal["host", "tor_uplink", "core"] | LoadAtTier
 
 `host`: Links of the sending hosts, as in most evaluations.
 
-`tor_uplink`: Uplinks of the switches next to the sending hosts, or to their servers: `tier = 1`, with VMs `tier =
-2`.
+`tor_uplink`: Uplinks of the switches next to the sending hosts, or to their servers: `tier = 1`, with VMs or NVLink
+`tier = 2`.
 
 `core`: Links into the highest tier of switches.
 """
@@ -1021,7 +1023,7 @@ class Locality(Tree):
     """Shares of the flows that stay near their sender; the rest goes farther. Destinations are uniform within a share.
 
     A rack is the hosts under one switch, a pod what switches of tiers 1 and 2 join. With VMs, racks and pods are
-    those of their servers.
+    those of their servers. NVLink joins no rack: the GPUs of a rail are one.
 
     Args:
         rack: Share of the flows to another host of the rack, 0 to 1. Default 0.

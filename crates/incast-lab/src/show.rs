@@ -7,7 +7,7 @@ use incast_model::flow::{Flow, FlowSet};
 use incast_model::gates::never_start;
 use incast_model::routing::{Paths, Routes};
 use incast_model::units::{Bytes, Time};
-use incast_model::workload::WorkloadSpec;
+use incast_model::workload::{OfferedLoad, WorkloadSpec};
 use incast_sim::Setup;
 use incast_sim::balance::Balance;
 use incast_sim::host::Recovery;
@@ -21,6 +21,7 @@ use crate::warnings::Warning;
 
 mod estimate;
 mod isolation;
+pub(crate) mod offered;
 mod vms;
 
 pub use estimate::Estimate;
@@ -38,6 +39,8 @@ pub struct Show {
     pub vms: Option<VmsShow>,
     /// The flows of each label in numbers.
     pub labels: Vec<LabelShow>,
+    /// Expected load of the links under the entries of the workload that have a rate or a load.
+    pub offered: Vec<OfferedLoad>,
     /// Traffic with synthetic stand-ins for unpublished measurements.
     pub synthetic: Vec<String>,
     /// The schemes to be simulated.
@@ -67,7 +70,7 @@ pub struct LabelShow {
     pub waiting: usize,
     /// Of these, flows that do not start if the end of their entry comes first.
     pub may_be_cancelled: usize,
-    /// Payload offered between first and last start, as a fraction of the rate of all hosts, or servers; `None` for a single start, and
+    /// Payload offered between first and last start, as a fraction of the rate of all hosts' NICs, or servers'; `None` for a single start, and
     /// where flows wait for others or have no size.
     pub load: Option<f64>,
 }
@@ -98,11 +101,13 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
     let (fabric, flows) = (&prepared.fabric, &prepared.flows);
     let routes = routes(prepared);
     let links = |flow: &Flow| links(fabric, flows, &routes, flow);
+    let offered = offered::loads(prepared, || &routes);
     Show {
         scenario: scenario.to_toml(),
         fabric: Summary::new(fabric, scenario.packets.payload),
         vms: VmsShow::new(prepared),
         labels: labels(fabric, flows),
+        offered: offered.clone(),
         synthetic: synthetic(&scenario.workload),
         schemes: prepared
             .schemes
@@ -116,7 +121,7 @@ pub fn show(prepared: &Prepared, packet_hops_per_s: f64) -> Show {
             })
             .collect(),
         estimate: Estimate::new(prepared, &routes, links, packet_hops_per_s),
-        warnings: prepared.warnings_with(links).to_vec(),
+        warnings: prepared.warnings_with(links, || offered).to_vec(),
     }
 }
 
@@ -270,7 +275,10 @@ pub(crate) fn links(fabric: &Fabric, flows: &FlowSet, routes: &Routes, flow: &Fl
 fn labels(fabric: &Fabric, flows: &FlowSet) -> Vec<LabelShow> {
     // VMs of a server share its NIC.
     let capacity: f64 = match fabric.servers() {
-        [] => fabric.endpoints().iter().flat_map(|&host| fabric.ports_of(host)).map(|port| rate(fabric, port)).sum(),
+        [] => {
+            let hosts = (0..fabric.endpoints().len() as u32).map(HostId);
+            hosts.flat_map(|host| fabric.network_ports(host)).map(|port| rate(fabric, port)).sum()
+        }
         servers => servers.iter().flat_map(|&server| fabric.nic_ports(server)).map(|port| rate(fabric, port)).sum(),
     };
     let none = || vec![false; flows.flows.len()];
@@ -354,9 +362,11 @@ impl fmt::Display for Show {
                         write!(f, " ({} cancelled at the entry's end)", label.may_be_cancelled)?;
                     }
                 }
-                None => write!(f, ", all start at {:#}", label.first)?,
+                None if label.first == label.last => write!(f, ", all start at {:#}", label.first)?,
+                None => write!(f, ", start from {:#} to {:#}", label.first, label.last)?,
             }
         }
+        write!(f, "{}", offered::Lines(&self.offered))?;
         for told in &self.synthetic {
             write!(f, "\nsynthetic  {told}")?;
         }
@@ -477,6 +487,15 @@ control = "dcqcn"
     }
 
     #[test]
+    fn spread_starts_are_given_from_first_to_last() {
+        let listed = "list = [{ src = 0, dst = 1, size = \"backlogged\" }, { src = 0, dst = 4, size = \"backlogged\", start = \"2us\" }]\n";
+        let backlogged = format!("[[workload]]\nlabel = \"long\"\nstart = \"1us\"\nend = \"1ms\"\n{listed}");
+        let text = shown(&format!("{SMALL}{backlogged}")).to_string();
+        assert!(text.contains("long: 2 flows, 0.000 MB, 2 backlogged, start from 1 us to 3 us\n"), "{text}");
+        assert!(text.contains("burst: 3 flows, 0.003 MB, all start at 0 ps\n"), "{text}");
+    }
+
+    #[test]
     fn flows_that_wait_have_no_load() {
         let text = SMALL
             .replace("start = \"1us\"", "start = \"1us\", after = [\"x\"]")
@@ -568,6 +587,10 @@ control = "dcqcn"
         assert!(text.contains("different links; HPCC treats them as one link (scheme A)"), "{text}");
         assert!(!text.contains("one link (scheme C)"), "{text}");
         let load = "[[workload]]\npoisson = { load = 1.5, sizes = \"500B\", duration = \"1us\" }";
-        assert!(warned(load).contains("workload[2].poisson.load: offers 1.5"), "{}", warned(load));
+        let text = warned(load);
+        assert!(
+            text.contains("workload[2].poisson.load: poisson offers 150 % of the capacity of host links"),
+            "{text}"
+        );
     }
 }

@@ -5,7 +5,7 @@ use std::cell::LazyCell;
 use incast_model::fabric::{BaseRtts, Fabric, NodeId};
 use incast_model::flow::Flow;
 use incast_model::units::{Bytes, Rate, Time};
-use incast_model::workload::warnings as workload_warnings;
+use incast_model::workload::{OfferedLoad, overload, warnings as workload_warnings};
 use incast_sim::congestion::{Control, Input, Telemetry};
 use incast_sim::host::Recovery;
 use incast_sim::switch::{BufferPlan, EcnParams, FlowDetection, MarkedFlows, PfcMode, QueueParams};
@@ -13,8 +13,10 @@ use incast_sim::transport::Transport;
 use incast_sim::{Carrier, Setup};
 
 use crate::scenario::{Prepared, PreparedScheme};
+use crate::show::offered::loads;
 use crate::show::{links, marking, routes};
 
+mod increases;
 mod warning;
 
 pub use warning::Warning;
@@ -26,27 +28,25 @@ impl Prepared {
     pub fn warnings(&self) -> &[Warning] {
         // Few rules need routes, which take long on large fabrics.
         let routes = LazyCell::new(|| routes(self));
-        self.warnings_with(|flow| links(&self.fabric, &self.flows, &routes, flow))
+        let links = |flow: &Flow| links(&self.fabric, &self.flows, &routes, flow);
+        self.warnings_with(links, || loads(self, || &*routes))
     }
 
-    /// The same; `links` counts the links on the path of a flow.
-    pub(crate) fn warnings_with(&self, links: impl Fn(&Flow) -> u64) -> &[Warning] {
-        self.found.get_or_init(|| of_scenario(self, links))
+    /// The same; `links` counts the links on the path of a flow, `offered` gives the expected load of the links.
+    pub(crate) fn warnings_with(
+        &self,
+        links: impl Fn(&Flow) -> u64,
+        offered: impl FnOnce() -> Vec<OfferedLoad>,
+    ) -> &[Warning] {
+        self.found.get_or_init(|| of_scenario(self, links, &offered()))
     }
 }
 
-fn of_scenario(prepared: &Prepared, links: impl Fn(&Flow) -> u64) -> Vec<Warning> {
-    let scenario = &prepared.scenario;
-    let of_workload = workload_warnings(
-        &scenario.workload,
-        &prepared.fabric,
-        prepared.tenancy.as_deref(),
-        &prepared.base_dir,
-        &prepared.flows,
-        scenario.simulation.horizon,
-    );
-    let mut found: Vec<Warning> =
-        of_workload.into_iter().map(|warning| Warning::new(warning.field, warning.message)).collect();
+fn of_scenario(prepared: &Prepared, links: impl Fn(&Flow) -> u64, offered: &[OfferedLoad]) -> Vec<Warning> {
+    let Prepared { scenario, base_dir, fabric, flows, .. } = prepared;
+    let of_workload = workload_warnings(&scenario.workload, fabric, base_dir, flows, scenario.simulation.horizon);
+    let of_workload = overload(offered).into_iter().chain(of_workload);
+    let mut found: Vec<Warning> = of_workload.map(|warning| Warning::new(warning.field, warning.message)).collect();
     found.extend(joined(prepared.schemes.iter().flat_map(|scheme| {
         of_scheme(prepared, scheme, &links).into_iter().map(|warning| (scheme.name.as_str(), warning))
     })));
@@ -113,6 +113,9 @@ fn of_scheme(prepared: &Prepared, scheme: &PreparedScheme, links: impl Fn(&Flow)
             "Swift's target on the longest path, {target:#}, does not exceed its base RTT, {base:#}: no flow reaches full rate"
         );
         warn("control.swift.base_target", message);
+    }
+    for (field, message) in increases::unscaled(prepared, scheme) {
+        warn(&field, message);
     }
     let rdma_flows = !setup.controls.is_empty();
     if rdma_flows && params.network.load_balancing.reorders() && params.rdma.recovery == Recovery::GoBackN {

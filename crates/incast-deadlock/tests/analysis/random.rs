@@ -86,6 +86,7 @@ fn on_generated_fabrics_too() {
         BCube::new(3, 1).build().unwrap(),
         FatTree::new(4).build().unwrap(),
         RailOptimized::new(2, 2).build().unwrap(),
+        RailOptimized { nvlink: None, ..RailOptimized::new(2, 2) }.build().unwrap(),
     ] {
         check(&fabric, 1, 1).unwrap();
         check(&fabric, 3, 2).unwrap();

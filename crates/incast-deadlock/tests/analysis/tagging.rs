@@ -138,6 +138,7 @@ fn the_simulators_routes_are_all_shortest_paths_on_every_kind_of_fabric() {
         BCube::new(3, 1).build().unwrap(),
         Dragonfly::new(2, 2, 1).build().unwrap(),
         RailOptimized::new(2, 2).build().unwrap(),
+        RailOptimized { nvlink: None, ..RailOptimized::new(2, 2) }.build().unwrap(),
     ] {
         same_as_routes(&fabric);
     }

@@ -35,6 +35,12 @@ struct Idle {
 }
 
 impl Given {
+    /// What was written under some keys, before profiles and defaults.
+    pub(crate) fn written(&self, keys: &[&str]) -> Option<&Value> {
+        let (first, rest) = keys.split_first()?;
+        rest.iter().try_fold(self.root.get(*first)?, |value, key| value.get(key))
+    }
+
     /// Where a parameter was written: `mine.toml:7`.
     pub(crate) fn place(&self, path: &str) -> Option<String> {
         self.tree.place_of(path).map(|place| match place.file.as_str() {
@@ -301,7 +307,7 @@ fn names(table: Option<&Value>) -> Vec<String> {
     keys.filter(|key| *key != "profile").cloned().collect()
 }
 
-pub(super) fn value(of: impl Serialize) -> Value {
+pub(crate) fn value(of: impl Serialize) -> Value {
     // Serialising plain data into memory cannot fail.
     serde_json::to_value(of).unwrap_or_default()
 }

@@ -37,7 +37,7 @@ use indexmap::IndexMap;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use given::Given;
+pub(crate) use given::{Given, value};
 pub use patch::Patch;
 pub use prepare::{Prepared, PreparedScheme};
 pub(crate) use prepare::{network_error, of_classes, setup_error};

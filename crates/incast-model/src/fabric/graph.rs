@@ -154,6 +154,10 @@ pub struct Fabric {
     servers: Vec<NodeId>,
     /// VMs of each server.
     slots: u32,
+    /// Hosts of each server; 0 where every host is a server.
+    gpus: u32,
+    /// The switches within servers that join their GPUs, lowest first.
+    inside: Vec<NodeId>,
 }
 
 impl Fabric {
@@ -207,6 +211,18 @@ impl Fabric {
     /// VM slots of each server; 0 where hosts are no VMs.
     pub const fn slots(&self) -> u32 {
         self.slots
+    }
+    /// Marks each run of `gpus` hosts as one server, and the switches `inside` servers, lowest first.
+    pub(super) fn with_gpus(self, gpus: u32, inside: Vec<NodeId>) -> Self {
+        Self { gpus, inside, ..self }
+    }
+    /// Hosts of each server, as GPUs with a NIC each; 0 where every host is a server.
+    pub(super) const fn gpus(&self) -> u32 {
+        self.gpus
+    }
+    /// Switches within servers: NVLink switches, and GPUs that forward. Lowest first.
+    pub(super) fn inside(&self) -> &[NodeId] {
+        &self.inside
     }
     /// The host number of a node, or `None` for a switch.
     pub fn host_of(&self, node: NodeId) -> Option<HostId> {
@@ -331,6 +347,8 @@ impl FabricBuilder {
             services: 0,
             servers: Vec::new(),
             slots: 0,
+            gpus: 0,
+            inside: Vec::new(),
         }
     }
 }

@@ -1,7 +1,6 @@
-//! Hosts that are joined below a tier: racks, pods.
+//! Hosts that are joined below a tier: racks, pods. NVLink joins none: it is within a server.
 
-use super::graph::{Fabric, NodeId};
-use crate::units::Rate;
+use super::graph::{Fabric, LinkId, NodeId};
 
 /// Which nodes are joined by switches up to a tier, over links that lead up or down.
 #[derive(Debug, Clone)]
@@ -15,7 +14,8 @@ impl Groups {
     /// Racks for tier 1 (hosts under one switch), pods for tier 2. Groups of a tier lie within those of a higher one.
     pub(crate) fn new(fabric: &Fabric, tier: u8) -> Self {
         let mut groups = Self { tier, of: (0..fabric.nodes().len() as u32).collect() };
-        for (low, high, _) in levels(fabric).filter(|(_, high, _)| fabric.node(*high).tier <= tier) {
+        let within = |high: NodeId| fabric.node(high).tier <= tier && !fabric.is_nvlink_switch(high);
+        for (low, high, _) in levels(fabric).filter(|&(_, high, _)| within(high)) {
             let (a, b) = (groups.find(low.0), groups.find(high.0));
             groups.of[a.max(b) as usize] = a.min(b);
         }
@@ -42,9 +42,9 @@ impl Groups {
     /// Sum of the rates of the links that lead up out of a group, by its number.
     pub(crate) fn uplinks(&self, fabric: &Fabric) -> Vec<f64> {
         let mut sums = vec![0.0; self.of.len()];
-        for (low, high, rate) in levels(fabric) {
+        for (low, high, link) in levels(fabric).filter(|&(.., link)| !fabric.is_nvlink(link)) {
             if fabric.node(low).tier <= self.tier && fabric.node(high).tier > self.tier {
-                sums[self.of(low) as usize] += rate.0 as f64;
+                sums[self.of(low) as usize] += fabric.link(link).rate.0 as f64;
             }
         }
         sums
@@ -53,20 +53,21 @@ impl Groups {
 
 /// Tiers that links lead up from, lowest first; 0 is that of hosts.
 pub(crate) fn tiers_with_uplinks(fabric: &Fabric) -> Vec<u8> {
-    let mut tiers: Vec<u8> = levels(fabric).map(|(low, _, _)| fabric.node(low).tier).collect();
+    let outside = levels(fabric).filter(|&(.., link)| !fabric.is_nvlink(link));
+    let mut tiers: Vec<u8> = outside.map(|(low, ..)| fabric.node(low).tier).collect();
     tiers.sort_unstable();
     tiers.dedup();
     tiers
 }
 
-/// Lower end, higher end and rate of every link that leads from a tier to another.
-fn levels(fabric: &Fabric) -> impl Iterator<Item = (NodeId, NodeId, Rate)> + '_ {
-    fabric.links().iter().filter_map(|link| {
+/// Lower end, higher end and number of every link that leads from a tier to another.
+fn levels(fabric: &Fabric) -> impl Iterator<Item = (NodeId, NodeId, LinkId)> + '_ {
+    (0..).map(LinkId).zip(fabric.links()).filter_map(|(number, link)| {
         let [a, b] = [link.a, link.b].map(|port| fabric.port(port).node);
         match fabric.node(a).tier.cmp(&fabric.node(b).tier) {
-            std::cmp::Ordering::Less => Some((a, b, link.rate)),
+            std::cmp::Ordering::Less => Some((a, b, number)),
             std::cmp::Ordering::Equal => None,
-            std::cmp::Ordering::Greater => Some((b, a, link.rate)),
+            std::cmp::Ordering::Greater => Some((b, a, number)),
         }
     })
 }
@@ -74,7 +75,7 @@ fn levels(fabric: &Fabric) -> impl Iterator<Item = (NodeId, NodeId, Rate)> + '_ 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fabric::generators::{Dumbbell, HpccFatTree, LeafSpine};
+    use crate::fabric::generators::{Dumbbell, HpccFatTree, LeafSpine, NvLink, RailOptimized};
 
     fn sizes(fabric: &Fabric, tier: u8) -> Vec<usize> {
         let groups = Groups::new(fabric, tier);
@@ -94,6 +95,20 @@ mod tests {
         let racks = Groups::new(&fabric, 1);
         let up = racks.uplinks(&fabric);
         assert!(fabric.hosts().iter().all(|&host| up[racks.of(host) as usize] == 1.6e12));
+    }
+
+    #[test]
+    fn racks_of_gpus_are_rails_with_and_without_nvlink() {
+        let forward = NvLink { forward: true, ..NvLink::default() };
+        for (nvlink, tier) in [(None, 1), (Some(NvLink::default()), 2), (Some(forward), 3)] {
+            let spec = RailOptimized { gpus_per_server: 4, nvlink, ..RailOptimized::new(3, 2) };
+            let fabric = spec.build().unwrap();
+            assert_eq!((sizes(&fabric, tier), sizes(&fabric, tier + 1)), (vec![3; 4], vec![12]));
+            let rails = Groups::new(&fabric, tier);
+            let up = rails.uplinks(&fabric);
+            assert!(fabric.hosts().iter().all(|&host| up[rails.of(host) as usize] == 800e9));
+            assert_eq!(tiers_with_uplinks(&fabric).last(), Some(&tier));
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod dot;
 pub mod generators;
+mod gpus;
 mod graph;
 mod groups;
 mod rtt;

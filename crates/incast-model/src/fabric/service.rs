@@ -81,7 +81,8 @@ impl Fabric {
             builder.link(host, at, rate, delay);
         }
         let fabric = builder.finish().map_err(|error| (services.len() - 1, error.into()))?;
-        Ok(fabric.serving(self.services() + services.len()).serving_vms(self.servers().to_vec(), self.slots()))
+        let fabric = fabric.serving(self.services() + services.len());
+        Ok(fabric.serving_vms(self.servers().to_vec(), self.slots()).with_gpus(self.gpus(), self.inside().to_vec()))
     }
 
     fn to_builder(&self) -> FabricBuilder {

@@ -80,6 +80,9 @@ pub enum VmsError {
         /// The name.
         name: String,
     },
+    /// VMs on GPUs, which are joined by NVLink.
+    #[error("VMs are on hosts with one link, but NVLink gives GPUs a second one: set fabric.rail_optimized.nvlink = \"none\"")]
+    Nvlink,
     /// A server that could forward what is not its own.
     #[error(
         "{host} has links to {} and {}: as a server with VMs it is a switch, and would forward between the two; a server's links \
@@ -166,6 +169,9 @@ impl Fabric {
             let mut ends = self.ports_of(host).map(|port| self.neighbour(port));
             let first = ends.next();
             if let (Some(first), Some(other)) = (first, ends.find(|&end| Some(end) != first)) {
+                if self.has_nvlink() {
+                    return Err(VmsError::Nvlink);
+                }
                 let name = |node: NodeId| self.node(node).name.clone();
                 return Err(VmsError::Forwards { host: name(host), ends: [name(first), name(other)] });
             }
@@ -192,7 +198,7 @@ impl Fabric {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fabric::generators::{Dumbbell, LeafSpine};
+    use crate::fabric::generators::{Dumbbell, LeafSpine, RailOptimized};
     use crate::fabric::{Groups, Service, tiers_with_uplinks};
     use crate::routing::{NextHopOrder, Routes};
 
@@ -284,5 +290,8 @@ mod tests {
         let ends = ["s", "t"].map(String::from);
         let refused = builder.finish().unwrap().with_vms(&Vms::new(1));
         assert_eq!(refused, Err(VmsError::Forwards { host: "a.0".into(), ends }));
+        let rails = RailOptimized::new(2, 2);
+        assert_eq!(rails.build().unwrap().with_vms(&Vms::new(1)), Err(VmsError::Nvlink));
+        assert!(RailOptimized { nvlink: None, ..rails }.build().unwrap().with_vms(&Vms::new(1)).is_ok());
     }
 }

@@ -184,7 +184,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::fabric::generators::{HpccFatTree, LeafSpine, NvLink, RailOptimized, Star};
+    use crate::fabric::generators::{HpccFatTree, LeafSpine, RailOptimized, Star};
 
     const SMALL: &str = "3 1 2\n2\n0 2 100Gbps 1000ns 0.000000\n1 2 100Gbps 1us 0\n";
 
@@ -261,7 +261,7 @@ mod tests {
     fn notices_of_a_fabric_are_those_of_its_file() {
         let mut leaf_spine = LeafSpine::new(2, 1, 2);
         leaf_spine.uplinks_per_pair = 2;
-        let rails = RailOptimized { nvlink: Some(NvLink::default()), ..RailOptimized::new(2, 1) };
+        let rails = RailOptimized::new(2, 1);
         for (fabric, count) in [(leaf_spine.build().unwrap(), 2), (rails.build().unwrap(), 16)] {
             let notices = topology_notices(&fabric, "t.txt");
             assert_eq!(notices.len(), count);

@@ -111,7 +111,7 @@ impl Amounts {
         let Some(until) = entry.end.into_iter().chain(entry.horizon).min() else {
             return refuse("a size, or an end of the entry (`end`) or the simulation (simulation.horizon)".into());
         };
-        let fastest = (0..entry.members.count()).map(|host| entry.members.capacity(HostId(host))).fold(0.0, f64::max);
+        let fastest = (0..entry.members.count()).map(|host| entry.members.all_links(HostId(host))).fold(0.0, f64::max);
         let most = bound(fastest, until.saturating_sub(entry.start));
         if most > MOST {
             let [most, limit] = [most, MOST].map(|bytes| bytes as f64 / 1e9);
@@ -136,7 +136,7 @@ impl Amounts {
         match self {
             Self::Drawn(law) => entry.flow(src, dst, law.sample(u), start),
             Self::Backlogged(until) => {
-                let size = bound(entry.members.capacity(src), until.saturating_sub(start));
+                let size = bound(entry.members.all_links(src), until.saturating_sub(start));
                 Flow { until: Some(*until), ..entry.flow(src, dst, size, start) }
             }
         }

@@ -9,6 +9,7 @@ use super::arrivals::Window;
 use super::error::WorkloadError;
 use super::hosts::HostSet;
 use super::members::Members;
+use super::offer::Offer;
 use crate::fabric::{HostId, NodeId};
 use crate::flow::{Flow, FlowSet, Gate};
 use crate::gates::never_start;
@@ -26,9 +27,9 @@ pub(super) trait Pattern {
         None
     }
 
-    /// The largest load that the pattern puts on a link by itself, with the field that sets it.
-    fn load(&self, _members: Members<'_>) -> Option<(&'static str, f64)> {
-        None
+    /// Expected traffic of a pattern with a rate or a load; `None` for others.
+    fn offer(&self, _entry: &Entry<'_>) -> Result<Option<Offer>, WorkloadError> {
+        Ok(None)
     }
 }
 
@@ -108,7 +109,7 @@ impl Entry<'_> {
         Err(self.refuse(name, host, self.members.numbers()))
     }
 
-    /// Rate of all links of a host, in bit/s.
+    /// Rate of a host's links to the network, in bit/s.
     pub(super) fn capacity(&self, host: HostId) -> f64 {
         self.members.capacity(host)
     }

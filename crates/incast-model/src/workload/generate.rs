@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
 
-use super::entry::{Collector, Entry, LABEL_RULE, UNASSIGNED, is_label};
+use super::entry::{Collector, Entry, LABEL_RULE, Pattern, UNASSIGNED, is_label};
 use super::error::WorkloadError;
 use super::list::check_priority;
 use super::members::Members;
@@ -45,41 +45,23 @@ pub fn generate_with(
     horizon: Option<Time>,
 ) -> Result<FlowSet, WorkloadError> {
     let mut out = Collector::default();
-    let mut same_label: HashMap<&str, u32> = HashMap::new();
-    for (index, spec) in specs.iter().enumerate() {
-        let path = format!("workload[{index}]");
-        let (name, pattern) = spec.pattern(&path)?;
-        let label_name = spec.label.as_deref().unwrap_or(name);
-        let field = |name: &str| format!("{path}.{name}");
-        check_times(spec, horizon, &path)?;
-        if !is_label(label_name) {
-            return Err(WorkloadError::field(field("label"), format!("\"{label_name}\""), LABEL_RULE));
+    let run = Run { base_dir, seed, horizon };
+    for one in named(specs) {
+        let one = one?;
+        check_times(one.spec, horizon, &one.path)?;
+        let field = |name: &str| format!("{}.{name}", one.path);
+        if !is_label(one.label) {
+            return Err(WorkloadError::field(field("label"), format!("\"{}\"", one.label), LABEL_RULE));
         }
-        let too_many = || WorkloadError::field(field("label"), label_name, "one of at most 65536 labels");
-        let label = out.label(label_name).ok_or_else(too_many)?;
-        let nth = same_label.entry(label_name).or_default();
-        let stream = format!("{label_name}/{nth}");
-        *nth += 1;
-        for (members, tenant) in places(spec, fabric, tenancy, &path)? {
-            let entry = Entry {
-                path: field(name),
-                members,
-                base_dir,
-                horizon,
-                start: spec.start,
-                end: spec.end,
-                priority: check_priority(&field("priority"), spec.priority)?,
-                qps: check_qps(&field("qps"), spec.qps)?,
-                label,
-                labelled: spec.label.is_some(),
-                seed,
-                stream: tenant.map_or_else(|| stream.clone(), |tenant| format!("{stream}/{tenant}")),
-            };
+        let too_many = || WorkloadError::field(field("label"), one.label, "one of at most 65536 labels");
+        let label = out.label(one.label).ok_or_else(too_many)?;
+        for (members, tenant) in places(one.spec, fabric, tenancy, &one.path)? {
+            let entry = one.entry(&run, members, tenant, label)?;
             out.split(entry.qps);
             let before = out.counts();
-            pattern.generate(&entry, &mut out).map_err(|error| error.within(tenant))?;
+            one.pattern.generate(&entry, &mut out).map_err(|error| error.within(tenant))?;
             out.place(before.0, members);
-            if let Some(end) = spec.end {
+            if let Some(end) = one.spec.end {
                 out.cut(before, end);
             }
         }
@@ -87,6 +69,70 @@ pub fn generate_with(
     let mut set = out.finish();
     number_ports(&mut set);
     Ok(set)
+}
+
+/// What all entries of a workload have in common.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Run<'a> {
+    /// Folder that relative paths start at.
+    pub(super) base_dir: &'a Path,
+    pub(super) seed: u64,
+    /// End of the simulation, if set.
+    pub(super) horizon: Option<Time>,
+}
+
+/// An entry with its pattern and its names.
+pub(super) struct Named<'a> {
+    pub(super) spec: &'a WorkloadSpec,
+    /// Path of the entry, such as `workload[1]`.
+    pub(super) path: String,
+    /// Name of the pattern.
+    pub(super) name: &'static str,
+    pub(super) pattern: &'a dyn Pattern,
+    pub(super) label: &'a str,
+    /// Name of its random streams.
+    stream: String,
+}
+
+/// The entries of a workload, in order.
+pub(super) fn named(specs: &[WorkloadSpec]) -> impl Iterator<Item = Result<Named<'_>, WorkloadError>> {
+    let mut same_label: HashMap<&str, u32> = HashMap::new();
+    specs.iter().enumerate().map(move |(index, spec)| {
+        let path = format!("workload[{index}]");
+        let (name, pattern) = spec.pattern(&path)?;
+        let label = spec.label.as_deref().unwrap_or(name);
+        let nth = same_label.entry(label).or_default();
+        let stream = format!("{label}/{nth}");
+        *nth += 1;
+        Ok(Named { spec, path, name, pattern, label, stream })
+    })
+}
+
+impl Named<'_> {
+    /// The entry for all hosts, or for the VMs of a tenant.
+    pub(super) fn entry<'a>(
+        &self,
+        run: &Run<'a>,
+        members: Members<'a>,
+        tenant: Option<&str>,
+        label: u16,
+    ) -> Result<Entry<'a>, WorkloadError> {
+        let field = |name: &str| format!("{}.{name}", self.path);
+        Ok(Entry {
+            path: field(self.name),
+            members,
+            base_dir: run.base_dir,
+            horizon: run.horizon,
+            start: self.spec.start,
+            end: self.spec.end,
+            priority: check_priority(&field("priority"), self.spec.priority)?,
+            qps: check_qps(&field("qps"), self.spec.qps)?,
+            label,
+            labelled: self.spec.label.is_some(),
+            seed: run.seed,
+            stream: tenant.map_or_else(|| self.stream.clone(), |tenant| format!("{}/{tenant}", self.stream)),
+        })
+    }
 }
 
 /// An entry begins before the simulation ends, and ends after it has begun.
@@ -103,7 +149,7 @@ fn check_times(spec: &WorkloadSpec, horizon: Option<Time>, path: &str) -> Result
 }
 
 /// Whom an entry makes flows for, once for each: all hosts, or the VMs of one tenant, with its name.
-fn places<'a>(
+pub(super) fn places<'a>(
     spec: &WorkloadSpec,
     fabric: &'a Fabric,
     tenancy: Option<&'a Tenancy>,
@@ -159,28 +205,17 @@ impl fmt::Display for WorkloadWarning {
     }
 }
 
-/// What is doubtful about a workload that [`generate`] made `flows` of: loads above 1, incasts that offer their
-/// receiver more than its link, flows that start after the end of the simulation, sizes that came out far from the mean
-/// that the load was computed with. Relative paths start at `base_dir`.
+/// Doubts about a workload that [`generate`] made `flows` of: flows that start after the end of the simulation, sizes that
+/// came out far from the mean that the load was computed with, collectives that use the network within a server. Relative
+/// paths start at `base_dir`. Loads have [warnings of their own](super::overload).
 pub fn warnings(
     specs: &[WorkloadSpec],
     fabric: &Fabric,
-    tenancy: Option<&Tenancy>,
     base_dir: &Path,
     flows: &FlowSet,
     horizon: Option<Time>,
 ) -> Vec<WorkloadWarning> {
-    let mut warnings = Vec::new();
-    for (index, spec) in specs.iter().enumerate() {
-        let places = places(spec, fabric, tenancy, "").unwrap_or_default();
-        for (name, pattern) in spec.patterns().into_iter().filter_map(|(name, pattern)| Some((name, pattern?))) {
-            let loads = places.iter().filter_map(|(members, _)| pattern.load(*members));
-            if let Some((field, load)) = loads.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, load)| *load > 1.0) {
-                let message = format!("offers {load:.3} times the capacity of the links: flows pile up");
-                warnings.push(WorkloadWarning { field: format!("workload[{index}].{name}.{field}"), message });
-            }
-        }
-    }
+    let mut warnings = within_servers(specs, fabric, flows);
     warnings.extend(specs.iter().enumerate().filter_map(|(index, _)| off_the_mean(specs, index, base_dir, flows)));
     for (label, name) in flows.labels.iter().enumerate() {
         let of_label = || flows.flows.iter().filter(|flow| usize::from(flow.label) == label);
@@ -192,6 +227,30 @@ pub fn warnings(
         }
     }
     warnings
+}
+
+/// Collectives of GPUs whose servers lack NVLink, by label, with the share of their messages that stay in one server.
+fn within_servers(specs: &[WorkloadSpec], fabric: &Fabric, flows: &FlowSet) -> Vec<WorkloadWarning> {
+    if fabric.has_nvlink() {
+        return Vec::new();
+    }
+    let of_label = |(label, name): (usize, &String)| {
+        let mine = || flows.flows.iter().filter(|flow| usize::from(flow.label) == label);
+        let within = mine().filter(|flow| fabric.same_server(flow.src, flow.dst)).count();
+        let entries = || specs.iter().enumerate().filter(|(_, spec)| spec.name() == Some(name));
+        let (index, spec) = entries().find(|(_, spec)| spec.collective().is_some()).filter(|_| within > 0)?;
+        let ring = entries().all(|(_, spec)| spec.ring_all_reduce.is_some());
+        let share = within as f64 / mine().count() as f64 * 100.0;
+        Some(WorkloadWarning {
+            field: format!("workload[{index}].{}", spec.collective()?),
+            message: format!(
+                "{share:.0} % of {} stay in one server but go over the fabric: its servers have no NVLink \
+                 (fabric.rail_optimized.nvlink)",
+                if ring { "ring hops" } else { "messages" }
+            ),
+        })
+    };
+    flows.labels.iter().enumerate().filter_map(of_label).collect()
 }
 
 /// How far a realised mean size may be from the nominal one without a warning: our choice.
@@ -225,6 +284,7 @@ fn off_the_mean(specs: &[WorkloadSpec], index: usize, base_dir: &Path, flows: &F
 mod tests {
     use super::super::testing::{all, pattern, star};
     use super::*;
+    use crate::fabric::generators::{NvLink, RailOptimized};
     use crate::flow::Flow;
     use crate::rng::mix;
     use crate::units::{Bytes, Rate};
@@ -377,7 +437,7 @@ mod tests {
         let json = r#"{"load": 0.5, "sizes": "datamining_vl2_hkust", "duration": "5ms"}"#;
         let mut specs = vec![pattern("poisson", json)];
         let flows = all(&specs, &fabric, 1).unwrap();
-        let found = |specs: &[WorkloadSpec]| warnings(specs, &fabric, None, Path::new("."), &flows, None);
+        let found = |specs: &[WorkloadSpec]| warnings(specs, &fabric, Path::new("."), &flows, None);
         let mean = flows.bytes().0 as f64 / flows.flows.len() as f64;
         let [warning] = &found(&specs)[..] else { panic!("{:?}", found(&specs)) };
         assert_eq!(
@@ -413,26 +473,33 @@ mod tests {
     }
 
     #[test]
+    fn collectives_within_servers_without_nvlink_are_flagged() {
+        let spec = RailOptimized { nvlink: None, ..RailOptimized::new(4, 4) };
+        let ring = pattern("ring_all_reduce", r#"{"size": "1MB"}"#);
+        let specs = [ring, pattern("all_to_all", r#"{"size": "1kB"}"#), background()];
+        let found = |nvlink: Option<NvLink>| {
+            let fabric = RailOptimized { nvlink, ..spec.clone() }.build().unwrap();
+            let flows = all(&specs, &fabric, 1).unwrap();
+            warnings(&specs, &fabric, Path::new("."), &flows, None)
+        };
+        // Of 32 hops 28 are between neighbours of a server; of 31 receivers 7 are.
+        let rest =
+            "stay in one server but go over the fabric: its servers have no NVLink (fabric.rail_optimized.nvlink)";
+        let [ring, all_to_all] = &found(None)[..] else { panic!("{:?}", found(None)) };
+        assert_eq!(ring.to_string(), format!("workload[0].ring_all_reduce: 88 % of ring hops {rest}"));
+        assert_eq!(all_to_all.to_string(), format!("workload[1].all_to_all: 23 % of messages {rest}"));
+        assert_eq!(found(Some(NvLink::default())), []);
+    }
+
+    #[test]
     fn doubtful_workloads_are_flagged() {
         let fabric = star(16, Rate::gbps(100));
-        let mut specs = [background(), bursts(), permutation()];
+        let specs = [background(), bursts(), permutation()];
         let flows = all(&specs, &fabric, 1).unwrap();
-        assert_eq!(warnings(&specs, &fabric, None, Path::new("."), &flows, Some(Time::ms(1))), []);
-        specs[0].poisson.as_mut().unwrap().load = 1.2;
-        specs[1].incast.as_mut().unwrap().receiver = Some(3);
-        specs[1].incast.as_mut().unwrap().load = Some(0.1);
-        let messages: Vec<String> = warnings(&specs, &fabric, None, Path::new("."), &flows, Some(Time(1)))
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        assert_eq!(
-            messages[..2],
-            [
-                "workload[0].poisson.load: offers 1.200 times the capacity of the links: flows pile up",
-                "workload[1].incast.load: offers 1.600 times the capacity of the links: flows pile up",
-            ]
-        );
-        assert!(messages[2].starts_with("label `poisson`: ") && messages[2].ends_with(" end of the simulation at 1ps"));
-        assert_eq!(messages.len(), 4);
+        assert_eq!(warnings(&specs, &fabric, Path::new("."), &flows, Some(Time::ms(1))), []);
+        let found = warnings(&specs, &fabric, Path::new("."), &flows, Some(Time(1)));
+        let messages: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert!(messages[0].starts_with("label `poisson`: ") && messages[0].ends_with(" end of the simulation at 1ps"));
+        assert_eq!(messages.len(), 2);
     }
 }

@@ -10,7 +10,7 @@ use super::backlog::Amounts;
 use super::entry::{Collector, Entry, Pattern};
 use super::error::WorkloadError;
 use super::hosts::HostSet;
-use super::members::Members;
+use super::offer::{Dial, Offer, Parts};
 use super::sizes::SizeSpec;
 use crate::fabric::HostId;
 use crate::rng::{pick, unit};
@@ -77,13 +77,26 @@ impl Pattern for Incast {
         self.load.and_then(|_| Some(self.size.law("size", base_dir).ok()?.mean()))
     }
 
-    fn load(&self, members: Members<'_>) -> Option<(&'static str, f64)> {
-        let load = self.load?;
-        // A fixed receiver gets by one link what is a fraction of the rate of all.
-        let receiver = self.receiver.map(HostId).filter(|host| host.0 < members.count());
-        let hosts = members.select(self.hosts.as_ref(), "hosts").ok()?;
-        let total: f64 = hosts.iter().map(|&host| members.capacity(host)).sum();
-        Some(("load", receiver.map_or(load, |receiver| load * total / members.capacity(receiver))))
+    fn offer(&self, entry: &Entry<'_>) -> Result<Option<Offer>, WorkloadError> {
+        let hosts = entry.hosts(self.hosts.as_ref())?;
+        let (total, dial) = match (self.load, self.every) {
+            (Some(load), _) => {
+                let capacity: f64 = hosts.iter().map(|&host| entry.capacity(host)).sum();
+                (load * capacity, Dial::Load(load))
+            }
+            (None, Some(every)) => {
+                let event = f64::from(self.fan_in) * self.amounts(entry)?.mean() * 8.0;
+                (event / every.seconds(), Dial::Every(every))
+            }
+            (None, None) => return Ok(None),
+        };
+        let receiver = self.receiver.map(HostId);
+        let senders: Vec<HostId> = hosts.iter().copied().filter(|&host| Some(host) != receiver).collect();
+        let rate = total / senders.len() as f64;
+        let mut parts = Parts::default();
+        let to = parts.set(receiver.map_or(hosts, |receiver| vec![receiver]));
+        parts.add(senders.into_iter().map(|host| (host, rate)).collect(), to, None);
+        Ok(Some(Offer { window: entry.window(self.duration)?, dial: Some(dial), parts }))
     }
 }
 

@@ -8,13 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use super::error::WorkloadError;
 use super::members::Members;
+use super::offer::Parts;
 use crate::fabric::{Groups, HostId, tiers_with_uplinks};
 use crate::rng::{Stream, pick, unit};
 
 /// Shares of the flows that stay near their sender; the rest goes farther. Destinations are uniform within a share.
 ///
 /// A rack is the hosts under one switch, a pod what switches of tiers 1 and 2 join. With VMs, racks and pods are those
-/// of their servers.
+/// of their servers. NVLink joins no rack: the GPUs of a rail are one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Locality {
@@ -34,11 +35,12 @@ pub enum LoadAt {
     /// Links of the sending hosts, as in most evaluations.
     #[default]
     Host,
-    /// Uplinks of the switches next to the sending hosts, or to their servers: `tier = 1`, with VMs `tier = 2`.
+    /// Uplinks of the switches next to the sending hosts, or to their servers: `tier = 1`, with VMs or NVLink `tier = 2`.
     TorUplink,
     /// Links into the highest tier of switches.
     Core,
-    /// Links up from this tier: hosts are tier 0, their switches 1. With VMs, servers are tier 1.
+    /// Links up from this tier: hosts are tier 0, their switches 1. With VMs, servers are tier 1; with NVLink, rail
+    /// switches are tier 2.
     Tier(u8),
 }
 
@@ -144,6 +146,23 @@ impl<'a> Destinations<'a> {
         (*inner, *outer)
     }
 
+    /// Expected traffic of hosts that start `rates` bit/s each.
+    pub(super) fn parts(&self, rates: &[f64], out: &mut Parts) {
+        let all = out.set(self.hosts.to_vec());
+        for &(share, inner, outer) in self.classes.iter().filter(|class| class.0 > 0.0) {
+            // A host never draws itself: spans of single hosts need no parts of their own.
+            let level = if inner == SELF { outer } else { inner };
+            for near in self.order.chunk_by(|&a, &b| self.spans[a][level] == self.spans[b][level]) {
+                let sources = near.iter().map(|&own| (self.hosts[own], share * rates[own])).collect();
+                let hosts = |span: &Range<usize>| self.order[span.clone()].iter().map(|&own| self.hosts[own]).collect();
+                let spans = &self.spans[near[0]];
+                let to = if outer == ALL { all } else { out.set(hosts(&spans[outer])) };
+                let except = (inner != SELF).then(|| out.set(hosts(&spans[inner])));
+                out.add(sources, to, except);
+            }
+        }
+    }
+
     /// What a load on the links of `at` is as a load on the hosts' links; `field` is the path of `load_at`.
     pub(super) fn host_load(&self, load: f64, at: LoadAt, field: &str) -> Result<f64, WorkloadError> {
         let above = tiers_with_uplinks(self.members.fabric);
@@ -159,14 +178,17 @@ impl<'a> Destinations<'a> {
             return Err(WorkloadError::field(field, name, allowed));
         }
         let groups = Groups::new(self.members.fabric, tier);
+        let mates = self.mates();
         let group = |host: &HostId| groups.of(self.members.node(*host)) as usize;
         let mut members = vec![0usize; self.members.fabric.nodes().len()];
         self.hosts.iter().for_each(|host| members[group(host)] += 1);
         let up = groups.uplinks(self.members.fabric);
         let carried: f64 = up.iter().zip(&members).filter(|(_, members)| **members > 0).map(|(rate, _)| rate).sum();
         let crossing = |own: usize| {
-            let near = members[group(&self.hosts[own])];
-            self.members.capacity(self.hosts[own]) * self.leaving(own, near)
+            let mine = group(&self.hosts[own]);
+            let elsewhere = mates[own].iter().filter(|&&mate| group(&self.hosts[mate]) != mine);
+            let beside: Vec<usize> = elsewhere.copied().collect();
+            self.members.capacity(self.hosts[own]) * self.leaving(own, members[mine], &beside)
         };
         let offered: f64 = (0..self.hosts.len()).map(crossing).sum();
         if offered <= 0.0 {
@@ -175,13 +197,35 @@ impl<'a> Destinations<'a> {
         Ok(load * carried / offered)
     }
 
-    /// Share of the flows of a host that leave the group of `near` hosts, itself included, that it is in.
-    fn leaving(&self, own: usize, near: usize) -> f64 {
+    /// Numbers of the hosts that each host reaches over NVLink.
+    fn mates(&self) -> Vec<Vec<usize>> {
+        let fabric = self.members.fabric;
+        if !fabric.has_nvlink() {
+            return vec![Vec::new(); self.hosts.len()];
+        }
+        let mut by_host: Vec<usize> = (0..self.hosts.len()).collect();
+        by_host.sort_by_key(|&own| self.hosts[own]);
+        let mut mates = vec![Vec::new(); self.hosts.len()];
+        let host = |own: usize| self.members.host(self.hosts[own]);
+        for server in by_host.chunk_by(|&a, &b| fabric.same_server(host(a), host(b))) {
+            for &own in server {
+                mates[own] = server.iter().copied().filter(|&mate| mate != own).collect();
+            }
+        }
+        mates
+    }
+
+    /// Share of the flows of a host that leave the group of `near` hosts, itself included, that it is in; those to hosts
+    /// `beside` it, which are outside the group, do not, as they go over NVLink.
+    fn leaving(&self, own: usize, near: usize, beside: &[usize]) -> f64 {
         let spans = &self.spans[own];
         let of_class = |&(share, inner, outer): &(f64, usize, usize)| {
             // Groups of different tiers lie within each other: the larger contains the smaller.
             let all = spans[outer].len() - spans[inner].len();
-            let outside = spans[outer].len().saturating_sub(near.max(spans[inner].len()));
+            let place = |mate: usize| self.spans[mate][SELF].start;
+            let drawn = |mate: usize| spans[outer].contains(&place(mate)) && !spans[inner].contains(&place(mate));
+            let on_nvlink = beside.iter().filter(|&&mate| drawn(mate)).count();
+            let outside = spans[outer].len().saturating_sub(near.max(spans[inner].len())) - on_nvlink;
             if share > 0.0 { share * outside as f64 / all as f64 } else { 0.0 }
         };
         self.classes.iter().map(of_class).sum()
@@ -272,6 +316,25 @@ mod tests {
         assert!((load / 0.4 - 1.0).abs() < 0.03, "{load}");
         let load = offered(&fabric, r#""load_at": "tor_uplink""#, |a, b| a / 16 != b / 16) / (20.0 * 4.0 * 400e9);
         assert!((load / 0.4 - 1.0).abs() < 0.03, "{load}");
+    }
+
+    #[test]
+    fn gpus_of_a_server_do_not_load_the_uplinks_of_rails() {
+        use crate::fabric::generators::{NvLink, RailOptimized};
+        let forward = NvLink { forward: true, ..NvLink::default() };
+        for (nvlink, over_nvlink) in [(None, false), (Some(NvLink::default()), true), (Some(forward), true)] {
+            let spec = RailOptimized { gpus_per_server: 4, nvlink, ..RailOptimized::new(4, 2) };
+            let fabric = spec.build().unwrap();
+            // Four rails with two uplinks of 400 Gb/s each.
+            let crosses = |a: u32, b: u32| a % 4 != b % 4 && (a / 4 != b / 4 || !over_nvlink);
+            for extra in [r#""load_at": "tor_uplink""#, r#""load_at": "core", "locality": {"rack": 0.2}"#] {
+                let load = offered(&fabric, extra, crosses) / (4.0 * 800e9);
+                assert!((load / 0.4 - 1.0).abs() < 0.05, "{extra}: {load}");
+            }
+            // A load of hosts is of their NICs.
+            let load = offered(&fabric, r#""locality": {"rack": 0.5}"#, |_, _| true) / (16.0 * 400e9);
+            assert!((load / 0.4 - 1.0).abs() < 0.05, "{load}");
+        }
     }
 
     #[test]

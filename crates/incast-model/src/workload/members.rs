@@ -39,13 +39,22 @@ impl<'a> Members<'a> {
         &self.fabric.node(self.node(number)).name
     }
 
-    /// Rate of all links of a host, in bit/s.
+    /// Rate of a host's links to the network, in bit/s: of a GPU, its NIC without NVLink.
     pub(super) fn capacity(self, number: HostId) -> f64 {
+        self.fabric.network_ports(self.host(number)).into_iter().map(|port| self.fabric.rate(port).0 as f64).sum()
+    }
+
+    /// Rate of all links of a host, in bit/s.
+    pub(super) fn all_links(self, number: HostId) -> f64 {
         self.fabric.ports_of(self.node(number)).map(|port| self.fabric.rate(port).0 as f64).sum()
     }
 
-    /// The tier of the switches that hosts share a rack by: with VMs, those above the servers.
+    /// Tier of the switches that hosts share a rack by: with VMs, those above the servers; of GPUs, rails.
     pub(super) fn rack_tier(self) -> u8 {
+        if self.fabric.has_nvlink() {
+            let nic = self.fabric.network_ports(HostId(0))[0];
+            return self.fabric.node(self.fabric.neighbour(nic)).tier;
+        }
         1 + u8::from(self.fabric.slots() > 0)
     }
 

@@ -10,8 +10,9 @@ use super::backlog::Amounts;
 use super::entry::{Collector, Entry, Pattern};
 use super::error::WorkloadError;
 use super::hosts::HostSet;
-use super::members::Members;
+use super::offer::{Dial, Offer, Parts};
 use super::sizes::SizeSpec;
+use crate::fabric::HostId;
 use crate::rng::{Stream, pick, unit};
 use crate::units::Time;
 
@@ -41,6 +42,44 @@ pub struct Permutation {
 
 impl Pattern for Permutation {
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
+        let pairs = self.pairs(entry)?;
+        let Some(load) = self.load else {
+            if let Some(duration) = self.duration {
+                return Err(entry.refuse("duration", duration, "omitted: there is no load"));
+            }
+            let amounts = Amounts::new(entry, &entry.field("size"), &self.size)?;
+            for (src, dst) in pairs {
+                let u = unit(&mut entry.stream("arrivals", src.0.into()));
+                out.push(amounts.flow(entry, src, dst, u, entry.start))?;
+            }
+            return Ok(());
+        };
+        let sizes = self.size.law(&entry.field("size"), entry.base_dir)?;
+        let load = entry.load(load)?;
+        let window = entry.window(self.duration)?;
+        let gap = |host| mean_gap(sizes.mean(), load, entry.capacity(host));
+        entry.expect("load", load, pairs.iter().map(|&(src, _)| window.length() / gap(src)).sum())?;
+        for (src, dst) in pairs {
+            open_loop(entry, out, src, Arrivals::new(window, gap(src)), &sizes, |_| dst)?;
+        }
+        Ok(())
+    }
+
+    fn mean_size(&self, base_dir: &Path) -> Option<f64> {
+        self.load.and_then(|_| Some(self.size.law("size", base_dir).ok()?.mean()))
+    }
+
+    fn offer(&self, entry: &Entry<'_>) -> Result<Option<Offer>, WorkloadError> {
+        let Some(load) = self.load else { return Ok(None) };
+        let pairs = self.pairs(entry)?.into_iter().map(|(src, dst)| (src, dst, load * entry.capacity(src)));
+        let parts = Parts::pairs(pairs);
+        Ok(Some(Offer { window: entry.window(self.duration)?, dial: Some(Dial::Load(load)), parts }))
+    }
+}
+
+impl Permutation {
+    /// Each host with its destination.
+    fn pairs(&self, entry: &Entry<'_>) -> Result<Vec<(HostId, HostId)>, WorkloadError> {
         let hosts = entry.pairs_of(self.hosts.as_ref())?;
         let n = hosts.len();
         let to = match self.stride.map(|stride| stride as usize % n) {
@@ -51,35 +90,7 @@ impl Pattern for Permutation {
             }
             Some(stride) => (0..n).map(|from| (from + stride) % n).collect(),
         };
-        let pairs = hosts.iter().zip(to.into_iter().map(|to| hosts[to]));
-        let Some(load) = self.load else {
-            if let Some(duration) = self.duration {
-                return Err(entry.refuse("duration", duration, "omitted: there is no load"));
-            }
-            let amounts = Amounts::new(entry, &entry.field("size"), &self.size)?;
-            for (&src, dst) in pairs {
-                let u = unit(&mut entry.stream("arrivals", src.0.into()));
-                out.push(amounts.flow(entry, src, dst, u, entry.start))?;
-            }
-            return Ok(());
-        };
-        let sizes = self.size.law(&entry.field("size"), entry.base_dir)?;
-        let load = entry.load(load)?;
-        let window = entry.window(self.duration)?;
-        let gap = |host| mean_gap(sizes.mean(), load, entry.capacity(host));
-        entry.expect("load", load, hosts.iter().map(|&host| window.length() / gap(host)).sum())?;
-        for (&src, dst) in pairs {
-            open_loop(entry, out, src, Arrivals::new(window, gap(src)), &sizes, |_| dst)?;
-        }
-        Ok(())
-    }
-
-    fn mean_size(&self, base_dir: &Path) -> Option<f64> {
-        self.load.and_then(|_| Some(self.size.law("size", base_dir).ok()?.mean()))
-    }
-
-    fn load(&self, _: Members<'_>) -> Option<(&'static str, f64)> {
-        self.load.map(|load| ("load", load))
+        Ok(hosts.iter().zip(to).map(|(&src, to)| (src, hosts[to])).collect())
     }
 }
 

@@ -11,7 +11,7 @@ use super::entry::{Collector, Entry, Pattern};
 use super::error::WorkloadError;
 use super::hosts::HostSet;
 use super::locality::{Destinations, LoadAt, Locality};
-use super::members::Members;
+use super::offer::{Dial, Offer, Parts};
 use super::sizes::SizeSpec;
 use crate::fabric::HostId;
 use crate::units::Time;
@@ -97,12 +97,16 @@ impl Pattern for Poisson {
         Some(self.sizes.law("sizes", base_dir).ok()?.mean())
     }
 
-    fn load(&self, members: Members<'_>) -> Option<(&'static str, f64)> {
-        // A load on the fabric's links may be more than the hosts' carry.
-        let hosts = members.select(self.hosts.as_ref(), "hosts").ok()?;
-        let to = Destinations::new(members, &hosts, self.locality, "locality").ok()?;
-        let at_hosts = to.host_load(self.load, self.load_at, "load_at").ok()?;
-        Some(("load", self.load.max(at_hosts)))
+    fn offer(&self, entry: &Entry<'_>) -> Result<Option<Offer>, WorkloadError> {
+        let hosts = entry.pairs_of(self.hosts.as_ref())?;
+        let mut parts = Parts::default();
+        for region in self.regions(entry, &hosts)? {
+            let to = Destinations::new(entry.members, region, self.locality, &entry.field("locality"))?;
+            let load = to.host_load(self.load, self.load_at, &entry.field("load_at"))?;
+            let rates: Vec<f64> = region.iter().map(|&host| load * entry.capacity(host)).collect();
+            to.parts(&rates, &mut parts);
+        }
+        Ok(Some(Offer { window: entry.window(self.duration)?, dial: Some(Dial::Load(self.load)), parts }))
     }
 }
 

@@ -166,6 +166,12 @@ impl WorkloadSpec {
         self.label.as_deref().or_else(|| self.given().next().map(|(name, _)| name))
     }
 
+    /// The name of its pattern, if it is a collective.
+    pub(super) fn collective(&self) -> Option<&'static str> {
+        const COLLECTIVES: [&str; 4] = ["ring_all_reduce", "tree_all_reduce", "all_to_all", "moe_all_to_all"];
+        self.given().map(|(name, _)| name).find(|name| COLLECTIVES.contains(name))
+    }
+
     fn given(&self) -> impl Iterator<Item = (&'static str, &dyn Pattern)> {
         self.patterns().into_iter().filter_map(|(name, pattern)| Some((name, pattern?)))
     }

@@ -77,6 +77,7 @@ impl ControlParams for DcqcnParams {
         ("paper", "the reaction point of SIGCOMM 2015 with its parameters for 40 Gb/s"),
     ];
     const IGNORES: &'static [Input] = &[Input::BaseRtt, Input::Bdp];
+    const INCREASES: &'static [&'static str] = &["ai", "hai"];
     const WINDOW: WindowMode = WindowMode::Off;
     type State = Dcqcn;
 

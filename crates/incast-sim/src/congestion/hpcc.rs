@@ -53,6 +53,7 @@ impl ControlParams for HpccParams {
     const TELEMETRY: Telemetry = Telemetry::Int;
     const MOVES_NEXT_SEND: bool = true;
     const IGNORES: &'static [Input] = &[Input::Marks];
+    const INCREASES: &'static [&'static str] = &["ai"];
     const WINDOW: WindowMode = WindowMode::Rate;
     type State = Hpcc;
 

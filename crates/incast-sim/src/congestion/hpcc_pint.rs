@@ -49,6 +49,7 @@ impl ControlParams for HpccPintParams {
     const TELEMETRY: Telemetry = Telemetry::Pint;
     const MOVES_NEXT_SEND: bool = true;
     const IGNORES: &'static [Input] = &[Input::Marks, Input::Bdp];
+    const INCREASES: &'static [&'static str] = &["ai"];
     const WINDOW: WindowMode = WindowMode::Rate;
     type State = HpccPint;
 

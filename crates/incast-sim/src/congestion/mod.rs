@@ -221,6 +221,9 @@ pub trait ControlParams: Default + Clone + Serialize + DeserializeOwned + JsonSc
     const MOVES_NEXT_SEND: bool = false;
     /// What it never looks at, so that `incast show` can say which parameters have no effect under it.
     const IGNORES: &'static [Input] = &[];
+    /// Increases of the rate whose defaults are meant for NICs of 100 Gb/s and scale with the NIC, so that `incast show` can give
+    /// them for other NICs.
+    const INCREASES: &'static [&'static str] = &[];
     /// The window used where the scenario says nothing.
     const WINDOW: WindowMode;
     /// How switches mark for it where nobody says otherwise; `None`: as they do by default, which is as DCQCN wants it.
@@ -262,6 +265,9 @@ macro_rules! controls {
         }
 
         impl Control {
+            /// Rate of the NICs that defaults are meant for: those of the HPCC evaluation.
+            pub const INCREASES_FOR: Rate = Rate::gbps(100);
+
             /// Names of all controls.
             pub const NAMES: &'static [&'static str] = &[$($name),+];
 
@@ -298,6 +304,10 @@ macro_rules! controls {
             /// Whether a change of rate moves the next transmission already scheduled.
             pub const fn moves_next_send(&self) -> bool {
                 match self { $(Self::$variant(_) => $params::MOVES_NEXT_SEND),+ }
+            }
+            /// Increases of the rate whose defaults are meant for NICs of [`Self::INCREASES_FOR`] and scale with the NIC.
+            pub const fn increases(&self) -> &'static [&'static str] {
+                match self { $(Self::$variant(_) => $params::INCREASES),+ }
             }
             /// The window used where the scenario says nothing.
             pub const fn default_window(&self) -> WindowMode {

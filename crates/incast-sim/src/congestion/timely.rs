@@ -56,6 +56,7 @@ impl ControlParams for TimelyParams {
     ];
     const TELEMETRY: Telemetry = Telemetry::Timestamp;
     const IGNORES: &'static [Input] = &[Input::Marks, Input::BaseRtt, Input::Bdp];
+    const INCREASES: &'static [&'static str] = &["ai", "hai"];
     const WINDOW: WindowMode = WindowMode::Off;
     type State = Timely;
 

@@ -60,6 +60,7 @@ impl ControlParams for TimelyPatchedParams {
     ];
     const TELEMETRY: Telemetry = Telemetry::Timestamp;
     const IGNORES: &'static [Input] = &[Input::Marks, Input::BaseRtt, Input::Bdp];
+    const INCREASES: &'static [&'static str] = &["ai"];
     const WINDOW: WindowMode = WindowMode::Off;
     type State = TimelyPatched;
 

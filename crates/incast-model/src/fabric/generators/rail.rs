@@ -1,6 +1,10 @@
 //! Rail-optimised fabrics of GPU servers.
 
-use schemars::JsonSchema;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use super::check::Check;
@@ -14,8 +18,8 @@ use crate::units::{Rate, Time};
 /// A host is a GPU with its NIC: GPU i of server s is `h{s·gpus_per_server + i}`. Rail switch i of pod p is
 /// `rail{p·gpus_per_server + i}`, spines are `spine0`, …, the NVLink switch of server s is `nvlink{s}`.
 ///
-/// With `nvlink`, GPUs of one server reach each other over NVLink. Traffic to another rail of another server crosses a
-/// spine; over NVLink and the GPU on the right rail (PXN) it goes only with `nvlink.forward`.
+/// GPUs of one server reach each other over NVLink. Traffic to another rail of another server crosses a spine; over NVLink
+/// and the GPU on the right rail (PXN) it goes only with `nvlink.forward`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RailOptimized {
@@ -41,9 +45,10 @@ pub struct RailOptimized {
     /// One-way propagation delay of the links outside servers, up to 1 s. Default 1us (our choice).
     #[serde(default = "delay_1us")]
     pub delay: Time,
-    /// NVLink switch of each server. Default none. With it a host has two links, and a workload's load counts the rates
-    /// of both.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// NVLink switch of each server with several GPUs; `"none"`: traffic within a server uses the NICs. A workload's load
+    /// counts NICs only. Default: a switch with the defaults of its table (DGX H100).
+    #[serde(default = "nvlink_switch", deserialize_with = "table_or_none")]
+    #[schemars(schema_with = "table_or_none_schema")]
     pub nvlink: Option<NvLink>,
 }
 
@@ -77,6 +82,35 @@ const fn nvlink_delay() -> Time {
     Time::ns(250)
 }
 
+const fn nvlink_switch() -> Option<NvLink> {
+    Some(NvLink { rate: nvlink_rate(), delay: nvlink_delay(), forward: false })
+}
+
+/// Reads the table of NVLink, or `"none"`.
+fn table_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<NvLink>, D::Error> {
+    struct TableOrNone;
+    impl<'de> Visitor<'de> for TableOrNone {
+        type Value = Option<NvLink>;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a table such as { rate = \"3600Gbps\" }, or \"none\"")
+        }
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+            let unknown = || {
+                format!("unknown variant `{text}`, expected one of `none`, `a table such as {{ rate = \"3600Gbps\" }}`")
+            };
+            if text == "none" { Ok(None) } else { Err(E::custom(unknown())) }
+        }
+        fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<Self::Value, A::Error> {
+            NvLink::deserialize(MapAccessDeserializer::new(table)).map(Some)
+        }
+    }
+    deserializer.deserialize_any(TableOrNone)
+}
+
+fn table_or_none_schema(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "anyOf": [generator.subschema_for::<NvLink>(), { "type": "string", "enum": ["none"] }] })
+}
+
 impl Default for NvLink {
     fn default() -> Self {
         Self { rate: nvlink_rate(), delay: nvlink_delay(), forward: false }
@@ -86,7 +120,7 @@ impl Default for NvLink {
 const CHECK: Check = Check("rail_optimized");
 
 impl RailOptimized {
-    /// One pod of 8-GPU servers without NVLink, all links at 400 Gb/s and 1 us.
+    /// One pod of 8-GPU servers with NVLink, all links between servers at 400 Gb/s and 1 us.
     pub const fn new(servers: u32, spines: u32) -> Self {
         Self {
             servers,
@@ -97,7 +131,7 @@ impl RailOptimized {
             nic_rate: rate_400g(),
             uplink_rate: rate_400g(),
             delay: delay_1us(),
-            nvlink: None,
+            nvlink: nvlink_switch(),
         }
     }
 
@@ -108,16 +142,17 @@ impl RailOptimized {
         let hosts = self.servers as usize * per_server;
         let mut builder = FabricBuilder::new();
         let hosts: Vec<_> = (0..hosts).map(|h| builder.host(format!("h{h}"))).collect();
-        let forward = self.nvlink.as_ref().filter(|nvlink| nvlink.forward);
+        let nvlink = self.nvlink.as_ref().filter(|_| per_server > 1);
+        let forward = nvlink.filter(|nvlink| nvlink.forward);
         let gpus: Vec<NodeId> = match forward {
             Some(_) => (0..hosts.len()).map(|h| builder.switch(format!("gpu{h}"), 1)).collect(),
             None => hosts.clone(),
         };
         // A drawing has the NVLink switches between GPUs and rails, and each layer above the one below.
         let base = if forward.is_some() { 2 } else { 1 };
-        let servers = if self.nvlink.is_some() { self.servers } else { 0 };
+        let servers = if nvlink.is_some() { self.servers } else { 0 };
         let switches: Vec<_> = (0..servers).map(|s| builder.switch(format!("nvlink{s}"), base)).collect();
-        let rail_tier = if self.nvlink.is_some() { base + 1 } else { base };
+        let rail_tier = if nvlink.is_some() { base + 1 } else { base };
         let rails = pods as usize * per_server;
         let rails: Vec<_> = (0..rails).map(|r| builder.switch(format!("rail{r}"), rail_tier)).collect();
         let spines: Vec<_> = (0..self.spines).map(|s| builder.switch(format!("spine{s}"), rail_tier + 1)).collect();
@@ -132,7 +167,7 @@ impl RailOptimized {
             let rail = i / per_pod * per_server + i % per_server;
             builder.link(gpu, rails[rail], self.nic_rate, self.delay);
         }
-        if let Some(nvlink) = &self.nvlink {
+        if let Some(nvlink) = nvlink {
             for (i, &gpu) in gpus.iter().enumerate() {
                 builder.link(gpu, switches[i / per_server], nvlink.rate, nvlink.delay);
             }
@@ -144,7 +179,9 @@ impl RailOptimized {
                 }
             }
         }
-        Ok(builder.finish()?)
+        let own = gpus.iter().filter(|_| forward.is_some());
+        let inside = own.chain(&switches).copied().collect();
+        Ok(builder.finish()?.with_gpus(self.gpus_per_server, inside))
     }
 
     /// Checks all fields; the number of pods.
@@ -157,7 +194,7 @@ impl RailOptimized {
             return Err(CHECK.error("servers_per_pod", per_pod, format!("a divisor of {} servers", self.servers)));
         }
         let pods = self.servers / per_pod;
-        let forward = self.nvlink.as_ref().is_some_and(|nvlink| nvlink.forward);
+        let forward = self.nvlink.as_ref().is_some_and(|nvlink| nvlink.forward && self.gpus_per_server > 1);
         if self.spines == 0 && (pods > 1 || !forward && self.gpus_per_server > 1) {
             let why = "1 or more; 0 needs one pod of servers and nvlink.forward, which then joins the rails";
             return Err(CHECK.error("spines", self.spines, why));

@@ -46,6 +46,11 @@ impl Pair {
         self.sizes[(unit(rng) * self.sizes.len() as f64) as usize]
     }
 
+    /// Mean of the sizes that were measured, in bytes.
+    pub(super) fn mean_size(&self) -> f64 {
+        self.sizes.iter().map(|&size| size as f64).sum::<f64>() / self.sizes.len() as f64
+    }
+
     /// Flows expected within a time in ps.
     pub(super) fn expected(&self, length: f64) -> f64 {
         length * self.gaps.len() as f64 / (self.gaps.iter().sum::<u64>() as f64).max(1.0)

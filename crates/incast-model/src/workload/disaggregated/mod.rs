@@ -22,7 +22,7 @@ use super::entry::{Collector, Entry, Pattern};
 use super::error::WorkloadError;
 use super::hosts::HostSet;
 use super::law::SizeLaw;
-use super::members::Members;
+use super::offer::{Dial, Offer, Parts};
 use super::table_file;
 use crate::fabric::HostId;
 use crate::rng::{Stream, unit};
@@ -152,11 +152,22 @@ impl Traffic {
 }
 
 impl Source<'_> {
+    /// Expected flows within a time in ps.
     fn expected(&self, length: f64) -> f64 {
         match self {
             Self::Synthetic { gap, .. } => length / gap,
             Self::Measured(pair) => pair.expected(length),
         }
+    }
+
+    /// Expected bit/s.
+    fn offered(&self) -> f64 {
+        const SECOND: f64 = 1e12;
+        let mean = match self {
+            Self::Synthetic { sizes, .. } => sizes.mean(),
+            Self::Measured(pair) => pair.mean_size(),
+        };
+        self.expected(SECOND) * mean * 8.0
     }
 
     /// Starts and sizes within a window.
@@ -190,8 +201,7 @@ impl Pattern for Disaggregated {
         let blades = self.blades(entry)?;
         let systems = self.systems(entry, &blades)?;
         let window = entry.window(self.duration)?;
-        let rate = systems.iter().flatten().map(|&host| entry.capacity(host)).fold(f64::INFINITY, f64::min);
-        let traffic = self.traffic(entry, &blades, rate)?;
+        let traffic = self.traffic(entry, &blades, slowest(entry, &systems))?;
         let pairs = traffic.pairs(&blades);
         let of_system: f64 = pairs.iter().map(|(.., source)| source.expected(window.length())).sum();
         let flows = of_system * f64::from(self.samples) * systems.len() as f64;
@@ -215,10 +225,27 @@ impl Pattern for Disaggregated {
         Ok(())
     }
 
-    fn load(&self, _: Members<'_>) -> Option<(&'static str, f64)> {
-        let load = self.load.unwrap_or(LOAD) * f64::from(self.samples);
-        self.application.map(|_| ("load", load))
+    fn offer(&self, entry: &Entry<'_>) -> Result<Option<Offer>, WorkloadError> {
+        let blades = self.blades(entry)?;
+        let systems = self.systems(entry, &blades)?;
+        let traffic = self.traffic(entry, &blades, slowest(entry, &systems))?;
+        let of_system = traffic.pairs(&blades).into_iter().map(|(src, dst, _, source)| {
+            let [src, dst] = [src, dst].map(|blade| blades.place(blade) as usize);
+            (src, dst, source.offered() * f64::from(self.samples))
+        });
+        let of_system: Vec<(usize, usize, f64)> = of_system.collect();
+        let pairs = systems
+            .iter()
+            .flat_map(|hosts| of_system.iter().map(move |&(src, dst, rate)| (hosts[src], hosts[dst], rate)));
+        let parts = Parts::pairs(pairs);
+        let dial = self.application.map(|_| Dial::Load(self.load.unwrap_or(LOAD)));
+        Ok(Some(Offer { window: entry.window(self.duration)?, dial, parts }))
     }
+}
+
+/// Rate of the slowest host, in bit/s.
+fn slowest(entry: &Entry<'_>, systems: &[Vec<HostId>]) -> f64 {
+    systems.iter().flatten().map(|&host| entry.capacity(host)).fold(f64::INFINITY, f64::min)
 }
 
 /// The labels of flows, by [`Kind`].

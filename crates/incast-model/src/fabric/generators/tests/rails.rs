@@ -11,6 +11,11 @@ fn rails(servers: u32, spines: u32) -> RailOptimized {
     RailOptimized { gpus_per_server: 4, ..RailOptimized::new(servers, spines) }
 }
 
+/// Rails whose servers have no NVLink.
+fn nics_only(servers: u32, spines: u32) -> RailOptimized {
+    RailOptimized { nvlink: None, ..rails(servers, spines) }
+}
+
 proptest! {
     #[test]
     fn rail_optimized(pods in 1u32..4, per_pod in 1u32..5, gpus in 1u32..5, spines in 1u32..4, parallel in 1u32..3) {
@@ -19,6 +24,7 @@ proptest! {
             gpus_per_server: gpus,
             servers_per_pod: Some(per_pod),
             uplinks_per_pair: parallel,
+            nvlink: None,
             ..RailOptimized::new(pods * per_pod, spines)
         };
         let fabric = spec.build().unwrap();
@@ -42,7 +48,6 @@ proptest! {
 fn gpus_take_nvlink_within_a_server_and_rails_without() {
     let mut spec = rails(6, 2);
     spec.servers_per_pod = Some(3);
-    spec.nvlink = Some(NvLink::default());
     let fabric = spec.build().unwrap();
     check(&fabric);
     let ways = Ways::new(&fabric);
@@ -79,16 +84,45 @@ fn gpus_that_forward_reach_every_rail_over_nvlink() {
 
 #[test]
 fn rails_carry_what_the_nics_can() {
-    let fabric = RailOptimized { servers_per_pod: Some(2), ..rails(4, 2) }.build().unwrap();
+    let fabric = RailOptimized { servers_per_pod: Some(2), ..nics_only(4, 2) }.build().unwrap();
     // 16 NICs in two pods, 4 rail switches to a pod with two links up each: as much up as down.
     assert_eq!(flow::halves(&fabric), Rate::gbps(8 * 400));
     assert_eq!(Summary::new(&fabric, Bytes(1000)).bisection, Some(Rate::gbps(8 * 400)));
 }
 
 #[test]
+fn nvlink_is_the_default_and_none_is_said() {
+    let read = |json: &str| serde_json::from_str::<RailOptimized>(&format!(r#"{{"servers": 2, "spines": 1{json}}}"#));
+    assert_eq!(read("").unwrap(), RailOptimized::new(2, 1));
+    let fabric = read("").unwrap().build().unwrap();
+    assert_eq!(Ways::new(&fabric).first(0, 1), ["h0", "nvlink0", "h1"]);
+    let without = read(r#", "nvlink": "none""#).unwrap();
+    assert_eq!(Ways::new(&without.build().unwrap()).first(0, 1), ["h0", "rail0", "spine0", "rail1", "h1"]);
+    // Said in a file with all defaults, as the default is another.
+    assert!(serde_json::to_value(&without).unwrap()["nvlink"].is_null());
+    let forward = read(r#", "nvlink": {"forward": true}"#).unwrap().nvlink.unwrap();
+    assert_eq!(forward, NvLink { forward: true, ..NvLink::default() });
+    let why = |value: &str| read(&format!(r#", "nvlink": {value}"#)).unwrap_err().to_string();
+    assert!(
+        why(r#""off""#).starts_with("unknown variant `off`, expected one of `none`, `a table"),
+        "{}",
+        why(r#""off""#)
+    );
+    for (value, found) in [("false", "boolean `false`"), ("[]", "sequence")] {
+        let expected = format!("{found}, expected a table such as {{ rate = \"3600Gbps\" }}, or \"none\"");
+        assert!(why(value).contains(&expected), "{}", why(value));
+    }
+    assert!(why(r#"{"speed": "1Gbps"}"#).contains("unknown field `speed`, expected one of `rate`"));
+    // One GPU has nobody to reach within its server.
+    let single = RailOptimized { gpus_per_server: 1, ..RailOptimized::new(3, 0) };
+    let without = RailOptimized { nvlink: None, ..single.clone() };
+    assert_eq!(single.build().unwrap(), without.build().unwrap());
+}
+
+#[test]
 fn rails_that_nothing_joins_are_refused() {
     let why = |spec: &RailOptimized| spec.build().unwrap_err().to_string();
-    let mut spec = rails(4, 0);
+    let mut spec = nics_only(4, 0);
     let alone = "rail_optimized.spines is 0; allowed: 1 or more; 0 needs one pod of servers and nvlink.forward, which \
         then joins the rails";
     assert_eq!(why(&spec), alone);

@@ -1,0 +1,92 @@
+//! Offered loads in lines of the summary.
+
+use std::fmt;
+
+use incast_model::routing::Routes;
+use incast_model::workload::{Direction, OfferedLoad, offered};
+
+use crate::scenario::Prepared;
+
+/// Expected load of the links; `routes` are asked for only if an entry of the workload has a rate or a load.
+pub(crate) fn loads<'a>(prepared: &Prepared, routes: impl Fn() -> &'a Routes) -> Vec<OfferedLoad> {
+    let scenario = &prepared.scenario;
+    let (fabric, tenancy) = (&*prepared.fabric, prepared.tenancy.as_deref());
+    let horizon = scenario.simulation.horizon;
+    let found = offered(&scenario.workload, fabric, routes, tenancy, &prepared.base_dir, scenario.seed, horizon);
+    // The flows were generated with the same arguments, so they are valid.
+    found.unwrap_or_default()
+}
+
+/// Loads as lines, one for each kind of links; none without loads.
+pub(super) struct Lines<'a>(pub(super) &'a [OfferedLoad]);
+
+impl fmt::Display for Lines<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(loads) = self;
+        if loads.is_empty() {
+            return Ok(());
+        }
+        let mut labels: Vec<&str> = loads.iter().flat_map(|load| &load.labels).map(String::as_str).collect();
+        labels.sort_unstable();
+        labels.dedup();
+        write!(f, "\noffered    expected load of {}, spread evenly over equal paths:", labels.join(", "))?;
+        for kind in loads.chunk_by(|a, b| a.links == b.links) {
+            let each: Vec<String> = kind.iter().map(in_words).collect();
+            write!(f, "\n           {}: {}", kind[0].links, each.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+/// `105.8 % up`, with the busiest link where it differs.
+fn in_words(load: &OfferedLoad) -> String {
+    let direction = match load.direction {
+        Direction::Up => " up",
+        Direction::Down => " down",
+        Direction::Across => "",
+    };
+    let mean = format!("{:.1} %{direction}", load.mean * 100.0);
+    if load.busiest <= load.mean * 1.01 {
+        return mean;
+    }
+    format!("{mean} (busiest {:.1} %)", load.busiest * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::scenario::Loaded;
+    use crate::show::{TYPICAL_RATE, show};
+
+    #[test]
+    fn loads_are_given_by_kind_of_links() {
+        let text = r#"
+[fabric.leaf_spine]
+leaves = 8
+spines = 4
+hosts_per_leaf = 16
+[[workload]]
+label = "background"
+poisson = { load = 0.3, sizes = "10kB", duration = "20us" }
+[scheme.A]
+control = "hpcc"
+"#;
+        let shown = |more: &str| {
+            let loaded = Loaded::from_text("s", &format!("{text}{more}"), Path::new("."), &[]).unwrap();
+            show(&loaded.prepare().unwrap(), TYPICAL_RATE).to_string()
+        };
+        let plain = shown("");
+        let lines = "\noffered    expected load of background, spread evenly over equal paths:\n           \
+                     host links: 30.0 % up, 30.0 % down\n           tier 1's uplinks: 105.8 % up, 105.8 % down\nscheme ";
+        assert!(plain.contains(lines), "{plain}");
+        let warning = "warning    workload[0].poisson.load (s:8): background offers 106 % of the capacity of tier 1's uplinks: \
+                       flows pile up; with load = 0.283 no link is offered more than 100 %";
+        assert!(plain.contains(warning), "{plain}");
+        let incast = "[[workload]]\nincast = { fan_in = 4, size = \"10kB\", every = \"16us\", duration = \"20us\", receiver = 3 }";
+        let with = shown(incast);
+        let lines = "expected load of background, incast, spread evenly over equal paths:\n           host links: 30.2 % up, \
+                     30.2 % down (busiest 50.0 %)\n";
+        assert!(with.contains(lines), "{with}");
+    }
+}

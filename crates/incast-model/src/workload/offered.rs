@@ -1,0 +1,389 @@
+//! Expected load of the links: patterns with a rate or a load, carried over the routes.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::error::WorkloadError;
+use super::generate::{Run, WorkloadWarning, named, places};
+use super::offer::{Dial, Offer, Part, Parts};
+use super::spec::WorkloadSpec;
+use crate::fabric::{Fabric, HostId, NodeId, NodeKind, PortId};
+use crate::routing::Routes;
+use crate::tenant::Tenancy;
+use crate::units::Time;
+
+/// Links of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Links {
+    /// Links of hosts to the network: NICs.
+    Host,
+    /// Links between the GPUs of a server.
+    Nvlink,
+    /// Links up from switches of a tier.
+    Uplink(u8),
+    /// Links between switches of one tier.
+    Within(u8),
+}
+
+impl fmt::Display for Links {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Host => f.write_str("host links"),
+            Self::Nvlink => f.write_str("NVLink"),
+            Self::Uplink(tier) => write!(f, "tier {tier}'s uplinks"),
+            Self::Within(tier) => write!(f, "links within tier {tier}"),
+        }
+    }
+}
+
+/// Direction of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// From the lower tier to the higher.
+    Up,
+    /// From the higher tier to the lower.
+    Down,
+    /// Within a tier.
+    Across,
+}
+
+/// Expected load of the links of a kind in one direction, while most is offered to them.
+///
+/// Counts entries with a rate or a load, in bytes that their `load` counts. Assumes that flows spread evenly over the paths of the
+/// routes, that all links are up, and that each entry lasts as long as it starts flows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OfferedLoad {
+    /// Links.
+    pub links: Links,
+    /// Direction.
+    pub direction: Direction,
+    /// Number of links that carry some of it.
+    pub count: usize,
+    /// Offered traffic as a fraction of the capacity of these links.
+    pub mean: f64,
+    /// Load of the link with the highest.
+    pub busiest: f64,
+    /// Ends of this link, the sender first.
+    pub ends: [String; 2],
+    /// Labels of the entries that offer it.
+    pub labels: Vec<String>,
+    /// Entries that offer it.
+    #[serde(skip)]
+    sources: Vec<Source>,
+}
+
+/// An entry that offers something.
+#[derive(Debug, Clone, PartialEq)]
+struct Source {
+    /// Path of the pattern, such as `workload[0].poisson`.
+    path: String,
+    dial: Option<Dial>,
+}
+
+/// An entry, and what it offers each port.
+struct Carried {
+    source: Source,
+    label: String,
+    start: Time,
+    end: Time,
+    ports: Vec<f64>,
+}
+
+/// Expected load of the links of a fabric, by kind and direction, under a workload that flows were generated for with the same
+/// arguments. Without entries that have a rate or a load, the list is empty, and `routes` are not asked for.
+pub fn offered<'a>(
+    specs: &[WorkloadSpec],
+    fabric: &Fabric,
+    routes: impl Fn() -> &'a Routes,
+    tenancy: Option<&Tenancy>,
+    base_dir: &Path,
+    seed: u64,
+    horizon: Option<Time>,
+) -> Result<Vec<OfferedLoad>, WorkloadError> {
+    let run = Run { base_dir, seed, horizon };
+    let mut entries = Vec::new();
+    for one in named(specs) {
+        let one = one?;
+        let mut found: Option<Carried> = None;
+        for (members, tenant) in places(one.spec, fabric, tenancy, &one.path)? {
+            let entry = one.entry(&run, members, tenant, 0)?;
+            let offer = one.pattern.offer(&entry).map_err(|error| error.within(tenant))?;
+            let Some(Offer { window, dial, parts }) = offer else { continue };
+            let carried = found.get_or_insert_with(|| Carried {
+                source: Source { path: entry.path.clone(), dial },
+                label: one.label.to_owned(),
+                start: window.start,
+                end: window.end,
+                ports: vec![0.0; fabric.ports().len()],
+            });
+            carry(fabric, routes(), &parts.placed(members), &mut carried.ports);
+        }
+        entries.extend(found);
+    }
+    Ok(peaks(fabric, &entries))
+}
+
+/// Adds traffic to the ports that send it, spread evenly over the next hops at each node.
+fn carry(fabric: &Fabric, routes: &Routes, parts: &Parts, ports: &mut [f64]) {
+    let hosts = fabric.hosts();
+    let node = |host: HostId| hosts[host.index()];
+    let mut classes: BTreeMap<usize, Vec<HostId>> = BTreeMap::new();
+    for host in (0..hosts.len() as u32).map(HostId) {
+        classes.entry(routes.class(host)).or_default().push(host);
+    }
+    let counts: Vec<HashMap<usize, f64>> = parts.sets.iter().map(|set| by_class(routes, set)).collect();
+    let senders: Vec<Vec<Sender>> = parts.parts.iter().map(|part| senders(parts, part)).collect();
+    let received = received(parts, &senders, hosts.len());
+    let (mut now, mut next) = (Front::new(fabric), Front::new(fabric));
+    for (class, receivers) in classes {
+        for (part, senders) in parts.parts.iter().zip(&senders) {
+            let of = |set: usize| counts[set].get(&class).copied().unwrap_or(0.0);
+            let here = of(part.to) - part.except.map_or(0.0, of);
+            for sender in senders.iter().filter(|_| here > 0.0) {
+                let own = if sender.receives && routes.class(sender.host) == class { 1.0 } else { 0.0 };
+                now.add(node(sender.host), sender.each * (here - own));
+            }
+        }
+        // Receivers of one class hang on one switch and share all hops but the last.
+        let shared = receivers.len() > 1;
+        while !now.nodes.is_empty() {
+            for at in std::mem::take(&mut now.nodes) {
+                let bits = std::mem::take(&mut now.bits[at.index()]);
+                let hops = routes.next_hops(at, receivers[0]);
+                for &port in hops {
+                    let (share, to) = (bits / hops.len() as f64, fabric.neighbour(port));
+                    if to != node(receivers[0]) {
+                        next.add(to, share);
+                    } else if shared {
+                        continue;
+                    }
+                    ports[port.index()] += share;
+                }
+            }
+            std::mem::swap(&mut now, &mut next);
+        }
+        for &receiver in receivers.iter().filter(|_| shared) {
+            for port in fabric.ports_of(node(receiver)) {
+                ports[fabric.port(port).peer.index()] += received[receiver.index()];
+            }
+        }
+    }
+}
+
+/// Nodes that traffic has come to, and how much.
+struct Front {
+    nodes: Vec<NodeId>,
+    bits: Vec<f64>,
+}
+
+impl Front {
+    fn new(fabric: &Fabric) -> Self {
+        Self { nodes: Vec::new(), bits: vec![0.0; fabric.nodes().len()] }
+    }
+
+    fn add(&mut self, node: NodeId, bits: f64) {
+        if bits > 0.0 {
+            let known = &mut self.bits[node.index()];
+            if *known == 0.0 {
+                self.nodes.push(node);
+            }
+            *known += bits;
+        }
+    }
+}
+
+/// A source of a part.
+struct Sender {
+    host: HostId,
+    /// Bit/s to each receiver.
+    each: f64,
+    /// If true, the host is among the receivers, and does not send to itself.
+    receives: bool,
+}
+
+fn senders(parts: &Parts, part: &Part) -> Vec<Sender> {
+    let holds = |set: usize, host: HostId| parts.sets[set].binary_search(&host).is_ok();
+    let count = |set: usize| parts.sets[set].len();
+    let all = count(part.to) - part.except.map_or(0, count);
+    let sender = |&(host, rate): &(HostId, f64)| {
+        let receives = holds(part.to, host) && !part.except.is_some_and(|except| holds(except, host));
+        let others = all - usize::from(receives);
+        (others > 0).then(|| Sender { host, each: rate / others as f64, receives })
+    };
+    part.sources.iter().filter_map(sender).collect()
+}
+
+/// Bit/s that each of so many hosts receives.
+fn received(parts: &Parts, senders: &[Vec<Sender>], hosts: usize) -> Vec<f64> {
+    let mut received = vec![0.0; hosts];
+    for (part, senders) in parts.parts.iter().zip(senders) {
+        let all: f64 = senders.iter().map(|sender| sender.each).sum();
+        let except = part.except.map_or(&[][..], |set| &parts.sets[set]);
+        for host in parts.sets[part.to].iter().filter(|host| except.binary_search(host).is_err()) {
+            received[host.index()] += all;
+        }
+        for sender in senders.iter().filter(|sender| sender.receives) {
+            received[sender.host.index()] -= sender.each;
+        }
+    }
+    received
+}
+
+/// Hosts of a set in each class of routes.
+fn by_class(routes: &Routes, set: &[HostId]) -> HashMap<usize, f64> {
+    let mut counts = HashMap::new();
+    for &host in set {
+        *counts.entry(routes.class(host)).or_insert(0.0) += 1.0;
+    }
+    counts
+}
+
+/// The largest loads of each kind of links in each direction, over the times at which entries start.
+fn peaks(fabric: &Fabric, entries: &[Carried]) -> Vec<OfferedLoad> {
+    let mut kinds: BTreeMap<(Links, Direction), Vec<PortId>> = BTreeMap::new();
+    for port in (0..fabric.ports().len() as u32).map(PortId) {
+        kinds.entry(kind(fabric, port)).or_default().push(port);
+    }
+    let starts: BTreeSet<Time> = entries.iter().map(|entry| entry.start).collect();
+    let mut peaks: BTreeMap<(Links, Direction), OfferedLoad> = BTreeMap::new();
+    for start in starts {
+        let active = |entry: &&Carried| entry.start <= start && start < entry.end;
+        let active: Vec<&Carried> = entries.iter().filter(active).collect();
+        for (&kind, ports) in &kinds {
+            let Some(load) = load_of(fabric, kind, ports, &active) else { continue };
+            match peaks.get(&kind) {
+                Some(peak) if (peak.mean, peak.busiest) >= (load.mean, load.busiest) => {}
+                _ => drop(peaks.insert(kind, load)),
+            }
+        }
+    }
+    peaks.into_values().collect()
+}
+
+/// The load of some ports under some entries; `None` if none of the ports carries anything.
+fn load_of(
+    fabric: &Fabric,
+    (links, direction): (Links, Direction),
+    ports: &[PortId],
+    entries: &[&Carried],
+) -> Option<OfferedLoad> {
+    let offered = |port: &PortId| entries.iter().map(|entry| entry.ports[port.index()]).sum::<f64>();
+    let capacity = |port: PortId| fabric.rate(port).0 as f64;
+    let used: Vec<(PortId, f64)> = ports.iter().map(|port| (*port, offered(port))).filter(|one| one.1 > 0.0).collect();
+    let (port, bits) = used.iter().copied().max_by(|a, b| (a.1 / capacity(a.0)).total_cmp(&(b.1 / capacity(b.0))))?;
+    let total: f64 = used.iter().map(|one| one.1).sum();
+    let all: f64 = used.iter().map(|one| capacity(one.0)).sum();
+    let mine: Vec<&&Carried> =
+        entries.iter().filter(|entry| ports.iter().any(|port| entry.ports[port.index()] > 0.0)).collect();
+    let name = |node: NodeId| fabric.node(node).name.clone();
+    let mut labels: Vec<String> = mine.iter().map(|entry| entry.label.clone()).collect();
+    labels.dedup();
+    Some(OfferedLoad {
+        links,
+        direction,
+        count: used.len(),
+        mean: total / all,
+        busiest: bits / capacity(port),
+        ends: [name(fabric.port(port).node), name(fabric.neighbour(port))],
+        labels,
+        sources: mine.into_iter().map(|entry| entry.source.clone()).collect(),
+    })
+}
+
+/// The kind of the link at a port, and the direction in which the port sends.
+fn kind(fabric: &Fabric, port: PortId) -> (Links, Direction) {
+    let [from, to] = [fabric.port(port).node, fabric.neighbour(port)];
+    let tier = |node: NodeId| fabric.node(node).tier;
+    let low = tier(from).min(tier(to));
+    let host = |node: NodeId| fabric.node(node).kind == NodeKind::Host || fabric.is_inside(node);
+    let links = if fabric.is_nvlink(fabric.port(port).link) {
+        Links::Nvlink
+    } else if host(from) || host(to) {
+        Links::Host
+    } else if tier(from) == tier(to) {
+        Links::Within(low)
+    } else {
+        Links::Uplink(low)
+    };
+    let direction = match tier(from).cmp(&tier(to)) {
+        std::cmp::Ordering::Less => Direction::Up,
+        std::cmp::Ordering::Equal => Direction::Across,
+        std::cmp::Ordering::Greater => Direction::Down,
+    };
+    (links, direction)
+}
+
+/// Largest load without a warning: 100 % to the tenth that messages have.
+const FULL: f64 = 1.0005;
+
+/// Warnings about links that are offered more than they can carry, one for each kind, with the values that offer no link more.
+pub fn overload(offered: &[OfferedLoad]) -> Vec<WorkloadWarning> {
+    let worst = offered.iter().map(|load| load.busiest).fold(0.0, f64::max);
+    let mut found: BTreeMap<Links, &OfferedLoad> = BTreeMap::new();
+    for load in offered.iter().filter(|load| load.busiest > FULL) {
+        let known = found.entry(load.links).or_insert(load);
+        if (load.mean, load.busiest) > (known.mean, known.busiest) {
+            *known = load;
+        }
+    }
+    found.into_values().map(|load| load.warning(worst)).collect()
+}
+
+impl OfferedLoad {
+    fn warning(&self, worst: f64) -> WorkloadWarning {
+        let percent = |share: f64| {
+            let decimals = usize::from((FULL..1.01).contains(&share));
+            format!("{:.decimals$} %", share * 100.0)
+        };
+        let ([from, to], links) = (&self.ends, self.links);
+        let (busiest, mean) = (percent(self.busiest), percent(self.mean));
+        let what = match self.count {
+            1 => format!("{busiest} of the capacity of the link from {from} to {to}"),
+            _ if self.mean > FULL => format!("{mean} of the capacity of {links}"),
+            _ => format!("{busiest} of the capacity of the link from {from} to {to} ({links}: {mean} on average)"),
+        };
+        let verb = if self.labels.len() == 1 { "offers" } else { "offer" };
+        let message = format!("{} {verb} {what}: flows pile up", self.labels.join(", "));
+        match &self.sources[..] {
+            [Source { path, dial: Some(dial) }] => {
+                let (field, value) = (dial.field(), dial.scaled(worst));
+                let message = format!("{message}; with {field} = {value} no link is offered more than 100 %");
+                WorkloadWarning { field: format!("{path}.{field}"), message }
+            }
+            [Source { path, dial: None }] => WorkloadWarning { field: path.clone(), message },
+            _ => {
+                let factor = three_digits(1.0 / worst, f64::floor);
+                let message = format!("{message}; with {factor} times their loads no link is offered more than 100 %");
+                WorkloadWarning { field: "workload".into(), message }
+            }
+        }
+    }
+}
+
+impl Dial {
+    /// The value at which so many times less is offered, as a scenario writes it.
+    fn scaled(self, times: f64) -> String {
+        match self {
+            Self::Load(load) => three_digits(load / times, f64::floor).to_string(),
+            Self::Every(every) => {
+                let ps = three_digits(every.0 as f64 * times, f64::ceil);
+                format!("\"{}\"", Time(ps as u64))
+            }
+        }
+    }
+}
+
+/// A number rounded to three significant digits.
+fn three_digits(number: f64, round: fn(f64) -> f64) -> f64 {
+    let unit = libm::pow(10.0, libm::floor(libm::log10(number)) - 2.0);
+    // Division by a power of ten prints as written; multiplication by one below 1 does not.
+    if unit < 1.0 { round(number / unit) / (1.0 / unit).round() } else { round(number / unit) * unit }
+}
+
+#[cfg(test)]
+mod tests;
