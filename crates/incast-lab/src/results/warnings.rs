@@ -99,12 +99,12 @@ control = "dcqcn"
 
         let packets: Rule = |_, outcome| {
             let packets = outcome.flows[0].packets;
-            Some(Warning::new("workload", format!("{packets} packets were sent")))
+            Some(Warning::new("network.load_balancing", format!("{packets} packets were sent")))
         };
         let all = by_rules(&[packets], &prepared, &report.runs);
         assert_eq!(all[..written.len()], written);
         let [found] = &all[written.len()..] else { panic!("{all:?}") };
-        assert_eq!(found.summary(2), "workload (s.toml:8): 2 packets were sent (all 2 schemes)");
+        assert_eq!(found.summary(2), "network.load_balancing (s.toml:7): 2 packets were sent (all 2 schemes)");
     }
 
     /// Two senders share a receiver's link over two spines, so packets of a flow overtake each other, and none is lost.
