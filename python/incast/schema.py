@@ -2528,7 +2528,8 @@ class PhostParams(Tree):
             in packet times. Default 9 (YAPS `capability_resend_timeout`).
         window: Tokens without data after which a receiver downgrades a source. Default 8 (YAPS
             `capability_window`).
-        downgrade_for: Time of a downgrade, in packet times. Default 25 (YAPS `capability_window_timeout`).
+        downgrade_for: Time of a downgrade, in packet times; data that arrives meanwhile does not end it unless
+            another token is due. Default 25 (YAPS `capability_window_timeout`).
         retry: Time without an answer before a source repeats its announcement, doubled each time. Default 9.5us
             (YAPS `retx_timeout`, which nothing reads there; its use is our choice).
         order: Order of flows. Default srpt (YAPS).
@@ -2564,7 +2565,9 @@ class PhostParams(Tree):
     """Tokens without data after which a receiver downgrades a source. Default 8 (YAPS `capability_window`)."""
 
     downgrade_for: float | None = None
-    """Time of a downgrade, in packet times. Default 25 (YAPS `capability_window_timeout`)."""
+    """Time of a downgrade, in packet times; data that arrives meanwhile does not end it unless another token is due.
+    Default 25 (YAPS `capability_window_timeout`).
+    """
 
     retry: Time | None = None
     """Time without an answer before a source repeats its announcement, doubled each time. Default 9.5us (YAPS
@@ -3685,7 +3688,8 @@ class IsolationParams(Tree):
         age: Time since the last message before a flow isolated by a message is released. Default 200us (our
             choice).
         hosts: Reaction of hosts to messages. Default ignore (our choice: they obey PFC).
-        mark: Flows that ECN marks. Default all (our choice; for the other see arXiv 2511.04639).
+        mark: Flows that ECN marks; `isolated` has an effect only if `ecn.kmin` is below the queue length above
+            which every flow is isolated. Default all (our choice; for the other see arXiv 2511.04639).
 
     """
 
@@ -3729,7 +3733,9 @@ class IsolationParams(Tree):
     """Reaction of hosts to messages. Default ignore (our choice: they obey PFC)."""
 
     mark: MarkedFlows | None = None
-    """Flows that ECN marks. Default all (our choice; for the other see arXiv 2511.04639)."""
+    """Flows that ECN marks; `isolated` has an effect only if `ecn.kmin` is below the queue length above which every
+    flow is isolated. Default all (our choice; for the other see arXiv 2511.04639).
+    """
 
 
 @dataclass(kw_only=True, repr=False, slots=True)
@@ -3749,8 +3755,8 @@ class SwitchParams(Tree):
         pfc: If true, PFC pauses lossless priorities; otherwise they drop like any other. Default true (the HPCC
             evaluation).
         pfc_mode: XOFF threshold of an ingress queue. Default dynamic, by rate (NS3 `third.cc`).
-        resume_offset: Distance below the threshold at which an ingress queue sends XON. Default 3072B (NS3
-            `resume_offset`).
+        resume_offset: Distance below the threshold at which an ingress queue sends XON, at most a static threshold.
+            Default 3072B (NS3 `resume_offset`).
         headroom: Buffer per ingress port for packets after XOFF. Default computed (our choice; NS3: three-delays).
         lossy_alpha: Maximum lossy egress queue as a multiple of the free buffer (Choudhury and Hahne, ToN 1998).
             Default 1 (our choice: half of the buffer for a single queue).
@@ -3792,7 +3798,9 @@ class SwitchParams(Tree):
     """XOFF threshold of an ingress queue. Default dynamic, by rate (NS3 `third.cc`)."""
 
     resume_offset: Bytes | None = None
-    """Distance below the threshold at which an ingress queue sends XON. Default 3072B (NS3 `resume_offset`)."""
+    """Distance below the threshold at which an ingress queue sends XON, at most a static threshold. Default 3072B (NS3
+    `resume_offset`).
+    """
 
     headroom: Headroom | None = None
     """Buffer per ingress port for packets after XOFF. Default computed (our choice; NS3: three-delays)."""
@@ -4092,14 +4100,19 @@ class RdmaParams(Tree):
         rto: Timeout without an ACK, after which a sender goes back to the first unacknowledged byte; absent: never
             (NS3). Default 4ms (our choice: longer than a 32 MiB queue at 100 Gb/s; IRN's RTO_high: 320 us at 40
             Gb/s).
-        rto_low: Timeout with few packets in flight, where NACKs may not arrive, with selective-repeat; at most
-            `rto`, and off with it. Default 100us (IRN, SIGCOMM 2018, section 4.1: RTO_low).
+        rto_low: Timeout where no NACK may report a loss, with selective-repeat: few packets are in flight, or a
+            later packet has arrived and no more than `reorder_window` others are in flight. At most `rto`, and off
+            with it. Default 100us (IRN, SIGCOMM 2018, section 4.1: RTO_low; its use with a reordering window is our
+            choice).
         rto_low_packets: Packets in flight that are few for `rto_low`. Default 3 (IRN, section 4.1: N).
         bdp_bound: If true, the bytes in flight are at most the fabric's largest bandwidth-delay product, with
             selective-repeat. Default true (IRN, section 3.2: BDP-FC).
         reorder_window: Reordering window in packets, at most 32767, with selective-repeat: a packet is lost when
-            one sent more than this many later arrives. Default 0 (IRN): any overtaking is a loss. Set it for packet
-            spraying.
+            one sent more than this many later arrives. Default none: 0 (IRN: any overtaking is a loss). If load
+            balancing reorders packets (spray, adaptive), the default is the packets of the fabric's largest
+            bandwidth-delay product, less 2 (our choice, after RACK, RFC 8985: at most a round trip): packets of a
+            flow may differ in delay by a base RTT, and a sender within `bdp_bound` can still send the packet that
+            reports a loss.
         cnp: Notification about ECN marks. Default echo (NS3).
         cnp_interval: Minimum time between CNPs of one flow. Default 50us (DCQCN, SIGCOMM 2015, section 5).
         cnp_priority: Priority of CNPs, a lossy class of their own, 1 to 7. Default 7 (our choice).
@@ -4134,8 +4147,9 @@ class RdmaParams(Tree):
     """
 
     rto_low: Time | None = None
-    """Timeout with few packets in flight, where NACKs may not arrive, with selective-repeat; at most `rto`, and off
-    with it. Default 100us (IRN, SIGCOMM 2018, section 4.1: RTO_low).
+    """Timeout where no NACK may report a loss, with selective-repeat: few packets are in flight, or a later packet has
+    arrived and no more than `reorder_window` others are in flight. At most `rto`, and off with it. Default 100us
+    (IRN, SIGCOMM 2018, section 4.1: RTO_low; its use with a reordering window is our choice).
     """
 
     rto_low_packets: int | None = None
@@ -4148,7 +4162,10 @@ class RdmaParams(Tree):
 
     reorder_window: int | None = None
     """Reordering window in packets, at most 32767, with selective-repeat: a packet is lost when one sent more than
-    this many later arrives. Default 0 (IRN): any overtaking is a loss. Set it for packet spraying.
+    this many later arrives. Default none: 0 (IRN: any overtaking is a loss). If load balancing reorders packets
+    (spray, adaptive), the default is the packets of the fabric's largest bandwidth-delay product, less 2 (our
+    choice, after RACK, RFC 8985: at most a round trip): packets of a flow may differ in delay by a base RTT, and a
+    sender within `bdp_bound` can still send the packet that reports a loss.
     """
 
     cnp: CnpMode | None = None

@@ -543,7 +543,7 @@ control = "dcqcn"
             "{text}"
         );
         assert!(warned("[rdma]\nacks_ignore_pause = true").contains("can overflow the headroom"));
-        let resume = "switch.resume_offset: 20 MB exceeds the largest XOFF threshold of a port of leaf0, 4.";
+        let resume = "switch.resume_offset: 20 MB exceeds the largest XOFF threshold of a port of leaf0, 4169.981 kB";
         let text = warned("[switch]\nresume_offset = \"20MB\"");
         assert!(text.starts_with(resume) && text.contains("resumes only when it is empty (all 2 schemes)"), "{text}");
         assert_eq!(warned("[switch]\nresume_offset = \"3MB\""), "");
