@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import incast
-from conftest import ROOT
 
 
 @pytest.mark.long

@@ -19,7 +19,8 @@ SHARED = {
     "with tails as (select load, scheme, seed, avg(p95) as p95 from slowdown group by all),\n  sent": "with sent",
     "case when load > 0.3 then 10 end as published\nfrom tails": "if(high.p95 > 0, 10, null) as published\n"
     "from tails left join high using ({run}, p95)",
-    'from = "quick"\n\n[[claim.check]]\nmetric = "p95"\nat = { load = [0.2, 0.4] }\nof = { scheme = ["HPCC", "DCQCN"] }':
+    'from = "quick"\n\n[[claim.check]]\nmetric = "p95"\nat = { load = [0.2, 0.4] }\n'
+    'of = { scheme = ["HPCC", "DCQCN"] }':
     'from = "quick"\nat.load = [0.2, 0.4]\nof.scheme = ["HPCC", "DCQCN"]\n\n[[claim.check]]\nmetric = "p95"',
     'title = "Tails"\n': "",
 }  # fmt: skip
@@ -80,13 +81,13 @@ BAD = {
         VIEW, '[view]\nunused = "from flows"\n\n[metric.p95]', "unused", ("no metric or table uses view `unused`",)
     ),
     "a view of a column that is not there": Bad(
-        "as value from flows\"",
+        'as value from flows"',
         'as value from senders"\n\n[view]\nsenders = "select source as src from flows"',
         "senders =",
         ("view `senders`, which `load` uses: the SQL does not run", "source"),
     ),
     "a view that is no query": Bad(
-        "as value from flows\"",
+        'as value from flows"',
         'as value from senders"\n\n[view]\nsenders = "drop table flows"',
         "senders =",
         ("the SQL of a view is one query, `select ...`",),
@@ -95,7 +96,7 @@ BAD = {
         VIEW, '[view]\nflows = "from slowdown"\n\n[metric.p95]', "flows =", ("view `flows`", "already exists")
     ),
     "a view that reads a later one": Bad(
-        "as value from flows\"",
+        'as value from flows"',
         'as value from senders"\n\n[view]\nsenders = "from later"\nlater = "from flows"',
         "senders =",
         ("view `senders`", "later"),

@@ -127,7 +127,7 @@ class _Claims:
     def _views(self) -> None:
         """Create the views that metrics and tables use; raise for one that nothing uses."""
         claims, document = self.told.claims, self.told.claims_document
-        asked = [*claims.metric.values(), *claims.table.values()]
+        asked: list[Metric | StudyTable] = [*claims.metric.values(), *claims.table.values()]
         for part, connection in self.databases.items():
             columns = tuple(self.known[part])
             queries_of_part = [one.sql for one in asked if one.part == part]

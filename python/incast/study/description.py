@@ -221,7 +221,7 @@ class ClaimsFile:
     metric: dict[str, Metric]
     """Metrics by name."""
     view: dict[str, str] = field(default_factory=dict)
-    """Queries by name, which the SQL of metrics, tables and later views can read like tables. `{run}` as in metrics."""
+    """Queries by name, which the SQL of metrics, tables and later views reads like tables. `{run}` as in metrics."""
     chart: list[StudyChart] = field(default_factory=list)
     """Charts of the page, in this order."""
     table: dict[str, StudyTable] = field(default_factory=dict)

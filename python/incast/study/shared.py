@@ -52,7 +52,7 @@ def used(
     """Shared SQL for queries: the views that they use, directly or through later views."""
     every = Shared(views, columns)
     names = set().union(*(queries.tables(connection, every.text(sql)) for sql in asked))
-    for name, sql in reversed(views.items()):
+    for name, sql in reversed(list(views.items())):
         if name in names:
             names |= queries.tables(connection, every.text(sql))
     return Shared({name: sql for name, sql in views.items() if name in names}, columns)
