@@ -90,7 +90,7 @@ BAD = {
         'as value from flows"',
         'as value from senders"\n\n[view]\nsenders = "drop table flows"',
         "senders =",
-        ("the SQL of a view is one query, `select ...`",),
+        ("the SQL of a view must be one query, `select ...`",),
     ),
     "a view named like a table": Bad(
         VIEW, '[view]\nflows = "from slowdown"\n\n[metric.p95]', "flows =", ("view `flows`", "already exists")
