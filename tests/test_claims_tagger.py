@@ -61,6 +61,7 @@ def judge(study: Study, empty: EmptyTables) -> Judge:
             for table, rows in parts[told.part].items():
                 insert(connection, table, list(rows))
             runs = [PlannedRun(run.choice, True) for run in plan.runs]
+            study.create_views(connection, told.part)
             columns = queries.columns(connection, told.sql)
             measured[metric] = Measured(columns, queries.rows(connection, told.sql), runs)
         return claim_outcome(claim, study.metrics, measured, "quick").outcome

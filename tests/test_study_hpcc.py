@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 import pytest
 
 import incast
-from conftest import ROOT
-
-STUDY = ROOT / "python" / "incast" / "studies" / "hpcc"
 
 
 @pytest.mark.long
 def test_smoke(tmp_path: Path) -> None:
     out = tmp_path / "hpcc"
-    found = incast.load_study("hpcc").run(out, scale="smoke")
+    study = incast.load_study("hpcc")
+    found = study.run(out, scale="smoke")
     assert {name: len(sweep.done) for name, sweep in found.sweeps.items()} == {
         "fct": 72,
         "windows": 8,
@@ -30,8 +27,9 @@ def test_smoke(tmp_path: Path) -> None:
     assert {claim.reason for claim in others} == {"needs scale quick", "needs scale paper"}
     assert (out / "report.html").stat().st_size > 500_000
 
-    metrics = tomllib.loads((STUDY / "claims.toml").read_text(encoding="utf-8"))["metric"]
-    for name, metric in metrics.items():
-        rows = found.sweeps[metric["sweep"]].connect().execute(metric["sql"]).fetchall()
+    for name, metric in study.metrics.items():
+        connection = found.sweeps[metric.part].connect()
+        study.create_views(connection, metric.part)
+        rows = connection.execute(metric.sql).fetchall()
         assert rows, name
         assert all(row[-1] is not None for row in rows), name

@@ -23,9 +23,14 @@ OURS = ("TG2b", "TG3b", "TG5b", "TG7b", "TG13a", "TG13b")
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> incast.StudyResults:
+def study() -> incast.Study:
+    return incast.load_study("tagger")
+
+
+@pytest.fixture(scope="module")
+def ran(study: incast.Study, tmp_path_factory: pytest.TempPathFactory) -> incast.StudyResults:
     """The study at its smallest scale."""
-    return incast.load_study("tagger").run(tmp_path_factory.mktemp("study") / "tagger", scale="smoke")
+    return study.run(tmp_path_factory.mktemp("study") / "tagger", scale="smoke")
 
 
 @pytest.mark.long
@@ -58,13 +63,14 @@ def test_all_of_it_runs(ran: incast.StudyResults) -> None:
 
 
 @pytest.mark.long
-def test_every_metric_has_rows(ran: incast.StudyResults) -> None:
-    metrics = tomllib.loads((STUDY / "claims.toml").read_text(encoding="utf-8"))["metric"]
-    cost = {name for name, metric in metrics.items() if metric.get("analysis") == "cost"}
+def test_every_metric_has_rows(study: incast.Study, ran: incast.StudyResults) -> None:
+    cost = {name for name, metric in study.metrics.items() if metric.part == "cost"}
     lacking = set() if testbed.available() is None else cost
-    for name, metric in metrics.items():
-        part = ran.sweeps[metric["sweep"]] if "sweep" in metric else ran.analyses[metric["analysis"]]
-        rows = part.connect().execute(metric["sql"]).fetchall()
+    for name, metric in study.metrics.items():
+        part = ran.sweeps[metric.part] if metric.sweep else ran.analyses[metric.part]
+        connection = part.connect()
+        study.create_views(connection, metric.part)
+        rows = connection.execute(metric.sql).fetchall()
         assert bool(rows) == (name not in lacking), name
         assert all(row[-1] is not None for row in rows), name
 
@@ -133,16 +139,16 @@ def test_the_queue_of_the_old_tag_loses_packets(ran: incast.StudyResults) -> Non
 
 
 @pytest.mark.long
-def test_what_watchdogs_drop_is_lost(ran: incast.StudyResults) -> None:
+def test_what_watchdogs_drop_is_lost(study: incast.Study, ran: incast.StudyResults) -> None:
     """The chart of lossless packets that were dropped counts what a watchdog drops too."""
-    metrics = tomllib.loads((STUDY / "claims.toml").read_text(encoding="utf-8"))["metric"]
     for name in ("loop_drops", "bounce_drops", "held_drops"):
-        runs = ran.sweeps[metrics[name]["sweep"]].connect()
+        metric = study.metrics[name]
+        runs = ran.sweeps[metric.part].connect()
         runs.execute(
             "create or replace table runs as "
             "select * replace (3 as lossless_drops, 4 as watchdog_lossless_drops) from runs"
         )
-        assert {row[-1] for row in runs.execute(metrics[name]["sql"]).fetchall()} == {7}, name
+        assert {row[-1] for row in runs.execute(metric.sql).fetchall()} == {7}, name
 
 
 @pytest.mark.long

@@ -68,6 +68,8 @@ def kind(hint: Any) -> str:
         return "lists by column"
     if hint == dict[str, Any]:
         return "values by path"
+    if hint == dict[str, str]:
+        return "texts by name"
     if origin is list:
         return f"list of {kind(arguments[0])}" if arguments[0] in KINDS else "tables"
     return KINDS.get(hint, "tables by name" if origin is dict else "table")

@@ -316,7 +316,8 @@ pub struct PauseRecord {
     pub end: Option<Time>,
     /// Ingress bytes held at the peer for this port and priority when it sent the XOFF (its cause).
     pub ingress_bytes: u64,
-    /// The peer's egress port that held most of those bytes; for a pause of `network.pause` the peer's port that sent it.
+    /// Egress port, in the peer, of the packet that crossed the XOFF threshold; for a pause of `network.pause` the peer's port
+    /// that sent it.
     pub culprit_port: PortId,
 }
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from incast.charts import look
 from incast.charts.chart import Chart, Field, Spec
-from incast.study.drawing import DrawnChart
+from incast.study.drawing import DrawnChart, sentence
 
 FEW = 3
 """Most unmeasured figures that are named."""
@@ -40,17 +40,19 @@ def of_study(number: int, drawn: DrawnChart) -> Chart:
         for bar in drawn.bars
     ]
     series = list(drawn.order) or list(dict.fromkeys(bar.series for bar in drawn.bars))
-    about = f"{drawn.about[:1].upper()}{drawn.about[1:]}."
+    about = sentence(drawn.about)
+    # The heading of a chart without a title of its own is this text.
+    texts = [_marks(drawn)] if about == drawn.title else [f"{about}.", _marks(drawn)]
     return Chart(
         name=f"study-{number + 1}",
         title=drawn.title,
-        about=f"{about} {_marks(drawn)}",
+        about=" ".join(texts),
         fields=fields,
         rows=rows,
         spec=_spec(drawn, columns, series),
         palette=tuple(map(str, series)),
         left_out=(*_lacking(drawn.missing), *_off_scale(drawn)),
-        why_empty=None if rows else f"{about} {_nothing(drawn.missing)}",
+        why_empty=None if rows else f"{about}. {_nothing(drawn.missing)}",
     )
 
 

@@ -282,6 +282,7 @@ def tree(chosen: Study) -> dict[str, Any]:
             scale: {"about": about, "runs": {name: len(plan.runs) for name, plan in chosen.plans[scale].items()}}
             for scale, about in chosen.scales.items()
         },
+        "views": chosen.views,
         "metrics": {name: asdict(metric) for name, metric in chosen.metrics.items()},
         "tables": {name: asdict(table) for name, table in chosen.tables.items()},
         "claims": [

@@ -16,6 +16,7 @@ from incast.study.description import SCALES, Check, Metric, Scale, Selection, St
 from incast.study.expectation import KINDS, tolerance
 from incast.study.figures import SEED, VALUE, same
 from incast.study.folder import CLAIMS, STUDY, Description
+from incast.study.shared import Shared, ViewError, used
 from incast.study.tables import EmptyTables, of_analysis
 
 TOLERANCE = 'a number in the metric\'s unit, or a part such as "5%"; 0 or more'
@@ -34,6 +35,8 @@ class Checked:
     """The columns of each metric."""
     of_tables: Mapping[str, tuple[str, ...]]
     """The columns of each table."""
+    shared: Mapping[str, Shared]
+    """Shared SQL by sweep or analysis."""
 
 
 def check(told: Description) -> Checked:
@@ -47,7 +50,7 @@ def check(told: Description) -> Checked:
         for scale in told.study.scale.given()
     }
     claims = _Claims(told, plans)
-    return Checked(plans, claims.check(), claims.tables())
+    return Checked(plans, claims.check(), claims.tables(), claims.shared)
 
 
 def _scales_and_parts(told: Description) -> None:
@@ -85,9 +88,13 @@ class _Claims:
             for name, plan in next(iter(plans.values())).items()
         }
         """The tables of each sweep or analysis without rows."""
+        self.shared: dict[str, Shared] = {}
+        """Shared SQL by sweep or analysis."""
 
     def check(self) -> dict[str, tuple[str, ...]]:
         """The columns of every metric, if nothing is wrong."""
+        self._parts()
+        self._views()
         columns = self._metrics()
         claims, document = self.told.claims.claim, self.told.claims_document
         scales = self.told.study.scale.given()
@@ -102,21 +109,45 @@ class _Claims:
                 raise document.wrong(f"{field}.from", message, wrong=claim.from_, names=list(scales))
             if not claim.check:
                 raise document.wrong(f"{field}.check", f"claim `{claim.id}` checks nothing: it needs a [[claim.check]]")
-            for at, each in enumerate(claim.check):
-                self._check(f"{field}.check[{at}]", each, columns)
+            for at in range(len(claim.check)):
+                self._check(number, at, columns)
         for number, chart in enumerate(self.told.claims.chart):
             self._chart(f"chart[{number}]", chart, columns)
         for number, pauses in enumerate(self.told.claims.pauses):
             self._sweep(f"pauses[{number}].sweep", pauses.sweep)
         return columns
 
+    def _parts(self) -> None:
+        """Raise unless every metric and table names a sweep or an analysis of the study."""
+        for name, metric in self.told.claims.metric.items():
+            self._part("metric", name, metric)
+        for name, table in self.told.claims.table.items():
+            self._part("table", name, table)
+
+    def _views(self) -> None:
+        """Create the views that metrics and tables use; raise for one that nothing uses."""
+        claims, document = self.told.claims, self.told.claims_document
+        asked: list[Metric | StudyTable] = [*claims.metric.values(), *claims.table.values()]
+        for part, connection in self.databases.items():
+            columns = tuple(self.known[part])
+            queries_of_part = [one.sql for one in asked if one.part == part]
+            self.shared[part] = used(claims.view, queries_of_part, columns, connection)
+            try:
+                self.shared[part].create(connection)
+            except ViewError as error:
+                message = f"view `{error.name}`, which `{part}` uses: {error}"
+                raise document.wrong(join("view", error.name), message) from None
+        for name in claims.view:
+            if not any(name in shared.views for shared in self.shared.values()):
+                raise document.wrong(join("view", name), f"no metric or table uses view `{name}`")
+
     def _metrics(self) -> dict[str, tuple[str, ...]]:
         """The columns of every metric."""
         document, found = self.told.claims_document, {}
         for name, metric in self.told.claims.metric.items():
-            self._part("metric", name, metric)
+            sql = self.shared[metric.part].text(metric.sql)
             try:
-                found[name] = queries.columns(self.databases[metric.part], metric.sql)
+                found[name] = queries.columns(self.databases[metric.part], sql)
             except queries.QueryError as error:
                 field = f"{join('metric', name)}.sql"
                 raise document.wrong(field, f"metric `{name}`: {error}") from None
@@ -130,9 +161,9 @@ class _Claims:
             if not re.fullmatch(r"\w[\w-]*", name):
                 message = f"`{name}` is no name for a table, which is that of its file"
                 raise document.wrong(at, message, allowed="letters, digits, _ and -")
-            self._part("table", name, table)
+            sql = self.shared[table.part].text(table.sql)
             try:
-                kinds = queries.described(self.databases[table.part], table.sql, "table")
+                kinds = queries.described(self.databases[table.part], sql, "table")
             except queries.QueryError as error:
                 raise document.wrong(f"{at}.sql", f"table `{name}`: {error}") from None
             self._table(at, name, table, kinds)
@@ -173,19 +204,28 @@ class _Claims:
                 message = f"the study has no {what} `{named}`"
                 raise document.wrong(f"{at}.{what}", message, wrong=named, names=names)
 
-    def _check(self, field: str, check: Check, columns: Mapping[str, tuple[str, ...]]) -> None:
-        document = self.told.claims_document
+    def _check(self, number: int, at: int, columns: Mapping[str, tuple[str, ...]]) -> None:
+        document, claim = self.told.claims_document, self.told.claims.claim[number]
+        field, check = f"claim[{number}].check[{at}]", claim.check[at]
+        written = document.tree["claim"][number]["check"][at]
         if check.metric not in columns:
             message = f"there is no metric `{check.metric}`"
             raise document.wrong(f"{field}.metric", message, wrong=check.metric, names=list(columns))
         for name in ("at", "of", "against"):
-            self._selection(f"{field}.{name}", getattr(check, name), check.metric, columns[check.metric])
+            common, own = getattr(claim, name), written.get(name, {})
+            for column in common.keys() & own.keys():
+                message = f"`{name}` of the claim has chosen `{column}` already"
+                raise document.wrong(join(f"{field}.{name}", column), message)
+            self._selection(f"claim[{number}].{name}", common, check.metric, columns[check.metric])
+            self._selection(f"{field}.{name}", own, check.metric, columns[check.metric])
         for name in check.at.keys() & check.of.keys():
-            raise document.wrong(join(f"{field}.of", name), f"`at` has chosen `{name}` already")
+            place = field if name in written.get("of", {}) else f"claim[{number}]"
+            raise document.wrong(join(f"{place}.of", name), f"`at` has chosen `{name}` already")
         if check.against and check.against.keys() != check.of.keys():
             message = "`against` chooses other columns than `of`"
+            place = field if "against" in written else f"claim[{number}]"
             raise document.wrong(
-                f"{field}.against", message, allowed=", ".join(check.of) or "nothing: there is no `of`"
+                f"{place}.against", message, allowed=", ".join(check.of) or "nothing: there is no `of`"
             )
         self._expectation(field, check)
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from incast.errors import ScenarioError
 from incast.study import folder, running
@@ -12,6 +15,9 @@ from incast.study.checking import Plans, check
 from incast.study.description import SCALES, Claim, Metric, Scale, StudyTable
 from incast.study.results import StudyResults
 from incast.study.running import Callback
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 USUAL: Scale = "quick"
 """The default scale, if the study has it."""
@@ -45,15 +51,36 @@ class Study:
         """The claims in claims.toml."""
         return self._told.claims.claim
 
-    @property
+    @cached_property
     def metrics(self) -> dict[str, Metric]:
-        """The metrics by name."""
-        return self._told.claims.metric
+        """The metrics by name; their SQL names the columns of a run in place of `{run}`."""
+        shared = self._checked.shared
+        return {
+            name: replace(metric, sql=shared[metric.part].text(metric.sql))
+            for name, metric in self._told.claims.metric.items()
+        }
+
+    @cached_property
+    def tables(self) -> dict[str, StudyTable]:
+        """The tables by name, with SQL as in `metrics`."""
+        shared = self._checked.shared
+        return {
+            name: replace(table, sql=shared[table.part].text(table.sql))
+            for name, table in self._told.claims.table.items()
+        }
+
+    def create_views(self, connection: DuckDBPyConnection, part: str) -> None:
+        """Create the views that metrics use, in a connection to results of the sweep or analysis `part`."""
+        self._checked.shared[part].create(connection)
 
     @property
-    def tables(self) -> dict[str, StudyTable]:
-        """The tables by name."""
-        return self._told.claims.table
+    def views(self) -> dict[str, dict[str, str]]:
+        """SQL of the views, in order, by sweep or analysis and name."""
+        return {
+            part: {name: shared.text(sql) for name, sql in shared.views.items()}
+            for part, shared in self._checked.shared.items()
+            if shared.views
+        }
 
     @property
     def sweeps(self) -> Sequence[str]:

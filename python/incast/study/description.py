@@ -70,8 +70,9 @@ class Metric:
     """Meaning of the figure, a line."""
     sql: str
     """One query in DuckDB's SQL: for a sweep over the tables of a results folder, `slowdown`, `runs` and `calibrations`
-    (how often applications wait for remote memory); for an analysis over `figures`. Column `value` is the figure,
-    `seed` the seed; other columns identify figures.
+    (how often applications wait for remote memory); for an analysis over `figures`. `{run}` stands for the columns
+    that identify a run: varied parameters (with `seed`, if varied) and `scheme`. Column `value` is the figure, `seed`
+    the seed; other columns identify figures.
     """
     sweep: str | None = None
     """Sweep of the tables; or `analysis`."""
@@ -126,6 +127,12 @@ class Claim:
     """Smallest scale at which it can be judged."""
     check: list[Check]
     """Checks, one or more; the claim holds if all do."""
+    at: Selection = field(default_factory=dict)
+    """Part of `at` that all checks have in common."""
+    of: Selection = field(default_factory=dict)
+    """Part of `of` that all checks have in common."""
+    against: Selection = field(default_factory=dict)
+    """Part of `against` that all checks have in common."""
     exact: bool = False
     """If true, every value must match, not the mean over seeds: for results without noise. Default false."""
     fitted: str | None = None
@@ -138,12 +145,12 @@ class Claim:
 class StudyChart:
     """A `[[chart]]` of claims.toml: a chart of a metric, with bars and their intervals over seeds."""
 
-    title: str
-    """Heading."""
     metric: str
     """Metric to draw; its columns are `value`, `seed`, and those of `x`, `series` and `panels`."""
     x: str
     """Column along the axis."""
+    title: str | None = None
+    """Heading. Default: the metric's `about`."""
     series: str = "scheme"
     """Column with a colour per value. Default `scheme`."""
     panels: str | None = None
@@ -162,8 +169,8 @@ class StudyChart:
 class TableColumn:
     """A `[table.NAME.column.COLUMN]` of claims.toml: heading and unit of a column."""
 
-    title: str
-    """Heading."""
+    title: str = ""
+    """Heading. Default: the column's name."""
     unit: str = ""
     """Unit of its figures. Default: a plain number."""
 
@@ -213,6 +220,8 @@ class ClaimsFile:
     """Claims, in the order of display."""
     metric: dict[str, Metric]
     """Metrics by name."""
+    view: dict[str, str] = field(default_factory=dict)
+    """Queries by name, which the SQL of metrics, tables and later views reads like tables. `{run}` as in metrics."""
     chart: list[StudyChart] = field(default_factory=list)
     """Charts of the page, in this order."""
     table: dict[str, StudyTable] = field(default_factory=dict)

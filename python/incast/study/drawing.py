@@ -98,7 +98,7 @@ def draw(chart: StudyChart, metric: Metric, measured: Measured) -> DrawnChart:
         ]
     )
     return DrawnChart(
-        title=chart.title,
+        title=chart.title or sentence(metric.about),
         about=metric.about,
         unit=metric.unit,
         x=chart.x,
@@ -111,6 +111,11 @@ def draw(chart: StudyChart, metric: Metric, measured: Measured) -> DrawnChart:
         columns=chart.columns,
         order=tuple(dict.fromkeys(value for value in places[chart.series] if value in {bar.series for bar in bars})),
     )
+
+
+def sentence(text: str) -> str:
+    """Text that begins with a capital letter, except names such as `p99`."""
+    return text if text[1:2].isdigit() else f"{text[:1].upper()}{text[1:]}"
 
 
 def _order(measured: Measured, name: str) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import as_file, files
 from os import PathLike, fspath
 from pathlib import Path
@@ -11,7 +11,7 @@ from incast._document import Document
 from incast._nearest import nearest
 from incast.errors import Diagnostic, ScenarioError
 from incast.study import explaining
-from incast.study.description import ClaimsFile, StudyFile
+from incast.study.description import Check, Claim, ClaimsFile, StudyFile
 from incast.study.explaining import Explanation
 
 STUDY = "study.toml"
@@ -83,10 +83,25 @@ def read(path: Path) -> Description:
     study, study_document = head(path)
     claims_document = Document(needed(path, CLAIMS))
     claims = claims_document.typed(ClaimsFile)
+    claims = replace(claims, claim=[_whole(claim) for claim in claims.claim])
     told = path / EXPLANATIONS
     ids, scales = [claim.id for claim in claims.claim], list(study.scale.given())
     explanations = explaining.read(told, ids, scales) if told.is_file() else {}
     return Description(name(path), path, study, claims, explanations, study_document, claims_document)
+
+
+def _whole(claim: Claim) -> Claim:
+    """A claim with its common selections in each check."""
+
+    def merged(check: Check) -> Check:
+        return replace(
+            check,
+            at={**claim.at, **check.at},
+            of={**claim.of, **check.of},
+            against={**claim.against, **check.against},
+        )
+
+    return replace(claim, check=[merged(check) for check in claim.check])
 
 
 def needed(path: Path, name: str) -> Path:

@@ -13,6 +13,7 @@ from incast.study import queries
 from incast.study.checking import Checked
 from incast.study.figures import Choice, Measured, PlannedRun
 from incast.study.folder import Description
+from incast.study.shared import Shared, ViewError
 
 if TYPE_CHECKING:
     import duckdb
@@ -30,13 +31,24 @@ def measure(
     for part, plan in plans.items():
         result = parts.get(part)
         runs = planned(plan, result)
+        shared = checked.shared[part]
         with result.connect() if result is not None and result.done else nullcontext() as connection:
+            if connection:
+                _create(told, shared, connection)
             for kind, each, columns in asked:
                 for name, one in each.items():
                     if one.part == part:
-                        rows = _rows(told, connection, kind, name, one.sql) if connection else []
+                        rows = _rows(told, connection, kind, name, shared.text(one.sql)) if connection else []
                         found[kind][name] = Measured(columns[name], rows, runs)
     return found["metric"], {name: found["table"][name] for name in told.claims.table}
+
+
+def _create(told: Description, shared: Shared, connection: duckdb.DuckDBPyConnection) -> None:
+    """Create the views of a part."""
+    try:
+        shared.create(connection)
+    except ViewError as error:
+        raise told.claims_document.wrong(join("view", error.name), f"view `{error.name}`: {error}") from None
 
 
 def _rows(told: Description, connection: duckdb.DuckDBPyConnection, kind: str, name: str, sql: str) -> list[Choice]:

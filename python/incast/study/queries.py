@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
@@ -9,6 +10,7 @@ from typing import Any
 
 import duckdb
 
+from incast._database import quoted
 from incast.errors import EnvironmentFailure
 from incast.study.figures import VALUE, Choice
 
@@ -46,6 +48,30 @@ def described(connection: duckdb.DuckDBPyConnection, sql: str, what: str) -> dic
     if twice:
         raise QueryError(f"the SQL gives several columns `{twice[0]}`")
     return dict(zip(names, relation.types, strict=True))
+
+
+def tables(connection: duckdb.DuckDBPyConnection, sql: str) -> set[str]:
+    """Names that a query reads tables by: tables, views and its own subqueries. Empty if the query cannot be parsed."""
+    ((parsed,),) = connection.execute("select json_serialize_sql(?)", [sql]).fetchall()
+    return set(_read(json.loads(parsed)))
+
+
+def _read(node: Any) -> Iterator[str]:
+    """Names of tables in a parsed query."""
+    if isinstance(node, list):
+        for each in node:
+            yield from _read(each)
+    elif isinstance(node, dict):
+        if node.get("type") == "BASE_TABLE":
+            yield node["table_name"]
+        yield from _read(list(node.values()))
+
+
+def create_view(connection: duckdb.DuckDBPyConnection, name: str, sql: str) -> None:
+    """Create a view if its query is valid."""
+    described(connection, sql, "view")
+    with _told():
+        connection.execute(f"create view {quoted(name)} as {sql}")
 
 
 def is_number(kind: duckdb.sqltypes.DuckDBPyType) -> bool:

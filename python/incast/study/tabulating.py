@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
-from incast.study.description import StudyTable
+from incast.study.description import StudyTable, TableColumn
 from incast.study.figures import SEED, Choice, Measured, NotUniqueError, said
 
 WHOLE = 1000
@@ -131,11 +131,12 @@ class DrawnTable:
 
 def tabulate(name: str, table: StudyTable, measured: Measured) -> DrawnTable:
     """The rows of a table; `NotUniqueError` if the query has several for one row and seed."""
+    told = {column: table.column.get(column, TableColumn()) for column in measured.columns}
     columns = tuple(
         Heading(
             name=column,
-            title=told.title if (told := table.column.get(column)) else column,
-            unit=told.unit if told else "",
+            title=told[column].title or column,
+            unit=told[column].unit,
             figure=column not in table.rows,
         )
         for column in measured.columns

@@ -284,7 +284,7 @@ pub const PAUSES: TableSpec = TableSpec {
             "culprit_port",
             U32,
             "",
-            "culprit: the peer's egress port with most of those bytes, or the sender of a `network.pause`",
+            "culprit: the peer's egress port of the packet that crossed XOFF, or the sender of a `network.pause`",
         ),
         column("culprit_peer_name", Name, "", "node that the culprit port leads to"),
     ],
