@@ -193,7 +193,7 @@ def test_wrong_names(command: Command, incast16: Path, tmp_path: Path) -> None:
         ([incast16, REFERENCE], "2 schemes; choose with --scheme: HPCC, DCQCN+w"),
         ([incast16, REFERENCE, "--scheme", "DCQCN"], "did you mean `DCQCN+w`?"),
         ([incast16, tmp_path / "gone.txt", *SCHEME], "gone.txt: No such file"),
-        ([incast16, tmp_path, *SCHEME], "must be an fct file of ns-3"),
+        ([incast16, tmp_path, *SCHEME], "it is a folder; allowed: a regular file"),
         ([tmp_path, REFERENCE], "is not a results folder"),
         ([incast16, REFERENCE, *SCHEME, "--by-flow", "-1"], "by-flow"),
     ):

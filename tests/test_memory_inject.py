@@ -230,7 +230,7 @@ def test_delays_that_are_none(text: str, says: str) -> None:
         (b"1us\n2\n", "measured.txt:2:1"),
         (b"1us 2us\n", "one latency with its unit, such as 2.5us"),
         (b"\n\n", "empty file"),
-        (b"\xff\xfe\x00", "not a text file"),
+        (b"\xff\xfe\x00", "not UTF-8 text: byte 0xff"),
     ],
 )
 def test_a_file_that_holds_no_latencies(

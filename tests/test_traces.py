@@ -67,4 +67,4 @@ def test_what_is_wrong_in_a_parquet_file_is_told(tmp_path: Path) -> None:
     (tmp_path / "cut.parquet").write_bytes(whole[: len(whole) // 2])
     assert "no whole Parquet file" in refused(tmp_path, "cut.parquet")
     (tmp_path / "other.parquet").write_bytes(b"\xff\xfe\x00")
-    assert "neither UTF-8 text nor Parquet" in refused(tmp_path, "other.parquet")
+    assert "neither Parquet nor text: not UTF-8 text: byte 0x" in refused(tmp_path, "other.parquet")

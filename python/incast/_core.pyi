@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any, Literal, final
 
 __all__ = [
+    "DOCUMENT",
+    "LARGE",
     "Document",
     "Fault",
     "Folder",
@@ -21,6 +23,8 @@ __all__ = [
     "tagger_facts",
     "tagger_row",
 ]
+DOCUMENT: int
+LARGE: int
 __build__: str
 __version__: str
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
+from incast import _echo
 from incast.errors import Diagnostic
-
-SHOWN = 120
-"""Characters of a line that are shown (our choice)."""
 
 
 def located(
@@ -32,13 +30,14 @@ def located(
 
     """
     gutter = " " * len(str(line))
+    shown, indent, marks = _echo.excerpt(text, column, width)
     lines = [
-        f"error: {message}",
-        f"{gutter} --> {file}:{line}:{column}",
+        f"error: {_echo.message(message)}",
+        f"{gutter} --> {_echo.visible(file)}:{line}:{column}",
         f"{gutter} |",
-        f"{line} | {text[:SHOWN]}",
-        f"{gutter} | {' ' * (column - 1)}{'^' * max(1, width)}"[: SHOWN + len(gutter) + 3],
-        *([f"{gutter} = allowed: {allowed}"] if allowed else []),
-        *([f"{gutter} = did you mean `{near}`?"] if near else []),
+        f"{line} | {shown}",
+        f"{gutter} | {indent}{'^' * marks}",
+        *([f"{gutter} = allowed: {_echo.message(allowed)}"] if allowed else []),
+        *([f"{gutter} = did you mean `{_echo.word(near)}`?"] if near else []),
     ]
     return "\n".join(lines), Diagnostic(message, None, file, line, column, allowed, near)

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use incast_model::echo::{self, Excerpt, visible, word};
 use incast_model::nearest::hint;
 use incast_model::renamed::renamed;
 
@@ -89,41 +90,43 @@ impl Diagnostic {
     pub fn summary(&self) -> String {
         let mut line = String::new();
         if let Some(place) = &self.place {
-            line = format!("{}:{}:{}: ", place.file, place.line, place.column);
+            line = format!("{}:{}:{}: ", visible(&place.file), place.line, place.column);
         }
         if !self.path.is_empty() {
-            line += &format!("{}: ", self.path);
+            line += &format!("{}: ", word(&self.path));
         }
-        line += &self.message;
+        line += &echo::message(&self.message);
         if let Some(allowed) = &self.allowed {
-            line += &format!(" (allowed: {allowed})");
+            line += &format!(" (allowed: {})", echo::message(allowed));
         }
-        line += &hint(&self.nearest);
+        line += &hint(&self.nearest.as_deref().map(word));
         line
     }
 
-    /// Writes the diagnostic under a heading, `error` or `warning`.
+    /// Writes the diagnostic under a heading, `error` or `warning`. Names and values come from the files of others: nothing in
+    /// them reaches a terminal raw, and none is longer than a terminal shows.
     fn write(&self, heading: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.place, self.path.is_empty()) {
-            (Some(_), _) | (None, true) => write!(f, "{heading}: {}", self.message)?,
-            (None, false) => write!(f, "{heading}: {}: {}", self.path, self.message)?,
+        let (message, path) = (echo::message(&self.message), word(&self.path));
+        match (&self.place, path.is_empty()) {
+            (Some(_), _) | (None, true) => write!(f, "{heading}: {message}")?,
+            (None, false) => write!(f, "{heading}: {path}: {message}")?,
         }
         let mut margin = 1;
         if let Some(place) = &self.place {
             let number = place.line.to_string();
             margin = number.len() + 1;
-            let path = if self.path.is_empty() { String::new() } else { format!(" ({})", self.path) };
-            write!(f, "\n{:>margin$}--> {}:{}:{}{path}", "", place.file, place.line, place.column)?;
-            write!(f, "\n{:margin$}|\n{number} | {}", "", place.text)?;
-            // Tabs before the caret stay tabs, so that it stands under the value in any editor.
-            let indent = place.text.chars().take(place.column - 1).map(|c| if c == '\t' { '\t' } else { ' ' });
-            write!(f, "\n{:margin$}| {}{}", "", indent.collect::<String>(), "^".repeat(place.width))?;
+            let path = if path.is_empty() { String::new() } else { format!(" ({path})") };
+            let file = visible(&place.file);
+            write!(f, "\n{:>margin$}--> {file}:{}:{}{path}", "", place.line, place.column)?;
+            let Excerpt { line, indent, width } = Excerpt::new(&place.text, place.column, place.width);
+            write!(f, "\n{:margin$}|\n{number} | {line}", "")?;
+            write!(f, "\n{:margin$}| {indent}{}", "", "^".repeat(width))?;
         }
         if let Some(allowed) = &self.allowed {
-            write!(f, "\n{:margin$}= allowed: {allowed}", "")?;
+            write!(f, "\n{:margin$}= allowed: {}", "", echo::message(allowed))?;
         }
         if let Some(nearest) = &self.nearest {
-            write!(f, "\n{:margin$}= did you mean `{nearest}`?", "")?;
+            write!(f, "\n{:margin$}= did you mean `{}`?", "", word(nearest))?;
         }
         Ok(())
     }
@@ -219,6 +222,20 @@ mod tests {
         );
         one.place = None;
         assert!(one.to_string().starts_with("error: switch.bufer: unknown field `bufer`\n = allowed"));
+    }
+
+    #[test]
+    fn foreign_text_is_shown_without_control_characters_and_cut() {
+        let text = format!("rate = \"\u{1b}[2J{}\"", "x".repeat(1_000_000));
+        let mut one =
+            Diagnostic::new("rate", format!("`{}` is no rate\nerror: forged", &text[7..])).allowed("a\u{7}rate");
+        one.place = Some(Box::new(Place::of("s\u{1b}.toml", &text, 7..text.len())));
+        let said = one.to_string();
+        assert!(said.len() < 2_000 && said.lines().all(|line| line.chars().count() < 400), "{}", said.len());
+        assert!(!said.contains(|c: char| c.is_control() && c != '\n'), "{said}");
+        assert!(said.starts_with(r#"error: `"\u001b[2Jxxx"#) && said.contains(r"is no rate\nerror: forged"), "{said}");
+        assert!(said.contains(r"--> s\u001b.toml:1:8 (rate)") && said.ends_with(r"= allowed: a\u0007rate"), "{said}");
+        assert!(!one.summary().contains('\u{1b}') && one.summary().len() < 1_000);
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::diagnostic::Diagnostic;
-use crate::tree::Tree;
+use crate::text_file;
+use crate::tree::{Layout, Tree};
 
 /// A TOML file whose values know where they stand.
 #[derive(Debug, Clone)]
@@ -15,9 +16,11 @@ impl Document {
     /// Reads a file.
     pub fn read(file: &Path) -> Result<Self, Diagnostic> {
         let name = file.display().to_string();
-        let text = std::fs::read_to_string(file)
-            .map_err(|error| Diagnostic::new("", format!("cannot read {name}: {error}")))?;
-        Tree::of_toml(&name, &text).map(Self)
+        let tree = Tree::of_toml(&name, &text_file::read(file)?)?;
+        match tree.control_characters(Layout::Allowed).into_iter().next() {
+            Some(found) => Err(found),
+            None => Ok(Self(tree)),
+        }
     }
 
     /// Its values.
@@ -47,6 +50,11 @@ mod tests {
         assert_eq!((place.line, place.column, place.width), (4, 10, 1));
         let found = document.locate(Diagnostic::new("vary[0]", "unknown field `path`"));
         assert_eq!(found.place.unwrap().line, 3);
+        let text = "query = \"\"\"\n\tselect 1\n\"\"\"\n\"a\\u001b[2J\" = \"x\"\n";
+        std::fs::write(&file, text).unwrap();
+        let found = Document::read(&file).unwrap_err();
+        assert_eq!(found.message, r"the name `a\u001b[2J` has a control character, U+001B");
+        assert_eq!(found.place.unwrap().line, 4);
         assert!(Document::read(&folder.path().join("none.toml")).unwrap_err().message.contains("cannot read"));
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use incast_model::fabric::{BaseRtts, Fabric, HostId, NodeId, PortId, Summary};
 use incast_model::flow::{Flow, FlowSet};
 use incast_model::gates::never_start;
+use incast_model::memory::{Memory, amount};
 use incast_model::routing::{Paths, Routes};
 use incast_model::units::{Bytes, Time};
 use incast_model::workload::{OfferedLoad, WorkloadSpec};
@@ -384,14 +385,19 @@ impl fmt::Display for Show {
         write!(
             f,
             "\nestimate   {:.3} M packets, {:.3} M packet-hops in each of {}: about {:.1} CPU seconds at {:.1} M/s, {:.1} MB of \
-             results",
+             results, {} of memory with one scheme at a time",
             estimate.packets as f64 / 1e6,
             estimate.packet_hops as f64 / 1e6,
             counted(estimate.schemes as u64, "scheme", "schemes"),
             estimate.cpu_seconds,
             estimate.packet_hops_per_s / 1e6,
-            estimate.results_bytes as f64 / 1e6
+            estimate.results_bytes as f64 / 1e6,
+            amount(estimate.memory_bytes as f64)
         )?;
+        let memory = Memory::available();
+        if estimate.memory_bytes > memory.bytes {
+            write!(f, " ({memory})")?;
+        }
         for warning in &self.warnings {
             write!(f, "\nwarning    {}", warning.summary(self.schemes.len()))?;
         }

@@ -1,7 +1,23 @@
-//! Text files that a user asked for.
+//! Text files that a user named.
 
 use std::io::{self, Write as _};
 use std::path::Path;
+
+use incast_model::input::{self, InputError};
+
+use crate::diagnostic::{Diagnostic, Place};
+
+/// Reads a document, such as a scenario. Text that is not UTF-8 is located.
+pub(crate) fn read(file: &Path) -> Result<String, Diagnostic> {
+    input::read_text(file, input::DOCUMENT).map_err(|error| {
+        let name = file.display().to_string();
+        let mut found = Diagnostic::new("", format!("cannot read {name}: {error}"));
+        if let InputError::Text { line, column, text, .. } = error {
+            found.place = Some(Box::new(Place { file: name, line, column, text, width: 1 }));
+        }
+        found
+    })
+}
 
 /// Writes a file; one that exists is replaced only if `overwrite`.
 pub(crate) fn write(file: &Path, text: &str, overwrite: bool) -> io::Result<()> {
@@ -9,4 +25,23 @@ pub(crate) fn write(file: &Path, text: &str, overwrite: bool) -> io::Result<()> 
         return std::fs::write(file, text);
     }
     std::fs::File::create_new(file)?.write_all(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_that_is_not_utf8_is_located() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("s.toml");
+        std::fs::write(&file, b"seed = 1\ntitle = \"caf\xe9\"\n").unwrap();
+        let found = read(&file).unwrap_err();
+        assert!(found.message.ends_with("s.toml: not UTF-8 text: byte 0xe9 in line 2, column 13"), "{found}");
+        assert!(found.to_string().contains("2 | title = \"caf\u{fffd}\"\n  |             ^"), "{found}");
+        assert_eq!(
+            read(Path::new("/dev/zero")).unwrap_err().message.split(": ").nth(1),
+            Some("it is a character device; allowed")
+        );
+    }
 }

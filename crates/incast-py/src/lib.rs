@@ -6,6 +6,7 @@
 
 use pyo3::prelude::*;
 
+mod allocator;
 mod cells;
 mod document;
 mod errors;
@@ -17,11 +18,16 @@ mod scenario;
 mod slowdown;
 mod table;
 
+#[global_allocator]
+static ALLOCATOR: allocator::Allocator = allocator::Allocator;
+
 /// The compiled part of incast; use the package `incast` instead.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("__build__", incast_lab::BUILD)?;
+    module.add("DOCUMENT", incast_lab::input::DOCUMENT)?;
+    module.add("LARGE", incast_lab::input::LARGE)?;
     module.add("Fault", module.py().get_type::<errors::Fault>())?;
     module.add_class::<document::Document>()?;
     module.add_class::<scenario::Scenario>()?;

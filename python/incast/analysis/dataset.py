@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incast import _database
+from incast import _database, _input
 from incast._database import PARQUET_FILE, quoted
 from incast.errors import EnvironmentFailure, ResultsError
 from incast.sweep.file import Value
@@ -88,7 +88,9 @@ class Analysis:
         return [
             {**cell.columns, **row}
             for cell in self.done
-            for row in json.loads((self.path / RUNS / cell.key / "rows.json").read_text(encoding="utf-8"))
+            for row in json.loads(
+                _input.read_text(self.path / RUNS / cell.key / "rows.json", ResultsError, _input.LARGE)
+            )
         ]
 
     def connect(self) -> duckdb.DuckDBPyConnection:
@@ -109,7 +111,7 @@ def open_analysis(path: Path) -> Analysis:
     """Open the folder of an analysis."""
     file = path / INDEX
     try:
-        index = json.loads(file.read_text(encoding="utf-8"))
+        index = json.loads(_input.read_text(file, ResultsError))
     except (OSError, ValueError) as error:
         raise ResultsError(f"{file}: no index of an analysis: {error}") from None
     if not isinstance(index, dict) or index.get("format") != FORMAT:

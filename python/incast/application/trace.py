@@ -20,7 +20,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incast import _database
+from incast import _database, _input
 from incast._library import needed
 from incast.application import wrong
 from incast.application.latencies import PER_SECOND, Unit
@@ -82,7 +82,7 @@ def read_trace(path: str | PathLike[str]) -> Segments:
 
 def _read(connection: duckdb.DuckDBPyConnection, file: Path) -> list[str]:
     """Read a file into the table `cells` with line numbers and all cells as text; returns the names of the cells."""
-    with file.open("rb") as opened:
+    with _input.opened(file, ApplicationError) as opened:
         parquet = opened.read(len(PARQUET)) == PARQUET
     if parquet:
         connection.from_parquet(fspath(file), file_row_number=True).create_view("rows")
@@ -96,7 +96,7 @@ def _read(connection: duckdb.DuckDBPyConnection, file: Path) -> list[str]:
         )
         return columns
     try:
-        content = file.read_bytes().decode("utf-8-sig")
+        content = _input.read_bytes(file, ApplicationError).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ApplicationError(f"{file}: is neither UTF-8 text nor Parquet; must be a trace of page faults") from None
     head = content.partition("\n")[0].rstrip("\r")

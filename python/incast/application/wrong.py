@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from numbers import Integral, Real
 
+from incast import _echo
 from incast._located import located
 from incast._nearest import nearest
 from incast.errors import ApplicationError, Diagnostic
@@ -15,7 +16,7 @@ def refused(field: str, value: object, allowed: str) -> ApplicationError:
     """The error for a value of a parameter."""
     message = f"{field} cannot be `{value}`"
     told = Diagnostic(message, field=field, allowed=allowed)
-    return ApplicationError(f"error: {message}\n = allowed: {allowed}", (told,))
+    return ApplicationError(f"error: {_echo.message(message)}\n = allowed: {allowed}", (told,))
 
 
 def unknown(what: str, name: str, names: Iterable[str]) -> ApplicationError:
@@ -25,7 +26,7 @@ def unknown(what: str, name: str, names: Iterable[str]) -> ApplicationError:
     message, allowed = f"unknown {what}: `{name}`", ", ".join(names)
     hint = f"\n = did you mean `{near}`?" if near else ""
     told = Diagnostic(message, allowed=allowed, nearest=near)
-    return ApplicationError(f"error: {message}\n = allowed: {allowed}{hint}", (told,))
+    return ApplicationError(f"error: {_echo.message(message)}\n = allowed: {_echo.message(allowed)}{hint}", (told,))
 
 
 def real(field: str, value: object, allowed: str, fits: Callable[[float], bool]) -> float:

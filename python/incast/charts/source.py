@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incast import _database
+from incast import _database, _input
 from incast._database import literal, quoted
 from incast.errors import EnvironmentFailure, ResultsError
 from incast.results import ALL, Results
@@ -175,7 +175,7 @@ def scenario_file(results: Results) -> bytes:
     """
     file = results.path / SCENARIO
     try:
-        return file.read_bytes()
+        return _input.read_bytes(file, ResultsError, _input.DOCUMENT)
     except OSError as error:
         raise ResultsError(f"{file}: {error.strerror}; run the scenario again") from None
 

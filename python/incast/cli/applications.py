@@ -74,7 +74,7 @@ def show(rows: list[ApplicationSlowdown], asked: Asked, form: Format) -> None:
     elif form == "json":
         print(json.dumps([asdict(row) for row in rows], indent=2))
     else:
-        print("\n".join(lines(rows, asked)))
+        codes.say("\n".join(lines(rows, asked)))
 
 
 def lines(rows: list[ApplicationSlowdown], asked: Asked) -> Iterator[str]:

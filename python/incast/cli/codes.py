@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Iterable
 
+from incast._echo import lines
 from incast.cli.signals import SIGNALLED as SIGNALLED
 
 OK = 0
@@ -26,7 +27,7 @@ class UnfinishedError(KeyboardInterrupt):
 def complain(text: str) -> None:
     """Write a message to stderr, headed `error:` unless it has its heading already."""
     headed = text if text.startswith(("error", "warning", "note")) else f"error: {text}"
-    print(headed, file=sys.stderr, flush=True)
+    print(lines(headed), file=sys.stderr, flush=True)
 
 
 def warn(texts: Iterable[str]) -> None:
@@ -49,4 +50,9 @@ def complain_grouped(found: Iterable[tuple[str, str]], names: Collection[str]) -
 
 def tell(text: str) -> None:
     """Write an ordinary line to stderr, where stdout belongs to another program."""
-    print(text, file=sys.stderr, flush=True)
+    print(lines(text), file=sys.stderr, flush=True)
+
+
+def say(text: str) -> None:
+    """Write text with names from files to stdout, without control characters that a terminal would obey."""
+    print(lines(text))

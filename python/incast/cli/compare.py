@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 import incast
+from incast.cli import codes
 from incast.cli.command import command
 from incast.comparison import render
 
@@ -69,7 +70,7 @@ def compare(
     elif format == "json":
         print(render.as_json(found, by_flow))
     else:
-        print((render.text if format == "text" else render.markdown)(found, by_flow))
+        codes.say((render.text if format == "text" else render.markdown)(found, by_flow))
 
 
 app = command("compare", compare, EXAMPLES)

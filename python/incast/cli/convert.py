@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
 
 from incast import _core
+from incast._echo import shell
+from incast.cli import codes
 from incast.errors import translated
 
 EXAMPLES = """
@@ -56,5 +57,5 @@ def ns3(
     with translated():
         notices = _core.import_ns3(topology, flows, config or [], output, overwrite)
     if notices:
-        print(notices, file=sys.stderr)
-    print(f"wrote {output}; try: incast run {output}")
+        codes.tell(notices)
+    codes.say(f"wrote {output}; try: incast run {shell(output)}")

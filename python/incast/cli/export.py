@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 
 from incast import _core
+from incast.cli import codes
 from incast.cli.command import Overrides
 from incast.errors import translated
 
@@ -78,7 +79,7 @@ def write(form: Literal["dot", "ns3"], file: Path, output: Path, overrides: Over
     with translated():
         notices = _core.Scenario.load(file, overrides or []).write_fabric(form, output, overwrite).splitlines()
     for notice in notices[:SHOWN]:
-        print(notice, file=sys.stderr)
+        codes.tell(notice)
     if len(notices) > SHOWN:
         print(f"and {len(notices) - SHOWN} more like these", file=sys.stderr)
-    print(f"wrote {output}")
+    codes.say(f"wrote {output}")

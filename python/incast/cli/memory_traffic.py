@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from incast._echo import shell
 from incast.cli import codes
 from incast.cli.memory_options import Flag
 from incast.cli.phases import Phases
@@ -82,10 +83,10 @@ def traffic(
             overwrite=overwrite,
             progress=phases.update,
         )
-    print(
+    codes.say(
         f"{made.flows:,} flows per system in {made.seconds:.3f} s (clock: {made.clock}); mean rate of a CPU blade: "
         f"{made.fetches_per_s:,.0f} fetches/s\noffered load: {made.load:.3g} of the link of a CPU blade's host, with "
-        f"{samples} samples of each pair\nwrote {made.path}; next: incast run {made.scenario}"
+        f"{samples} samples of each pair\nwrote {made.path}; next: incast run {shell(made.scenario)}"
     )
     if made.load >= FULL:
         codes.complain(

@@ -11,6 +11,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from incast._echo import shell
 from incast._nearest import hint
 from incast._whole import writing
 from incast.cli import codes
@@ -71,9 +72,9 @@ def new(
         except FileExistsError:
             codes.complain(f"{file} exists already; use --overwrite to replace it, or choose another name")
             return codes.BAD_INPUT
-    print(f"wrote {file}: {about(known[template])}")
-    print(f"  incast show {file}    every default, derived figures, estimated cost")
-    print(f"  incast run {file}     simulate it")
+    codes.say(f"wrote {file}: {about(known[template])}")
+    codes.say(f"  incast show {shell(file)}    every default, derived figures, estimated cost")
+    codes.say(f"  incast run {shell(file)}     simulate it")
     return codes.OK
 
 

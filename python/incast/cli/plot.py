@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from incast.cli import codes
 from incast.cli.command import command
 
 EXAMPLES = """
@@ -110,7 +111,7 @@ def plot(
     asked = drawing.Asked(
         chart, where or [], label, bins, percentile or [], ports, flows, vms, over, figure, width, height, title
     )
-    print(f"wrote {drawing.write(folder, asked, output or Path(f'{chart}.svg'), overwrite=overwrite)}")
+    codes.say(f"wrote {drawing.write(folder, asked, output or Path(f'{chart}.svg'), overwrite=overwrite)}")
 
 
 app = command("plot", plot, EXAMPLES)

@@ -8,6 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from incast import _terminal
+from incast.cli import codes
 from incast.cli.command import command
 
 EXAMPLES = """
@@ -54,7 +55,7 @@ def report(
             overwrite=overwrite,
             progress=lambda done, count: status.update(f"{done} of {count} scenarios read"),
         )
-    print(f"wrote {file} ({file.stat().st_size / 1e6:.1f} MB); open it in a browser")
+    codes.say(f"wrote {file} ({file.stat().st_size / 1e6:.1f} MB); open it in a browser")
 
 
 app = command("report", report, EXAMPLES)

@@ -79,7 +79,7 @@ def _print(table: incast.Table, limit: int) -> None:
     left = [not column.type.startswith(("Int", "UInt", "Float")) for column in table.columns]
     for row in rows:
         cells = zip(row, widths, left, strict=True)
-        print("  ".join(cell.ljust(width) if name else cell.rjust(width) for cell, width, name in cells).rstrip())
+        codes.say("  ".join(cell.ljust(width) if name else cell.rjust(width) for cell, width, name in cells).rstrip())
     if limit < len(table):
         rest = f"{len(table) - limit:,} more of {len(table):,} rows"
         print(f"... {rest}; use --limit N or --format csv", file=sys.stderr)

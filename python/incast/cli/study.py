@@ -13,6 +13,7 @@ from cyclopts.validators import Number
 
 import incast
 from incast import _terminal
+from incast._echo import shell
 from incast.cli import codes
 from incast.cli.listing import wrapped
 from incast.cli.study_live import StudyLive
@@ -162,14 +163,14 @@ def _told(found: StudyResults, *, quiet: bool) -> int:
     """Print the outcome of the claims; returns the exit code."""
     if not quiet:
         _print(found)
-        print(f"claims in {found.path}: {results.TABLE}, {results.CLAIMS}")
+        codes.say(f"claims in {found.path}: {results.TABLE}, {results.CLAIMS}")
         if (found.path / results.PAGE).is_file():
-            print(f"page with all charts: {found.path / results.PAGE}")
+            codes.say(f"page with all charts: {found.path / results.PAGE}")
         parts = [each.path for each in found.sweeps.values()] + [each.path for each in found.analyses.values()]
-        print(f"tables in {', '.join(map(str, parts))}")
+        codes.say(f"tables in {', '.join(map(str, parts))}")
         if found.tables:
-            print(f"tables of the study as CSV: {found.path / results.TABLES}")
-        print(f"all figures: incast study show {found.path} --figures")
+            codes.say(f"tables of the study as CSV: {found.path / results.TABLES}")
+        codes.say(f"all figures: incast study show {shell(found.path)} --figures")
     code = codes.OK
     for name, each in found.sweeps.items():
         codes.warn(f"sweep {name}: {text}" for text in warned(each))
@@ -219,7 +220,7 @@ def show(
     """
     if directory is None and not (Path(study) / results.MANIFEST).is_file():
         chosen = incast.load_study(study)
-        print(json.dumps(tree(chosen), indent=2) if format == "json" else "\n".join(description(chosen)))
+        codes.say(json.dumps(tree(chosen), indent=2) if format == "json" else "\n".join(description(chosen)))
         return
     found = open_study(study) if directory is None else open_study(directory, folder.name(folder.find(study)))
     if format == "json":
@@ -230,11 +231,11 @@ def show(
 
 def _print(found: StudyResults, *, figures: bool = False) -> None:
     """Prints every claim, and the number of claims by outcome."""
-    print("\n".join(writing.terminal(found.claims, figures=figures)))
+    codes.say("\n".join(writing.terminal(found.claims, figures=figures)))
     print(f"{writing.LEGEND}\n")
     if found.tables:
-        print("\n".join(writing.tables(found.tables)))
-    print("\n".join(writing.summary(found)))
+        codes.say("\n".join(writing.tables(found.tables)))
+    codes.say("\n".join(writing.summary(found)))
 
 
 def description(chosen: Study) -> Iterator[str]:

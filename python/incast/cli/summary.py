@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+from incast._echo import shell
 from incast.cli import codes
 from incast.cli.live import simulated
 from incast.results import Results
@@ -22,28 +24,29 @@ DEADLOCKS = 3
 def show(results: Results) -> None:
     """Print the summary of a results folder."""
     if len(results.slowdown(bins=1)):
-        print(results.slowdown_text(bins=BINS))
+        codes.say(results.slowdown_text(bins=BINS))
         print(SLOWDOWN + "\n")
     if "throughput" in results.tables:
         from incast.tenants.text import text
 
-        print(text(results) + "\n")
+        codes.say(text(results) + "\n")
     schemes = results.manifest["schemes"]
     width = max(map(len, schemes), default=0)
     for name, scheme in schemes.items():
-        print(f"{name:<{width}}  {scheme['stop']['text']}{lost(scheme)}; {took(scheme)}")
+        codes.say(f"{name:<{width}}  {scheme['stop']['text']}{lost(scheme)}; {took(scheme)}")
         for told in [*isolation(scheme), *deadlocks(scheme)]:
-            print(f"{'':<{width}}  {told}")
+            codes.say(f"{'':<{width}}  {told}")
     prints = {name: scheme["fingerprint"] for name, scheme in schemes.items() if "fingerprint" in scheme}
     if prints:
         print("\nfingerprints: hash of all events, hash of all packets on wires")
     for name, one in prints.items():
-        print(f"{name:<{width}}  {one['trajectory']} {one['traffic']}")
+        codes.say(f"{name:<{width}}  {one['trajectory']} {one['traffic']}")
     flows = results.path / "flows.parquet"
     files = [*(f"{table}.parquet" for table in results.tables), "manifest.json", "scenario.toml"]
-    print(f"\nresults in {results.path}: {', '.join(files)}")
-    print(f'  polars.read_parquet("{flows}")    pandas.read_parquet("{flows}")')
-    print(f'  incast.open("{results.path}").flows    incast results {results.path} --table flows')
+    codes.say(f"\nresults in {results.path}: {', '.join(files)}")
+    literal, folder = json.dumps(str(flows), ensure_ascii=False), json.dumps(str(results.path), ensure_ascii=False)
+    codes.say(f"  polars.read_parquet({literal})    pandas.read_parquet({literal})")
+    codes.say(f"  incast.open({folder}).flows    incast results {shell(results.path)} --table flows")
 
 
 def lost(scheme: dict[str, Any]) -> str:

@@ -122,10 +122,12 @@ def report(done: sweeps.Sweep, *, quiet: bool = False) -> int:
     if not quiet:
         cpu, hops = done.cost()
         speed = f", {hops / cpu / 1e6:.1f} M packet-hops per CPU second" if cpu > 0.05 else ""
-        print(f"{len(done.done)} of {len(done.runs)} runs in {done.path}: {cpu:,.1f} CPU seconds of simulation{speed}")
-        print(f"columns: {', '.join((*done.columns, 'scheme'))}")
-        print(f"""  polars.read_parquet("{done.path}/runs/*/flows.parquet")""")
-        print(f"""  duckdb.sql("from '{done.path}/runs/*/slowdown.parquet'")""")
+        codes.say(
+            f"{len(done.done)} of {len(done.runs)} runs in {done.path}: {cpu:,.1f} CPU seconds of simulation{speed}"
+        )
+        codes.say(f"columns: {', '.join((*done.columns, 'scheme'))}")
+        codes.say(f"""  polars.read_parquet("{done.path}/runs/*/flows.parquet")""")
+        codes.say(f"""  duckdb.sql("from '{done.path}/runs/*/slowdown.parquet'")""")
     return code
 
 
@@ -154,13 +156,13 @@ def _named(labels: list[str]) -> str:
 
 
 def _show(plan: sweeps.Plan) -> None:
-    print(f"{len(plan.runs)} {'run' if len(plan.runs) == 1 else 'runs'} of {plan.scenario}")
+    codes.say(f"{len(plan.runs)} {'run' if len(plan.runs) == 1 else 'runs'} of {plan.scenario}")
     for name in plan.columns:
         values = dict.fromkeys(str(run.columns[name]) for run in plan.runs)
-        print(f"  {name} ({plan.paths[name] or 'several fields'}): {', '.join(values)}")
-    print(f"  scheme: {', '.join(dict.fromkeys(run.scheme for run in plan.runs))}")
+        codes.say(f"  {name} ({plan.paths[name] or 'several fields'}): {', '.join(values)}")
+    codes.say(f"  scheme: {', '.join(dict.fromkeys(run.scheme for run in plan.runs))}")
     for run in plan.runs[:SHOWN]:
-        print(f"{run.key}  {run.label}")
+        codes.say(f"{run.key}  {run.label}")
     if len(plan.runs) > SHOWN:
         print(f"... and {len(plan.runs) - SHOWN} more")
 

@@ -8,6 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from incast import _core
+from incast.cli import codes
 from incast.cli.command import Overrides, command
 from incast.errors import translated
 
@@ -43,7 +44,7 @@ def trace(
     overrides = [*(set_ or []), *([] if seed is None else [f"seed={seed}"])]
     with translated():
         flows = _core.Scenario.load(file, overrides).write_trace(output)
-    print(f"wrote {flows:,} {'flow' if flows == 1 else 'flows'} to {output}")
+    codes.say(f"wrote {flows:,} {'flow' if flows == 1 else 'flows'} to {output}")
 
 
 app = command("trace", trace, EXAMPLES)

@@ -11,7 +11,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from incast.errors import ComparisonError, Diagnostic, EnvironmentFailure
+from incast import _input, _located
+from incast.errors import ComparisonError, EnvironmentFailure
 
 if TYPE_CHECKING:
     import duckdb
@@ -67,7 +68,7 @@ def read(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 def check(path: Path) -> str:
     """Check every line of a file; returns its notation of hosts: `address` or `number`."""
     try:
-        with path.open("rb") as file:
+        with _input.opened(path, ComparisonError) as file:
             first = file.readline()
             written = "address" if first[:2] == b"0b" else "number"
             host = HOSTS[written][0]
@@ -111,22 +112,9 @@ def located(
 ) -> ComparisonError:
     """An error at a line of the file, shown as errors in a scenario are."""
     if text is None:
-        with path.open(encoding="ascii", errors="backslashreplace") as file:
-            text = next(line for at, line in enumerate(file, 1) if at == number)
-    text = text.rstrip("\n")[:SHOWN]
-    gutter = " " * len(str(number))
-    marks = "^" * max(1, min(width or len(text), len(text)))
-    lines = [
-        message,
-        f"{gutter} --> {path}:{number}:{column}",
-        f"{gutter} |",
-        f"{number} | {text}",
-        f"{gutter} | {' ' * (column - 1)}{marks}",
-        f"{gutter} = allowed: {allowed}",
-    ]
-    found = Diagnostic(message, file=str(path), line=number, column=column, allowed=allowed)
-    return ComparisonError("error: " + "\n".join(lines), (found,))
-
-
-SHOWN = 120
-"""Characters of a wrong line that are shown."""
+        with _input.opened(path, ComparisonError) as file:
+            line = next(line for at, line in enumerate(file, 1) if at == number)
+        text = line.decode("ascii", "backslashreplace")
+    text = text.rstrip("\n")
+    told, found = _located.located(str(path), number, column, text, width or len(text), message, allowed)
+    return ComparisonError(told, (found,))

@@ -11,6 +11,7 @@ from os import PathLike
 from pathlib import Path
 from statistics import NormalDist
 
+from incast import _input
 from incast.application import Latencies, wrong
 from incast.application.memory import opened, schemes
 from incast.errors import ApplicationError
@@ -111,10 +112,7 @@ def _number(text: str) -> float | None:
 def _measured(path: str | PathLike[str]) -> Latencies:
     """Latencies from a file, one per line, with their unit."""
     values: list[float] = []
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError:
-        raise ApplicationError(f"{path}: not a text file; must have one latency per line, such as 2.5us") from None
+    lines = _input.read_text(path, ApplicationError).splitlines()
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue

@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from incast import _core
+from incast import _core, _input
 from incast._whole import as_usual, writing
 from incast.errors import ApplicationError, EnvironmentFailure, ResultsExistError
 from incast.memory import program
@@ -107,9 +107,9 @@ def open_recording(path: str | PathLike[str]) -> Recording:
     """Open a folder that `record` has written."""
     folder = Path(path)
     try:
-        found: dict[str, Any] = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+        found: dict[str, Any] = json.loads(_input.read_text(folder / SUMMARY, ApplicationError))
         summary = Summary.of(found)
-        (folder / TRACE).stat()
+        _input.check(folder / TRACE, ApplicationError)
     except (OSError, ValueError, TypeError, KeyError):
         allowed = f"a folder written by `incast memory record`, with {TRACE} and {SUMMARY}"
         raise ApplicationError(f"error: {folder} is not a recording\n = allowed: {allowed}") from None

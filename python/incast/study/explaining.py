@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from incast import _input
 from incast._located import located
 from incast._nearest import nearest
 from incast.errors import ScenarioError
@@ -58,7 +59,7 @@ class _Reader:
         self.known = known
         self.scales = scales
         self.lines: list[str] = []
-        content = file.read_bytes()
+        content = _input.read_bytes(file, ScenarioError, _input.DOCUMENT)
         try:
             self.lines = content.decode("utf-8").splitlines()
         except UnicodeDecodeError as error:

@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, overload
 
-from incast import sweep
+from incast import _input, sweep
 from incast.analysis import Analysis, open_analysis
 from incast.analysis.dataset import INDEX
 from incast.errors import EnvironmentFailure, ResultsError
@@ -152,7 +152,7 @@ def open_study(path: str | PathLike[str], study: str | None = None) -> StudyResu
     folder = Path(path)
     manifest = of_study(folder, study)
     try:
-        claims = json.loads((folder / CLAIMS).read_text(encoding="utf-8"))
+        claims = json.loads(_input.read_text(folder / CLAIMS, ResultsError))
         outcomes = Claims([ClaimOutcome.from_tree(tree) for tree in claims["claims"]])
         charts = [DrawnChart.from_tree(tree) for tree in claims.get("charts", ())]
         tables = [DrawnTable.from_tree(tree) for tree in claims.get("tables", ())]
@@ -179,7 +179,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     """study.json of a folder; `None` if there is none."""
     file = folder / MANIFEST
     try:
-        manifest = json.loads(file.read_text(encoding="utf-8"))
+        manifest = json.loads(_input.read_text(file, ResultsError))
         known = {name: manifest[name] for name in ("format", "study", "title", "scale", "sweeps", "wall_s", "cpu_s")}
     except (FileNotFoundError, NotADirectoryError):
         return None

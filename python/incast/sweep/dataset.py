@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incast import _database
+from incast import _database, _input
 from incast._database import PARQUET_FILE, quoted
 from incast.application.table import register
 from incast.errors import EnvironmentFailure, ResultsError
@@ -217,7 +217,7 @@ class Sweep:
     def _manifest(self, run: Run) -> dict[str, Any]:
         file = self.path / RUNS / run.key / "manifest.json"
         try:
-            manifest: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+            manifest: dict[str, Any] = json.loads(_input.read_text(file, ResultsError))
             if len(manifest["schemes"]) != 1:
                 raise ValueError("a run of a sweep has one scheme")
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -280,7 +280,7 @@ def write_runs(path: Path) -> None:
 def _check(file: Path) -> None:
     """Raise for a missing or truncated file, with its name; a query would fail later and without the name."""
     try:
-        with file.open("rb") as opened:
+        with _input.opened(file, ResultsError) as opened:
             whole = opened.read(len(PARQUET)) == PARQUET and opened.seek(-len(PARQUET), os.SEEK_END) >= len(PARQUET)
             if not (whole and opened.read() == PARQUET):
                 raise ResultsError(f"{file} is damaged: not a complete Parquet file")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import incast
-from incast import _database
+from incast import _database, _input
 from incast._whole import writing
 from incast.errors import EnvironmentFailure, ResultsError, ResultsExistError
 
@@ -130,7 +130,7 @@ def read_index(path: Path) -> dict[str, Any]:
     if not file.is_file():
         raise ResultsError(f"{path} is not the folder of a sweep: it has no {INDEX}")
     try:
-        index: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        index: dict[str, Any] = json.loads(_input.read_text(file, ResultsError))
         found = index["format"]
     except (ValueError, KeyError, TypeError) as error:
         raise ResultsError(f"{file} is damaged: {error}") from None

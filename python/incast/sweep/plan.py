@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import incast
-from incast import _core
+from incast import _core, _input
 from incast._document import Document, join
 from incast.errors import IncastError, ScenarioError, translated
 from incast.sweep.columns import taken
@@ -162,7 +162,7 @@ class _Reader:
             raise ScenarioError(f"{self.path}: no runs: all are skipped")
         paths = {name: axis.path for name, axis in zip(self.names, self.file.vary, strict=True)}
         texts = {
-            name: file.read_text(encoding="utf-8")
+            name: _input.read_text(file, ScenarioError)
             for name, file in (("sweep.toml", self.path), ("scenario.toml", scenario))
         }
         return Plan(self.path, self.file.title, self.scale, scenario, tuple(self.names), paths, runs, texts)

@@ -17,7 +17,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
-from incast import _core
+from incast import _core, _input
+from incast.errors import ScenarioError
 from incast.sweep import ray_task
 from incast.sweep.carry import pack, write
 from incast.sweep.execute import Task, attempt, messages, send
@@ -99,7 +100,7 @@ class _Driver:
         parcel, files = pack(task)
         for file in files:
             if file not in self.sent:
-                self.sent[file] = self.ray.put(file.read_bytes())
+                self.sent[file] = self.ray.put(_input.read_bytes(file, ScenarioError))
         contents = [self.sent[file] for file in files]
         ref = self.run.remote(_core.__build__, json.dumps(asdict(parcel)), self.reporter, *contents)
         self.pending[ref] = task.key, folder

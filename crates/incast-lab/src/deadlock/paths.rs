@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use incast_deadlock::Wiring;
 use incast_deadlock::elp::{Choice, Elp, PathSet, Roots, ShortestPaths, UpDown};
+use incast_model::input::{self, InputError};
 use incast_model::nearest::nearest;
 use serde::Deserialize;
 
@@ -67,7 +68,7 @@ impl PathsOption {
             Self::UpDown { bounces } => Elp::UpDown(UpDown { bounces: *bounces }),
             Self::File(file) => {
                 let shown = file.display();
-                let text = std::fs::read_to_string(base.join(file)).map_err(|error| unread(file, &error))?;
+                let text = input::read_text(&base.join(file), input::LARGE).map_err(|error| unread(file, &error))?;
                 let paths =
                     PathSet::parse(wiring, &text).map_err(|error| option("paths", format!("{shown}: {error}")))?;
                 if paths.is_empty() {
@@ -80,7 +81,7 @@ impl PathsOption {
 }
 
 /// Of a file that cannot be read: it may have been meant as a kind of paths.
-fn unread(file: &Path, error: &std::io::Error) -> Diagnostics {
+fn unread(file: &Path, error: &InputError) -> Diagnostics {
     let name = file.to_string_lossy();
     let found = Diagnostic::new("--paths", format!("`{name}`: {error}"));
     let nearest = nearest(&name, KINDS).map(str::to_owned);

@@ -8,6 +8,7 @@ use incast_deadlock::Wiring;
 use incast_deadlock::export::{MOST_TAGS, read_json};
 use incast_deadlock::rules::Rules;
 use incast_deadlock::verify::{Circularity, LossyWalk, Step, TaggedCycle, meets_conditions, verify_classes};
+use incast_model::input;
 use serde::{Deserialize, Serialize};
 
 use super::{PathsOption, Ready, option};
@@ -117,7 +118,8 @@ pub fn verify(loaded: &Loaded, options: &VerifyOptions, base: &Path) -> Result<V
 fn read(wiring: &Wiring<'_>, file: &Path, base: &Path) -> Result<(Rules, u8), Diagnostics> {
     const FORM: &str = "a file as `incast deadlock tag --export json` writes it";
     let wrong = |what: String| Diagnostic::new(file.display().to_string(), what);
-    let text = std::fs::read_to_string(base.join(file)).map_err(|error| wrong(error.to_string()).allowed(FORM))?;
+    let text =
+        input::read_text(&base.join(file), input::LARGE).map_err(|error| wrong(error.to_string()).allowed(FORM))?;
     let table = read_json(wiring, &text).map_err(|error| {
         let found = wrong(format!("{}: {}", error.place, error.what));
         let found = if error.place.starts_with("line ") { found.allowed(FORM) } else { found };

@@ -1,18 +1,19 @@
 //! Reads a results folder.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
+use incast_model::input::{self, Input};
 use incast_model::renamed::renamed;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 
 use super::columns::{TABLES, TableSpec};
 use super::error::ResultsError;
 use super::manifest::{FORMAT, Manifest, sha256};
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::Diagnostics;
 use crate::scenario::Loaded;
+use crate::text_file;
 
 /// A results folder.
 #[derive(Debug, Clone)]
@@ -29,8 +30,8 @@ impl Results {
             return Err(not("there is no such folder".into()));
         }
         let file = folder.join("manifest.json");
-        let text =
-            std::fs::read_to_string(&file).map_err(|error| not(format!("manifest.json cannot be read: {error}")))?;
+        let text = input::read_text(&file, input::DOCUMENT)
+            .map_err(|error| not(format!("manifest.json cannot be read: {error}")))?;
         let corrupt = |why: String| ResultsError::Corrupt { file: file.clone(), why };
         let value: serde_json::Value = serde_json::from_str(&text).map_err(|error| corrupt(error.to_string()))?;
         match value.get("format").and_then(serde_json::Value::as_u64) {
@@ -58,8 +59,7 @@ impl Results {
     pub fn scenario(&self) -> Result<Loaded, Diagnostics> {
         let file = self.folder.join("scenario.toml");
         let name = file.display().to_string();
-        let text = std::fs::read_to_string(&file)
-            .map_err(|error| Diagnostic::new("", format!("cannot read {name}: {error}")))?;
+        let text = text_file::read(&file)?;
         Loaded::from_text(&name, &text, &self.manifest.scenario_dir, &[])
     }
 
@@ -68,13 +68,13 @@ impl Results {
         let spec = spec(name)?;
         let file = self.folder.join(spec.file());
         let corrupt = |why: String| ResultsError::Corrupt { file: file.clone(), why };
-        let open = File::open(&file).map_err(|error| corrupt(format!("cannot be read: {error}")))?;
-        let length = open.metadata().map_err(|error| corrupt(error.to_string()))?.len();
+        let open = Input::open(&file, u64::MAX).map_err(|error| corrupt(format!("cannot be read: {error}")))?;
+        let length = open.len().map_err(|error| corrupt(error.to_string()))?;
         if let Some(table) = self.manifest.tables.get(name).filter(|table| table.bytes != length) {
             return Err(corrupt(format!("it has {length} bytes, the manifest says {}", table.bytes)));
         }
-        let reader =
-            ParquetRecordBatchReaderBuilder::try_new(open).and_then(|builder| builder.with_batch_size(1 << 16).build());
+        let reader = ParquetRecordBatchReaderBuilder::try_new(open.into_file())
+            .and_then(|builder| builder.with_batch_size(1 << 16).build());
         let reader = reader.map_err(|error| corrupt(error.to_string()))?;
         if let Some((old, new)) = older(spec, &arrow_array::RecordBatchReader::schema(&reader)) {
             return Err(ResultsError::Older { file, old, new });
@@ -88,7 +88,8 @@ impl Results {
         for (name, expected) in digests.chain([("scenario.toml".to_owned(), &self.manifest.scenario_sha256)]) {
             let file = self.folder.join(name);
             let corrupt = |why: String| ResultsError::Corrupt { file: file.clone(), why };
-            let content = std::fs::read(&file).map_err(|error| corrupt(format!("cannot be read: {error}")))?;
+            let content =
+                input::read(&file, input::LARGE).map_err(|error| corrupt(format!("cannot be read: {error}")))?;
             if sha256(&content) != *expected {
                 return Err(corrupt("its SHA-256 is not the manifest's: it was changed after the run".into()));
             }

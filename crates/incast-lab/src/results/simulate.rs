@@ -8,10 +8,12 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use cpu_time::ThreadTime;
+use incast_model::memory::Memory;
 use incast_sim::outcome::Stop;
 use incast_sim::{Outcome, Progress, Setup, SetupError, Simulation};
 
 use super::error::ResultsError;
+use crate::memory::Demand;
 use crate::scenario::{Prepared, setup_error};
 
 /// How far one scheme has come.
@@ -68,16 +70,26 @@ const TICK: Duration = Duration::from_millis(100);
 /// Simulates every scheme, at most `threads` at a time (`None`: as many as there are cores).
 ///
 /// `progress` is called on the caller's thread; when it breaks, all simulations stop and the run is
-/// [`ResultsError::Interrupted`].
+/// [`ResultsError::Interrupted`]. A run that does not fit the memory that is available is refused.
 pub fn simulate(
     prepared: &Prepared,
     threads: Option<usize>,
     progress: &mut dyn FnMut(&RunProgress) -> ControlFlow<()>,
 ) -> Result<Vec<SchemeRun>, ResultsError> {
+    let demand = Demand::new(prepared);
+    demand
+        .check(at_a_time(prepared, threads) as u64, Memory::available())
+        .map_err(|found| ResultsError::Setup(found.into()))?;
     let engine = |setup: Setup, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>| {
         Simulation::new(setup).map(|simulation| simulation.run(observe))
     };
     simulate_with(prepared, threads, progress, &engine)
+}
+
+/// Schemes that are simulated at a time.
+fn at_a_time(prepared: &Prepared, threads: Option<usize>) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    threads.unwrap_or(cores).clamp(1, prepared.schemes.len().max(1))
 }
 
 pub(super) fn simulate_with(
@@ -87,8 +99,7 @@ pub(super) fn simulate_with(
     engine: &Engine<'_>,
 ) -> Result<Vec<SchemeRun>, ResultsError> {
     let begin = Instant::now();
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = threads.unwrap_or(cores).clamp(1, prepared.schemes.len().max(1));
+    let threads = at_a_time(prepared, threads);
     let waiting = |name: &String| SchemeProgress {
         name: name.clone(),
         progress: Progress::default(),

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use incast_model::input;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -9,7 +10,7 @@ use super::Loaded;
 use crate::diagnostic::Diagnostic;
 
 /// Fields of a fabric, a tenant, a workload or of tags that name a file, if they hold text.
-const FILES: [&str; 5] = ["file", "flows", "rules", "topology", "trace"];
+pub(crate) const FILES: [&str; 5] = ["file", "flows", "rules", "topology", "trace"];
 
 impl Loaded {
     /// SHA-256 of the whole scenario, of every file that it names, and of the build: equal keys have equal results.
@@ -22,7 +23,7 @@ impl Loaded {
         add(crate::BUILD.as_bytes());
         add(self.scenario().to_toml().as_bytes());
         for file in self.files() {
-            let content = std::fs::read(&file)
+            let content = input::read(&file, input::LARGE)
                 .map_err(|error| Diagnostic::new("", format!("cannot read {}: {error}", file.display())))?;
             add(&content);
         }

@@ -8,7 +8,7 @@ mod effects;
 mod given;
 #[cfg(test)]
 mod given_tests;
-mod key;
+pub(crate) mod key;
 mod patch;
 #[cfg(test)]
 mod place_tests;

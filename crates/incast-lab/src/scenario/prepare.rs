@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use incast_model::fabric::{Fabric, GeneratorError, ServiceError};
 use incast_model::flow::FlowSet;
+use incast_model::input;
 use incast_model::ns3::Ns3Error;
 use incast_model::tenant::Tenancy;
 use incast_model::workload::{WorkloadError, generate_with};
@@ -316,7 +317,9 @@ fn fabric_error(error: GeneratorError) -> Diagnostic {
             Diagnostic::new(format!("fabric.{generator}.{field}"), format!("`{value}` is out of range"))
                 .allowed(allowed)
         }
-        GeneratorError::TooLarge { generator, .. } => Diagnostic::new(format!("fabric.{generator}"), error.to_string()),
+        GeneratorError::TooLarge { generator, .. } | GeneratorError::Memory { generator, .. } => {
+            Diagnostic::new(format!("fabric.{generator}"), error.to_string())
+        }
         GeneratorError::UnknownNode { generator, field, name, nearest } => {
             let mut found =
                 Diagnostic::new(format!("fabric.{generator}.{field}"), format!("there is no node `{name}`"));
@@ -343,7 +346,7 @@ pub(crate) fn file_error(path: &str, error: &Ns3Error) -> Diagnostic {
         Ns3Error::Unreadable { .. } | Ns3Error::Fabric { .. } => return Diagnostic::new(path, error.to_string()),
     };
     let mut found = Diagnostic::new(path, error.to_string());
-    let text = std::fs::read_to_string(&**file).unwrap_or_default();
+    let text = input::read_text(Path::new(&**file), input::LARGE).unwrap_or_default();
     if let Some(text) = text.lines().nth(line.saturating_sub(1)) {
         let at = text.find(value).unwrap_or(0);
         let place = Place::of(file, text, at..at + value.len());
@@ -354,7 +357,7 @@ pub(crate) fn file_error(path: &str, error: &Ns3Error) -> Diagnostic {
 
 /// A value in a file that is wrong; line and column from 1.
 pub(super) fn in_file(file: &Path, (line, column): (usize, usize), value: &str) -> Diagnostic {
-    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let text = input::read_text(file, input::LARGE).unwrap_or_default();
     let text = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().to_owned();
     let width = value.chars().count().max(1);
     let place = Place { file: file.display().to_string(), line, column, text, width };

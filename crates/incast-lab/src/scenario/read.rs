@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 
 use super::{Given, Prepared, Scenario, given, profiles};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::tree::Tree;
+use crate::text_file;
 use crate::tree::path::{self, Step};
+use crate::tree::{Layout, Tree};
 
 /// A scenario with the places of its values, so that what is found wrong with it later can be shown where it stands.
 #[derive(Debug, Clone)]
@@ -60,6 +61,7 @@ impl Loaded {
         for set in sets {
             tree.set(set)?;
         }
+        Diagnostics::check(tree.control_characters(Layout::Refused))?;
         let root = tree.root.clone();
         let found = profiles::resolve(&mut tree.root);
         let found = found.into_iter().map(|diagnostic| tree.locate(diagnostic)).collect();
@@ -140,8 +142,7 @@ fn ending(value: &Value, at: &mut Vec<Step>, steps: &[Step], found: &mut Vec<Str
 
 /// The values of a file, and the folder that relative files start at.
 fn read(file: &Path) -> Result<(Tree, &Path), Diagnostics> {
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| Diagnostic::new("", format!("cannot read {}: {error}", file.display())))?;
+    let text = text_file::read(file)?;
     let base_dir = match file.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),

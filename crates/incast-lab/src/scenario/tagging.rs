@@ -11,6 +11,7 @@ use incast_deadlock::tagging::{ClosScheme, Greedy, Injection, Order, Tagging};
 use incast_deadlock::verify::{Circularity, fit};
 use incast_model::fabric::Fabric;
 use incast_model::flow::FlowSet;
+use incast_model::input;
 use incast_sim::Params;
 use incast_sim::switch::{TagMethod, TagRules, TaggedPaths, TaggingParams};
 
@@ -81,7 +82,7 @@ const FILE: &str = "switch.tagging.rules";
 fn from_file(wiring: &Wiring<'_>, file: &Path) -> Result<(Rules, u8), Wrong> {
     let shown = file.display();
     let wrong = |why: String| (FILE, format!("{shown}: {why}"));
-    let text = std::fs::read_to_string(file).map_err(|error| (FILE, format!("cannot read {shown}: {error}")))?;
+    let text = input::read_text(file, input::LARGE).map_err(|error| (FILE, format!("cannot read {shown}: {error}")))?;
     let table = read_json(wiring, &text).map_err(|error| wrong(error.to_string()))?;
     let rules = table.expand(wiring);
     let rules = rules.map_err(|(node, _, _, exists)| wrong(format!("{}: {exists}", wiring.name(node))))?;

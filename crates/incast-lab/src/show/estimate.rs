@@ -5,6 +5,7 @@ use incast_model::routing::Routes;
 use incast_model::tenant::{Pair, optimum};
 use serde::Serialize;
 
+use crate::memory::Demand;
 use crate::scenario::Prepared;
 
 /// How big a run will be. A rough guess: pauses, retransmissions and what the controls do are not foreseen.
@@ -22,6 +23,8 @@ pub struct Estimate {
     pub cpu_seconds: f64,
     /// Bytes of the results folder, without time series.
     pub results_bytes: u64,
+    /// Bytes of memory with one scheme at a time.
+    pub memory_bytes: u64,
 }
 
 impl Estimate {
@@ -44,6 +47,7 @@ impl Estimate {
             packet_hops_per_s: rate,
             cpu_seconds: hops as f64 * schemes as f64 / rate,
             results_bytes: rows * schemes as u64 + 20_000,
+            memory_bytes: Demand::new(prepared).bytes(1),
         }
     }
 }

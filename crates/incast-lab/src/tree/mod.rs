@@ -3,10 +3,13 @@
 //! TOML text, command-line overrides and a Python dictionary all become such a tree; named parameter sets are laid over
 //! it; then it is read into types. An error anywhere is brought back to its place by its path.
 
+mod controls;
 mod overrides;
 pub(crate) mod path;
 mod strict;
 mod toml_text;
+
+pub(crate) use controls::Layout;
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -5,10 +5,11 @@ use std::path::Path;
 use std::str::FromStr;
 
 use super::error::Ns3Error;
+use crate::input;
 
 /// The whole of a text file.
 pub(super) fn read_text(path: &Path) -> Result<String, Ns3Error> {
-    std::fs::read_to_string(path)
+    input::read_text(path, input::LARGE)
         .map_err(|why| Ns3Error::Unreadable { file: path.display().to_string().into(), why: why.to_string().into() })
 }
 

@@ -24,7 +24,7 @@ impl Entry<'_> {
         let spec = self.spec;
         let plain = !spec.name.contains(|c: char| c.is_control() || c == ',' || c == '"');
         if spec.name.is_empty() || spec.name != spec.name.trim() || !plain {
-            let allowed = "a name without commas, quotes, line breaks, or blanks at its ends";
+            let allowed = "a name without commas, quotes, control characters, or blanks at its ends";
             return Err(self.refuse("name", format!("\"{}\"", spec.name), allowed));
         }
         match spec.vms {

@@ -53,7 +53,9 @@ impl Pattern for AllToAll {
         };
         let n = ranks.len();
         let window = self.window.map_or(n - 1, |window| (window as usize).min(n - 1));
-        entry.expect("iterations", self.iterations, f64::from(self.iterations) * (n * (n - 1)) as f64)?;
+        let messages = f64::from(self.iterations) * n as f64 * (n - 1) as f64;
+        let gates = if self.window.is_some() { messages } else { f64::from(self.iterations - 1) * n as f64 };
+        entry.expect("iterations", self.iterations, messages, gates)?;
         let mut before = vec![Vec::new(); n];
         for _ in 0..self.iterations {
             let mut ended = vec![Vec::with_capacity(2 * n); n];
@@ -89,6 +91,7 @@ impl AllToAll {
         }
         let amounts = Amounts::backlogged(entry, &entry.field("size"))?;
         let n = ranks.len();
+        entry.expect("ranks", format!("{n} hosts"), n as f64 * (n - 1) as f64, 0.0)?;
         for (rank, shift) in (0..n).flat_map(|rank| (1..n).map(move |shift| (rank, shift))) {
             out.push(amounts.flow(entry, ranks[rank], ranks[(rank + shift) % n], 0.0, entry.start))?;
         }

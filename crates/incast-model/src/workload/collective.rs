@@ -41,6 +41,8 @@ pub(super) struct Collective<'a> {
     pub(super) waits: Waits,
     /// Iterations of a round, at least 1: an entry's end calls off whole rounds only.
     pub(super) round: u32,
+    /// Messages of an iteration, at most, and gates before them.
+    pub(super) size: (f64, f64),
 }
 
 impl Collective<'_> {
@@ -55,11 +57,13 @@ impl Collective<'_> {
         if self.iterations == 0 {
             return Err(entry.refuse("iterations", 0, "at least 1"));
         }
+        let (messages, gates) = self.size;
+        // One iteration alone may be too much, so that its steps cannot be made.
+        let all = f64::from(self.iterations);
+        entry.expect("iterations", self.iterations, messages * all, gates * all)?;
         let mut before = vec![Vec::new(); self.ranks.len()];
         for iteration in 0..self.iterations {
             let chunks = steps(iteration);
-            let flows = chunks.iter().flatten().map(|step| step.messages.len() as f64).sum::<f64>();
-            entry.expect("iterations", self.iterations, flows * f64::from(self.iterations))?;
             let mut ended = vec![Vec::new(); self.ranks.len()];
             let round = if iteration % self.round == 0 { out.round(entry) } else { None };
             self.once(entry, out, &chunks, (&before, round), &mut ended)?;

@@ -11,6 +11,7 @@ use super::members::Members;
 use super::spec::WorkloadSpec;
 use crate::fabric::Fabric;
 use crate::flow::FlowSet;
+use crate::memory::Memory;
 use crate::tenant::Tenancy;
 use crate::units::Time;
 
@@ -36,6 +37,8 @@ pub fn generate(
 /// Messages of an entry with several queue pairs are split into as many flows, which follow each other. A flow without a
 /// source port gets 10000 plus the number of earlier flows, of any entry, between its two hosts (after
 /// 65535 comes 10000 again), as in the HPCC authors' simulator.
+///
+/// Flows that do not fit the memory that is available are refused before they are made.
 pub fn generate_with(
     specs: &[WorkloadSpec],
     fabric: &Fabric,
@@ -44,7 +47,19 @@ pub fn generate_with(
     seed: u64,
     horizon: Option<Time>,
 ) -> Result<FlowSet, WorkloadError> {
-    let mut out = Collector::default();
+    generate_within(specs, fabric, tenancy, base_dir, (seed, horizon), Memory::available())
+}
+
+/// The same, with a memory that the flows must fit.
+fn generate_within(
+    specs: &[WorkloadSpec],
+    fabric: &Fabric,
+    tenancy: Option<&Tenancy>,
+    base_dir: &Path,
+    (seed, horizon): (u64, Option<Time>),
+    memory: Memory,
+) -> Result<FlowSet, WorkloadError> {
+    let mut out = Collector::within(memory);
     let run = Run { base_dir, seed, horizon };
     for one in named(specs) {
         let one = one?;
@@ -56,8 +71,8 @@ pub fn generate_with(
         let too_many = || WorkloadError::field(field("label"), one.label, "one of at most 65536 labels");
         let label = out.label(one.label).ok_or_else(too_many)?;
         for (members, tenant) in places(one.spec, fabric, tenancy, &one.path)? {
-            let entry = one.entry(&run, members, tenant, label)?;
-            out.split(entry.qps);
+            let entry = Entry { memory: out.left(), ..one.entry(&run, members, tenant, label)? };
+            out.begin(&entry);
             let before = out.counts();
             one.pattern.generate(&entry, &mut out).map_err(|error| error.within(tenant))?;
             out.place(before.0, members);
@@ -131,6 +146,7 @@ impl Named<'_> {
             labelled: self.spec.label.is_some(),
             seed: run.seed,
             stream: tenant.map_or_else(|| self.stream.clone(), |tenant| format!("{}/{tenant}", self.stream)),
+            memory: Memory::UNLIMITED,
         })
     }
 }
@@ -351,6 +367,40 @@ mod tests {
     }
 
     #[test]
+    fn flows_that_do_not_fit_the_memory_are_refused_before_they_are_made() {
+        let within = |specs: &[WorkloadSpec], bytes| {
+            let memory = Memory { bytes, limit: "available" };
+            let set = generate_within(specs, &star(16, Rate::gbps(100)), None, Path::new("."), (1, None), memory);
+            set.map(|set| set.flows.len()).map_err(|error| error.to_string())
+        };
+        let burst = || pattern("incast", r#"{"fan_in": 10, "size": "1kB", "every": "1us", "duration": "1ms"}"#);
+        assert_eq!(within(&[burst()], 700_000), Ok(10_000));
+        let why = "workload[0].incast.every = 1us: must be few enough flows for the memory: about 1.000e4 take at least \
+                   700 kB; 600 kB are available";
+        assert_eq!(within(&[burst()], 600_000), Err(why.into()));
+        // An entry has what those before it leave.
+        let why = within(&[burst(), burst()], 1_000_000).unwrap_err();
+        assert!(
+            why.starts_with("workload[1].incast.every = 1us: ") && why.ends_with("; 300 kB are available"),
+            "{why}"
+        );
+        // Where no field says how many there will be, they are counted as they come.
+        let why = within(&[permutation()], 1_000).unwrap_err();
+        assert!(why.starts_with("workload[0].permutation = more flows: must be few enough flows"), "{why}");
+        for (name, json, field) in [
+            ("ring_all_reduce", r#"{"size": "4GB", "chunks": 1000000}"#, "iterations = 1"),
+            ("tree_all_reduce", r#"{"size": "4GB", "chunks": 100000000}"#, "iterations = 1"),
+            ("moe_all_to_all", r#"{"size": "1MB", "layers": 1000000}"#, "iterations = 1000000"),
+            ("all_to_all", r#"{"size": "1MB", "iterations": 10000000}"#, "iterations = 10000000"),
+            ("shuffle", r#"{"size": "1MB"}"#, "reducers = 16 hosts"),
+            ("request_response", r#"{"request": 1, "response": 1, "requests": 100000000}"#, "requests = 100000000"),
+        ] {
+            let why = within(&[pattern(name, json)], 10_000).unwrap_err();
+            assert!(why.starts_with(&format!("workload[0].{name}.{field}: must be few enough flows")), "{why}");
+        }
+    }
+
+    #[test]
     fn messages_are_split_over_queue_pairs() {
         let fabric = star(4, Rate::gbps(100));
         let list = r#"[{"name": "a", "src": 0, "dst": 1, "size": 10, "start": "1us"}, {"src": 2, "dst": 1, "size": 3},
@@ -415,7 +465,7 @@ mod tests {
         );
         assert_eq!(
             why(&|spec| spec.label = Some("a,b".into())),
-            "workload[1].label = \"a,b\": must be a name without commas, quotes, line breaks, or blanks at its ends"
+            "workload[1].label = \"a,b\": must be a name without commas, quotes, control characters, or blanks at its ends"
         );
         assert!(why(&|spec| spec.label = Some(String::new())).starts_with("workload[1].label = \"\": must be a name"));
         let late = r#"[{"src": 0, "dst": 1, "size": 1, "start": "5ms"}]"#;

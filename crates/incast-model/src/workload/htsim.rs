@@ -13,6 +13,7 @@ use super::members::Members;
 use crate::fabric::HostId;
 use crate::flow::Gate;
 use crate::gates::cycle;
+use crate::input;
 use crate::units::Time;
 
 /// Replays a connection matrix (`.cm`) of htsim as its loader reads it (Broadcom/csg-htsim, commit 841d9e7,
@@ -34,7 +35,7 @@ pub struct Htsim {
 impl Pattern for Htsim {
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
         let file = entry.base_dir.join(&self.file);
-        match std::fs::read_to_string(&file) {
+        match input::read_text(&file, input::LARGE) {
             Ok(text) => Matrix::parse(&text, &file, entry.members)?.add(entry, out),
             Err(error) => Err(WorkloadError::Unreadable { field: entry.field("file"), file, why: error.to_string() }),
         }

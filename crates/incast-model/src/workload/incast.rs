@@ -136,14 +136,14 @@ impl Incast {
                     return Err(entry.refuse("every", every, "a time of more than 0, such as \"1ms\""));
                 }
                 let window = entry.window(self.duration)?;
-                entry.expect("every", every, window.length() / every.0 as f64 * fan_in)?;
+                entry.expect("every", every, window.length() / every.0 as f64 * fan_in, 0.0)?;
                 Ok(periodic(window, every))
             }
             (None, None, Some(load)) => {
                 let window = entry.window(self.duration)?;
                 let capacity: f64 = hosts.iter().map(|&host| entry.capacity(host)).sum();
                 let gap = mean_gap(mean * fan_in, entry.load(load)?, capacity);
-                entry.expect("load", load, window.length() / gap * fan_in)?;
+                entry.expect("load", load, window.length() / gap * fan_in, 0.0)?;
                 let mut rng = entry.stream("events", 0);
                 let mut arrivals = Arrivals::new(window, gap);
                 Ok(std::iter::from_fn(|| arrivals.next(&mut rng)).collect())

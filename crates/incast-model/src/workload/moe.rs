@@ -70,7 +70,8 @@ impl Pattern for MoeAllToAll {
         };
         let waits = Waits { all: false, own: true };
         let (iterations, compute, round) = (layers, self.compute, self.layers);
-        let collective = Collective { ranks: &ranks, iterations, compute, waits, round };
+        let size = (2.0 * n as f64 * (n - 1) as f64, 2.0 * n as f64);
+        let collective = Collective { ranks: &ranks, iterations, compute, waits, round, size };
         collective.add(entry, out, |layer| {
             let shares = split(self.size.0, &self.weights(entry, n, layer));
             vec![self.layer(&shares)]

@@ -58,7 +58,7 @@ impl Pattern for Permutation {
         let load = entry.load(load)?;
         let window = entry.window(self.duration)?;
         let gap = |host| mean_gap(sizes.mean(), load, entry.capacity(host));
-        entry.expect("load", load, pairs.iter().map(|&(src, _)| window.length() / gap(src)).sum())?;
+        entry.expect("load", load, pairs.iter().map(|&(src, _)| window.length() / gap(src)).sum(), 0.0)?;
         for (src, dst) in pairs {
             open_loop(entry, out, src, Arrivals::new(window, gap(src)), &sizes, |_| dst)?;
         }

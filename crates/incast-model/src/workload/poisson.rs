@@ -84,7 +84,7 @@ impl Pattern for Poisson {
             let gaps: Vec<f64> =
                 region.iter().map(|&host| mean_gap(sizes.mean(), load, entry.capacity(host))).collect();
             expected += gaps.iter().map(|gap| window.length() / gap).sum::<f64>();
-            entry.expect("duration", window.end - window.start, expected)?;
+            entry.expect("duration", window.end - window.start, expected, 0.0)?;
             for (own, (&src, &gap)) in region.iter().zip(&gaps).enumerate() {
                 let arrivals = Arrivals::new(window, gap).with(arrivals);
                 open_loop(entry, out, src, arrivals, &sizes, |rng| to.draw(own, rng))?;

@@ -106,7 +106,8 @@ impl Pattern for RequestResponse {
             return Err(entry.refuse("fan_out", self.fan_out, allowed));
         }
         let requests = f64::from(self.requests) * f64::from(self.outstanding) * clients.len() as f64;
-        entry.expect("requests", self.requests, 2.0 * requests * f64::from(self.fan_out))?;
+        let flows = 2.0 * requests * f64::from(self.fan_out);
+        entry.expect("requests", self.requests, flows, flows / 2.0)?;
         let loops = Loops {
             spec: self,
             entry,

@@ -57,11 +57,13 @@ impl Pattern for RingAllReduce {
     fn generate(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
         let ranks = Ranks::place(self.ranks.as_ref(), "ranks", 2, entry)?;
         let chunks = check_chunks(entry, self.chunks)?;
-        let size = at_least_a_byte_each(entry, self.size, chunks * ranks.len() as u64)?;
+        let bytes = at_least_a_byte_each(entry, self.size, chunks * ranks.len() as u64)?;
         let waits = Waits { all: false, own: false };
-        let collective =
-            Collective { ranks: &ranks, iterations: self.iterations, compute: self.compute, waits, round: 1 };
-        collective.add(entry, out, |_| parts(size, chunks).map(|bytes| self.steps(ranks.len(), bytes)).collect())
+        let halves = if self.part == RingPart::Both { 2.0 } else { 1.0 };
+        let messages = halves * chunks as f64 * ranks.len() as f64 * (ranks.len() - 1) as f64;
+        let (iterations, compute, size) = (self.iterations, self.compute, (messages, messages));
+        let collective = Collective { ranks: &ranks, iterations, compute, waits, round: 1, size };
+        collective.add(entry, out, |_| parts(bytes, chunks).map(|bytes| self.steps(ranks.len(), bytes)).collect())
     }
 }
 

@@ -38,6 +38,12 @@ impl Pattern for Shuffle {
         if mappers == reducers && mappers.len() == 1 {
             return Err(entry.refuse("reducers", reducers[0].0, "another host than the only mapper"));
         }
+        entry.expect(
+            "reducers",
+            format!("{} hosts", reducers.len()),
+            mappers.len() as f64 * reducers.len() as f64,
+            0.0,
+        )?;
         for &mapper in &mappers {
             // A stream for each mapper: more reducers, or other ones, leave the others' sizes alone.
             let mut rng = entry.stream("sizes", mapper.0.into());

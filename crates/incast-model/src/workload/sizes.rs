@@ -16,8 +16,8 @@ use super::cdf_file;
 use super::error::WorkloadError;
 use super::law::SizeLaw;
 use super::tables::SizeTable;
-use crate::nearest::hint;
-use crate::nearest::nearest;
+use crate::input;
+use crate::nearest::{hint, nearest};
 use crate::units::{Bytes, QuantityError};
 
 /// Sizes of flows: the name of a table (`"websearch"`), one size for all (`"500kB"`, or an integer in bytes), or a
@@ -174,7 +174,7 @@ impl CustomSizes {
 
 /// The CDF in a file.
 fn from_file(field: &str, file: &Path) -> Result<SizeCdf, WorkloadError> {
-    let text = std::fs::read_to_string(file).map_err(|error| WorkloadError::Unreadable {
+    let text = input::read_text(file, input::DOCUMENT).map_err(|error| WorkloadError::Unreadable {
         field: format!("{field}.file"),
         file: file.into(),
         why: error.to_string(),

@@ -1,5 +1,6 @@
 //! Tables of flows in files: CSV, or Parquet as data frames write it.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use parquet::data_type::Decimal;
@@ -7,6 +8,8 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 
 use super::error::WorkloadError;
+use crate::input::{self, Input, InputError};
+use crate::memory::{Memory, amount};
 
 /// The bytes that a Parquet file begins with.
 const PARQUET: &[u8] = b"PAR1";
@@ -24,15 +27,24 @@ pub(super) struct Table {
 
 /// The table in a file. `field`: where the scenario names it.
 pub(super) fn read(field: String, file: PathBuf) -> Result<Table, WorkloadError> {
-    let (text, rows) = match std::fs::read(&file) {
-        Ok(bytes) if bytes.starts_with(PARQUET) => (parquet_as_csv(&file), true),
-        Ok(bytes) => (String::from_utf8(bytes).map_err(|_| "it is neither UTF-8 text nor Parquet".to_owned()), false),
-        Err(error) => (Err(error.to_string()), false),
-    };
-    match text {
-        Ok(text) => Ok(Table { field, file, text, rows }),
+    match text(&file) {
+        Ok((text, rows)) => Ok(Table { field, file, text, rows }),
         Err(why) => Err(WorkloadError::Unreadable { field, file, why }),
     }
+}
+
+/// The text of a file, and whether it has rows, no lines.
+fn text(file: &Path) -> Result<(String, bool), String> {
+    let mut input = Input::open(file, input::LARGE).map_err(|error| error.to_string())?;
+    let head = input.head(PARQUET.len() as u64).map_err(|error| error.to_string())?;
+    if head == PARQUET {
+        return Ok((parquet_as_csv(input.into_file())?, true));
+    }
+    let text = input.read(head).and_then(input::text).map_err(|error| match error {
+        InputError::Text { .. } => format!("it is neither Parquet nor text: {error}"),
+        other => other.to_string(),
+    });
+    Ok((text?, false))
 }
 
 impl Table {
@@ -49,11 +61,20 @@ impl Table {
     }
 }
 
-fn parquet_as_csv(file: &Path) -> Result<String, String> {
+/// Bytes that a row takes at least, as text and as a flow.
+const ROW_BYTES: f64 = 100.0;
+
+fn parquet_as_csv(file: File) -> Result<String, String> {
     let broken = |error: parquet::errors::ParquetError| format!("no whole Parquet file: {error}");
-    let open = std::fs::File::open(file).map_err(|error| error.to_string())?;
-    let reader = SerializedFileReader::new(open).map_err(broken)?;
-    let schema = reader.metadata().file_metadata().schema_descr_ptr();
+    let reader = SerializedFileReader::new(file).map_err(broken)?;
+    let metadata = reader.metadata().file_metadata();
+    // A small file can hold many equal rows.
+    let (rows, memory) = (metadata.num_rows(), Memory::available());
+    let needed = rows as f64 * ROW_BYTES;
+    if needed > memory.bytes as f64 {
+        return Err(format!("its {rows} rows take at least {}; {memory}", amount(needed)));
+    }
+    let schema = metadata.schema_descr_ptr();
     let names: Vec<&str> = schema.root_schema().get_fields().iter().map(|field| field.name()).collect();
     let mut text = names.join(",") + "\n";
     for (index, row) in reader.get_row_iter(None).map_err(broken)?.enumerate() {

@@ -60,18 +60,24 @@ impl Pattern for TreeAllReduce {
             return Err(entry.refuse("ranks", format!("{n} hosts"), "a power of two for this algorithm"));
         }
         let halved = self.algorithm == TreeAlgorithm::HalvingDoubling;
-        let size = at_least_a_byte_each(entry, self.size, chunks * if halved { n as u64 } else { 1 })?;
+        let bytes = at_least_a_byte_each(entry, self.size, chunks * if halved { n as u64 } else { 1 })?;
         let own = self.algorithm == TreeAlgorithm::BinomialTree;
         let waits = Waits { all: true, own };
-        let collective =
-            Collective { ranks: &ranks, iterations: self.iterations, compute: self.compute, waits, round: 1 };
+        let of_chunk = match self.algorithm {
+            TreeAlgorithm::BinomialTree | TreeAlgorithm::BinaryTree => 2 * (n - 1),
+            TreeAlgorithm::RecursiveDoubling => n * n.ilog2() as usize,
+            TreeAlgorithm::HalvingDoubling => 2 * n * n.ilog2() as usize,
+        };
+        let messages = chunks as f64 * of_chunk as f64;
+        let (iterations, compute, size) = (self.iterations, self.compute, (messages, messages));
+        let collective = Collective { ranks: &ranks, iterations, compute, waits, round: 1, size };
         let steps = |bytes| match self.algorithm {
             TreeAlgorithm::BinomialTree => binomial(n, bytes),
             TreeAlgorithm::BinaryTree => binary(n, bytes),
             TreeAlgorithm::RecursiveDoubling => doubling(n, bytes),
             TreeAlgorithm::HalvingDoubling => halving_doubling(n, bytes),
         };
-        collective.add(entry, out, |_| parts(size, chunks).map(steps).collect())
+        collective.add(entry, out, |_| parts(bytes, chunks).map(steps).collect())
     }
 }
 

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::error::WorkloadError;
+use crate::echo::word;
 use crate::flow::Gate;
-use crate::gates::cycle;
+use crate::gates::{cycle, spelled};
 use crate::units::Time;
 
 /// What is said of one flow.
@@ -54,10 +55,9 @@ pub(super) fn gates(
         gates.push(Gate { waits_for, delay: flow.delay, starts: vec![place as u32], round: None });
     }
     if let Some(circle) = cycle(flows.len(), &gates) {
-        let name = |&flow: &u32| flows[flow as usize].name.unwrap_or_default();
-        let names: Vec<&str> = circle.iter().chain(circle.first()).map(name).collect();
+        let names = spelled(&circle, " after ", |flow| word(flows[flow as usize].name.unwrap_or_default()));
         let allowed = "dependencies without a cycle, in which no flow would ever start".into();
-        return Err(refuse(circle[0] as usize, Spot::After(0), &names.join(" after "), allowed));
+        return Err(refuse(circle[0] as usize, Spot::After(0), &names, allowed));
     }
     Ok(gates)
 }

@@ -2,6 +2,7 @@
 
 use super::GeneratorError;
 use super::folded::Links;
+use crate::memory::Memory;
 use crate::units::{Rate, Time};
 
 /// More nodes than this are a slip of the keyboard (a million hosts need some hundred GB to simulate).
@@ -9,6 +10,10 @@ pub(super) const MAX_NODES: u64 = 1 << 20;
 
 /// More links than this, idem.
 pub(super) const MAX_LINKS: u64 = 1 << 23;
+
+/// Bytes that a node and a link take at least: themselves, the node's name, the two ports of the link.
+const NODE_BYTES: u64 = 80;
+const LINK_BYTES: u64 = 60;
 
 /// Longest link: one second is light around the Earth seven times.
 pub(crate) const MAX_DELAY: Time = Time::ms(1000);
@@ -63,6 +68,10 @@ impl Check {
     pub(super) fn size(self, nodes: u64, links: u64) -> Result<(), GeneratorError> {
         if nodes > MAX_NODES || links > MAX_LINKS {
             return Err(GeneratorError::TooLarge { generator: self.0, nodes, links });
+        }
+        let (bytes, memory) = (nodes * NODE_BYTES + links * LINK_BYTES, Memory::available());
+        if bytes > memory.bytes {
+            return Err(GeneratorError::Memory { generator: self.0, nodes, links, bytes, memory });
         }
         Ok(())
     }

@@ -39,6 +39,7 @@ pub use spec::{FabricSpec, GENERATORS};
 pub use star::Star;
 
 use super::graph::FabricError;
+use crate::memory::{Memory, amount};
 use crate::nearest::hint;
 use crate::ns3::Ns3Error;
 use crate::units::{Rate, Time};
@@ -71,6 +72,20 @@ pub enum GeneratorError {
         nodes: u64,
         /// Links it would make.
         links: u64,
+    },
+    /// More than the memory that is available holds.
+    #[error("{generator} makes {nodes} nodes and {links} links, which take at least {}; {memory}", amount(*.bytes as f64))]
+    Memory {
+        /// Name of the generator.
+        generator: &'static str,
+        /// Hosts and switches it would make.
+        nodes: u64,
+        /// Links it would make.
+        links: u64,
+        /// Bytes that they take at least.
+        bytes: u64,
+        /// Memory that is available.
+        memory: Memory,
     },
     /// A link that names a node which is not declared.
     #[error("{generator}.{field}: there is no node `{name}`{}", hint(.nearest))]

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::listed::{RULE, in_order, slots};
 use crate::fabric::{Fabric, HostId};
+use crate::input;
 use crate::tenant::TenantError;
 
 /// The columns that there are to be, in any order.
@@ -28,7 +29,7 @@ struct Row {
 impl Table {
     /// Reads a file; `field` is the path of the field that names it.
     pub(in crate::tenant) fn read(file: &Path, field: &str) -> Result<Self, TenantError> {
-        let text = std::fs::read_to_string(file).map_err(|error| TenantError::Unreadable {
+        let text = input::read_text(file, input::DOCUMENT).map_err(|error| TenantError::Unreadable {
             field: field.into(),
             file: file.into(),
             why: error.to_string(),

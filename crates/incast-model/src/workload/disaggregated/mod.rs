@@ -205,7 +205,7 @@ impl Pattern for Disaggregated {
         let pairs = traffic.pairs(&blades);
         let of_system: f64 = pairs.iter().map(|(.., source)| source.expected(window.length())).sum();
         let flows = of_system * f64::from(self.samples) * systems.len() as f64;
-        entry.expect("duration", window.end - window.start, flows)?;
+        entry.expect("duration", window.end - window.start, flows, 0.0)?;
         let labels = labels(entry, out)?;
         for (number, hosts) in (0u64..).zip(&systems) {
             for (src, dst, kind, source) in &pairs {

@@ -14,6 +14,7 @@ use super::GeneratorError;
 use super::check::Check;
 use super::folded::{Folded, Links, TopOrder};
 use crate::fabric::Fabric;
+use crate::input;
 use crate::ns3::Ns3Error;
 use crate::units::{Rate, Time};
 
@@ -38,7 +39,7 @@ impl HtsimFile {
     pub fn build(&self, base_dir: &Path) -> Result<Fabric, GeneratorError> {
         let path = base_dir.join(&self.topology);
         let file = path.display().to_string();
-        let text = std::fs::read_to_string(&path)
+        let text = input::read_text(&path, input::LARGE)
             .map_err(|why| Ns3Error::Unreadable { file: file.as_str().into(), why: why.to_string().into() })
             .map_err(GeneratorError::Htsim)?;
         self.parse(&text, &file)

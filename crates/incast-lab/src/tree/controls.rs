@@ -1,0 +1,90 @@
+//! Control characters in names and values: a terminal that shows them obeys them, so they are refused.
+
+use incast_model::echo::{is_control, word};
+use serde_json::{Map, Value};
+
+use super::{Tree, path};
+use crate::diagnostic::Diagnostic;
+use crate::scenario::key::FILES;
+
+/// If line breaks and tabs are allowed in values, as in SQL and prose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layout {
+    Allowed,
+    Refused,
+}
+
+impl Tree {
+    /// Finds the names and values with control characters, each with its place. Names of files may have any.
+    pub(crate) fn control_characters(&self, layout: Layout) -> Vec<Diagnostic> {
+        let mut found = Vec::new();
+        self.in_table(&self.root, "", layout, &mut found);
+        found
+    }
+
+    fn in_table(&self, table: &Map<String, Value>, at: &str, layout: Layout, found: &mut Vec<Diagnostic>) {
+        for (name, value) in table {
+            let at = path::join(at, name);
+            if let Some(c) = name.chars().find(|&c| is_control(c)) {
+                let mut one = refused(&at, "name", name, c);
+                one.place = self.sites.get(&at).map(|site| Box::new(self.place(site, true)));
+                found.push(self.locate(one));
+            }
+            if !(value.is_string() && FILES.contains(&name.as_str())) {
+                self.in_value(value, &at, layout, found);
+            }
+        }
+    }
+
+    fn in_value(&self, value: &Value, at: &str, layout: Layout, found: &mut Vec<Diagnostic>) {
+        match value {
+            Value::String(text) => {
+                let laid_out = |c: char| layout == Layout::Allowed && matches!(c, '\n' | '\r' | '\t');
+                if let Some(c) = text.chars().find(|&c| is_control(c) && !laid_out(c)) {
+                    found.push(self.locate(refused(at, "text", text, c)));
+                }
+            }
+            Value::Array(items) => {
+                let items = items.iter().enumerate();
+                items.for_each(|(index, item)| self.in_value(item, &path::index(at, index), layout, found));
+            }
+            Value::Object(table) => self.in_table(table, at, layout, found),
+            _ => {}
+        }
+    }
+}
+
+fn refused(at: &str, what: &str, text: &str, c: char) -> Diagnostic {
+    let message = format!("the {what} `{}` has a control character, U+{:04X}", word(text), u32::from(c));
+    Diagnostic::new(at, message).allowed("text without control characters")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str, layout: Layout) -> Vec<String> {
+        let found = Tree::of_toml("s.toml", text).unwrap().control_characters(layout);
+        found.iter().map(|one| format!("{}: {}", one.place.as_ref().unwrap().line, one.message)).collect()
+    }
+
+    #[test]
+    fn names_and_values_are_named_with_their_lines() {
+        let text = "title = \"x\\u0007\"\n[scheme.\"\\u001b[31mred\"]\nhosts = [\"a\", \"b\\u202ec\"]\n";
+        assert_eq!(
+            found(text, Layout::Refused),
+            [
+                r"1: the text `x\u0007` has a control character, U+0007",
+                r"2: the name `\u001b[31mred` has a control character, U+001B",
+                r"3: the text `b\u202ec` has a control character, U+202E",
+            ]
+        );
+    }
+
+    #[test]
+    fn layout_and_names_of_files_are_what_they_are() {
+        let text = "sql = \"a\\n\\tb\"\ntrace.file = \"a\\nb.csv\"\n\"a\\nb\" = 1\n";
+        assert_eq!(found(text, Layout::Allowed), [r"3: the name `a\nb` has a control character, U+000A"]);
+        assert_eq!(found(text, Layout::Refused).len(), 2);
+    }
+}

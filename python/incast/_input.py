@@ -1,0 +1,96 @@
+"""Files that users name, or that lie in folders of others: regular files only, read up to a limit.
+
+The same rules as `incast_model::input`, which reads the files of the core.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from os import PathLike, fspath
+from pathlib import Path
+from typing import BinaryIO
+
+from incast import _core
+from incast._echo import visible
+from incast.errors import IncastError
+
+DOCUMENT: int = _core.DOCUMENT
+"""Bytes of the largest document, such as a scenario, an index or explanations."""
+LARGE: int = _core.LARGE
+"""Bytes of the largest file of another program, such as a trace."""
+KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISCHR, "a character device"),
+    (stat.S_ISBLK, "a block device"),
+    (stat.S_ISSOCK, "a socket"),
+)
+AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+"""Flags with which a named pipe is opened without waiting for its writer."""
+
+Refused = Callable[[str], IncastError]
+"""Makes the error for a file that is not read."""
+
+
+def opened(path: str | PathLike[str], refused: Refused, most: int = LARGE) -> BinaryIO:
+    """Open a regular file of at most `most` bytes.
+
+    Raises:
+        IncastError: The file is no regular file, or too large; made by `refused`.
+        OSError: The operating system refuses.
+
+    """
+    # Opening alone can have effects, such as on a tape.
+    _check(path, Path(path).stat(), refused, most)
+    file = os.fdopen(os.open(path, os.O_RDONLY | AT_ONCE), "rb")
+    try:
+        _check(path, os.fstat(file.fileno()), refused, most)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def read_bytes(path: str | PathLike[str], refused: Refused, most: int = LARGE) -> bytes:
+    """The bytes of a file; raises like `opened`."""
+    with opened(path, refused, most) as file:
+        # One byte more than is allowed tells a file that grows.
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise refused(_larger(path, most))
+    return content
+
+
+def read_text(path: str | PathLike[str], refused: Refused, most: int = DOCUMENT) -> str:
+    """The text of a file in UTF-8; raises like `opened`, and for a byte that is not UTF-8 with its place."""
+    content = read_bytes(path, refused, most)
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = content[: error.start]
+        line, column = before.count(b"\n") + 1, len(before.rpartition(b"\n")[2].decode("utf-8")) + 1
+        what = f"not UTF-8 text: byte 0x{content[error.start]:02x}"
+        raise refused(f"{_shown(path)}:{line}:{column}: {what}") from None
+
+
+def check(path: str | PathLike[str], refused: Refused, most: int = LARGE) -> None:
+    """Raise like `opened` for a file that a library will open itself."""
+    opened(path, refused, most).close()
+
+
+def _check(path: str | PathLike[str], found: os.stat_result, refused: Refused, most: int) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        kind = next((name for is_kind, name in KINDS if is_kind(found.st_mode)), "no regular file")
+        raise refused(f"{_shown(path)}: it is {kind}; allowed: a regular file")
+    if found.st_size > most:
+        raise refused(_larger(path, most))
+
+
+def _larger(path: str | PathLike[str], most: int) -> str:
+    return f"{_shown(path)}: it has more than {most / 1e6:,.0f} MB, the most that is read"
+
+
+def _shown(path: str | PathLike[str]) -> str:
+    return visible(fspath(path))

@@ -1,0 +1,216 @@
+"""Files of strangers: only regular files are read, up to a limit, and nothing in them reaches a terminal raw."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import incast
+from conftest import PATIENCE, SMALL, Command, environment, write
+from incast import _echo, _input
+from incast.application.trace import read_trace
+from incast.comparison import reference
+from incast.study import explaining
+from incast.sweep.folder import read_index
+
+REST = '[scheme.A]\ncontrol = "hpcc"\n[[workload]]\n'
+STAR = "[fabric.star]\nhosts = 8\n" + REST
+NAMING = {
+    "ns-3 topology": f'[fabric.ns3]\ntopology = "FILE"\n{REST}incast = {{ fan_in = 2, size = 1 }}\n',
+    "htsim topology": f'[fabric.htsim]\ntopology = "FILE"\n{REST}incast = {{ fan_in = 2, size = 1 }}\n',
+    "trace": f'{STAR}trace.file = "FILE"\n',
+    "ns-3 flows": f'{STAR}ns3.flows = "FILE"\n',
+    "htsim matrix": f'{STAR}htsim.file = "FILE"\n',
+    "sizes": f'{STAR}poisson = {{ load = 0.1, sizes = {{ file = "FILE" }}, duration = "1us" }}\n',
+    "blade trace": f'{STAR.replace("8", "16")}disaggregated = {{ trace = "FILE", duration = "1us" }}\n',
+    "rules": f'{STAR}incast = {{ fan_in = 2, size = 1 }}\n[switch.tagging]\nenabled = true\nrules = "FILE"\n',
+}
+"""Scenarios that name a file."""
+ESCAPES = "\x1b[31mred\x1b]0;title\x07\u202e"
+TOO_MANY = f'{STAR}incast = {{ fan_in = 4, size = "1kB", every = "1ns", duration = "1s" }}\n'
+"""Asks for 4e9 flows."""
+
+
+@pytest.mark.parametrize("name", NAMING)
+def test_a_scenario_names_no_device(tmp_path: Path, name: str) -> None:
+    file = write(tmp_path, NAMING[name].replace("FILE", "/dev/zero"))
+    with pytest.raises(incast.ScenarioError, match="it is a character device; allowed: a regular file") as raised:
+        incast.load(file).warnings()
+    line = next(number for number, text in enumerate(file.read_text().splitlines(), 1) if "/dev/zero" in text)
+    assert (raised.value.file, raised.value.line) == (str(file), line)
+
+
+def test_a_scenario_is_a_regular_file_of_bounded_size(tmp_path: Path, command: Command) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")
+    (tmp_path / "zero.toml").symlink_to("/dev/zero")
+    with (tmp_path / "large.toml").open("wb") as file:
+        file.truncate(10**10)
+    for name, why in {"pipe": "a named pipe", "zero": "a character device", "large": "more than 67 MB"}.items():
+        done = command("show", f"{name}.toml")
+        assert done.returncode == 2
+        assert f"cannot read {name}.toml: it " in done.stderr
+        assert why in done.stderr
+
+
+def test_the_pipe_of_a_shell_is_read(tmp_path: Path) -> None:
+    file = write(tmp_path, SMALL)
+    asked = [sys.executable, "-m", "incast", "show", "/dev/stdin"]
+    with subprocess.Popen(["cat", file], stdout=subprocess.PIPE) as cat:
+        done = subprocess.run(asked, stdin=cat.stdout, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "two schemes, eight hosts" in done.stdout
+
+
+def test_text_that_is_not_utf8_is_located(tmp_path: Path) -> None:
+    file = tmp_path / "latin1.toml"
+    file.write_bytes(b'seed = 1\ntitle = "caf\xe9"\n')
+    with pytest.raises(incast.ScenarioError, match="not UTF-8 text: byte 0xe9 in line 2, column 13") as raised:
+        incast.load(file)
+    assert raised.value.line == 2
+
+
+def test_python_reads_regular_files_alone(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(incast.ApplicationError, match="it is a named pipe"):
+        read_trace(pipe)
+    with pytest.raises(incast.ComparisonError, match="it is a named pipe"):
+        reference.check(pipe)
+    with pytest.raises(incast.ScenarioError, match="it is a named pipe"):
+        explaining.read(pipe, [], [])
+    with pytest.raises(incast.ScenarioError, match="it is a character device"):
+        _input.read_text("/dev/zero", incast.ScenarioError)
+    large = tmp_path / "large"
+    with large.open("wb") as file:
+        file.truncate(_input.DOCUMENT + 1)
+    with pytest.raises(incast.ScenarioError, match="it has more than 67 MB"):
+        _input.read_text(large, incast.ScenarioError)
+    large.write_bytes(b"a\nb\xff")
+    with pytest.raises(incast.ScenarioError, match="large:2:2: not UTF-8 text: byte 0xff"):
+        _input.read_text(large, incast.ScenarioError)
+
+
+def test_the_index_of_a_sweep_is_a_regular_file(tmp_path: Path) -> None:
+    from incast.sweep.folder import INDEX
+
+    os.mkfifo(tmp_path / INDEX)
+    with pytest.raises(incast.ResultsError):
+        read_index(tmp_path)
+
+
+def test_more_flows_than_the_memory_holds_are_refused(tmp_path: Path, command: Command) -> None:
+    file = write(tmp_path, TOO_MANY)
+    done = command("show", file)
+    assert done.returncode == 2
+    assert f"{file}:6:46 (workload[0].incast.every)" in done.stderr
+    assert "few enough flows for the memory: about 4.000e9 take at least 280.0 GB; " in done.stderr
+
+
+def limited(file: Path, megabytes: int) -> subprocess.CompletedProcess[str]:
+    """`incast show FILE` in a process that may take so much more memory than it has after its imports."""
+    code = """
+import resource, sys
+import incast.cli.commands, incast.cli.ends, incast.cli.show
+from incast.cli import main
+used = next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith("VmSize"))
+resource.setrlimit(resource.RLIMIT_AS, (used + int(sys.argv[2]) * 10**6,) * 2)
+main(["show", sys.argv[1]])
+"""
+    asked = [sys.executable, "-c", code, str(file), str(megabytes)]
+    return subprocess.run(asked, env=environment(), capture_output=True, text=True, timeout=PATIENCE, check=False)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of the address space are those of Linux")
+def test_the_limit_of_the_address_space_counts(tmp_path: Path) -> None:
+    file = write(tmp_path, TOO_MANY.replace('"1s"', '"5ms"'))
+    done = limited(file, 300)
+    assert done.returncode == 2, done.stderr
+    assert "about 2.000e7 take at least 1.4 GB; " in done.stderr
+    assert "left of the address space (ulimit -v)" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of the address space are those of Linux")
+def test_out_of_memory_is_an_exit_code(tmp_path: Path) -> None:
+    file = write(tmp_path, f"x = [{'1,' * 1_000_000}]\n")
+    done = limited(file, 20)
+    assert done.returncode == 3, done.stderr
+    assert "error: out of memory" in done.stderr
+
+
+def test_control_characters_in_names_are_refused(tmp_path: Path, command: Command) -> None:
+    name = json.dumps(ESCAPES)
+    file = write(tmp_path, SMALL.replace("[scheme.HPCC]", f"[scheme.{name}]").replace("two schemes", r"two\u0007"))
+    done = command("show", file)
+    assert done.returncode == 2
+    assert r"the text `two\u0007, eight hosts` has a control character, U+0007" in done.stderr
+    assert f"{file}:1:9 (title)" in done.stderr
+    assert rf"the name `{_echo.visible(ESCAPES)}` has a control character, U+001B" in done.stderr
+    assert not _echo.OF_A_LINE.search(done.stderr)
+    with pytest.raises(incast.ScenarioError, match="U\\+001B"):
+        incast.load(write(tmp_path, SMALL), [f"title={ESCAPES}"])
+
+
+def test_messages_show_control_characters_and_are_short(tmp_path: Path, command: Command) -> None:
+    text = SMALL.replace('"64kB"', f'"{"x" * 1_000_000}"').replace("fan_in = 6", r'fan_in = "\u001b[2J"')
+    file = write(tmp_path, text)
+    done = command("show", file)
+    assert done.returncode == 2
+    assert not _echo.OF_A_LINE.search(done.stderr)
+    assert len(done.stderr) < 5_000
+    done = command("show", file, "--set", f"workload[0].incast.fan_in={ESCAPES}")
+    assert done.returncode == 2
+    assert not _echo.OF_A_LINE.search(done.stderr)
+    trace = tmp_path / "trace.csv"
+    trace.write_text(f"thread,fetches,compute_us\n1,{'9' * 500_000}\x1b,2\n")
+    with pytest.raises(incast.ApplicationError) as raised:
+        read_trace(trace)
+    assert len(str(raised.value)) < 1_000
+    assert not _echo.OF_A_LINE.search(str(raised.value))
+
+
+def test_names_of_a_results_folder_are_shown_without_control_characters(
+    results: Path, tmp_path: Path, command: Command
+) -> None:
+    folder = tmp_path / "o\x1b[2J'x"
+    shutil.copytree(results, folder)
+    file = folder / "manifest.json"
+    manifest = json.loads(file.read_text())
+    manifest["schemes"] = {f"{ESCAPES}{name}": scheme for name, scheme in manifest["schemes"].items()}
+    for scheme in manifest["schemes"].values():
+        scheme["stop"]["text"] += ESCAPES
+    file.write_text(json.dumps(manifest))
+    done = command("results", folder)
+    assert not _echo.OF_A_LINE.search(done.stdout + done.stderr)
+    assert r"red\u001b]0;title" in done.stdout + done.stderr
+    if done.returncode == 0:
+        assert r"o\u001b[2J\'x' --table flows" in done.stdout
+
+
+def test_words_for_a_shell() -> None:
+    assert _echo.shell("results/a") == "results/a"
+    assert _echo.shell("a b") == "'a b'"
+    for name in ("a\x1b'b\\", "<script>\n", "é\t"):
+        done = subprocess.run(["bash", "-c", f"printf %s {_echo.shell(name)}"], capture_output=True, check=True)
+        assert done.stdout.decode() == name
+
+
+def test_excerpts_show_the_place() -> None:
+    line = "a" * 500 + "\x1bbad" + "z" * 500
+    shown, indent, marks = _echo.excerpt(line, 502, 3)
+    assert len(shown) == _echo.SHOWN + 2 + len(r"\u001b") - 1
+    assert shown[len(indent) : len(indent) + marks] == "bad"
+    assert _echo.excerpt("\tx", 2, 1) == ("\tx", "\t", 1)
+    assert _echo.excerpt("", 1, 1) == ("", "", 1)
+
+
+@pytest.mark.parametrize("c", ["\x00", "\t", "\n", "\x7f", "\x85", "\u061c", "\u200e", "\u2028", "\u202a", "\u2069"])
+def test_the_core_and_python_refuse_the_same_characters(tmp_path: Path, c: str) -> None:
+    assert _echo.CONTROL.fullmatch(c)
+    with pytest.raises(incast.ScenarioError, match=rf"U\+{ord(c):04X}"):
+        incast.load(write(tmp_path, SMALL.replace("two schemes", rf"\u{ord(c):04x}")))
