@@ -81,7 +81,9 @@ pub enum VmsError {
         name: String,
     },
     /// VMs on GPUs, which are joined by NVLink.
-    #[error("VMs are on hosts with one link, but NVLink gives GPUs a second one: set fabric.rail_optimized.nvlink = \"none\"")]
+    #[error(
+        "VMs are on hosts with one link, but NVLink gives GPUs a second one: set fabric.rail_optimized.nvlink = \"none\""
+    )]
     Nvlink,
     /// A server that could forward what is not its own.
     #[error(

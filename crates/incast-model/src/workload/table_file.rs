@@ -7,6 +7,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 
 use super::error::WorkloadError;
+use crate::caught::caught;
 
 /// The bytes that a Parquet file begins with.
 const PARQUET: &[u8] = b"PAR1";
@@ -25,7 +26,10 @@ pub(super) struct Table {
 /// The table in a file. `field`: where the scenario names it.
 pub(super) fn read(field: String, file: PathBuf) -> Result<Table, WorkloadError> {
     let (text, rows) = match std::fs::read(&file) {
-        Ok(bytes) if bytes.starts_with(PARQUET) => (parquet_as_csv(&file), true),
+        Ok(bytes) if bytes.starts_with(PARQUET) => {
+            let text = caught(|| parquet_as_csv(&file));
+            (text.unwrap_or_else(|panic| Err(format!("no whole Parquet file: {panic}"))), true)
+        }
         Ok(bytes) => (String::from_utf8(bytes).map_err(|_| "it is neither UTF-8 text nor Parquet".to_owned()), false),
         Err(error) => (Err(error.to_string()), false),
     };
