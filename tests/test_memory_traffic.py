@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -396,6 +397,85 @@ def test_the_command_tells_what_is_wrong(
 def test_values_that_are_not_possible(by_hand: Path, tmp_path: Path, wrong: dict[str, Any]) -> None:
     with pytest.raises(incast.ApplicationError, match=f"cannot be `{next(iter(wrong.values()))}`"):
         memory.write_traffic([by_hand], tmp_path / "out", **wrong)
+    assert left_in(tmp_path) == {"hand-memory"}
+
+
+# Damaged recordings.
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_no_flipped_bit_is_a_traceback(by_hand: Path, tmp_path: Path, known: bool) -> None:
+    """A recording of incast has the sum of its trace; without it, the database finds what it finds."""
+    trace, about = by_hand / "trace.parquet", by_hand / "summary.json"
+    whole = trace.read_bytes()
+    if known:
+        digest = hashlib.sha256(whole).hexdigest()
+        about.write_text(json.dumps(json.loads(about.read_text()) | {"trace_sha256": digest}))
+    steps = 10 if known else 40
+    found = []
+    for step in range(steps):
+        flipped = bytearray(whole)
+        flipped[step * len(whole) // steps] ^= 1 << step % 8
+        trace.write_bytes(flipped)
+        try:
+            memory.write_traffic([by_hand], tmp_path / "out", nodes=16, overwrite=True)
+        except incast.ApplicationError as error:
+            found.append(str(error))
+    refused = [error for error in found if error.startswith(f"{trace} is damaged: ")]
+    # Some flips leave a valid trace, such as one with fetches at other times.
+    assert len(refused) == steps if known else len(refused) > steps // 4
+    assert all(error.startswith(str(by_hand)) for error in found)
+    assert left_in(tmp_path) <= {"hand-memory", "out"}
+
+
+def cut(folder: Path) -> None:
+    (folder / "trace.parquet").write_bytes((folder / "trace.parquet").read_bytes()[:100])
+
+
+def forget_pages(folder: Path) -> None:
+    file = str(folder / "trace.parquet")
+    duckdb.connect().query(f"select * exclude (page) from '{file}'").write_parquet(file)
+
+
+def say(text: str) -> Callable[[Path], object]:
+    return lambda folder: (folder / "summary.json").write_text(text)
+
+
+def change(**fields: Any) -> Callable[[Path], object]:
+    def to(folder: Path) -> None:
+        told = json.loads((folder / "summary.json").read_text())
+        (folder / "summary.json").write_text(json.dumps(told | fields))
+
+    return to
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (cut, "hand-memory/trace.parquet is damaged: "),
+        (forget_pages, 'hand-memory/trace.parquet is damaged: Binder Error: Referenced column "page" not found'),
+        (say("{"), "hand-memory/summary.json is damaged: Expecting"),
+        (say("[]"), "hand-memory/summary.json is damaged: it is not an object"),
+        (say("[" * 100_000), "hand-memory/summary.json is damaged: "),
+        (change(fetches="many"), "hand-memory/summary.json is damaged: `fetches` cannot be 'many'"),
+        (change(command=[1]), "`command` cannot be [1]"),
+        (change(seconds=0), "`seconds` must be above 0"),
+        (change(plain_s=-1.0), "`plain_s` cannot be -1.0"),
+        (change(more=1), "hand-memory/summary.json is damaged: "),
+        (change(trace_sha256="0" * 64), "trace.parquet is damaged: its SHA-256 is not that of summary.json"),
+    ],
+)
+def test_damaged_recordings(
+    command: Command, by_hand: Path, tmp_path: Path, spoil: Callable[[Path], object], says: str
+) -> None:
+    spoil(by_hand)
+    done = command("memory", "traffic", by_hand.name, "-o", "out")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert says in done.stderr
+    assert done.stderr.endswith("; record the program again\n")
+    if spoil is not forget_pages:
+        with pytest.raises(incast.ApplicationError, match="is damaged"):
+            memory.recorded_segments(by_hand)
     assert left_in(tmp_path) == {"hand-memory"}
 
 

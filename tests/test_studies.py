@@ -600,6 +600,26 @@ def test_a_truncated_table_is_told(ran: incast.StudyResults, tmp_path: Path, com
     assert "slowdown" in done.stderr
 
 
+def test_a_study_runs_damaged_runs_again(ran: incast.StudyResults, tmp_path: Path, command: Command) -> None:
+    out = Path(shutil.copytree(ran.path, tmp_path / "out"))
+    claims = (out / "claims.json").read_bytes()
+    file = next(out.glob("load/runs/*/flows.parquet"))
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    key = file.parent.name
+    for arguments in (("judge", TINY, "out"), ("run", TINY, "-o", "out", "--quiet")):
+        done = command("study", *arguments)
+        if arguments[0] == "judge":
+            assert done.returncode == 2
+            assert f"out/load/runs/{key}/flows.parquet is damaged: its SHA-256" in done.stderr
+            assert "repeat the command `incast study run ... -o out`" in done.stderr
+    assert done.returncode == 0, done.stderr
+    damage = "flows.parquet: its SHA-256 is not that of SHA256SUMS"
+    assert f"warning: run {key} is damaged ({damage}): run again\n" in done.stderr
+    assert (out / "claims.json").read_bytes() == claims
+
+
 def test_metrics_that_cannot_tell_rows_apart(tiny: Path, tmp_path: Path) -> None:
     change(tiny / "claims.toml", 'metric = "p95"\nx', 'metric = "packets"\nx')
     change(tiny / "claims.toml", "select load, scheme, seed, avg(p95)", "select scheme, seed, avg(p95)")

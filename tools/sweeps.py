@@ -53,6 +53,7 @@ FILES = {
     "runs.parquet": "one row per run, [below](#runs)",
     "runs/KEY/": "[results folder](results.md) of one scheme of a finished run; tables end with the varied parameters",
     "runs/KEY/slowdown.parquet": "slowdowns by flow size, [below](#slowdown)",
+    "runs/KEY/SHA256SUMS": "checksums; a resumed sweep repeats a run whose files differ",
     "aside/KEY/": "finished runs that the sweep no longer includes; reused if it does again",
 }
 

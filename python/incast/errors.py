@@ -67,6 +67,10 @@ class ResultsError(IncastError):
     """A folder is not a results folder, is damaged, or lacks a table."""
 
 
+class DamagedError(ResultsError):
+    """Files of a results folder are damaged."""
+
+
 class ComparisonError(IncastError):
     """Results cannot be compared with a file: the file is not valid, or they have no common flow."""
 
@@ -104,6 +108,7 @@ class IncastWarning(UserWarning):
 _KINDS: dict[str, type[IncastError]] = {
     "scenario": ScenarioError,
     "results": ResultsError,
+    "damaged": DamagedError,
     "exists": ResultsExistError,
     "environment": EnvironmentFailure,
     "internal": InternalError,

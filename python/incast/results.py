@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from incast import _core
 from incast._nearest import keywords
-from incast.errors import translated
+from incast.integrity import reading
 from incast.table import Table
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Results:
         """The scenario that was run, with all defaults; files that it names are where they were then."""
         from incast.scenario import of_core
 
-        with translated():
+        with reading(self.path):
             core = self._folder.scenario()
         return of_core(core, Path(self.manifest["scenario_dir"]))
 
@@ -68,7 +68,7 @@ class Results:
     def table(self, name: str) -> Table:
         """A table by name."""
         if name not in self._tables:
-            with translated():
+            with reading(self.path):
                 self._tables[name] = Table(self._folder.table(name), name)
         return self._tables[name]
 
@@ -99,12 +99,12 @@ class Results:
 
     def _slowdown(self, groups: Sequence[tuple[str, Sequence[str]]] | None, **options: Any) -> Table:
         """Slowdowns of groups of labels, each with a name; a group of none has all flows."""
-        with translated():
+        with reading(self.path):
             return Table(self._folder.slowdown(json.dumps(options), groups), "slowdown")
 
     def slowdown_text(self, *, bins: int = 20) -> str:
         """Slowdowns as text: schemes side by side, a block for each label."""
-        with translated():
+        with reading(self.path):
             return self._folder.slowdown_text(json.dumps({"bins": bins}))
 
     def throughput(
@@ -210,5 +210,5 @@ class Results:
 
 def open_results(path: str | PathLike[str]) -> Results:
     """Open a results folder."""
-    with translated():
+    with reading(Path(path)):
         return Results(_core.Folder.open(fspath(path)))

@@ -90,7 +90,7 @@ impl Input {
     }
 
     /// Bytes of the file, 0 of a pipe.
-    pub fn len(&self) -> Result<u64, InputError> {
+    fn size(&self) -> Result<u64, InputError> {
         Ok(self.file.metadata()?.len())
     }
 
@@ -103,7 +103,7 @@ impl Input {
 
     /// All that follows, after the bytes that were read before.
     pub fn read(mut self, mut before: Vec<u8>) -> Result<Vec<u8>, InputError> {
-        let bytes = self.len()?;
+        let bytes = self.size()?;
         let memory = Memory::available();
         if bytes > memory.bytes {
             return Err(InputError::Memory { bytes, memory });

@@ -3,6 +3,7 @@
 //! A [`Fabric`](fabric::Fabric) is a graph of hosts and switches with ports in a stable order; [`Routes`](routing::Routes)
 //! are computed from it; a [`FlowSet`](flow::FlowSet) is what the hosts will send. The simulator takes these three.
 
+pub mod caught;
 pub mod echo;
 pub mod fabric;
 pub mod flow;

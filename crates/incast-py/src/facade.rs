@@ -22,6 +22,8 @@ pub(crate) enum Kind {
     Scenario,
     /// A folder holds no results, or no such table.
     Results,
+    /// Files of a results folder are damaged.
+    Damaged,
     /// The results folder exists and was not to be overwritten.
     Exists,
     /// The machine: a folder that cannot be written, a full disk.
@@ -38,6 +40,7 @@ impl Kind {
         match self {
             Self::Scenario => "scenario",
             Self::Results => "results",
+            Self::Damaged => "damaged",
             Self::Exists => "exists",
             Self::Environment => "environment",
             Self::Interrupted => "interrupted",
@@ -95,13 +98,13 @@ impl From<ResultsError> for Failure {
         let text = error.to_string();
         let kind = match error {
             ResultsError::Setup(found) => return found.into(),
-            ResultsError::Exists { .. } => Kind::Exists,
+            ResultsError::Exists { .. } | ResultsError::Busy { .. } => Kind::Exists,
             ResultsError::Write { .. } => Kind::Environment,
             ResultsError::Interrupted => Kind::Interrupted,
-            ResultsError::NotResults { .. }
-            | ResultsError::UnknownTable { .. }
-            | ResultsError::Older { .. }
-            | ResultsError::Corrupt { .. } => Kind::Results,
+            ResultsError::NotResults { .. } | ResultsError::UnknownTable { .. } | ResultsError::Older { .. } => {
+                Kind::Results
+            }
+            ResultsError::Damaged(_) => Kind::Damaged,
             _ => Kind::Internal,
         };
         Self::new(kind, text)
@@ -398,6 +401,13 @@ impl Folder {
     /// Opens a folder.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
         Ok(Self(results::Results::open(path)?))
+    }
+
+    /// Compares every file with the manifest; returns the number of tables, and files that differ with the kind of damage.
+    pub(crate) fn verify(path: &Path) -> Result<(usize, Vec<(PathBuf, String)>), Failure> {
+        let results = results::Results::open_unchecked(path)?;
+        let damage = results.verify().into_iter().map(|damage| (damage.file, damage.why)).collect();
+        Ok((results.manifest().tables.len(), damage))
     }
 
     pub(crate) fn path(&self) -> PathBuf {

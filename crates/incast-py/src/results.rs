@@ -29,6 +29,12 @@ impl Folder {
         detached(py, || facade::Folder::open(&path)).map(Self)
     }
 
+    /// Compares every file with the manifest; returns the number of tables, and files that differ with the kind of damage.
+    #[staticmethod]
+    fn verify(py: Python<'_>, path: PathBuf) -> PyResult<(usize, Vec<(PathBuf, String)>)> {
+        detached(py, || facade::Folder::verify(&path))
+    }
+
     /// Where it lies.
     #[getter]
     fn path(&self) -> PathBuf {

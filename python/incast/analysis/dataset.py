@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from incast import _database, _input
 from incast._database import PARQUET_FILE, quoted
 from incast.errors import EnvironmentFailure, ResultsError
+from incast.integrity import damaged
 from incast.sweep.file import Value
 from incast.sweep.folder import FORMAT, RUNS
 from incast.sweep.text import literal, shown
@@ -85,13 +86,17 @@ class Analysis:
     @cached_property
     def rows(self) -> list[dict[str, Any]]:
         """All rows: the varied parameters, then the figures."""
-        return [
-            {**cell.columns, **row}
-            for cell in self.done
-            for row in json.loads(
-                _input.read_text(self.path / RUNS / cell.key / "rows.json", ResultsError, _input.LARGE)
-            )
-        ]
+        return [{**cell.columns, **row} for cell in self.done for row in self._rows(cell)]
+
+    def _rows(self, cell: CellState) -> list[dict[str, Any]]:
+        file = self.path / RUNS / cell.key / "rows.json"
+        try:
+            rows = json.loads(_input.read_text(file, ResultsError, _input.LARGE))
+            if not all(row.keys() >= self.types.keys() - cell.columns.keys() for row in rows):
+                raise ValueError("a row lacks a column")
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            raise damaged(f"{file} is damaged: {error}", file.parent) from None
+        return rows  # type: ignore[no-any-return]
 
     def connect(self) -> duckdb.DuckDBPyConnection:
         """A DuckDB connection with the rows as table `figures`."""

@@ -17,7 +17,7 @@ from incast.analysis.dataset import INDEX, Analysis, open_analysis, write_table
 from incast.analysis.plan import AnalysisPlan, Cell
 from incast.sweep.folder import FORMAT, SweepFolder
 from incast.sweep.pool import Event, local
-from incast.sweep.progress import Activity, SweepProgress
+from incast.sweep.progress import Activity, SweepProgress, tell
 
 WORKER = "incast.analysis.worker"
 """The module that computes."""
@@ -53,11 +53,12 @@ class _Run:
         kept = folder.prepare(frozenset(self.by_key))
         self.todo = [cell for cell in self.by_key.values() if cell.key not in kept]
         self.impossible: str | None = None
-        self.progress = SweepProgress(runs=len(self.by_key), kept=len(kept))
+        self.progress = SweepProgress(runs=len(self.by_key), kept=len(kept), damaged=list(folder.damaged.items()))
         self.progress.work = sum(map(self.weight, self.todo))
 
     def run(self) -> Analysis:
         began = time.monotonic()
+        tell(self.progress, self.callback)
         if self.todo:
             self.impossible = self.plan.kind.impossible()
         self.describe()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from incast import _database, _input
 from incast._database import literal, quoted
 from incast.errors import EnvironmentFailure, ResultsError
+from incast.integrity import check, damaged
 from incast.results import ALL, Results
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Source:
             return self._connection.execute(query, values).fetchall()
         except duckdb.OutOfMemoryException as error:
             raise EnvironmentFailure(f"{self.results[0].path}: {error}") from None
-        except duckdb.Error as error:
+        except (duckdb.Error, UnicodeDecodeError) as error:  # the second where an error quotes a damaged file
             raise self._blamed(error) from None
 
     def by_scheme(self, rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
@@ -130,7 +131,7 @@ class Source:
             for table, files in tables.items():
                 these = ", ".join(literal(str(file)) for file in files)
                 connection.execute(f"create view {quoted(table)} as from read_parquet([{these}], union_by_name = true)")
-        except duckdb.Error as error:
+        except (duckdb.Error, UnicodeDecodeError) as error:
             connection.close()
             raise self._blamed(error) from None
         return connection
@@ -138,32 +139,12 @@ class Source:
     def _files(self, table: str) -> list[Path]:
         return [each.path / f"{table}.parquet" for each in self.results if table in each.tables]
 
-    def _blamed(self, error: duckdb.Error) -> ResultsError:
-        """The error, naming the file that cannot be read where there is one."""
-        import duckdb
-
+    def _blamed(self, error: Exception) -> ResultsError:
+        """The error, naming a damaged file where there is one."""
         for each in self.results:
-            for table in each.tables:
-                file = each.path / f"{table}.parquet"
-                try:
-                    with _database.connect([file]) as connection:
-                        connection.execute(f"select count(*) from parquet_schema({literal(str(file))})")
-                except duckdb.Error as fault:
-                    return broken(file, each, table, fault)
+            for damage in check(each.path).damage:
+                return damaged(str(damage), each.path)
         return ResultsError(f"cannot read the tables: {error}")
-
-
-def broken(file: Path, results: Results, table: str, fault: duckdb.Error) -> ResultsError:
-    """The error about a damaged table."""
-    wanted = results.manifest["tables"].get(table, {}).get("bytes")
-    there = file.stat().st_size if file.exists() else None
-    if there is None:
-        why = "the file is missing"
-    elif wanted is not None and there != wanted:
-        why = f"has {there:,} B, but {wanted:,} B in manifest.json: truncated or changed"
-    else:
-        why = str(fault).strip().splitlines()[0]
-    return ResultsError(f"{file}: not a valid Parquet table of incast: {why}; run the scenario again")
 
 
 def scenario_file(results: Results) -> bytes:

@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 import incast
+from incast import integrity
 from incast.cli import codes, summary
 from incast.cli.command import command
 
@@ -19,6 +20,7 @@ Examples:
   incast results results/quickstart
   incast results results/quickstart --table flows --limit 10
   incast results results/quickstart --table ports --format csv > ports.csv
+  incast results results/quickstart --verify
 """
 ROWS = 20
 """Rows shown where no limit is given."""
@@ -31,6 +33,7 @@ def results(
     table: str | None = None,
     format: Literal["table", "csv", "json"] = "table",  # noqa: A002 - the name of the option
     limit: Annotated[int | None, Parameter(validator=Number(gte=0))] = None,
+    verify: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
 ) -> None:
     """Show the summary of a results folder with the warnings of its run, or one of its tables.
 
@@ -45,9 +48,19 @@ def results(
         Output format.
     limit
         Rows to print. Default: 20 for --format table, all for csv and json.
+    verify
+        Compare all files with their checksums, also those of a sweep or a study. Exit code 2: files are damaged.
 
     """
+    if verify:
+        tables = integrity.verify([folder])
+        shown = table is not None or format != "table"
+        print(f"all {tables:,} tables are as written", file=sys.stderr if shown else sys.stdout)
+        if not shown:
+            return
     found = incast.open(folder)
+    if (version := found.manifest["incast"]) != incast.__version__:
+        codes.complain(f"note: incast {version} wrote these results; this is {incast.__version__}")
     if table is None and format == "table":
         codes.warn(found.warnings())
         summary.show(found)

@@ -28,7 +28,7 @@ class SweepLive:
         """Show on `console`, or not at all."""
         self._console, self._quiet = console, quiet
         self._told = time.monotonic()
-        self._failures = 0
+        self._failures = self._repeated = 0
         self._live = (
             Live(console=console, transient=True, refresh_per_second=5) if console.is_terminal and not quiet else None
         )
@@ -46,6 +46,9 @@ class SweepLive:
 
     def update(self, progress: SweepProgress) -> None:
         """Show where the sweep is now."""
+        for text in progress.repeated()[self._repeated :]:
+            self._console.print(f"warning: {text}", soft_wrap=True, markup=False, highlight=False)
+        self._repeated = len(progress.damaged)
         if self._quiet:
             return
         for label, error in progress.failures[self._failures :]:

@@ -12,9 +12,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from incast import _core, _input
+from incast import _core, _database, _input
 from incast._whole import as_usual, writing
 from incast.errors import ApplicationError, EnvironmentFailure, ResultsExistError
+from incast.integrity import sha256
 from incast.memory import program
 from incast.memory.possible import require
 from incast.memory.run import Instrument, Run, Session, run_plainly
@@ -24,6 +25,8 @@ from incast.memory.supervised import STOPPED, Ended
 PLAIN_RUNS = 3
 """Number of runs without the instrument, to measure the program's own time (our choice)."""
 TRACE, SUMMARY = "trace.parquet", "summary.json"
+COLUMNS = ("time_ns", "process", "thread", "page", "kind", "achieved_ns", "software_ns")
+"""Columns of a trace."""
 
 
 @dataclass(frozen=True)
@@ -106,14 +109,60 @@ def _run_plainly(command: Sequence[str], instrument: Instrument) -> list[Ended]:
 def open_recording(path: str | PathLike[str]) -> Recording:
     """Open a folder that `record` has written."""
     folder = Path(path)
+    if not all((folder / name).is_file() for name in (TRACE, SUMMARY)):
+        allowed = f"a folder written by `incast memory record`, with {TRACE} and {SUMMARY}"
+        raise ApplicationError(f"error: {folder} is not a recording\n = allowed: {allowed}")
     try:
         found: dict[str, Any] = json.loads(_input.read_text(folder / SUMMARY, ApplicationError))
         summary = Summary.of(found)
         _input.check(folder / TRACE, ApplicationError)
-    except (OSError, ValueError, TypeError, KeyError):
-        allowed = f"a folder written by `incast memory record`, with {TRACE} and {SUMMARY}"
-        raise ApplicationError(f"error: {folder} is not a recording\n = allowed: {allowed}") from None
+        if summary.trace_sha256 not in ("", sha256(folder / TRACE)):
+            raise _damaged(folder / TRACE, f"its SHA-256 is not that of {SUMMARY}: it was changed or truncated")
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise _damaged(folder / SUMMARY, str(error)) from None
     return Recording(folder, summary)
+
+
+@contextmanager
+def reading(recordings: Sequence[Recording]) -> Iterator[None]:
+    """Raise errors of the database that reads traces as errors about a damaged trace or about the machine.
+
+    An error that quotes a damaged file is a `UnicodeDecodeError`.
+    """
+    import duckdb
+
+    try:
+        yield
+    except duckdb.OutOfMemoryException as error:
+        raise EnvironmentFailure(_first_line(error)) from None
+    except (duckdb.Error, UnicodeDecodeError) as error:
+        for recording in recordings:
+            if why := _unreadable(recording.trace):
+                raise _damaged(recording.trace, why) from None
+        if isinstance(error, duckdb.IOException):
+            raise EnvironmentFailure(_first_line(error)) from None
+        traces = " or ".join(str(recording.trace) for recording in recordings)
+        raise ApplicationError(f"{traces} is damaged: {_first_line(error)}") from None
+
+
+def _unreadable(trace: Path) -> str | None:
+    """The error of reading all rows and columns of a trace."""
+    import duckdb
+
+    try:
+        with _database.connect([trace]) as connection:
+            connection.execute(f"select sum(hash({', '.join(COLUMNS)})) from read_parquet(?)", [str(trace)]).fetchall()
+    except (duckdb.Error, UnicodeDecodeError) as error:
+        return _first_line(error)
+    return None
+
+
+def _damaged(file: Path, why: str) -> ApplicationError:
+    return ApplicationError(f"{file} is damaged: {why}; record the program again")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]
 
 
 def write_trace(run: Run, out: Path) -> None:

@@ -9,7 +9,7 @@ from incast import _database
 from incast._library import needed
 from incast.application import Segments
 from incast.errors import ApplicationError
-from incast.memory.recording import open_recording
+from incast.memory.recording import open_recording, reading
 
 
 def recorded_segments(path: str | PathLike[str], window_s: tuple[float, float] | None = None) -> Segments:
@@ -45,7 +45,7 @@ def recorded_segments(path: str | PathLike[str], window_s: tuple[float, float] |
     from (from gaps union all from ends) order by process, thread, number
     """
     needed("numpy", "a replay")
-    with _database.connect([recording.trace]) as connection:
+    with reading([recording]), _database.connect([recording.trace]) as connection:
         found = connection.execute(query, asked).fetchnumpy()
     if not len(found["fetches"]):
         raise ApplicationError(f"{path}: nothing was fetched, so that delays of fetches change nothing")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 from incast import _database
 from incast.charts.look import time
+from incast.integrity import sha256
 from incast.memory.descriptors import NO_DESCRIPTORS
 from incast.memory.permission import told
 from incast.memory.protocol import PAGE, Word
@@ -80,6 +83,8 @@ class Summary:
     """Number of processes of other users, which were not served."""
     not_heard: int = 0
     """Number of processes that were not served because of missing file descriptors."""
+    trace_sha256: str = ""
+    """SHA-256 of trace.parquet, in hexadecimal."""
 
     @property
     def own_fetches_per_s(self) -> float | None:
@@ -88,8 +93,17 @@ class Summary:
 
     @classmethod
     def of(cls, found: dict[str, Any]) -> Summary:
-        """From the contents of summary.json."""
-        return cls(**found)
+        """From the contents of summary.json; raises `TypeError` or `ValueError` if they are not those of a summary."""
+        if not isinstance(found, dict):
+            raise TypeError("it is not an object")
+        hints = get_type_hints(cls)
+        for name, value in found.items():
+            if name in hints and not _fits(value, hints[name]):
+                raise TypeError(f"`{name}` cannot be {value!r:.80}")
+        summary = cls(**found)
+        if summary.seconds <= 0:
+            raise ValueError(f"`seconds` must be above 0, got {summary.seconds}")
+        return summary
 
     def lines(self) -> Iterator[str]:
         """The summary as text."""
@@ -173,6 +187,22 @@ class Summary:
         return sum(process[counter] for process in self.processes)
 
 
+def _fits(value: Any, hint: Any) -> bool:
+    """True if a value of JSON has a type, with numbers that are finite and 0 or more."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return True
+    if origin is UnionType:
+        return any(_fits(value, each) for each in inner)
+    if origin is list:
+        return isinstance(value, list) and all(_fits(each, inner[0]) for each in value)
+    if origin is dict:
+        return isinstance(value, dict) and all(_fits(each, inner[1]) for each in value.values())
+    if hint in (int, float) and not isinstance(value, bool):
+        return isinstance(value, (int, hint)) and 0 <= value < math.inf
+    return type(value) is hint
+
+
 def size(count: float) -> str:
     """Bytes with a unit."""
     for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
@@ -225,6 +255,7 @@ def summarised(
         failures=[told(each) for each in run.unserved.failures],
         other_users=run.unserved.other_users,
         not_heard=run.unserved.not_heard,
+        trace_sha256=sha256(trace),
     )
 
 

@@ -16,7 +16,7 @@ from incast.application import wrong
 from incast.errors import ApplicationError
 from incast.memory.amounts import nanoseconds
 from incast.memory.protocol import PAGE
-from incast.memory.recording import Recording, open_recording, staged
+from incast.memory.recording import Recording, open_recording, reading, staged
 from incast.memory.summary import MEMORY_LIMIT
 
 FLOWS, SCENARIO = "flows.parquet", "scenario.toml"
@@ -134,7 +134,8 @@ def write_traffic(
                 f"{recording.path}: {recording.summary.fetches} fetches are too few, at least {2 * MEMORIES} needed"
             )
     with staged(Path(output), overwrite=overwrite, marks=(FLOWS, SCENARIO)) as folder:
-        made = _write_flows(found, folder, clock, fetch_ns, progress or (lambda _: None))
+        with reading(found):
+            made = _write_flows(found, folder, clock, fetch_ns, progress or (lambda _: None))
         text = _scenario(found, nodes, scale, samples, duration)
         with writing(Path(output) / SCENARIO):
             (folder / SCENARIO).write_text(text, encoding="utf-8")

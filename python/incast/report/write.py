@@ -9,6 +9,7 @@ from pathlib import Path
 from incast._whole import refuse_if_there, write_whole
 from incast.charts.groups import read
 from incast.errors import ResultsError
+from incast.integrity import verify
 from incast.report.page import page
 
 Told = Callable[[int, int], object]
@@ -22,7 +23,7 @@ def write(
     overwrite: bool = False,
     progress: Told | None = None,
 ) -> Path:
-    """Write one self-contained HTML page of runs, sweeps and studies.
+    """Write one self-contained HTML page of runs, sweeps and studies, if none of their files is damaged.
 
     Args:
         folders: One or several results folders, shown on the same page.
@@ -38,6 +39,13 @@ def write(
     several = [folders] if isinstance(folders, (str, PathLike)) else folders
     if not several:
         raise ResultsError("a page needs at least one folder")
-    text = page(read([Path(folder) for folder in several]), progress)
-    write_whole(file, text.encode("utf-8"), overwrite=overwrite)
+    paths = [Path(folder) for folder in several]
+    verify(paths)
+    write_page(paths, file, overwrite=overwrite, progress=progress)
     return file
+
+
+def write_page(folders: Sequence[Path], file: Path, *, overwrite: bool, progress: Told | None = None) -> None:
+    """Write the page of folders without damage."""
+    text = page(read(folders), progress)
+    write_whole(file, text.encode("utf-8"), overwrite=overwrite)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from incast.study import results
 from incast.study.description import Scale
 from incast.study.folder import Description
 from incast.study.tabulating import DrawnTable
+from incast.sweep.folder import locked
 
 LOCK = ".lock"
 """Lock of the active run."""
@@ -34,11 +34,9 @@ def held(told: Description, out: Path, scale: Scale, overwrite: bool) -> Iterato
     except OSError as error:
         raise EnvironmentFailure(f"cannot write {out}: {error.strerror}") from None
     with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not locked(lock):
             message = "another run is active in this folder; it is never overwritten; choose another folder"
-            raise ResultsExistError(f"{out}: {message}") from None
+            raise ResultsExistError(f"{out}: {message}")
         if overwrite:
             _empty(out)
             there = None

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from incast import analysis, sweep
+from incast import analysis, integrity, sweep
 from incast._document import join
 from incast.analysis import Analysis, AnalysisPlan
 from incast.errors import ResultsError
@@ -65,6 +65,7 @@ def judge(told: Description, checked: Checked, out: Path) -> StudyResults:
     manifest = results.of_study(out, told.name)
     if manifest["scale"] not in checked.plans:
         raise ResultsError(f"{out}: study {told.name} has no scale {manifest['scale']} any more")
+    integrity.verify([out])
     manifest |= {"sweeps": told.study.sweeps, "analyses": told.study.analyses}
     there = results.StudyResults(out, manifest, Claims([]))
     return _judged(told, checked, out, manifest, {**there.sweeps, **there.analyses})
@@ -104,9 +105,9 @@ def _judged(
     results.write(out / results.TABLE, writing.markdown(found))
     if any(each.done for each in parts.values() if isinstance(each, sweep.Sweep)):
         # The page draws with libraries that nothing else of a study needs.
-        from incast import report
+        from incast.report.write import write_page
 
-        report.write(out, out / results.PAGE, overwrite=True)
+        write_page([out], out / results.PAGE, overwrite=True)
     return found
 
 

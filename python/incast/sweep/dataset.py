@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -13,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from incast import _database, _input
 from incast._database import PARQUET_FILE, quoted
 from incast.application.table import register
-from incast.errors import EnvironmentFailure, ResultsError
+from incast.errors import DamagedError, EnvironmentFailure, ResultsError
+from incast.integrity import check, damaged
 from incast.results import Results, open_results
 from incast.sweep.file import Value
 from incast.sweep.folder import INDEX, RUNS, read_index
@@ -23,9 +23,10 @@ from incast.table import PARQUET
 if TYPE_CHECKING:
     import duckdb
 
+SLOWDOWN = "slowdown"
 TABLES = (
     *("flows", "messages", "ports", "pauses", "deadlocks", "storms", "drops", "links", "queues", "rates", "histograms"),
-    "slowdown",
+    SLOWDOWN,
 )
 """Tables of every run; their last columns are the varied parameters."""
 OF_SOME = {
@@ -100,6 +101,7 @@ class Sweep:
         """The folder."""
         self.index = index
         """All of `sweep.json`."""
+        self._manifests: dict[str, dict[str, Any]] = {}
         try:
             self.title: str | None = index["title"]
             """Title of the sweep."""
@@ -168,18 +170,21 @@ class Sweep:
 
         if not self.done:
             raise ResultsError(f"{self.path}: this sweep has no finished runs")
+        for run in self.done:
+            self._manifest(run)
         tables = {table: self.files(table) for table in (*TABLES, *OF_SOME)}
+        # No manifest has the size of this table.
+        for file in tables[SLOWDOWN]:
+            _check(file)
         connection = _database.connect(file for files in tables.values() for file in files)
         for table, files in tables.items():
             if not files and table in OF_SOME:
                 continue
-            for file in files:
-                _check(file)
             names = ", ".join(literal(str(file)) for file in files)
             try:
                 connection.execute(f"create view {table} as select * from read_parquet([{names}])")
-            except duckdb.Error as error:
-                raise ResultsError(f"{self.path}: cannot read table {table}: {_first_line(error)}") from None
+            except (duckdb.Error, UnicodeDecodeError) as error:  # the second where an error quotes a damaged file
+                raise self._blamed(table, error) from None
         self._add_runs(connection)
         register(connection)
         return connection
@@ -214,15 +219,29 @@ class Sweep:
             texts.update({_summary(warning) for warning in self._manifest(run).get("warnings", ())})
         return dict(sorted(texts.items(), key=lambda each: (-each[1], each[0])))
 
+    def _blamed(self, table: str, error: Exception) -> ResultsError:
+        """The error, naming a damaged file where there is one."""
+        for run in self.done:
+            folder = self.path / RUNS / run.key
+            for damage in check(folder).damage:
+                return damaged(str(damage), folder)
+        return ResultsError(f"{self.path}: cannot read table {table}: {_first_line(error)}")
+
     def _manifest(self, run: Run) -> dict[str, Any]:
-        file = self.path / RUNS / run.key / "manifest.json"
-        try:
-            manifest: dict[str, Any] = json.loads(_input.read_text(file, ResultsError))
+        """The manifest of a finished run, whose tables must be there in their sizes."""
+        if run.key not in self._manifests:
+            folder = self.path / RUNS / run.key
+            try:
+                manifest = self.results(run).manifest
+            except DamagedError:
+                raise
+            except ResultsError as error:
+                raise damaged(str(error), folder) from None
             if len(manifest["schemes"]) != 1:
-                raise ValueError("a run of a sweep has one scheme")
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ResultsError(f"{file} is damaged: {error}") from None
-        return manifest
+                file = folder / "manifest.json"
+                raise damaged(f"{file} is damaged: it has {len(manifest['schemes'])} schemes, not one", folder)
+            self._manifests[run.key] = manifest
+        return self._manifests[run.key]
 
     def _add_runs(self, connection: duckdb.DuckDBPyConnection) -> None:
         kinds = {name: SQL_TYPES[type(self.runs[0].columns[name])] if self.runs else "varchar" for name in self.columns}
@@ -279,13 +298,15 @@ def write_runs(path: Path) -> None:
 
 def _check(file: Path) -> None:
     """Raise for a missing or truncated file, with its name; a query would fail later and without the name."""
+    why = "it is not a complete Parquet file"
     try:
         with _input.opened(file, ResultsError) as opened:
             whole = opened.read(len(PARQUET)) == PARQUET and opened.seek(-len(PARQUET), os.SEEK_END) >= len(PARQUET)
-            if not (whole and opened.read() == PARQUET):
-                raise ResultsError(f"{file} is damaged: not a complete Parquet file")
+            if whole and opened.read() == PARQUET:
+                return
     except OSError as error:
-        raise ResultsError(f"cannot read {file}: {error.strerror}") from None
+        why = "the file is missing" if isinstance(error, FileNotFoundError) else f"{error.strerror}"
+    raise damaged(f"{file} is damaged: {why}", file.parent)
 
 
 def _summary(warning: dict[str, Any]) -> str:

@@ -16,6 +16,7 @@ import incast
 from incast import _database, _input
 from incast._whole import writing
 from incast.errors import EnvironmentFailure, ResultsError, ResultsExistError
+from incast.integrity import check_finished, write_sums
 
 FORMAT = 1
 """Version of the layout."""
@@ -43,13 +44,18 @@ class SweepFolder:
         self.aside = path / ASIDE
         # A process of a killed sweep may still be writing: use another folder.
         self.work = path / WORK / f"{os.getpid()}-{time.monotonic_ns()}"
+        self.damaged: dict[str, str] = {}
+        """Damage of finished runs that `prepare` has removed, by key."""
 
     def finished(self) -> set[str]:
         """Keys of the finished runs."""
         return {entry.name for entry in self.runs.iterdir()} if self.runs.is_dir() else set()
 
     def prepare(self, keys: frozenset[str]) -> set[str]:
-        """Move finished runs with these keys into `runs` and all others out of it; returns the keys in `runs`."""
+        """Move finished runs with these keys into `runs` and all others out of it; returns the keys in `runs`.
+
+        Compares their files with the checksums, and removes damaged runs.
+        """
         shutil.rmtree(self.work.parent, ignore_errors=True)
         with writing(self.path):
             for folder in (self.runs, self.work):
@@ -60,11 +66,17 @@ class SweepFolder:
             for key in keys - self.finished():
                 if (self.aside / key).is_dir():
                     (self.aside / key).rename(self.runs / key)
+            there = sorted(self.finished())
+            found = zip(there, check_finished([self.runs / key for key in there]), strict=True)
+            self.damaged = {key: damage for key, damage in found if damage is not None}
+            for key in self.damaged:
+                _remove(self.runs / key)
         return self.finished()
 
     def commit(self, key: str) -> None:
         """Move a finished run to its place."""
         folder = self.work / key
+        write_sums(folder)
         for path in (*folder.iterdir(), folder):
             _sync(path)
         folder.rename(self.runs / key)
@@ -88,12 +100,10 @@ class SweepFolder:
         if (self.path / INDEX).is_file():
             read_index(self.path)
         with self.lock() as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            if not locked(lock):
                 raise ResultsExistError(
                     f"another sweep is running in {self.path}; it is never overwritten; choose another folder"
-                ) from None
+                )
             try:
                 yield
             finally:
@@ -111,6 +121,25 @@ class SweepFolder:
                 with suppress(OSError):
                     folder.rmdir()
             raise
+
+
+def locked(file: TextIO) -> bool:
+    """Lock a file until it is closed; false if another process has locked it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        raise EnvironmentFailure(f"cannot lock {file.name}: {error.strerror}; choose another file system") from None
+    return True
+
+
+def _remove(path: Path) -> None:
+    """Remove a file or a folder."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
 
 
 def _sync(path: Path) -> None:

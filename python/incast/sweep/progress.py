@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from incast.errors import IncastWarning
 from incast.sweep.execute import Pulse
 
 
@@ -45,6 +47,8 @@ class SweepProgress:
     """Estimated work of all runs of this command."""
     started: float = field(default_factory=time.monotonic)
     """Start of the sweep, in seconds of the monotonic clock."""
+    damaged: list[tuple[str, str]] = field(default_factory=list)
+    """Keys and damage of runs finished by an earlier command that this command runs again."""
     failures: list[tuple[str, str]] = field(default_factory=list)
     """Labels and errors of failed runs."""
 
@@ -52,6 +56,10 @@ class SweepProgress:
     def ended(self) -> int:
         """Runs that are finished or failed."""
         return self.kept + self.done + self.failed
+
+    def repeated(self) -> list[str]:
+        """A message about each damaged run."""
+        return [f"run {key} is damaged ({damage}): run again" for key, damage in self.damaged]
 
     @property
     def hops(self) -> int:
@@ -72,3 +80,12 @@ class SweepProgress:
 
 Callback = Callable[[SweepProgress], object]
 """Called several times a second. If it raises an exception, the sweep ends and can be resumed."""
+
+
+def tell(progress: SweepProgress, callback: Callback | None) -> None:
+    """Report damaged runs before the first event: to the callback, or as Python warnings."""
+    if callback is None:
+        for text in progress.repeated():
+            warnings.warn(text, IncastWarning, stacklevel=4)
+    elif progress.damaged:
+        callback(progress)

@@ -20,7 +20,7 @@ from incast.sweep.execute import Task
 from incast.sweep.folder import FORMAT, INDEX, SweepFolder
 from incast.sweep.plan import Plan, Planned
 from incast.sweep.pool import Event, local
-from incast.sweep.progress import Activity, Callback, SweepProgress
+from incast.sweep.progress import Activity, Callback, SweepProgress, tell
 from incast.sweep.weights import Weights
 
 
@@ -80,11 +80,12 @@ class _Run:
         kept = folder.prepare(plan.keys)
         self.todo = [run for run in self.by_key.values() if run.key not in kept]
         self.over: list[Planned] = []
-        self.progress = SweepProgress(runs=len(self.by_key), kept=len(kept))
+        self.progress = SweepProgress(runs=len(self.by_key), kept=len(kept), damaged=list(folder.damaged.items()))
         self.weights = Weights(self.todo)
         self.weighed = (-1, 0, 0)
 
     def run(self) -> Sweep:
+        tell(self.progress, self.callback)
         self.describe()
         try:
             if self.todo:

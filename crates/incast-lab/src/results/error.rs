@@ -18,6 +18,12 @@ pub enum ResultsError {
         /// Whether it is a results folder, which may be overwritten.
         results: bool,
     },
+    /// Another run writes the same folder.
+    #[error("another run is writing {}; it is never overwritten; choose another folder", .folder.display())]
+    Busy {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// The results cannot be written.
     #[error("cannot write {}: {why}; partial files were removed", .path.display())]
     Write {
@@ -81,14 +87,23 @@ pub enum ResultsError {
         /// The column's name now.
         new: String,
     },
-    /// A file of a results folder is damaged.
-    #[error("{} is damaged: {why}", .file.display())]
-    Corrupt {
-        /// The file.
-        file: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
+    /// Files of a results folder are damaged.
+    #[error("{}", lines(.0))]
+    Damaged(Vec<Damage>),
+}
+
+/// A damaged file of a results folder.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{} is damaged: {why}", .file.display())]
+pub struct Damage {
+    /// The file.
+    pub file: PathBuf,
+    /// Kind of the damage.
+    pub why: String,
+}
+
+fn lines(damage: &[Damage]) -> String {
+    damage.iter().map(Damage::to_string).collect::<Vec<_>>().join("\n")
 }
 
 fn overwrite_hint(results: bool) -> &'static str {
@@ -100,6 +115,10 @@ impl ResultsError {
         Self::Write { path: path.to_owned(), why: why.to_string() }
     }
 
+    pub(super) fn damaged(file: &Path, why: impl Into<String>) -> Self {
+        Self::Damaged(vec![Damage { file: file.to_owned(), why: why.into() }])
+    }
+
     /// The exit status of a program that ends with this error: 2 for what was asked for (a scenario that
     /// cannot be simulated, a folder that exists already or holds no results), 3 for files that cannot be written, 130 for an interruption, 70 for a fault in incast.
     pub const fn exit_code(&self) -> u8 {
@@ -107,9 +126,10 @@ impl ResultsError {
             Self::Setup(_)
             | Self::UnknownTable { .. }
             | Self::Exists { .. }
+            | Self::Busy { .. }
             | Self::NotResults { .. }
             | Self::Older { .. }
-            | Self::Corrupt { .. } => 2,
+            | Self::Damaged(_) => 2,
             Self::Write { .. } => 3,
             Self::Unbalanced { .. } | Self::Panicked { .. } => 70,
             Self::Interrupted => 130,

@@ -1,6 +1,8 @@
 //! What a results folder says of itself: `manifest.json`.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use incast_model::fabric::Fabric;
@@ -231,21 +233,36 @@ pub(super) fn sha256(content: &[u8]) -> String {
     hex(&Sha256::digest(content))
 }
 
+/// SHA-256 of a file in hexadecimal.
+pub(super) fn sha256_of_file(file: &Path) -> io::Result<String> {
+    let mut digest = Sha256::new();
+    io::copy(&mut io::BufReader::with_capacity(1 << 20, File::open(file)?), &mut digest)?;
+    Ok(hex(&digest.finalize()))
+}
+
 /// Lower-case hexadecimal digits.
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// Name of this machine, or of this container.
+pub(super) fn host_name() -> String {
+    known(&std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default())
+}
+
+/// A text of the operating system, or `unknown`.
+fn known(text: &str) -> String {
+    if text.trim().is_empty() { "unknown".to_owned() } else { text.trim().to_owned() }
+}
+
 impl Machine {
     /// This one.
     pub fn this() -> Self {
-        let read = |file| std::fs::read_to_string(file).unwrap_or_default();
-        let cpuinfo = read("/proc/cpuinfo");
+        let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
-        let unknown = |text: &str| if text.is_empty() { "unknown".to_owned() } else { text.to_owned() };
         Self {
-            host: unknown(read("/proc/sys/kernel/hostname").trim()),
-            cpu: unknown(model.map_or("", |(_, model)| model.trim())),
+            host: host_name(),
+            cpu: known(model.map_or("", |(_, model)| model)),
             cores: std::thread::available_parallelism().map_or(1, usize::from),
             os: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
         }

@@ -1,10 +1,13 @@
 //! Results: one folder for each run, with the scenario, a manifest and Parquet tables; and what is computed from them.
 
 mod columns;
+#[cfg(test)]
+mod damage_tests;
 mod deadlocks;
 mod error;
 mod labels;
 mod manifest;
+mod owner;
 mod read;
 mod simulate;
 mod slowdown;
@@ -21,7 +24,7 @@ pub use columns::{
     QUEUES, RATES, STORMS, TABLES, THROUGHPUT, TableSpec, VMS, WAITS,
 };
 pub use deadlocks::DeadlockManifest;
-pub use error::ResultsError;
+pub use error::{Damage, ResultsError};
 pub use labels::{Label, Labels};
 pub use manifest::{
     CutOffManifest, FORMAT, FabricCounts, FingerprintManifest, Machine, Manifest, QueueManifest, SchemeManifest,

@@ -1,16 +1,20 @@
 //! Reads a results folder.
 
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
-use incast_model::input::{self, Input};
+use incast_model::caught::caught;
+use incast_model::input;
 use incast_model::renamed::renamed;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::errors::ParquetError;
 
 use super::columns::{TABLES, TableSpec};
-use super::error::ResultsError;
-use super::manifest::{FORMAT, Manifest, sha256};
+use super::error::{Damage, ResultsError};
+use super::manifest::{FORMAT, Manifest, TableManifest, sha256_of_file};
 use crate::diagnostic::Diagnostics;
 use crate::scenario::Loaded;
 use crate::text_file;
@@ -23,8 +27,16 @@ pub struct Results {
 }
 
 impl Results {
-    /// Opens a folder that a run has written.
+    /// Opens a folder that a run has written. Every table must be there in its size; [`Results::verify`] compares the contents.
     pub fn open(folder: &Path) -> Result<Self, ResultsError> {
+        let results = Self::open_unchecked(folder)?;
+        let damage: Vec<Damage> =
+            results.manifest.tables.iter().filter_map(|(name, table)| results.damage_of_size(name, table)).collect();
+        if damage.is_empty() { Ok(results) } else { Err(ResultsError::Damaged(damage)) }
+    }
+
+    /// Opens a folder whose tables may be damaged, for [`Results::verify`].
+    pub fn open_unchecked(folder: &Path) -> Result<Self, ResultsError> {
         let not = |why: String| ResultsError::NotResults { folder: folder.to_owned(), why };
         if !folder.is_dir() {
             return Err(not("there is no such folder".into()));
@@ -32,8 +44,8 @@ impl Results {
         let file = folder.join("manifest.json");
         let text = input::read_text(&file, input::DOCUMENT)
             .map_err(|error| not(format!("manifest.json cannot be read: {error}")))?;
-        let corrupt = |why: String| ResultsError::Corrupt { file: file.clone(), why };
-        let value: serde_json::Value = serde_json::from_str(&text).map_err(|error| corrupt(error.to_string()))?;
+        let damaged = |error: serde_json::Error| ResultsError::damaged(&file, error.to_string());
+        let value: serde_json::Value = serde_json::from_str(&text).map_err(damaged)?;
         match value.get("format").and_then(serde_json::Value::as_u64) {
             Some(format) if format == u64::from(FORMAT) => {}
             Some(format) => {
@@ -41,7 +53,7 @@ impl Results {
             }
             None => return Err(not("manifest.json has no `format`".into())),
         }
-        let manifest = serde_json::from_value(value).map_err(|error| corrupt(error.to_string()))?;
+        let manifest = serde_json::from_value(value).map_err(damaged)?;
         Ok(Self { folder: folder.to_owned(), manifest })
     }
 
@@ -63,39 +75,111 @@ impl Results {
         Loaded::from_text(&name, &text, &self.manifest.scenario_dir, &[])
     }
 
-    /// A table, read in pieces.
+    /// A table, read in pieces, after its file was compared with the manifest.
     pub fn table(&self, name: &str) -> Result<TableReader, ResultsError> {
         let spec = spec(name)?;
-        let file = self.folder.join(spec.file());
-        let corrupt = |why: String| ResultsError::Corrupt { file: file.clone(), why };
-        let open = Input::open(&file, u64::MAX).map_err(|error| corrupt(format!("cannot be read: {error}")))?;
-        let length = open.len().map_err(|error| corrupt(error.to_string()))?;
-        if let Some(table) = self.manifest.tables.get(name).filter(|table| table.bytes != length) {
-            return Err(corrupt(format!("it has {length} bytes, the manifest says {}", table.bytes)));
+        let file = self.file(name);
+        let Some(table) = self.manifest.tables.get(name) else {
+            let known: Vec<&str> = self.manifest.tables.keys().map(String::as_str).collect();
+            return Err(ResultsError::UnknownTable { name: name.into(), known: known.join(", "), nearest: None });
+        };
+        if let Some(damage) = self.damage_of_size(name, table).or_else(|| self.damage_of_content(&file, &table.sha256))
+        {
+            return Err(ResultsError::Damaged(vec![damage]));
         }
-        let reader = ParquetRecordBatchReaderBuilder::try_new(open.into_file())
-            .and_then(|builder| builder.with_batch_size(1 << 16).build());
-        let reader = reader.map_err(|error| corrupt(error.to_string()))?;
+        let (rows, reader) = opened(&file)?;
         if let Some((old, new)) = older(spec, &arrow_array::RecordBatchReader::schema(&reader)) {
             return Err(ResultsError::Older { file, old, new });
         }
-        Ok(TableReader { file, reader })
+        check_rows(&file, rows, table)?;
+        Ok(TableReader { file, reader, broken: false })
     }
 
     /// Reads every file and compares it with the manifest.
-    pub fn verify(&self) -> Result<(), ResultsError> {
-        let digests = self.manifest.tables.iter().map(|(name, table)| (format!("{name}.parquet"), &table.sha256));
-        for (name, expected) in digests.chain([("scenario.toml".to_owned(), &self.manifest.scenario_sha256)]) {
-            let file = self.folder.join(name);
-            let corrupt = |why: String| ResultsError::Corrupt { file: file.clone(), why };
-            let content =
-                input::read(&file, input::LARGE).map_err(|error| corrupt(format!("cannot be read: {error}")))?;
-            if sha256(&content) != *expected {
-                return Err(corrupt("its SHA-256 is not the manifest's: it was changed after the run".into()));
-            }
-        }
-        Ok(())
+    pub fn verify(&self) -> Vec<Damage> {
+        let scenario = self.damage_of_content(&self.folder.join("scenario.toml"), &self.manifest.scenario_sha256);
+        let tables = self.manifest.tables.iter().filter_map(|(name, table)| {
+            let file = self.file(name);
+            let content = || self.damage_of_content(&file, &table.sha256);
+            self.damage_of_size(name, table).or_else(content).or_else(|| {
+                let rows = opened(&file).and_then(|(rows, _)| check_rows(&file, rows, table));
+                rows.err().map(|error| Damage { file: file.clone(), why: why(error) })
+            })
+        });
+        tables.chain(scenario).collect()
     }
+
+    fn file(&self, table: &str) -> PathBuf {
+        self.folder.join(format!("{table}.parquet"))
+    }
+
+    /// Damage that the size of a table's file shows.
+    fn damage_of_size(&self, name: &str, table: &TableManifest) -> Option<Damage> {
+        let file = self.file(name);
+        let why = match std::fs::metadata(&file) {
+            Err(error) => unreadable(&error),
+            Ok(data) if !data.is_file() => "it is not a file".to_owned(),
+            Ok(data) if data.len() != table.bytes => {
+                format!("it has {} bytes, the manifest says {}", data.len(), table.bytes)
+            }
+            Ok(_) => return None,
+        };
+        Some(Damage { file, why })
+    }
+
+    /// Damage that the content of a file shows.
+    fn damage_of_content(&self, file: &Path, sha256: &str) -> Option<Damage> {
+        // A named pipe would never end.
+        let found = match std::fs::metadata(file) {
+            Ok(data) if !data.is_file() => Err(io::Error::other("it is not a file")),
+            _ => sha256_of_file(file),
+        };
+        let why = match found {
+            Err(error) => unreadable(&error),
+            Ok(found) if found != sha256 => {
+                "its SHA-256 is not the manifest's: it was changed after the run".to_owned()
+            }
+            Ok(_) => return None,
+        };
+        Some(Damage { file: file.to_owned(), why })
+    }
+}
+
+fn unreadable(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "the file is missing".into(),
+        _ => format!("it cannot be read: {error}"),
+    }
+}
+
+/// The reason of an error that names the file elsewhere.
+fn why(error: ResultsError) -> String {
+    match error {
+        ResultsError::Damaged(mut damage) if damage.len() == 1 => damage.remove(0).why,
+        other => other.to_string(),
+    }
+}
+
+/// Number of rows and reader of a Parquet file. The library panics on some damaged files.
+fn opened(file: &Path) -> Result<(i64, ParquetRecordBatchReader), ResultsError> {
+    let open = || -> Result<_, ParquetError> {
+        let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(file)?)?;
+        let rows = builder.metadata().file_metadata().num_rows();
+        Ok((rows, builder.with_batch_size(1 << 16).build()?))
+    };
+    let opened = caught(open).map_err(|panic| invalid(file, panic))?;
+    opened.map_err(|error| invalid(file, error))
+}
+
+fn invalid(file: &Path, why: impl std::fmt::Display) -> ResultsError {
+    ResultsError::damaged(file, format!("it is not valid Parquet: {why}"))
+}
+
+fn check_rows(file: &Path, rows: i64, table: &TableManifest) -> Result<(), ResultsError> {
+    if u64::try_from(rows) == Ok(table.rows) {
+        return Ok(());
+    }
+    Err(ResultsError::damaged(file, format!("it has {rows} rows, the manifest says {}", table.rows)))
 }
 
 fn spec(name: &str) -> Result<&'static TableSpec, ResultsError> {
@@ -118,13 +202,15 @@ pub fn read_table(folder: &Path, name: &str) -> Result<RecordBatch, ResultsError
     let (schema, file) = (reader.schema(), reader.file.clone());
     let batches = reader.collect::<Result<Vec<_>, _>>()?;
     arrow_select::concat::concat_batches(&schema, &batches)
-        .map_err(|error| ResultsError::Corrupt { file, why: error.to_string() })
+        .map_err(|error| ResultsError::damaged(&file, error.to_string()))
 }
 
 /// The pieces of a table, in order.
 pub struct TableReader {
     file: PathBuf,
     reader: ParquetRecordBatchReader,
+    /// True after a panic of the library: its reader is not used again.
+    broken: bool,
 }
 
 impl std::fmt::Debug for TableReader {
@@ -144,9 +230,16 @@ impl Iterator for TableReader {
     type Item = Result<RecordBatch, ResultsError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let corrupt =
-            |why: arrow_schema::ArrowError| ResultsError::Corrupt { file: self.file.clone(), why: why.to_string() };
-        Some(self.reader.next()?.map_err(corrupt))
+        if self.broken {
+            return None;
+        }
+        match caught(|| self.reader.next()) {
+            Ok(batch) => Some(batch?.map_err(|error| invalid(&self.file, error))),
+            Err(panic) => {
+                self.broken = true;
+                Some(Err(invalid(&self.file, panic)))
+            }
+        }
     }
 }
 

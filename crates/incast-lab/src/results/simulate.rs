@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use cpu_time::ThreadTime;
+use incast_model::caught::message;
 use incast_model::memory::Memory;
 use incast_sim::outcome::Stop;
 use incast_sim::{Outcome, Progress, Setup, SetupError, Simulation};
@@ -182,9 +183,7 @@ impl Shared<'_> {
                 return Err(ResultsError::Setup(setup_error(&self.prepared.scenario, &name, &error).into()));
             }
             Err(panic) => {
-                let why = panic.downcast_ref::<String>().map(String::as_str);
-                let why = why.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message").to_owned();
-                return Err(ResultsError::Panicked { scheme: name, why });
+                return Err(ResultsError::Panicked { scheme: name, why: message(&*panic) });
             }
         };
         let run = SchemeRun { name, outcome, wall: wall.elapsed(), cpu: cpu.elapsed() };

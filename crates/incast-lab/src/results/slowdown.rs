@@ -102,9 +102,8 @@ impl Finished {
     pub fn of_results(results: &Results, ideal: Ideal) -> Result<Self, ResultsError> {
         let mut all = Self { schemes: results.manifest().schemes.keys().cloned().collect(), ..Self::default() };
         for batch in results.table("flows")? {
-            all.add_batch(&batch?, ideal).ok_or_else(|| ResultsError::Corrupt {
-                file: results.folder().join("flows.parquet"),
-                why: "it lacks a column that this needs".into(),
+            all.add_batch(&batch?, ideal).ok_or_else(|| {
+                ResultsError::damaged(&results.folder().join("flows.parquet"), "it lacks a column that this needs")
             })?;
         }
         Ok(all)

@@ -4,25 +4,44 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::error::ResultsError;
+use super::owner::{Fate, LOCK, Owner, claim};
+
+/// Attempts to make a folder before other processes took it for a leftover.
+const ATTEMPTS: usize = 16;
 
 /// A results folder in the making; dropped without [`Staging::commit`], it leaves nothing.
 #[derive(Debug)]
 pub(super) struct Staging {
     target: PathBuf,
+    overwrite: bool,
+    /// End of the name of `partial`, and of the folder that is set aside.
+    token: String,
     partial: PathBuf,
-    /// Parent folders that were made for it, innermost first.
-    made: Vec<PathBuf>,
+    /// Locked while this process writes.
+    lock: Option<File>,
+    parents: Parents,
     committed: bool,
 }
 
-/// The hidden sibling of `target` for a purpose, owned by this process.
-fn sibling(target: &Path, purpose: &str) -> PathBuf {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
+/// Parent folders that were made for a results folder, innermost first; dropped, they are removed.
+#[derive(Debug, Default)]
+struct Parents(Vec<PathBuf>);
+
+impl Drop for Parents {
+    fn drop(&mut self) {
+        for parent in &self.0 {
+            // Another process may have written into it.
+            let _ = fs::remove_dir(parent);
+        }
+    }
+}
+
+/// The hidden sibling of `target` for a purpose.
+fn sibling(target: &Path, purpose: &str, token: &str) -> PathBuf {
     let mut name = prefix(target, purpose);
-    name.push(format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
+    name.push(token);
     target.with_file_name(name)
 }
 
@@ -33,29 +52,46 @@ fn prefix(target: &Path, purpose: &str) -> OsString {
     name
 }
 
+/// True if something is there that may not be replaced or be replaced only on demand.
+fn is_there(target: &Path) -> bool {
+    fs::symlink_metadata(target).is_ok()
+}
+
+/// Refuses a target that exists, unless it holds results that may be overwritten.
+fn refuse(target: &Path, overwrite: bool) -> Result<(), ResultsError> {
+    let results = target.join("manifest.json").is_file();
+    if !is_there(target) || (overwrite && results) {
+        return Ok(());
+    }
+    Err(ResultsError::Exists { folder: target.to_owned(), results })
+}
+
 impl Staging {
     /// Begins a folder that will be `target`. A results folder there is replaced at the end if `overwrite`.
     pub(super) fn begin(target: &Path, overwrite: bool) -> Result<Self, ResultsError> {
+        Self::begin_as(&Owner::this(), target, overwrite)
+    }
+
+    /// [`Staging::begin`] as a given process.
+    fn begin_as(owner: &Owner, target: &Path, overwrite: bool) -> Result<Self, ResultsError> {
         if target.file_name().is_none() {
             return Err(ResultsError::write(target, "a results folder needs a name"));
         }
-        clean(target);
-        if fs::symlink_metadata(target).is_ok() {
-            let results = target.join("manifest.json").is_file();
-            if !(overwrite && results) {
-                return Err(ResultsError::Exists { folder: target.to_owned(), results });
-            }
+        let busy = clean(target, owner);
+        refuse(target, overwrite)?;
+        if busy {
+            return Err(ResultsError::Busy { folder: target.to_owned() });
         }
-        let mut staging =
-            Self { target: target.to_owned(), partial: sibling(target, "partial"), made: Vec::new(), committed: false };
-        let parents = target.ancestors().skip(1).filter(|parent| *parent != Path::new(""));
-        let missing: Vec<PathBuf> = parents.take_while(|parent| !parent.exists()).map(Path::to_owned).collect();
+        let mut parents = Parents::default();
+        let above = target.ancestors().skip(1).filter(|parent| *parent != Path::new(""));
+        let missing: Vec<PathBuf> = above.take_while(|parent| !parent.exists()).map(Path::to_owned).collect();
         for parent in missing.into_iter().rev() {
             fs::create_dir(&parent).map_err(|error| ResultsError::write(&parent, error))?;
-            staging.made.insert(0, parent);
+            parents.0.insert(0, parent);
         }
-        fs::create_dir(&staging.partial).map_err(|error| ResultsError::write(target, error))?;
-        Ok(staging)
+        let (token, partial, lock) = make(owner, target).map_err(|error| ResultsError::write(target, error))?;
+        let target = target.to_owned();
+        Ok(Self { target, overwrite, token, partial, lock: Some(lock), parents, committed: false })
     }
 
     /// Path that a file has in the finished folder, for messages.
@@ -82,7 +118,9 @@ impl Staging {
     pub(super) fn commit(mut self) -> Result<(), ResultsError> {
         let fail = |error: io::Error| ResultsError::write(&self.target, error);
         sync(&self.partial).map_err(fail)?;
-        let replaced = self.target.exists().then(|| sibling(&self.target, "old"));
+        // Another program may have made it during the run.
+        refuse(&self.target, self.overwrite)?;
+        let replaced = is_there(&self.target).then(|| sibling(&self.target, "old", &self.token));
         if let Some(old) = &replaced {
             fs::rename(&self.target, old).map_err(fail)?;
         }
@@ -94,6 +132,9 @@ impl Staging {
             return Err(fail(error));
         }
         self.committed = true;
+        self.parents.0.clear();
+        // Not before: until the folder is in its place, other processes must find the lock.
+        let _ = fs::remove_file(self.target.join(LOCK));
         if let Some(parent) = self.target.parent().filter(|parent| *parent != Path::new("")) {
             sync(parent).map_err(fail)?;
         }
@@ -104,15 +145,43 @@ impl Staging {
     }
 }
 
+/// Makes and locks the hidden folder of a process.
+fn make(owner: &Owner, target: &Path) -> io::Result<(String, PathBuf, File)> {
+    for _ in 0..ATTEMPTS {
+        let token = owner.token();
+        let partial = sibling(target, "partial", &token);
+        match fs::create_dir(&partial) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            other => other?,
+        }
+        match claim(&partial) {
+            Ok(Some(lock)) => return Ok((token, partial, lock)),
+            Ok(None) => {}
+            Err(error) => {
+                let _ = fs::remove_dir_all(&partial);
+                return Err(error);
+            }
+        }
+    }
+    Err(io::Error::other("another program removes its hidden folder"))
+}
+
 impl Drop for Staging {
     fn drop(&mut self) {
         if !self.committed {
             // Best effort: what cannot be removed now is removed by the next run.
-            let _ = fs::remove_dir_all(&self.partial);
-            for parent in &self.made {
-                let _ = fs::remove_dir(parent);
-            }
+            remove(&self.partial, self.lock.take());
         }
+    }
+}
+
+/// Removes an unfinished folder whose lock this process holds.
+fn remove(folder: &Path, lock: Option<File>) {
+    let _ = fs::remove_dir_all(folder);
+    if lock.is_some() {
+        // NFS keeps a file that is open, and with it the folder.
+        drop(lock);
+        let _ = fs::remove_dir_all(folder);
     }
 }
 
@@ -121,35 +190,43 @@ fn sync(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
-/// Removes what runs that are no longer there left beside `target`; a folder set aside by one of them comes back.
-fn clean(target: &Path) {
+/// Removes what dead runs left beside `target`; a folder that one of them set aside comes back. Returns true if another run
+/// is writing `target`.
+fn clean(target: &Path, this: &Owner) -> bool {
     let parent = match target.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
     };
-    let Ok(entries) = fs::read_dir(parent) else { return };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        for purpose in ["partial", "old"] {
-            let prefix = prefix(target, purpose);
-            let rest = name.to_str().zip(prefix.to_str()).and_then(|(name, prefix)| name.strip_prefix(prefix));
-            let process = rest.and_then(|rest| rest.split('-').next()).and_then(|id| id.parse().ok());
-            if !process.is_some_and(is_dead) {
-                continue;
-            }
-            if purpose == "old" && !target.exists() {
-                let _ = fs::rename(entry.path(), target);
+    let Ok(entries) = fs::read_dir(parent) else { return false };
+    let names: Vec<OsString> = entries.flatten().map(|entry| entry.file_name()).collect();
+    let tokens = |purpose| {
+        let prefix = prefix(target, purpose);
+        names.iter().filter_map(move |name| {
+            let token = name.to_str()?.strip_prefix(prefix.to_str()?)?;
+            Some((Owner::of_token(token)?, token))
+        })
+    };
+    // First, as the lock of the folder that was to replace it says if its owner is dead.
+    for (owner, token) in tokens("old") {
+        let old = sibling(target, "old", token);
+        if let Fate::Dead(_lock) = owner.fate(&sibling(target, "partial", token), this) {
+            if is_there(target) {
+                let _ = fs::remove_dir_all(old);
             } else {
-                let _ = fs::remove_dir_all(entry.path());
+                let _ = fs::rename(old, target);
             }
         }
     }
-}
-
-/// Whether a process is known to have ended.
-fn is_dead(process: u32) -> bool {
-    let all = Path::new("/proc");
-    all.join("self").exists() && !all.join(process.to_string()).exists()
+    let mut busy = false;
+    for (owner, token) in tokens("partial") {
+        let partial = sibling(target, "partial", token);
+        match owner.fate(&partial, this) {
+            Fate::Dead(lock) => remove(&partial, lock),
+            Fate::Alive => busy = true,
+            Fate::Unknown => {}
+        }
+    }
+    busy
 }
 
 #[cfg(test)]
@@ -198,19 +275,117 @@ mod tests {
     }
 
     #[test]
-    fn leftovers_of_dead_processes_are_removed() {
+    fn what_appears_during_a_run_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        for (overwrite, file) in [(false, "manifest.json"), (true, "precious")] {
+            let target = folder.path().join(file);
+            let staging = Staging::begin(&target, overwrite).unwrap();
+            fs::create_dir(&target).unwrap();
+            fs::write(target.join(file), "mine").unwrap();
+            assert!(matches!(staging.commit(), Err(ResultsError::Exists { .. })));
+            assert_eq!(listing(&target), [file]);
+        }
+        assert_eq!(listing(folder.path()), ["manifest.json", "precious"]);
+    }
+
+    #[test]
+    fn one_run_at_a_time_writes_a_folder() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("run");
-        // No process has this number: Linux stops at 2^22.
-        for name in [".run.partial-4294967295-0", ".run.old-4294967294-3", ".other.partial-4294967295-0"] {
-            fs::create_dir(folder.path().join(name)).unwrap();
+        let first = Staging::begin(&target, false).unwrap();
+        // A process with the same number in another container, and one on another machine that shares the disk and its locks.
+        let this = Owner::this();
+        let others = [Owner { namespace: 1, ..this }, Owner { host: !this.host, boot: !this.boot, ..this }];
+        for owner in [this, others[0], others[1]] {
+            let error = Staging::begin_as(&owner, &target, true).unwrap_err();
+            assert!(error.to_string().starts_with("another run is writing "), "{error}");
+            assert_eq!(error.exit_code(), 2);
         }
-        let mine = format!(".run.partial-{}-77", std::process::id());
-        fs::create_dir(folder.path().join(&mine)).unwrap();
-        fs::write(folder.path().join(".run.old-4294967294-3/manifest.json"), "kept").unwrap();
-        // The set-aside folder comes back, so there is something to refuse.
+        first.write("manifest.json", b"{}").unwrap();
+        first.commit().unwrap();
+        assert_eq!(listing(folder.path()), ["run"]);
+        assert_eq!(listing(&target), ["manifest.json"]);
+    }
+
+    /// A folder that its owner has left behind, with a lock file that nobody holds if the file system has locks.
+    fn leave(target: &Path, purpose: &str, owner: &Owner, locks: bool) -> String {
+        let folder = sibling(target, purpose, &owner.token());
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join(if purpose == "old" { "manifest.json" } else { "flows.parquet" }), "kept").unwrap();
+        if locks {
+            fs::write(folder.join(LOCK), "").unwrap();
+        }
+        folder.file_name().unwrap().to_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn leftovers_of_dead_processes_are_removed() {
+        let this = Owner::this();
+        let container = |process| Owner { namespace: 1, process, ..this };
+        let renamed = Owner { host: !this.host, ..container(1) };
+        let before_reboot = Owner { boot: !this.boot, ..this };
+        let machine = Owner { host: !this.host, boot: !this.boot, ..this };
+        // No process has this number: Linux stops at 2^22.
+        let dead = i32::MAX as u32;
+        for (owner, locks, goes) in [
+            (Owner { process: dead, ..this }, true, true),
+            (Owner { process: dead, ..this }, false, true),
+            // A number that another process has by now.
+            (this, true, true),
+            (this, false, false),
+            // Process 1 of a container that was killed; then the same where the file system has no locks.
+            (container(1), true, true),
+            (container(dead), false, false),
+            (renamed, true, true),
+            (renamed, false, false),
+            (before_reboot, true, true),
+            (before_reboot, false, false),
+            (Owner { process: dead, ..machine }, true, false),
+            (Owner { process: dead, ..machine }, false, false),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let target = folder.path().join("run");
+            let left = leave(&target, "partial", &owner, locks);
+            drop(Staging::begin(&target, false).unwrap());
+            let expected: &[String] = if goes { &[] } else { &[left] };
+            assert_eq!(listing(folder.path()), expected, "{owner:?}, locks: {locks}");
+        }
+    }
+
+    #[test]
+    fn a_killed_process_1_does_not_stop_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("run");
+        let one = Owner { process: 1, ..Owner::this() };
+        leave(&target, "partial", &one, true);
+        let left = leave(&target, "partial", &one, false);
+        // Process 1 lives, so on a file system without locks the folder stays; no name is in the way.
+        let staging = Staging::begin_as(&one, &target, false).unwrap();
+        assert_eq!(listing(folder.path()).len(), 2);
+        staging.write("manifest.json", b"{}").unwrap();
+        staging.commit().unwrap();
+        assert_eq!(listing(folder.path()), [left.as_str(), "run"]);
+    }
+
+    #[test]
+    fn results_that_were_set_aside_come_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("run");
+        let killed = Owner { namespace: 1, ..Owner::this() };
+        let token = killed.token();
+        for (purpose, file) in [("partial", LOCK), ("old", "manifest.json")] {
+            let left = sibling(&target, purpose, &token);
+            fs::create_dir(&left).unwrap();
+            fs::write(left.join(file), "").unwrap();
+        }
+        let other = leave(&folder.path().join("other"), "partial", &killed, true);
+        // So there is something to refuse.
         assert!(matches!(Staging::begin(&target, false), Err(ResultsError::Exists { results: true, .. })));
-        assert_eq!(listing(folder.path()), [".other.partial-4294967295-0", mine.as_str(), "run"]);
+        assert_eq!(listing(folder.path()), [other.as_str(), "run"]);
+        // Where results are, those that were set aside are superfluous.
+        leave(&target, "old", &Owner { process: i32::MAX as u32, ..Owner::this() }, false);
+        assert!(Staging::begin(&target, false).is_err());
+        assert_eq!(listing(folder.path()), [other.as_str(), "run"]);
     }
 
     #[test]

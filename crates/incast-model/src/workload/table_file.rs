@@ -8,6 +8,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 
 use super::error::WorkloadError;
+use crate::caught::caught;
 use crate::input::{self, Input, InputError};
 use crate::memory::{Memory, amount};
 
@@ -38,7 +39,8 @@ fn text(file: &Path) -> Result<(String, bool), String> {
     let mut input = Input::open(file, input::LARGE).map_err(|error| error.to_string())?;
     let head = input.head(PARQUET.len() as u64).map_err(|error| error.to_string())?;
     if head == PARQUET {
-        return Ok((parquet_as_csv(input.into_file())?, true));
+        let text = caught(|| parquet_as_csv(input.into_file()));
+        return Ok((text.unwrap_or_else(|panic| Err(format!("no whole Parquet file: {panic}")))?, true));
     }
     let text = input.read(head).and_then(input::text).map_err(|error| match error {
         InputError::Text { .. } => format!("it is neither Parquet nor text: {error}"),

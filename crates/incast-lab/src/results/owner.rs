@@ -1,0 +1,179 @@
+//! Process that writes an unfinished folder: its name, and a lock that ends with it.
+//!
+//! A process ID means nothing in another container or on another machine, so the lock decides where it can. It is the
+//! kernel's (`flock`): other containers of a machine see it, a killed process loses it. File systems without locks, and
+//! shared ones that keep locks to one machine, are why the name has the machine, the PID namespace and the process too.
+
+use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::process::{Pid, test_kill_process};
+use sha2::{Digest, Sha256};
+
+use super::manifest::host_name;
+
+/// File in an unfinished folder that its owner keeps locked.
+pub(super) const LOCK: &str = ".lock";
+
+/// Process that writes a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Owner {
+    /// Digest of the host name.
+    pub(super) host: u32,
+    /// Digest of the boot ID, which all containers of a machine share; 0 if unknown (systems other than Linux).
+    pub(super) boot: u32,
+    /// Number of the PID namespace; 0 if unknown.
+    pub(super) namespace: u64,
+    /// Process ID in that namespace.
+    pub(super) process: u32,
+}
+
+/// Outcome of an attempt to lock a folder.
+#[derive(Debug)]
+enum Lock {
+    /// Another process holds the lock.
+    Held,
+    /// Nobody held the lock; this file does now.
+    Free(File),
+    /// There is no lock file, or the file system has no locks.
+    Unknown,
+}
+
+impl Owner {
+    /// This process.
+    pub(super) fn this() -> Self {
+        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let namespace = fs::read_link("/proc/self/ns/pid").ok();
+        let number = namespace.as_deref().and_then(Path::to_str).and_then(|link| {
+            let digits = link.strip_prefix("pid:[")?.strip_suffix(']')?;
+            digits.parse().ok()
+        });
+        Self {
+            host: digest(&host_name()),
+            boot: if boot.is_empty() { 0 } else { digest(boot.trim()) },
+            namespace: number.unwrap_or(0),
+            process: std::process::id(),
+        }
+    }
+
+    /// Unique end of the name of a folder that this process makes.
+    pub(super) fn token(&self) -> String {
+        let random = RandomState::new().hash_one(self.process) as u32;
+        format!("{:08x}{:08x}-{}-{}-{random:08x}", self.host, self.boot, self.namespace, self.process)
+    }
+
+    /// The owner in the name of a folder; `None` if the name is not from [`Owner::token`].
+    pub(super) fn of_token(token: &str) -> Option<Self> {
+        let parts: Vec<&str> = token.split('-').collect();
+        let [machine, namespace, process, _] = parts[..] else { return None };
+        let hex = |range| u32::from_str_radix(machine.get(range)?, 16).ok();
+        Some(Self {
+            host: hex(0..8)?,
+            boot: hex(8..16)?,
+            namespace: namespace.parse().ok()?,
+            process: process.parse().ok()?,
+        })
+    }
+
+    /// Finds out what became of the owner of `folder`. `this` is the process that asks.
+    pub(super) fn fate(&self, folder: &Path, this: &Self) -> Fate {
+        match lock(&folder.join(LOCK)) {
+            Lock::Held => Fate::Alive,
+            // The kernel that has the lock is this one, or was before a reboot. Another machine's may not tell.
+            Lock::Free(file) if self.host == this.host || self.is_of_kernel(this) => Fate::Dead(Some(file)),
+            Lock::Free(_) => Fate::Unknown,
+            Lock::Unknown => {
+                let near = self.host == this.host && self.boot == this.boot && self.namespace == this.namespace;
+                if near && ended(self.process) { Fate::Dead(None) } else { Fate::Unknown }
+            }
+        }
+    }
+
+    const fn is_of_kernel(&self, other: &Self) -> bool {
+        self.boot != 0 && self.boot == other.boot
+    }
+}
+
+/// What became of an owner.
+#[derive(Debug)]
+pub(super) enum Fate {
+    /// It is at work.
+    Alive,
+    /// It ended without removing its folder. The lock of the folder, if any, is held until this value is dropped.
+    Dead(Option<File>),
+    /// This process cannot find out.
+    Unknown,
+}
+
+/// Locks a new folder for this process; `None` if another process took the folder for a leftover before it was locked.
+pub(super) fn claim(folder: &Path) -> io::Result<Option<File>> {
+    let path = folder.join(LOCK);
+    let file = match OpenOptions::new().write(true).create_new(true).open(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other?,
+    };
+    // On a file system without locks, the name of the folder protects it.
+    if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(rustix::io::Errno::WOULDBLOCK) {
+        return Ok(None);
+    }
+    let inode = |data: fs::Metadata| (data.dev(), data.ino());
+    let (locked, there) = (file.metadata().map(inode)?, fs::metadata(&path).map(inode));
+    Ok(there.is_ok_and(|there| there == locked).then_some(file))
+}
+
+fn lock(path: &Path) -> Lock {
+    // NFS grants exclusive locks of files that are open for writing.
+    let Ok(file) = OpenOptions::new().write(true).open(path) else { return Lock::Unknown };
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Lock::Free(file),
+        Err(rustix::io::Errno::WOULDBLOCK) => Lock::Held,
+        Err(_) => Lock::Unknown,
+    }
+}
+
+/// Returns true if no process has this ID.
+fn ended(process: u32) -> bool {
+    let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
+}
+
+fn digest(text: &str) -> u32 {
+    let bytes = Sha256::digest(text.as_bytes());
+    u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_hold_their_owner() {
+        let this = Owner::this();
+        assert_eq!(Owner::of_token(&this.token()), Some(this));
+        assert_ne!(this.token(), this.token());
+        for other in ["", "12-0", "zzzzzzzzzzzzzzzz-1-2-3", "0123456789abcdef-1-2-3-4", "0123-1-2-3"] {
+            assert_eq!(Owner::of_token(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_claim_ends_with_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let this = Owner::this();
+        let file = claim(folder.path()).unwrap().unwrap();
+        assert!(matches!(this.fate(folder.path(), &this), Fate::Alive));
+        drop(file);
+        assert!(matches!(this.fate(folder.path(), &this), Fate::Dead(Some(_))));
+        assert!(claim(&folder.path().join("gone")).unwrap().is_none());
+    }
+
+    #[test]
+    fn processes_end() {
+        assert!(!ended(std::process::id()) && !ended(1) && !ended(0) && !ended(u32::MAX));
+        assert!(ended(i32::MAX as u32), "Linux stops at 2^22");
+    }
+}

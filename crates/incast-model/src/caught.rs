@@ -1,0 +1,53 @@
+//! Panics of libraries that read foreign files, as errors.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::sync::Once;
+
+thread_local! {
+    /// If true, panics of this thread print nothing.
+    static SILENT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does work that reads a foreign file; a panic prints nothing and becomes an error with its message.
+///
+/// # Errors
+/// If the work panics. Values that it was changing may be inconsistent: drop them.
+pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = take_hook();
+        set_hook(Box::new(move |panic| {
+            if !SILENT.try_with(Cell::get).unwrap_or(false) {
+                before(panic);
+            }
+        }));
+    });
+    let outer = SILENT.replace(true);
+    let done = catch_unwind(AssertUnwindSafe(work));
+    SILENT.set(outer);
+    done.map_err(|panic| message(&*panic))
+}
+
+/// Message of a panic.
+pub fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panics_are_errors() {
+        assert_eq!(caught(|| 5), Ok(5));
+        let at = 7;
+        assert_eq!(caught(|| panic!("length {at}")), Err::<(), _>("length 7".to_owned()));
+        assert_eq!(caught(|| panic!("plain")), Err::<(), _>("plain".to_owned()));
+        assert!(!SILENT.get());
+        // The inner call does not make the outer one speak.
+        assert_eq!(caught(|| (caught(|| ()), SILENT.get())), Ok((Ok(()), true)));
+    }
+}

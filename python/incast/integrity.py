@@ -1,0 +1,199 @@
+"""Integrity of results: comparison of files with the checksums that incast wrote."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from incast import _core
+from incast.errors import DamagedError, translated
+
+SUMS = "SHA256SUMS"
+"""Checksums of the files of a finished run of a sweep, or cell of an analysis, in the format of `sha256sum`."""
+LINE = re.compile(r"(?P<sum>[0-9a-f]{64})  (?P<name>[^/\0]+)")
+"""A line of that file."""
+FEW = 3
+"""Damaged files that a line names."""
+TABLE = ".parquet"
+WRITTEN = (TABLE, ".toml", ".json")
+"""Endings of files that must be in that file."""
+
+
+@dataclass(frozen=True)
+class Damage:
+    """A damaged file."""
+
+    file: Path
+    """The file."""
+    why: str
+    """Kind of the damage."""
+
+    def __str__(self) -> str:
+        return f"{self.file} is damaged: {self.why}"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Outcome of a check."""
+
+    tables: int
+    """Number of compared tables."""
+    damage: tuple[Damage, ...] = ()
+    """The damaged files."""
+
+
+def write_sums(folder: Path) -> None:
+    """Write the checksums of all files of a folder into it."""
+    files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    (folder / SUMS).write_text("".join(f"{sha256(file)}  {file.name}\n" for file in files), encoding="utf-8")
+
+
+def check(folder: Path) -> Checked:
+    """Compare the files of a run or a cell with their checksums; those of `incast run` are in the manifest."""
+    if (folder / SUMS).is_file():
+        return _check_sums(folder)
+    if not (folder / "manifest.json").is_file():
+        # Cells of earlier versions have no checksums.
+        return Checked(0, () if (folder / "rows.json").is_file() else (Damage(folder, "manifest.json is missing"),))
+    try:
+        with translated():
+            tables, found = _core.Folder.verify(folder)
+    except DamagedError as error:
+        file, _, why = str(error).partition(" is damaged: ")
+        return Checked(0, (Damage(Path(file), why),))
+    return Checked(tables, tuple(Damage(Path(file), why) for file, why in found))
+
+
+def check_finished(folders: Sequence[Path]) -> list[str | None]:
+    """The damage of each finished run or cell on one line, or `None`; they must have checksums."""
+
+    def damage(folder: Path) -> str | None:
+        if not folder.is_dir():
+            return "it is not a folder"
+        found = [f"{each.file.name}: {each.why}" for each in _check_sums(folder).damage]
+        more = f"; {len(found) - FEW} more" if len(found) > FEW else ""
+        return "; ".join(found[:FEW]) + more or None
+
+    with _pool() as pool:
+        return list(pool.map(damage, folders))
+
+
+def verify(folders: Iterable[Path]) -> int:
+    """Compare the results of runs, sweeps and studies with their checksums; returns the number of tables.
+
+    Raises:
+        DamagedError: Files differ; the text lists them.
+        ResultsError: A folder has no results.
+
+    """
+    tables = 0
+    damaged: list[str] = []
+    remedies: list[str] = []
+    with _pool() as pool:
+        for folder in dict.fromkeys(folders):
+            parts = parts_of(folder)
+            for part, found in zip(parts, pool.map(check, parts), strict=True):
+                tables += found.tables
+                damaged += map(str, found.damage)
+                remedies += [remedy(part)] if found.damage else []
+    if damaged:
+        raise DamagedError("\n".join([*damaged, *dict.fromkeys(remedies)]))
+    return tables
+
+
+def parts_of(folder: Path) -> list[Path]:
+    """The folders of runs and cells in the results of a run, a sweep or a study."""
+    from incast.charts.groups import kind_of
+    from incast.study.results import of_study
+    from incast.sweep.folder import RUNS
+
+    kind = kind_of(folder)
+    if kind == "manifest.json":
+        return [folder]
+    sweeps = [folder]
+    if kind == "study.json":
+        about = of_study(folder, None)
+        sweeps = [folder / name for name in (*about["sweeps"], *about.get("analyses", ()))]
+    return [part for each in sweeps if (each / RUNS).is_dir() for part in sorted((each / RUNS).iterdir())]
+
+
+def remedy(folder: Path) -> str:
+    """Advice about a damaged results folder."""
+    from incast.analysis.dataset import INDEX as ANALYSIS
+    from incast.study.results import MANIFEST as STUDY
+    from incast.sweep.folder import INDEX as SWEEP
+    from incast.sweep.folder import RUNS
+
+    there = folder.absolute()
+    sweep = there.parent.parent
+    if there.parent.name != RUNS or not any((sweep / index).is_file() for index in (SWEEP, ANALYSIS)):
+        return "run the scenario again"
+    of_study = (sweep.parent / STUDY).is_file()
+    command, whole = ("study run", sweep.parent) if of_study else ("sweep", sweep)
+    shown = whole.relative_to(Path.cwd()) if whole.is_relative_to(Path.cwd()) else whole
+    return f"repeat the command `incast {command} ... -o {shown}`: it runs damaged runs again"
+
+
+def damaged(text: str, folder: Path) -> DamagedError:
+    """The error about damage of a results folder, with the remedy."""
+    join = "\n" if "\n" in text else "; "
+    return DamagedError(f"{text}{join}{remedy(folder)}")
+
+
+@contextmanager
+def reading(folder: Path) -> Iterator[None]:
+    """Raise failures of the core to read a results folder as the exceptions of `incast.errors`, with the remedy."""
+    try:
+        with translated():
+            yield
+    except DamagedError as error:
+        raise damaged(str(error), folder) from None
+
+
+def _check_sums(folder: Path) -> Checked:
+    listed: dict[str, str] = {}
+    damage = []
+    try:
+        text = (folder / SUMS).read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        return Checked(0, (Damage(folder / SUMS, _why(error)),))
+    for number, line in enumerate(text.splitlines(), 1):
+        if found := LINE.fullmatch(line):
+            listed[found["name"]] = found["sum"]
+        else:
+            damage.append(Damage(folder / SUMS, f"line {number} is not a checksum and a name"))
+    if not damage:
+        there = (path for path in sorted(folder.iterdir()) if path.suffix in WRITTEN)
+        damage += [Damage(path, f"not in {SUMS}") for path in there if path.name not in listed]
+    for name, expected in listed.items():
+        try:
+            why = None if sha256(folder / name) == expected else f"its SHA-256 is not that of {SUMS}"
+        except OSError as error:
+            why = _why(error)
+        if why is not None:
+            damage.append(Damage(folder / name, why))
+    if not listed:
+        damage.append(Damage(folder / SUMS, "it is empty"))
+    return Checked(sum(name.endswith(TABLE) for name in listed), tuple(damage))
+
+
+def sha256(file: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "the file is missing"
+    return f"it cannot be read: {error.strerror if isinstance(error, OSError) else error}"
+
+
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(len(os.sched_getaffinity(0)))
