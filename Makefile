@@ -37,7 +37,7 @@ test: $(VENV)/.testable ## Run the tests of Rust and Python: about 10 minutes on
 	$(NEXTEST) || failed=1; \
 	cargo test --doc --workspace --locked --quiet || failed=1; \
 	$(BIN)/python python/incast/memory/library.py || failed=1; \
-	$(BIN)/python -m pytest -n $(JOBS) || failed=1; \
+	$(BIN)/python -m pytest -n $(JOBS) --durations=25 || failed=1; \
 	exit $$failed
 
 test-long: $(VENV)/.testable ## Run what takes long too: before a release, and after changes to what it names

@@ -284,7 +284,7 @@ def test_a_page_of_results_with_a_damaged_scenario(run: Run, small: Path) -> Non
         done = run(*INCAST, "report", "results", "-o", "x.html")
         assert done.returncode == 2, (content, done.stderr)
         assert done.stderr.startswith(b"error: results/scenario.toml")
-        assert done.stderr.endswith(b"; run the scenario again\n")
+        assert done.stderr.endswith(b"run the scenario again\n")
         assert not (small.parent / "x.html").exists()
 
 

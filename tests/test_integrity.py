@@ -108,6 +108,8 @@ def test_the_manifest_is_compared(there: Path, command: Command) -> None:
     assert done.stderr == f"note: incast 99.0 wrote these results; this is {incast.__version__}\n"
     manifest["tables"]["flows"]["rows"] = 99_999_999
     file.write_text(json.dumps(manifest), encoding="utf-8")
+    manifest["incast"] = incast.__version__
+    file.write_text(json.dumps(manifest), encoding="utf-8")
     assert "the manifest says 99999999" in refused(command, "results", "run", "--table", "flows")
     assert "the manifest says 99999999" in refused(command, "results", "run", "--verify")
 

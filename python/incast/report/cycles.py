@@ -7,7 +7,6 @@ from typing import Any
 from incast import charts
 from incast.charts.source import Source
 from incast.errors import IncastError
-from incast.report.scenario import is_as_written
 
 DRAWN = 4
 """Most cycles drawn for a scenario (our choice)."""
@@ -28,7 +27,7 @@ def drawn(source: Source, most: int) -> list[dict[str, Any]]:
             one["told"].append(f"{name}: {deadlock['text']}.")
     results = source.results[0]
     try:
-        wiring = results.scenario().wiring() if found and is_as_written(results) else None
+        wiring = results.scenario().wiring() if found else None
     except IncastError:
         wiring = None  # The scenario's section of the page says why.
     return [

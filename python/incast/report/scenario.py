@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -16,10 +15,6 @@ from incast.report.html import details, element, escape, table
 from incast.results import Results
 from incast.sweep.dataset import Run
 
-CHANGED = (
-    "The file scenario.toml was changed after the run: its SHA-256 is not that of manifest.json. Details of the "
-    "scenario are therefore omitted."
-)
 SHOWN = 200
 """Runs without results that a page lists one by one (our choice)."""
 
@@ -29,11 +24,8 @@ def section(group: Group) -> str:
     source = group.variations[0].source
     parts = [varied(group)] if group.columns else []
     toml = scenario_file(source.results[0])
-    changed = not all(is_as_written(each) for each in source.results)
-    if changed:
-        parts.append(element("p", CHANGED, "note bad"))
     try:
-        summaries = [] if changed else [summary_of(each) for each in source.results]
+        summaries = [summary_of(each) for each in source.results]
     except IncastError as error:
         parts.append(element("p", f"No details, because the scenario cannot be read: {first_line(error)}", "note"))
         summaries = []
@@ -53,16 +45,9 @@ def section(group: Group) -> str:
     parts.append(element("p", made(source), "note"))
     if group.missing:
         parts.append(without_results(group.missing))
-    title = "Scenario file, changed after the run" if changed else "Scenario file with all defaults"
     text = escape(toml.decode("utf-8", "replace"))
-    parts.append(details(title, f"<pre tabindex='0'><code>{text}</code></pre>"))
+    parts.append(details("Scenario file with all defaults", f"<pre tabindex='0'><code>{text}</code></pre>"))
     return "\n".join(parts)
-
-
-def is_as_written(results: Results) -> bool:
-    """Whether `scenario.toml` is the file that the run wrote."""
-    digest = hashlib.sha256(scenario_file(results)).hexdigest()
-    return digest == str(results.manifest["scenario_sha256"])
 
 
 def summary_of(results: Results) -> dict[str, Any]:

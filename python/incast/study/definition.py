@@ -17,7 +17,7 @@ from incast.study.results import StudyResults
 from incast.study.running import Callback
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    import duckdb
 
 USUAL: Scale = "quick"
 """The default scale, if the study has it."""
@@ -69,7 +69,7 @@ class Study:
             for name, table in self._told.claims.table.items()
         }
 
-    def create_views(self, connection: DuckDBPyConnection, part: str) -> None:
+    def create_views(self, connection: duckdb.DuckDBPyConnection, part: str) -> None:
         """Create the views that metrics use, in a connection to results of the sweep or analysis `part`."""
         self._checked.shared[part].create(connection)
 
