@@ -144,11 +144,11 @@ def test_a_sweep_runs_damaged_runs_again(there: Path, command: Command) -> None:
 
     done = command("sweep", "sweep.toml", "-o", "swept", "--quiet")
     assert done.returncode == 0, done.stderr
-    said = done.stderr.splitlines()
-    assert len(said) == len(damage), done.stderr
+    lines = done.stderr.splitlines()
+    assert len(lines) == len(damage), done.stderr
     for key, (_, _, why) in zip(keys, damage, strict=False):
-        assert any(line.startswith(f"warning: run {key} is damaged ({why}") for line in said), done.stderr
-        assert all(line.endswith("): run again") for line in said)
+        assert any(line.startswith(f"warning: run {key} is damaged ({why}") for line in lines), done.stderr
+        assert all(line.endswith("): run again") for line in lines)
     assert {path: path.read_bytes() for path in out.rglob("runs/*/*.parquet")} == whole
     assert (out / "runs" / keys[-1] / "flows.parquet").stat() == kept, "whole runs are not repeated"
     assert integrity.verify([out]) == 96

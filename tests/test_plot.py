@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -75,7 +76,7 @@ def test_nothing_that_is_drawn_lies_outside_the_page(
     first = [row for row in chart.rows if row[place] == chart.palette[0]]
     rows = [(*row[:place], name, *row[place + 1 :]) for name in LONG for row in first]
     title = "results of an evaluation of six congestion controls in a fabric that has a title of many words"
-    options = {"percentiles": ["p95"]} if kind == "slowdown" else {}
+    options: dict[str, Any] = {"percentiles": ["p95"]} if kind == "slowdown" else {}
     figure = plot.draw(replace(chart, rows=rows, palette=LONG), width=width, height=height, title=title, **options)
     figure.canvas.draw()
     page, drawn = figure.get_size_inches(), figure.get_tightbbox()
