@@ -21,6 +21,7 @@ from incast.sweep import Activity, SweepProgress
 from incast.sweep.columns import OF_SLOWDOWN
 from incast.sweep.dataset import OF_SOME, TABLES
 from incast.sweep.execute import Pulse
+from incast.sweep.warned import counted
 
 HEAD = 'scenario = "scenario.toml"\n'
 SEEDS = '[[vary]]\npath = "seed"\nvalues = [1, 2]\n'
@@ -257,6 +258,21 @@ def test_warnings_of_runs_are_counted(command: Command, tmp_path: Path) -> None:
     assert said.stderr == "warning: 4 of 4 runs: packets.payload: packets of 50 B are far smaller than in any network\n"
     html = sweep.open_sweep(tmp_path / "out")._repr_html_()
     assert "<p><b>Warning:</b> 4 of 4 runs: packets.payload: packets of 50 B" in html
+
+
+def test_warnings_that_differ_in_numbers_are_one() -> None:
+    """Each kind of warning is one line with its number of runs; indices and names are no numbers."""
+    runs = [
+        ["workload[0]: mean of 74 flows is 0.61 times", "workload[1]: mean of 9 flows is 2 times"],
+        ["workload[0]: mean of 134 flows is 0.51 times"],
+        ["leaf1: too slow"],
+    ]
+    assert counted(runs) == {
+        "workload[0]: mean of 74 flows is 0.61 times (numbers of one run)": 2,
+        "leaf1: too slow": 1,
+        "workload[1]: mean of 9 flows is 2 times": 1,
+    }
+    assert counted([["leaf1: too slow"], ["leaf2: too slow"]]) == {"leaf1: too slow": 1, "leaf2: too slow": 1}
 
 
 def test_progress_in_words() -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from incast.charts.groups import Group
 from incast.report.html import element
+from incast.sweep.warned import counted
 
 
 def section(groups: Sequence[Group]) -> str | None:
@@ -32,5 +32,5 @@ def of_group(group: Group) -> list[str]:
     runs = [results for variation in group.variations for results in variation.source.results]
     if len(runs) == 1:
         return runs[0].warnings()
-    counts = Counter(text for results in runs for text in results.warnings())
-    return [f"{count:,} of {len(runs):,} runs: {text}" for text, count in counts.most_common()]
+    counts = counted(results.warnings() for results in runs)
+    return [f"{count:,} of {len(runs):,} runs: {text}" for text, count in counts.items()]

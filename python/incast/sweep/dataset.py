@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -18,6 +17,7 @@ from incast.results import Results, open_results
 from incast.sweep.file import Value
 from incast.sweep.folder import INDEX, RUNS, read_index
 from incast.sweep.text import label, literal
+from incast.sweep.warned import counted
 from incast.table import PARQUET
 
 if TYPE_CHECKING:
@@ -213,11 +213,11 @@ class Sweep:
         return found
 
     def warnings(self) -> dict[str, int]:
-        """Number of finished runs by warning; the warnings of most runs first."""
-        texts: Counter[str] = Counter()
-        for run in self.done:
-            texts.update({_summary(warning) for warning in self._manifest(run).get("warnings", ())})
-        return dict(sorted(texts.items(), key=lambda each: (-each[1], each[0])))
+        """Number of finished runs by warning; the warnings of most runs first.
+
+        Warnings that differ only in numbers count as one, with the numbers of one run.
+        """
+        return counted([_summary(each) for each in self._manifest(run).get("warnings", ())] for run in self.done)
 
     def _blamed(self, table: str, error: Exception) -> ResultsError:
         """The error, naming a damaged file where there is one."""
