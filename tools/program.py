@@ -13,7 +13,16 @@ from typing import Any, Self
 
 Json = dict[str, Any]
 ROOT = Path(__file__).resolve().parent.parent
-COMMAND = "cargo run --quiet --locked -p incast-lab --example describe"
+# With `--workspace`, libraries have the features that they have in tests and extension: they are built once.
+COMMAND = "cargo build --quiet --locked --workspace --example describe --message-format=json"
+
+
+def _built() -> str:
+    """Build the example; its path."""
+    done = subprocess.run(COMMAND.split(), cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8", check=True)
+    messages = (json.loads(line) for line in done.stdout.splitlines())
+    (path,) = (each["executable"] for each in messages if each.get("executable"))
+    return str(path)
 
 
 class Program:
@@ -22,7 +31,7 @@ class Program:
     def __init__(self) -> None:
         """Build and start it."""
         pipe = subprocess.PIPE
-        self._process = subprocess.Popen(COMMAND.split(), cwd=ROOT, stdin=pipe, stdout=pipe, encoding="utf-8")
+        self._process = subprocess.Popen([_built()], cwd=ROOT, stdin=pipe, stdout=pipe, encoding="utf-8")
         said = self._answer()
         self.schema: Json = said["schema"]
         """The JSON schema of scenario files."""
@@ -41,7 +50,7 @@ class Program:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
-            raise ChildProcessError(f"{COMMAND}: exit {self._process.wait()}")
+            raise ChildProcessError(f"example describe: exit {self._process.wait()}")
         return json.loads(line)
 
     def __enter__(self) -> Self:

@@ -44,7 +44,7 @@ def check(told: Description) -> Checked:
     _scales_and_parts(told)
     plans: Plans = {
         scale: {
-            **{name: sweep.read(told.part_file(name), scale=scale) for name in told.study.sweeps},
+            **{name: sweep.read(told.part_file(name), scale=scale, keys=False) for name in told.study.sweeps},
             **{name: analysis.read(told.part_file(name), scale) for name in told.study.analyses},
         }
         for scale in told.study.scale.given()

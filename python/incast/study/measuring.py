@@ -63,5 +63,7 @@ def planned(plan: sweep.Plan | AnalysisPlan, result: sweep.Sweep | Analysis | No
     """All runs, and which of them have results."""
     if isinstance(result, Analysis):
         return [PlannedRun(cell.choice, cell.done, cell.error) for cell in result.runs]
-    done = {run.key for run in result.done} if result else set()
-    return [PlannedRun(run.choice, run.key in done) for run in (result or plan).runs]
+    if result is None:
+        return [PlannedRun(run.choice, False) for run in plan.runs]
+    done = {run.key for run in result.done}
+    return [PlannedRun(run.choice, run.key in done) for run in result.runs]

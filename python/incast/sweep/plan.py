@@ -13,7 +13,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import incast
 from incast import _core, _input
 from incast._document import Document, join
 from incast.errors import IncastError, ScenarioError, translated
@@ -33,10 +32,6 @@ TEMPLATE = re.compile(r"[A-Za-z_][A-Za-z0-9_ -]*")
 class Planned:
     """One run of a sweep: one variation of the scenario under one scheme."""
 
-    key: str
-    """Key of the run: a digest of the scenario, its files, the columns and the build of incast."""
-    digest: str = field(repr=False)
-    """Digest of the scenario alone."""
     columns: dict[str, Value]
     """The varied parameters by column."""
     scheme: str
@@ -45,6 +40,23 @@ class Planned:
     """The whole scenario with this one scheme, as JSON text."""
     base: Path = field(repr=False)
     """Folder of the files that the scenario names."""
+    file: Path = field(repr=False)
+    """The sweep file."""
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of the scenario alone. Raises `ScenarioError` if it is not valid with this one scheme."""
+        try:
+            with translated():
+                return _core.Scenario.from_json(self.tree, self.base).key()
+        except ScenarioError as error:
+            text = str(error).removeprefix("error: ")
+            raise ScenarioError(f"{self.file}: {self.label}: {text}", error.diagnostics) from None
+
+    @cached_property
+    def key(self) -> str:
+        """Key of the run: a digest of the scenario, its files, the columns and the build of incast."""
+        return hashlib.sha256((self.digest + json.dumps(self.columns)).encode()).hexdigest()[:KEY_DIGITS]
 
     @property
     def label(self) -> str:
@@ -90,7 +102,12 @@ class Plan:
 
 
 def read(
-    path: str | PathLike[str], *, scale: str | None = None, overrides: Iterable[str] = (), check: bool = False
+    path: str | PathLike[str],
+    *,
+    scale: str | None = None,
+    overrides: Iterable[str] = (),
+    check: bool = False,
+    keys: bool = True,
 ) -> Plan:
     """Read a sweep file and every variation of its scenario, without running them.
 
@@ -100,12 +117,17 @@ def read(
         overrides: Values for all runs that override the file, as on the command line: `["seed=7"]`.
         check: Also build the fabric and the flows of every value, as the command does. It takes longer and finds
             errors, such as numbers out of range, before the sweep starts.
+        keys: Also compute the keys of the runs now, so that files that change until then are found. Otherwise they are
+            computed when they are first needed.
 
     Raises:
         ScenarioError: The file, its scenario or a variation is not valid.
 
     """
-    return _Reader(Path(path), scale, list(overrides), check=check).plan()
+    plan = _Reader(Path(path), scale, list(overrides), check=check).plan()
+    if keys:
+        _ = plan.keys
+    return plan
 
 
 @dataclass(frozen=True)
@@ -265,10 +287,12 @@ class _Reader:
         sets += [one for choice in cell for one in choice.sets]
         texts = [f"{path}={_toml(value)}" for path, value, _ in sets]
         try:
-            loaded = incast.load(scenario, [*texts, *self.overrides])
-            if check:
-                loaded.check()
-            tree: dict[str, Any] = json.loads(loaded.whole("json"))
+            # Not `incast.load`: classes of Python for every variation take longer than all else.
+            with translated():
+                loaded = _core.Scenario.load(scenario, [*texts, *self.overrides])
+                if check:
+                    loaded.warnings()
+                tree: dict[str, Any] = json.loads(loaded.whole("json"))
         except ScenarioError as error:
             raise self.at_home(error, scenario, texts, sets) from None
         return tree
@@ -291,14 +315,7 @@ class _Reader:
 
     def planned(self, variation: dict[str, Any], base: Path, columns: dict[str, Value], scheme: str) -> Planned:
         tree = json.dumps({**variation, "scheme": {scheme: variation["scheme"][scheme]}})
-        try:
-            with translated():
-                digest = _core.Scenario.from_json(tree, base).key()
-        except ScenarioError as error:
-            text = str(error).removeprefix("error: ")
-            raise ScenarioError(f"{self.path}: {label(columns, scheme)}: {text}", error.diagnostics) from None
-        key = hashlib.sha256((digest + json.dumps(columns)).encode()).hexdigest()[:KEY_DIGITS]
-        return Planned(key, digest, columns, scheme, tree, base.absolute())
+        return Planned(columns, scheme, tree, base.absolute(), self.path)
 
     def schemes(self, variation: dict[str, Any]) -> list[str]:
         """The schemes to run at the chosen scale."""

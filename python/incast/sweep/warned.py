@@ -27,4 +27,3 @@ def counted(runs: Iterable[Iterable[str]]) -> dict[str, int]:
         same = all(texts == {text} for texts in of_runs)
         counts[text if same else f"{text} (numbers of one run)"] = len(of_runs)
     return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
-

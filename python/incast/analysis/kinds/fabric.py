@@ -32,9 +32,12 @@ class OfFabric:
 
 def opened(cell: OfFabric, base: Path) -> _core.Scenario:
     """The scenario of a cell."""
-    overrides = [f"seed={cell.seed}", *(each.replace("{seed}", str(cell.seed)) for each in cell.overrides)]
     with translated():
-        return _core.Scenario.load(base / cell.scenario, overrides)
+        return _core.Scenario.load(base / cell.scenario, _overrides(cell))
+
+
+def _overrides(cell: OfFabric) -> list[str]:
+    return [f"seed={cell.seed}", *(each.replace("{seed}", str(cell.seed)) for each in cell.overrides)]
 
 
 def paths(cell: OfFabric) -> object:
@@ -48,10 +51,22 @@ def paths(cell: OfFabric) -> object:
     return cell.paths
 
 
+_keys: dict[tuple[object, ...], str] = {}
+"""Keys of scenarios that name no other files: many cells share one."""
+
+
 def stamp(cell: OfFabric, base: Path) -> str:
     """The scenario's key, files and all; the fabric is built once to see that it can be."""
     paths(cell)
+    path = base / cell.scenario
+    status = path.stat() if path.is_file() else None
+    place = (path, status and (status.st_mtime_ns, status.st_size), *_overrides(cell))
+    if place in _keys:
+        return _keys[place]
     scenario = opened(cell, base)
     with translated():
         scenario.fabric()
-        return scenario.key()
+        key = scenario.key()
+    if not scenario.files():
+        _keys[place] = key
+    return key
