@@ -28,6 +28,10 @@ LIBRARIES = (
     "incast.cli.summary",
     "incast.scenario",
     "incast.results",
+    "duckdb",
+    "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_svg",
+    "matplotlib.figure",
     "rich.console",
     "rich.table",
 )
