@@ -39,23 +39,18 @@ impl Calendar {
         Self { lookahead, slot: 0, end: 0, words, bits: vec![0; words * slots], any: vec![false; slots], queue: None }
     }
 
-    /// A node has something to do at a time.
-    #[inline]
-    pub(super) fn wake(&mut self, node: u32, time: u64) {
+    /// A node has something to do at a time. It need not be woken again for what it has to do before the time returned, which
+    /// is the end of that window; 0 while single events are taken.
+    pub(super) fn wake(&mut self, node: u32, time: u64) -> u64 {
         if let Some(queue) = &mut self.queue {
             queue.push(Reverse((time, 0, node)));
-            return;
+            return 0;
         }
-        let ahead = if time < self.end + self.lookahead {
-            0
-        } else if time < self.end + 2 * self.lookahead {
-            1
-        } else {
-            ((time - self.end) / self.lookahead).min(SLOTS - 1)
-        };
+        let ahead = ((time - self.end) / self.lookahead).min(SLOTS - 1);
         let slot = ((self.slot + ahead) % SLOTS) as usize;
         self.any[slot] = true;
         self.bits[slot * self.words + node as usize / 64] |= 1 << (node % 64);
+        self.end + (ahead + 1) * self.lookahead
     }
 
     /// Takes single events from now on.

@@ -52,11 +52,20 @@ pub(super) struct Out {
 }
 
 impl Out {
-    /// Puts a packet on the wire out of `port` at `sent`, when its last bit leaves.
-    #[inline]
-    pub(super) fn send(&mut self, port: u32, plan: &PortPlan, sent: u64, packet: Packet, records: &Records) {
+    /// Puts a packet on the wire out of `port` at `sent`, when its last bit leaves. `woken`: until when the node at the far end
+    /// is known to be awake.
+    #[inline(always)]
+    pub(super) fn send(
+        &mut self,
+        (port, plan, woken): (u32, &PortPlan, &mut u64),
+        sent: u64,
+        packet: &Packet,
+        records: &Records,
+    ) {
         let time = sent + plan.delay;
-        self.calendar.wake(plan.peer, time);
+        if time >= *woken {
+            *woken = self.calendar.wake(plan.peer, time);
+        }
         self.wires[port as usize].push(time, packet, records);
     }
 }

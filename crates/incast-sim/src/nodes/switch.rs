@@ -25,6 +25,8 @@ pub(super) struct Port {
     /// Wire bytes sent.
     pub(super) tx_bytes: u64,
     plan: PortPlan,
+    /// Until when the node at the far end is known to be awake, in ps.
+    woken: u64,
     /// Number of the port in the fabric.
     number: u32,
     /// Bytes queued, all priorities.
@@ -44,6 +46,13 @@ pub(super) struct Port {
     pub(super) ingress: [Ingress; 8],
     /// Packets marked by ECN, by priority.
     pub(super) marks: [u64; 8],
+}
+
+impl Port {
+    /// Number of the port in the fabric.
+    pub(super) const fn number(&self) -> u32 {
+        self.number
+    }
 }
 
 /// A switch.
@@ -82,6 +91,7 @@ impl Switch {
             busy_until: 0,
             tx_bytes: 0,
             plan: plan.layout.ports[number.index()],
+            woken: 0,
             number: number.0,
             queued: 0,
             waiting: 0,
@@ -160,6 +170,11 @@ impl Switch {
         }
     }
 
+    /// From now on its neighbours are woken for every packet.
+    pub(super) fn forget_woken(&mut self) {
+        self.ports.iter_mut().for_each(|port| port.woken = 0);
+    }
+
     /// Time of the last event that was handled, in ps.
     pub(super) const fn now(&self) -> u64 {
         self.now
@@ -213,7 +228,7 @@ impl Switch {
     }
 
     /// Sends a packet at once by a port, or stores it in its queue.
-    #[inline]
+    #[inline(always)]
     fn forward(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, mut packet: Packet) {
         let (size, prio, in_port) = (u32::from(packet.size), packet.prio & 7, usize::from(packet.in_port));
         let egress = &self.ports[port];
@@ -223,7 +238,7 @@ impl Switch {
             && (prio == 0 || self.buffer.passes(&self.ports[in_port].ingress[usize::from(prio)], size))
             && egress.busy_until <= self.now
         {
-            self.transmit(out, port, packet);
+            self.transmit(out, port, &mut packet);
             return;
         }
         if prio != 0 {
@@ -331,7 +346,7 @@ impl Switch {
         if prio != 0 {
             self.depart(out, port, &mut packet, left);
         }
-        self.transmit(out, port, packet);
+        self.transmit(out, port, &mut packet);
         self.serve_when_free(port);
     }
 
@@ -355,8 +370,8 @@ impl Switch {
     }
 
     /// Puts a packet on the wire out of an idle port.
-    #[inline]
-    fn transmit(&mut self, out: &mut Out, port: usize, mut packet: Packet) {
+    #[inline(always)]
+    fn transmit(&mut self, out: &mut Out, port: usize, packet: &mut Packet) {
         let size = u64::from(packet.size);
         let state = &mut self.ports[port];
         if let Some(format) = self.int
@@ -373,7 +388,7 @@ impl Switch {
         queue.tx_packets += 1;
         state.busy_until = sent;
         state.tx_bytes += size;
-        out.send(state.number, &state.plan, sent, packet, &self.records);
+        out.send((state.number, &state.plan, &mut state.woken), sent, packet, &self.records);
     }
 
     /// Pauses or resumes a priority of the peer of `port`; `culprit` is the egress port of the packet that is the cause.

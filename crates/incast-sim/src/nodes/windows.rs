@@ -3,6 +3,8 @@
 use std::ops::ControlFlow;
 
 use super::Nodes;
+use super::host::Host;
+use super::switch::Switch;
 use crate::kernel::{Event, Target};
 use crate::network::{Limits, Network};
 use crate::simulation::Progress;
@@ -83,6 +85,8 @@ impl Nodes {
         let nodes = 0..self.places.len() as u32;
         let bounds: Vec<_> = nodes.filter_map(|node| Some(bound(self.next_of(network, node)?, node))).collect();
         self.out.calendar.begin_single(bounds.into_iter());
+        self.switches.iter_mut().for_each(Switch::forget_woken);
+        self.hosts.iter_mut().for_each(Host::forget_woken);
         let moved = self.out.moved;
         while self.out.done < network.flows_due {
             let Some(popped) = self.out.calendar.pop() else { return Some(Halt::Idle) };
@@ -129,7 +133,9 @@ impl Nodes {
         let times: Vec<_> = nodes.filter_map(|node| Some((self.next_of(network, node)?.time, node))).collect();
         let Some(begin) = times.iter().map(|(time, _)| *time).min() else { return };
         self.out.calendar.begin_windows(begin);
-        times.into_iter().for_each(|(time, node)| self.out.calendar.wake(node, time));
+        for (time, node) in times {
+            self.out.calendar.wake(node, time);
+        }
     }
 
     /// The next event of all nodes.
@@ -144,8 +150,13 @@ impl Nodes {
     }
 
     fn look_for_deadlocks(&mut self, network: &mut Network, until: u64) {
-        self.export(network);
-        network.look_for_deadlocks(until);
+        self.export_pauses(network);
+        if network.needs_look() {
+            self.export(network);
+            network.look_for_deadlocks(until);
+        } else {
+            network.pass_look(until);
+        }
     }
 
     /// True if what has not moved for the stall time will not move again (as [`Network::run`] decides it).

@@ -6,12 +6,19 @@
 use super::packet::{Packet, Records};
 use crate::congestion::IntRecord;
 
+/// A packet on a wire.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    /// When it arrives, in ps.
+    time: u64,
+    packet: Packet,
+}
+
 /// Packets on a wire with their arrival times.
 #[derive(Debug)]
 pub(super) struct Wire {
-    /// Arrival times in ps; a power of two of places.
-    times: Vec<u64>,
-    packets: Vec<Packet>,
+    /// A power of two of places.
+    entries: Vec<Entry>,
     /// INT records by place, `stride` each.
     records: Vec<IntRecord>,
     stride: usize,
@@ -27,8 +34,7 @@ impl Wire {
     /// An empty wire for packets with up to `stride` INT records.
     pub(super) fn new(stride: usize) -> Self {
         Self {
-            times: vec![0; PLACES],
-            packets: vec![Packet::EMPTY; PLACES],
+            entries: vec![Entry { time: 0, packet: Packet::EMPTY }; PLACES],
             records: vec![IntRecord::default(); PLACES * stride],
             stride,
             head: 0,
@@ -36,20 +42,20 @@ impl Wire {
         }
     }
 
+    /// The place of the packet so many behind the first.
     #[inline]
-    fn mask(&self) -> usize {
-        self.times.len() - 1
+    fn place(&self, ahead: usize) -> usize {
+        (self.head + ahead) & (self.entries.len() - 1)
     }
 
     /// Appends a packet that arrives at `time`, not before the one ahead of it.
-    #[inline]
-    pub(super) fn push(&mut self, time: u64, packet: Packet, records: &Records) {
-        if self.len == self.times.len() {
+    #[inline(always)]
+    pub(super) fn push(&mut self, time: u64, packet: &Packet, records: &Records) {
+        if self.len == self.entries.len() {
             self.grow();
         }
-        let place = (self.head + self.len) & self.mask();
-        self.times[place] = time;
-        self.packets[place] = packet;
+        let place = self.place(self.len);
+        self.entries[place] = Entry { time, packet: *packet };
         if packet.records != 0 {
             let count = usize::from(packet.records).min(self.stride);
             self.records[place * self.stride..][..count].copy_from_slice(&records[..count]);
@@ -59,27 +65,24 @@ impl Wire {
 
     #[cold]
     fn grow(&mut self) {
-        let places = self.times.len();
-        let from = |place: usize| (self.head + place) & (places - 1);
-        let times = (0..2 * places).map(|place| self.times[from(place)]).collect();
-        let packets = (0..2 * places).map(|place| self.packets[from(place)]).collect();
-        let stride = self.stride;
-        let records =
-            (0..2 * places).flat_map(|place| &self.records[from(place) * stride..][..stride]).copied().collect();
-        (self.times, self.packets, self.records, self.head) = (times, packets, records, 0);
+        let places = 0..2 * self.entries.len();
+        let entries = places.clone().map(|ahead| self.entries[self.place(ahead)]).collect();
+        let records_at = |ahead| &self.records[self.place(ahead) * self.stride..][..self.stride];
+        let records = places.flat_map(records_at).copied().collect();
+        (self.entries, self.records, self.head) = (entries, records, 0);
     }
 
     /// Arrival time of the first packet; [`u64::MAX`] if there is none.
     #[inline]
     pub(super) fn first(&self) -> u64 {
-        if self.len == 0 { u64::MAX } else { self.times[self.head & self.mask()] }
+        if self.len == 0 { u64::MAX } else { self.entries[self.place(0)].time }
     }
 
     /// Appends the arrival times before `end` to `keys`, each with `link` in its low bits; the next time after these.
     #[inline]
     pub(super) fn times_before(&self, end: u64, link: u64, keys: &mut Vec<u64>) -> u64 {
         for ahead in 0..self.len {
-            let time = self.times[(self.head + ahead) & self.mask()];
+            let time = self.entries[self.place(ahead)].time;
             if time >= end {
                 return time;
             }
@@ -89,13 +92,13 @@ impl Wire {
     }
 
     /// Takes the first packet; there is one.
-    #[inline]
+    #[inline(always)]
     pub(super) fn pop(&mut self, records: &mut Records) -> Packet {
         debug_assert!(self.len > 0);
-        let place = self.head & self.mask();
+        let place = self.place(0);
         self.head = self.head.wrapping_add(1);
         self.len -= 1;
-        let packet = self.packets[place];
+        let packet = self.entries[place].packet;
         if packet.records != 0 {
             let count = usize::from(packet.records).min(self.stride);
             records[..count].copy_from_slice(&self.records[place * self.stride..][..count]);
@@ -105,7 +108,7 @@ impl Wire {
 
     /// All packets, first to arrive first.
     pub(super) fn packets(&self) -> impl Iterator<Item = &Packet> {
-        (0..self.len).map(|ahead| &self.packets[(self.head + ahead) & self.mask()])
+        (0..self.len).map(|ahead| &self.entries[self.place(ahead)].packet)
     }
 }
 
@@ -128,7 +131,7 @@ mod tests {
         for round in 0..60 {
             for _ in 0..round {
                 records[0] = IntRecord::new(sent, 0, 0, 0);
-                wire.push(sent, Packet { seq: sent, records: 1, ..Packet::EMPTY }, &records);
+                wire.push(sent, &Packet { seq: sent, records: 1, ..Packet::EMPTY }, &records);
                 sent += 1;
             }
             for _ in 0..round / 2 {

@@ -33,6 +33,8 @@ pub(super) struct Host {
     port: u32,
     wire: u32,
     plan: PortPlan,
+    /// Until when the node at the far end is known to be awake, in ps.
+    woken: u64,
     /// Rate of its port in bit/s.
     rate: u64,
     context: FlowContext,
@@ -86,6 +88,7 @@ impl Host {
             port,
             wire: state.peer,
             plan: plan.layout.ports[port as usize],
+            woken: 0,
             rate: network.rates[usize::from(state.rate)],
             context: network.contexts[state.owner as usize],
             packets: network.config.packets,
@@ -244,7 +247,7 @@ impl Host {
 
     /// Puts a packet on the wire out of the idle port.
     #[inline]
-    fn transmit(&mut self, out: &mut Out, packet: Packet) {
+    fn transmit(&mut self, out: &mut Out, packet: &Packet) {
         let size = u64::from(packet.size);
         let sent = self.now + size * self.plan.ps_per_byte;
         let queue = &mut self.queues[usize::from(packet.prio & 7)];
@@ -252,7 +255,7 @@ impl Host {
         queue.tx_packets += 1;
         self.busy_until = sent;
         self.tx_bytes += size;
-        out.send(self.port, &self.plan, sent, packet, &self.records);
+        out.send((self.port, &self.plan, &mut self.woken), sent, packet, &self.records);
     }
 
     /// Writes its state into the network's, with the packets of its queues.
@@ -273,9 +276,19 @@ impl Host {
         }
     }
 
+    /// Its port, and the priorities that are paused there.
+    pub(super) const fn pauses(&self) -> (u32, u8) {
+        (self.port, self.paused)
+    }
+
     /// Its node.
     pub(super) const fn node(&self) -> NodeId {
         NodeId(self.node)
+    }
+
+    /// From now on its neighbour is woken for every packet.
+    pub(super) fn forget_woken(&mut self) {
+        self.woken = 0;
     }
 
     /// Time of the last event that was handled, in ps.

@@ -89,7 +89,7 @@ impl Host {
             self.waiting &= !(1 << prio);
         }
         self.queued -= u32::from(packet.size);
-        self.transmit(out, packet);
+        self.transmit(out, &packet);
     }
 
     /// Takes out the queue pair whose turn it is; `None` if none may send now.

@@ -174,7 +174,7 @@ impl Host {
         }
         out.injected[usize::from(packet.prio & 7)] += size;
         out.live += 1;
-        self.transmit(out, packet);
+        self.transmit(out, &packet);
         // At line rate the gap is the serialisation just worked out.
         let next = if rate == self.rate { self.busy_until } else { self.now + self.pacing_gap(size, rate) };
         let pair = &mut self.pairs[place as usize];
