@@ -28,10 +28,6 @@ LIBRARIES = (
     "incast.cli.summary",
     "incast.scenario",
     "incast.results",
-    "duckdb",
-    "matplotlib.backends.backend_agg",
-    "matplotlib.backends.backend_svg",
-    "matplotlib.figure",
     "rich.console",
     "rich.table",
 )

@@ -59,7 +59,6 @@ pub mod host;
 mod kernel;
 pub mod measure;
 pub mod network;
-mod nodes;
 mod ns3;
 pub mod outcome;
 pub mod setup;

@@ -162,17 +162,6 @@ impl Scenario {
         self.arithmetic == Arithmetic::Ns3
     }
 
-    /// The same without what windows do not simulate so far.
-    fn for_windows(mut self) -> Self {
-        self.shape.hosts.iter_mut().for_each(|host| host.2 = false);
-        (self.arithmetic, self.repeat, self.chain, self.gap) = (Arithmetic::Exact, None, 0, 0);
-        self.scheduler %= 2;
-        if self.control.0 == "hpcc_pint" {
-            self.control = ("hpcc", "ns3");
-        }
-        self
-    }
-
     fn bench(&self) -> Bench {
         let fabric = self.shape.fabric();
         let hosts = fabric.hosts().len();
@@ -324,19 +313,6 @@ proptest! {
                 prop_assert_eq!(outcome.flows[then].cancelled, start.is_none());
             }
         }
-    }
-
-    /// Windows over nodes give what one queue of all events gives, which a run with fingerprints still has.
-    #[test]
-    fn windows_give_the_same_run(scenario in scenario().prop_map(Scenario::for_windows), cut in 0u64..400) {
-        let bench = scenario.bench();
-        let outcome = bench.run();
-        let by_queue = |bench: &Bench| bench.clone().with(|params| params.measure.fingerprint = true).run();
-        let other = by_queue(&bench);
-        prop_assert_eq!(digest(&outcome), digest(&other));
-        prop_assert_eq!(&outcome.deadlocks, &other.deadlocks);
-        let early = bench.with(|params| params.horizon = Some(Time(outcome.end.0 * cut / 300)));
-        prop_assert_eq!(digest(&early.run()), digest(&by_queue(&early)));
     }
 
     /// A run depends on nothing but its setup, and what is recorded changes nothing; neither does where it is cut off.
