@@ -117,8 +117,8 @@ def read(
         overrides: Values for all runs that override the file, as on the command line: `["seed=7"]`.
         check: Also build the fabric and the flows of every value, as the command does. It takes longer and finds
             errors, such as numbers out of range, before the sweep starts.
-        keys: Also compute the keys of the runs now, so that files that change until then are found. Otherwise they are
-            computed when they are first needed.
+        keys: Also compute the keys of the runs now, so that a run fails if one of its files changes after this call.
+            Otherwise the keys are computed when they are first needed.
 
     Raises:
         ScenarioError: The file, its scenario or a variation is not valid.
