@@ -508,6 +508,11 @@ fn overrides_are_located_too() {
         refused("workload[0].incast.fan_im=3"),
         "--set:1:1: workload[0].incast.fan_im: unknown field `fan_im` (allowed: fan_in, size, receiver, at, every, load, duration, hosts); did you mean `fan_in`?"
     );
+    let fabric = refused("fabric.sta.hosts=4");
+    assert!(fabric.starts_with("--set:1:1: fabric: unknown name `sta` (allowed: "), "{fabric}");
+    assert!(fabric.ends_with("; did you mean `star`?"), "{fabric}");
+    let two = "--set:1:1: fabric.fat_tree: `star` and `fat_tree` are given where one is allowed";
+    assert_eq!(refused("fabric.fat_tree.k=4"), two);
     assert!(refused("ecn.pmax=2.0").starts_with("--set:1:10: ecn.pmax: `2` is out of range"));
     assert!(refused("scheme.HPCC.control.hpcc.eta=9").starts_with("--set:1:30: scheme.HPCC.control.hpcc.eta"));
     assert!(refused("scheme.DCQCN.window=rate").contains("scheme.DCQCN: the scheme has no `control`"));

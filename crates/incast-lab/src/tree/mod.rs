@@ -67,7 +67,10 @@ impl Tree {
                 // Something that was not written down itself is missing from the table that is named.
                 let of_key = |wrong| at == wrong || at.ends_with(&format!(".{wrong}"));
                 let renamed = renamed && diagnostic.message.split('`').nth(1).is_some_and(of_key);
-                let key = at != diagnostic.path || renamed || diagnostic.message.starts_with("unknown field");
+                let key = at != diagnostic.path
+                    || renamed
+                    || diagnostic.message.starts_with("unknown field")
+                    || diagnostic.message.ends_with(ONE_ALLOWED);
                 diagnostic.place = Some(Box::new(self.place(site, key)));
                 break;
             }
@@ -100,18 +103,59 @@ impl Tree {
 /// Reads a value that stands at `path` into a type; the error has the full path of what is wrong.
 pub(crate) fn typed<T: DeserializeOwned>(value: &Value, path: &str) -> Result<T, Diagnostic> {
     serde_path_to_error::deserialize(strict::Strict(value)).map_err(|error| {
-        let mut at = path.to_owned();
+        let (mut at, mut pointer) = (path.to_owned(), String::new());
         for segment in error.path() {
             use serde_path_to_error::Segment;
-            at = match segment {
-                Segment::Seq { index } => path::index(&at, *index),
-                Segment::Map { key } => path::join(&at, key),
-                Segment::Enum { variant } => path::join(&at, variant),
-                Segment::Unknown => at,
+            let key = match segment {
+                Segment::Seq { index } => {
+                    at = path::index(&at, *index);
+                    pointer += &format!("/{index}");
+                    continue;
+                }
+                Segment::Map { key } => key,
+                Segment::Enum { variant } => variant,
+                Segment::Unknown => continue,
             };
+            at = path::join(&at, key);
+            pointer += &format!("/{}", key.replace('~', "~0").replace('/', "~1"));
         }
-        explain(at, &error.inner().to_string())
+        let message = error.inner().to_string();
+        match value.pointer(&pointer) {
+            Some(Value::Object(given)) if given.len() > 1 && message.contains(SINGLE_KEY) => {
+                several::<T>(value, path, &pointer, &at, given.keys())
+            }
+            _ => explain(at, &message),
+        }
     })
+}
+
+/// What the typed reader says of a table that must have one key.
+const SINGLE_KEY: &str = "expected map with a single key";
+
+/// End of the message about several alternatives, after their names.
+const ONE_ALLOWED: &str = " are given where one is allowed";
+
+/// Several alternatives are given at `at` where one may be: one of them may be misspelt.
+fn several<'a, T: DeserializeOwned>(
+    value: &Value,
+    path: &str,
+    pointer: &str,
+    at: &str,
+    given: impl Iterator<Item = &'a String> + Clone,
+) -> Diagnostic {
+    for name in given.clone() {
+        let mut alone = value.clone();
+        if let Some(Value::Object(table)) = alone.pointer_mut(pointer) {
+            table.retain(|key, _| key == name);
+        }
+        let unknown = |found: &Diagnostic| found.path == at && found.message.starts_with("unknown name");
+        if let Some(found) = typed::<T>(&alone, path).err().filter(unknown) {
+            return found;
+        }
+    }
+    let list = given.clone().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ");
+    let last = given.last().map_or_else(String::new, |name| path::join(at, name));
+    Diagnostic::new(last, format!("{list}{ONE_ALLOWED}"))
 }
 
 /// A diagnostic from what the typed reader says: names are taken out of its message, so that the nearest can be found.
@@ -128,7 +172,7 @@ fn explain(path: String, message: &str) -> Diagnostic {
     if let Some((what, _)) = message.split_once(", there are no fields") {
         return Diagnostic::new(path, what).allowed("nothing here");
     }
-    if message.contains("expected map with a single key") {
+    if message.contains(SINGLE_KEY) {
         return Diagnostic::new(path, "exactly one of the alternatives must be given here");
     }
     if let Some((found, expected)) =
