@@ -59,6 +59,7 @@ pub mod host;
 mod kernel;
 pub mod measure;
 pub mod network;
+mod nodes;
 mod ns3;
 pub mod outcome;
 pub mod setup;

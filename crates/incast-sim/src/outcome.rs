@@ -142,7 +142,7 @@ pub struct Counts {
     pub isolation_messages_to_hosts: u64,
     /// Times that a flow was not isolated because its port's table had no place.
     pub isolations_refused: u64,
-    /// Most packets that existed at once.
+    /// Most packets that existed at once; where the run went in windows, at the end of one.
     pub peak_packets: u64,
 }
 

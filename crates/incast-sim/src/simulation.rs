@@ -7,6 +7,7 @@ use incast_model::units::Time;
 
 use crate::kernel::{Kind, NONE, Packet};
 use crate::network::{Limits, Network};
+use crate::nodes::Nodes;
 use crate::outcome::{Ledger, Outcome, PortRecord};
 use crate::setup::Setup;
 use crate::switch::{RankedQueue, Storage};
@@ -75,7 +76,10 @@ impl Simulation {
 
     /// Runs to the end, or until `observe` says to break.
     pub fn run(mut self, observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Outcome {
-        let halt = self.network.run(self.limits, observe);
+        let halt = match Nodes::new(&self.network) {
+            Some(mut nodes) => nodes.run(&mut self.network, self.limits, observe),
+            None => self.network.run(self.limits, observe),
+        };
         self.network.look_at_the_end();
         let stop = self.network.explain(halt);
         let _ = observe(&self.network.progress());
@@ -85,7 +89,7 @@ impl Simulation {
         let ledger = network.close_ledger();
         debug_assert!(network.buffers_balance(), "buffer held for packets that are not queued");
         let cut_off = network.cut_off();
-        network.counts.peak_packets = network.pool.peak();
+        network.counts.peak_packets = network.counts.peak_packets.max(network.pool.peak());
         let ports = network.port_records();
         let at_host: Vec<bool> = network.ports.iter().map(|port| port.at_host).collect();
         Outcome {

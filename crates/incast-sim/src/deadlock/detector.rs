@@ -33,9 +33,19 @@ impl Network {
     pub(crate) fn look_for_deadlocks(&mut self, until: u64) {
         let seen = self.detector.next;
         self.look(Time(seen));
+        self.pass_look(until);
+    }
+
+    /// The same where nothing is stuck and nothing was.
+    pub(crate) fn pass_look(&mut self, until: u64) {
         self.detector.next = until
             .checked_next_multiple_of(self.detector.every)
             .map_or(u64::MAX, |next| if next <= until { next.saturating_add(self.detector.every) } else { next });
+    }
+
+    /// Whether a look could find anything, by ports and ingress queues alone.
+    pub(crate) fn needs_look(&self) -> bool {
+        self.config.lossless != 0 && (!self.detector.open.is_empty() || self.could_be_stuck())
     }
 
     /// The look at the end of the run.

@@ -44,10 +44,21 @@ struct Held {
 }
 
 impl Network {
-    /// The queues that are stuck for good; `None` if there are none.
-    pub(super) fn stuck(&self) -> Option<Stuck> {
+    /// Whether queues could be stuck for good, by who pauses whom.
+    pub(super) fn could_be_stuck(&self) -> bool {
+        self.candidates().iter().filter(|one| !one.at_host).count() >= 2
+    }
+
+    /// Paused queues that wait for nodes of which some queue is paused.
+    fn candidates(&self) -> Vec<Candidate> {
         let mut candidates = self.paused_queues();
         self.leave_out_hopeful(&mut candidates);
+        candidates
+    }
+
+    /// The queues that are stuck for good; `None` if there are none.
+    pub(super) fn stuck(&self) -> Option<Stuck> {
+        let mut candidates = self.candidates();
         if candidates.iter().filter(|one| !one.at_host).count() < 2 {
             return None;
         }

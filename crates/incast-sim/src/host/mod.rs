@@ -18,3 +18,4 @@ pub use params::{CnpMode, HostParams, NicQueue, PacketParams, RdmaParams, Recove
 pub(crate) use receiver::Receiver;
 pub(crate) use selective::Selective;
 pub(crate) use sender::SendQp;
+pub(crate) use turns::Turns;

@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 /// long as it is due when the turn comes. At the end of a queue it would lose a round each time, and with it the share of
 /// the port that round robin owes it.
 #[derive(Debug, Default)]
-pub(super) struct Turns {
+pub(crate) struct Turns {
     /// Flow and sender of those whose turn comes in this round.
     round: BinaryHeap<Reverse<(u32, u32)>>,
     /// Of those whose turn in this round is over: they are served in the next one.
@@ -21,32 +21,32 @@ pub(super) struct Turns {
 impl Turns {
     /// A queue pair has become ready.
     #[inline]
-    pub(super) fn push(&mut self, flow: u32, sender: u32) {
+    pub(crate) fn push(&mut self, flow: u32, sender: u32) {
         let turns = if flow >= self.from { &mut self.round } else { &mut self.next };
         turns.push(Reverse((flow, sender)));
     }
 
     /// The sender whose turn it is.
     #[inline]
-    pub(super) fn first(&self) -> Option<u32> {
+    pub(crate) fn first(&self) -> Option<u32> {
         self.round.peek().or_else(|| self.next.peek()).map(|Reverse((_, sender))| *sender)
     }
 
     /// Takes out the sender whose turn it is.
     #[inline]
-    pub(super) fn pop(&mut self) -> Option<u32> {
+    pub(crate) fn pop(&mut self) -> Option<u32> {
         self.round.pop().or_else(|| self.next.pop()).map(|Reverse((_, sender))| sender)
     }
 
     /// Takes out a flow that is to be served elsewhere.
-    pub(super) fn remove(&mut self, flow: u32) {
+    pub(crate) fn remove(&mut self, flow: u32) {
         self.round.retain(|Reverse((one, _))| *one != flow);
         self.next.retain(|Reverse((one, _))| *one != flow);
     }
 
     /// The sender just taken out is served: turns go on after its flow.
     #[inline]
-    pub(super) fn served(&mut self, flow: u32) {
+    pub(crate) fn served(&mut self, flow: u32) {
         if flow < self.from {
             // It was the first of the next round, which begins with it.
             debug_assert!(self.round.is_empty());
@@ -56,13 +56,13 @@ impl Turns {
     }
 
     /// Flow and sender of all, in no order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.round.iter().chain(&self.next).map(|Reverse(one)| *one)
     }
 
     /// Whether no queue pair is ready.
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.round.is_empty() && self.next.is_empty()
     }
 }

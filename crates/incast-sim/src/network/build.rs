@@ -99,7 +99,7 @@ impl Network {
             pool: Pool::new(if needs_int { params.packets.int_records.into() } else { 0 }, !transports.is_empty()),
             ports: Vec::with_capacity(ports),
             end_rank: vec![0; if ns3 { ports } else { 0 }],
-            queues: vec![Queue { head: NONE, tail: NONE, bytes: 0, peak: 0, tx_bytes: 0, tx_packets: 0 }; 8 * ports],
+            queues: vec![Queue::EMPTY; 8 * ports],
             ranked: Vec::new(),
             ingress: vec![Ingress::default(); 8 * ports],
             switches: Vec::new(),

@@ -27,7 +27,7 @@ use incast_model::units::Time;
 use crate::congestion::{Control, FlowContext, WindowMode};
 use crate::deadlock::Detector;
 use crate::host::{Gates, Nic, PacketParams, RdmaParams, Receiver, Selective, SendQp};
-use crate::kernel::{EventQueue, Pool};
+use crate::kernel::{EventQueue, NONE, Pool};
 use crate::measure::{Blocking, Recorder};
 use crate::ns3::Draws;
 use crate::outcome::{Counts, FlowRecord, Ledger};
@@ -113,6 +113,10 @@ pub(crate) struct Queue {
     pub(crate) peak: u32,
     pub(crate) tx_bytes: u64,
     pub(crate) tx_packets: u64,
+}
+
+impl Queue {
+    pub(crate) const EMPTY: Self = Self { head: NONE, tail: NONE, bytes: 0, peak: 0, tx_bytes: 0, tx_packets: 0 };
 }
 
 /// Parameters in the form that handlers use.
@@ -260,6 +264,11 @@ pub(crate) struct Network {
 }
 
 impl Network {
+    /// Whether switches store packets in one shared buffer.
+    pub(crate) fn storage_is_shared(&self) -> bool {
+        self.config.storage == Storage::Shared
+    }
+
     /// Index of a queue or ingress queue.
     #[inline]
     pub(crate) fn at(&self, port: u32, prio: u8) -> usize {

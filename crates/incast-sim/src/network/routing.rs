@@ -64,15 +64,20 @@ impl Routing {
         self.routes = routes;
     }
 
+    /// Whether all packets go by ECMP or a given path.
+    pub(crate) const fn is_ecmp(&self) -> bool {
+        matches!(self.balancer, State::Ecmp)
+    }
+
     /// The next hops from a node to a host.
     #[inline]
-    pub(super) fn hops(&self, node: u32, dst: u32) -> &[PortId] {
+    pub(crate) fn hops(&self, node: u32, dst: u32) -> &[PortId] {
         self.routes.next_hops(NodeId(node), HostId(dst))
     }
 
     /// The next hop by ECMP.
     #[inline]
-    pub(super) fn ecmp(&self, hops: &[PortId], node: u32, flow: u32, back: bool) -> PortId {
+    pub(crate) fn ecmp(&self, hops: &[PortId], node: u32, flow: u32, back: bool) -> PortId {
         let key = self.keys[flow as usize][usize::from(back)];
         hops[self.hash.hash_prepared(key, self.salts[node as usize]) as usize % hops.len()]
     }

@@ -36,7 +36,7 @@ impl EcnPort {
 
     /// Whether a queue of this length marks never, always, or with a probability.
     #[inline]
-    fn verdict(&self, queued: u32) -> Verdict {
+    pub(crate) fn verdict(&self, queued: u32) -> Verdict {
         if queued <= self.kmin {
             Verdict::Never
         } else if queued > self.kmax {
@@ -54,7 +54,7 @@ fn bytes(value: u64) -> u32 {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Verdict {
+pub(crate) enum Verdict {
     Never,
     Always,
     WithProbability(f64),

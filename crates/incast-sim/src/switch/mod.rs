@@ -19,7 +19,7 @@ mod watchdog;
 use incast_model::rng::Stream;
 
 pub(crate) use buffer::{Buffer, Ingress, fixed_alpha};
-pub(crate) use ecn::EcnPort;
+pub(crate) use ecn::{EcnPort, Verdict};
 pub(crate) use isolation::Isolation;
 pub use isolation::{FlowDetection, IsolationAtHosts, IsolationParams, MarkedFlows};
 pub use params::{

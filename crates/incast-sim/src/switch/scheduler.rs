@@ -35,6 +35,21 @@ impl Scheduler {
         }
     }
 
+    /// Whether it remembers nothing of a port but the priority served last.
+    pub(crate) const fn has_no_state(&self) -> bool {
+        matches!(self, Self::RoundRobin | Self::StrictPriority)
+    }
+
+    /// The next priority among those in `eligible`, which is not empty, after `last`, under a scheduler that has no state.
+    #[inline]
+    pub(crate) fn choose_stateless(&self, eligible: u8, last: &mut u8) -> u8 {
+        if eligible & 1 != 0 {
+            return 0;
+        }
+        *last = if self.is_strict() { highest(eligible) } else { after(eligible, *last) };
+        *last
+    }
+
     /// Whether higher priorities always go first.
     pub(crate) const fn is_strict(&self) -> bool {
         matches!(self, Self::StrictPriority)

@@ -11,7 +11,7 @@ use incast_sim::Arithmetic;
 use incast_sim::congestion::{Control, ControlInfo, WindowMode};
 use incast_sim::host::{CnpMode, RdmaParams, Recovery};
 use incast_sim::outcome::{Outcome, Stop};
-use incast_sim::switch::{Alpha, MarkAt, PfcMode, SchedulerParams};
+use incast_sim::switch::{Alpha, Headroom, MarkAt, PfcMode, SchedulerParams};
 use proptest::prelude::*;
 
 use crate::common::{Bench, digest};
@@ -160,6 +160,17 @@ impl Scenario {
 
     fn ns3(&self) -> bool {
         self.arithmetic == Arithmetic::Ns3
+    }
+
+    /// The same without what windows do not simulate so far.
+    fn for_windows(mut self) -> Self {
+        self.shape.hosts.iter_mut().for_each(|host| host.2 = false);
+        (self.arithmetic, self.repeat, self.chain, self.gap) = (Arithmetic::Exact, None, 0, 0);
+        self.scheduler %= 2;
+        if self.control.0 == "hpcc_pint" {
+            self.control = ("hpcc", "ns3");
+        }
+        self
     }
 
     fn bench(&self) -> Bench {
@@ -315,6 +326,19 @@ proptest! {
         }
     }
 
+    /// Windows over nodes give what one queue of all events gives, which a run with fingerprints still has.
+    #[test]
+    fn windows_give_the_same_run(scenario in scenario().prop_map(Scenario::for_windows), cut in 0u64..400) {
+        let bench = scenario.bench();
+        let outcome = bench.run();
+        let by_queue = |bench: &Bench| bench.clone().with(|params| params.measure.fingerprint = true).run();
+        let other = by_queue(&bench);
+        prop_assert_eq!(digest(&outcome), digest(&other));
+        prop_assert_eq!(&outcome.deadlocks, &other.deadlocks);
+        let early = bench.with(|params| params.horizon = Some(Time(outcome.end.0 * cut / 300)));
+        prop_assert_eq!(digest(&early.run()), digest(&by_queue(&early)));
+    }
+
     /// A run depends on nothing but its setup, and what is recorded changes nothing; neither does where it is cut off.
     #[test]
     fn runs_repeat(scenario in scenario(), every in 100u64..5000) {
@@ -375,4 +399,20 @@ fn a_queue_pair_completes_while_it_waits() {
     assert_eq!(outcome.stop, Stop::Finished);
     assert_eq!(outcome.flows[0].timeouts, 1);
     assert_eq!(outcome.ledger.unbalanced().count(), 0);
+}
+
+/// Without headroom a lossless priority loses packets, and flows that nothing limits send many again after their last byte.
+#[test]
+fn windows_give_the_same_run_when_many_packets_are_resent() {
+    let star = crate::common::star(&[crate::common::Cable::new(100, 1000); 8]);
+    let bench = Bench::new(star).control("unlimited", "default").with(|params| {
+        params.switch.headroom = Headroom::Bytes(Bytes(0));
+        params.switch.buffer = Bytes(300_000);
+    });
+    let bench = bench.flows((1..7).map(|src| (src, 0, 2_000_000, Time::ZERO)));
+    let outcome = bench.run();
+    assert!(outcome.counts.drops > 10_000, "{:?}", outcome.counts);
+    let by_queue = bench.with(|params| params.measure.fingerprint = true).run();
+    assert_eq!(digest(&outcome), digest(&by_queue));
+    assert!(outcome.counts.events < 2 * by_queue.counts.events);
 }

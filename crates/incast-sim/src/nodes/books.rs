@@ -1,0 +1,95 @@
+//! From nodes back to the network: what looks at all of it (deadlock search, end of the run) reads it there.
+
+use super::Nodes;
+use super::out::{Note, Noted};
+use super::packet::Packet;
+use crate::kernel::{self, NONE, Pool};
+use crate::network::Network;
+
+/// A packet as the network has it; `in_port` is a port of the fabric.
+pub(super) fn packet(packet: &Packet, in_port: u32) -> kernel::Packet {
+    kernel::Packet {
+        seq: packet.seq,
+        stamp: packet.stamp,
+        flow: packet.flow,
+        dst: packet.dst,
+        in_port,
+        size: packet.size,
+        payload: packet.payload,
+        kind: packet.kind,
+        prio: packet.prio,
+        in_prio: packet.in_prio,
+        flags: packet.flags,
+        hops: packet.hops,
+        ..kernel::Packet::EMPTY
+    }
+}
+
+impl Network {
+    /// A list of these packets in the pool: its first and its last.
+    pub(super) fn list_of(&mut self, packets: impl Iterator<Item = kernel::Packet>) -> (u32, u32) {
+        let (mut head, mut tail) = (NONE, NONE);
+        for packet in packets {
+            let id = self.pool.alloc(packet);
+            if head == NONE {
+                head = id;
+            } else {
+                self.pool[tail].next = id;
+            }
+            tail = id;
+        }
+        (head, tail)
+    }
+}
+
+impl Nodes {
+    /// Puts the notes of a window into the run's records, in order of events.
+    pub(super) fn record(&mut self, network: &mut Network) {
+        self.out.notes.sort_by_key(|noted| (noted.time, noted.event));
+        for Noted { time, note, .. } in self.out.notes.drain(..) {
+            let recorder = &mut network.recorder;
+            match note {
+                Note::Pause { at, bytes, culprit } => recorder.pause(at, time, bytes, culprit),
+                Note::Resume { at } => recorder.resume(at, time),
+                Note::Drop { at, record } => recorder.drop_packet(at, false, record),
+            }
+        }
+    }
+
+    /// Writes into the network's state which priorities of ports are paused and have packets, and which pause their peer.
+    pub(super) fn export_pauses(&self, network: &mut Network) {
+        for port in self.switches.iter().flat_map(|switch| &switch.ports) {
+            let state = &mut network.ports[port.number() as usize];
+            (state.waiting, state.paused, state.flight_head) = (port.waiting, port.paused, NONE);
+            for prio in 1..8u8 {
+                let at = network.at(port.number(), prio);
+                network.ingress[at].paused = port.ingress[usize::from(prio)].paused;
+            }
+        }
+        for host in &self.hosts {
+            let (port, paused) = host.pauses();
+            let state = &mut network.ports[port as usize];
+            (state.paused, state.flight_head) = (paused, NONE);
+        }
+    }
+
+    /// Writes the state of all nodes and wires into the network's.
+    pub(super) fn export(&mut self, network: &mut Network) {
+        self.record(network);
+        network.pool = Pool::new(0, false);
+        for switch in &self.switches {
+            switch.export(network);
+        }
+        for host in &self.hosts {
+            host.export(&self.layout, network);
+        }
+        for (port, wire) in (0usize..).zip(&self.out.wires) {
+            let (head, tail) = network.list_of(wire.packets().map(|one| packet(one, NONE)));
+            (network.ports[port].flight_head, network.ports[port].flight_tail) = (head, tail);
+        }
+        let (out, ledger) = (&self.out, &mut network.ledger);
+        (ledger.injected, ledger.delivered, ledger.dropped) = (out.injected, out.delivered, out.dropped);
+        network.counts = out.counts;
+        (network.flows_done, network.bytes_acked) = (out.done, out.acked);
+    }
+}

@@ -1,0 +1,357 @@
+//! The sending side of a queue pair.
+
+use std::cmp::Reverse;
+
+use incast_model::units::Time;
+
+use super::Host;
+use crate::congestion::{Ack, Controller, State, WindowMode};
+use crate::kernel::{Kind, NONE, flag};
+use crate::network::Network;
+use crate::nodes::out::Out;
+use crate::nodes::packet::Packet;
+use crate::nodes::plan::Plan;
+
+/// Where the NIC has a queue pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PairState {
+    /// Nowhere: nothing to send, or its window is full.
+    Idle,
+    /// In the heap of paced ones.
+    Paced,
+    /// Among the ready ones.
+    Ready,
+}
+
+/// A flow at its sender, from its start to its end.
+#[derive(Debug)]
+pub(super) struct Pair {
+    /// Its flow; [`NONE`] in an unused place.
+    pub(super) flow: u32,
+    /// Its number among the flows of this host, and at the receiver.
+    at_src: u32,
+    at_dst: u32,
+    dst: u32,
+    pub(super) prio: u8,
+    pub(super) state: PairState,
+    /// [`flag`] bits of its data packets.
+    flags: u8,
+    moves_next_send: bool,
+    mode: WindowMode,
+    /// Payload in bytes.
+    size: u64,
+    /// Next byte to send.
+    next: u64,
+    /// First byte not acknowledged.
+    una: u64,
+    /// First byte never sent.
+    high: u64,
+    /// Earliest time of the next packet, in ps.
+    pub(super) next_avail: u64,
+    /// Where it is paced, the time of its entry, in ps.
+    pub(super) placed_at: u64,
+    /// Wire bytes of the last packet sent.
+    last_size: u64,
+    /// Rate in bit/s, and window in bytes; `own_window` is the control's.
+    rate: u64,
+    window: u64,
+    own_window: u64,
+    /// Time of the pending timer; [`u64::MAX`] for none.
+    timer: u64,
+    /// When the retransmission timeout expires; [`u64::MAX`] while nothing is in flight.
+    timeout: u64,
+    cc: State,
+}
+
+impl Pair {
+    /// True if there are unsent bytes and the window has room. In flight may exceed the window by less than a packet.
+    #[inline]
+    pub(super) fn may_send(&self) -> bool {
+        self.next < self.size && self.next.wrapping_sub(self.una) < self.window
+    }
+}
+
+/// Counters of a flow at its sender, as in [`crate::outcome::FlowRecord`].
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Progress {
+    start: Option<Time>,
+    finish: Option<Time>,
+    acked: u64,
+    packets: u64,
+    retransmitted: u64,
+    marks: u64,
+    nacks: u32,
+    timeouts: u32,
+}
+
+impl Host {
+    /// Own flow number `own` starts.
+    pub(super) fn start(&mut self, plan: Plan<'_>, out: &mut Out, own: u32) {
+        let network = plan.network;
+        let flow = self.flows[own as usize];
+        let spec = &network.flows.flows[flow as usize];
+        let control = &network.controls[plan.control(flow)];
+        let mut cc = control.control.start(&self.context);
+        cc.on_path(network.flow_records[flow as usize].hops);
+        let pair = Pair {
+            flow,
+            at_src: own,
+            at_dst: plan.layout.at_dst[flow as usize],
+            dst: spec.dst.0,
+            prio: spec.priority,
+            state: PairState::Idle,
+            flags: control.flags | if spec.path.is_some() { flag::PATH } else { 0 },
+            moves_next_send: control.moves_next_send,
+            mode: control.window,
+            size: spec.size.0,
+            next: 0,
+            una: 0,
+            high: 0,
+            next_avail: 0,
+            placed_at: 0,
+            last_size: 0,
+            rate: 0,
+            window: 0,
+            own_window: 0,
+            timer: u64::MAX,
+            timeout: u64::MAX,
+            cc,
+        };
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.pairs[place as usize] = pair;
+                place
+            }
+            None => {
+                self.pairs.push(pair);
+                self.pairs.len() as u32 - 1
+            }
+        };
+        self.pair_of[own as usize] = place;
+        self.progress[own as usize].start = Some(Time(self.now));
+        self.apply_control(place);
+        self.place(place);
+        self.kick(out);
+    }
+
+    /// Picoseconds between the starts of two packets of `bytes` at a paced `rate` in bit/s.
+    #[inline]
+    fn pacing_gap(&self, bytes: u64, rate: u64) -> u64 {
+        ((bytes + self.packets.gap.0) * 8_000_000_000_000).div_ceil(rate)
+    }
+
+    /// Sends the next packet of a queue pair out of the idle port.
+    pub(super) fn send_data(&mut self, out: &mut Out, place: u32) {
+        let rto = self.rto();
+        let pair = &mut self.pairs[place as usize];
+        let payload = self.packets.payload.0.min(pair.size - pair.next);
+        let size = self.packets.data_size(payload, pair.flags);
+        let packet = Packet {
+            seq: pair.next,
+            stamp: self.now,
+            flow: pair.flow,
+            dst: pair.dst,
+            at_dst: pair.at_dst,
+            size: size as u16,
+            payload: payload as u16,
+            kind: Kind::Data,
+            prio: pair.prio,
+            flags: pair.flags,
+            ..Packet::EMPTY
+        };
+        let progress = &mut self.progress[pair.at_src as usize];
+        progress.packets += 1;
+        progress.retransmitted += u64::from(pair.next < pair.high);
+        pair.next += payload;
+        if pair.next > pair.high {
+            pair.high = pair.next;
+        }
+        pair.last_size = size;
+        let rate = pair.rate;
+        if pair.timeout == u64::MAX {
+            pair.timeout = self.now.saturating_add(rto);
+        }
+        out.injected[usize::from(packet.prio & 7)] += size;
+        out.live += 1;
+        self.transmit(out, &packet);
+        // At line rate the gap is the serialisation just worked out.
+        let next = if rate == self.rate { self.busy_until } else { self.now + self.pacing_gap(size, rate) };
+        let pair = &mut self.pairs[place as usize];
+        pair.next_avail = next;
+        pair.cc.on_sent(size, Time(self.now));
+        self.apply_control(place);
+    }
+
+    #[inline]
+    fn rto(&self) -> u64 {
+        self.rdma.rto.map_or(u64::MAX, |rto| rto.0)
+    }
+
+    pub(super) fn receive_ack(&mut self, plan: Plan<'_>, out: &mut Out, packet: &Packet) {
+        let place = self.pair_of[packet.at_dst as usize];
+        if place == NONE {
+            return; // of a flow that has completed
+        }
+        let nack = packet.kind == Kind::Nack;
+        let rto = self.rto();
+        let pair = &mut self.pairs[place as usize];
+        let progress = &mut self.progress[packet.at_dst as usize];
+        progress.nacks += u32::from(nack);
+        progress.marks += u64::from(packet.flags & flag::ECHO != 0);
+        if packet.seq > pair.una {
+            out.acked += packet.seq - pair.una;
+            progress.acked = packet.seq;
+            pair.una = packet.seq;
+            pair.next = pair.next.max(pair.una);
+            pair.timeout = self.now.saturating_add(rto);
+        }
+        if pair.una >= pair.size {
+            self.complete(out, place);
+        } else {
+            if nack {
+                pair.next = pair.una;
+            }
+            if pair.next == pair.una {
+                pair.timeout = u64::MAX;
+            }
+            self.react(plan, place, packet);
+            self.place(place);
+        }
+        self.kick(out);
+    }
+
+    /// Gives an ACK or NACK to the control, and applies what the control answers.
+    fn react(&mut self, plan: Plan<'_>, place: u32, packet: &Packet) {
+        let pair = &mut self.pairs[place as usize];
+        let records = usize::from(packet.records).min(plan.layout.records);
+        pair.cc.on_ack(&Ack {
+            now: Time(self.now),
+            seq: packet.seq,
+            next: pair.next,
+            marked: packet.flags & flag::ECHO != 0,
+            nack: packet.kind == Kind::Nack,
+            rtt: Time(self.now - packet.stamp),
+            int: &self.records[..records],
+            pint: 0,
+            flow: &self.context,
+            rates: &plan.network.rates,
+        });
+        self.apply_control(place);
+    }
+
+    pub(super) fn receive_cnp(&mut self, out: &mut Out, packet: &Packet) {
+        let place = self.pair_of[packet.at_dst as usize];
+        if place != NONE {
+            self.progress[packet.at_dst as usize].marks += 1;
+            self.pairs[place as usize].cc.on_cnp(Time(self.now));
+            self.apply_control(place);
+            self.place(place);
+            self.kick(out);
+        }
+    }
+
+    /// A timer of own flow number `own` is due: of its control, its timeout, or one that no longer holds.
+    pub(super) fn timer(&mut self, out: &mut Out, own: u32) {
+        let place = self.pair_of[own as usize];
+        if place == NONE || self.pairs[place as usize].timer != self.now {
+            return;
+        }
+        let now = Time(self.now);
+        let pair = &mut self.pairs[place as usize];
+        pair.timer = u64::MAX;
+        if pair.cc.next_timer() <= now {
+            pair.cc.on_timer(now);
+        }
+        if pair.timeout <= self.now {
+            // Go back to the first byte that is not acknowledged.
+            pair.next = pair.una;
+            pair.timeout = u64::MAX;
+            pair.cc.on_timeout(now);
+            self.progress[own as usize].timeouts += 1;
+        }
+        self.apply_control(place);
+        self.place(place);
+        self.kick(out);
+    }
+
+    /// Applies the control's rate, window and timer.
+    #[inline]
+    fn apply_control(&mut self, place: u32) {
+        let pair = &self.pairs[place as usize];
+        let (rate, own_window, timer) = pair.cc.answers();
+        if rate != pair.rate || own_window != pair.own_window {
+            let context = &self.context;
+            let window = match pair.mode {
+                WindowMode::Off => u64::MAX,
+                WindowMode::Fixed => context.bdp,
+                WindowMode::Rate => (u128::from(context.bdp) * u128::from(rate) / u128::from(context.line.0)) as u64,
+            };
+            let shift = if pair.moves_next_send && rate != pair.rate && pair.last_size > 0 {
+                self.pacing_gap(pair.last_size, rate) as i64 - self.pacing_gap(pair.last_size, pair.rate) as i64
+            } else {
+                0
+            };
+            let answered = match self.rdma.ack_every {
+                1 => 1,
+                packets => u64::from(packets) * context.mtu,
+            };
+            let pair = &mut self.pairs[place as usize];
+            pair.rate = rate;
+            pair.own_window = own_window;
+            pair.window = window.min(own_window).max(answered);
+            pair.next_avail = pair.next_avail.saturating_add_signed(shift);
+        }
+        let pair = &mut self.pairs[place as usize];
+        let wanted = timer.0.min(pair.timeout);
+        if wanted < pair.timer {
+            pair.timer = wanted;
+            self.timers.push(Reverse((wanted.max(self.now), pair.at_src)));
+        }
+    }
+
+    fn complete(&mut self, out: &mut Out, place: u32) {
+        let pair = &mut self.pairs[place as usize];
+        pair.flow = NONE;
+        let own = pair.at_src as usize;
+        self.pair_of[own] = NONE;
+        if pair.state != PairState::Ready {
+            self.free.push(place);
+        } // else it is among the ready ones, as after a timeout that was too early: free when its turn comes
+        self.progress[own].finish = Some(Time(self.now));
+        out.done += 1;
+    }
+
+    /// Writes the progress of its flows into the network's records.
+    pub(super) fn export_pairs(&self, network: &mut Network) {
+        for (progress, &flow) in self.progress.iter().zip(&self.flows) {
+            let record = &mut network.flow_records[flow as usize];
+            (record.start, record.finish, record.acked) = (progress.start, progress.finish, progress.acked);
+            (record.packets, record.retransmitted) = (progress.packets, progress.retransmitted);
+            (record.marks, record.nacks, record.timeouts) = (progress.marks, progress.nacks, progress.timeouts);
+        }
+    }
+
+    /// True if own flow number `own` has completed, or an ACK of its last byte arrives before `end`.
+    pub(in crate::nodes) fn completes_before(&self, out: &Out, own: u32, end: u64) -> bool {
+        if self.progress[own as usize].finish.is_some() {
+            return true;
+        }
+        let place = self.pair_of[own as usize];
+        place != NONE && {
+            let size = self.pairs[place as usize].size;
+            let arriving = out.wires[self.wire as usize].timed().take_while(|(time, _)| *time < end);
+            let mut acks = arriving.filter(|(_, packet)| matches!(packet.kind, Kind::Ack | Kind::Nack));
+            acks.any(|(_, packet)| packet.at_dst == own && packet.seq >= size)
+        }
+    }
+
+    /// True if a flow waits for nothing but its pacing.
+    pub(in crate::nodes) fn is_paced(&self) -> bool {
+        self.pairs.iter().any(|pair| pair.flow != NONE && pair.may_send() && pair.next_avail > self.now)
+    }
+
+    /// True if a flow is yet to start.
+    pub(in crate::nodes) fn has_starts(&self) -> bool {
+        self.next_start < self.flows.len()
+    }
+}

@@ -1,0 +1,147 @@
+//! The receiving side of a queue pair: go-back-N, ACKs, NACKs and congestion notifications.
+
+use incast_model::units::Time;
+
+use super::Host;
+use crate::host::CnpMode;
+use crate::kernel::{Kind, flag};
+use crate::nodes::out::Out;
+use crate::nodes::packet::Packet;
+use crate::nodes::plan::Plan;
+
+/// What a host knows of a flow that it receives.
+#[derive(Debug)]
+pub(super) struct Receiver {
+    /// Next byte expected.
+    expected: u64,
+    /// Payload of the flow in bytes.
+    size: u64,
+    /// Byte expected when the last NACK was sent, and the earliest time of another NACK for it, in ps.
+    nacked: u64,
+    next_nack: u64,
+    /// Earliest time of the next CNP, in ps.
+    next_cnp: u64,
+    /// Packets since the last ACK.
+    unanswered: u32,
+    /// Host that sends the flow, and the flow's number there.
+    src: u32,
+    at_src: u32,
+    /// Priority of the flow.
+    prio: u8,
+    /// When its last byte arrived.
+    pub(super) delivered: Option<Time>,
+    /// Data packets not kept: duplicates and packets out of order.
+    pub(super) discarded: u32,
+}
+
+impl Receiver {
+    pub(super) fn new(plan: Plan<'_>, flow: u32) -> Self {
+        let spec = &plan.network.flows.flows[flow as usize];
+        Self {
+            expected: 0,
+            size: spec.size.0,
+            nacked: 0,
+            next_nack: 0,
+            next_cnp: 0,
+            unanswered: 0,
+            src: spec.src.0,
+            at_src: plan.layout.at_src[flow as usize],
+            prio: spec.priority,
+            delivered: None,
+            discarded: 0,
+        }
+    }
+}
+
+impl Host {
+    pub(super) fn receive_data(&mut self, out: &mut Out, packet: &Packet) {
+        if packet.flags & flag::CE != 0 && self.rdma.cnp == CnpMode::Packet {
+            self.notify(out, packet);
+        }
+        if let Some((kind, seq)) = self.answer(packet) {
+            self.send_answer(out, packet, kind, seq);
+        }
+    }
+
+    /// The answer to a data packet: its kind, and the next byte expected.
+    #[inline]
+    fn answer(&mut self, packet: &Packet) -> Option<(Kind, u64)> {
+        let rdma = &self.rdma;
+        let receiver = &mut self.receivers[packet.at_dst as usize];
+        if packet.seq == receiver.expected {
+            receiver.expected += u64::from(packet.payload);
+            receiver.unanswered += 1;
+            let whole = receiver.expected >= receiver.size;
+            if receiver.unanswered < rdma.ack_every && !whole {
+                return None;
+            }
+            receiver.unanswered = 0;
+            if whole && receiver.delivered.is_none() {
+                receiver.delivered = Some(Time(self.now));
+            }
+            return Some((Kind::Ack, receiver.expected));
+        }
+        receiver.discarded += 1;
+        if packet.seq > receiver.expected {
+            // A gap: go back, but not too often for the same byte.
+            if self.now < receiver.next_nack && receiver.nacked == receiver.expected {
+                return None;
+            }
+            receiver.next_nack = self.now + rdma.nack_interval.0;
+            receiver.nacked = receiver.expected;
+            return Some((Kind::Nack, receiver.expected));
+        }
+        // A duplicate. If senders have timeouts, the ACK may have been lost and is repeated; the reference sends nothing.
+        rdma.rto.map(|_| (Kind::Ack, receiver.expected))
+    }
+
+    /// Queues the answer to a data packet, with its INT records and time stamp.
+    fn send_answer(&mut self, out: &mut Out, packet: &Packet, kind: Kind, seq: u64) {
+        let receiver = &self.receivers[packet.at_dst as usize];
+        let size = (self.packets.ack.0 + self.packets.telemetry(packet.flags)).max(self.packets.min_ack.0);
+        let echo = packet.flags & flag::CE != 0 && self.rdma.cnp == CnpMode::Echo;
+        let ahead = if kind == Kind::Nack { (packet.seq - seq) / self.packets.payload.0 } else { 0 };
+        let answer = Packet {
+            seq,
+            dst: receiver.src,
+            at_dst: receiver.at_src,
+            size: size as u16,
+            payload: ahead as u16,
+            kind,
+            prio: self.rdma.ack_priority.unwrap_or(receiver.prio),
+            in_prio: 0,
+            flags: packet.flags & flag::PATH | if echo { flag::ECHO } else { 0 },
+            hops: 0,
+            ..*packet
+        };
+        out.injected[usize::from(answer.prio & 7)] += size;
+        out.live += 1;
+        self.enqueue(answer);
+        self.kick(out);
+    }
+
+    /// Sends a CNP for a marked packet, if its flow has had none for a while.
+    fn notify(&mut self, out: &mut Out, packet: &Packet) {
+        let receiver = &mut self.receivers[packet.at_dst as usize];
+        if self.now < receiver.next_cnp {
+            return;
+        }
+        receiver.next_cnp = self.now + self.rdma.cnp_interval.0;
+        let size = self.packets.cnp.0;
+        let notification = Packet {
+            stamp: packet.stamp,
+            flow: packet.flow,
+            dst: receiver.src,
+            at_dst: receiver.at_src,
+            size: size as u16,
+            kind: Kind::Cnp,
+            prio: self.rdma.cnp_priority,
+            flags: packet.flags & flag::PATH,
+            ..Packet::EMPTY
+        };
+        out.injected[usize::from(notification.prio & 7)] += size;
+        out.live += 1;
+        self.enqueue(notification);
+        self.kick(out);
+    }
+}

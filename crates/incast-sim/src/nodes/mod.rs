@@ -1,0 +1,121 @@
+//! The second design of the kernel (docs/design/kernel.md): nodes that own their state, and windows in place of one queue
+//! of all events.
+//!
+//! A node handles all that reaches it within one lookahead, in order of time, class and number, and writes packets onto its
+//! wires; nobody reads them before the next window. So the order of nodes within a window cannot matter. It simulates what
+//! [`plan::covers`] says, with the same results as [`crate::network`], which simulates the rest.
+
+mod books;
+mod calendar;
+mod host;
+mod out;
+mod packet;
+mod plan;
+mod switch;
+mod windows;
+mod wire;
+
+use incast_model::fabric::{HostId, NodeId, NodeKind};
+
+use crate::kernel::Event;
+use crate::network::Network;
+use crate::outcome::Counts;
+use calendar::Calendar;
+use host::Host;
+use out::Out;
+use plan::{Layout, Plan, covers};
+use switch::Switch;
+use wire::Wire;
+
+/// A node's place among its kind.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    Switch(u32),
+    Host(u32),
+}
+
+/// All nodes of a run, with what lies between them.
+#[derive(Debug)]
+pub(crate) struct Nodes {
+    layout: Layout,
+    /// By node of the fabric.
+    places: Vec<Place>,
+    switches: Vec<Switch>,
+    hosts: Vec<Host>,
+    out: Out,
+    /// The first flow that is not known to complete in this window or before.
+    completing: usize,
+}
+
+impl Nodes {
+    /// The nodes of a network that has not run; `None` if it has what they do not simulate.
+    pub(crate) fn new(network: &Network) -> Option<Self> {
+        if !covers(network) {
+            return None;
+        }
+        let layout = Layout::new(network);
+        if layout.lookahead == 0 {
+            return None;
+        }
+        let plan = Plan { layout: &layout, network };
+        let fabric = &network.fabric;
+        let (mut places, mut switches) = (vec![Place::Switch(0); fabric.nodes().len()], Vec::new());
+        for (node, kind) in (0u32..).zip(fabric.nodes().iter().map(|node| node.kind)) {
+            if kind == NodeKind::Switch {
+                places[NodeId(node).index()] = Place::Switch(switches.len() as u32);
+                switches.push(Switch::new(plan, node));
+            }
+        }
+        let hosts: Vec<Host> = (0..fabric.hosts().len() as u32).map(|host| Host::new(plan, HostId(host))).collect();
+        for (place, host) in (0u32..).zip(&hosts) {
+            places[host.node().index()] = Place::Host(place);
+        }
+        let mut calendar = Calendar::new(places.len(), layout.lookahead);
+        for host in hosts.iter().filter(|host| host.has_starts()) {
+            calendar.wake(host.node().0, 0);
+        }
+        let wires = layout.ports.iter().map(|_| Wire::new(layout.records)).collect();
+        let out = Out {
+            wires,
+            calendar,
+            notes: Vec::new(),
+            counts: Counts::default(),
+            injected: [0; 8],
+            delivered: [0; 8],
+            dropped: [0; 8],
+            done: 0,
+            live: 0,
+            acked: 0,
+            moved: 0,
+        };
+        Some(Self { layout, places, switches, hosts, out, completing: 0 })
+    }
+
+    /// Lets a node handle all before `end`; time of its next event that is known, in ps.
+    #[inline]
+    fn run_node(&mut self, network: &Network, node: u32, end: u64) -> u64 {
+        let plan = Plan { layout: &self.layout, network };
+        match self.places[node as usize] {
+            Place::Switch(place) => self.switches[place as usize].run(plan, &mut self.out, end),
+            Place::Host(place) => self.hosts[place as usize].run(plan, &mut self.out, end),
+        }
+    }
+
+    /// The next event of a node.
+    fn next_of(&self, network: &Network, node: u32) -> Option<Event> {
+        let plan = Plan { layout: &self.layout, network };
+        match self.places[node as usize] {
+            Place::Switch(place) => self.switches[place as usize].next(plan, &self.out),
+            Place::Host(place) => self.hosts[place as usize].next(plan, &self.out),
+        }
+    }
+
+    /// Lets a node handle its next event.
+    fn step_node(&mut self, network: &Network, node: u32, event: Event) {
+        let plan = Plan { layout: &self.layout, network };
+        match self.places[node as usize] {
+            Place::Switch(place) => self.switches[place as usize].step(plan, &mut self.out, event),
+            Place::Host(place) => self.hosts[place as usize].step(plan, &mut self.out, event),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What a node writes while it handles its events: packets onto its wires, and what is recorded of the run.
+
+use incast_model::units::Time;
+
+use super::calendar::Calendar;
+use super::packet::{Packet, Records};
+use super::plan::PortPlan;
+use super::wire::Wire;
+use crate::outcome::{Counts, DropRecord};
+
+/// Something to record. Nodes write it down; between windows it goes into the run's records in order.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Note {
+    /// A priority of a port is paused: bytes at the ingress queue that caused it, and the egress port of the packet that did.
+    Pause { at: usize, bytes: u64, culprit: u32 },
+    /// A priority of a port may send again.
+    Resume { at: usize },
+    /// A packet is dropped on arrival.
+    Drop { at: usize, record: DropRecord },
+}
+
+/// A note with its place in the order of events: time in ps, class and number of the event.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Noted {
+    pub(super) time: Time,
+    pub(super) event: u32,
+    pub(super) note: Note,
+}
+
+/// Where nodes write.
+#[derive(Debug)]
+pub(super) struct Out {
+    /// By egress port.
+    pub(super) wires: Vec<Wire>,
+    pub(super) calendar: Calendar,
+    pub(super) notes: Vec<Noted>,
+    pub(super) counts: Counts,
+    /// Wire bytes made, delivered and dropped, by priority.
+    pub(super) injected: [u64; 8],
+    pub(super) delivered: [u64; 8],
+    pub(super) dropped: [u64; 8],
+    /// Flows completed.
+    pub(super) done: usize,
+    /// Packets that exist.
+    pub(super) live: u64,
+    /// Payload acknowledged, in bytes.
+    pub(super) acked: u64,
+    /// Time of the last arrival or start, in ps.
+    pub(super) moved: u64,
+}
+
+impl Out {
+    /// Puts a packet on the wire out of `port` at `sent`, when its last bit leaves. `woken`: until when the node at the far end
+    /// is known to be awake.
+    #[inline(always)]
+    pub(super) fn send(
+        &mut self,
+        (port, plan, woken): (u32, &PortPlan, &mut u64),
+        sent: u64,
+        packet: &Packet,
+        records: &Records,
+    ) {
+        let time = sent + plan.delay;
+        if time >= *woken {
+            *woken = self.calendar.wake(plan.peer, time);
+        }
+        self.wires[port as usize].push(time, packet, records);
+    }
+}

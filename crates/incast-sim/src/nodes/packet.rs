@@ -1,0 +1,156 @@
+//! Packets by value: a node copies what it forwards, so no packet is shared between nodes.
+
+use crate::congestion::{IntRecord, MAX_INT_RECORDS};
+use crate::kernel::{Kind, NONE};
+
+/// One packet. INT records are stored beside it, where a run has INT.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(super) struct Packet {
+    /// Data: first byte. ACK, NACK: next byte expected. PFC: ingress bytes that caused it.
+    pub(super) seq: u64,
+    /// Data: start of its transmission, echoed by ACKs. PFC: egress port of the packet that caused it.
+    pub(super) stamp: u64,
+    /// Its flow; [`NONE`] for PFC frames.
+    pub(super) flow: u32,
+    /// Destination host.
+    pub(super) dst: u32,
+    /// Number of its flow at the destination host.
+    pub(super) at_dst: u32,
+    /// Next packet of its list, while it is queued.
+    pub(super) next: u32,
+    /// Port of the switch by which it arrived, from 0.
+    pub(super) in_port: u16,
+    /// Wire bytes.
+    pub(super) size: u16,
+    /// Data: payload bytes. NACK: packets between the expected one and the one that arrived.
+    pub(super) payload: u16,
+    pub(super) kind: Kind,
+    /// Priority on the wire and of its egress queue.
+    pub(super) prio: u8,
+    /// Priority with which it arrived at this switch. PFC: the paused priority.
+    pub(super) in_prio: u8,
+    pub(super) flags: u8,
+    /// INT records.
+    pub(super) records: u8,
+    /// Switches that have forwarded it.
+    pub(super) hops: u8,
+}
+
+const _: () = assert!(size_of::<Packet>() == 48);
+
+impl Packet {
+    pub(super) const EMPTY: Self = Self {
+        seq: 0,
+        stamp: 0,
+        flow: NONE,
+        dst: 0,
+        at_dst: 0,
+        next: NONE,
+        in_port: 0,
+        size: 0,
+        payload: 0,
+        kind: Kind::Data,
+        prio: 0,
+        in_prio: 0,
+        flags: 0,
+        records: 0,
+        hops: 0,
+    };
+}
+
+/// The INT records of the packet that a node handles now.
+pub(super) type Records = [IntRecord; MAX_INT_RECORDS];
+
+/// Stored packets: a list of free places, most recently used first, so that places in use stay in cache.
+#[derive(Debug)]
+pub(super) struct Slab {
+    packets: Vec<Packet>,
+    free: u32,
+    /// INT records by place, `stride` each.
+    records: Vec<IntRecord>,
+    stride: usize,
+}
+
+impl Slab {
+    /// An empty slab for packets with up to `stride` INT records.
+    pub(super) fn new(stride: usize) -> Self {
+        Self { packets: Vec::new(), free: NONE, records: Vec::new(), stride }
+    }
+
+    /// Room for INT records in a packet.
+    pub(super) const fn records(&self) -> usize {
+        self.stride
+    }
+
+    /// Stores a packet; its place.
+    #[inline]
+    pub(super) fn insert(&mut self, packet: Packet, records: &Records) -> u32 {
+        let place = if self.free == NONE {
+            self.packets.push(packet);
+            self.records.resize(self.packets.len() * self.stride, IntRecord::default());
+            self.packets.len() as u32 - 1
+        } else {
+            let place = self.free;
+            let slot = &mut self.packets[place as usize];
+            self.free = slot.next;
+            *slot = packet;
+            place
+        };
+        if packet.records != 0 {
+            let count = usize::from(packet.records).min(self.stride);
+            let first = place as usize * self.stride;
+            self.records[first..first + count].copy_from_slice(&records[..count]);
+        }
+        place
+    }
+
+    /// Takes out the packet at a place.
+    #[inline]
+    pub(super) fn remove(&mut self, place: u32, records: &mut Records) -> Packet {
+        let slot = &mut self.packets[place as usize];
+        let packet = *slot;
+        slot.next = self.free;
+        self.free = place;
+        if packet.records != 0 {
+            let count = usize::from(packet.records).min(self.stride);
+            let first = place as usize * self.stride;
+            records[..count].copy_from_slice(&self.records[first..first + count]);
+        }
+        packet
+    }
+
+    /// Puts `next` behind the packet at `place` in its list.
+    #[inline]
+    pub(super) fn link(&mut self, place: u32, next: u32) {
+        self.packets[place as usize].next = next;
+    }
+
+    /// The packets of a list from `place` on.
+    pub(super) fn list(&self, mut place: u32) -> impl Iterator<Item = &Packet> {
+        std::iter::from_fn(move || {
+            let packet = self.packets.get(place as usize)?;
+            place = packet.next;
+            Some(packet)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_reused_and_records_kept() {
+        let mut slab = Slab::new(2);
+        let mut records = [IntRecord::default(); MAX_INT_RECORDS];
+        records[1] = IntRecord::new(9, 1, 2, 3);
+        let first = slab.insert(Packet { seq: 1, records: 2, ..Packet::EMPTY }, &records);
+        let second = slab.insert(Packet { seq: 2, ..Packet::EMPTY }, &records);
+        slab.link(first, second);
+        assert_eq!(slab.list(first).map(|packet| packet.seq).collect::<Vec<_>>(), [1, 2]);
+        let mut out = [IntRecord::default(); MAX_INT_RECORDS];
+        assert_eq!((slab.remove(first, &mut out).seq, out[1]), (1, records[1]));
+        assert_eq!(slab.insert(Packet::EMPTY, &records), first);
+    }
+}

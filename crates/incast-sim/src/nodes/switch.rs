@@ -1,0 +1,490 @@
+//! A switch: its buffer, ports and queues, and a packet's way through them.
+//!
+//! Order of stages, as in the HPCC authors' ns-3 (`switch-node.cc`). Arrival: route, admission, accounting, pause check,
+//! queue, port. Departure: queue, accounting, ECN, resume check, INT, wire.
+
+use incast_model::fabric::{NodeId, PortId};
+use incast_model::rng::{Stream, unit};
+use incast_model::units::Time;
+
+use super::out::{Note, Noted, Out};
+use super::packet::{Packet, Records, Slab};
+use super::plan::{Inward, Plan, PortPlan};
+use super::wire::LINK_BITS;
+use crate::congestion::{IntFormat, IntRecord, MAX_INT_RECORDS, int_record};
+use crate::kernel::{Event, Kind, NONE, Target, flag};
+use crate::network::{Network, Queue};
+use crate::outcome::{DropReason, DropRecord};
+use crate::switch::{Buffer, EcnPort, Ingress, Scheduler, Verdict};
+
+/// A port with its queues, by priority.
+#[derive(Debug)]
+pub(super) struct Port {
+    /// End of the current transmission, in ps.
+    pub(super) busy_until: u64,
+    /// Wire bytes sent.
+    pub(super) tx_bytes: u64,
+    plan: PortPlan,
+    /// Until when the node at the far end is known to be awake, in ps.
+    woken: u64,
+    /// Number of the port in the fabric.
+    number: u32,
+    /// Bytes queued, all priorities.
+    pub(super) queued: u32,
+    /// Priorities with queued packets, one bit each.
+    pub(super) waiting: u8,
+    /// Priorities paused by the far end.
+    pub(super) paused: u8,
+    /// Priority served last.
+    last_served: u8,
+    /// Index of its rate in the run's table.
+    rate: u8,
+    /// It will be served when it becomes free.
+    pending: bool,
+    ecn: EcnPort,
+    pub(super) queues: [Queue; 8],
+    pub(super) ingress: [Ingress; 8],
+    /// Packets marked by ECN, by priority.
+    pub(super) marks: [u64; 8],
+}
+
+impl Port {
+    /// Number of the port in the fabric.
+    pub(super) const fn number(&self) -> u32 {
+        self.number
+    }
+}
+
+/// A switch.
+#[derive(Debug)]
+pub(super) struct Switch {
+    node: u32,
+    buffer: Buffer,
+    rng: Stream,
+    pub(super) ports: Vec<Port>,
+    /// Queued packets.
+    pub(super) slab: Slab,
+    /// Ports that become free: time and port as one number, the soonest last.
+    free_at: Vec<u64>,
+    /// Arrivals of the current window: time and place in [`super::plan::Layout::inward`] as one number.
+    arrivals: Vec<u64>,
+    /// INT records of the packet that is handled.
+    records: Records,
+    /// Time of the event that is handled, in ps.
+    now: u64,
+    /// Wire of the arrival that is handled.
+    wire: u32,
+    scheduler: Scheduler,
+    lossless: u8,
+    mark_at_enqueue: bool,
+    int: Option<IntFormat>,
+    pfc_size: u16,
+}
+
+impl Switch {
+    /// The switch at a node of a network that has not run.
+    pub(super) fn new(plan: Plan<'_>, node: u32) -> Self {
+        let network = plan.network;
+        let numbers = || network.fabric.ports_of(NodeId(node));
+        let owner = numbers().next().map_or(0, |port| network.ports[port.index()].owner) as usize;
+        let port = |number: PortId| Port {
+            busy_until: 0,
+            tx_bytes: 0,
+            plan: plan.layout.ports[number.index()],
+            woken: 0,
+            number: number.0,
+            queued: 0,
+            waiting: 0,
+            paused: 0,
+            last_served: 0,
+            rate: network.ports[number.index()].rate,
+            pending: false,
+            ecn: network.ecn[number.index()],
+            queues: [Queue::EMPTY; 8],
+            ingress: std::array::from_fn(|prio| network.ingress[network.at(number.0, prio as u8)]),
+            marks: [0; 8],
+        };
+        let config = &network.config;
+        Self {
+            node,
+            buffer: network.switches[owner].buffer.clone(),
+            rng: network.switches[owner].rng.clone(),
+            ports: numbers().map(port).collect(),
+            slab: Slab::new(plan.layout.records),
+            free_at: Vec::new(),
+            arrivals: Vec::new(),
+            records: [IntRecord::default(); MAX_INT_RECORDS],
+            now: 0,
+            wire: 0,
+            scheduler: network.scheduler.clone(),
+            lossless: config.lossless,
+            mark_at_enqueue: config.mark_at_enqueue,
+            int: (plan.layout.records > 0).then_some(config.int),
+            pfc_size: config.packets.pfc.0 as u16,
+        }
+    }
+
+    /// Handles all that happens before `end`; time of the next event that is known, in ps.
+    pub(super) fn run(&mut self, plan: Plan<'_>, out: &mut Out, end: u64) -> u64 {
+        let inward = &plan.layout.inward[self.node as usize];
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        arrivals.clear();
+        let mut next = u64::MAX;
+        for (place, one) in (0u64..).zip(inward) {
+            next = next.min(out.wires[one.wire as usize].times_before(end, place, &mut arrivals));
+        }
+        arrivals.sort_unstable();
+        for key in &arrivals {
+            let time = key >> LINK_BITS;
+            self.serve_until(out, time + 1);
+            self.now = time;
+            self.receive(plan, out, inward[(key & ((1 << LINK_BITS) - 1)) as usize]);
+        }
+        self.arrivals = arrivals;
+        self.serve_until(out, end);
+        next.min(self.next_free())
+    }
+
+    /// The next event.
+    pub(super) fn next(&self, plan: Plan<'_>, out: &Out) -> Option<Event> {
+        let free = self.free_at.last().map(|key| {
+            let port = &self.ports[(key & ((1 << LINK_BITS) - 1)) as usize];
+            Event::new(key >> LINK_BITS, 0, Target::Port(port.number))
+        });
+        let inward = plan.layout.inward[self.node as usize].iter();
+        let arrivals = inward.map(|one| Event::new(out.wires[one.wire as usize].first(), 0, Target::Arrival(one.wire)));
+        free.into_iter().chain(arrivals.filter(|event| event.time != u64::MAX)).min()
+    }
+
+    /// Handles the next event alone.
+    pub(super) fn step(&mut self, plan: Plan<'_>, out: &mut Out, event: Event) {
+        match event.target() {
+            Target::Arrival(wire) => {
+                self.now = event.time;
+                let inward = &plan.layout.inward[self.node as usize];
+                if let Some(&one) = inward.iter().find(|one| one.wire == wire) {
+                    self.receive(plan, out, one);
+                }
+            }
+            _ => self.serve_next(out),
+        }
+    }
+
+    /// Time of the last event that was handled, in ps.
+    pub(super) const fn now(&self) -> u64 {
+        self.now
+    }
+
+    fn next_free(&self) -> u64 {
+        self.free_at.last().map_or(u64::MAX, |key| key >> LINK_BITS)
+    }
+
+    /// Serves ports that become free before `end`.
+    #[inline]
+    fn serve_until(&mut self, out: &mut Out, end: u64) {
+        while self.next_free() < end {
+            self.serve_next(out);
+        }
+    }
+
+    /// Serves the port that becomes free next.
+    #[inline]
+    fn serve_next(&mut self, out: &mut Out) {
+        let Some(key) = self.free_at.pop() else { return };
+        out.counts.events += 1;
+        self.now = key >> LINK_BITS;
+        let port = (key & ((1 << LINK_BITS) - 1)) as usize;
+        self.ports[port].pending = false;
+        self.serve(out, port);
+    }
+
+    /// The first packet of a wire arrives.
+    #[inline]
+    fn receive(&mut self, plan: Plan<'_>, out: &mut Out, inward: Inward) {
+        self.wire = inward.wire;
+        let mut packet = out.wires[inward.wire as usize].pop(&mut self.records);
+        out.counts.events += 1;
+        out.moved = out.moved.max(self.now);
+        match packet.kind {
+            Kind::Data => out.counts.data_hops += 1,
+            Kind::Pfc => {
+                out.counts.pfc_hops += 1;
+                return self.receive_pfc(plan, out, inward.port.into(), &packet);
+            }
+            _ => out.counts.ack_hops += 1,
+        }
+        packet.hops += 1;
+        packet.in_port = inward.port;
+        packet.in_prio = packet.prio;
+        match plan.route(self.node, &packet) {
+            Some(port) => self.forward(plan, out, port, packet),
+            None => self.drop_packet(plan, out, None, &packet, DropReason::NoRoute),
+        }
+    }
+
+    /// Sends a packet at once by a port, or stores it in its queue.
+    #[inline(always)]
+    fn forward(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, mut packet: Packet) {
+        let (size, prio, in_port) = (u32::from(packet.size), packet.prio & 7, usize::from(packet.in_port));
+        let egress = &self.ports[port];
+        let queued = egress.queues[usize::from(prio)].bytes;
+        if egress.waiting == 0
+            && egress.paused & 1 << prio == 0
+            && (prio == 0 || self.buffer.passes(&self.ports[in_port].ingress[usize::from(prio)], size))
+            && egress.busy_until <= self.now
+        {
+            self.transmit(out, port, &mut packet);
+            return;
+        }
+        if prio != 0 {
+            let ingress = &mut self.ports[in_port].ingress[usize::from(prio)];
+            let stored = if self.lossless & 1 << prio != 0 {
+                self.buffer.admit_lossless(ingress, size)
+            } else {
+                self.buffer.admit_lossy(ingress, size, queued)
+            };
+            if !stored {
+                return self.drop_packet(plan, out, Some(port), &packet, DropReason::Buffer);
+            }
+            if self.lossless & 1 << prio != 0 && self.buffer.wants_xoff(ingress) {
+                self.send_pfc(out, in_port, prio, true, port);
+            }
+            if self.mark_at_enqueue {
+                self.mark(out, port, &mut packet, queued);
+            }
+        }
+        self.enqueue(port, packet);
+        self.serve_or_wait(out, port);
+    }
+
+    /// Marks a packet of an egress queue of `queued` bytes, perhaps.
+    #[inline]
+    fn mark(&mut self, out: &mut Out, port: usize, packet: &mut Packet, queued: u32) {
+        let hit = match self.ports[port].ecn.verdict(queued) {
+            Verdict::Never => return,
+            Verdict::Always => true,
+            Verdict::WithProbability(p) => unit(&mut self.rng) < p,
+        };
+        if hit {
+            packet.flags |= flag::CE;
+            out.counts.marks += 1;
+            self.ports[port].marks[usize::from(packet.prio & 7)] += 1;
+        }
+    }
+
+    #[inline]
+    fn enqueue(&mut self, port: usize, packet: Packet) {
+        let (size, prio) = (u32::from(packet.size), packet.prio & 7);
+        let place = self.slab.insert(Packet { next: NONE, ..packet }, &self.records);
+        let port = &mut self.ports[port];
+        let queue = &mut port.queues[usize::from(prio)];
+        queue.bytes += size;
+        queue.peak = queue.peak.max(queue.bytes);
+        let tail = std::mem::replace(&mut queue.tail, place);
+        if queue.head == NONE {
+            queue.head = place;
+            port.waiting |= 1 << prio;
+        } else {
+            self.slab.link(tail, place);
+        }
+        port.queued += size;
+    }
+
+    /// Serves a port that has something new to send or may send again; when it becomes free, if it is busy.
+    #[inline]
+    fn serve_or_wait(&mut self, out: &mut Out, port: usize) {
+        if self.ports[port].pending {
+            return;
+        }
+        if self.ports[port].busy_until <= self.now {
+            self.serve(out, port);
+        } else {
+            self.serve_when_free(port);
+        }
+    }
+
+    #[inline]
+    fn serve_when_free(&mut self, port: usize) {
+        let state = &mut self.ports[port];
+        if state.waiting & (!state.paused | 1) == 0 {
+            return;
+        }
+        state.pending = true;
+        let key = state.busy_until << LINK_BITS | port as u64;
+        // Most transmissions end after all others that are under way: few entries move.
+        let mut place = self.free_at.len();
+        self.free_at.push(key);
+        while place > 0 && self.free_at[place - 1] < key {
+            self.free_at[place] = self.free_at[place - 1];
+            place -= 1;
+        }
+        self.free_at[place] = key;
+    }
+
+    /// Sends the next packet of an idle port, if one may go.
+    fn serve(&mut self, out: &mut Out, port: usize) {
+        let state = &mut self.ports[port];
+        let eligible = state.waiting & (!state.paused | 1);
+        if eligible == 0 {
+            return;
+        }
+        let prio = self.scheduler.choose_stateless(eligible, &mut state.last_served) & 7;
+        let queue = &mut state.queues[usize::from(prio)];
+        let mut packet = self.slab.remove(queue.head, &mut self.records);
+        queue.head = packet.next;
+        queue.bytes -= u32::from(packet.size);
+        state.queued -= u32::from(packet.size);
+        if queue.head == NONE {
+            state.waiting &= !(1 << prio);
+        }
+        let left = queue.bytes;
+        if prio != 0 {
+            self.depart(out, port, &mut packet, left);
+        }
+        self.transmit(out, port, &mut packet);
+        self.serve_when_free(port);
+    }
+
+    /// Frees the buffer of a packet that leaves its queue with `left` bytes, marks it, and sends an XON if that is due.
+    #[inline]
+    fn depart(&mut self, out: &mut Out, port: usize, packet: &mut Packet, left: u32) {
+        let (in_port, in_prio) = (usize::from(packet.in_port), packet.in_prio & 7);
+        let ingress = &mut self.ports[in_port].ingress[usize::from(in_prio)];
+        self.buffer.release(ingress, packet.size.into());
+        let resume = self.buffer.wants_xon(ingress);
+        if !self.mark_at_enqueue {
+            self.mark(out, port, packet, left);
+        }
+        if resume {
+            // A packet that leaves by the port by which it arrived: that port is about to send it, and serves the XON after it.
+            let busy = in_port == port;
+            self.ports[port].pending |= busy;
+            self.send_pfc(out, in_port, in_prio, false, port);
+            self.ports[port].pending &= !busy;
+        }
+    }
+
+    /// Puts a packet on the wire out of an idle port.
+    #[inline(always)]
+    fn transmit(&mut self, out: &mut Out, port: usize, packet: &mut Packet) {
+        let size = u64::from(packet.size);
+        let state = &mut self.ports[port];
+        if let Some(format) = self.int
+            && packet.flags & flag::INT != 0
+        {
+            let record = int_record(Time(self.now), state.rate, state.tx_bytes, state.queued.into(), format);
+            // One beyond the room overwrites from the front, as in the reference.
+            self.records[usize::from(packet.records) % self.slab.records()] = record;
+            packet.records += 1;
+        }
+        let sent = self.now + size * state.plan.ps_per_byte;
+        let queue = &mut state.queues[usize::from(packet.prio & 7)];
+        queue.tx_bytes += size;
+        queue.tx_packets += 1;
+        state.busy_until = sent;
+        state.tx_bytes += size;
+        out.send((state.number, &state.plan, &mut state.woken), sent, packet, &self.records);
+    }
+
+    /// Pauses or resumes a priority of the peer of `port`; `culprit` is the egress port of the packet that is the cause.
+    #[cold]
+    fn send_pfc(&mut self, out: &mut Out, port: usize, prio: u8, xoff: bool, culprit: usize) {
+        let culprit = u64::from(self.ports[culprit].number);
+        let ingress = &mut self.ports[port].ingress[usize::from(prio)];
+        ingress.paused = xoff;
+        ingress.xoffs += u32::from(xoff);
+        out.counts.pauses += u64::from(xoff);
+        out.injected[0] += u64::from(self.pfc_size);
+        out.live += 1;
+        let frame = Packet {
+            seq: u64::from(ingress.bytes + ingress.headroom),
+            stamp: culprit,
+            size: self.pfc_size,
+            kind: Kind::Pfc,
+            in_prio: prio,
+            flags: if xoff { flag::XOFF } else { 0 },
+            ..Packet::EMPTY
+        };
+        self.enqueue(port, frame);
+        self.serve_or_wait(out, port);
+    }
+
+    /// A pause or resume frame has arrived at `port`.
+    #[cold]
+    fn receive_pfc(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, frame: &Packet) {
+        out.delivered[0] += u64::from(frame.size);
+        out.live -= 1;
+        let bit = 1 << frame.in_prio;
+        let state = &mut self.ports[port];
+        let at = plan.network.at(state.number, frame.in_prio);
+        let note = |note| Noted { time: Time(self.now), event: 0, note };
+        if frame.flags & flag::XOFF != 0 {
+            if state.paused & bit == 0 {
+                state.paused |= bit;
+                out.notes.push(note(Note::Pause { at, bytes: frame.seq, culprit: frame.stamp as u32 }));
+            }
+            return;
+        }
+        if state.paused & bit != 0 {
+            state.paused &= !bit;
+            out.notes.push(note(Note::Resume { at }));
+        }
+        self.serve_or_wait(out, port);
+    }
+
+    #[cold]
+    fn drop_packet(&mut self, plan: Plan<'_>, out: &mut Out, port: Option<usize>, packet: &Packet, reason: DropReason) {
+        let ingress = self.ports[usize::from(packet.in_port)].number;
+        let lossless = self.lossless & 1 << packet.prio != 0;
+        let record = DropRecord {
+            time: Time(self.now),
+            node: NodeId(self.node),
+            reason,
+            ingress: Some(PortId(ingress)),
+            egress: port.map(|port| PortId(self.ports[port].number)),
+            priority: packet.prio,
+            flow: Some(packet.flow),
+            bytes: u32::from(packet.size),
+            lossless,
+        };
+        out.counts.drops += 1;
+        out.live -= 1;
+        match reason {
+            DropReason::Buffer => out.counts.lossless_drops += u64::from(lossless),
+            _ => out.counts.no_route_drops += 1,
+        }
+        out.dropped[usize::from(packet.prio & 7)] += u64::from(packet.size);
+        let event = Event::new(self.now, 0, Target::Arrival(self.wire)).target_code();
+        let at = plan.network.at(ingress, packet.prio);
+        out.notes.push(Noted { time: Time(self.now), event, note: Note::Drop { at, record } });
+    }
+
+    /// Writes its state into the network's, with the packets of its queues.
+    pub(super) fn export(&self, network: &mut Network) {
+        for port in &self.ports {
+            let number = port.number as usize;
+            let state = &mut network.ports[number];
+            (state.busy_until, state.tx_bytes, state.queued) = (port.busy_until, port.tx_bytes, port.queued);
+            (state.waiting, state.paused) = (port.waiting, port.paused);
+            for prio in 0..8u8 {
+                let at = network.at(port.number, prio);
+                let queue = port.queues[usize::from(prio)];
+                let packets = self.slab.list(queue.head);
+                let (head, tail) = network.list_of(packets.map(|packet| packet.for_books(&self.ports)));
+                network.queues[at] = Queue { head, tail, ..queue };
+                network.ingress[at] = port.ingress[usize::from(prio)];
+                network.recorder.marks[at] = port.marks[usize::from(prio)];
+            }
+        }
+        let owner = self.ports.first().map_or(0, |port| network.ports[port.number as usize].owner);
+        network.switches[owner as usize].buffer = self.buffer.clone();
+    }
+}
+
+impl Packet {
+    /// The packet as the network's books have it.
+    fn for_books(&self, ports: &[Port]) -> crate::kernel::Packet {
+        let in_port = ports.get(usize::from(self.in_port)).map_or(NONE, |port| port.number);
+        super::books::packet(self, in_port)
+    }
+}

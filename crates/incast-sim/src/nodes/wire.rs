@@ -1,0 +1,149 @@
+//! One direction of a link: a ring of packets in order of arrival.
+//!
+//! The sending node appends, the receiving node takes from the front; a packet arrives at least one lookahead after it is
+//! appended, so the receiver never misses one.
+
+use super::packet::{Packet, Records};
+use crate::congestion::IntRecord;
+
+/// A packet on a wire.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    /// When it arrives, in ps.
+    time: u64,
+    packet: Packet,
+}
+
+/// Packets on a wire with their arrival times.
+#[derive(Debug)]
+pub(super) struct Wire {
+    /// A power of two of places; none before the first packet.
+    entries: Vec<Entry>,
+    /// INT records by place, `stride` each.
+    records: Vec<IntRecord>,
+    stride: usize,
+    /// Place of the first packet, before the modulus.
+    head: usize,
+    len: usize,
+}
+
+/// Places from the first packet on.
+const PLACES: usize = 16;
+
+impl Wire {
+    /// An empty wire for packets with up to `stride` INT records.
+    pub(super) fn new(stride: usize) -> Self {
+        Self { entries: Vec::new(), records: Vec::new(), stride, head: 0, len: 0 }
+    }
+
+    /// The place of the packet so many behind the first.
+    #[inline]
+    fn place(&self, ahead: usize) -> usize {
+        (self.head + ahead) & (self.entries.len() - 1)
+    }
+
+    /// Appends a packet that arrives at `time`, not before the one ahead of it.
+    #[inline(always)]
+    pub(super) fn push(&mut self, time: u64, packet: &Packet, records: &Records) {
+        if self.len == self.entries.len() {
+            self.grow();
+        }
+        let place = self.place(self.len);
+        self.entries[place] = Entry { time, packet: *packet };
+        if packet.records != 0 {
+            let count = usize::from(packet.records).min(self.stride);
+            self.records[place * self.stride..][..count].copy_from_slice(&records[..count]);
+        }
+        self.len += 1;
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let places = (2 * self.entries.len()).max(PLACES);
+        let mut entries: Vec<Entry> = (0..self.len).map(|ahead| self.entries[self.place(ahead)]).collect();
+        let records_at = |ahead| &self.records[self.place(ahead) * self.stride..][..self.stride];
+        let mut records: Vec<IntRecord> = (0..self.len).flat_map(records_at).copied().collect();
+        entries.resize(places, Entry { time: 0, packet: Packet::EMPTY });
+        records.resize(places * self.stride, IntRecord::default());
+        (self.entries, self.records, self.head) = (entries, records, 0);
+    }
+
+    /// Arrival time of the first packet; [`u64::MAX`] if there is none.
+    #[inline]
+    pub(super) fn first(&self) -> u64 {
+        if self.len == 0 { u64::MAX } else { self.entries[self.place(0)].time }
+    }
+
+    /// Appends the arrival times before `end` to `keys`, each with `link` in its low bits; the next time after these.
+    #[inline]
+    pub(super) fn times_before(&self, end: u64, link: u64, keys: &mut Vec<u64>) -> u64 {
+        for ahead in 0..self.len {
+            let time = self.entries[self.place(ahead)].time;
+            if time >= end {
+                return time;
+            }
+            keys.push(time << LINK_BITS | link);
+        }
+        u64::MAX
+    }
+
+    /// Takes the first packet; there is one.
+    #[inline(always)]
+    pub(super) fn pop(&mut self, records: &mut Records) -> Packet {
+        debug_assert!(self.len > 0);
+        let place = self.place(0);
+        self.head = self.head.wrapping_add(1);
+        self.len -= 1;
+        let packet = self.entries[place].packet;
+        if packet.records != 0 {
+            let count = usize::from(packet.records).min(self.stride);
+            records[..count].copy_from_slice(&self.records[place * self.stride..][..count]);
+        }
+        packet
+    }
+
+    /// All packets, first to arrive first.
+    pub(super) fn packets(&self) -> impl Iterator<Item = &Packet> {
+        self.timed().map(|(_, packet)| packet)
+    }
+
+    /// All packets with their arrival times, first to arrive first.
+    pub(super) fn timed(&self) -> impl Iterator<Item = (u64, &Packet)> {
+        (0..self.len).map(|ahead| &self.entries[self.place(ahead)]).map(|entry| (entry.time, &entry.packet))
+    }
+}
+
+/// Low bits of a key that name a link or a port of a node; the time is above them.
+pub(super) const LINK_BITS: u32 = 12;
+
+/// Most ports of a node, so that a link fits into a key.
+pub(super) const MAX_PORTS: usize = 1 << LINK_BITS;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::MAX_INT_RECORDS;
+
+    #[test]
+    fn packets_stay_in_order_while_the_ring_grows() {
+        let mut records = [IntRecord::default(); MAX_INT_RECORDS];
+        let mut wire = Wire::new(1);
+        let (mut sent, mut received) = (0, 0);
+        for round in 0..60 {
+            for _ in 0..round {
+                records[0] = IntRecord::new(sent, 0, 0, 0);
+                wire.push(sent, &Packet { seq: sent, records: 1, ..Packet::EMPTY }, &records);
+                sent += 1;
+            }
+            for _ in 0..round / 2 {
+                assert_eq!(wire.first(), received);
+                let packet = wire.pop(&mut records);
+                assert_eq!((packet.seq, records[0].ticks()), (received, received));
+                received += 1;
+            }
+        }
+        let mut keys = Vec::new();
+        assert_eq!(wire.times_before(received + 3, 5, &mut keys), received + 3);
+        assert_eq!(keys, [0, 1, 2].map(|ahead| (received + ahead) << LINK_BITS | 5));
+    }
+}
