@@ -193,10 +193,10 @@ impl Routes {
         routes
     }
 
-    /// Number of the group of next hops of `node` towards `dst`; hosts that share their routes share it. Beyond
-    /// [`Routes::groups`] for a host that has but one link and no group.
+    /// Number of the group of next hops of `node` towards `dst`; hosts that share their routes share it. Beyond all
+    /// groups for a host that has but one link and no group.
     #[inline]
-    pub fn group(&self, node: NodeId, dst: HostId) -> usize {
+    fn group(&self, node: NodeId, dst: HostId) -> usize {
         // Nodes before the first row wrap around.
         let row = node.index().wrapping_sub(self.alone.len());
         row.wrapping_mul(self.classes).wrapping_add(self.class_of_host[dst.index()] as usize)
@@ -224,9 +224,12 @@ impl Routes {
         pairs.into_iter().find(|&(src, dst)| self.links_between(fabric, src, dst).is_none())
     }
 
-    /// How many groups of next hops there are.
-    pub fn groups(&self) -> usize {
-        self.groups.len()
+    /// Numbers of the groups of next hops of `node`, one for each class of hosts; none for a host with one link.
+    pub fn groups_of(&self, node: NodeId) -> std::ops::Range<usize> {
+        match node.index().checked_sub(self.alone.len()) {
+            Some(row) => row * self.classes..(row + 1) * self.classes,
+            None => 0..0,
+        }
     }
 
     /// Links on the way from host to host, by the first of all next hops; `None` without a way, or if it never ends.

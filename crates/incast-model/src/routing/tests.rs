@@ -141,7 +141,7 @@ fn fixed_next_hops_hold_for_one_host() {
         assert_eq!(routes.next_hops(leaf, HostId(other)), shortest.next_hops(leaf, HostId(other)), "host {other}");
     }
     assert_eq!(routes.next_hops(node("leaf1"), HostId(3)), shortest.next_hops(node("leaf1"), HostId(3)));
-    assert_ne!(routes.group(leaf, HostId(3)), routes.group(leaf, HostId(2)));
+    assert_ne!(routes.class(HostId(3)), routes.class(HostId(2)));
     // Without its link the route falls back to what is left.
     let dead = fabric.port(all[2]).link;
     let routes = Routes::around(&fabric, NextHopOrder::Port, &|link| link != dead, &fixed);

@@ -1,6 +1,8 @@
 //! The shortest of a few local queues, packet by packet: DRILL(d, m) (Ghorbani, Yang, Godfrey, Ganjali and Firoozshahian,
 //! "DRILL: Micro Load Balancing for Low-latency Data Center Networks", SIGCOMM 2017).
 
+use std::ops::Range;
+
 use incast_model::rng::Stream;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,11 +31,11 @@ impl Default for AdaptiveParams {
     }
 }
 
-/// Streams by node, best ports by group of next hops.
-#[derive(Debug)]
+/// Stream of a node, best ports by group of next hops.
+#[derive(Debug, Clone)]
 pub(crate) struct Adaptive {
     params: AdaptiveParams,
-    streams: Vec<Stream>,
+    stream: Stream,
     best: Vec<u32>,
 }
 
@@ -45,17 +47,10 @@ impl BalanceParams for AdaptiveParams {
         BadParameter::unless(self.samples > 0, "samples", self.samples, "1 to 65535")
     }
 
-    fn start(&self, scale: &Scale<'_>) -> Adaptive {
-        let best = vec![NONE; if self.memory { scale.groups } else { 0 }];
-        Adaptive { params: self.clone(), streams: scale.streams("adaptive"), best }
+    fn start(&self, scale: &Scale) -> Adaptive {
+        let best = vec![NONE; if self.memory { scale.groups.len() } else { 0 }];
+        Adaptive { params: self.clone(), stream: scale.stream("adaptive"), best }
     }
-}
-
-/// Picoseconds until a port has sent all it has; for ever if its link is down.
-fn backlog(choice: &Choice<'_>, hop: usize) -> u64 {
-    let port = &choice.ports[choice.hops[hop].index()];
-    let queued = u64::from(port.queued) * 8_000_000_000_000 / choice.rates[usize::from(port.rate)];
-    port.busy_until.saturating_sub(choice.now).saturating_add(queued)
 }
 
 impl Balancer for Adaptive {
@@ -63,22 +58,23 @@ impl Balancer for Adaptive {
         if self.is_ecmp(choice.data) {
             return choice.ecmp();
         }
-        let rng = &mut self.streams[choice.node as usize];
+        let rng = &mut self.stream;
+        let backlog = |hop: usize| (choice.backlog)(choice.hops[hop]);
         // Where queues are equal the first one looked at wins: a random one.
         let start = choice.random(rng);
         let count = choice.hops.len();
-        let mut best = (backlog(choice, start), start);
+        let mut best = (backlog(start), start);
         let all = usize::from(self.params.samples) >= count;
         for sample in 1..if all { count } else { usize::from(self.params.samples) } {
             let hop = if all { (start + sample) % count } else { choice.random(rng) };
-            let length = backlog(choice, hop);
+            let length = backlog(hop);
             if length < best.0 {
                 best = (length, hop);
             }
         }
         if let Some(kept) = self.best.get_mut(choice.group) {
             if let Some(hop) = choice.hops.iter().position(|hop| hop.0 == *kept)
-                && backlog(choice, hop) < best.0
+                && backlog(hop) < best.0
             {
                 best.1 = hop;
             }
@@ -91,9 +87,9 @@ impl Balancer for Adaptive {
         !data && !self.params.acks
     }
 
-    fn rerouted(&mut self, groups: usize) {
+    fn rerouted(&mut self, groups: Range<usize>) {
         if self.params.memory {
-            self.best = vec![NONE; groups];
+            self.best = vec![NONE; groups.len()];
         }
     }
 }
@@ -110,33 +106,27 @@ mod tests {
     #[test]
     fn the_shortest_queue_wins_if_all_are_seen() {
         let mut leaf = Leaf::new(4);
-        for (hop, queued) in [3000, 2000, 1000, 2000].into_iter().enumerate() {
-            leaf.ports[leaf.hops[hop].index()].queued = queued;
-        }
+        leaf.backlogs = vec![0, 240_000, 160_000, 80_000, 160_000];
         let mut state = start(4, false, &leaf);
-        assert!((0..50).all(|_| state.choose(&leaf.packet(0, 1)) == 2));
-        // What is being sent counts: 1,000 bytes at 100 Gb/s take 80 ns, then 2,000 B elsewhere are less.
-        leaf.ports[leaf.hops[2].index()].busy_until = 80_001;
-        let two: Vec<_> = (0..50).map(|_| state.choose(&leaf.packet(0, 1))).collect();
+        assert!((0..50).all(|_| leaf.choose(&mut state, 0, 1) == 2));
+        leaf.backlogs[3] = 160_001;
+        let two: Vec<_> = (0..50).map(|_| leaf.choose(&mut state, 0, 1)).collect();
         assert!(two.iter().all(|hop| [1, 3].contains(hop)) && two.contains(&1) && two.contains(&3));
         // A dead port has no end of transmission.
-        for hop in [0, 1, 3] {
-            leaf.ports[leaf.hops[hop].index()].busy_until = u64::MAX;
-        }
-        assert!((0..50).all(|_| state.choose(&leaf.packet(0, 1)) == 2));
+        leaf.backlogs = vec![0, u64::MAX, u64::MAX, 160_001, u64::MAX];
+        assert!((0..50).all(|_| leaf.choose(&mut state, 0, 1) == 2));
     }
 
     #[test]
     fn memory_finds_the_shortest_and_keeps_it() {
         let mut leaf = Leaf::new(16);
-        let hops = leaf.hops.clone();
-        hops.iter().for_each(|hop| leaf.ports[hop.index()].queued = 5000);
-        leaf.ports[hops[9].index()].queued = 0;
+        leaf.backlogs.fill(400_000);
+        leaf.backlogs[10] = 0;
         let mut with = start(1, true, &leaf);
-        let found = (0..400).position(|_| with.choose(&leaf.packet(0, 1)) == 9).expect("one draw in 16 finds it");
-        assert!((0..100).all(|_| with.choose(&leaf.packet(0, 1)) == 9), "kept since draw {found}");
+        let found = (0..400).position(|_| leaf.choose(&mut with, 0, 1) == 9).expect("one draw in 16 finds it");
+        assert!((0..100).all(|_| leaf.choose(&mut with, 0, 1) == 9), "kept since draw {found}");
         let mut without = start(1, false, &leaf);
-        assert!((0..100).any(|_| without.choose(&leaf.packet(0, 1)) != 9));
+        assert!((0..100).any(|_| leaf.choose(&mut without, 0, 1) != 9));
     }
 
     #[test]
@@ -144,9 +134,9 @@ mod tests {
         let leaf = Leaf::new(8);
         let mut state = start(2, true, &leaf);
         let mut counts = [0u64; 8];
-        (0..8000).for_each(|_| counts[state.choose(&leaf.packet(0, 1))] += 1);
+        (0..8000).for_each(|_| counts[leaf.choose(&mut state, 0, 1)] += 1);
         assert!(chi_square(&counts) < 24.3, "{counts:?}");
-        assert_eq!(state.choose(&leaf.ack(0, 1)), leaf.ack(0, 1).ecmp());
+        assert_eq!(leaf.choose_for_ack(&mut state, 0, 1), leaf.ecmp(1));
     }
 
     #[test]

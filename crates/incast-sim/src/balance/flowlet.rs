@@ -33,20 +33,14 @@ impl Default for FlowletParams {
 }
 
 /// The table of a switch; empty for a host, whose every flow is a new flowlet.
-#[derive(Debug, Default)]
-struct Table {
+#[derive(Debug, Clone)]
+pub(crate) struct Flowlet {
+    gap: u64,
+    stream: Stream,
     /// When the last packet came, in ps.
     last: Vec<u64>,
     /// Where it went: number of the port, plus one; 0 for nowhere yet.
     port: Vec<u32>,
-}
-
-/// By node.
-#[derive(Debug)]
-pub(crate) struct Flowlet {
-    gap: u64,
-    streams: Vec<Stream>,
-    tables: Vec<Table>,
 }
 
 impl BalanceParams for FlowletParams {
@@ -58,33 +52,27 @@ impl BalanceParams for FlowletParams {
         BadParameter::unless((1..=MOST).contains(&self.entries), "entries", self.entries, "1 to 1048576")
     }
 
-    fn start(&self, scale: &Scale<'_>) -> Flowlet {
-        let entries = |node| if scale.is_switch(node) { self.entries as usize } else { 0 };
-        let table = |node| Table { last: vec![0; entries(node)], port: vec![0; entries(node)] };
-        Flowlet {
-            gap: self.gap.0,
-            streams: scale.streams("flowlet"),
-            tables: (0..scale.fabric.nodes().len() as u32).map(table).collect(),
-        }
+    fn start(&self, scale: &Scale) -> Flowlet {
+        let entries = if scale.is_switch { self.entries as usize } else { 0 };
+        let (last, port) = (vec![0; entries], vec![0; entries]);
+        Flowlet { gap: self.gap.0, stream: scale.stream("flowlet"), last, port }
     }
 }
 
 impl Balancer for Flowlet {
     fn choose(&mut self, choice: &Choice<'_>) -> usize {
-        let table = &mut self.tables[choice.node as usize];
-        let rng = &mut self.streams[choice.node as usize];
-        if table.last.is_empty() {
-            return choice.random(rng);
+        if self.last.is_empty() {
+            return choice.random(&mut self.stream);
         }
-        let at = choice.flow_hash() as usize % table.last.len();
-        let before = std::mem::replace(&mut table.last[at], choice.now);
+        let at = choice.flow_hash() as usize % self.last.len();
+        let before = std::mem::replace(&mut self.last[at], choice.now);
         // A port that is no next hop any more, or of another destination, begins a new flowlet too.
-        let kept = choice.hops.iter().position(|hop| hop.0 + 1 == table.port[at]);
+        let kept = choice.hops.iter().position(|hop| hop.0 + 1 == self.port[at]);
         let hop = match kept {
             Some(hop) if choice.now - before <= self.gap => hop,
-            _ => choice.random(rng),
+            _ => choice.random(&mut self.stream),
         };
-        table.port[at] = choice.hops[hop].0 + 1;
+        self.port[at] = choice.hops[hop].0 + 1;
         hop
     }
 }
@@ -103,16 +91,16 @@ mod tests {
         let leaf = Leaf::new(64);
         let mut state = flowlets(1000, 1 << 16, &leaf);
         let mut now = 5;
-        let first = state.choose(&leaf.packet(now, 1));
+        let first = leaf.choose(&mut state, now, 1);
         for _ in 0..50 {
             now += 1000; // as long as the gap: stays
-            assert_eq!(state.choose(&leaf.packet(now, 1)), first);
+            assert_eq!(leaf.choose(&mut state, now, 1), first);
         }
         // Longer by a picosecond: anywhere. 64 ways, 40 times: that all are the first has no chance.
         let mut counts = vec![0u64; 64];
         for _ in 0..6400 {
             now += 1001;
-            counts[state.choose(&leaf.packet(now, 1))] += 1;
+            counts[leaf.choose(&mut state, now, 1)] += 1;
         }
         assert!(chi_square(&counts) < 104.0, "{counts:?}"); // 63 degrees of freedom
     }
@@ -121,24 +109,24 @@ mod tests {
     fn flows_do_not_disturb_each_other_but_where_they_share_an_entry() {
         let leaf = Leaf::new(8);
         let mut state = flowlets(1000, 1 << 16, &leaf);
-        let first: Vec<_> = (0..20).map(|sport| state.choose(&leaf.packet(0, sport))).collect();
+        let first: Vec<_> = (0..20).map(|sport| leaf.choose(&mut state, 0, sport)).collect();
         assert!(first.iter().any(|&hop| hop != first[0]));
-        let again: Vec<_> = (0..20).map(|sport| state.choose(&leaf.packet(900, sport))).collect();
+        let again: Vec<_> = (0..20).map(|sport| leaf.choose(&mut state, 900, sport)).collect();
         assert_eq!(first, again);
         let mut shared = flowlets(1000, 1, &leaf);
-        let first = shared.choose(&leaf.packet(0, 1));
-        assert!((2..40).all(|sport| shared.choose(&leaf.packet(u64::from(sport), sport)) == first));
+        let first = leaf.choose(&mut shared, 0, 1);
+        assert!((2..40).all(|sport| leaf.choose(&mut shared, u64::from(sport), sport) == first));
     }
 
     #[test]
     fn a_way_that_is_gone_is_not_kept() {
         let mut leaf = Leaf::new(8);
         let mut state = flowlets(1000, 16, &leaf);
-        let first = state.choose(&leaf.packet(0, 1));
+        let first = leaf.choose(&mut state, 0, 1);
         let gone = leaf.hops.remove(first);
-        let next = state.choose(&leaf.packet(1, 1));
+        let next = leaf.choose(&mut state, 1, 1);
         assert_ne!(leaf.hops[next], gone);
-        assert_eq!(state.choose(&leaf.packet(2, 1)), next);
+        assert_eq!(leaf.choose(&mut state, 2, 1), next);
     }
 
     #[test]

@@ -7,7 +7,9 @@ mod adaptive;
 mod flowlet;
 mod spray;
 
-use incast_model::fabric::{NodeId, NodeKind, PortId};
+use std::ops::Range;
+
+use incast_model::fabric::PortId;
 use incast_model::rng::{Stream, stream};
 use incast_model::routing::{EcmpHash, EcmpKey};
 use rand::Rng;
@@ -19,60 +21,53 @@ pub use flowlet::FlowletParams;
 pub use spray::{SprayOrder, SprayParams};
 
 use crate::congestion::BadParameter;
-use crate::network::Port;
 
 /// The parameters of a rule: what a scenario says of it.
 pub(crate) trait BalanceParams {
     /// Whether packets of one flow can overtake each other even where nothing is lost and nobody waits long.
     const REORDERS: bool;
-    /// The state of all switches and hosts.
+    /// The state of a switch or host.
     type State: Balancer;
 
     /// The first parameter out of range, if any.
     fn check(&self) -> Result<(), BadParameter>;
     /// The state at the start of a run.
-    fn start(&self, scale: &Scale<'_>) -> Self::State;
+    fn start(&self, scale: &Scale) -> Self::State;
 }
 
-/// What a rule's state is sized and seeded by.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Scale<'a> {
-    pub(crate) fabric: &'a incast_model::fabric::Fabric,
-    /// Groups of next hops.
-    pub(crate) groups: usize,
+/// Node of a rule's state: its size and seed.
+#[derive(Debug, Clone)]
+pub(crate) struct Scale {
+    pub(crate) node: u32,
+    pub(crate) is_switch: bool,
+    /// Numbers of its groups of next hops.
+    pub(crate) groups: Range<usize>,
     pub(crate) seed: u64,
 }
 
-impl Scale<'_> {
-    /// A random stream for each node.
-    fn streams(&self, purpose: &str) -> Vec<Stream> {
-        (0..self.fabric.nodes().len() as u64).map(|node| stream(self.seed, purpose, node)).collect()
-    }
-
-    fn is_switch(&self, node: u32) -> bool {
-        self.fabric.node(NodeId(node)).kind == NodeKind::Switch
+impl Scale {
+    /// The random stream of the node.
+    fn stream(&self, purpose: &str) -> Stream {
+        stream(self.seed, purpose, self.node.into())
     }
 }
 
-/// A packet that can go several ways. A flow that chooses the port of its host is asked for like a packet of data.
-#[derive(Debug, Clone, Copy)]
+/// A packet with several next hops. A flow that chooses a port of its host is treated as a data packet.
+#[derive(Clone, Copy)]
 pub(crate) struct Choice<'a> {
     /// Picoseconds.
     pub(crate) now: u64,
-    pub(crate) node: u32,
     /// Data; not an ACK, NACK or CNP.
     pub(crate) data: bool,
     /// The next hops, at least two.
     pub(crate) hops: &'a [PortId],
-    /// Number of this group of next hops.
+    /// Number of this group of next hops among those of the node.
     pub(crate) group: usize,
     pub(crate) hash: EcmpHash,
     pub(crate) key: EcmpKey,
     pub(crate) salt: u64,
-    /// All ports.
-    pub(crate) ports: &'a [Port],
-    /// Rates of ports in bit/s.
-    pub(crate) rates: &'a [u64],
+    /// Picoseconds until a port has sent all that it holds.
+    pub(crate) backlog: &'a dyn Fn(PortId) -> u64,
 }
 
 impl Choice<'_> {
@@ -100,8 +95,8 @@ pub(crate) trait Balancer {
     fn is_ecmp(&self, _data: bool) -> bool {
         false
     }
-    /// Routes have changed; there are so many groups now, and they mean other next hops.
-    fn rerouted(&mut self, _groups: usize) {}
+    /// Routes have changed: the node has these groups now, with other next hops.
+    fn rerouted(&mut self, _groups: Range<usize>) {}
 }
 
 macro_rules! balancers {
@@ -139,7 +134,7 @@ macro_rules! balancers {
             pub fn parameters(name: &str) -> Option<Schema> {
                 match name { $($name => Some(schemars::schema_for!($params)),)+ _ => None }
             }
-            pub(crate) fn start(&self, scale: &Scale<'_>) -> State {
+            pub(crate) fn start(&self, scale: &Scale) -> State {
                 match self { Self::Ecmp => State::Ecmp, $(Self::$variant(params) => State::$variant(params.start(scale))),+ }
             }
         }
@@ -166,8 +161,8 @@ macro_rules! balancers {
             }
         }
 
-        /// The state of a rule at all nodes, dispatched statically.
-        #[derive(Debug)]
+        /// The state of a rule at a node, dispatched statically.
+        #[derive(Debug, Clone)]
         pub(crate) enum State {
             Ecmp,
             $($variant(<$params as BalanceParams>::State)),+
@@ -180,7 +175,7 @@ macro_rules! balancers {
             fn is_ecmp(&self, data: bool) -> bool {
                 match self { Self::Ecmp => true, $(Self::$variant(state) => state.is_ecmp(data)),+ }
             }
-            fn rerouted(&mut self, groups: usize) {
+            fn rerouted(&mut self, groups: Range<usize>) {
                 match self { Self::Ecmp => {}, $(Self::$variant(state) => state.rerouted(groups)),+ }
             }
         }
@@ -200,72 +195,50 @@ balancers! {
 pub(crate) mod testing {
     //! A switch with a choice, for unit tests.
 
-    use incast_model::fabric::generators::LeafSpine;
     use incast_model::routing::FlowKey;
 
     use super::*;
-    use crate::kernel::NONE;
 
-    /// The next hops of a leaf towards another one.
+    /// A leaf with its next hops towards another one, and the backlog of each port in ps.
     pub(crate) struct Leaf {
-        fabric: incast_model::fabric::Fabric,
-        pub(crate) node: u32,
         pub(crate) hops: Vec<PortId>,
-        pub(crate) ports: Vec<Port>,
+        pub(crate) backlogs: Vec<u64>,
     }
 
     impl Leaf {
         pub(crate) fn new(spines: u32) -> Self {
-            let fabric = LeafSpine::new(2, spines, 1).build().unwrap();
-            let hops: Vec<PortId> = fabric.ports_of(NodeId(2)).skip(1).collect();
-            let idle = Port {
-                busy_until: 0,
-                delay: 0,
-                tx_bytes: 0,
-                flight_head: NONE,
-                flight_tail: NONE,
-                queued: 0,
-                ps_per_byte: 80,
-                peer: 0,
-                owner: 0,
-                peer_owner: 0,
-                waiting: 0,
-                paused: 0,
-                last_served: 0,
-                rate: 0,
-                at_host: false,
-                far: crate::network::Far::Switch,
-                pending: false,
-                down: false,
-                at_server: false,
-                noted: false,
-                cut: u16::MAX,
-            };
-            Self { ports: vec![idle; fabric.ports().len()], fabric, node: 2, hops }
+            Self { hops: (1..=spines).map(PortId).collect(), backlogs: vec![0; spines as usize + 1] }
         }
 
-        pub(crate) fn scale(&self, seed: u64) -> Scale<'_> {
-            Scale { fabric: &self.fabric, groups: 12, seed }
+        pub(crate) fn scale(&self, seed: u64) -> Scale {
+            Scale { node: 2, is_switch: true, groups: 0..12, seed }
         }
 
-        /// A data packet of the flow with this source port.
-        pub(crate) fn packet(&self, now: u64, sport: u16) -> Choice<'_> {
-            Choice {
+        /// The choice for a data packet of the flow with this source port.
+        pub(crate) fn choose(&self, state: &mut impl Balancer, now: u64, sport: u16) -> usize {
+            self.ask(state, now, sport, true)
+        }
+
+        pub(crate) fn choose_for_ack(&self, state: &mut impl Balancer, now: u64, sport: u16) -> usize {
+            self.ask(state, now, sport, false)
+        }
+
+        fn ask(&self, state: &mut impl Balancer, now: u64, sport: u16, data: bool) -> usize {
+            state.choose(&Choice {
                 now,
-                node: self.node,
-                data: true,
+                data,
                 hops: &self.hops,
                 group: 7,
                 hash: EcmpHash::Mix64,
                 key: EcmpHash::Mix64.prepare(FlowKey::new(0, 1, sport, 100)),
-                salt: EcmpHash::Mix64.salt(self.node, 1),
-                ports: &self.ports,
-                rates: &[100_000_000_000],
-            }
+                salt: EcmpHash::Mix64.salt(2, 1),
+                backlog: &|port| self.backlogs[port.index()],
+            })
         }
 
-        pub(crate) fn ack(&self, now: u64, sport: u16) -> Choice<'_> {
-            Choice { data: false, ..self.packet(now, sport) }
+        /// ECMP's choice for the flow with this source port.
+        pub(crate) fn ecmp(&self, sport: u16) -> usize {
+            self.choose(&mut State::Ecmp, 0, sport)
         }
     }
 
@@ -281,8 +254,8 @@ pub(crate) mod testing {
         let mut ecmp = State::Ecmp;
         let mut counts = [0u64; 8];
         for sport in 0..40_000 {
-            let hop = ecmp.choose(&leaf.packet(0, sport));
-            assert_eq!(hop, ecmp.choose(&leaf.packet(99, sport)));
+            let hop = leaf.choose(&mut ecmp, 0, sport);
+            assert_eq!(hop, leaf.choose(&mut ecmp, 99, sport));
             counts[hop] += 1;
         }
         assert!(chi_square(&counts) < 24.3, "{counts:?}"); // 7 degrees of freedom

@@ -1,6 +1,8 @@
 //! Packet spraying: every packet takes a way of its own (Dixit, Prakash, Hu and Kompella, "On the Impact of Packet Spraying
 //! in Data Center Networks", INFOCOM 2013).
 
+use std::ops::Range;
+
 use incast_model::rng::{Stream, mix};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,12 +32,12 @@ pub struct SprayParams {
     pub acks: bool,
 }
 
-/// Streams by node, or turns by group of next hops.
-#[derive(Debug)]
+/// Stream of a node, or turns by group of next hops.
+#[derive(Debug, Clone)]
 pub(crate) struct Spray {
     order: SprayOrder,
     acks: bool,
-    streams: Vec<Stream>,
+    stream: Stream,
     turns: Vec<u32>,
     seed: u64,
 }
@@ -48,13 +50,10 @@ impl BalanceParams for SprayParams {
         Ok(())
     }
 
-    fn start(&self, scale: &Scale<'_>) -> Spray {
-        let streams = match self.order {
-            SprayOrder::Random => scale.streams("spray"),
-            SprayOrder::RoundRobin => Vec::new(),
-        };
-        let mut state = Spray { order: self.order, acks: self.acks, streams, turns: Vec::new(), seed: scale.seed };
-        state.rerouted(scale.groups);
+    fn start(&self, scale: &Scale) -> Spray {
+        let (order, acks) = (self.order, self.acks);
+        let mut state = Spray { order, acks, stream: scale.stream("spray"), turns: Vec::new(), seed: scale.seed };
+        state.rerouted(scale.groups.clone());
         state
     }
 }
@@ -65,7 +64,7 @@ impl Balancer for Spray {
             return choice.ecmp();
         }
         match self.order {
-            SprayOrder::Random => choice.random(&mut self.streams[choice.node as usize]),
+            SprayOrder::Random => choice.random(&mut self.stream),
             SprayOrder::RoundRobin => {
                 let turn = &mut self.turns[choice.group];
                 *turn = (*turn + 1) % choice.hops.len() as u32;
@@ -78,9 +77,9 @@ impl Balancer for Spray {
         !data && !self.acks
     }
 
-    fn rerouted(&mut self, groups: usize) {
+    fn rerouted(&mut self, groups: Range<usize>) {
         if self.order == SprayOrder::RoundRobin {
-            self.turns = (0..groups as u64).map(|group| (mix(self.seed ^ mix(group)) >> 40) as u32).collect();
+            self.turns = groups.map(|group| (mix(self.seed ^ mix(group as u64)) >> 40) as u32).collect();
         }
     }
 }
@@ -96,7 +95,7 @@ mod tests {
         let mut spray = SprayParams { order: SprayOrder::RoundRobin, acks: false }.start(&leaf.scale(3));
         let mut counts = [0u64; 5];
         for packet in 0..1003 {
-            counts[spray.choose(&leaf.packet(packet, (packet % 7) as u16))] += 1;
+            counts[leaf.choose(&mut spray, packet, (packet % 7) as u16)] += 1;
             assert!(counts.iter().max().unwrap() - counts.iter().min().unwrap() <= 1, "{counts:?}");
         }
     }
@@ -106,7 +105,7 @@ mod tests {
         let leaf = Leaf::new(8);
         let draw = |seed| {
             let mut spray = SprayParams::default().start(&leaf.scale(seed));
-            (0..80_000).map(|_| spray.choose(&leaf.packet(0, 1))).collect::<Vec<_>>()
+            (0..80_000).map(|_| leaf.choose(&mut spray, 0, 1)).collect::<Vec<_>>()
         };
         let hops = draw(1);
         let mut counts = [0u64; 8];
@@ -121,12 +120,12 @@ mod tests {
         let leaf = Leaf::new(8);
         let ways = |acks| {
             let mut spray = SprayParams { acks, ..SprayParams::default() }.start(&leaf.scale(1));
-            let mut ways: Vec<_> = (0..100).map(|_| spray.choose(&leaf.ack(0, 1))).collect();
+            let mut ways: Vec<_> = (0..100).map(|_| leaf.choose_for_ack(&mut spray, 0, 1)).collect();
             ways.sort_unstable();
             ways.dedup();
             ways
         };
-        assert_eq!(ways(false), [leaf.ack(0, 1).ecmp()]);
+        assert_eq!(ways(false), [leaf.ecmp(1)]);
         assert_eq!(ways(true).len(), 8);
     }
 }

@@ -52,6 +52,14 @@ impl IntRecord {
     pub const fn new(ticks: u64, rate: u8, tx: u32, queue: u32) -> Self {
         Self { stamp: (ticks & (u64::MAX >> 8)) | (rate as u64) << 56, tx, queue }
     }
+    /// A record that holds PINT's power alone.
+    pub(crate) const fn of_pint(power: u16) -> Self {
+        Self { stamp: 0, tx: 0, queue: power as u32 }
+    }
+    /// PINT's power.
+    pub(crate) const fn pint(&self) -> u16 {
+        self.queue as u16
+    }
     /// Departure in ticks.
     pub const fn ticks(&self) -> u64 {
         self.stamp & (u64::MAX >> 8)

@@ -6,7 +6,7 @@ mod nic;
 mod params;
 mod receiver;
 pub(crate) mod reference;
-mod selective;
+pub(crate) mod selective;
 mod sender;
 mod turns;
 

@@ -131,7 +131,7 @@ impl Network {
         if ready == 0 || (0..8).any(|prio| queued & 1 << prio != 0 && !is_data(prio)) {
             return false;
         }
-        if self.scheduler.is_strict() && queued != 0 && ready.leading_zeros() != queued.leading_zeros() {
+        if self.scheduler.rule.is_strict() && queued != 0 && ready.leading_zeros() != queued.leading_zeros() {
             return ready > queued;
         }
         let nic = &mut self.nics[owner];
@@ -158,7 +158,7 @@ impl Network {
     /// The priority of the next control packet. Those take turns among themselves and leave the turns of data alone.
     pub(crate) fn choose_control(&mut self, port: u32, eligible: u8) -> u8 {
         let nic = &mut self.nics[self.ports[port as usize].owner as usize];
-        nic.last_control = self.scheduler.choose_control(eligible, nic.last_control);
+        nic.last_control = self.scheduler.rule.choose_control(eligible, nic.last_control);
         nic.last_control
     }
 

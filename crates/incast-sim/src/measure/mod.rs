@@ -2,6 +2,7 @@
 
 mod blocking;
 mod fingerprint;
+mod histogram;
 mod recorder;
 
 use incast_model::fabric::PortId;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use blocking::Blocking;
 pub use blocking::Waits;
 pub use fingerprint::Fingerprint;
+pub(crate) use histogram::LengthHistogram;
 pub(crate) use recorder::Recorder;
 
 /// Recorded data.

@@ -3,7 +3,7 @@
 use incast_model::fabric::PortId;
 use incast_model::units::Time;
 
-use super::{Fingerprint, MeasureParams, QueueHistogram, QueueSample, RateSample};
+use super::{Fingerprint, LengthHistogram, MeasureParams, QueueHistogram, QueueSample, RateSample};
 use crate::network::Network;
 use crate::outcome::{DropRecord, LinkRecord, PauseRecord};
 use crate::tenant::PairSample;
@@ -44,10 +44,8 @@ pub(crate) struct Recorder {
     pub(crate) fingerprint: Fingerprint,
     /// Bytes each port had sent at the last sample.
     sampled_tx: Vec<u64>,
-    histograms: Vec<Vec<u64>>,
-    /// Since when each port's queue has its length.
-    unchanged_since: Vec<u64>,
-    last_length: Vec<u32>,
+    /// By port; empty in runs without.
+    pub(crate) histograms: Vec<LengthHistogram>,
 }
 
 impl Recorder {
@@ -72,9 +70,7 @@ impl Recorder {
             pairs: Vec::new(),
             fingerprint: Fingerprint::default(),
             sampled_tx: vec![0; sampled],
-            histograms: vec![Vec::new(); binned],
-            unchanged_since: vec![0; binned],
-            last_length: vec![0; binned],
+            histograms: vec![LengthHistogram::default(); binned],
         }
     }
 
@@ -135,20 +131,8 @@ impl Recorder {
             self.close(at, now, None);
         }
         self.pauses.sort_by_key(|pause| (pause.start, pause.port, pause.priority));
-        for port in 0..self.histograms.len() {
-            self.note(port, now.0, 0);
-        }
-    }
-
-    fn note(&mut self, port: usize, now: u64, length: u32) {
-        let bin = (u64::from(self.last_length[port]) / self.params.histogram_bin.0) as usize;
-        let bins = &mut self.histograms[port];
-        if bins.len() <= bin {
-            bins.resize(bin + 1, 0);
-        }
-        bins[bin] += now - self.unchanged_since[port];
-        self.unchanged_since[port] = now;
-        self.last_length[port] = length;
+        let bin = self.params.histogram_bin.0;
+        self.histograms.iter_mut().for_each(|histogram| histogram.note(now.0, 0, bin));
     }
 
     /// The histograms of switch ports.
@@ -157,7 +141,7 @@ impl Recorder {
             .into_iter()
             .enumerate()
             .filter(|(port, _)| !at_host(*port))
-            .map(|(port, time_in_bin)| QueueHistogram { port: PortId(port as u32), time_in_bin })
+            .map(|(port, one)| QueueHistogram { port: PortId(port as u32), time_in_bin: one.into_bins() })
             .collect()
     }
 }
@@ -188,22 +172,15 @@ impl Network {
     /// The queues of a port have another length now.
     #[inline]
     pub(crate) fn note_queue(&mut self, port: u32) {
-        if self.recorder.params.queue_histogram {
-            self.recorder.note(port as usize, self.now, self.ports[port as usize].queued);
+        if let Some(histogram) = self.recorder.histograms.get_mut(port as usize) {
+            histogram.note(self.now, self.ports[port as usize].queued, self.recorder.params.histogram_bin.0);
         }
     }
 
     /// Records one row of every time series.
     pub(crate) fn sample(&mut self) {
         let time = Time(self.now);
-        for (index, port) in self.ports.iter().enumerate().filter(|(_, port)| !port.at_host) {
-            let sent = port.tx_bytes - self.recorder.sampled_tx[index];
-            if port.queued > 0 || sent > 0 {
-                self.recorder.sampled_tx[index] = port.tx_bytes;
-                let bytes = u64::from(port.queued);
-                self.recorder.queues.push(QueueSample { time, port: PortId(index as u32), bytes, tx_bytes: sent });
-            }
-        }
+        self.sample_queues();
         let pairs = self.senders.iter().filter(|qp| qp.is_live());
         let pairs = pairs.map(|qp| RateSample { time, flow: qp.flow, rate: qp.rate, window: qp.window, acked: qp.una });
         // Other transports pace nothing: their packets leave at the speed of the link.
@@ -218,5 +195,18 @@ impl Network {
         active.extend(late.map(|(flow, acked)| RateSample { time, flow, rate: 0, window: u64::MAX, acked }));
         active.sort_by_key(|sample| sample.flow);
         self.recorder.rates.extend(active);
+    }
+
+    /// Records the lengths of the queues of switch ports.
+    pub(crate) fn sample_queues(&mut self) {
+        let time = Time(self.now);
+        for (index, port) in self.ports.iter().enumerate().filter(|(_, port)| !port.at_host) {
+            let sent = port.tx_bytes - self.recorder.sampled_tx[index];
+            if port.queued > 0 || sent > 0 {
+                self.recorder.sampled_tx[index] = port.tx_bytes;
+                let bytes = u64::from(port.queued);
+                self.recorder.queues.push(QueueSample { time, port: PortId(index as u32), bytes, tx_bytes: sent });
+            }
+        }
     }
 }

@@ -76,8 +76,8 @@ impl Network {
         let choice = (params.network.hash, &params.network.load_balancing);
         let routing = Routing::new(&fabric, &flows, routes, choice, params.seed)?;
         let longest = longest_serialisation(&fabric, &params, needs_int);
+        let config = config(&params, ns3, &fabric, mixed(&carriers, &flows), telemetry);
         let mut network = Self {
-            config: config(&params, ns3, &fabric, mixed(&carriers, &flows), telemetry),
             controls: controls
                 .into_iter()
                 .map(|setup| ControlState {
@@ -130,7 +130,8 @@ impl Network {
             receivers: vec![Receiver::default(); flows.flows.len()],
             next_flow: 0,
             selective: (params.rdma.recovery == Recovery::SelectiveRepeat)
-                .then(|| Box::new(Selective::new(flows.flows.len()))),
+                .then(|| Box::new(Selective::new(flows.flows.len(), &config))),
+            config,
             transports: Transports::default(),
             hypervisors: None,
             gates: Gates::new(&flows),

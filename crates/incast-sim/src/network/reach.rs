@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use incast_model::fabric::{HostId, NodeId, PortId};
 
 use super::Network;
-use crate::balance::Balancer;
 use crate::outcome::{CutOff, LinkChange, Obstacle, QueueRef};
 use crate::transport::Room;
 
@@ -106,7 +105,7 @@ impl Network {
     /// The next hops that packets of a flow can take at a node.
     fn hops_of_flow(&self, node: NodeId, dst: HostId, flow: u32, back: bool) -> Vec<PortId> {
         let hops = self.routing.hops(node.0, dst.0);
-        if hops.is_empty() || !self.routing.balancer.is_ecmp(!back) {
+        if hops.is_empty() || !self.routing.leaves_to_ecmp(!back) {
             return hops.to_vec();
         }
         vec![self.routing.ecmp(hops, node.0, flow, back)]

@@ -1,6 +1,6 @@
 //! The next hop of a packet: its flow's explicit path, or one of its destination's next hops, by ECMP or another balancing.
 
-use incast_model::fabric::{Fabric, HostId, NodeId, PortId};
+use incast_model::fabric::{Fabric, HostId, NodeId, NodeKind, PortId};
 use incast_model::flow::FlowSet;
 use incast_model::routing::{EcmpHash, EcmpKey, FlowKey, Routes};
 
@@ -20,7 +20,8 @@ pub(crate) struct Routing {
     keys: Vec<[EcmpKey; 2]>,
     /// By explicit path: egress ports from the sender on, and from the receiver back.
     paths: Vec<[Vec<u32>; 2]>,
-    pub(super) balancer: State,
+    /// By node; empty in runs with ECMP alone.
+    pub(crate) balancers: Vec<State>,
 }
 
 impl Routing {
@@ -54,19 +55,55 @@ impl Routing {
             }
         }
         let salts = (0..fabric.nodes().len() as u32).map(|node| hash.salt(node, seed)).collect();
-        let balancer = balance.start(&Scale { fabric, groups: routes.groups(), seed });
-        Ok(Self { routes, hash, salts, keys, paths, balancer })
+        let state = |(node, kind): (u32, NodeKind)| {
+            let groups = routes.groups_of(NodeId(node));
+            balance.start(&Scale { node, is_switch: kind == NodeKind::Switch, groups, seed })
+        };
+        let balancers = match balance {
+            Balance::Ecmp => Vec::new(),
+            _ => (0..).zip(fabric.nodes().iter().map(|node| node.kind)).map(state).collect(),
+        };
+        Ok(Self { routes, hash, salts, keys, paths, balancers })
     }
 
     /// Other routes hold from now on.
     pub(super) fn reroute(&mut self, routes: Routes) {
-        self.balancer.rerouted(routes.groups());
+        for (node, balancer) in (0..).zip(&mut self.balancers) {
+            balancer.rerouted(routes.groups_of(NodeId(node)));
+        }
         self.routes = routes;
     }
 
     /// Whether all packets go by ECMP or a given path.
     pub(crate) const fn is_ecmp(&self) -> bool {
-        matches!(self.balancer, State::Ecmp)
+        self.balancers.is_empty()
+    }
+
+    /// True if data (or ACKs, NACKs and CNPs) go by ECMP or a given path.
+    pub(super) fn leaves_to_ecmp(&self, data: bool) -> bool {
+        self.balancers.first().is_none_or(|balancer| balancer.is_ecmp(data))
+    }
+
+    /// Asks the load balancing of a node for the next hop of a packet that has several; `backlog` gives the time in ps until a port
+    /// has sent all that it holds.
+    pub(crate) fn balance(
+        &self,
+        balancer: &mut State,
+        (now, node, dst, flow, back): (u64, u32, u32, u32, bool),
+        backlog: &dyn Fn(PortId) -> u64,
+    ) -> PortId {
+        let hops = self.hops(node, dst);
+        let choice = Choice {
+            now,
+            data: !back,
+            hops,
+            group: self.routes.class(HostId(dst)),
+            hash: self.hash,
+            key: self.keys[flow as usize][usize::from(back)],
+            salt: self.salts[node as usize],
+            backlog,
+        };
+        hops[balancer.choose(&choice)]
     }
 
     /// The next hops from a node to a host.
@@ -123,7 +160,7 @@ impl Network {
         match self.routing.hops(node, dst) {
             [only] => only.0,
             [] => NONE,
-            hops if matches!(self.routing.balancer, State::Ecmp) => self.routing.ecmp(hops, node, flow, back).0,
+            hops if self.routing.is_ecmp() => self.routing.ecmp(hops, node, flow, back).0,
             _ => self.balance(node, dst, flow, back),
         }
     }
@@ -131,21 +168,16 @@ impl Network {
     /// Asks the balancing for the next hop of a packet that has several.
     #[inline(never)]
     fn balance(&mut self, node: u32, dst: u32, flow: u32, back: bool) -> u32 {
-        let routing = &mut self.routing;
-        let hops = routing.routes.next_hops(NodeId(node), HostId(dst));
-        let chosen = routing.balancer.choose(&Choice {
-            now: self.now,
-            node,
-            data: !back,
-            hops,
-            group: routing.routes.group(NodeId(node), HostId(dst)),
-            hash: routing.hash,
-            key: routing.keys[flow as usize][usize::from(back)],
-            salt: routing.salts[node as usize],
-            ports: &self.ports,
-            rates: &self.rates,
-        });
-        hops[chosen].0
+        let mut balancers = std::mem::take(&mut self.routing.balancers);
+        let backlog = |port: PortId| {
+            let port = &self.ports[port.index()];
+            let queued = u64::from(port.queued) * 8_000_000_000_000 / self.rates[usize::from(port.rate)];
+            port.busy_until.saturating_sub(self.now).saturating_add(queued)
+        };
+        let balancer = &mut balancers[node as usize];
+        let port = self.routing.balance(balancer, (self.now, node, dst, flow, back), &backlog);
+        self.routing.balancers = balancers;
+        port.0
     }
 
     /// The port by which data of a flow leaves its sender; where there is no route its first.

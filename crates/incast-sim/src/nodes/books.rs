@@ -63,7 +63,7 @@ impl Nodes {
             (state.waiting, state.paused, state.flight_head) = (port.waiting, port.paused, NONE);
             for prio in 1..8u8 {
                 let at = network.at(port.number(), prio);
-                network.ingress[at].paused = port.ingress[usize::from(prio)].paused;
+                network.ingress[at].paused = port.lanes[usize::from(prio)].ingress.paused;
             }
         }
         for host in &self.hosts {
@@ -84,7 +84,8 @@ impl Nodes {
             host.export(&self.layout, network);
         }
         for (port, wire) in (0usize..).zip(&self.out.wires) {
-            let (head, tail) = network.list_of(wire.packets().map(|one| packet(one, NONE)));
+            let (head, tail) = network
+                .list_of(wire.packets().map(|(_, one)| kernel::Packet { hops: one.hops - 1, ..packet(one, NONE) }));
             (network.ports[port].flight_head, network.ports[port].flight_tail) = (head, tail);
         }
         let (out, ledger) = (&self.out, &mut network.ledger);

@@ -11,7 +11,9 @@ mod host;
 mod out;
 mod packet;
 mod plan;
+mod series;
 mod switch;
+mod telemetry;
 mod windows;
 mod wire;
 
@@ -24,6 +26,7 @@ use calendar::Calendar;
 use host::Host;
 use out::Out;
 use plan::{Layout, Plan, covers};
+use series::Series;
 use switch::Switch;
 use wire::Wire;
 
@@ -43,6 +46,7 @@ pub(crate) struct Nodes {
     switches: Vec<Switch>,
     hosts: Vec<Host>,
     out: Out,
+    series: Series,
     /// The first flow that is not known to complete in this window or before.
     completing: usize,
 }
@@ -88,7 +92,8 @@ impl Nodes {
             acked: 0,
             moved: 0,
         };
-        Some(Self { layout, places, switches, hosts, out, completing: 0 })
+        let series = Series::new(&network.recorder.params);
+        Some(Self { layout, places, switches, hosts, out, series, completing: 0 })
     }
 
     /// Lets a node handle all before `end`; time of its next event that is known, in ps.

@@ -3,7 +3,7 @@
 use incast_model::units::Time;
 
 use super::calendar::Calendar;
-use super::packet::{Packet, Records};
+use super::packet::{Packet, Records, Stamp};
 use super::plan::PortPlan;
 use super::wire::Wire;
 use crate::outcome::{Counts, DropRecord};
@@ -58,12 +58,13 @@ impl Out {
         (port, plan, woken): (u32, &PortPlan, &mut u64),
         sent: u64,
         packet: &Packet,
+        stamp: Stamp,
         records: &Records,
     ) {
         let time = sent + plan.delay;
         if time >= *woken {
             *woken = self.calendar.wake(plan.peer, time);
         }
-        self.wires[port as usize].push(time, packet, records);
+        self.wires[port as usize].push(time, plan, packet, stamp, records);
     }
 }

@@ -17,9 +17,7 @@ pub(super) struct Packet {
     pub(super) dst: u32,
     /// Number of its flow at the destination host.
     pub(super) at_dst: u32,
-    /// Next packet of its list, while it is queued.
-    pub(super) next: u32,
-    /// Port of the switch by which it arrived, from 0.
+    /// Port of this node by which it arrives or arrived, from 0.
     pub(super) in_port: u16,
     /// Wire bytes.
     pub(super) size: u16,
@@ -28,16 +26,16 @@ pub(super) struct Packet {
     pub(super) kind: Kind,
     /// Priority on the wire and of its egress queue.
     pub(super) prio: u8,
-    /// Priority with which it arrived at this switch. PFC: the paused priority.
+    /// Priority with which it arrives or arrived at this node. PFC: the paused priority.
     pub(super) in_prio: u8,
     pub(super) flags: u8,
-    /// INT records.
+    /// INT records; with PINT one.
     pub(super) records: u8,
-    /// Switches that have forwarded it.
+    /// Links that it has crossed or is crossing.
     pub(super) hops: u8,
 }
 
-const _: () = assert!(size_of::<Packet>() == 48);
+const _: () = assert!(size_of::<Packet>() == 40);
 
 impl Packet {
     pub(super) const EMPTY: Self = Self {
@@ -46,7 +44,6 @@ impl Packet {
         flow: NONE,
         dst: 0,
         at_dst: 0,
-        next: NONE,
         in_port: 0,
         size: 0,
         payload: 0,
@@ -62,10 +59,27 @@ impl Packet {
 /// The INT records of the packet that a node handles now.
 pub(super) type Records = [IntRecord; MAX_INT_RECORDS];
 
+/// What changes of a packet when it is sent. It is written into the copy on the wire, as a whole copy that is read soon after one of
+/// its bytes was written stalls the processor.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stamp {
+    pub(super) flags: u8,
+    /// A record that the switch writes, and how many the packet has then.
+    pub(super) record: Option<(IntRecord, u8)>,
+}
+
+/// A place of a slab.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    packet: Packet,
+    /// Next packet of its list, or next free place.
+    next: u32,
+}
+
 /// Stored packets: a list of free places, most recently used first, so that places in use stay in cache.
 #[derive(Debug)]
 pub(super) struct Slab {
-    packets: Vec<Packet>,
+    slots: Vec<Slot>,
     free: u32,
     /// INT records by place, `stride` each.
     records: Vec<IntRecord>,
@@ -75,28 +89,25 @@ pub(super) struct Slab {
 impl Slab {
     /// An empty slab for packets with up to `stride` INT records.
     pub(super) fn new(stride: usize) -> Self {
-        Self { packets: Vec::new(), free: NONE, records: Vec::new(), stride }
+        Self { slots: Vec::new(), free: NONE, records: Vec::new(), stride }
     }
 
-    /// Room for INT records in a packet.
-    pub(super) const fn records(&self) -> usize {
-        self.stride
-    }
-
-    /// Stores a packet; its place.
+    /// Stores a packet, with other flags, at the end of a list; its place.
     #[inline]
-    pub(super) fn insert(&mut self, packet: Packet, records: &Records) -> u32 {
+    pub(super) fn insert(&mut self, packet: &Packet, flags: u8, records: &Records) -> u32 {
         let place = if self.free == NONE {
-            self.packets.push(packet);
-            self.records.resize(self.packets.len() * self.stride, IntRecord::default());
-            self.packets.len() as u32 - 1
+            self.slots.push(Slot { packet: *packet, next: NONE });
+            self.records.resize(self.slots.len() * self.stride, IntRecord::default());
+            self.slots.len() as u32 - 1
         } else {
             let place = self.free;
-            let slot = &mut self.packets[place as usize];
+            let slot = &mut self.slots[place as usize];
             self.free = slot.next;
-            *slot = packet;
+            slot.packet = *packet;
+            slot.next = NONE;
             place
         };
+        self.slots[place as usize].packet.flags = flags;
         if packet.records != 0 {
             let count = usize::from(packet.records).min(self.stride);
             let first = place as usize * self.stride;
@@ -105,11 +116,11 @@ impl Slab {
         place
     }
 
-    /// Takes out the packet at a place.
+    /// Takes out the packet at a place; with the next place of its list.
     #[inline]
-    pub(super) fn remove(&mut self, place: u32, records: &mut Records) -> Packet {
-        let slot = &mut self.packets[place as usize];
-        let packet = *slot;
+    pub(super) fn remove(&mut self, place: u32, records: &mut Records) -> (Packet, u32) {
+        let slot = &mut self.slots[place as usize];
+        let (packet, next) = (slot.packet, slot.next);
         slot.next = self.free;
         self.free = place;
         if packet.records != 0 {
@@ -117,21 +128,26 @@ impl Slab {
             let first = place as usize * self.stride;
             records[..count].copy_from_slice(&self.records[first..first + count]);
         }
-        packet
+        (packet, next)
+    }
+
+    /// Wire bytes of the packet at a place.
+    pub(super) fn size(&self, place: u32) -> u32 {
+        self.slots[place as usize].packet.size.into()
     }
 
     /// Puts `next` behind the packet at `place` in its list.
     #[inline]
     pub(super) fn link(&mut self, place: u32, next: u32) {
-        self.packets[place as usize].next = next;
+        self.slots[place as usize].next = next;
     }
 
     /// The packets of a list from `place` on.
     pub(super) fn list(&self, mut place: u32) -> impl Iterator<Item = &Packet> {
         std::iter::from_fn(move || {
-            let packet = self.packets.get(place as usize)?;
-            place = packet.next;
-            Some(packet)
+            let slot = self.slots.get(place as usize)?;
+            place = slot.next;
+            Some(&slot.packet)
         })
     }
 }
@@ -139,18 +155,21 @@ impl Slab {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::flag;
 
     #[test]
     fn places_are_reused_and_records_kept() {
         let mut slab = Slab::new(2);
         let mut records = [IntRecord::default(); MAX_INT_RECORDS];
         records[1] = IntRecord::new(9, 1, 2, 3);
-        let first = slab.insert(Packet { seq: 1, records: 2, ..Packet::EMPTY }, &records);
-        let second = slab.insert(Packet { seq: 2, ..Packet::EMPTY }, &records);
+        let first = slab.insert(&Packet { seq: 1, records: 2, ..Packet::EMPTY }, 0, &records);
+        let second = slab.insert(&Packet { seq: 2, ..Packet::EMPTY }, flag::CE, &records);
         slab.link(first, second);
         assert_eq!(slab.list(first).map(|packet| packet.seq).collect::<Vec<_>>(), [1, 2]);
         let mut out = [IntRecord::default(); MAX_INT_RECORDS];
-        assert_eq!((slab.remove(first, &mut out).seq, out[1]), (1, records[1]));
-        assert_eq!(slab.insert(Packet::EMPTY, &records), first);
+        let (packet, next) = slab.remove(first, &mut out);
+        assert_eq!((packet.seq, next, out[1]), (1, second, records[1]));
+        assert_eq!(slab.insert(&Packet::EMPTY, 0, &records), first);
+        assert_eq!(slab.list(second).map(|packet| packet.flags).collect::<Vec<_>>(), [flag::CE]);
     }
 }

@@ -15,8 +15,9 @@ pub(super) struct PortPlan {
     pub(super) delay: u64,
     /// Serialisation of a byte, in ps.
     pub(super) ps_per_byte: u64,
-    /// Node at the far end.
+    /// Node at the far end, and the port of that node, from 0.
     pub(super) peer: u32,
+    pub(super) peer_port: u16,
 }
 
 /// A wire that ends at a node.
@@ -54,16 +55,16 @@ pub(super) struct Layout {
 impl Layout {
     pub(super) fn new(network: &Network) -> Self {
         let fabric = &network.fabric;
-        let ports: Vec<PortPlan> = (0u32..)
-            .zip(&network.ports)
-            .map(|(port, state)| PortPlan {
-                delay: state.delay,
-                ps_per_byte: state.ps_per_byte.into(),
-                peer: fabric.neighbour(PortId(port)).0,
-            })
-            .collect();
         let nodes = 0..fabric.nodes().len() as u32;
         let first = |node| fabric.ports_of(NodeId(node)).next().map_or(0, |port| port.0);
+        let ports: Vec<PortPlan> = (0u32..)
+            .zip(&network.ports)
+            .map(|(port, state)| {
+                let peer = fabric.neighbour(PortId(port)).0;
+                let peer_port = (state.peer - first(peer)) as u16;
+                PortPlan { delay: state.delay, ps_per_byte: state.ps_per_byte.into(), peer, peer_port }
+            })
+            .collect();
         let inward = |node| {
             let own = fabric.ports_of(NodeId(node)).zip(0u16..);
             let mut all: Vec<Inward> =
@@ -94,9 +95,19 @@ impl Layout {
             at_dst,
             sent,
             received,
-            records: if has_int { usize::from(packets.int_records) } else { 0 },
+            records: if has_int { usize::from(packets.int_records) } else { usize::from(network.pint.is_some()) },
         }
     }
+}
+
+/// Next hops of a packet.
+pub(super) enum Route {
+    /// An egress port.
+    Port(u32),
+    /// The load balancing decides.
+    Several,
+    /// There is none.
+    None,
 }
 
 /// The layout, and of the network only what a run does not change: parameters, routes, flows.
@@ -107,21 +118,20 @@ pub(super) struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// The egress port of a packet at a switch, among the switch's own; `None` without a route.
+    /// Next hops of a packet at a switch.
     #[inline]
-    pub(super) fn route(&self, node: u32, packet: &Packet) -> Option<usize> {
+    pub(super) fn route(&self, node: u32, packet: &Packet) -> Route {
         let back = !packet.kind.is_forward();
-        let port = if packet.flags & flag::PATH != 0 {
-            self.network.path_port(packet.flow, back, usize::from(packet.hops))
-        } else {
-            let routing = &self.network.routing;
-            match routing.hops(node, packet.dst) {
-                [only] => only.0,
-                [] => return None,
-                hops => routing.ecmp(hops, node, packet.flow, back).0,
-            }
-        };
-        Some((port - self.layout.first_port[node as usize]) as usize)
+        if packet.flags & flag::PATH != 0 {
+            return Route::Port(self.network.path_port(packet.flow, back, usize::from(packet.hops)));
+        }
+        let routing = &self.network.routing;
+        match routing.hops(node, packet.dst) {
+            [only] => Route::Port(only.0),
+            [] => Route::None,
+            hops if routing.is_ecmp() => Route::Port(routing.ecmp(hops, node, packet.flow, back).0),
+            _ => Route::Several,
+        }
     }
 
     /// Index of a flow's congestion control.
@@ -133,19 +143,20 @@ impl Plan<'_> {
     }
 }
 
-/// Whether this part simulates all that a run has. What it lacks so far: transports other than RDMA, selective repeat, PINT,
-/// load balancing other than ECMP, cut-through, gates, guards, failures, hypervisors, jitter, samples, `ns3` arithmetic.
+/// Whether this part simulates all that a run has. What it lacks so far: transports other than RDMA, cut-through, gates, guards, failures, hypervisors, jitter, queueing delays of flows, fingerprints,
+/// `ns3` arithmetic.
 pub(super) fn covers(network: &Network) -> bool {
     let config = &network.config;
     let measured = &network.recorder.params;
-    let plain = config.plain_wires && !config.ns3 && !config.notes_queues && !config.underrun && !config.ranked;
-    let host = network.selective.is_none() && network.gates.is_empty() && config.demotion == u64::MAX;
+    let plain = config.plain_wires && !config.ns3 && !config.underrun && !config.ranked;
+    let host = network.gates.is_empty() && config.demotion == u64::MAX;
     let rdma = network.carriers.iter().all(|carrier| matches!(carrier, Carrier::Rdma(_)));
     let guards = network.tagging.is_none() && network.isolation.is_none() && network.watchdog.is_none();
-    let network_parts = network.faults.is_none() && network.hypervisors.is_none() && network.pint.is_none();
-    let ports = network.ports.iter().all(|port| {
-        port.cut == crate::network::WHOLE_PACKETS && !port.at_server && port.far != Far::Lossy && !port.noted
-    });
+    let network_parts = network.faults.is_none() && network.hypervisors.is_none();
+    let ports = network
+        .ports
+        .iter()
+        .all(|port| port.cut == crate::network::WHOLE_PACKETS && !port.at_server && port.far != Far::Lossy);
     let fabric = &network.fabric;
     let sizes = (0..fabric.nodes().len() as u32).map(NodeId).map(|node| fabric.ports_of(node).len());
     let hosts = fabric.hosts().iter().all(|&host| fabric.ports_of(host).len() == 1);
@@ -158,9 +169,7 @@ pub(super) fn covers(network: &Network) -> bool {
         && hosts
         && sizes.max().is_some_and(|most| most <= super::wire::MAX_PORTS)
         && network.storage_is_shared()
-        && network.routing.is_ecmp()
-        && network.scheduler.has_no_state()
-        && measured.sample_every.is_none()
+        && !measured.blocking
         && !measured.fingerprint
         && network.jitter.is_none()
 }

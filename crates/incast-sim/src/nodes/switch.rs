@@ -8,17 +8,31 @@ use incast_model::rng::{Stream, unit};
 use incast_model::units::Time;
 
 use super::out::{Note, Noted, Out};
-use super::packet::{Packet, Records, Slab};
-use super::plan::{Inward, Plan, PortPlan};
+use super::packet::{Packet, Records, Slab, Stamp};
+use super::plan::{Inward, Plan, PortPlan, Route};
+use super::telemetry::Telemetry;
 use super::wire::LINK_BITS;
-use crate::congestion::{IntFormat, IntRecord, MAX_INT_RECORDS, int_record};
+use crate::balance::State;
+use crate::congestion::{IntRecord, MAX_INT_RECORDS};
 use crate::kernel::{Event, Kind, NONE, Target, flag};
+use crate::measure::LengthHistogram;
 use crate::network::{Network, Queue};
 use crate::outcome::{DropReason, DropRecord};
-use crate::switch::{Buffer, EcnPort, Ingress, Scheduler, Verdict};
+use crate::switch::{Buffer, EcnPort, Ingress, Rule, Served, Verdict};
 
-/// A port with its queues, by priority.
+/// What a port has of a priority: one cache line.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+pub(super) struct Lane {
+    pub(super) queue: Queue,
+    pub(super) ingress: Ingress,
+}
+
+const _: () = assert!(size_of::<Lane>() == 64);
+
+/// A port with its queues. The first cache line has what every packet needs.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(super) struct Port {
     /// End of the current transmission, in ps.
     pub(super) busy_until: u64,
@@ -38,12 +52,12 @@ pub(super) struct Port {
     /// Priority served last.
     last_served: u8,
     /// Index of its rate in the run's table.
-    rate: u8,
+    pub(super) rate: u8,
     /// It will be served when it becomes free.
     pending: bool,
+    /// By priority.
+    pub(super) lanes: [Lane; 8],
     ecn: EcnPort,
-    pub(super) queues: [Queue; 8],
-    pub(super) ingress: [Ingress; 8],
     /// Packets marked by ECN, by priority.
     pub(super) marks: [u64; 8],
 }
@@ -74,11 +88,18 @@ pub(super) struct Switch {
     now: u64,
     /// Wire of the arrival that is handled.
     wire: u32,
-    scheduler: Scheduler,
+    rule: Rule,
+    /// Deficits by port; empty without deficit round robin.
+    deficits: Vec<[u32; 8]>,
+    /// State of the load balancing; `None` with ECMP.
+    balancer: Option<State>,
     lossless: u8,
     mark_at_enqueue: bool,
-    int: Option<IntFormat>,
+    telemetry: Option<Box<Telemetry>>,
     pfc_size: u16,
+    /// Of queue lengths by port, and the width of their bins in bytes; empty in runs without.
+    histograms: Vec<LengthHistogram>,
+    bin: u64,
 }
 
 impl Switch {
@@ -100,11 +121,13 @@ impl Switch {
             rate: network.ports[number.index()].rate,
             pending: false,
             ecn: network.ecn[number.index()],
-            queues: [Queue::EMPTY; 8],
-            ingress: std::array::from_fn(|prio| network.ingress[network.at(number.0, prio as u8)]),
+            lanes: std::array::from_fn(|prio| Lane {
+                queue: Queue::EMPTY,
+                ingress: network.ingress[network.at(number.0, prio as u8)],
+            }),
             marks: [0; 8],
         };
-        let config = &network.config;
+        let (config, measured) = (&network.config, &network.recorder.params);
         Self {
             node,
             buffer: network.switches[owner].buffer.clone(),
@@ -116,11 +139,15 @@ impl Switch {
             records: [IntRecord::default(); MAX_INT_RECORDS],
             now: 0,
             wire: 0,
-            scheduler: network.scheduler.clone(),
+            rule: network.scheduler.rule,
+            deficits: if network.scheduler.rule.is_drr() { vec![[0; 8]; numbers().len()] } else { Vec::new() },
+            balancer: network.routing.balancers.get(node as usize).cloned(),
             lossless: config.lossless,
             mark_at_enqueue: config.mark_at_enqueue,
-            int: (plan.layout.records > 0).then_some(config.int),
+            telemetry: Telemetry::new(network, numbers().len()),
             pfc_size: config.packets.pfc.0 as u16,
+            histograms: if measured.queue_histogram { vec![Default::default(); numbers().len()] } else { Vec::new() },
+            bin: measured.histogram_bin.0,
         }
     }
 
@@ -202,7 +229,7 @@ impl Switch {
     #[inline]
     fn receive(&mut self, plan: Plan<'_>, out: &mut Out, inward: Inward) {
         self.wire = inward.wire;
-        let mut packet = out.wires[inward.wire as usize].pop(&mut self.records);
+        let packet = out.wires[inward.wire as usize].pop(&mut self.records);
         out.counts.events += 1;
         out.moved = out.moved.max(self.now);
         match packet.kind {
@@ -213,81 +240,110 @@ impl Switch {
             }
             _ => out.counts.ack_hops += 1,
         }
-        packet.hops += 1;
-        packet.in_port = inward.port;
-        packet.in_prio = packet.prio;
-        match plan.route(self.node, &packet) {
-            Some(port) => self.forward(plan, out, port, packet),
+        let port = match plan.route(self.node, &packet) {
+            Route::Port(port) => Some(port),
+            Route::Several => self.balance(plan, &packet),
+            Route::None => None,
+        };
+        match port {
+            Some(port) => {
+                let own = port - plan.layout.first_port[self.node as usize];
+                self.forward(plan, out, own as usize, &packet);
+            }
             None => self.drop_packet(plan, out, None, &packet, DropReason::NoRoute),
         }
     }
 
+    /// The egress port that the load balancing chooses.
+    #[inline(never)]
+    fn balance(&mut self, plan: Plan<'_>, packet: &Packet) -> Option<u32> {
+        let first = plan.layout.first_port[self.node as usize];
+        let backlog = |port: PortId| {
+            let port = &self.ports[(port.0 - first) as usize];
+            let queued = u64::from(port.queued) * 8_000_000_000_000 / plan.network.rates[usize::from(port.rate)];
+            port.busy_until.saturating_sub(self.now).saturating_add(queued)
+        };
+        let packet = (self.now, self.node, packet.dst, packet.flow, !packet.kind.is_forward());
+        Some(plan.network.routing.balance(self.balancer.as_mut()?, packet, &backlog).0)
+    }
+
     /// Sends a packet at once by a port, or stores it in its queue.
     #[inline(always)]
-    fn forward(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, mut packet: Packet) {
+    fn forward(&mut self, plan: Plan<'_>, out: &mut Out, port: usize, packet: &Packet) {
         let (size, prio, in_port) = (u32::from(packet.size), packet.prio & 7, usize::from(packet.in_port));
         let egress = &self.ports[port];
-        let queued = egress.queues[usize::from(prio)].bytes;
+        let queued = egress.lanes[usize::from(prio)].queue.bytes;
         if egress.waiting == 0
             && egress.paused & 1 << prio == 0
-            && (prio == 0 || self.buffer.passes(&self.ports[in_port].ingress[usize::from(prio)], size))
+            && (prio == 0 || self.buffer.passes(&self.ports[in_port].lanes[usize::from(prio)].ingress, size))
             && egress.busy_until <= self.now
         {
-            self.transmit(out, port, &mut packet);
+            self.transmit(out, port, packet, packet.flags);
             return;
         }
+        let mut flags = packet.flags;
         if prio != 0 {
-            let ingress = &mut self.ports[in_port].ingress[usize::from(prio)];
+            let ingress = &mut self.ports[in_port].lanes[usize::from(prio)].ingress;
             let stored = if self.lossless & 1 << prio != 0 {
                 self.buffer.admit_lossless(ingress, size)
             } else {
                 self.buffer.admit_lossy(ingress, size, queued)
             };
             if !stored {
-                return self.drop_packet(plan, out, Some(port), &packet, DropReason::Buffer);
+                return self.drop_packet(plan, out, Some(port), packet, DropReason::Buffer);
             }
             if self.lossless & 1 << prio != 0 && self.buffer.wants_xoff(ingress) {
                 self.send_pfc(out, in_port, prio, true, port);
             }
             if self.mark_at_enqueue {
-                self.mark(out, port, &mut packet, queued);
+                flags |= self.mark(out, port, prio, queued);
             }
         }
-        self.enqueue(port, packet);
+        self.enqueue(port, packet, flags);
         self.serve_or_wait(out, port);
     }
 
-    /// Marks a packet of an egress queue of `queued` bytes, perhaps.
+    /// The mark of a packet of an egress queue of `queued` bytes, if it gets one.
     #[inline]
-    fn mark(&mut self, out: &mut Out, port: usize, packet: &mut Packet, queued: u32) {
+    fn mark(&mut self, out: &mut Out, port: usize, prio: u8, queued: u32) -> u8 {
         let hit = match self.ports[port].ecn.verdict(queued) {
-            Verdict::Never => return,
+            Verdict::Never => return 0,
             Verdict::Always => true,
             Verdict::WithProbability(p) => unit(&mut self.rng) < p,
         };
-        if hit {
-            packet.flags |= flag::CE;
-            out.counts.marks += 1;
-            self.ports[port].marks[usize::from(packet.prio & 7)] += 1;
+        if !hit {
+            return 0;
         }
+        out.counts.marks += 1;
+        self.ports[port].marks[usize::from(prio & 7)] += 1;
+        flag::CE
     }
 
     #[inline]
-    fn enqueue(&mut self, port: usize, packet: Packet) {
+    fn enqueue(&mut self, port: usize, packet: &Packet, flags: u8) {
         let (size, prio) = (u32::from(packet.size), packet.prio & 7);
-        let place = self.slab.insert(Packet { next: NONE, ..packet }, &self.records);
-        let port = &mut self.ports[port];
-        let queue = &mut port.queues[usize::from(prio)];
+        let place = self.slab.insert(packet, flags, &self.records);
+        let state = &mut self.ports[port];
+        let queue = &mut state.lanes[usize::from(prio)].queue;
         queue.bytes += size;
         queue.peak = queue.peak.max(queue.bytes);
         let tail = std::mem::replace(&mut queue.tail, place);
         if queue.head == NONE {
             queue.head = place;
-            port.waiting |= 1 << prio;
+            state.waiting |= 1 << prio;
         } else {
             self.slab.link(tail, place);
         }
-        port.queued += size;
+        state.queued += size;
+        self.note_length(port);
+    }
+
+    /// Records that the queues of a port have another length.
+    #[inline]
+    fn note_length(&mut self, port: usize) {
+        if let Some(histogram) = self.histograms.get_mut(port) {
+            histogram.note(self.now, self.ports[port].queued, self.bin);
+        }
     }
 
     /// Serves a port that has something new to send or may send again; when it becomes free, if it is busy.
@@ -328,33 +384,39 @@ impl Switch {
         if eligible == 0 {
             return;
         }
-        let prio = self.scheduler.choose_stateless(eligible, &mut state.last_served) & 7;
-        let queue = &mut state.queues[usize::from(prio)];
-        let mut packet = self.slab.remove(queue.head, &mut self.records);
-        queue.head = packet.next;
+        let prio = match self.deficits.get_mut(port) {
+            None => self.rule.choose_simply(eligible, &mut state.last_served) & 7,
+            Some(deficits) => {
+                let mut served = Served { last: state.last_served, deficits: *deficits };
+                let first = |prio| self.slab.size(state.lanes[usize::from(prio)].queue.head);
+                let prio = self.rule.choose_drr(eligible, state.waiting, &mut served, first);
+                (state.last_served, *deficits) = (served.last, served.deficits);
+                prio & 7
+            }
+        };
+        let queue = &mut state.lanes[usize::from(prio)].queue;
+        let (packet, next) = self.slab.remove(queue.head, &mut self.records);
+        queue.head = next;
         queue.bytes -= u32::from(packet.size);
         state.queued -= u32::from(packet.size);
         if queue.head == NONE {
             state.waiting &= !(1 << prio);
         }
         let left = queue.bytes;
-        if prio != 0 {
-            self.depart(out, port, &mut packet, left);
-        }
-        self.transmit(out, port, &mut packet);
+        self.note_length(port);
+        let mark = if prio == 0 { 0 } else { self.depart(out, port, &packet, left) };
+        self.transmit(out, port, &packet, packet.flags | mark);
         self.serve_when_free(port);
     }
 
-    /// Frees the buffer of a packet that leaves its queue with `left` bytes, marks it, and sends an XON if that is due.
+    /// Frees the buffer of a packet that leaves its queue with `left` bytes, and sends an XON if that is due; the packet's mark.
     #[inline]
-    fn depart(&mut self, out: &mut Out, port: usize, packet: &mut Packet, left: u32) {
+    fn depart(&mut self, out: &mut Out, port: usize, packet: &Packet, left: u32) -> u8 {
         let (in_port, in_prio) = (usize::from(packet.in_port), packet.in_prio & 7);
-        let ingress = &mut self.ports[in_port].ingress[usize::from(in_prio)];
+        let ingress = &mut self.ports[in_port].lanes[usize::from(in_prio)].ingress;
         self.buffer.release(ingress, packet.size.into());
         let resume = self.buffer.wants_xon(ingress);
-        if !self.mark_at_enqueue {
-            self.mark(out, port, packet, left);
-        }
+        let mark = if self.mark_at_enqueue { 0 } else { self.mark(out, port, packet.prio, left) };
         if resume {
             // A packet that leaves by the port by which it arrived: that port is about to send it, and serves the XON after it.
             let busy = in_port == port;
@@ -362,35 +424,33 @@ impl Switch {
             self.send_pfc(out, in_port, in_prio, false, port);
             self.ports[port].pending &= !busy;
         }
+        mark
     }
 
-    /// Puts a packet on the wire out of an idle port.
+    /// Puts a packet, with other flags, on the wire out of an idle port.
     #[inline(always)]
-    fn transmit(&mut self, out: &mut Out, port: usize, packet: &mut Packet) {
+    fn transmit(&mut self, out: &mut Out, port: usize, packet: &Packet, flags: u8) {
         let size = u64::from(packet.size);
         let state = &mut self.ports[port];
-        if let Some(format) = self.int
-            && packet.flags & flag::INT != 0
-        {
-            let record = int_record(Time(self.now), state.rate, state.tx_bytes, state.queued.into(), format);
-            // One beyond the room overwrites from the front, as in the reference.
-            self.records[usize::from(packet.records) % self.slab.records()] = record;
-            packet.records += 1;
+        let mut record = None;
+        if let Some(telemetry) = &mut self.telemetry {
+            record = telemetry.record(port, state, packet, self.now, &self.records, &mut self.rng);
         }
+        let stamp = Stamp { flags, record };
         let sent = self.now + size * state.plan.ps_per_byte;
-        let queue = &mut state.queues[usize::from(packet.prio & 7)];
+        let queue = &mut state.lanes[usize::from(packet.prio & 7)].queue;
         queue.tx_bytes += size;
         queue.tx_packets += 1;
         state.busy_until = sent;
         state.tx_bytes += size;
-        out.send((state.number, &state.plan, &mut state.woken), sent, packet, &self.records);
+        out.send((state.number, &state.plan, &mut state.woken), sent, packet, stamp, &self.records);
     }
 
     /// Pauses or resumes a priority of the peer of `port`; `culprit` is the egress port of the packet that is the cause.
     #[cold]
     fn send_pfc(&mut self, out: &mut Out, port: usize, prio: u8, xoff: bool, culprit: usize) {
         let culprit = u64::from(self.ports[culprit].number);
-        let ingress = &mut self.ports[port].ingress[usize::from(prio)];
+        let ingress = &mut self.ports[port].lanes[usize::from(prio)].ingress;
         ingress.paused = xoff;
         ingress.xoffs += u32::from(xoff);
         out.counts.pauses += u64::from(xoff);
@@ -405,7 +465,7 @@ impl Switch {
             flags: if xoff { flag::XOFF } else { 0 },
             ..Packet::EMPTY
         };
-        self.enqueue(port, frame);
+        self.enqueue(port, &frame, frame.flags);
         self.serve_or_wait(out, port);
     }
 
@@ -468,13 +528,16 @@ impl Switch {
             (state.waiting, state.paused) = (port.waiting, port.paused);
             for prio in 0..8u8 {
                 let at = network.at(port.number, prio);
-                let queue = port.queues[usize::from(prio)];
+                let queue = port.lanes[usize::from(prio)].queue;
                 let packets = self.slab.list(queue.head);
                 let (head, tail) = network.list_of(packets.map(|packet| packet.for_books(&self.ports)));
                 network.queues[at] = Queue { head, tail, ..queue };
-                network.ingress[at] = port.ingress[usize::from(prio)];
+                network.ingress[at] = port.lanes[usize::from(prio)].ingress;
                 network.recorder.marks[at] = port.marks[usize::from(prio)];
             }
+        }
+        for (port, histogram) in self.ports.iter().zip(&self.histograms) {
+            network.recorder.histograms[port.number as usize] = histogram.clone();
         }
         let owner = self.ports.first().map_or(0, |port| network.ports[port.number as usize].owner);
         network.switches[owner as usize].buffer = self.buffer.clone();

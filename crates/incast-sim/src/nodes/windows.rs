@@ -36,9 +36,17 @@ impl Nodes {
                 break Halt::Finished;
             }
             let Some((begin, end)) = self.out.calendar.advance(&mut awake) else {
-                network.now = self.now();
+                network.now = self.now().max(self.series.last);
+                if self.series.next != u64::MAX && self.series.next > limits.horizon {
+                    network.now = limits.horizon;
+                    break Halt::Horizon;
+                }
                 break Halt::Idle;
             };
+            if self.sample_before(network, begin, limits.horizon) {
+                network.now = limits.horizon;
+                break Halt::Horizon;
+            }
             let still = end.saturating_sub(self.out.moved) > limits.stall;
             let halt = if still || end > limits.horizon || self.may_end(network, end) {
                 self.event_by_event(network, &watch.limits, &awake, end)
@@ -71,16 +79,25 @@ impl Nodes {
         true
     }
 
-    /// Lets every node handle all before `end`, in any order; looks for deadlocks fall between their events.
+    /// Lets every node handle all before `end`, in any order; looks for deadlocks and samples cut the window.
     fn window(&mut self, network: &mut Network, awake: &[u32], begin: u64, end: u64) {
-        while network.detector.next < end {
-            let look = network.detector.next.max(begin);
+        loop {
+            let (look, sample) = (network.detector.next, self.series.next);
+            if look.min(sample) >= end {
+                break;
+            }
+            // Samples come after all else of their time, looks for deadlocks before.
+            let cut = if sample < look { sample + 1 } else { look.max(begin) };
             for &node in awake {
-                self.run_node(network, node, look);
+                self.run_node(network, node, cut);
             }
             let nodes = 0..self.places.len() as u32;
             let Some(next) = nodes.filter_map(|node| self.next_of(network, node)).min() else { break };
-            self.look_for_deadlocks(network, next.time);
+            if sample < look {
+                self.sample(network);
+            } else {
+                self.look_for_deadlocks(network, next.time.min(sample));
+            }
         }
         for &node in awake {
             let next = self.run_node(network, node, end);
@@ -100,7 +117,7 @@ impl Nodes {
         };
         let mut queue: BinaryHeap<_> = awake.iter().filter_map(|&node| next(self, network, node)).collect();
         while let Some(Reverse((time, _, node))) = queue.pop() {
-            if time > limits.horizon {
+            if self.sample_before(network, time, limits.horizon) || time > limits.horizon {
                 network.now = limits.horizon;
                 return Some(Halt::Horizon);
             }
@@ -135,7 +152,7 @@ impl Nodes {
         switches.chain(self.hosts.iter().map(|host| host.now())).max().unwrap_or(0)
     }
 
-    fn look_for_deadlocks(&mut self, network: &mut Network, until: u64) {
+    pub(super) fn look_for_deadlocks(&mut self, network: &mut Network, until: u64) {
         self.export_pauses(network);
         if network.needs_look() {
             self.export(network);

@@ -3,8 +3,10 @@
 //! The sending node appends, the receiving node takes from the front; a packet arrives at least one lookahead after it is
 //! appended, so the receiver never misses one.
 
-use super::packet::{Packet, Records};
+use super::packet::{Packet, Records, Stamp};
+use super::plan::PortPlan;
 use crate::congestion::IntRecord;
+use crate::kernel::Kind;
 
 /// A packet on a wire.
 #[derive(Debug, Clone, Copy)]
@@ -42,17 +44,30 @@ impl Wire {
         (self.head + ahead) & (self.entries.len() - 1)
     }
 
-    /// Appends a packet that arrives at `time`, not before the one ahead of it.
+    /// Appends a packet that arrives at `time`, not before the one ahead of it, at the far end of `port`.
     #[inline(always)]
-    pub(super) fn push(&mut self, time: u64, packet: &Packet, records: &Records) {
+    pub(super) fn push(&mut self, time: u64, port: &PortPlan, packet: &Packet, stamp: Stamp, records: &Records) {
         if self.len == self.entries.len() {
             self.grow();
         }
         let place = self.place(self.len);
-        self.entries[place] = Entry { time, packet: *packet };
+        let entry = &mut self.entries[place];
+        entry.time = time;
+        entry.packet = *packet;
+        entry.packet.in_port = port.peer_port;
+        entry.packet.hops = packet.hops + 1;
+        entry.packet.flags = stamp.flags;
+        if packet.kind != Kind::Pfc {
+            entry.packet.in_prio = packet.prio;
+        }
         if packet.records != 0 {
             let count = usize::from(packet.records).min(self.stride);
             self.records[place * self.stride..][..count].copy_from_slice(&records[..count]);
+        }
+        if let Some((record, count)) = stamp.record {
+            // One beyond the space overwrites from the front, as in the reference.
+            self.records[place * self.stride + usize::from(count - 1) % self.stride] = record;
+            entry.packet.records = count;
         }
         self.len += 1;
     }
@@ -77,8 +92,7 @@ impl Wire {
     /// Appends the arrival times before `end` to `keys`, each with `link` in its low bits; the next time after these.
     #[inline]
     pub(super) fn times_before(&self, end: u64, link: u64, keys: &mut Vec<u64>) -> u64 {
-        for ahead in 0..self.len {
-            let time = self.entries[self.place(ahead)].time;
+        for (time, _) in self.packets() {
             if time >= end {
                 return time;
             }
@@ -92,8 +106,9 @@ impl Wire {
     pub(super) fn pop(&mut self, records: &mut Records) -> Packet {
         debug_assert!(self.len > 0);
         let place = self.place(0);
-        self.head = self.head.wrapping_add(1);
         self.len -= 1;
+        // An empty ring begins again at its first place, so that a wire with few packets stays in the same cache lines.
+        self.head = if self.len == 0 { 0 } else { self.head.wrapping_add(1) };
         let packet = self.entries[place].packet;
         if packet.records != 0 {
             let count = usize::from(packet.records).min(self.stride);
@@ -102,13 +117,9 @@ impl Wire {
         packet
     }
 
-    /// All packets, first to arrive first.
-    pub(super) fn packets(&self) -> impl Iterator<Item = &Packet> {
-        self.timed().map(|(_, packet)| packet)
-    }
-
     /// All packets with their arrival times, first to arrive first.
-    pub(super) fn timed(&self) -> impl Iterator<Item = (u64, &Packet)> {
+    #[inline]
+    pub(super) fn packets(&self) -> impl Iterator<Item = (u64, &Packet)> {
         (0..self.len).map(|ahead| &self.entries[self.place(ahead)]).map(|entry| (entry.time, &entry.packet))
     }
 }
@@ -124,6 +135,8 @@ mod tests {
     use super::*;
     use crate::congestion::MAX_INT_RECORDS;
 
+    const PORT: PortPlan = PortPlan { delay: 0, ps_per_byte: 0, peer: 0, peer_port: 3 };
+
     #[test]
     fn packets_stay_in_order_while_the_ring_grows() {
         let mut records = [IntRecord::default(); MAX_INT_RECORDS];
@@ -131,8 +144,8 @@ mod tests {
         let (mut sent, mut received) = (0, 0);
         for round in 0..60 {
             for _ in 0..round {
-                records[0] = IntRecord::new(sent, 0, 0, 0);
-                wire.push(sent, &Packet { seq: sent, records: 1, ..Packet::EMPTY }, &records);
+                let stamp = Stamp { flags: 0, record: Some((IntRecord::new(sent, 0, 0, 0), 1)) };
+                wire.push(sent, &PORT, &Packet { seq: sent, ..Packet::EMPTY }, stamp, &records);
                 sent += 1;
             }
             for _ in 0..round / 2 {
@@ -145,5 +158,28 @@ mod tests {
         let mut keys = Vec::new();
         assert_eq!(wire.times_before(received + 3, 5, &mut keys), received + 3);
         assert_eq!(keys, [0, 1, 2].map(|ahead| (received + ahead) << LINK_BITS | 5));
+        assert!(wire.packets().map(|(time, packet)| (time, packet.seq)).eq((received..sent).map(|seq| (seq, seq))));
+    }
+
+    #[test]
+    fn a_packet_is_stamped_on_its_way() {
+        let mut records = [IntRecord::default(); MAX_INT_RECORDS];
+        let old: Vec<_> = (0..3).map(|tick| IntRecord::new(tick, 0, 0, 0)).collect();
+        records[..2].copy_from_slice(&old[..2]);
+        let mut wire = Wire::new(2);
+        let packet = Packet { prio: 3, records: 2, ..Packet::EMPTY };
+        wire.push(9, &PORT, &packet, Stamp { flags: 1, record: Some((old[2], 3)) }, &records);
+        wire.push(
+            9,
+            &PORT,
+            &Packet { kind: Kind::Pfc, in_prio: 5, ..Packet::EMPTY },
+            Stamp { flags: 0, record: None },
+            &records,
+        );
+        let packet = wire.pop(&mut records);
+        assert_eq!((packet.in_port, packet.in_prio, packet.hops, packet.flags, packet.records), (3, 3, 1, 1, 3));
+        assert_eq!(records[..2], [old[2], old[1]]);
+        assert_eq!(wire.pop(&mut records).in_prio, 5);
+        assert_eq!((wire.first(), wire.head), (u64::MAX, 0));
     }
 }

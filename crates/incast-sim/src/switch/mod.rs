@@ -29,7 +29,7 @@ pub(crate) use pint::Pint;
 pub use plan::BufferPlan;
 pub(crate) use plan::{alpha, headroom, host_rate};
 pub(crate) use port_buffer::{RankedQueue, Storage};
-pub(crate) use scheduler::Scheduler;
+pub(crate) use scheduler::{Rule, Scheduler, Served};
 pub(crate) use tagging::Tagging;
 pub use tagging::{QueueBy, TagMethod, TagRules, TaggedPaths, TaggingParams};
 pub(crate) use watchdog::Watchdog;

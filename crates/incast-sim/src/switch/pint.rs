@@ -1,7 +1,9 @@
 //! PINT at the switch: the filtered utilisation of every egress port, written into passing packets as a power of a base
 //! (Ben Basat et al., SIGCOMM 2020; HPCC authors' ns-3, `switch-node.cc` and `pint.cc`).
 
-use incast_model::rng::unit;
+use std::sync::Arc;
+
+use incast_model::rng::{Stream, unit};
 
 use crate::kernel::flag;
 use crate::network::Network;
@@ -21,15 +23,15 @@ struct PintPort {
     last_time: u64,
 }
 
-/// PINT of a run; exists only where a control uses it.
-#[derive(Debug)]
+/// PINT of some ports; exists only where a control uses it.
+#[derive(Debug, Clone)]
 pub(crate) struct Pint {
     ports: Vec<PintPort>,
     /// 1 / ln(base).
     inverse_log: f64,
     base: f64,
     /// Its first powers, worked out once.
-    powers: Vec<f64>,
+    powers: Arc<[f64]>,
     /// Base RTT in ticks: the time constant of the filter.
     rtt: u64,
     /// Ticks in a second.
@@ -52,6 +54,39 @@ impl Pint {
             tick,
             reference: ns3.then(Rand::default),
         }
+    }
+
+    /// The same for so many ports that no packet has left.
+    pub(crate) fn of_ports(&self, ports: usize) -> Self {
+        Self { ports: vec![PintPort::default(); ports], ..self.clone() }
+    }
+
+    /// A packet of `size` wire bytes leaves a port at `now`, in ps, with `queued` bytes behind it; `rate` in bit/s. The power that it
+    /// carries from here on, if it carries one.
+    pub(crate) fn pass(
+        &mut self,
+        port: usize,
+        (now, queued, rate): (u64, u32, u64),
+        size: u16,
+        carried: Option<u16>,
+        rng: &mut Stream,
+    ) -> Option<u16> {
+        let now = now / self.tick;
+        let power = carried.map(|before| {
+            let utilisation = self.update(port, now, queued, rate);
+            let power = match self.reference.take() {
+                Some(mut rand) => {
+                    let power = self.encode(utilisation, || f64::from(rand.next() & 0xffff) / 65_536.0);
+                    self.reference = Some(rand);
+                    power
+                }
+                None => self.encode(utilisation, || unit(rng)),
+            };
+            before.max(power)
+        });
+        let memory = &mut self.ports[port];
+        (memory.last_size, memory.last_time) = (size.into(), now);
+        power
     }
 
     /// The port's utilisation when a packet leaves `queued` bytes behind at `now`, in ticks; `rate` in bit/s.
@@ -101,24 +136,14 @@ impl Network {
     /// Writes the port's utilisation into a packet that carries PINT, and remembers every packet that leaves.
     pub(crate) fn stamp_pint(&mut self, port: u32, id: u32) {
         let Some(pint) = &mut self.pint else { return };
-        let now = self.now / pint.tick;
         let state = &self.ports[port as usize];
         let packet = &mut self.pool[id];
-        if packet.flags & flag::PINT != 0 {
-            let utilisation = pint.update(port as usize, now, state.queued, self.rates[usize::from(state.rate)]);
-            let power = match pint.reference.take() {
-                Some(mut rand) => {
-                    let power = pint.encode(utilisation, || f64::from(rand.next() & 0xffff) / 65_536.0);
-                    pint.reference = Some(rand);
-                    power
-                }
-                None => pint.encode(utilisation, || unit(&mut self.switches[state.owner as usize].rng)),
-            };
-            packet.pint = packet.pint.max(power);
+        let carried = (packet.flags & flag::PINT != 0).then_some(packet.pint);
+        let load = (self.now, state.queued, self.rates[usize::from(state.rate)]);
+        let rng = &mut self.switches[state.owner as usize].rng;
+        if let Some(power) = pint.pass(port as usize, load, packet.size, carried, rng) {
+            packet.pint = power;
         }
-        let memory = &mut pint.ports[port as usize];
-        memory.last_size = u32::from(packet.size);
-        memory.last_time = now;
     }
 }
 

@@ -5,44 +5,66 @@
 use super::params::SchedulerParams;
 use crate::network::Network;
 
-/// A scheduler with its state for every port.
-#[derive(Debug, Clone)]
-pub(crate) enum Scheduler {
+/// Order in which a port serves its priorities.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rule {
     RoundRobin,
     StrictPriority,
     /// One queue, which has an order of its own.
     Ranked,
+    /// Deficit round robin. Priorities in `strict`, one bit each, are served before the rounds.
     Drr {
         quanta: [u32; 8],
-        /// Priorities that go before the rounds, one bit each.
         strict: u8,
-        /// By port: what each priority may still send in its turn.
-        deficits: Vec<[u32; 8]>,
     },
+}
+
+/// State of a port: the priority served last, and the bytes that each priority may still send in its turn.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Served {
+    pub(crate) last: u8,
+    pub(crate) deficits: [u32; 8],
+}
+
+/// A rule with the deficits of every port; empty without deficit round robin.
+#[derive(Debug)]
+pub(crate) struct Scheduler {
+    pub(crate) rule: Rule,
+    deficits: Vec<[u32; 8]>,
 }
 
 impl Scheduler {
     pub(crate) fn new(params: &SchedulerParams, ranked: bool, ports: usize) -> Self {
+        let rule = Rule::new(params, ranked);
+        Self { rule, deficits: if rule.is_drr() { vec![[0; 8]; ports] } else { Vec::new() } }
+    }
+}
+
+impl Rule {
+    fn new(params: &SchedulerParams, ranked: bool) -> Self {
         match params {
             _ if ranked => Self::Ranked,
             SchedulerParams::RoundRobin => Self::RoundRobin,
             SchedulerParams::StrictPriority => Self::StrictPriority,
-            SchedulerParams::Drr { quanta, strict } => Self::Drr {
-                quanta: *quanta,
-                strict: strict.iter().fold(0, |mask, prio| mask | 1 << prio),
-                deficits: vec![[0; 8]; ports],
-            },
+            SchedulerParams::Drr { quanta, strict } => {
+                Self::Drr { quanta: *quanta, strict: strict.iter().fold(0, |mask, prio| mask | 1 << prio) }
+            }
         }
     }
 
-    /// Whether it remembers nothing of a port but the priority served last.
-    pub(crate) const fn has_no_state(&self) -> bool {
-        matches!(self, Self::RoundRobin | Self::StrictPriority)
+    /// True for deficit round robin.
+    pub(crate) const fn is_drr(&self) -> bool {
+        matches!(self, Self::Drr { .. })
     }
 
-    /// The next priority among those in `eligible`, which is not empty, after `last`, under a scheduler that has no state.
+    /// True if higher priorities always go first.
+    pub(crate) const fn is_strict(&self) -> bool {
+        matches!(self, Self::StrictPriority)
+    }
+
+    /// The next priority among those in `eligible`, which is not empty, after `last`; not for deficit round robin.
     #[inline]
-    pub(crate) fn choose_stateless(&self, eligible: u8, last: &mut u8) -> u8 {
+    pub(crate) fn choose_simply(&self, eligible: u8, last: &mut u8) -> u8 {
         if eligible & 1 != 0 {
             return 0;
         }
@@ -50,9 +72,52 @@ impl Scheduler {
         *last
     }
 
-    /// Whether higher priorities always go first.
-    pub(crate) const fn is_strict(&self) -> bool {
-        matches!(self, Self::StrictPriority)
+    /// The next priority under deficit round robin among those in `eligible`, which is not empty; `waiting` has paused ones too.
+    /// `first` gives the wire bytes of the packet that a priority would send next.
+    ///
+    /// A queue earns its quantum when its turn comes and keeps the turn while its first packet is within its deficit. An emptied
+    /// queue loses its deficit, a paused one keeps it and earns nothing (our choice).
+    #[inline(never)]
+    pub(crate) fn choose_drr(&self, eligible: u8, waiting: u8, served: &mut Served, first: impl Fn(u8) -> u32) -> u8 {
+        let Self::Drr { quanta, strict } = self else { unreachable!("called under DRR only") };
+        if eligible & 1 != 0 {
+            return 0;
+        }
+        // Strict priorities leave the turns of the others alone.
+        if eligible & strict != 0 {
+            return highest(eligible & strict);
+        }
+        let own = &mut served.deficits;
+        if waiting == eligible && waiting.is_power_of_two() {
+            let prio = highest(eligible);
+            let (at, first) = (usize::from(prio & 7), first(prio));
+            let mut deficit = own[at] + if prio == served.last { 0 } else { quanta[at] };
+            while first > deficit {
+                deficit += quanta[at];
+            }
+            *own = [0; 8];
+            own[at] = deficit - first;
+            served.last = prio;
+            return prio;
+        }
+        for (prio, deficit) in own.iter_mut().enumerate() {
+            *deficit = if waiting & 1 << prio == 0 { 0 } else { *deficit };
+        }
+        let mut turn = served.last;
+        loop {
+            let at = usize::from(turn);
+            if eligible & 1 << turn != 0 {
+                let first = first(turn);
+                if first <= own[at] {
+                    own[at] -= first;
+                    break;
+                }
+            }
+            turn = after(eligible, turn);
+            own[usize::from(turn)] += quanta[usize::from(turn)];
+        }
+        served.last = turn;
+        turn
     }
 
     /// The next priority of a host's control packets, which come before data under each of the schedulers.
@@ -84,69 +149,16 @@ impl Network {
     /// rings of queue pairs.
     #[inline]
     pub(crate) fn choose(&mut self, port: u32, eligible: u8) -> u8 {
-        if eligible & 1 != 0 {
-            return 0;
+        let state = &mut self.ports[port as usize];
+        if !self.scheduler.rule.is_drr() {
+            return self.scheduler.rule.choose_simply(eligible, &mut state.last_served);
         }
-        let last = self.ports[port as usize].last_served;
-        let prio = match &self.scheduler {
-            Scheduler::RoundRobin | Scheduler::Ranked => after(eligible, last),
-            Scheduler::StrictPriority => highest(eligible),
-            // They leave the turns of the others alone.
-            Scheduler::Drr { strict, .. } if eligible & strict != 0 => return highest(eligible & strict),
-            Scheduler::Drr { .. } => self.choose_drr(port, eligible, last),
-        };
-        self.ports[port as usize].last_served = prio;
-        prio
-    }
-
-    /// Deficit round robin: a queue earns its quantum when its turn comes and keeps the turn while its first packet is
-    /// within its deficit. An emptied queue loses its deficit, a paused one keeps it and earns nothing (our choice).
-    fn choose_drr(&mut self, port: u32, eligible: u8, last: u8) -> u8 {
-        let state = &self.ports[port as usize];
         let waiting = if state.at_host { self.nics[state.owner as usize].ready } else { state.waiting };
-        if waiting == eligible && waiting.is_power_of_two() {
-            return self.go_on_alone(port, highest(eligible), last);
-        }
-        let Scheduler::Drr { quanta, deficits, .. } = &self.scheduler else { unreachable!("called under DRR only") };
-        let mut own = deficits[port as usize];
-        for (prio, deficit) in own.iter_mut().enumerate() {
-            *deficit = if waiting & 1 << prio == 0 { 0 } else { *deficit };
-        }
-        let mut turn = last;
-        loop {
-            let at = usize::from(turn);
-            if eligible & 1 << turn != 0 {
-                let first = self.first_size(port, turn);
-                if first <= own[at] {
-                    own[at] -= first;
-                    break;
-                }
-            }
-            turn = after(eligible, turn);
-            own[usize::from(turn)] += quanta[usize::from(turn)];
-        }
-        if let Scheduler::Drr { deficits, .. } = &mut self.scheduler {
-            deficits[port as usize] = own;
-        }
-        turn
-    }
-
-    /// The same where one queue is all there is, which has the turn or takes it.
-    #[inline]
-    fn go_on_alone(&mut self, port: u32, prio: u8, last: u8) -> u8 {
-        let first = self.first_size(port, prio);
-        let Scheduler::Drr { quanta, deficits, .. } = &mut self.scheduler else {
-            unreachable!("called under DRR only")
-        };
-        let at = usize::from(prio & 7);
-        let quantum = quanta[at];
-        let own = &mut deficits[port as usize];
-        let mut deficit = own[at] + if prio == last { 0 } else { quantum };
-        while first > deficit {
-            deficit += quantum;
-        }
-        *own = [0; 8];
-        own[at] = deficit - first;
+        let deficits = self.scheduler.deficits[port as usize];
+        let mut served = Served { last: state.last_served, deficits };
+        let prio = self.scheduler.rule.choose_drr(eligible, waiting, &mut served, |prio| self.first_size(port, prio));
+        self.ports[port as usize].last_served = served.last;
+        self.scheduler.deficits[port as usize] = served.deficits;
         prio
     }
 

@@ -8,6 +8,7 @@ use incast_model::fabric::{Fabric, FabricBuilder, NodeId};
 use incast_model::flow::Gate;
 use incast_model::units::{Bytes, Rate, Time};
 use incast_sim::Arithmetic;
+use incast_sim::balance::{AdaptiveParams, Balance, FlowletParams, SprayOrder, SprayParams};
 use incast_sim::congestion::{Control, ControlInfo, WindowMode};
 use incast_sim::host::{CnpMode, RdmaParams, Recovery};
 use incast_sim::outcome::{Outcome, Stop};
@@ -85,6 +86,19 @@ fn flows() -> impl Strategy<Value = Vec<Pair>> {
         (1usize..8, 1u64..120_000).prop_map(|(shift, size)| (0..8).map(|k| (k, k + shift, size, 0)).collect());
     let pairs = prop::collection::vec((0usize..8, 0usize..8, 1u64..60_000, 0u64..30_000), 1..24);
     prop_oneof![incast, permutation, pairs]
+}
+
+/// Load balancing of every kind.
+fn load_balancing() -> impl Strategy<Value = Balance> {
+    let kinds = (0u8..4, 1u64..3000, any::<bool>(), any::<bool>());
+    kinds.prop_map(|(kind, gap, acks, other)| match kind {
+        0 => Balance::Ecmp,
+        1 => {
+            Balance::Spray(SprayParams { order: if other { SprayOrder::Random } else { SprayOrder::RoundRobin }, acks })
+        }
+        2 => Balance::Flowlet(FlowletParams { gap: Time::ns(gap), entries: if other { 3 } else { 1 << 10 } }),
+        _ => Balance::Adaptive(AdaptiveParams { samples: 1 + u16::from(acks), memory: other, acks }),
+    })
 }
 
 fn scenario() -> impl Strategy<Value = Scenario> {
@@ -165,11 +179,7 @@ impl Scenario {
     /// The same without what windows do not simulate so far.
     fn for_windows(mut self) -> Self {
         self.shape.hosts.iter_mut().for_each(|host| host.2 = false);
-        (self.arithmetic, self.repeat, self.chain, self.gap) = (Arithmetic::Exact, None, 0, 0);
-        self.scheduler %= 2;
-        if self.control.0 == "hpcc_pint" {
-            self.control = ("hpcc", "ns3");
-        }
+        (self.arithmetic, self.chain, self.gap) = (Arithmetic::Exact, 0, 0);
         self
     }
 
@@ -328,13 +338,29 @@ proptest! {
 
     /// Windows over nodes give what one queue of all events gives, which a run with fingerprints still has.
     #[test]
-    fn windows_give_the_same_run(scenario in scenario().prop_map(Scenario::for_windows), cut in 0u64..400) {
-        let bench = scenario.bench();
+    fn windows_give_the_same_run(
+        scenario in scenario().prop_map(Scenario::for_windows),
+        cut in 0u64..400,
+        (every, from, until) in (0u64..5000, 0u64..100, 0u64..400),
+        balance in load_balancing(),
+    ) {
+        let mut bench = scenario.bench().with(|params| params.network.load_balancing = balance);
+        if every > 500 {
+            bench = bench.with(|params| {
+                params.measure.queue_histogram = every % 2 == 0;
+                params.measure.sample_every = Some(Time::ns(every));
+                params.measure.sample_from = Time::us(from);
+                params.measure.sample_until = (until > 200).then(|| Time::us(until));
+            });
+        }
         let outcome = bench.run();
         let by_queue = |bench: &Bench| bench.clone().with(|params| params.measure.fingerprint = true).run();
         let other = by_queue(&bench);
         prop_assert_eq!(digest(&outcome), digest(&other));
         prop_assert_eq!(&outcome.deadlocks, &other.deadlocks);
+        prop_assert_eq!(&outcome.queues, &other.queues);
+        prop_assert_eq!(&outcome.rates, &other.rates);
+        prop_assert_eq!(&outcome.histograms, &other.histograms);
         let early = bench.with(|params| params.horizon = Some(Time(outcome.end.0 * cut / 300)));
         prop_assert_eq!(digest(&early.run()), digest(&by_queue(&early)));
     }

@@ -11,36 +11,67 @@ mod tests;
 
 use bitmap::Bitmap;
 
-use crate::kernel::Kind;
+use crate::kernel::{Kind, Packet};
 use crate::network::{Config, Network};
 
-/// How many packets beyond the expected one a receiver keeps: what the 16 bits of a NACK can tell.
+/// Packets beyond the expected one that a receiver keeps: as many as the 16 bits of a NACK can report.
 const REACH: u64 = u16::MAX as u64;
 
-/// Tables of selective repeat.
-#[derive(Debug)]
-pub(crate) struct Selective {
-    /// By sender.
-    senders: Vec<Repeat>,
-    /// By flow: what its receiver has beyond the expected packet, once anything.
-    arrived: Vec<Option<Box<Bitmap>>>,
+/// Parameters of selective repeat.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rules {
+    /// Payload of a full packet in bytes.
+    payload: u64,
+    /// Retransmission timeouts in ps, [`u64::MAX`] for none; the short one applies to so few packets in flight.
+    rto: u64,
+    rto_low: u64,
+    rto_low_packets: u64,
+    /// Packets by which one may be overtaken before it counts as lost.
+    reorder_window: u64,
 }
 
-/// What a sender knows beyond what is acknowledged. Packets are numbered from 0.
+impl Rules {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            payload: config.packets.payload.0,
+            rto: config.rto,
+            rto_low: config.rdma.rto_low.0,
+            rto_low_packets: config.rdma.rto_low_packets.into(),
+            reorder_window: config.reorder_window,
+        }
+    }
+
+    /// The retransmission timeout with so many bytes in flight. The short one applies where no NACK may report a loss: with few
+    /// packets in flight, and where there is a gap with no more packets in flight than may overtake.
+    fn timeout(&self, in_flight: u64, gap: bool) -> u64 {
+        let silent = self.rto_low_packets + if gap { self.reorder_window } else { 0 };
+        let few = in_flight <= silent * self.payload;
+        if few && self.rto != u64::MAX { self.rto_low } else { self.rto }
+    }
+}
+
+/// Bytes of a flow at its sender: the first not acknowledged, and the first never sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Flight {
+    pub(crate) una: u64,
+    pub(crate) high: u64,
+}
+
+/// A sender's state beyond what is acknowledged. Packets are numbered from 0.
 #[derive(Debug, Default)]
-struct Repeat {
-    /// Packets that have come, from the first unacknowledged on.
+pub(crate) struct Repeat {
+    /// Packets that have arrived, from the first unacknowledged on.
     come: Bitmap,
-    /// Of the packets before this one, those that have not come are lost.
+    /// Of the packets before this one, those that have not arrived are lost.
     lost_before: u64,
     /// Packets before this one have been sent again since the last timeout, or need not be. (A recovery can end when packets
     /// beyond it have been sent again already: the next one does not send them a third time.)
     cursor: u64,
-    /// The packets before this one are the last that came, and all that are older.
+    /// The packets before this one are the last that arrived, and all that are older.
     reported: u64,
     /// In recovery: it ends when all before this byte is acknowledged, which was the first never sent when it began.
     until: Option<u64>,
-    /// From when the retransmission timeout counts.
+    /// Begin of the retransmission timeout.
     since: u64,
 }
 
@@ -52,25 +83,141 @@ impl Repeat {
         (packet < self.lost_before).then_some(packet)
     }
 
-    /// Whether a packet has come that was sent after the first unacknowledged one.
+    /// True if a packet has arrived that was sent after the first unacknowledged one.
     const fn has_gap(&self, una: u64) -> bool {
         self.reported > una
     }
-}
 
-impl Config {
-    /// The retransmission timeout with so many bytes in flight. The short one applies where no NACK may tell of a loss: with few
-    /// packets in flight, and where there is a gap with no more packets in flight than may overtake.
-    fn timeout(&self, in_flight: u64, gap: bool) -> u64 {
-        let silent = u64::from(self.rdma.rto_low_packets) + if gap { self.reorder_window } else { 0 };
-        let few = in_flight <= silent * self.packets.payload.0;
-        if few && self.rto != u64::MAX { self.rdma.rto_low.0 } else { self.rto }
+    /// The packet that begins with byte `seq` has been sent, for the first time or again: the next byte to send, and when the
+    /// timeout expires, in ps.
+    pub(crate) fn sent(&mut self, rules: &Rules, now: u64, flight: Flight, (seq, again): (u64, bool)) -> (u64, u64) {
+        let (payload, una) = (rules.payload, flight.una / rules.payload);
+        if again {
+            self.cursor = seq / payload + 1;
+        }
+        let next = self.lost(una).map_or(flight.high, |packet| packet * payload);
+        if seq == flight.una {
+            self.since = now;
+        }
+        let timeout = rules.timeout(flight.high - flight.una, self.has_gap(una));
+        (next, self.since.saturating_add(timeout))
+    }
+
+    /// Everything before the first unacknowledged byte has arrived, which has moved if `advanced`; with a NACK also packet `came`.
+    /// The next byte to send, and when the timeout expires, in ps; `timeout` is when it would.
+    pub(crate) fn heard(
+        &mut self,
+        rules: &Rules,
+        now: u64,
+        flight: Flight,
+        (came, advanced, timeout): (Option<u64>, bool, u64),
+    ) -> (u64, u64) {
+        let (payload, una) = (rules.payload, flight.una / rules.payload);
+        self.come.forget_before(una);
+        if self.until.is_some_and(|until| flight.una >= until) {
+            self.until = None;
+        }
+        if let Some(came) = came {
+            if came >= una {
+                self.come.insert(came);
+                self.reported = self.reported.max(came + 1);
+            }
+            self.lost_before = self.lost_before.max(came.saturating_sub(rules.reorder_window));
+            if una < self.lost_before {
+                self.until.get_or_insert(flight.high);
+            }
+        }
+        let next = self.lost(una).map_or(flight.high, |packet| packet * payload);
+        if advanced {
+            self.since = now;
+        }
+        // A timeout has no date until the packet that it asked for has been sent.
+        if timeout == u64::MAX && !advanced {
+            return (next, timeout);
+        }
+        let in_flight = flight.high - flight.una;
+        let timeout = self.since.saturating_add(rules.timeout(in_flight, self.has_gap(una)));
+        (next, if in_flight == 0 { u64::MAX } else { timeout })
+    }
+
+    /// The timeout has expired: all in flight that has not arrived is lost. (IRN's paper calls only the first packet lost then,
+    /// and the others when one after them has arrived: a lost tail takes a timeout for each packet.) With a reordering window,
+    /// packets sent after the last that arrived may only be late: if there is a gap, those in it are lost.
+    pub(crate) fn recover(&mut self, rules: &Rules, flight: Flight) {
+        let gap = rules.reorder_window > 0 && self.has_gap(flight.una / rules.payload);
+        let all = flight.high.div_ceil(rules.payload);
+        self.lost_before = if gap { self.lost_before.max(self.reported) } else { all };
+        self.until = Some(flight.high);
+        self.cursor = 0;
     }
 }
 
+/// The packet that arrived instead of the expected one, by its number, as a NACK reports it.
+pub(crate) const fn came(nack: bool, seq: u64, ahead: u16, payload: u64) -> Option<u64> {
+    if nack { Some(seq / payload + ahead as u64) } else { None }
+}
+
+/// A data packet at its receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// It has arrived before; all bytes before it have.
+    Duplicate,
+    /// It is too far beyond the expected one to be kept.
+    TooFar,
+    /// It is beyond the expected one; `again` if it has arrived before.
+    Beyond { again: bool },
+    /// It was expected. The next byte expected, and whether packets beyond were waiting for it.
+    Expected { next: u64, filled: bool },
+}
+
+/// Packets that a receiver keeps beyond the expected one, once there are any.
+#[derive(Debug, Default)]
+pub(crate) struct Arrived(Option<Box<Bitmap>>);
+
+impl Arrived {
+    /// Takes the data packet that begins with byte `seq`, byte `expected` being the next of the flow's `size`.
+    pub(crate) fn take(&mut self, seq: u64, expected: u64, (payload, size): (u64, u64)) -> Taken {
+        if seq < expected {
+            return Taken::Duplicate;
+        }
+        let (number, first) = (seq / payload, expected.div_ceil(payload));
+        if number > first {
+            if number - first > REACH {
+                return Taken::TooFar;
+            }
+            let arrived = self.0.get_or_insert_default();
+            arrived.forget_before(first);
+            return Taken::Beyond { again: !arrived.insert(number) };
+        }
+        let end = match &mut self.0 {
+            Some(arrived) => {
+                arrived.forget_before(number);
+                arrived.first_missing(number + 1)
+            }
+            None => number + 1,
+        };
+        let next = (end * payload).min(size);
+        if next == size {
+            self.0 = None;
+        }
+        Taken::Expected { next, filled: end > number + 1 }
+    }
+}
+
+/// Tables of selective repeat.
+#[derive(Debug)]
+pub(crate) struct Selective {
+    rules: Rules,
+    /// By sender.
+    senders: Vec<Repeat>,
+    /// By flow, at its receiver.
+    arrived: Vec<Arrived>,
+}
+
 impl Selective {
-    pub(crate) fn new(flows: usize) -> Self {
-        Self { senders: Vec::new(), arrived: std::iter::repeat_with(|| None).take(flows).collect() }
+    pub(crate) fn new(flows: usize, config: &Config) -> Self {
+        let arrived = std::iter::repeat_with(Arrived::default).take(flows).collect();
+        Self { rules: Rules::new(config), senders: Vec::new(), arrived }
     }
 
     /// A sender begins with a flow.
@@ -88,111 +235,63 @@ impl Network {
     pub(crate) fn sent_selectively(&mut self, sender: u32, seq: u64, again: bool) {
         let Some(selective) = &mut self.selective else { return };
         let (repeat, qp) = (&mut selective.senders[sender as usize], &mut self.senders[sender as usize]);
-        let payload = self.config.packets.payload.0;
-        if again {
-            repeat.cursor = seq / payload + 1;
-        }
-        qp.next = repeat.lost(qp.una / payload).map_or(qp.high, |packet| packet * payload);
-        if seq == qp.una {
-            repeat.since = self.now;
-        }
-        let gap = repeat.has_gap(qp.una / payload);
-        qp.timeout = repeat.since.saturating_add(self.config.timeout(qp.high - qp.una, gap));
+        let flight = Flight { una: qp.una, high: qp.high };
+        (qp.next, qp.timeout) = repeat.sent(&selective.rules, self.now, flight, (seq, again));
     }
 
-    /// A sender has heard of the packets before its first unacknowledged one, which has moved if `advanced`; with a NACK
-    /// also of one beyond it. Returns the first byte never sent.
+    /// An ACK or NACK has reached a sender; its first unacknowledged byte has moved if `advanced`. Returns the first byte never
+    /// sent.
     pub(crate) fn heard_selectively(&mut self, sender: u32, id: u32, advanced: bool) -> u64 {
         let (packet, qp) = (&self.pool[id], &mut self.senders[sender as usize]);
         let Some(selective) = &mut self.selective else { return qp.high };
-        let repeat = &mut selective.senders[sender as usize];
-        let payload = self.config.packets.payload.0;
-        let una = qp.una / payload;
-        repeat.come.forget_before(una);
-        if repeat.until.is_some_and(|until| qp.una >= until) {
-            repeat.until = None;
-        }
-        if packet.kind == Kind::Nack {
-            let came = packet.seq / payload + u64::from(packet.payload);
-            if came >= una {
-                repeat.come.insert(came);
-                repeat.reported = repeat.reported.max(came + 1);
-            }
-            repeat.lost_before = repeat.lost_before.max(came.saturating_sub(self.config.reorder_window));
-            if una < repeat.lost_before {
-                repeat.until.get_or_insert(qp.high);
-            }
-        }
-        qp.next = repeat.lost(una).map_or(qp.high, |packet| packet * payload);
-        if advanced {
-            repeat.since = self.now;
-        }
-        // A timeout has no date until the packet that it asked for has been sent.
-        if qp.timeout != u64::MAX || advanced {
-            let in_flight = qp.high - qp.una;
-            let timeout = repeat.since.saturating_add(self.config.timeout(in_flight, repeat.has_gap(una)));
-            qp.timeout = if in_flight == 0 { u64::MAX } else { timeout };
-        }
+        let (repeat, rules) = (&mut selective.senders[sender as usize], &selective.rules);
+        let came = came(packet.kind == Kind::Nack, packet.seq, packet.payload, rules.payload);
+        let flight = Flight { una: qp.una, high: qp.high };
+        (qp.next, qp.timeout) = repeat.heard(rules, self.now, flight, (came, advanced, qp.timeout));
         qp.high
     }
 
-    /// A sender has heard nothing for the timeout: all in flight that has not come is lost. (IRN's paper calls only the first
-    /// packet lost then, and the others when one after them has come: a lost tail takes a timeout for each packet.) With a
-    /// reordering window, packets sent after the last that came may only be late: if there is a gap, those in it are lost.
+    /// The timeout of a sender has expired.
     pub(crate) fn recover_selectively(&mut self, sender: u32) {
         let Some(selective) = &mut self.selective else { return };
-        let (repeat, qp) = (&mut selective.senders[sender as usize], &self.senders[sender as usize]);
-        let payload = self.config.packets.payload.0;
-        let gap = self.config.reorder_window > 0 && repeat.has_gap(qp.una / payload);
-        repeat.lost_before = if gap { repeat.lost_before.max(repeat.reported) } else { qp.high.div_ceil(payload) };
-        repeat.until = Some(qp.high);
-        repeat.cursor = 0;
+        let qp = &self.senders[sender as usize];
+        selective.senders[sender as usize].recover(&selective.rules, Flight { una: qp.una, high: qp.high });
     }
 
-    /// What a data packet is answered with, if with anything.
+    /// The answer to a data packet, if there is one: its kind and the next byte expected.
     pub(crate) fn answer_selectively(&mut self, id: u32) -> Option<(Kind, u64)> {
-        let packet = &self.pool[id];
+        let Packet { flow, seq, .. } = self.pool[id];
         let (rdma, payload) = (&self.config.rdma, self.config.packets.payload.0);
-        let flow = packet.flow as usize;
-        let receiver = &mut self.receivers[flow];
-        let arrived = &mut self.selective.as_mut()?.arrived[flow];
-        let record = &mut self.flow_records[flow];
-        if packet.seq < receiver.expected {
-            // A duplicate. The ACK may have been lost, so it is said again.
-            record.discarded += 1;
-            return rdma.rto.map(|_| (Kind::Ack, receiver.expected));
-        }
-        let (number, expected) = (packet.seq / payload, receiver.expected.div_ceil(payload));
-        if number > expected {
-            if number - expected > REACH {
+        let size = self.flows.flows[flow as usize].size.0;
+        let receiver = &mut self.receivers[flow as usize];
+        let arrived = &mut self.selective.as_mut()?.arrived[flow as usize];
+        let record = &mut self.flow_records[flow as usize];
+        let (next, filled) = match arrived.take(seq, receiver.expected, (payload, size)) {
+            Taken::Duplicate => {
+                // The ACK may have been lost, so it is repeated.
+                record.discarded += 1;
+                return rdma.rto.map(|_| (Kind::Ack, receiver.expected));
+            }
+            Taken::TooFar => {
                 record.discarded += 1;
                 return None;
             }
-            let arrived = arrived.get_or_insert_default();
-            arrived.forget_before(expected);
-            // One that is there already is said again too: the NACK may have been lost.
-            record.discarded += u32::from(!arrived.insert(number));
-            return Some((Kind::Nack, receiver.expected));
-        }
-        let end = match arrived {
-            Some(arrived) => {
-                arrived.forget_before(number);
-                arrived.first_missing(number + 1)
+            Taken::Beyond { again } => {
+                // One that has arrived before is reported again too: the NACK may have been lost.
+                record.discarded += u32::from(again);
+                return Some((Kind::Nack, receiver.expected));
             }
-            None => number + 1,
+            Taken::Expected { next, filled } => (next, filled),
         };
-        let size = self.flows.flows[flow].size.0;
-        receiver.expected = (end * payload).min(size);
-        let (expected, filled, whole) = (receiver.expected, end > number + 1, receiver.expected == size);
+        receiver.expected = next;
         receiver.unanswered += 1;
-        if receiver.unanswered < rdma.ack_every && !filled && !whole {
+        if receiver.unanswered < rdma.ack_every && !filled && next != size {
             return None;
         }
         receiver.unanswered = 0;
-        if whole {
-            *arrived = None;
-            self.deliver(flow as u32);
+        if next == size {
+            self.deliver(flow);
         }
-        Some((Kind::Ack, expected))
+        Some((Kind::Ack, next))
     }
 }

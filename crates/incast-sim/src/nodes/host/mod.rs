@@ -11,9 +11,10 @@ use incast_model::fabric::{HostId, NodeId};
 use incast_model::units::Time;
 
 use super::out::{Note, Noted, Out};
-use super::packet::{Packet, Records, Slab};
+use super::packet::{Packet, Records, Slab, Stamp};
 use super::plan::{Plan, PortPlan};
 use crate::congestion::{FlowContext, IntRecord, MAX_INT_RECORDS};
+use crate::host::selective::{Repeat, Rules};
 use crate::host::{PacketParams, RdmaParams};
 use crate::kernel::{Event, Kind, NONE, Target, flag};
 use crate::network::{Network, Queue};
@@ -40,6 +41,10 @@ pub(super) struct Host {
     context: FlowContext,
     packets: PacketParams,
     rdma: RdmaParams,
+    /// In runs with selective repeat.
+    rules: Option<Rules>,
+    /// Most bytes of a flow in flight without a window.
+    in_flight: u64,
     /// End of the current transmission, in ps.
     busy_until: u64,
     /// Wire bytes sent.
@@ -55,6 +60,8 @@ pub(super) struct Host {
     slab: Slab,
     nic: Nic,
     pairs: Vec<Pair>,
+    /// By pair; empty without selective repeat.
+    repeats: Vec<Repeat>,
     /// Unused places of `pairs`.
     free: Vec<u32>,
     /// The flows that it sends, in order, with their pairs ([`NONE`] before the start and after the end) and progress.
@@ -93,6 +100,8 @@ impl Host {
             context: network.contexts[state.owner as usize],
             packets: network.config.packets,
             rdma: network.config.rdma.clone(),
+            rules: network.selective.is_some().then(|| Rules::new(&network.config)),
+            in_flight: network.config.in_flight,
             busy_until: 0,
             tx_bytes: 0,
             queued: 0,
@@ -100,8 +109,9 @@ impl Host {
             paused: 0,
             queues: [Queue::EMPTY; PRIORITIES],
             slab: Slab::new(plan.layout.records),
-            nic: Nic::new(network.scheduler.clone()),
+            nic: Nic::new(network.scheduler.rule),
             pairs: Vec::new(),
+            repeats: Vec::new(),
             free: Vec::new(),
             pair_of: vec![NONE; flows.len()],
             progress: vec![Progress::default(); flows.len()],
@@ -231,7 +241,7 @@ impl Host {
     /// Queues a control packet, with the records of the packet that is handled.
     fn enqueue(&mut self, packet: Packet) {
         let (prio, size) = (packet.prio & 7, u32::from(packet.size));
-        let place = self.slab.insert(Packet { next: NONE, ..packet }, &self.records);
+        let place = self.slab.insert(&packet, packet.flags, &self.records);
         let queue = &mut self.queues[usize::from(prio)];
         queue.bytes += size;
         queue.peak = queue.peak.max(queue.bytes);
@@ -246,7 +256,7 @@ impl Host {
     }
 
     /// Puts a packet on the wire out of the idle port.
-    #[inline]
+    #[inline(always)]
     fn transmit(&mut self, out: &mut Out, packet: &Packet) {
         let size = u64::from(packet.size);
         let sent = self.now + size * self.plan.ps_per_byte;
@@ -255,7 +265,8 @@ impl Host {
         queue.tx_packets += 1;
         self.busy_until = sent;
         self.tx_bytes += size;
-        out.send((self.port, &self.plan, &mut self.woken), sent, packet, &self.records);
+        let stamp = Stamp { flags: packet.flags, record: None };
+        out.send((self.port, &self.plan, &mut self.woken), sent, packet, stamp, &self.records);
     }
 
     /// Writes its state into the network's, with the packets of its queues.

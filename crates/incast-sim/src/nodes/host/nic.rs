@@ -8,18 +8,18 @@ use super::{Host, PRIORITIES};
 use crate::host::Turns;
 use crate::kernel::NONE;
 use crate::nodes::out::Out;
-use crate::switch::Scheduler;
+use crate::switch::{Rule, Served};
 
 /// Which queue pairs may send, and when.
 #[derive(Debug)]
 pub(super) struct Nic {
-    scheduler: Scheduler,
+    rule: Rule,
     /// Ready queue pairs by priority.
     turns: [Turns; PRIORITIES],
     /// Priorities with ready queue pairs, one bit each.
     ready: u8,
-    /// Priorities of the last data packet and of the last control packet.
-    last_data: u8,
+    /// Turns of data, and the priority of the last control packet.
+    served: Served,
     last_control: u8,
     /// Paced queue pairs: time, flow, place. Entries that no longer hold are skipped.
     paced: BinaryHeap<Reverse<(u64, u32, u32)>>,
@@ -28,12 +28,12 @@ pub(super) struct Nic {
 }
 
 impl Nic {
-    pub(super) fn new(scheduler: Scheduler) -> Self {
+    pub(super) fn new(rule: Rule) -> Self {
         Self {
-            scheduler,
+            rule,
             turns: Default::default(),
             ready: 0,
-            last_data: 0,
+            served: Served::default(),
             last_control: 0,
             paced: BinaryHeap::new(),
             due: u64::MAX,
@@ -79,11 +79,11 @@ impl Host {
     }
 
     fn send_control(&mut self, out: &mut Out, eligible: u8) {
-        let prio = self.nic.scheduler.choose_control(eligible, self.nic.last_control);
+        let prio = self.nic.rule.choose_control(eligible, self.nic.last_control);
         self.nic.last_control = prio;
         let queue = &mut self.queues[usize::from(prio & 7)];
-        let packet = self.slab.remove(queue.head, &mut self.records);
-        queue.head = packet.next;
+        let (packet, next) = self.slab.remove(queue.head, &mut self.records);
+        queue.head = next;
         queue.bytes -= u32::from(packet.size);
         if queue.head == NONE {
             self.waiting &= !(1 << prio);
@@ -104,10 +104,28 @@ impl Host {
         if eligible == 0 {
             return None;
         }
-        let prio = usize::from(self.nic.scheduler.choose_stateless(eligible, &mut self.nic.last_data) & 7);
+        let prio = usize::from(self.choose(eligible) & 7);
         let pair = self.pop_ready(prio)?;
         self.nic.turns[prio].served(self.pairs[pair as usize].flow);
         Some(pair)
+    }
+
+    /// The priority of which a queue pair sends next.
+    fn choose(&mut self, eligible: u8) -> u8 {
+        let (rule, waiting, mut served) = (self.nic.rule, self.nic.ready, self.nic.served);
+        let prio = if rule.is_drr() {
+            rule.choose_drr(eligible, waiting, &mut served, |prio| self.ready_size(prio))
+        } else {
+            rule.choose_simply(eligible, &mut served.last)
+        };
+        self.nic.served = served;
+        prio
+    }
+
+    /// Wire bytes of the next data packet of a priority that has ready queue pairs.
+    fn ready_size(&self, prio: u8) -> u32 {
+        let Some(first) = self.nic.turns[usize::from(prio)].first() else { return 0 };
+        self.pairs[first as usize].next_size(&self.packets) as u32
     }
 
     /// Takes out the queue pairs first in turn that may no longer send, before one of them gets a turn.

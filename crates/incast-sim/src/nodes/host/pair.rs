@@ -6,7 +6,10 @@ use incast_model::units::Time;
 
 use super::Host;
 use crate::congestion::{Ack, Controller, State, WindowMode};
+use crate::host::PacketParams;
+use crate::host::selective::{Flight, Repeat, came};
 use crate::kernel::{Kind, NONE, flag};
+use crate::measure::RateSample;
 use crate::network::Network;
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
@@ -71,6 +74,17 @@ impl Pair {
     }
 }
 
+impl Pair {
+    /// Wire bytes of its next data packet.
+    pub(super) fn next_size(&self, packets: &PacketParams) -> u64 {
+        packets.data_size(packets.payload.0.min(self.size - self.next), self.flags)
+    }
+
+    const fn flight(&self) -> Flight {
+        Flight { una: self.una, high: self.high }
+    }
+}
+
 /// Counters of a flow at its sender, as in [`crate::outcome::FlowRecord`].
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Progress {
@@ -127,6 +141,10 @@ impl Host {
                 self.pairs.len() as u32 - 1
             }
         };
+        if self.rules.is_some() {
+            self.repeats.resize_with(self.pairs.len(), Repeat::default);
+            self.repeats[place as usize] = Repeat::default();
+        }
         self.pair_of[own as usize] = place;
         self.progress[own as usize].start = Some(Time(self.now));
         self.apply_control(place);
@@ -161,14 +179,16 @@ impl Host {
         };
         let progress = &mut self.progress[pair.at_src as usize];
         progress.packets += 1;
-        progress.retransmitted += u64::from(pair.next < pair.high);
+        let (seq, again) = (pair.next, pair.next < pair.high);
+        progress.retransmitted += u64::from(again);
         pair.next += payload;
-        if pair.next > pair.high {
-            pair.high = pair.next;
-        }
+        pair.high = pair.high.max(pair.next);
         pair.last_size = size;
         let rate = pair.rate;
-        if pair.timeout == u64::MAX {
+        if let Some(rules) = &self.rules {
+            let (repeat, flight) = (&mut self.repeats[place as usize], pair.flight());
+            (pair.next, pair.timeout) = repeat.sent(rules, self.now, flight, (seq, again));
+        } else if pair.timeout == u64::MAX {
             pair.timeout = self.now.saturating_add(rto);
         }
         out.injected[usize::from(packet.prio & 7)] += size;
@@ -198,7 +218,8 @@ impl Host {
         let progress = &mut self.progress[packet.at_dst as usize];
         progress.nacks += u32::from(nack);
         progress.marks += u64::from(packet.flags & flag::ECHO != 0);
-        if packet.seq > pair.una {
+        let advanced = packet.seq > pair.una;
+        if advanced {
             out.acked += packet.seq - pair.una;
             progress.acked = packet.seq;
             pair.una = packet.seq;
@@ -208,31 +229,39 @@ impl Host {
         if pair.una >= pair.size {
             self.complete(out, place);
         } else {
-            if nack {
-                pair.next = pair.una;
-            }
-            if pair.next == pair.una {
-                pair.timeout = u64::MAX;
-            }
-            self.react(plan, place, packet);
+            let next = if let Some(rules) = &self.rules {
+                let came = came(nack, packet.seq, packet.payload, self.packets.payload.0);
+                let (repeat, flight) = (&mut self.repeats[place as usize], pair.flight());
+                (pair.next, pair.timeout) = repeat.heard(rules, self.now, flight, (came, advanced, pair.timeout));
+                pair.high
+            } else {
+                if nack {
+                    pair.next = pair.una;
+                }
+                if pair.next == pair.una {
+                    pair.timeout = u64::MAX;
+                }
+                pair.next
+            };
+            self.react(plan, place, packet, next);
             self.place(place);
         }
         self.kick(out);
     }
 
-    /// Gives an ACK or NACK to the control, and applies what the control answers.
-    fn react(&mut self, plan: Plan<'_>, place: u32, packet: &Packet) {
+    /// Gives an ACK or NACK to the control, `next` being the byte that the flow has reached, and applies the control's answer.
+    fn react(&mut self, plan: Plan<'_>, place: u32, packet: &Packet, next: u64) {
         let pair = &mut self.pairs[place as usize];
         let records = usize::from(packet.records).min(plan.layout.records);
         pair.cc.on_ack(&Ack {
             now: Time(self.now),
             seq: packet.seq,
-            next: pair.next,
+            next,
             marked: packet.flags & flag::ECHO != 0,
             nack: packet.kind == Kind::Nack,
             rtt: Time(self.now - packet.stamp),
             int: &self.records[..records],
-            pint: 0,
+            pint: if packet.records == 0 { 0 } else { self.records[0].pint() },
             flow: &self.context,
             rates: &plan.network.rates,
         });
@@ -268,6 +297,9 @@ impl Host {
             pair.timeout = u64::MAX;
             pair.cc.on_timeout(now);
             self.progress[own as usize].timeouts += 1;
+            if let Some(rules) = &self.rules {
+                self.repeats[place as usize].recover(rules, pair.flight());
+            }
         }
         self.apply_control(place);
         self.place(place);
@@ -282,7 +314,7 @@ impl Host {
         if rate != pair.rate || own_window != pair.own_window {
             let context = &self.context;
             let window = match pair.mode {
-                WindowMode::Off => u64::MAX,
+                WindowMode::Off => self.in_flight,
                 WindowMode::Fixed => context.bdp,
                 WindowMode::Rate => (u128::from(context.bdp) * u128::from(rate) / u128::from(context.line.0)) as u64,
             };
@@ -339,10 +371,22 @@ impl Host {
         let place = self.pair_of[own as usize];
         place != NONE && {
             let size = self.pairs[place as usize].size;
-            let arriving = out.wires[self.wire as usize].timed().take_while(|(time, _)| *time < end);
+            let arriving = out.wires[self.wire as usize].packets().take_while(|(time, _)| *time < end);
             let mut acks = arriving.filter(|(_, packet)| matches!(packet.kind, Kind::Ack | Kind::Nack));
             acks.any(|(_, packet)| packet.at_dst == own && packet.seq >= size)
         }
+    }
+
+    /// A sample of each flow under way.
+    pub(in crate::nodes) fn samples(&self, time: Time) -> impl Iterator<Item = RateSample> {
+        let live = self.pairs.iter().filter(|pair| pair.flow != NONE);
+        live.map(move |pair| RateSample {
+            time,
+            flow: pair.flow,
+            rate: pair.rate,
+            window: pair.window,
+            acked: pair.una,
+        })
     }
 
     /// True if a flow waits for nothing but its pacing.

@@ -4,6 +4,7 @@ use incast_model::units::Time;
 
 use super::Host;
 use crate::host::CnpMode;
+use crate::host::selective::{Arrived, Taken};
 use crate::kernel::{Kind, flag};
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
@@ -30,6 +31,8 @@ pub(super) struct Receiver {
     prio: u8,
     /// When its last byte arrived.
     pub(super) delivered: Option<Time>,
+    /// Packets beyond the expected one; none without selective repeat.
+    arrived: Arrived,
     /// Data packets not kept: duplicates and packets out of order.
     pub(super) discarded: u32,
 }
@@ -48,6 +51,7 @@ impl Receiver {
             at_src: plan.layout.at_src[flow as usize],
             prio: spec.priority,
             delivered: None,
+            arrived: Arrived::default(),
             discarded: 0,
         }
     }
@@ -58,7 +62,8 @@ impl Host {
         if packet.flags & flag::CE != 0 && self.rdma.cnp == CnpMode::Packet {
             self.notify(out, packet);
         }
-        if let Some((kind, seq)) = self.answer(packet) {
+        let answer = if self.rules.is_some() { self.answer_selectively(packet) } else { self.answer(packet) };
+        if let Some((kind, seq)) = answer {
             self.send_answer(out, packet, kind, seq);
         }
     }
@@ -93,6 +98,39 @@ impl Host {
         }
         // A duplicate. If senders have timeouts, the ACK may have been lost and is repeated; the reference sends nothing.
         rdma.rto.map(|_| (Kind::Ack, receiver.expected))
+    }
+
+    /// The same with selective repeat.
+    fn answer_selectively(&mut self, packet: &Packet) -> Option<(Kind, u64)> {
+        let rdma = &self.rdma;
+        let receiver = &mut self.receivers[packet.at_dst as usize];
+        let Receiver { expected, size, .. } = *receiver;
+        let (next, filled) = match receiver.arrived.take(packet.seq, expected, (self.packets.payload.0, size)) {
+            Taken::Duplicate => {
+                // The ACK may have been lost, so it is repeated.
+                receiver.discarded += 1;
+                return rdma.rto.map(|_| (Kind::Ack, expected));
+            }
+            Taken::TooFar => {
+                receiver.discarded += 1;
+                return None;
+            }
+            Taken::Beyond { again } => {
+                receiver.discarded += u32::from(again);
+                return Some((Kind::Nack, expected));
+            }
+            Taken::Expected { next, filled } => (next, filled),
+        };
+        receiver.expected = next;
+        receiver.unanswered += 1;
+        if receiver.unanswered < rdma.ack_every && !filled && next != size {
+            return None;
+        }
+        receiver.unanswered = 0;
+        if next == size && receiver.delivered.is_none() {
+            receiver.delivered = Some(Time(self.now));
+        }
+        Some((Kind::Ack, next))
     }
 
     /// Queues the answer to a data packet, with its INT records and time stamp.

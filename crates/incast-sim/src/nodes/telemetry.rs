@@ -1,0 +1,54 @@
+//! Telemetry of a switch: records that it writes into passing packets, by INT or PINT.
+
+use incast_model::rng::Stream;
+use incast_model::units::Time;
+
+use super::packet::{Packet, Records};
+use super::switch::Port;
+use crate::congestion::{IntFormat, IntRecord, int_record};
+use crate::kernel::flag;
+use crate::network::Network;
+use crate::switch::Pint;
+
+/// Telemetry of a switch.
+#[derive(Debug)]
+pub(super) struct Telemetry {
+    format: IntFormat,
+    pint: Option<Pint>,
+    /// Rates of ports in bit/s, each once.
+    rates: Vec<u64>,
+}
+
+impl Telemetry {
+    /// For a switch of so many ports; `None` if no control of the run uses telemetry.
+    pub(super) fn new(network: &Network, ports: usize) -> Option<Box<Self>> {
+        network.config.telemetry.then(|| {
+            let pint = network.pint.as_ref().map(|pint| pint.of_ports(ports));
+            Box::new(Self { format: network.config.int, pint, rates: network.rates.clone() })
+        })
+    }
+
+    /// The record of a packet that a port sends, if it gets one, and how many the packet has then.
+    #[inline]
+    pub(super) fn record(
+        &mut self,
+        number: usize,
+        port: &Port,
+        packet: &Packet,
+        now: u64,
+        records: &Records,
+        rng: &mut Stream,
+    ) -> Option<(IntRecord, u8)> {
+        let int = packet.flags & flag::INT != 0;
+        let record = int.then(|| int_record(Time(now), port.rate, port.tx_bytes, port.queued.into(), self.format));
+        if let Some(pint) = &mut self.pint {
+            let before = if packet.records == 0 { 0 } else { records[0].pint() };
+            let carried = (packet.flags & flag::PINT != 0).then_some(before);
+            let load = (now, port.queued, self.rates[usize::from(port.rate)]);
+            if let Some(power) = pint.pass(number, load, packet.size, carried, rng) {
+                return Some((IntRecord::of_pint(power), 1));
+            }
+        }
+        record.map(|record| (record, packet.records + 1))
+    }
+}
