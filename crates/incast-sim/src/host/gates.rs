@@ -54,11 +54,6 @@ impl Gates {
         }
     }
 
-    /// Whether there are none.
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.left.is_empty()
-    }
-
     /// Whether a flow is behind a gate, open or not.
     #[inline]
     pub(crate) fn holds(&self, flow: u32) -> bool {

@@ -66,8 +66,7 @@ impl Nodes {
                 network.ingress[at].paused = port.lanes[usize::from(prio)].ingress.paused;
             }
         }
-        for host in &self.hosts {
-            let (port, paused) = host.pauses();
+        for (port, paused) in self.hosts.iter().flat_map(|host| host.pauses()) {
             let state = &mut network.ports[port as usize];
             (state.paused, state.flight_head) = (paused, NONE);
         }

@@ -46,6 +46,8 @@ pub(super) struct Layout {
     pub(super) sent: Vec<Vec<u32>>,
     /// By host: the flows that it receives, in order.
     pub(super) received: Vec<Vec<u32>>,
+    /// By host: gates of which it sends the flows behind; empty in runs without gates.
+    pub(super) gates: Vec<Vec<u32>>,
     /// Shortest time from when a packet is appended to a wire until it arrives, in ps.
     pub(super) lookahead: u64,
     /// Room for INT records in a packet; 0 in runs without.
@@ -86,7 +88,14 @@ impl Layout {
                 list.push(number);
             }
         }
+        let mut gates = vec![Vec::new(); if network.flows.gates.is_empty() { 0 } else { hosts }];
+        for (number, gate) in (0u32..).zip(&network.flows.gates) {
+            if let Some(&flow) = gate.starts.first() {
+                gates[network.flows.flows[flow as usize].src.index()].push(number);
+            }
+        }
         Self {
+            gates,
             lookahead: ports.iter().map(|port| port.delay + least * port.ps_per_byte).min().unwrap_or(1),
             ports,
             first_port: nodes.clone().map(first).collect(),
@@ -143,13 +152,13 @@ impl Plan<'_> {
     }
 }
 
-/// Whether this part simulates all that a run has. What it lacks so far: transports other than RDMA, cut-through, gates, guards, failures, hypervisors, jitter, queueing delays of flows, fingerprints,
+/// Whether this part simulates all that a run has. What it lacks so far: transports other than RDMA, cut-through, gates across hosts, guards, failures, hypervisors, jitter, queueing delays of flows, fingerprints,
 /// `ns3` arithmetic.
 pub(super) fn covers(network: &Network) -> bool {
     let config = &network.config;
     let measured = &network.recorder.params;
     let plain = config.plain_wires && !config.ns3 && !config.underrun && !config.ranked;
-    let host = network.gates.is_empty() && config.demotion == u64::MAX;
+    let host = super::host::gates_are_local(&network.flows) && config.demotion == u64::MAX;
     let rdma = network.carriers.iter().all(|carrier| matches!(carrier, Carrier::Rdma(_)));
     let guards = network.tagging.is_none() && network.isolation.is_none() && network.watchdog.is_none();
     let network_parts = network.faults.is_none() && network.hypervisors.is_none();
@@ -159,7 +168,7 @@ pub(super) fn covers(network: &Network) -> bool {
         .all(|port| port.cut == crate::network::WHOLE_PACKETS && !port.at_server && port.far != Far::Lossy);
     let fabric = &network.fabric;
     let sizes = (0..fabric.nodes().len() as u32).map(NodeId).map(|node| fabric.ports_of(node).len());
-    let hosts = fabric.hosts().iter().all(|&host| fabric.ports_of(host).len() == 1);
+    let hosts = fabric.hosts().iter().all(|&host| (1..256).contains(&fabric.ports_of(host).len()));
     plain
         && host
         && rdma

@@ -178,7 +178,6 @@ impl Scenario {
 
     /// The same without what windows do not simulate so far.
     fn for_windows(mut self) -> Self {
-        self.shape.hosts.iter_mut().for_each(|host| host.2 = false);
         (self.arithmetic, self.chain, self.gap) = (Arithmetic::Exact, 0, 0);
         self
     }
@@ -425,6 +424,29 @@ fn a_queue_pair_completes_while_it_waits() {
     assert_eq!(outcome.stop, Stop::Finished);
     assert_eq!(outcome.flows[0].timeouts, 1);
     assert_eq!(outcome.ledger.unbalanced().count(), 0);
+}
+
+/// Rings of hosts of which each sends its next message when it has received one, or has sent its own.
+#[test]
+fn windows_give_the_same_run_with_gates() {
+    for (delay, own) in [(0, false), (700, false), (0, true), (300, true)] {
+        let star = crate::common::star(&[crate::common::Cable::new(100, 1000); 6]);
+        let mut bench = Bench::new(star).control("dcqcn", "paper");
+        for flow in 0..6 * 20u32 {
+            let start = if flow % 7 == 0 { Time::us(u64::from(flow / 3)) } else { Time::ZERO };
+            bench = bench.flow(flow % 6, (flow + 1) % 6, 40_000 + 1000 * u64::from(flow % 5), start);
+        }
+        for flow in 6..6 * 20u32 {
+            let before = flow - 6;
+            let received = before / 6 * 6 + (before + 5) % 6;
+            let waits_for = if own { vec![before, received] } else { vec![received] };
+            bench = bench.gate(&waits_for, Time::ns(delay), &[flow]);
+        }
+        let outcome = bench.run();
+        assert_eq!(outcome.stop, Stop::Finished);
+        let by_queue = bench.with(|params| params.measure.fingerprint = true).run();
+        assert_eq!(digest(&outcome), digest(&by_queue), "{delay} ns, {own}");
+    }
 }
 
 /// Without headroom a lossless priority loses packets, and flows that nothing limits send many again after their last byte.

@@ -5,14 +5,39 @@ use std::collections::BinaryHeap;
 
 use super::pair::PairState;
 use super::{Host, PRIORITIES};
+use crate::congestion::FlowContext;
 use crate::host::Turns;
 use crate::kernel::NONE;
+use crate::network::{Network, Queue};
+use crate::nodes::books;
 use crate::nodes::out::Out;
+use crate::nodes::packet::{Packet, Records, Slab, Stamp};
+use crate::nodes::plan::{Plan, PortPlan};
 use crate::switch::{Rule, Served};
 
-/// Which queue pairs may send, and when.
+/// A port of a host with the queue pairs that send by it.
 #[derive(Debug)]
 pub(super) struct Nic {
+    /// Number of the port in the fabric, and of the wire that ends there.
+    pub(super) port: u32,
+    pub(super) wire: u32,
+    plan: PortPlan,
+    /// Until when the node at the far end is known to be awake, in ps.
+    woken: u64,
+    /// Rate of the port in bit/s.
+    pub(super) rate: u64,
+    pub(super) context: FlowContext,
+    /// End of the current transmission, in ps.
+    pub(super) busy_until: u64,
+    /// Wire bytes sent.
+    tx_bytes: u64,
+    /// Bytes queued, all priorities.
+    queued: u32,
+    /// Priorities with queued packets, and those paused by the far end, one bit each.
+    waiting: u8,
+    pub(super) paused: u8,
+    /// Egress queues of ACKs, CNPs and PFC frames by priority; data waits in its queue pair.
+    queues: [Queue; PRIORITIES],
     rule: Rule,
     /// Ready queue pairs by priority.
     turns: [Turns; PRIORITIES],
@@ -28,9 +53,23 @@ pub(super) struct Nic {
 }
 
 impl Nic {
-    pub(super) fn new(rule: Rule) -> Self {
+    pub(super) fn new(plan: Plan<'_>, port: u32) -> Self {
+        let network = plan.network;
+        let state = &network.ports[port as usize];
         Self {
-            rule,
+            port,
+            wire: state.peer,
+            plan: plan.layout.ports[port as usize],
+            woken: 0,
+            rate: network.rates[usize::from(state.rate)],
+            context: network.contexts[state.owner as usize],
+            busy_until: 0,
+            tx_bytes: 0,
+            queued: 0,
+            waiting: 0,
+            paused: 0,
+            queues: [Queue::EMPTY; PRIORITIES],
+            rule: network.scheduler.rule,
             turns: Default::default(),
             ready: 0,
             served: Served::default(),
@@ -39,104 +78,160 @@ impl Nic {
             due: u64::MAX,
         }
     }
+
+    /// Bytes queued, all priorities.
+    pub(super) const fn queued(&self) -> u32 {
+        self.queued
+    }
+
+    /// Puts a packet on the wire out of the idle port.
+    #[inline(always)]
+    pub(super) fn transmit(&mut self, out: &mut Out, now: u64, packet: &Packet, records: &Records) {
+        let size = u64::from(packet.size);
+        let sent = now + size * self.plan.ps_per_byte;
+        let queue = &mut self.queues[usize::from(packet.prio & 7)];
+        queue.tx_bytes += size;
+        queue.tx_packets += 1;
+        self.busy_until = sent;
+        self.tx_bytes += size;
+        let stamp = Stamp { flags: packet.flags, record: None };
+        out.send((self.port, &self.plan, &mut self.woken), sent, packet, stamp, records);
+    }
+
+    /// Writes its state into the network's, with the packets of its queues.
+    pub(super) fn export(&self, slab: &Slab, network: &mut Network) {
+        let state = &mut network.ports[self.port as usize];
+        (state.busy_until, state.tx_bytes, state.queued) = (self.busy_until, self.tx_bytes, self.queued);
+        (state.waiting, state.paused) = (self.waiting, self.paused);
+        for (prio, queue) in (0u8..).zip(&self.queues) {
+            let packets = slab.list(queue.head);
+            let (head, tail) = network.list_of(packets.map(|packet| books::packet(packet, NONE)));
+            let at = network.at(self.port, prio);
+            network.queues[at] = Queue { head, tail, ..*queue };
+        }
+    }
 }
 
 impl Host {
-    /// Serves the port, which has something new to send or may send again; when it becomes free, if it is busy.
-    #[inline]
-    pub(super) fn kick(&mut self, out: &mut Out) {
-        if self.busy_until <= self.now {
-            self.serve(out);
+    /// Queues a control packet at a port, with the records of the packet that is handled.
+    pub(super) fn enqueue(&mut self, nic: usize, packet: &Packet) {
+        let (prio, size) = (packet.prio & 7, u32::from(packet.size));
+        let place = self.slab.insert(packet, packet.flags, &self.records);
+        let nic = &mut self.nics[nic];
+        let queue = &mut nic.queues[usize::from(prio)];
+        queue.bytes += size;
+        queue.peak = queue.peak.max(queue.bytes);
+        let tail = std::mem::replace(&mut queue.tail, place);
+        if queue.head == NONE {
+            queue.head = place;
+            nic.waiting |= 1 << prio;
         } else {
-            self.nic.due = self.nic.due.min(self.busy_until);
+            self.slab.link(tail, place);
+        }
+        nic.queued += size;
+    }
+
+    /// Serves a port, which has something new to send or may send again; when it becomes free, if it is busy.
+    #[inline]
+    pub(super) fn kick(&mut self, out: &mut Out, nic: usize) {
+        let state = &mut self.nics[nic];
+        if state.busy_until <= self.now {
+            self.serve(out, nic);
+        } else {
+            state.due = state.due.min(state.busy_until);
         }
     }
 
     /// Queues of control packets that may send.
     #[inline]
-    fn eligible_control(&self) -> u8 {
-        let paused = if self.rdma.acks_ignore_pause { 0 } else { self.paused };
-        self.waiting & (!paused | 1)
+    fn eligible_control(&self, nic: usize) -> u8 {
+        let nic = &self.nics[nic];
+        let paused = if self.rdma.acks_ignore_pause { 0 } else { nic.paused };
+        nic.waiting & (!paused | 1)
     }
 
     /// Sends the next packet of the idle port, if one may go, and plans the next.
-    fn serve(&mut self, out: &mut Out) {
-        let queued = self.eligible_control();
+    fn serve(&mut self, out: &mut Out, nic: usize) {
+        let queued = self.eligible_control(nic);
         if queued != 0 {
-            self.send_control(out, queued);
-        } else if let Some(pair) = self.next_ready() {
+            self.send_control(out, nic, queued);
+        } else if let Some(pair) = self.next_ready(nic) {
             self.send_data(out, pair);
             self.place(pair);
         }
-        let free = self.busy_until;
-        if self.eligible_control() != 0 || self.nic.ready & !self.paused != 0 {
+        let control = self.eligible_control(nic);
+        let state = &mut self.nics[nic];
+        let free = state.busy_until;
+        if control != 0 || state.ready & !state.paused != 0 {
             if free > self.now {
-                self.nic.due = self.nic.due.min(free);
+                state.due = state.due.min(free);
             }
-        } else if let Some(&Reverse((time, ..))) = self.nic.paced.peek() {
-            self.nic.due = self.nic.due.min(time.max(free));
+        } else if let Some(&Reverse((time, ..))) = state.paced.peek() {
+            state.due = state.due.min(time.max(free));
         }
     }
 
-    fn send_control(&mut self, out: &mut Out, eligible: u8) {
-        let prio = self.nic.rule.choose_control(eligible, self.nic.last_control);
-        self.nic.last_control = prio;
-        let queue = &mut self.queues[usize::from(prio & 7)];
+    fn send_control(&mut self, out: &mut Out, nic: usize, eligible: u8) {
+        let nic = &mut self.nics[nic];
+        let prio = nic.rule.choose_control(eligible, nic.last_control);
+        nic.last_control = prio;
+        let queue = &mut nic.queues[usize::from(prio & 7)];
         let (packet, next) = self.slab.remove(queue.head, &mut self.records);
         queue.head = next;
         queue.bytes -= u32::from(packet.size);
         if queue.head == NONE {
-            self.waiting &= !(1 << prio);
+            nic.waiting &= !(1 << prio);
         }
-        self.queued -= u32::from(packet.size);
-        self.transmit(out, &packet);
+        nic.queued -= u32::from(packet.size);
+        nic.transmit(out, self.now, &packet, &self.records);
     }
 
     /// Takes out the queue pair whose turn it is; `None` if none may send now.
-    fn next_ready(&mut self) -> Option<u32> {
-        self.release_paced();
-        let mut unseen = self.nic.ready & !self.paused;
+    fn next_ready(&mut self, nic: usize) -> Option<u32> {
+        self.release_paced(nic);
+        let mut unseen = self.nics[nic].ready & !self.nics[nic].paused;
         while unseen != 0 {
-            self.drop_bound(unseen.trailing_zeros() as usize);
+            self.drop_bound(nic, unseen.trailing_zeros() as usize);
             unseen &= unseen - 1;
         }
-        let eligible = self.nic.ready & !self.paused;
+        let eligible = self.nics[nic].ready & !self.nics[nic].paused;
         if eligible == 0 {
             return None;
         }
-        let prio = usize::from(self.choose(eligible) & 7);
-        let pair = self.pop_ready(prio)?;
-        self.nic.turns[prio].served(self.pairs[pair as usize].flow);
+        let prio = usize::from(self.choose(nic, eligible) & 7);
+        let pair = self.pop_ready(nic, prio)?;
+        self.nics[nic].turns[prio].served(self.pairs[pair as usize].flow);
         Some(pair)
     }
 
     /// The priority of which a queue pair sends next.
-    fn choose(&mut self, eligible: u8) -> u8 {
-        let (rule, waiting, mut served) = (self.nic.rule, self.nic.ready, self.nic.served);
+    fn choose(&mut self, nic: usize, eligible: u8) -> u8 {
+        let state = &self.nics[nic];
+        let (rule, waiting, mut served) = (state.rule, state.ready, state.served);
         let prio = if rule.is_drr() {
-            rule.choose_drr(eligible, waiting, &mut served, |prio| self.ready_size(prio))
+            rule.choose_drr(eligible, waiting, &mut served, |prio| self.ready_size(nic, prio))
         } else {
             rule.choose_simply(eligible, &mut served.last)
         };
-        self.nic.served = served;
+        self.nics[nic].served = served;
         prio
     }
 
     /// Wire bytes of the next data packet of a priority that has ready queue pairs.
-    fn ready_size(&self, prio: u8) -> u32 {
-        let Some(first) = self.nic.turns[usize::from(prio)].first() else { return 0 };
+    fn ready_size(&self, nic: usize, prio: u8) -> u32 {
+        let Some(first) = self.nics[nic].turns[usize::from(prio)].first() else { return 0 };
         self.pairs[first as usize].next_size(&self.packets) as u32
     }
 
     /// Takes out the queue pairs first in turn that may no longer send, before one of them gets a turn.
-    fn drop_bound(&mut self, prio: usize) {
-        while let Some(place) = self.nic.turns[prio].first() {
+    fn drop_bound(&mut self, nic: usize, prio: usize) {
+        while let Some(place) = self.nics[nic].turns[prio].first() {
             let pair = &self.pairs[place as usize];
             let live = pair.flow != NONE;
             if live && pair.may_send() && pair.next_avail <= self.now {
                 return;
             }
-            self.pop_ready(prio);
+            self.pop_ready(nic, prio);
             if live {
                 self.place(place);
             } else {
@@ -145,21 +240,21 @@ impl Host {
         }
     }
 
-    fn pop_ready(&mut self, prio: usize) -> Option<u32> {
-        let place = self.nic.turns[prio].pop()?;
+    fn pop_ready(&mut self, nic: usize, prio: usize) -> Option<u32> {
+        let place = self.nics[nic].turns[prio].pop()?;
         self.pairs[place as usize].state = PairState::Idle;
-        if self.nic.turns[prio].is_empty() {
-            self.nic.ready &= !(1 << prio);
+        if self.nics[nic].turns[prio].is_empty() {
+            self.nics[nic].ready &= !(1 << prio);
         }
         Some(place)
     }
 
     /// Makes paced queue pairs that are due ready.
-    fn release_paced(&mut self) {
-        while let Some(&Reverse((time, flow, place))) = self.nic.paced.peek()
+    fn release_paced(&mut self, nic: usize) {
+        while let Some(&Reverse((time, flow, place))) = self.nics[nic].paced.peek()
             && time <= self.now
         {
-            self.nic.paced.pop();
+            self.nics[nic].paced.pop();
             let pair = &mut self.pairs[place as usize];
             if pair.flow == flow && pair.state == PairState::Paced && pair.next_avail == time {
                 pair.state = PairState::Idle;
@@ -179,16 +274,17 @@ impl Host {
             return;
         }
         let (time, flow, prio) = (pair.next_avail, pair.flow, usize::from(pair.prio & 7));
-        if time > self.now.max(self.busy_until) {
+        let nic = &mut self.nics[usize::from(pair.nic)];
+        if time > self.now.max(nic.busy_until) {
             if pair.state != PairState::Paced || pair.placed_at != time {
                 pair.state = PairState::Paced;
                 pair.placed_at = time;
-                self.nic.paced.push(Reverse((time, flow, place)));
+                nic.paced.push(Reverse((time, flow, place)));
             }
             return;
         }
         pair.state = PairState::Ready;
-        self.nic.turns[prio].push(flow, place);
-        self.nic.ready |= 1 << prio;
+        nic.turns[prio].push(flow, place);
+        nic.ready |= 1 << prio;
     }
 }

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use incast_model::fabric::PortId;
 use incast_model::units::Time;
 
 use super::Host;
@@ -13,7 +14,7 @@ use crate::measure::RateSample;
 use crate::network::Network;
 use crate::nodes::out::Out;
 use crate::nodes::packet::Packet;
-use crate::nodes::plan::Plan;
+use crate::nodes::plan::{Plan, Route};
 
 /// Where the NIC has a queue pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub(super) struct Pair {
     dst: u32,
     pub(super) prio: u8,
     pub(super) state: PairState,
+    /// Number of its port among those of the host.
+    pub(super) nic: u8,
     /// [`flag`] bits of its data packets.
     flags: u8,
     moves_next_send: bool,
@@ -105,7 +108,8 @@ impl Host {
         let flow = self.flows[own as usize];
         let spec = &network.flows.flows[flow as usize];
         let control = &network.controls[plan.control(flow)];
-        let mut cc = control.control.start(&self.context);
+        let nic = self.first_nic(plan, flow);
+        let mut cc = control.control.start(&self.nics[nic].context);
         cc.on_path(network.flow_records[flow as usize].hops);
         let pair = Pair {
             flow,
@@ -114,6 +118,7 @@ impl Host {
             dst: spec.dst.0,
             prio: spec.priority,
             state: PairState::Idle,
+            nic: nic as u8,
             flags: control.flags | if spec.path.is_some() { flag::PATH } else { 0 },
             moves_next_send: control.moves_next_send,
             mode: control.window,
@@ -149,7 +154,34 @@ impl Host {
         self.progress[own as usize].start = Some(Time(self.now));
         self.apply_control(place);
         self.place(place);
-        self.kick(out);
+        self.kick(out, nic);
+    }
+
+    /// The port by which a flow leaves, among the host's own; where there is no route the first.
+    fn first_nic(&mut self, plan: Plan<'_>, flow: u32) -> usize {
+        if self.nics.len() == 1 {
+            return 0;
+        }
+        let spec = &plan.network.flows.flows[flow as usize];
+        let flags = if spec.path.is_some() { flag::PATH } else { 0 };
+        let port = match plan.route(self.node, &Packet { flow, dst: spec.dst.0, flags, ..Packet::EMPTY }) {
+            Route::Port(port) => Some(port),
+            Route::Several => self.balance(plan, flow, spec.dst.0),
+            Route::None => None,
+        };
+        let first = plan.layout.first_port[self.node as usize];
+        port.map_or(0, |port| (port - first) as usize)
+    }
+
+    fn balance(&mut self, plan: Plan<'_>, flow: u32, dst: u32) -> Option<u32> {
+        let first = plan.layout.first_port[self.node as usize];
+        let backlog = |port: PortId| {
+            let nic = &self.nics[(port.0 - first) as usize];
+            let queued = u64::from(nic.queued()) * 8_000_000_000_000 / nic.rate;
+            nic.busy_until.saturating_sub(self.now).saturating_add(queued)
+        };
+        let packet = (self.now, self.node, dst, flow, false);
+        Some(plan.network.routing.balance(self.balancer.as_mut()?, packet, &backlog).0)
     }
 
     /// Picoseconds between the starts of two packets of `bytes` at a paced `rate` in bit/s.
@@ -193,9 +225,11 @@ impl Host {
         }
         out.injected[usize::from(packet.prio & 7)] += size;
         out.live += 1;
-        self.transmit(out, &packet);
+        let nic = &mut self.nics[usize::from(pair.nic)];
+        nic.transmit(out, self.now, &packet, &self.records);
         // At line rate the gap is the serialisation just worked out.
-        let next = if rate == self.rate { self.busy_until } else { self.now + self.pacing_gap(size, rate) };
+        let line = (rate == nic.rate).then_some(nic.busy_until);
+        let next = line.unwrap_or_else(|| self.now + self.pacing_gap(size, rate));
         let pair = &mut self.pairs[place as usize];
         pair.next_avail = next;
         pair.cc.on_sent(size, Time(self.now));
@@ -226,8 +260,9 @@ impl Host {
             pair.next = pair.next.max(pair.una);
             pair.timeout = self.now.saturating_add(rto);
         }
+        let nic = usize::from(pair.nic);
         if pair.una >= pair.size {
-            self.complete(out, place);
+            self.complete(plan, out, place);
         } else {
             let next = if let Some(rules) = &self.rules {
                 let came = came(nack, packet.seq, packet.payload, self.packets.payload.0);
@@ -246,7 +281,7 @@ impl Host {
             self.react(plan, place, packet, next);
             self.place(place);
         }
-        self.kick(out);
+        self.kick(out, nic);
     }
 
     /// Gives an ACK or NACK to the control, `next` being the byte that the flow has reached, and applies the control's answer.
@@ -262,7 +297,7 @@ impl Host {
             rtt: Time(self.now - packet.stamp),
             int: &self.records[..records],
             pint: if packet.records == 0 { 0 } else { self.records[0].pint() },
-            flow: &self.context,
+            flow: &self.nics[usize::from(pair.nic)].context,
             rates: &plan.network.rates,
         });
         self.apply_control(place);
@@ -272,10 +307,12 @@ impl Host {
         let place = self.pair_of[packet.at_dst as usize];
         if place != NONE {
             self.progress[packet.at_dst as usize].marks += 1;
-            self.pairs[place as usize].cc.on_cnp(Time(self.now));
+            let pair = &mut self.pairs[place as usize];
+            pair.cc.on_cnp(Time(self.now));
+            let nic = usize::from(pair.nic);
             self.apply_control(place);
             self.place(place);
-            self.kick(out);
+            self.kick(out, nic);
         }
     }
 
@@ -301,9 +338,10 @@ impl Host {
                 self.repeats[place as usize].recover(rules, pair.flight());
             }
         }
+        let nic = usize::from(pair.nic);
         self.apply_control(place);
         self.place(place);
-        self.kick(out);
+        self.kick(out, nic);
     }
 
     /// Applies the control's rate, window and timer.
@@ -312,7 +350,7 @@ impl Host {
         let pair = &self.pairs[place as usize];
         let (rate, own_window, timer) = pair.cc.answers();
         if rate != pair.rate || own_window != pair.own_window {
-            let context = &self.context;
+            let context = &self.nics[usize::from(pair.nic)].context;
             let window = match pair.mode {
                 WindowMode::Off => self.in_flight,
                 WindowMode::Fixed => context.bdp,
@@ -341,7 +379,7 @@ impl Host {
         }
     }
 
-    fn complete(&mut self, out: &mut Out, place: u32) {
+    fn complete(&mut self, plan: Plan<'_>, out: &mut Out, place: u32) {
         let pair = &mut self.pairs[place as usize];
         pair.flow = NONE;
         let own = pair.at_src as usize;
@@ -351,6 +389,7 @@ impl Host {
         } // else it is among the ready ones, as after a timeout that was too early: free when its turn comes
         self.progress[own].finish = Some(Time(self.now));
         out.done += 1;
+        self.pass_gates(plan, true, own as u32);
     }
 
     /// Writes the progress of its flows into the network's records.
@@ -371,7 +410,8 @@ impl Host {
         let place = self.pair_of[own as usize];
         place != NONE && {
             let size = self.pairs[place as usize].size;
-            let arriving = out.wires[self.wire as usize].packets().take_while(|(time, _)| *time < end);
+            let wires = self.nics.iter().map(|nic| &out.wires[nic.wire as usize]);
+            let arriving = wires.flat_map(|wire| wire.packets().take_while(|(time, _)| *time < end));
             let mut acks = arriving.filter(|(_, packet)| matches!(packet.kind, Kind::Ack | Kind::Nack));
             acks.any(|(_, packet)| packet.at_dst == own && packet.seq >= size)
         }
@@ -396,6 +436,6 @@ impl Host {
 
     /// True if a flow is yet to start.
     pub(in crate::nodes) fn has_starts(&self) -> bool {
-        self.next_start < self.flows.len()
+        self.next_start < self.flows.len() || self.gates.as_ref().is_some_and(|gates| !gates.coming.is_empty())
     }
 }

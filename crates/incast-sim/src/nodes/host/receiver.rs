@@ -58,13 +58,16 @@ impl Receiver {
 }
 
 impl Host {
-    pub(super) fn receive_data(&mut self, out: &mut Out, packet: &Packet) {
+    pub(super) fn receive_data(&mut self, plan: Plan<'_>, out: &mut Out, nic: usize, packet: &Packet) {
         if packet.flags & flag::CE != 0 && self.rdma.cnp == CnpMode::Packet {
-            self.notify(out, packet);
+            self.notify(out, nic, packet);
         }
         let answer = if self.rules.is_some() { self.answer_selectively(packet) } else { self.answer(packet) };
+        if self.gates.is_some() && self.receivers[packet.at_dst as usize].delivered == Some(Time(self.now)) {
+            self.pass_gates(plan, false, packet.at_dst);
+        }
         if let Some((kind, seq)) = answer {
-            self.send_answer(out, packet, kind, seq);
+            self.send_answer(out, nic, packet, (kind, seq));
         }
     }
 
@@ -134,7 +137,7 @@ impl Host {
     }
 
     /// Queues the answer to a data packet, with its INT records and time stamp.
-    fn send_answer(&mut self, out: &mut Out, packet: &Packet, kind: Kind, seq: u64) {
+    fn send_answer(&mut self, out: &mut Out, nic: usize, packet: &Packet, (kind, seq): (Kind, u64)) {
         let receiver = &self.receivers[packet.at_dst as usize];
         let size = (self.packets.ack.0 + self.packets.telemetry(packet.flags)).max(self.packets.min_ack.0);
         let echo = packet.flags & flag::CE != 0 && self.rdma.cnp == CnpMode::Echo;
@@ -154,12 +157,12 @@ impl Host {
         };
         out.injected[usize::from(answer.prio & 7)] += size;
         out.live += 1;
-        self.enqueue(answer);
-        self.kick(out);
+        self.enqueue(nic, &answer);
+        self.kick(out, nic);
     }
 
     /// Sends a CNP for a marked packet, if its flow has had none for a while.
-    fn notify(&mut self, out: &mut Out, packet: &Packet) {
+    fn notify(&mut self, out: &mut Out, nic: usize, packet: &Packet) {
         let receiver = &mut self.receivers[packet.at_dst as usize];
         if self.now < receiver.next_cnp {
             return;
@@ -179,7 +182,7 @@ impl Host {
         };
         out.injected[usize::from(notification.prio & 7)] += size;
         out.live += 1;
-        self.enqueue(notification);
-        self.kick(out);
+        self.enqueue(nic, &notification);
+        self.kick(out, nic);
     }
 }

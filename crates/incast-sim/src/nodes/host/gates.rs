@@ -1,0 +1,100 @@
+//! Flows that start when others have ended, where one host sees all of it ([`incast_model::flow::Gate`]).
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use incast_model::fabric::HostId;
+use incast_model::flow::FlowSet;
+
+use crate::nodes::plan::Plan;
+
+/// A gate of a host.
+#[derive(Debug)]
+struct Own {
+    /// Flows that have not ended.
+    left: u32,
+    /// Time from the last of these ends to the starts, in ps.
+    delay: u64,
+    /// Flows that start then, by their numbers among those that the host sends.
+    starts: Vec<u32>,
+}
+
+/// Gates of a host.
+#[derive(Debug)]
+pub(super) struct Gates {
+    gates: Vec<Own>,
+    /// Gates that wait for the ACK of the last byte of a flow that the host sends, and for the last byte of one that it receives.
+    sent: Vec<Vec<u32>>,
+    received: Vec<Vec<u32>>,
+    /// By flow that the host sends: true if it is behind a gate.
+    pub(super) held: Vec<bool>,
+    /// Starts behind open gates: time in ps, number of the flow.
+    pub(super) coming: BinaryHeap<Reverse<(u64, u32)>>,
+}
+
+/// True if one host sees all ends that a gate waits for and sends all flows behind it, for every gate.
+pub(in crate::nodes) fn are_local(flows: &FlowSet) -> bool {
+    flows.gates.iter().all(|gate| {
+        let mut hosts = gate.starts.iter().map(|&flow| flows.flows[flow as usize].src);
+        let host = hosts.next();
+        let sees = |flow: u32| {
+            let flow = &flows.flows[flow as usize];
+            Some(flow.src) == host || Some(flow.dst) == host
+        };
+        gate.round.is_none() && hosts.all(|other| Some(other) == host) && gate.waits_for.iter().all(|&flow| sees(flow))
+    })
+}
+
+impl Gates {
+    /// The gates of a host; `None` without any.
+    pub(super) fn new(plan: Plan<'_>, host: HostId) -> Option<Box<Self>> {
+        let (layout, set) = (plan.layout, &plan.network.flows);
+        let own = layout.gates.get(host.index()).filter(|own| !own.is_empty())?;
+        let mut all = Self {
+            gates: Vec::new(),
+            sent: vec![Vec::new(); layout.sent[host.index()].len()],
+            received: vec![Vec::new(); layout.received[host.index()].len()],
+            held: vec![false; layout.sent[host.index()].len()],
+            coming: BinaryHeap::new(),
+        };
+        for (number, &gate) in (0u32..).zip(own) {
+            let gate = &set.gates[gate as usize];
+            for &flow in &gate.waits_for {
+                // A host's own flow has ended for it when its ACK has come.
+                let lists = if set.flows[flow as usize].src == host {
+                    &mut all.sent[layout.at_src[flow as usize] as usize]
+                } else {
+                    &mut all.received[layout.at_dst[flow as usize] as usize]
+                };
+                lists.push(number);
+            }
+            let starts: Vec<u32> = gate.starts.iter().map(|&flow| layout.at_src[flow as usize]).collect();
+            starts.iter().for_each(|&flow| all.held[flow as usize] = true);
+            all.gates.push(Own { left: gate.waits_for.len() as u32, delay: gate.delay.0, starts });
+        }
+        Some(Box::new(all))
+    }
+
+    /// A flow that the host sends is acknowledged as a whole; `earliest` gives the start that a flow asks for, in ps.
+    pub(super) fn acked(&mut self, flow: u32, now: u64, earliest: impl Fn(u32) -> u64) {
+        let waiting = std::mem::take(&mut self.sent[flow as usize]);
+        self.pass(&waiting, now, earliest);
+    }
+
+    /// A flow has arrived as a whole.
+    pub(super) fn delivered(&mut self, flow: u32, now: u64, earliest: impl Fn(u32) -> u64) {
+        let waiting = std::mem::take(&mut self.received[flow as usize]);
+        self.pass(&waiting, now, earliest);
+    }
+
+    fn pass(&mut self, waiting: &[u32], now: u64, earliest: impl Fn(u32) -> u64) {
+        for &gate in waiting {
+            let gate = &mut self.gates[gate as usize];
+            gate.left -= 1;
+            if gate.left == 0 {
+                let open = now.saturating_add(gate.delay);
+                self.coming.extend(gate.starts.iter().map(|&flow| Reverse((open.max(earliest(flow)), flow))));
+            }
+        }
+    }
+}
