@@ -137,7 +137,7 @@ pub fn tag(loaded: &Loaded, options: &TagOptions, base: &Path) -> Result<(TagSho
         count("a set of ingress ports", Counting::InputSets),
         count("a set of ingress ports, changed tags", Counting::ChangingInputSets),
         count("a set of egress ports", Counting::OutputSets),
-        Counted { counted: "as it is written", total: table.len(), most: table.most() },
+        Counted { counted: "as exported", total: table.len(), most: table.most() },
     ];
     Ok((TagShow { tags: table.tags(), rules, verification, notices }, files))
 }

@@ -95,6 +95,8 @@ pub(super) struct Switch {
     balancer: Option<State>,
     lossless: u8,
     mark_at_enqueue: bool,
+    /// Switches that a packet may reach, the last of which drops it.
+    ttl: u8,
     telemetry: Option<Box<Telemetry>>,
     pfc_size: u16,
     /// Of queue lengths by port, and the width of their bins in bytes; empty in runs without.
@@ -144,6 +146,7 @@ impl Switch {
             balancer: network.routing.balancers.get(node as usize).cloned(),
             lossless: config.lossless,
             mark_at_enqueue: config.mark_at_enqueue,
+            ttl: config.ttl,
             telemetry: Telemetry::new(network, numbers().len()),
             pfc_size: config.packets.pfc.0 as u16,
             histograms: if measured.queue_histogram { vec![Default::default(); numbers().len()] } else { Vec::new() },
@@ -245,11 +248,12 @@ impl Switch {
             Route::Several => self.balance(plan, &packet),
             Route::None => None,
         };
+        let port = port.map(|port| (port - plan.layout.first_port[self.node as usize]) as usize);
+        if packet.hops >= self.ttl {
+            return self.drop_packet(plan, out, port, &packet, DropReason::Ttl);
+        }
         match port {
-            Some(port) => {
-                let own = port - plan.layout.first_port[self.node as usize];
-                self.forward(plan, out, own as usize, &packet);
-            }
+            Some(port) => self.forward(plan, out, port, &packet),
             None => self.drop_packet(plan, out, None, &packet, DropReason::NoRoute),
         }
     }
@@ -511,6 +515,7 @@ impl Switch {
         out.live -= 1;
         match reason {
             DropReason::Buffer => out.counts.lossless_drops += u64::from(lossless),
+            DropReason::Ttl => out.counts.ttl_drops += 1,
             _ => out.counts.no_route_drops += 1,
         }
         out.dropped[usize::from(packet.prio & 7)] += u64::from(packet.size);
