@@ -127,8 +127,8 @@ pub(super) struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// Next hops of a packet at a switch.
-    #[inline]
+    /// Next hops of a packet at a node.
+    #[inline(always)]
     pub(super) fn route(&self, node: u32, packet: &Packet) -> Route {
         let back = !packet.kind.is_forward();
         if packet.flags & flag::PATH != 0 {

@@ -39,16 +39,32 @@ impl Telemetry {
         records: &Records,
         rng: &mut Stream,
     ) -> Option<(IntRecord, u8)> {
-        let int = packet.flags & flag::INT != 0;
-        let record = int.then(|| int_record(Time(now), port.rate, port.tx_bytes, port.queued.into(), self.format));
-        if let Some(pint) = &mut self.pint {
-            let before = if packet.records == 0 { 0 } else { records[0].pint() };
-            let carried = (packet.flags & flag::PINT != 0).then_some(before);
-            let load = (now, port.queued, self.rates[usize::from(port.rate)]);
-            if let Some(power) = pint.pass(number, load, packet.size, carried, rng) {
-                return Some((IntRecord::of_pint(power), 1));
-            }
+        if self.pint.is_some() {
+            return self.with_pint(number, port, packet, now, records, rng);
         }
-        record.map(|record| (record, packet.records + 1))
+        self.int(port, packet, now)
+    }
+
+    #[inline]
+    fn int(&self, port: &Port, packet: &Packet, now: u64) -> Option<(IntRecord, u8)> {
+        let record = || int_record(Time(now), port.rate, port.tx_bytes, port.queued.into(), self.format);
+        (packet.flags & flag::INT != 0).then(|| (record(), packet.records + 1))
+    }
+
+    #[inline(never)]
+    fn with_pint(
+        &mut self,
+        number: usize,
+        port: &Port,
+        packet: &Packet,
+        now: u64,
+        records: &Records,
+        rng: &mut Stream,
+    ) -> Option<(IntRecord, u8)> {
+        let before = if packet.records == 0 { 0 } else { records[0].pint() };
+        let carried = (packet.flags & flag::PINT != 0).then_some(before);
+        let load = (now, port.queued, self.rates[usize::from(port.rate)]);
+        let power = self.pint.as_mut()?.pass(number, load, packet.size, carried, rng);
+        power.map(|power| (IntRecord::of_pint(power), 1)).or_else(|| self.int(port, packet, now))
     }
 }

@@ -133,23 +133,20 @@ impl Host {
     }
 
     /// When the next packet arrives, in ps, and by which port; of several at a time the one of the lowest wire.
-    #[inline]
+    #[inline(always)]
     fn next_arrival(&self, out: &Out) -> (u64, usize) {
         match &self.nics[..] {
             [only] => (out.wires[only.wire as usize].first(), 0),
-            nics => {
-                let key = |(number, nic): (usize, &Nic)| (out.wires[nic.wire as usize].first(), nic.wire, number);
-                nics.iter().enumerate().map(key).min().map_or((u64::MAX, 0), |(time, _, number)| (time, number))
-            }
+            nics => first_arrival(nics, out),
         }
     }
 
     /// When a port is served next, in ps, and which one.
-    #[inline]
+    #[inline(always)]
     fn next_due(&self) -> (u64, usize) {
         match &self.nics[..] {
             [only] => (only.due, 0),
-            nics => nics.iter().zip(0..).map(|(nic, number)| (nic.due, number)).min().unwrap_or((u64::MAX, 0)),
+            nics => first_due(nics),
         }
     }
 
@@ -294,4 +291,15 @@ impl Host {
     pub(super) const fn now(&self) -> u64 {
         self.now
     }
+}
+
+#[inline(never)]
+fn first_arrival(nics: &[Nic], out: &Out) -> (u64, usize) {
+    let key = |(number, nic): (usize, &Nic)| (out.wires[nic.wire as usize].first(), nic.wire, number);
+    nics.iter().enumerate().map(key).min().map_or((u64::MAX, 0), |(time, _, number)| (time, number))
+}
+
+#[inline(never)]
+fn first_due(nics: &[Nic]) -> (u64, usize) {
+    nics.iter().zip(0..).map(|(nic, number)| (nic.due, number)).min().unwrap_or((u64::MAX, 0))
 }

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use super::pair::PairState;
 use super::{Host, PRIORITIES};
 use crate::congestion::FlowContext;
-use crate::host::Turns;
+use crate::host::{RdmaParams, Turns};
 use crate::kernel::NONE;
 use crate::network::{Network, Queue};
 use crate::nodes::books;
@@ -84,6 +84,13 @@ impl Nic {
         self.queued
     }
 
+    /// Queues of control packets that may send.
+    #[inline]
+    const fn eligible_control(&self, rdma: &RdmaParams) -> u8 {
+        let paused = if rdma.acks_ignore_pause { 0 } else { self.paused };
+        self.waiting & (!paused | 1)
+    }
+
     /// Puts a packet on the wire out of the idle port.
     #[inline(always)]
     pub(super) fn transmit(&mut self, out: &mut Out, now: u64, packet: &Packet, records: &Records) {
@@ -142,27 +149,18 @@ impl Host {
         }
     }
 
-    /// Queues of control packets that may send.
-    #[inline]
-    fn eligible_control(&self, nic: usize) -> u8 {
-        let nic = &self.nics[nic];
-        let paused = if self.rdma.acks_ignore_pause { 0 } else { nic.paused };
-        nic.waiting & (!paused | 1)
-    }
-
     /// Sends the next packet of the idle port, if one may go, and plans the next.
     fn serve(&mut self, out: &mut Out, nic: usize) {
-        let queued = self.eligible_control(nic);
+        let queued = self.nics[nic].eligible_control(&self.rdma);
         if queued != 0 {
             self.send_control(out, nic, queued);
         } else if let Some(pair) = self.next_ready(nic) {
             self.send_data(out, pair);
             self.place(pair);
         }
-        let control = self.eligible_control(nic);
         let state = &mut self.nics[nic];
         let free = state.busy_until;
-        if control != 0 || state.ready & !state.paused != 0 {
+        if state.eligible_control(&self.rdma) != 0 || state.ready & !state.paused != 0 {
             if free > self.now {
                 state.due = state.due.min(free);
             }
@@ -187,14 +185,17 @@ impl Host {
     }
 
     /// Takes out the queue pair whose turn it is; `None` if none may send now.
+    #[inline]
     fn next_ready(&mut self, nic: usize) -> Option<u32> {
         self.release_paced(nic);
-        let mut unseen = self.nics[nic].ready & !self.nics[nic].paused;
+        let state = &self.nics[nic];
+        let mut unseen = state.ready & !state.paused;
         while unseen != 0 {
             self.drop_bound(nic, unseen.trailing_zeros() as usize);
             unseen &= unseen - 1;
         }
-        let eligible = self.nics[nic].ready & !self.nics[nic].paused;
+        let state = &self.nics[nic];
+        let eligible = state.ready & !state.paused;
         if eligible == 0 {
             return None;
         }
@@ -205,14 +206,14 @@ impl Host {
     }
 
     /// The priority of which a queue pair sends next.
+    #[inline]
     fn choose(&mut self, nic: usize, eligible: u8) -> u8 {
-        let state = &self.nics[nic];
+        let state = &mut self.nics[nic];
+        if !state.rule.is_drr() {
+            return state.rule.choose_simply(eligible, &mut state.served.last);
+        }
         let (rule, waiting, mut served) = (state.rule, state.ready, state.served);
-        let prio = if rule.is_drr() {
-            rule.choose_drr(eligible, waiting, &mut served, |prio| self.ready_size(nic, prio))
-        } else {
-            rule.choose_simply(eligible, &mut served.last)
-        };
+        let prio = rule.choose_drr(eligible, waiting, &mut served, |prio| self.ready_size(nic, prio));
         self.nics[nic].served = served;
         prio
     }
@@ -241,11 +242,12 @@ impl Host {
     }
 
     fn pop_ready(&mut self, nic: usize, prio: usize) -> Option<u32> {
-        let place = self.nics[nic].turns[prio].pop()?;
-        self.pairs[place as usize].state = PairState::Idle;
-        if self.nics[nic].turns[prio].is_empty() {
-            self.nics[nic].ready &= !(1 << prio);
+        let state = &mut self.nics[nic];
+        let place = state.turns[prio].pop()?;
+        if state.turns[prio].is_empty() {
+            state.ready &= !(1 << prio);
         }
+        self.pairs[place as usize].state = PairState::Idle;
         Some(place)
     }
 
