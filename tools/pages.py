@@ -12,6 +12,7 @@ Comments before a block say what the block cannot:
     <!-- file: mine.toml -->         it is that file, for the blocks after it
     <!-- test: exit 2 -->            the command ends with that code
     <!-- test: onto mine.toml -->    the part is laid over that file
+    <!-- picture: a.svg, docs/b.svg -->    it draws a.svg, which `make docs` copies to docs/b.svg
     <!-- test: no, WHY -->           it is not run, or its text not compared
     <!-- test: docs, WHY -->         the text is written by `make docs`, and not compared
     <!-- test: off --> ... <!-- test: on -->    nothing between them is run
@@ -47,7 +48,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = ["README.md", "CONTRIBUTING.md", *sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/**/*.md"))]
 RUN = [page for page in PAGES if not page.startswith(("docs/design", "docs/reference"))]
 """Design pages and the generated reference have nothing to run, only links."""
-DIRECTIVE = re.compile(r"<!-- (file|test): (.*?) -->")
+DIRECTIVE = re.compile(r"<!-- (file|test|picture): (.*?) -->")
 MACHINE = (
     (re.compile(r"in \d+\.\d\d s\b(, [\d.]+ M packet-hops/s)?"), "in # s"),
     (re.compile(r" +"), " "),
@@ -159,6 +160,10 @@ class Reader:
             self.see_refusal(block, why)
         elif test != "measured" or refusal() is None:
             getattr(self, f"follow_{block.language}")(block)
+            if picture := block.says.get("picture"):
+                drawn, shown = picture.split(", ")
+                assert (self.folder / drawn).exists(), f"{drawn} is not drawn"
+                assert (ROOT / shown).exists(), f"there is no {shown}"
 
     def see_refusal(self, block: Block, why: str) -> None:
         """See that a block fails where page faults may not be served, and says why."""
@@ -286,6 +291,9 @@ def update(page: str) -> None:
                 )
             else:
                 reader.follow(block)
+                if picture := block.says.get("picture"):
+                    drawn, shown = picture.split(", ")
+                    shutil.copyfile(reader.folder / drawn, ROOT / shown)
     for block, text in reversed(new):
         if compared(block.text) != compared("\n".join(text)):
             lines[block.line : block.line + block.text.count("\n")] = text

@@ -98,3 +98,66 @@ impl Gates {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use incast_model::flow::{Flow, Gate};
+    use incast_model::units::{Bytes, Time};
+
+    use super::*;
+
+    fn flows(pairs: &[(u32, u32)], gates: &[(&[u32], &[u32])]) -> FlowSet {
+        let flow = |&(src, dst): &(u32, u32)| Flow {
+            src: HostId(src),
+            dst: HostId(dst),
+            size: Bytes(1000),
+            start: Time::ZERO,
+            priority: 3,
+            label: 0,
+            sport: 1,
+            dport: 2,
+            path: None,
+            until: None,
+        };
+        let gate = |(waits_for, starts): &(&[u32], &[u32])| Gate {
+            waits_for: waits_for.to_vec(),
+            delay: Time::ns(5),
+            starts: starts.to_vec(),
+            round: None,
+        };
+        FlowSet {
+            flows: pairs.iter().map(flow).collect(),
+            gates: gates.iter().map(gate).collect(),
+            ..FlowSet::default()
+        }
+    }
+
+    #[test]
+    fn a_gate_is_local_if_its_host_sees_all_ends() {
+        let pairs = [(0, 1), (1, 2), (1, 3), (2, 0)];
+        assert!(are_local(&flows(&pairs, &[])));
+        assert!(are_local(&flows(&pairs, &[(&[0], &[1, 2])])), "host 1 receives flow 0 and sends flows 1 and 2");
+        assert!(are_local(&flows(&pairs, &[(&[0, 1], &[2]), (&[1], &[3])])));
+        assert!(!are_local(&flows(&pairs, &[(&[0], &[3])])), "host 2 does not see flow 0");
+        assert!(!are_local(&flows(&pairs, &[(&[1], &[2, 3])])), "flows of two hosts");
+        let mut round = flows(&pairs, &[(&[0], &[1])]);
+        round.gates[0].round = Some(0);
+        assert!(!are_local(&round), "a round can be cancelled by other hosts");
+    }
+
+    #[test]
+    fn flows_start_when_the_last_end_is_seen() {
+        let mut gates = Gates {
+            gates: vec![Own { left: 2, delay: 5, starts: vec![1, 2] }],
+            sent: vec![vec![0], vec![], vec![]],
+            received: vec![vec![0]],
+            held: vec![false, true, true],
+            coming: BinaryHeap::new(),
+        };
+        let earliest = |flow| if flow == 2 { 1000 } else { 0 };
+        gates.delivered(0, 40, earliest);
+        assert!(gates.coming.is_empty());
+        gates.acked(0, 70, earliest);
+        assert_eq!(gates.coming.into_sorted_vec(), [Reverse((1000, 2)), Reverse((75, 1))]);
+    }
+}
