@@ -1,4 +1,4 @@
-//! Panics of libraries that read foreign files, as errors.
+//! Turns panics of libraries that read foreign files into errors.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -6,13 +6,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::sync::Once;
 
 thread_local! {
-    /// If true, panics of this thread print nothing.
     static SILENT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Does work that reads a foreign file; a panic prints nothing and becomes an error with its message.
+/// Runs `work`, which reads a foreign file; a panic prints nothing and becomes an error with its message.
 ///
 /// # Errors
+///
 /// If the work panics. Values that it was changing may be inconsistent: drop them.
 pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
@@ -47,7 +47,7 @@ mod tests {
         assert_eq!(caught(|| panic!("length {at}")), Err::<(), _>("length 7".to_owned()));
         assert_eq!(caught(|| panic!("plain")), Err::<(), _>("plain".to_owned()));
         assert!(!SILENT.get());
-        // The inner call does not make the outer one speak.
+        // The inner call keeps the outer one silent.
         assert_eq!(caught(|| (caught(|| ()), SILENT.get())), Ok((Ok(()), true)));
     }
 }

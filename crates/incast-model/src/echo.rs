@@ -1,22 +1,21 @@
-//! Foreign text in messages: shown without anything that a terminal obeys, and cut to a length that a terminal holds.
+//! Displays foreign text in messages without terminal control characters, cut to a bounded length.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Characters of a foreign word or line that messages show (our choice: about the width of a terminal).
+/// Most characters of a foreign word or line in a message (our choice: about the width of a terminal).
 pub const SHOWN: usize = 120;
 
-/// Characters of a whole message; longer ones are cut (our choice: lists of valid names fit).
+/// Most characters of a message (our choice: lists of valid names fit).
 const MOST_MESSAGE: usize = 2_000;
 
-/// Returns true for characters that a terminal obeys or a reader does not see: controls (C0, DEL, C1), line and paragraph
-/// separators, and controls of the writing direction, with which a text can look like another one (Boucher and Anderson,
-/// "Trojan Source", 2021).
+/// Returns true for control characters (C0, DEL, C1), line and paragraph separators, and bidirectional controls, which
+/// make a text look like another (Boucher and Anderson, "Trojan Source", 2021).
 pub const fn is_control(c: char) -> bool {
     matches!(c, '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// The text with control characters written as in TOML, such as `\u001b` and `\n`.
+/// Returns the text with control characters escaped as in TOML, such as `\u001b` and `\n`.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_control) {
         return Cow::Borrowed(text);
@@ -39,7 +38,7 @@ fn push_visible(text: &mut String, c: char) {
     }
 }
 
-/// The text, or its first characters and how many there are.
+/// Returns the text, or its first characters and the total count.
 fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         None => Cow::Borrowed(text),
@@ -47,12 +46,13 @@ fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
-/// A foreign word as messages show it: control characters visible, at most [`SHOWN`] characters.
+/// Returns a foreign word for a message: control characters visible, at most [`SHOWN`] characters.
 pub fn word(text: &str) -> String {
     visible(&shortened(text, SHOWN)).into_owned()
 }
 
-/// A message that quotes foreign text between backticks: control characters visible, each quotation and the message cut.
+/// Returns a message that quotes foreign text between backticks: control characters visible, each quotation and the
+/// message cut.
 pub fn message(text: &str) -> Cow<'_, str> {
     if text.len() <= SHOWN {
         return visible(text);
@@ -66,19 +66,19 @@ pub fn message(text: &str) -> Cow<'_, str> {
     Cow::Owned(visible(&shortened(&shown, MOST_MESSAGE)).into_owned())
 }
 
-/// A line of a file with the place that is meant in it, as messages show them.
+/// Line of a file and a position in it, for messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
-    /// The line, or [`SHOWN`] characters of it around the place, between ellipses.
+    /// Line, or [`SHOWN`] characters of it around the position, between ellipses.
     pub line: String,
-    /// Blanks as wide as what stands before the place; tabs stay tabs, so that a mark stands under the place in any editor.
+    /// Blanks as wide as the text before the position; tabs stay tabs, so a mark lines up in any editor.
     pub indent: String,
-    /// Characters of the place that `line` shows; at least 1.
+    /// Characters of the position that `line` shows; at least 1.
     pub width: usize,
 }
 
 impl Excerpt {
-    /// Shows a line; the place begins at `column` (from 1) and has `width` characters.
+    /// Returns an excerpt; the position begins at `column` (from 1) and has `width` characters.
     pub fn new(text: &str, column: usize, width: usize) -> Self {
         let (at, count) = (column.saturating_sub(1), text.chars().count());
         let from = if count <= SHOWN { 0 } else { at.saturating_sub(SHOWN / 3).min(count - SHOWN) };
@@ -140,7 +140,7 @@ mod tests {
         assert!(shown.line.starts_with('…') && shown.line.ends_with('…'));
         assert_eq!(shown.line.chars().skip(shown.indent.len()).take(3).collect::<String>(), "bad");
         assert_eq!(shown.width, 3);
-        // A place longer than what is shown is marked to the end of what is shown.
+        // A position longer than the excerpt is marked up to the excerpt's end.
         assert_eq!(Excerpt::new(&line, 1, 1_000_000).width, SHOWN);
         assert_eq!(Excerpt::new("", 1, 1), Excerpt { line: String::new(), indent: String::new(), width: 1 });
     }

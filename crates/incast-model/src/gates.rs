@@ -1,20 +1,19 @@
-//! Who waits for whom: the gates of a flow set as a graph.
+//! Dependencies between flows: the gates of a flow set as a graph.
 
 use crate::flow::{FlowSet, Gate};
 
-/// No gate.
 const NONE: u32 = u32::MAX;
 
-/// For each flow, the gates that wait for it.
+/// Gates that wait for each flow.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Waiting {
-    /// Where the gates of each flow begin in `gates`, and where those of the last one end. Empty without gates.
+    /// Start of each flow's gates in `gates`, and the end of the last; empty without gates.
     first: Vec<u32>,
     gates: Vec<u32>,
 }
 
 impl Waiting {
-    /// Of so many flows and gates that name no others.
+    /// Builds the table for `flows` flows; gates name no others.
     pub fn new(flows: usize, gates: &[Gate]) -> Self {
         if gates.is_empty() {
             return Self::default();
@@ -36,12 +35,12 @@ impl Waiting {
         Self { first, gates }
     }
 
-    /// Whether no flow waits for another.
+    /// Returns true if no flow waits for another.
     pub fn is_empty(&self) -> bool {
         self.first.is_empty()
     }
 
-    /// The gates that wait for a flow.
+    /// Returns the gates that wait for a flow.
     pub fn of(&self, flow: u32) -> &[u32] {
         match self.first.get(flow as usize..flow as usize + 2) {
             Some(range) => &self.gates[range[0] as usize..range[1] as usize],
@@ -50,12 +49,12 @@ impl Waiting {
     }
 }
 
-/// By flow: whether it will not start if none of some gates opens and some flows, those that are true already, do not start.
+/// Returns, by flow, if it never starts when `closed` gates stay shut and flows already true in `never` do not start.
 pub fn never_start(gates: &[Gate], closed: impl Fn(&Gate) -> bool, mut never: Vec<bool>) -> Vec<bool> {
     let waiting = Waiting::new(never.len(), gates);
     let mut closed: Vec<bool> = gates.iter().map(closed).collect();
     let mut next: Vec<u32> = (0..).zip(&closed).filter(|(_, closed)| **closed).map(|(gate, _)| gate).collect();
-    // A gate is looked at once, however many flows it waits for.
+    // Visit each gate once, however many flows it waits for.
     let mut close = |flow: u32, next: &mut Vec<u32>| {
         next.extend(waiting.of(flow).iter().filter(|&&gate| !std::mem::replace(&mut closed[gate as usize], true)));
     };
@@ -78,12 +77,12 @@ pub enum GateError {
         /// The gate, from 0.
         gate: u32,
     },
-    /// A gate names a flow that is not there.
+    /// A gate names a flow that does not exist.
     #[error("gate {gate} names flow {flow}; there are {flows}, from 0")]
     Unknown {
         /// The gate, from 0.
         gate: u32,
-        /// What it names.
+        /// Flow named.
         flow: u32,
         /// Flows that there are.
         flows: u32,
@@ -104,28 +103,28 @@ pub enum GateError {
         /// Its gates.
         gates: [u32; 2],
     },
-    /// A gate names a round that is not there.
+    /// A gate names a round that does not exist.
     #[error("gate {gate} names round {round}; there are {rounds}, from 0")]
     UnknownRound {
         /// The gate, from 0.
         gate: u32,
-        /// What it names.
+        /// Round named.
         round: u32,
         /// Rounds that there are.
         rounds: usize,
     },
-    /// Flows wait for each other in a circle.
+    /// Flows wait for each other in a cycle.
     #[error("flows depend on each other in a cycle and would never start: {}", circle(.flows))]
     Cycle {
-        /// Each waits for the next, the last for the first.
+        /// Flows of the cycle; each waits for the next, the last for the first.
         flows: Vec<u32>,
     },
 }
 
-/// Flows of a cycle that a message names (our choice).
+/// Most flows of a cycle in a message (our choice).
 const SHOWN_FLOWS: usize = 10;
 
-/// The flows of a cycle, each by its `name`, with words between them; of a long cycle the first ones.
+/// Joins the names of a cycle's flows, of a long cycle only the first ones.
 pub(crate) fn spelled(flows: &[u32], between: &str, name: impl Fn(u32) -> String) -> String {
     let mut names: Vec<String> = flows.iter().take(SHOWN_FLOWS).map(|&flow| name(flow)).collect();
     if flows.len() > SHOWN_FLOWS {
@@ -139,7 +138,7 @@ fn circle(flows: &[u32]) -> String {
     spelled(flows, " waits for ", |flow| flow.to_string())
 }
 
-/// Whether all gates of a flow set will open, if what they wait for ends.
+/// Checks that all gates open if the flows they wait for end.
 pub fn check_gates(set: &FlowSet) -> Result<(), GateError> {
     check_names(set)?;
     match cycle(set.flows.len(), &set.gates) {
@@ -148,7 +147,6 @@ pub fn check_gates(set: &FlowSet) -> Result<(), GateError> {
     }
 }
 
-/// Whether gates name flows that there are, and each of them as often as makes sense.
 fn check_names(set: &FlowSet) -> Result<(), GateError> {
     if set.gates.is_empty() {
         return Ok(());
@@ -181,13 +179,13 @@ fn check_names(set: &FlowSet) -> Result<(), GateError> {
     Ok(())
 }
 
-/// Flows, of so many, of which each waits for the next and the last for the first, if there are such.
+/// Returns a cycle of flows, each waiting for the next, if there is one.
 pub(crate) fn cycle(flows: usize, gates: &[Gate]) -> Option<Vec<u32>> {
     let mut gate_of = vec![NONE; flows];
     for (at, gate) in (0u32..).zip(gates) {
         gate.starts.iter().for_each(|&flow| gate_of[flow as usize] = at);
     }
-    // Ends flows in an order in which none is waited for before it starts; those of a circle, and behind one, are left.
+    // End flows in topological order; flows in or behind a cycle remain.
     let waiting = Waiting::new(flows, gates);
     let mut left: Vec<u32> = gates.iter().map(|gate| gate.waits_for.len() as u32).collect();
     let mut ended = vec![false; gate_of.len()];
@@ -201,7 +199,7 @@ pub(crate) fn cycle(flows: usize, gates: &[Gate]) -> Option<Vec<u32>> {
             }
         }
     }
-    // From what is left, go to what it waits for until a flow comes again.
+    // Follow dependencies of the remaining flows until a flow repeats.
     let mut flow = ended.iter().position(|ended| !ended)? as u32;
     let mut path = Vec::new();
     let mut place = vec![NONE; ended.len()];
@@ -300,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_circle_is_told_without_what_is_behind_it() {
-        // 5 waits for 1, which is in a circle of 1, 3, 2; 4 waits for 0, which ends.
+        // 5 waits for 1, which is in the cycle 1, 3, 2; 4 waits for 0, which ends.
         let gates: [(&[u32], &[u32]); 5] = [(&[1], &[5]), (&[0, 3], &[1]), (&[2], &[3]), (&[1], &[2]), (&[0], &[4])];
         let flows = vec![1, 3, 2];
         assert_eq!(check_gates(&set(6, &gates)), Err(GateError::Cycle { flows }));

@@ -1,4 +1,4 @@
-//! Files that users name, or that lie in folders of others: regular files only, read up to a limit.
+//! Files that users or foreign folders name: regular files only, read up to a limit.
 
 use std::fs::{File, FileType, Metadata};
 use std::io::{self, Read};
@@ -6,14 +6,15 @@ use std::path::Path;
 
 use crate::memory::{Memory, amount};
 
-/// Largest document, 64 MiB: a scenario, a sweep, a manifest, a table of sizes or of VMs. Our choice, 100 times the largest scenario that we know.
+/// Largest document (scenario, sweep, manifest, table of sizes or VMs), 64 MiB: our choice, 100 times the largest known
+/// scenario.
 pub const DOCUMENT: u64 = 64 << 20;
 
-/// Largest file of another program, 16 GiB: a trace, a topology, rules, paths. Our choice: flows of more than that do not fit the
-/// memory of a server.
+/// Largest file of another program (trace, topology, rules, paths), 16 GiB: our choice, flows of larger files do not
+/// fit a server's memory.
 pub const LARGE: u64 = 16 << 30;
 
-/// Why a file is not read; the text completes "cannot read FILE: ".
+/// Reasons why a file is not read; the text completes "cannot read FILE: ".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputError {
@@ -26,26 +27,26 @@ pub enum InputError {
     /// More bytes than are read.
     #[error("it has more than {}, the most that is read", amount(*.0 as f64))]
     Size(u64),
-    /// More bytes than the memory that is left.
+    /// The file is larger than the available memory.
     #[error("it has {}; {memory}", amount(*.bytes as f64))]
     Memory {
         /// Bytes of the file.
         bytes: u64,
-        /// What is left.
+        /// Available memory.
         memory: Memory,
     },
     /// No UTF-8.
     #[error("not UTF-8 text: byte 0x{byte:02x} in line {line}, column {column}{}", utf16_hint(.utf16))]
     Text {
-        /// Line of the first byte that is not valid, from 1.
+        /// Line of the first invalid byte, from 1.
         line: usize,
-        /// Characters before it in its line, and 1.
+        /// Column in characters, from 1.
         column: usize,
         /// The byte.
         byte: u8,
-        /// If true, the file begins like one in UTF-16.
+        /// If true, the file begins like UTF-16.
         utf16: bool,
-        /// The line, with `\u{fffd}` for what is not valid.
+        /// The line, with `\u{fffd}` for invalid bytes.
         text: String,
     },
 }
@@ -60,19 +61,18 @@ impl From<io::Error> for InputError {
     }
 }
 
-/// An open regular file, or the pipe of a shell.
+/// Open regular file or shell pipe.
 #[derive(Debug)]
 pub struct Input {
     file: File,
-    /// Most bytes that are read.
     most: u64,
 }
 
 impl Input {
-    /// Opens a file that may have at most so many bytes. Whatever else a name can stand for, such as a device, is refused without
-    /// waiting for it. The pipes of a shell are read: `/dev/stdin`, and those that `<(…)` stands for.
+    /// Opens a file of at most `most` bytes. Refuses devices and the like without waiting for them. Shell pipes work:
+    /// `/dev/stdin` and `<(…)`.
     pub fn open(path: &Path, most: u64) -> Result<Self, InputError> {
-        // Opening alone can have effects, such as on a tape, and waits at a named pipe.
+        // Opening alone can have effects (tapes), and blocks on a named pipe.
         let piped = is_descriptor(path);
         allowed(&std::fs::metadata(path)?, piped)?;
         let file = if piped { File::open(path)? } else { open_at_once(path)? };
@@ -84,31 +84,31 @@ impl Input {
         Ok(Self { file, most })
     }
 
-    /// The file itself, for readers that take their own way through it.
+    /// Returns the open file, for readers with their own access pattern.
     pub fn into_file(self) -> File {
         self.file
     }
 
-    /// Bytes of the file, 0 of a pipe.
+    /// Bytes of the file, 0 for a pipe.
     fn size(&self) -> Result<u64, InputError> {
         Ok(self.file.metadata()?.len())
     }
 
-    /// The first bytes, at most so many. Later reads go on behind them.
+    /// Reads at most `count` first bytes; later reads continue after them.
     pub fn head(&mut self, count: u64) -> Result<Vec<u8>, InputError> {
         let mut head = Vec::new();
         Read::by_ref(&mut self.file).take(count).read_to_end(&mut head)?;
         Ok(head)
     }
 
-    /// All that follows, after the bytes that were read before.
+    /// Reads the rest, appended to the bytes `before`.
     pub fn read(mut self, mut before: Vec<u8>) -> Result<Vec<u8>, InputError> {
         let bytes = self.size()?;
         let memory = Memory::available();
         if bytes > memory.bytes {
             return Err(InputError::Memory { bytes, memory });
         }
-        // One byte more than is allowed tells a file that grows, or a pipe that does not end.
+        // One more byte than allowed detects a growing file or an endless pipe.
         Read::by_ref(&mut self.file)
             .take((self.most + 1).saturating_sub(before.len() as u64))
             .read_to_end(&mut before)?;
@@ -116,12 +116,12 @@ impl Input {
     }
 }
 
-/// The bytes of a file, at most so many.
+/// Reads a file of at most `most` bytes.
 pub fn read(path: &Path, most: u64) -> Result<Vec<u8>, InputError> {
     Input::open(path, most)?.read(Vec::new())
 }
 
-/// The text of a file in UTF-8, at most so many bytes.
+/// Reads a UTF-8 file of at most `most` bytes.
 pub fn read_text(path: &Path, most: u64) -> Result<String, InputError> {
     text(read(path, most)?)
 }
@@ -142,7 +142,7 @@ pub fn text(bytes: Vec<u8>) -> Result<String, InputError> {
     })
 }
 
-/// Returns true for the name of an open descriptor, which a shell has passed on.
+/// Open descriptors that a shell passed.
 fn is_descriptor(path: &Path) -> bool {
     path == Path::new("/dev/stdin") || ["/dev/fd", "/proc/self/fd"].iter().any(|folder| path.starts_with(folder))
 }
@@ -157,7 +157,6 @@ fn allowed(found: &Metadata, piped: bool) -> Result<(), InputError> {
 
 const PIPE: &str = "a named pipe";
 
-/// What a file is, unless it is a regular one.
 fn kind(found: FileType) -> Option<&'static str> {
     if found.is_file() {
         return None;
@@ -181,7 +180,7 @@ fn kind(found: FileType) -> Option<&'static str> {
     Some("no regular file")
 }
 
-/// Opens a file without waiting, should it have become a named pipe since it was looked at.
+/// Opens a file without blocking, in case a named pipe has replaced it since the check.
 #[cfg(unix)]
 fn open_at_once(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -208,7 +207,7 @@ mod tests {
         let mut input = Input::open(&file, 5).unwrap();
         let head = input.head(2).unwrap();
         assert_eq!((head.as_slice(), input.read(head.clone()).unwrap().as_slice()), (&b"12"[..], &b"12345"[..]));
-        // A sparse file of a terabyte is refused by its size, before anything is read.
+        // A sparse file of a terabyte is refused by its size, before any read.
         File::create(&file).unwrap().set_len(1 << 40).unwrap();
         assert_eq!(read(&file, DOCUMENT), Err(InputError::Size(DOCUMENT)));
         assert!(read_text(&folder.path().join("none"), 1).unwrap_err().to_string().contains("No such file"));
@@ -252,7 +251,7 @@ mod tests {
         let (reader, mut writer) = io::pipe().unwrap();
         let name = format!("/proc/self/fd/{}", reader.as_raw_fd());
         io::Write::write_all(&mut writer, b"123456").unwrap();
-        // The writer does not end; its sixth byte does.
+        // The writer never ends; its sixth byte decides.
         assert_eq!(read_text(Path::new(&name), 5), Err(InputError::Size(5)));
     }
 }

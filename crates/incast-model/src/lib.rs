@@ -1,7 +1,7 @@
-//! What is described: units, fabrics, routes and workloads. Nothing in this crate knows simulated time passing.
+//! Units, fabrics, routes and workloads: the simulator's inputs, without simulated time.
 //!
-//! A [`Fabric`](fabric::Fabric) is a graph of hosts and switches with ports in a stable order; [`Routes`](routing::Routes)
-//! are computed from it; a [`FlowSet`](flow::FlowSet) is what the hosts will send. The simulator takes these three.
+//! A [`Fabric`](fabric::Fabric) is a graph of hosts and switches with stable port order; [`Routes`](routing::Routes)
+//! are computed from it; a [`FlowSet`](flow::FlowSet) holds the flows that hosts send.
 
 pub mod caught;
 pub mod echo;

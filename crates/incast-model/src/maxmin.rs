@@ -1,5 +1,5 @@
-//! Max-min fairness: rates of which none can be raised without lowering one that is no higher (Bertsekas and Gallager, "Data
-//! Networks", 2nd edition, section 6.5.2), with weights, demands, and flows of which a constraint carries but a part.
+//! Weighted max-min fairness with demands and partial shares of constraints: no rate can rise without lowering one that
+//! is no higher (Bertsekas and Gallager, "Data Networks", 2nd edition, section 6.5.2).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,27 +7,27 @@ use std::collections::BinaryHeap;
 /// One that takes part.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Demand {
-    /// The most that it wants, 0 or more; infinite where it takes what it gets.
+    /// Most that it wants, 0 or more; may be infinite.
     pub most: f64,
-    /// How much it gets of a constraint in proportion to others, more than 0.
+    /// Weight relative to others, more than 0.
     pub weight: f64,
-    /// The constraints that it is under, with the share of its rate that each carries, more than 0.
+    /// Its constraints, each with the share of its rate there, more than 0.
     pub under: Vec<(usize, f64)>,
 }
 
 impl Demand {
-    /// One with the weight of all others that takes what it gets, wholly under each of some constraints.
+    /// Returns an unbounded demand of weight 1, wholly under each constraint.
     pub fn greedy(under: impl IntoIterator<Item = usize>) -> Self {
         Self { most: f64::INFINITY, weight: 1.0, under: under.into_iter().map(|one| (one, 1.0)).collect() }
     }
 }
 
-/// The weighted max-min fair rates, in the unit of the capacities (0 or more, or infinite). Who wants without end and is under no
-/// constraint that has one gets infinitely much.
+/// Returns weighted max-min fair rates, in the unit of the capacities (0 or more, or infinite). An unbounded demand
+/// without a finite constraint gets infinity.
 ///
-/// Progressive filling: all rates rise in proportion to their weights; at the level at which somebody has enough, or a
-/// constraint is used up, those concerned stay where they are. With n constraints and demands and e pairs of both it takes of
-/// the order of (n + e) log n steps, in practice.
+/// Progressive filling: all rates rise in proportion to their weights; a rate stops when its demand is met or a
+/// constraint is used up. With n constraints and demands and e pairs of both this takes about (n + e) log n steps in
+/// practice.
 pub fn max_min(capacities: &[f64], demands: &[Demand]) -> Vec<f64> {
     let mut filling = Filling::new(capacities, demands);
     let mut next = BinaryHeap::new();
@@ -42,7 +42,7 @@ pub fn max_min(capacities: &[f64], demands: &[Demand]) -> Vec<f64> {
             Who::Demand(index) if filling.rates[index].is_none() => filling.stop(index, demands[index].most),
             Who::Demand(_) => {}
             Who::Constraint(index) => match filling.level(index) {
-                // Others have stopped since: there is more room.
+                // Others have stopped since, which freed capacity.
                 Some(now) if now > level => next.push(Reverse((now, who))),
                 Some(_) => filling.use_up(index, level.value()),
                 None => {}
@@ -58,7 +58,7 @@ enum Who {
     Constraint(usize),
 }
 
-/// A rate for a weight of 1, which is never negative: the bits of such numbers are in order.
+/// Rate for weight 1; the bits of non-negative floats are in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Level(u64);
 
@@ -74,14 +74,13 @@ impl Level {
 
 struct Filling<'a> {
     demands: &'a [Demand],
-    /// By constraint: capacity that is left beside what has stopped.
+    /// By constraint: capacity not used by stopped demands.
     left: Vec<f64>,
-    /// By constraint: sum of the weights that still rise, by the shares that it carries.
+    /// By constraint: sum of rising weights times their shares.
     rising: Vec<f64>,
-    /// By constraint: who is under it, and how many of these still rise.
+    /// By constraint: its demands, and the number of them still rising.
     under: Vec<Vec<usize>>,
     count: Vec<usize>,
-    /// Rates of those that have stopped.
     rates: Vec<Option<f64>>,
 }
 
@@ -99,13 +98,12 @@ impl<'a> Filling<'a> {
         Self { demands, left: capacities.to_vec(), rising, under, count, rates: vec![None; demands.len()] }
     }
 
-    /// The level at which a constraint is used up; `None` if nobody rises under it, or it has no end.
+    /// Returns the level that uses up a constraint; `None` if no demand rises under it or it is infinite.
     fn level(&self, constraint: usize) -> Option<Level> {
         let bounded = self.count[constraint] > 0 && self.left[constraint].is_finite();
         bounded.then(|| Level::of(self.left[constraint] / self.rising[constraint]))
     }
 
-    /// All that rise under a constraint stop.
     fn use_up(&mut self, constraint: usize, level: f64) {
         for index in std::mem::take(&mut self.under[constraint]) {
             if self.rates[index].is_none() {
@@ -154,14 +152,14 @@ mod tests {
 
     #[test]
     fn textbook_line_of_links() {
-        // One flow over all links, others over one each (Bertsekas and Gallager, figure 6.14 has the idea).
+        // One flow over all links, others over one each (idea of Bertsekas and Gallager, figure 6.14).
         let rates = max_min(&[10.0, 20.0, 6.0], &greedy(&[&[0, 1, 2], &[0], &[1], &[2], &[2]]));
         assert_eq!(rates, [2.0, 8.0, 18.0, 2.0, 2.0]);
     }
 
     #[test]
     fn a_bottleneck_elsewhere_leaves_room() {
-        // X has 10 destinations, one of them shared with another sender: the other one gets what X cannot use.
+        // X has 10 destinations, one shared with another sender: that sender gets the rate that X cannot use.
         let mut under: Vec<Vec<usize>> = (0..10).map(|to| if to == 0 { vec![0, 2] } else { vec![0] }).collect();
         under.push(vec![1, 2]);
         let demands: Vec<Demand> = under.into_iter().map(Demand::greedy).collect();
@@ -171,7 +169,7 @@ mod tests {
 
     #[test]
     fn shares_of_several_paths() {
-        // One flow over two links of 10 each, half of it on either; another on the first alone.
+        // One flow with half on each of two links of 10; another on the first alone.
         let rates = max_min(&[10.0, 10.0], &[demand(ALL, 1.0, &[(0, 0.5), (1, 0.5)]), demand(ALL, 1.0, &[(0, 1.0)])]);
         // Both rise until the first link is full: 0.5 t + t = 10.
         assert!(rates.iter().all(|rate| (rate - 10.0 / 1.5).abs() < 1e-12), "{rates:?}");
@@ -208,7 +206,7 @@ mod tests {
             for (used, capacity) in used.iter().zip(&capacities) {
                 prop_assert!(used <= capacity || close(*used, *capacity), "{used} of {capacity}");
             }
-            // Each has what it wants, or is under a full constraint where nobody has more for its weight.
+            // Each demand is met, or a full constraint limits it where no other has more per weight.
             for (demand, rate) in demands.iter().zip(&rates) {
                 let level = |demand: &Demand, rate: f64| rate / demand.weight;
                 let bottleneck = |constraint: usize| {

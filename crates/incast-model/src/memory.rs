@@ -1,31 +1,30 @@
-//! Memory that this process can still take, so that what would need more is refused before it is made.
+//! Memory still available to this process, to refuse large requests before allocating.
 
 use std::fmt;
 use std::path::Path;
 
-/// Assumed where the system does not say what it has: 64 GB (our choice, a large workstation).
+/// Assumed if the system reports none: 64 GB (our choice, a large workstation).
 const ASSUMED: u64 = 64_000_000_000;
 
-/// Bytes that can still be taken, and what sets the limit.
+/// Bytes still available, and the cause of the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
     /// Bytes.
     pub bytes: u64,
-    /// What sets the limit, as a message says it after the amount.
+    /// Cause of the limit, as messages append it to the amount.
     pub limit: &'static str,
 }
 
 impl Memory {
-    /// No limit, for tests and for callers that have checked already.
+    /// No limit, for tests and for callers that have already checked.
     pub const UNLIMITED: Self = Self { bytes: u64::MAX, limit: "not limited" };
 
-    /// What this process can still take: what the machine has available, swap included, what its control group (container) has left, and what
-    /// `ulimit -v` leaves, whichever is least. 64 GB where the system does not say, as on other systems than Linux.
+    /// Returns the least of: memory available on the machine (with swap), the control group's (container's) remainder,
+    /// and the remainder of `ulimit -v`. 64 GB if the system reports nothing, as on systems other than Linux.
     pub fn available() -> Self {
         Self::on(Path::new("/"))
     }
 
-    /// The same, read from the files under another root.
     fn on(root: &Path) -> Self {
         let read = |file: &str| std::fs::read_to_string(root.join(file)).ok();
         let machine = read("proc/meminfo").and_then(|text| of_machine(&text));
@@ -49,7 +48,7 @@ impl fmt::Display for Memory {
     }
 }
 
-/// Bytes in the unit that people would use.
+/// Formats bytes in a readable unit.
 pub fn amount(bytes: f64) -> String {
     match bytes {
         b if b >= 1e12 => format!("{:.1} TB", b / 1e12),
@@ -60,25 +59,25 @@ pub fn amount(bytes: f64) -> String {
     }
 }
 
-/// A value of a table such as `MemFree:  12 kB`, in bytes.
+/// Returns a value of a table such as `MemFree:  12 kB`, in bytes.
 fn kilobytes(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// What the machine has available, from `/proc/meminfo`.
+/// From `/proc/meminfo`.
 fn of_machine(text: &str) -> Option<u64> {
     Some(kilobytes(text, "MemAvailable:")? + kilobytes(text, "SwapFree:").unwrap_or(0))
 }
 
-/// The soft limit of the address space, from `/proc/self/limits`; `None` if there is none.
+/// Returns the soft limit of the address space from `/proc/self/limits`, if any.
 fn address_space(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// What the control group of this process and those above it have left: version 2, or the memory controller of version 1. `groups` is the
-/// text of `/proc/self/cgroup`.
+/// Returns the remainder of this process's control group and its ancestors: version 2, or the memory controller of
+/// version 1. `groups` is the text of `/proc/self/cgroup`.
 fn of_group(root: &Path, groups: &str) -> Option<u64> {
     let left = groups.lines().filter_map(|line| {
         let mut parts = line.splitn(3, ':');
@@ -91,7 +90,7 @@ fn of_group(root: &Path, groups: &str) -> Option<u64> {
             _ => return None,
         };
         let base = root.join(base);
-        // Within a container the path may be that of the host, which is not there; the container's own group is then the base.
+        // In a container the path may be the host's and absent; then use the container's own group, `base`.
         let own = base.join(group.trim_start_matches('/'));
         let above = own.ancestors().take_while(|folder| folder.starts_with(&base));
         above.filter_map(|folder| of_folder(folder, limit, usage)).min()
@@ -99,7 +98,7 @@ fn of_group(root: &Path, groups: &str) -> Option<u64> {
     left.min()
 }
 
-/// What one control group has left. Pages that hold files count as free: the system drops them first.
+/// Returns the remainder of one control group. File pages count as free: the system drops them first.
 fn of_folder(folder: &Path, limit: &str, usage: &str) -> Option<u64> {
     let read = |file: &str| std::fs::read_to_string(folder.join(file)).ok();
     // "max": no limit.

@@ -1,10 +1,11 @@
-//! "Did you mean …": the valid name closest to a misspelt one.
+//! "Did you mean …": finds the valid name closest to a misspelt one.
 
 use crate::renamed::renamed;
 
-/// The candidate that `name` most probably stands for, or `None` where nothing is close.
+/// Returns the candidate closest to `name`, or `None`.
 ///
-/// What a name of an earlier version became is closest to it. Otherwise case is ignored; at most one edit (insertion, deletion, substitution, swap) for every three letters is forgiven.
+/// The successor of a renamed name comes first. Otherwise case is ignored, with at most one edit (insertion, deletion,
+/// substitution, swap) per three letters.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let candidates: Vec<&str> = candidates.into_iter().collect();
     if let Some(now) = renamed(name, candidates.iter().copied()) {
@@ -20,7 +21,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// The end of a message that names the nearest valid name, if there is one.
+/// Returns the end of a message that suggests the nearest name, if any.
 pub fn hint(nearest: &Option<impl std::fmt::Display>) -> String {
     nearest.as_ref().map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
 }

@@ -1,7 +1,6 @@
-//! Public names of earlier versions: an error for one of them names the one that it has now.
+//! Public names of earlier versions, for errors that give the current name.
 
-/// Names of scenario fields, values, columns, options and JSON keys, with what they became. One that became several things has a
-/// line for each.
+/// Former and current names of scenario fields, values, columns, options and JSON keys; one line per successor.
 pub const RENAMED: &[(&str, &str)] = &[
     ("tag", "label"),
     ("tags", "labels"),
@@ -37,7 +36,7 @@ pub const RENAMED: &[(&str, &str)] = &[
     ("lone", "unmatched"),
 ];
 
-/// The one of `names` that a name of an earlier version became, unless that name is still one of them.
+/// Returns the successor among `names` of a former name, unless that name is still valid.
 pub fn renamed<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let names: Vec<&str> = names.into_iter().collect();
     let mut found = None;

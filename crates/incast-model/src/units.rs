@@ -1,7 +1,7 @@
-//! Quantities with their units: [`Time`] (integer picoseconds), [`Rate`] (bit/s) and [`Bytes`].
+//! Quantities with units: [`Time`] (integer picoseconds), [`Rate`] (bit/s) and [`Bytes`].
 //!
-//! In files they are written as people write them, `"100Gbps"`, `"200ns"`, `"32MB"`; sizes may also be plain integers
-//! (bytes). Decimal prefixes are powers of ten (kB, MB, GB), binary ones powers of two (KiB, MiB, GiB).
+//! Files write them as `"100Gbps"`, `"200ns"`, `"32MB"`; sizes may also be plain integers (bytes). Decimal prefixes are
+//! powers of ten (kB, MB, GB), binary ones powers of two (KiB, MiB, GiB).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,12 +13,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A text that is not a quantity of the wanted kind; the message says what is allowed.
+/// Text that is not a valid quantity; the message states the allowed form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct QuantityError(String);
 
-/// Unit suffixes and their factor in the base unit, largest first (the order in which values are printed).
+/// Unit suffixes and factors in the base unit, largest first (the order for printing).
 type Units = &'static [(&'static str, u64)];
 
 const TIME: Units = &[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
@@ -38,7 +38,7 @@ const RATE_ALIASES: Units = &[
     ("Kbps", 1_000),
 ];
 const SIZE_ALIASES: Units = &[("KB", 1_000), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
-/// Printed where a size is a whole number of them and not of any larger decimal unit.
+/// Used if a size is a whole number of them and not of any larger decimal unit.
 const BINARY: Units = &[("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
 
 macro_rules! quantity {
@@ -50,10 +50,10 @@ macro_rules! quantity {
         impl $name {
             /// Nothing of it.
             pub const ZERO: Self = Self(0);
-            /// The largest value that can be held.
+            /// Largest value.
             pub const MAX: Self = Self(u64::MAX);
 
-            /// The difference, or zero where `other` is larger.
+            /// Returns the difference, or zero if `other` is larger.
             pub const fn saturating_sub(self, other: Self) -> Self {
                 Self(self.0.saturating_sub(other.0))
             }
@@ -184,7 +184,7 @@ impl Time {
     pub const fn ms(n: u64) -> Self {
         Self(n * 1_000_000_000)
     }
-    /// In seconds, for people and statistics; never for ordering events.
+    /// Returns seconds for people and statistics; never for ordering events.
     pub fn seconds(self) -> f64 {
         self.0 as f64 * 1e-12
     }
@@ -199,17 +199,17 @@ impl Rate {
     pub const fn mbps(n: u64) -> Self {
         Self(n * 1_000_000)
     }
-    /// Picoseconds that one byte takes, where that is an integer (80 at 100 Gb/s).
+    /// Returns picoseconds per byte, if an integer (80 at 100 Gb/s).
     pub const fn ps_per_byte(self) -> Option<u64> {
         if self.0 != 0 && 8_000_000_000_000 % self.0 == 0 { Some(8_000_000_000_000 / self.0) } else { None }
     }
-    /// Time to put `bytes` on a wire of this rate, rounded up to a whole picosecond.
+    /// Returns the time to send `bytes` at this rate, rounded up to a whole picosecond.
     pub const fn time_for(self, bytes: u64) -> Time {
         Time((bytes as u128 * 8_000_000_000_000).div_ceil(self.0 as u128) as u64)
     }
 }
 
-/// Reads `text` as a number and one of `units`; exact for decimals that the base unit can hold.
+/// Reads a number and one of `units`; exact for decimals that the base unit can hold.
 fn parse(text: &str, units: &[Units], bare: bool) -> Result<u64, String> {
     let text = text.trim();
     let split = text
@@ -229,7 +229,7 @@ fn parse(text: &str, units: &[Units], bare: bool) -> Result<u64, String> {
     scale(number.strip_prefix('+').unwrap_or(&number), factor)
 }
 
-/// `number` (decimal digits, at most one point) times `factor`, exactly.
+/// Returns `number` (decimal digits, at most one point) times `factor`, exactly.
 pub(crate) fn scale(number: &str, factor: u64) -> Result<u64, String> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = format!("{whole}{fraction}");
@@ -245,14 +245,14 @@ pub(crate) fn scale(number: &str, factor: u64) -> Result<u64, String> {
     u64::try_from(scaled / divisor).map_err(|_| "too large".into())
 }
 
-/// A printed quantity for prose: `100Gbps` becomes `100 Gb/s`.
+/// Formats a printed quantity for prose: `100Gbps` becomes `100 Gb/s`.
 fn spaced(text: &str) -> String {
     let unit = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     format!("{} {}", &text[..unit], text[unit..].replace("bps", "b/s"))
 }
 
-/// `value` in the largest unit that needs at most three decimals, or in a binary one if it is a whole number of that and not
-/// of thousands; so that reading it back gives the same value.
+/// Formats `value` in the largest unit that needs at most three decimals, or in a binary unit if it is a whole number
+/// of that and not of thousands. Reading it back gives the same value.
 fn print(value: u64, units: Units, binary: Units) -> String {
     let whole = |factor: u64| value >= factor && value.is_multiple_of(factor);
     if !value.is_multiple_of(1000)

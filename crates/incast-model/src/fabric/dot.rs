@@ -1,13 +1,13 @@
-//! A drawing of a fabric for Graphviz.
+//! Graphviz drawing of a fabric.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::graph::{Fabric, NodeId, NodeKind};
 
-/// The text of a DOT file: one rank for each tier, hosts at the bottom, every link with its rate.
+/// Returns a DOT file: one rank per tier, hosts at the bottom, each link labelled with its rate.
 ///
-/// Hosts are ellipses, switches boxes. A link's delay is its tool tip. Draw it with `dot -Tsvg`.
+/// Hosts are ellipses, switches boxes, link delays tool tips. Draw it with `dot -Tsvg`.
 pub fn write_dot(fabric: &Fabric) -> String {
     let mut text = String::from("graph fabric {\n  ranksep=1.5;\n  node [shape=box];\n");
     let mut tiers: BTreeMap<u8, Vec<NodeId>> = BTreeMap::new();
@@ -41,7 +41,7 @@ pub fn write_dot(fabric: &Fabric) -> String {
     text + "}\n"
 }
 
-/// A name as DOT quotes it: only quotes and backslashes need care.
+/// Returns a name quoted for DOT; only quotes and backslashes need escapes.
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -1,4 +1,4 @@
-//! Servers of several GPUs, each of which is a host with its own NIC, and the links within servers.
+//! Servers with several GPUs; each GPU is a host with its own NIC.
 
 use super::{Fabric, HostId, LinkId, NodeId, NodeKind, PortId};
 
@@ -24,7 +24,7 @@ impl Fabric {
         self.has_nvlink() && own(link.a) && own(link.b)
     }
 
-    /// Ports by which the traffic of a host leaves its server, such as the NIC of a GPU; all ports of other hosts.
+    /// Ports through which a host's traffic leaves its server, such as a GPU's NIC; all ports of other hosts.
     pub fn network_ports(&self, host: HostId) -> Vec<PortId> {
         let leads_out = |port: &PortId| !self.is_nvlink(self.port(*port).link);
         let node = self.hosts()[host.index()];
@@ -32,7 +32,7 @@ impl Fabric {
         if !direct.is_empty() {
             return direct;
         }
-        // A GPU that forwards is a switch next to its host.
+        // A forwarding GPU is a switch next to its host.
         self.ports_of(node).flat_map(|port| self.ports_of(self.neighbour(port))).filter(leads_out).collect()
     }
 
@@ -41,7 +41,6 @@ impl Fabric {
         self.is_inside(node) && self.ports_of(node).all(|port| self.is_nvlink(self.port(port).link))
     }
 
-    /// Returns true for a switch within a server.
     pub(crate) fn is_inside(&self, node: NodeId) -> bool {
         self.inside().binary_search(&node).is_ok()
     }

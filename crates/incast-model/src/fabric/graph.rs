@@ -1,4 +1,4 @@
-//! The graph itself: nodes, links, and the ports between them.
+//! The fabric graph: nodes, links and ports.
 
 use crate::routing::{MAX_ROUTES, Routes};
 use crate::units::{Rate, Time};
@@ -10,7 +10,7 @@ macro_rules! id {
         pub struct $name(pub u32);
 
         impl $name {
-            /// As an index into the table of its kind.
+            /// Returns the index into the table of its kind.
             pub const fn index(self) -> usize {
                 self.0 as usize
             }
@@ -19,23 +19,23 @@ macro_rules! id {
 }
 
 id!(
-    /// A host or a switch, numbered in order of creation.
+    /// Host or switch, numbered in order of creation.
     NodeId
 );
 id!(
-    /// A host, numbered from 0 among hosts only: what a user writes in a flow list.
+    /// Host, numbered from 0 among hosts only, as users write it in flow lists.
     HostId
 );
 id!(
-    /// A full-duplex link, numbered in order of creation.
+    /// Full-duplex link, numbered in order of creation.
     LinkId
 );
 id!(
-    /// A port of a node, numbered over the whole fabric; the ports of one node are consecutive, in order of its links.
+    /// Port of a node, numbered over the whole fabric; ports of a node are consecutive, in order of its links.
     PortId
 );
 
-/// What a node is.
+/// Kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NodeKind {
     /// Sends and receives; never forwards.
@@ -55,7 +55,7 @@ pub struct Node {
     pub tier: u8,
 }
 
-/// A full-duplex link; both directions have its rate and delay.
+/// Full-duplex link; both directions have its rate and delay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
     /// One end.
@@ -73,32 +73,32 @@ pub struct Link {
 pub struct Port {
     /// The node it belongs to.
     pub node: NodeId,
-    /// Its number within the node, from 0.
+    /// Number within the node, from 0.
     pub local: u32,
     /// The link plugged into it.
     pub link: LinkId,
-    /// The port at the other end of that link.
+    /// Port at the other end of the link.
     pub peer: PortId,
 }
 
-/// Why a graph is not a fabric that can carry traffic.
+/// Reasons why a graph is not a usable fabric.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FabricError {
-    /// Next hops would take more memory than they may.
+    /// Next hops would take more memory than allowed.
     #[error(
         "the next hops of {nodes} nodes towards {targets} destinations (switches with hosts, and hosts with several links) \
          would take {:.2} GB, at most {:.2} GB are possible: fewer of these are needed", *.bytes as f64 / 1e9,
         MAX_ROUTES as f64 / 1e9
     )]
     Routes {
-        /// Nodes with next hops of their own.
+        /// Nodes with their own next hops.
         nodes: usize,
-        /// What they lead to.
+        /// Destinations of the next hops.
         targets: usize,
-        /// What the next hops would take, in bytes.
+        /// Bytes that the next hops would take.
         bytes: u64,
     },
-    /// A link from a node to itself.
+    /// A link joins a node to itself.
     #[error("link {link} joins {node} to itself")]
     SelfLink {
         /// Number of the link, from 0.
@@ -122,12 +122,12 @@ pub enum FabricError {
         /// Its name.
         node: String,
     },
-    /// Two parts without a path between them.
+    /// No path joins two parts.
     #[error("the fabric is disconnected: no path from {a} to {b} ({reached} of {total} nodes can be reached from {a})")]
     Disconnected {
         /// A node of the first part.
         a: String,
-        /// A node that cannot be reached from it.
+        /// Node that cannot be reached from the first.
         b: String,
         /// Nodes reached from `a`, itself included.
         reached: usize,
@@ -139,7 +139,7 @@ pub enum FabricError {
     TooFewHosts(usize),
 }
 
-/// A connected graph of at least two hosts; made by [`FabricBuilder::finish`], never changed afterwards.
+/// Immutable connected graph of at least two hosts, made by [`FabricBuilder::finish`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fabric {
     nodes: Vec<Node>,
@@ -148,15 +148,13 @@ pub struct Fabric {
     first_port: Vec<u32>,
     hosts: Vec<NodeId>,
     host_of_node: Vec<Option<HostId>>,
-    /// How many of the last hosts are services'.
     services: usize,
-    /// The switches within servers, in order of their VMs; empty where hosts are no VMs.
+    /// Switches within servers, in order of their VMs; empty without VMs.
     servers: Vec<NodeId>,
-    /// VMs of each server.
     slots: u32,
-    /// Hosts of each server; 0 where every host is a server.
+    /// Hosts per server; 0 if every host is a server.
     gpus: u32,
-    /// The switches within servers that join their GPUs, lowest first.
+    /// Switches that join GPUs within servers, lowest first.
     inside: Vec<NodeId>,
 }
 
@@ -185,7 +183,7 @@ impl Fabric {
     pub fn port(&self, id: PortId) -> &Port {
         &self.ports[id.index()]
     }
-    /// The ports of a node, in order.
+    /// Returns the ports of a node, in order.
     pub fn ports_of(&self, node: NodeId) -> impl ExactSizeIterator<Item = PortId> + use<> {
         (self.first_port[node.index()]..self.first_port[node.index() + 1]).map(PortId)
     }
@@ -193,7 +191,7 @@ impl Fabric {
     pub fn hosts(&self) -> &[NodeId] {
         &self.hosts
     }
-    /// How many of the hosts, the last ones, are services'.
+    /// Returns the number of service hosts, which come last.
     pub const fn services(&self) -> usize {
         self.services
     }
@@ -203,28 +201,28 @@ impl Fabric {
     pub(super) fn serving_vms(self, servers: Vec<NodeId>, slots: u32) -> Self {
         Self { servers, slots, ..self }
     }
-    /// The switches that are servers, lowest first; none where hosts are no VMs. The VMs of server i of this list are the
-    /// hosts from i times [`Fabric::slots`] on.
+    /// Returns the switches that are servers, lowest first; empty without VMs. VMs of server i are the hosts from i
+    /// times [`Fabric::slots`] on.
     pub fn servers(&self) -> &[NodeId] {
         &self.servers
     }
-    /// VM slots of each server; 0 where hosts are no VMs.
+    /// Returns the VM slots per server; 0 without VMs.
     pub const fn slots(&self) -> u32 {
         self.slots
     }
-    /// Marks each run of `gpus` hosts as one server, and the switches `inside` servers, lowest first.
+    /// Marks each run of `gpus` hosts as a server, and the switches `inside` servers, lowest first.
     pub(super) fn with_gpus(self, gpus: u32, inside: Vec<NodeId>) -> Self {
         Self { gpus, inside, ..self }
     }
-    /// Hosts of each server, as GPUs with a NIC each; 0 where every host is a server.
+    /// Returns the GPU hosts (with one NIC each) per server; 0 if every host is a server.
     pub(super) const fn gpus(&self) -> u32 {
         self.gpus
     }
-    /// Switches within servers: NVLink switches, and GPUs that forward. Lowest first.
+    /// Returns switches within servers (NVLink switches, forwarding GPUs), lowest first.
     pub(super) fn inside(&self) -> &[NodeId] {
         &self.inside
     }
-    /// The host number of a node, or `None` for a switch.
+    /// Returns the host number of a node; `None` for a switch.
     pub fn host_of(&self, node: NodeId) -> Option<HostId> {
         self.host_of_node[node.index()]
     }
@@ -232,15 +230,15 @@ impl Fabric {
     pub fn switches(&self) -> impl Iterator<Item = NodeId> + '_ {
         (0..self.nodes.len() as u32).map(NodeId).filter(|&id| self.node(id).kind == NodeKind::Switch)
     }
-    /// Rate of the link at a port.
+    /// Returns the link rate at a port.
     pub fn rate(&self, port: PortId) -> Rate {
         self.link(self.port(port).link).rate
     }
-    /// Propagation delay of the link at a port.
+    /// Returns the propagation delay of the link at a port.
     pub fn delay(&self, port: PortId) -> Time {
         self.link(self.port(port).link).delay
     }
-    /// The node at the far end of a port.
+    /// Returns the node at the far end of a port.
     pub fn neighbour(&self, port: PortId) -> NodeId {
         self.port(self.port(port).peer).node
     }
@@ -280,7 +278,7 @@ impl FabricBuilder {
         LinkId(self.links.len() as u32 - 1)
     }
 
-    /// The fabric, if it can carry traffic between all its hosts.
+    /// Returns the fabric if it can carry traffic between all hosts.
     pub fn finish(self) -> Result<Fabric, FabricError> {
         let name = |id: NodeId| self.nodes[id.index()].name.clone();
         let mut degree = vec![0u32; self.nodes.len()];
@@ -306,7 +304,7 @@ impl FabricBuilder {
         Ok(fabric)
     }
 
-    /// Numbers the ports: those of one node are consecutive, in order of its links.
+    /// Numbers the ports; those of a node are consecutive, in order of its links.
     fn wire(self, degree: &[u32]) -> Fabric {
         let mut first_port = vec![0u32];
         for d in degree {
@@ -354,10 +352,10 @@ impl FabricBuilder {
 }
 
 impl Fabric {
-    /// There is a way between any two hosts, and each switch is on one.
+    /// Checks that a path joins every two hosts, and that each switch lies on a path.
     ///
-    /// Hosts do not forward. So one set of switches that are joined to each other has to reach every host; others are
-    /// islands (the NVLink switch of a server) and reach some. Without switches every host is joined to every other.
+    /// Hosts do not forward. So one set of connected switches must reach all hosts; other sets are islands (a server's
+    /// NVLink switch) that reach some. Without switches every host must be joined to every other.
     fn check_connected(&self) -> Result<(), FabricError> {
         let islands = self.islands();
         let count = islands.iter().flatten().max().map_or(0, |last| last + 1);
@@ -387,7 +385,6 @@ impl Fabric {
         self.reaches_all(start, &mut near, &needed)
     }
 
-    /// The next hops of all nodes have room.
     fn check_routes(&self) -> Result<(), FabricError> {
         match Routes::size(self) {
             (nodes, targets, bytes) if bytes > MAX_ROUTES => Err(FabricError::Routes { nodes, targets, bytes }),
@@ -409,7 +406,7 @@ impl Fabric {
         }
     }
 
-    /// For each switch the number of the set of switches that it is joined to, directly or over others.
+    /// Returns, by switch, the number of its set of connected switches.
     fn islands(&self) -> Vec<Option<usize>> {
         let mut islands = vec![None; self.nodes.len()];
         let mut count = 0;
@@ -502,14 +499,14 @@ mod tests {
 
     #[test]
     fn islands_of_switches_are_for_hosts_that_have_another_way() {
-        // Hosts 0 to 2 on s0 (node 3), hosts 0 and 1 on s1 as well; whichever comes first.
+        // Hosts 0 to 2 on s0 (node 3), hosts 0 and 1 also on s1, in either order.
         assert!(joined(3, 2, &[(0, 3), (1, 3), (2, 3), (0, 4), (1, 4)]).is_ok());
         assert!(joined(3, 2, &[(0, 4), (1, 4), (2, 4), (0, 3), (1, 3)]).is_ok());
         let lost = |result: Result<Fabric, FabricError>| match result {
             Err(FabricError::Disconnected { a, b, .. }) => format!("{a} {b}"),
             other => panic!("{other:?}"),
         };
-        // Every two hosts share a switch, but none has all three; two switches that no host is on.
+        // Every two hosts share a switch, but none has all three; two switches without hosts.
         assert_eq!(lost(joined(3, 3, &[(0, 3), (1, 3), (1, 4), (2, 4), (2, 5), (0, 5)])), "s0 h2");
         assert_eq!(lost(joined(2, 3, &[(0, 2), (1, 2), (3, 4)])), "s0 s1");
     }

@@ -1,17 +1,18 @@
-//! Hosts that are joined below a tier: racks, pods. NVLink joins none: it is within a server.
+//! Groups of hosts joined below a tier: racks, pods. NVLink forms no group, as it is within a server.
 
 use super::graph::{Fabric, LinkId, NodeId};
 
-/// Which nodes are joined by switches up to a tier, over links that lead up or down.
+/// Groups of nodes joined by switches up to a tier, over links between tiers.
 #[derive(Debug, Clone)]
 pub(crate) struct Groups {
     tier: u8,
-    /// By node: a node of the same group, the same for all its nodes.
+    /// By node: a representative node of its group.
     of: Vec<u32>,
 }
 
 impl Groups {
-    /// Racks for tier 1 (hosts under one switch), pods for tier 2. Groups of a tier lie within those of a higher one.
+    /// Builds racks for tier 1 (hosts under one switch), pods for tier 2. Groups of a tier nest in those of higher
+    /// tiers.
     pub(crate) fn new(fabric: &Fabric, tier: u8) -> Self {
         let mut groups = Self { tier, of: (0..fabric.nodes().len() as u32).collect() };
         let within = |high: NodeId| fabric.node(high).tier <= tier && !fabric.is_nvlink_switch(high);
@@ -34,12 +35,12 @@ impl Groups {
         node
     }
 
-    /// The number of a node's group.
+    /// Returns the number of a node's group.
     pub(crate) fn of(&self, node: NodeId) -> u32 {
         self.of[node.index()]
     }
 
-    /// Sum of the rates of the links that lead up out of a group, by its number.
+    /// Returns the rate of all uplinks out of each group, by its number.
     pub(crate) fn uplinks(&self, fabric: &Fabric) -> Vec<f64> {
         let mut sums = vec![0.0; self.of.len()];
         for (low, high, link) in levels(fabric).filter(|&(.., link)| !fabric.is_nvlink(link)) {
@@ -51,7 +52,7 @@ impl Groups {
     }
 }
 
-/// Tiers that links lead up from, lowest first; 0 is that of hosts.
+/// Returns tiers with uplinks, lowest first; hosts are tier 0.
 pub(crate) fn tiers_with_uplinks(fabric: &Fabric) -> Vec<u8> {
     let outside = levels(fabric).filter(|&(.., link)| !fabric.is_nvlink(link));
     let mut tiers: Vec<u8> = outside.map(|(low, ..)| fabric.node(low).tier).collect();
@@ -60,7 +61,7 @@ pub(crate) fn tiers_with_uplinks(fabric: &Fabric) -> Vec<u8> {
     tiers
 }
 
-/// Lower end, higher end and number of every link that leads from a tier to another.
+/// Returns lower end, upper end and number of every link between tiers.
 fn levels(fabric: &Fabric) -> impl Iterator<Item = (NodeId, NodeId, LinkId)> + '_ {
     (0..).map(LinkId).zip(fabric.links()).filter_map(|(number, link)| {
         let [a, b] = [link.a, link.b].map(|port| fabric.port(port).node);

@@ -1,4 +1,4 @@
-//! The fabric: hosts and switches joined by full-duplex links, with ports in a stable order.
+//! Fabric of hosts and switches joined by full-duplex links, with stable port order.
 
 mod dot;
 pub mod generators;

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use super::graph::{Fabric, HostId, NodeId, NodeKind, PortId};
 use crate::units::{Bytes, Rate, Time};
 
-/// What two hosts have between them on an idle fabric.
+/// Path properties of two hosts on an idle fabric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PairRtt {
     /// Base round-trip time.
@@ -22,7 +22,7 @@ pub struct PairRtt {
 }
 
 impl PairRtt {
-    /// Bytes in flight that fill the path: base RTT times bottleneck rate, rounded down.
+    /// Returns the bytes in flight that fill the path: base RTT times bottleneck rate, rounded down.
     pub fn bdp(self) -> Bytes {
         let bytes = u128::from(self.base_rtt.0) * u128::from(self.bottleneck.0) / 8_000_000_000_000;
         Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
@@ -58,14 +58,14 @@ impl Stretch {
     }
 }
 
-/// How a host hangs on the fabric: its anchor is its only switch, or itself where it has several links.
+/// Attachment of a host: its anchor is its only switch, or itself with several links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Spoke {
     anchor: u32,
     stretch: Stretch,
 }
 
-/// The base RTTs of all host pairs, kept for each pair of first switches.
+/// Base RTTs of all host pairs, stored per pair of first switches.
 #[derive(Debug, Clone)]
 pub struct BaseRtts {
     anchors: usize,
@@ -75,7 +75,7 @@ pub struct BaseRtts {
 }
 
 impl BaseRtts {
-    /// For packets of `payload` bytes (1000 in the HPCC evaluation).
+    /// Computes base RTTs for packets of `payload` bytes (1000 in the HPCC evaluation).
     pub fn new(fabric: &Fabric, payload: Bytes) -> Self {
         let mut anchors: Vec<NodeId> = Vec::new();
         let mut known: HashMap<NodeId, u32> = HashMap::new();
@@ -96,7 +96,7 @@ impl BaseRtts {
         Self { anchors: anchors.len(), spokes, trunks }
     }
 
-    /// Base RTT and bottleneck of a pair of different hosts.
+    /// Returns base RTT and bottleneck of two different hosts.
     pub fn pair(&self, src: HostId, dst: HostId) -> PairRtt {
         self.between(&self.spokes[src.index()], &self.spokes[dst.index()])
     }
@@ -106,9 +106,9 @@ impl BaseRtts {
         src.stretch.then(trunk).then(dst.stretch).pair()
     }
 
-    /// The largest base RTT and the largest bandwidth-delay product over all pairs (not always of the same pair).
+    /// Returns the largest base RTT and the largest bandwidth-delay product over all pairs (maybe of different pairs).
     pub fn max(&self) -> (Time, Bytes) {
-        // Hosts that hang alike on one switch are one kind; a kind of two hosts or more is also paired with itself.
+        // Hosts attached alike to one switch are one kind; a kind of two or more hosts is also paired with itself.
         let mut kinds: HashMap<Spoke, bool> = HashMap::new();
         for &spoke in &self.spokes {
             kinds.entry(spoke).and_modify(|several| *several = true).or_insert(false);
@@ -130,7 +130,7 @@ pub fn pair_base_rtt(fabric: &Fabric, src: HostId, dst: HostId, payload: Bytes) 
     first_paths(fabric, src, payload)[dst.index()].unwrap_or(Stretch::NONE).pair()
 }
 
-/// The anchor of a host and the way there.
+/// Returns the anchor of a host and the path to it.
 fn spoke(fabric: &Fabric, host: NodeId, payload: Bytes) -> (NodeId, Stretch) {
     let mut ports = fabric.ports_of(host);
     match (ports.next(), ports.next()) {
@@ -141,7 +141,7 @@ fn spoke(fabric: &Fabric, host: NodeId, payload: Bytes) -> (NodeId, Stretch) {
     }
 }
 
-/// The first shortest path, in port order, from one node to every node; hosts do not forward.
+/// Returns the first shortest path, in port order, from one node to every node; hosts do not forward.
 fn first_paths(fabric: &Fabric, from: NodeId, payload: Bytes) -> Vec<Option<Stretch>> {
     let mut reached = vec![None; fabric.nodes().len()];
     reached[from.index()] = Some(Stretch::NONE);
@@ -174,7 +174,7 @@ mod tests {
 
     const PAYLOAD: Bytes = Bytes(1000);
 
-    /// Largest base RTT in ns and largest BDP in bytes, by class and by brute force.
+    /// Returns the largest base RTT in ns and BDP in bytes, by class and by brute force.
     fn most(fabric: &Fabric) -> (u64, u64) {
         let rtts = BaseRtts::new(fabric, PAYLOAD);
         let (rtt, bdp) = rtts.max();

@@ -1,4 +1,4 @@
-//! Hosts of services, such as an arbiter's: on the fabric like any other, but no part of its workload.
+//! Hosts of services, such as an arbiter: on the fabric, but not part of its workload.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub struct Service {
     pub delay: Option<Time>,
 }
 
-/// A service that does not fit the fabric.
+/// Service that does not fit the fabric.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ServiceError {
     /// Its name is taken.
@@ -37,10 +37,10 @@ pub enum ServiceError {
     NoSwitch {
         /// The name.
         name: String,
-        /// A switch with a name like it.
+        /// Switch with a similar name.
         nearest: Option<String>,
     },
-    /// Nothing says how fast its link is.
+    /// The link's rate has no default.
     #[error("no host is on {at}: `{field}` has no default there")]
     NoDefault {
         /// The switch.
@@ -55,16 +55,16 @@ pub enum ServiceError {
         field: &'static str,
         /// Its value.
         value: String,
-        /// What is allowed.
+        /// Allowed values.
         allowed: &'static str,
     },
-    /// The fabric with it cannot carry traffic.
+    /// The fabric with the service cannot carry traffic.
     #[error(transparent)]
     Fabric(#[from] FabricError),
 }
 
 impl Fabric {
-    /// The same fabric with hosts of services; with the error, the number of the service.
+    /// Returns the fabric with service hosts added; errors carry the service's number.
     pub fn with_services(&self, services: &[Service]) -> Result<Self, (usize, ServiceError)> {
         if services.is_empty() {
             return Ok(self.clone());
@@ -99,7 +99,7 @@ impl Fabric {
         builder
     }
 
-    /// Where a service is plugged in, and its link.
+    /// Returns the node that a service attaches to, and its link.
     fn plug(&self, service: &Service) -> Result<(NodeId, Rate, Time), ServiceError> {
         let switches = || self.switches().map(|switch| self.node(switch).name.as_str());
         let Some(at) = self.switches().find(|&switch| self.node(switch).name == service.at) else {
@@ -121,12 +121,12 @@ impl Fabric {
         Ok((at, rate, delay))
     }
 
-    /// Hosts that are not services', by [`HostId`]: the ends of a workload.
+    /// Returns the hosts that are not services, by [`HostId`]: the ends of a workload.
     pub fn endpoints(&self) -> &[NodeId] {
         &self.hosts()[..self.hosts().len() - self.services()]
     }
 
-    /// Whether a host is a service's.
+    /// Returns true for a service host.
     pub fn is_service(&self, host: HostId) -> bool {
         host.index() >= self.endpoints().len()
     }

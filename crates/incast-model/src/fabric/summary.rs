@@ -1,4 +1,4 @@
-//! What a fabric amounts to, in a few numbers.
+//! Key figures of a fabric.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of a fabric whose packets carry `payload` bytes (1000 in the HPCC evaluation).
+    /// Summarises a fabric for packets of `payload` bytes (1000 in the HPCC evaluation).
     pub fn new(fabric: &Fabric, payload: Bytes) -> Self {
         let (max_base_rtt, max_bdp) = BaseRtts::new(fabric, payload).max();
         Self {
@@ -75,12 +75,12 @@ impl Summary {
     }
 }
 
-/// Sums of many large rates stay within a `Rate`.
+/// Adds rates without overflow.
 fn plus(sum: &mut Rate, rate: Rate) {
     *sum = Rate(sum.0.saturating_add(rate.0));
 }
 
-/// Tiers of the ends of every link, lower one first, and its rate.
+/// Returns tiers of the ends (lower first) and rate of every link.
 fn levels(fabric: &Fabric) -> impl Iterator<Item = (u8, u8, Rate)> + '_ {
     fabric.links().iter().map(|link| {
         let [a, b] = [link.a, link.b].map(|port| fabric.node(fabric.port(port).node).tier);

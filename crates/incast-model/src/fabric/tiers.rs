@@ -1,6 +1,6 @@
-//! Layers of a graph that comes without any: how far each node is from the nearest host.
+//! Tiers of a graph without given tiers: distance from the nearest host.
 
-/// 0 for hosts, 1 for switches next to a host, and so on up; 0 too for what no host reaches.
+/// Returns 0 for hosts, 1 for switches next to a host, and so on; also 0 for nodes that no host reaches.
 pub(crate) fn tiers(is_host: &[bool], links: impl Iterator<Item = (usize, usize)>) -> Vec<u8> {
     let mut neighbours = vec![Vec::new(); is_host.len()];
     for (a, b) in links {

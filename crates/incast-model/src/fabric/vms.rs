@@ -1,4 +1,4 @@
-//! Servers with virtual machines: every host becomes a switch with VMs below it, which are the hosts from then on.
+//! Servers with virtual machines: each host becomes a switch, and the VMs below it become the hosts.
 
 use std::collections::HashSet;
 
@@ -71,7 +71,7 @@ pub enum VmsError {
         field: &'static str,
         /// Its value.
         value: String,
-        /// What is allowed.
+        /// Allowed values.
         allowed: String,
     },
     /// A VM would have the name of another node.
@@ -80,12 +80,12 @@ pub enum VmsError {
         /// The name.
         name: String,
     },
-    /// VMs on GPUs, which are joined by NVLink.
+    /// VMs on GPUs, which NVLink joins.
     #[error(
         "VMs are on hosts with one link, but NVLink gives GPUs a second one: set fabric.rail_optimized.nvlink = \"none\""
     )]
     Nvlink,
-    /// A server that could forward what is not its own.
+    /// A server would forward traffic between other nodes.
     #[error(
         "{host} has links to {} and {}: as a server with VMs it is a switch, and would forward between the two; a server's links \
          all lead to one switch", .ends[0], .ends[1]
@@ -96,25 +96,25 @@ pub enum VmsError {
         /// Two of its neighbours.
         ends: [String; 2],
     },
-    /// The fabric with them cannot carry traffic.
+    /// The fabric with VMs cannot carry traffic.
     #[error(transparent)]
     Fabric(#[from] FabricError),
 }
 
-/// Most VM slots of a server: more than clouds have cores for.
+/// Most VM slots per server: more than clouds have cores for.
 const MAX_SLOTS: u32 = 64;
 
-/// Most VMs of a fabric, as most nodes of one.
+/// Most VMs of a fabric, equal to its most nodes.
 const MAX_VMS: u64 = 1 << 20;
 
 impl Vms {
-    /// VMs in so many slots of each server, all else by default.
+    /// Returns a spec with `slots` VM slots per server and defaults otherwise.
     pub const fn new(slots: u32) -> Self {
         let (rate, delay, queue, headroom) = (rate_10g(), Time::ZERO, thousand_packets(), tenth());
         Self { slots, rate, delay, queue, headroom, admission: AdmissionMode::Enforce }
     }
 
-    /// Whether all values are in their ranges.
+    /// Checks that all values are in range.
     pub fn check(&self) -> Result<(), VmsError> {
         let unless = |holds: bool, field, value: String, allowed: &str| match holds {
             true => Ok(()),
@@ -131,9 +131,9 @@ impl Vms {
 }
 
 impl Fabric {
-    /// The same fabric with VMs on every host; to be done before services are added. Hosts become switches of tier 1, and all
-    /// other tiers are one higher. Ports of the fabric's switches stay in their order; a server's ports are those to its VMs,
-    /// then its links.
+    /// Returns the fabric with VMs on every host; call it before adding services. Hosts become switches of tier 1,
+    /// other tiers rise by one. Ports of switches keep their order; a server's ports lead to its VMs first, then to its
+    /// links.
     pub fn with_vms(&self, vms: &Vms) -> Result<Self, VmsError> {
         vms.check()?;
         self.check_servers()?;
@@ -165,7 +165,7 @@ impl Fabric {
         Ok(builder.finish()?.serving_vms(servers, vms.slots))
     }
 
-    /// No host has two neighbours.
+    /// Checks that no host has two neighbours.
     fn check_servers(&self) -> Result<(), VmsError> {
         for &host in self.hosts() {
             let mut ends = self.ports_of(host).map(|port| self.neighbour(port));
@@ -181,17 +181,17 @@ impl Fabric {
         Ok(())
     }
 
-    /// The server of a VM; `None` for other hosts.
+    /// Returns the server of a VM; `None` for other hosts.
     pub fn server_of(&self, host: HostId) -> Option<NodeId> {
         self.servers().get(host.0.checked_div(self.slots())? as usize).copied()
     }
 
-    /// Whether a node is the switch of a server.
+    /// Returns true for the switch of a server.
     pub fn is_server(&self, node: NodeId) -> bool {
         self.servers().binary_search(&node).is_ok()
     }
 
-    /// The ports of a server that lead to the network: its NIC.
+    /// Returns a server's ports to the network: its NIC.
     pub fn nic_ports(&self, server: NodeId) -> impl Iterator<Item = PortId> + '_ {
         self.ports_of(server).filter(|&port| self.node(self.neighbour(port)).kind == NodeKind::Switch)
     }

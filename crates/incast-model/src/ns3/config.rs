@@ -1,4 +1,4 @@
-//! Configuration files: `KEY value…`, in any order, as `third.cc` reads them (commit 9f4be2a).
+//! Configuration files with `KEY value…` in any order, as `third.cc` reads them (commit 9f4be2a).
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use super::values::{self, CcMode, LinkDown};
 use crate::nearest::nearest;
 use crate::units::{Bytes, Rate, Time};
 
-/// One row for each key: its doc comment, field, type and how its value is read.
+/// One row per key: doc comment, field, type and value reader.
 macro_rules! config {
     ($($(#[$doc:meta])* $key:literal $field:ident: $type:ty = $read:ident;)*) => {
-        /// What a configuration file sets; a key that it leaves out is `None` and has the original's default.
+        /// Settings of a configuration file; absent keys are `None` and have ns-3's default.
         #[derive(Debug, Clone, Default, PartialEq)]
         pub struct Ns3Config {
             /// Name of the file.
@@ -25,7 +25,7 @@ macro_rules! config {
         pub const CONFIG_KEYS: &[&str] = &[$($key),*];
 
         impl Ns3Config {
-            /// Reads the value of `key`; false where there is no such key.
+            /// Reads the value of `key`; false for an unknown key.
             fn read(&mut self, key: &str, tokens: &mut Tokens<'_>) -> Result<bool, Ns3Error> {
                 match key {
                     $($key => self.$field = Some(values::$read(tokens, key)?),)*
@@ -38,9 +38,9 @@ macro_rules! config {
 }
 
 config! {
-    /// Which congestion control runs; default DCQCN.
+    /// Congestion control; default DCQCN.
     "CC_MODE" cc_mode: CcMode = cc_mode;
-    /// Whether queues mark ECN; default yes.
+    /// If true, queues mark ECN; default yes.
     "ENABLE_QCN" enable_qcn: bool = flag;
     /// Queue below which nothing is marked, by link rate; kB of 1000 bytes in the file.
     "KMIN_MAP" kmin: Vec<(Rate, Bytes)> = kilobytes_by_rate;
@@ -50,11 +50,11 @@ config! {
     "PMAX_MAP" pmax: Vec<(Rate, f64)> = fraction_by_rate;
     /// Shared buffer of each switch; MiB in the file, default 16.
     "BUFFER_SIZE" buffer_size: Bytes = mebibytes;
-    /// Whether the PFC threshold follows the free buffer; default yes.
+    /// If true, the PFC threshold follows the free buffer; default yes.
     "USE_DYNAMIC_PFC_THRESHOLD" dynamic_pfc_threshold: bool = flag;
     /// Pause time in PFC frames; us in the file, default 5. The original ignores it: a pause lasts until the resume.
     "PAUSE_TIME" pause_time: Time = microseconds;
-    /// Whether a host's ACKs ignore pauses of their data's priority; default no.
+    /// If true, a host's ACKs ignore pauses of their data's priority; default no.
     "ACK_HIGH_PRIO" ack_high_prio: bool = flag;
 
     /// Payload of a full packet; bytes, default 1000.
@@ -66,13 +66,13 @@ config! {
     /// 0: go-back-N; 1: back to the start of the chunk (the authors' config_doc.txt has the two the wrong way round).
     "L2_BACK_TO_ZERO" back_to_zero: bool = flag;
 
-    /// Whether flows have a window; default yes.
+    /// If true, flows have a window; default yes.
     "HAS_WIN" has_window: bool = flag;
-    /// Whether all pairs use the largest base RTT and BDP instead of their own; default yes.
+    /// If true, all pairs use the largest base RTT and BDP instead of their own; default yes.
     "GLOBAL_T" global_t: bool = flag;
-    /// Whether the window shrinks with the rate; default no.
+    /// If true, the window shrinks with the rate; default no.
     "VAR_WIN" variable_window: bool = flag;
-    /// Whether packets are paced at the flow's rate; default yes.
+    /// If true, packets are paced at the flow's rate; default yes.
     "RATE_BOUND" rate_bound: bool = flag;
     /// Lowest rate of a flow; default 100Mb/s.
     "MIN_RATE" min_rate: Rate = rate;
@@ -91,7 +91,7 @@ config! {
     "EWMA_GAIN" ewma_gain: f64 = fraction;
     /// DCQCN: increases in fast recovery; default 5.
     "FAST_RECOVERY_TIMES" fast_recovery_times: u32 = count;
-    /// DCQCN: whether every cut lowers the target rate; default no.
+    /// DCQCN: if true, every cut lowers the target rate; default no.
     "CLAMP_TARGET_RATE" clamp_target_rate: bool = flag;
     /// DCTCP: additive increase; default 1000Mb/s.
     "DCTCP_RATE_AI" dctcp_rate_ai: Rate = rate;
@@ -102,11 +102,11 @@ config! {
     "MI_THRESH" max_stage: u32 = count;
     /// HPCC: unit of the INT counters, 1 for 25 Gb/s NICs and rate/25 above; default 1.
     "INT_MULTI" int_multiplier: u32 = count;
-    /// HPCC: whether to react to every ACK; default yes.
+    /// HPCC: if true, reacts to every ACK; default yes.
     "FAST_REACT" fast_react: bool = flag;
-    /// HPCC: whether every hop has a rate of its own; default yes.
+    /// HPCC: if true, every hop has its own rate; default yes.
     "MULTI_RATE" multi_rate: bool = flag;
-    /// HPCC: whether INT is taken once a RTT or where there is a queue; default no.
+    /// HPCC: if true, takes INT once per RTT or at a queue; default no.
     "SAMPLE_FEEDBACK" sample_feedback: bool = flag;
     /// HPCC-PINT: base of the logarithmic encoding; default 1.05.
     "PINT_LOG_BASE" pint_log_base: f64 = real;
@@ -119,21 +119,21 @@ config! {
     "FLOW_FILE" flow_file: PathBuf = path;
     /// Nodes whose packets are traced.
     "TRACE_FILE" trace_file: PathBuf = path;
-    /// Where the packet trace goes.
+    /// Packet trace file.
     "TRACE_OUTPUT_FILE" trace_output_file: PathBuf = path;
-    /// Whether packets are traced; default yes.
+    /// If true, packets are traced; default yes.
     "ENABLE_TRACE" enable_trace: bool = flag;
-    /// Where flow completion times go.
+    /// Flow completion times file.
     "FCT_OUTPUT_FILE" fct_output_file: PathBuf = path;
-    /// Where pauses go.
+    /// Pauses file.
     "PFC_OUTPUT_FILE" pfc_output_file: PathBuf = path;
-    /// Where queue lengths go.
+    /// Queue lengths file.
     "QLEN_MON_FILE" qlen_file: PathBuf = path;
-    /// When sampling of queues starts; ns in the file, default 2 s.
+    /// Start of queue sampling; ns in the file, default 2 s.
     "QLEN_MON_START" qlen_start: Time = nanoseconds;
-    /// When sampling of queues ends; ns in the file, default 2.1 s.
+    /// End of queue sampling; ns in the file, default 2.1 s.
     "QLEN_MON_END" qlen_end: Time = nanoseconds;
-    /// When the run ends; s in the file, default 3.01.
+    /// End of the run; s in the file, default 3.01.
     "SIMULATOR_STOP_TIME" stop_time: Time = seconds;
 
     /// Random loss on every link; default 0.
@@ -153,13 +153,13 @@ impl Ns3Config {
     }
 }
 
-/// Reads a configuration file; the errors are all that is wrong with it.
+/// Reads a configuration file; returns all errors found.
 pub fn read_config(path: &Path) -> Result<Ns3Config, Vec<Ns3Error>> {
     parse_config(&read_text(path).map_err(|error| vec![error])?, &path.display().to_string())
 }
 
-/// Reads the text of a configuration file; `file` names it in errors. After an error it goes on at the next line that begins
-/// like a key.
+/// Parses a configuration file's text; `file` names it in errors. After an error, parsing resumes at the next line that
+/// begins like a key.
 pub fn parse_config(text: &str, file: &str) -> Result<Ns3Config, Vec<Ns3Error>> {
     let mut tokens = Tokens::new(text, file);
     let mut config = Ns3Config { file: file.into(), ..Ns3Config::default() };
@@ -173,14 +173,13 @@ pub fn parse_config(text: &str, file: &str) -> Result<Ns3Config, Vec<Ns3Error>> 
     if errors.is_empty() { Ok(config) } else { Err(errors) }
 }
 
-/// Capital letters, digits and underscores: no value of a key looks so.
+/// Returns true for capital letters, digits and underscores only; no value looks so.
 fn looks_like_a_key(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_uppercase())
         && text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
 }
 
 impl Ns3Config {
-    /// Reads what follows a key.
     fn read_key(&mut self, token: Token<'_>, tokens: &mut Tokens<'_>) -> Result<(), Ns3Error> {
         if let Some(line) = self.line(token.text) {
             return Err(tokens.wrong(

@@ -1,35 +1,35 @@
-//! What can be wrong with a file, and where.
+//! Errors and notices about files, with their place.
 
 use std::fmt;
 
 use crate::fabric::FabricError;
 use crate::nearest::hint;
 
-/// A file that cannot be used, with the place and what would have been accepted there.
+/// Unusable file, with the place and the values allowed there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Ns3Error {
-    /// The file cannot be read at all.
+    /// The file cannot be read.
     #[error("{file}: {why}")]
     Unreadable {
         /// The file.
         file: Box<str>,
-        /// What the system says.
+        /// Operating system's message.
         why: Box<str>,
     },
-    /// A token that is not what its place asks for.
+    /// A token has an invalid value.
     #[error("{file}:{line}: {field} is `{value}`; allowed: {allowed}{}", hint(.nearest))]
     Value {
         /// The file.
         file: Box<str>,
         /// Its line, from 1.
         line: usize,
-        /// What the token stands for.
+        /// Meaning of the token.
         field: Box<str>,
         /// The token.
         value: Box<str>,
-        /// What would have been accepted.
+        /// Allowed values.
         allowed: Box<str>,
-        /// The closest valid name, where names are asked for.
+        /// Closest valid name, where names are allowed.
         nearest: Option<Box<str>>,
     },
     /// The file ends too early.
@@ -39,24 +39,24 @@ pub enum Ns3Error {
         file: Box<str>,
         /// Its last line, from 1.
         line: usize,
-        /// What is missing.
+        /// Missing item.
         field: Box<str>,
-        /// How much there should be, and who says so.
+        /// Expected amount and its source.
         allowed: Box<str>,
     },
-    /// The file goes on after its end.
+    /// The file continues after its end.
     #[error("{file}:{line}: `{value}` is too much: {allowed}")]
     Trailing {
         /// The file.
         file: Box<str>,
-        /// Line of the first token too many, from 1.
+        /// Line of the first excess token, from 1.
         line: usize,
         /// That token.
         value: Box<str>,
-        /// What the file should hold, and who says so.
+        /// Expected content and its source.
         allowed: Box<str>,
     },
-    /// Every row is well-formed, together they are not a fabric.
+    /// Every row is well-formed, but together they are not a fabric.
     #[error("{file}: {source}")]
     Fabric {
         /// The file.
@@ -66,25 +66,25 @@ pub enum Ns3Error {
     },
 }
 
-/// How much a [`Notice`] matters.
+/// Severity of a [`Notice`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Results are not touched, but somebody should know.
+    /// Results are not affected.
     Warning,
-    /// Results would differ from what the file asks for.
+    /// Results would differ from those that the file asks for.
     Error,
 }
 
-/// Something about a well-formed file that its reader should know.
+/// Remark about a well-formed file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     /// The file.
     pub file: String,
     /// Its line, from 1.
     pub line: usize,
-    /// How much it matters.
+    /// Severity of the notice.
     pub severity: Severity,
-    /// What is the matter.
+    /// Text for the user.
     pub text: String,
 }
 

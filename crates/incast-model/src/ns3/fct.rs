@@ -1,4 +1,4 @@
-//! The original's `fct.txt`: one `sip dip sport dport size start_ns fct_ns standalone_ns` for each finished flow.
+//! ns-3's `fct.txt`: one `sip dip sport dport size start_ns fct_ns standalone_ns` per finished flow.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use super::tokens::{Token, Tokens, read_text};
 use crate::fabric::NodeId;
 use crate::units::{Bytes, Time};
 
-/// A finished flow, as the original reports it.
+/// Finished flow, as ns-3 reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FctRecord {
     /// Sender.
@@ -20,11 +20,11 @@ pub struct FctRecord {
     pub dport: u16,
     /// Payload.
     pub size: Bytes,
-    /// When the flow was created.
+    /// Creation time of the flow.
     pub start: Time,
-    /// Until the sender had the ACK of the last byte.
+    /// Time until the sender had the ACK of the last byte.
     pub fct: Time,
-    /// The original's ideal: base RTT plus the flow's bytes with 48 bytes of header a packet (no INT) at the slowest
+    /// ns-3's ideal FCT: base RTT plus the flow's bytes with 48 bytes of header per packet (no INT) at the slowest
     /// link. Not a lower bound: a lone one-packet flow takes 0.984 of it.
     pub standalone: Time,
 }
@@ -34,7 +34,7 @@ pub fn read_fct(path: &Path) -> Result<Vec<FctRecord>, Ns3Error> {
     parse_fct(&read_text(path)?, &path.display().to_string())
 }
 
-/// Reads the text of an `fct.txt`; `file` names it in errors.
+/// Parses an `fct.txt`; `file` names it in errors.
 pub fn parse_fct(text: &str, file: &str) -> Result<Vec<FctRecord>, Ns3Error> {
     let mut tokens = Tokens::new(text, file);
     let mut records = Vec::new();
@@ -43,7 +43,7 @@ pub fn parse_fct(text: &str, file: &str) -> Result<Vec<FctRecord>, Ns3Error> {
         let src = address(&tokens, first, "the source address")?;
         let token = tokens.want("the destination address", columns)?;
         let dst = address(&tokens, token, "the destination address")?;
-        // Nanoseconds that still fit in the clock.
+        // Most nanoseconds that fit in the clock.
         let ns = (0, u64::MAX / 1000);
         let record = FctRecord {
             src,
@@ -60,7 +60,7 @@ pub fn parse_fct(text: &str, file: &str) -> Result<Vec<FctRecord>, Ns3Error> {
     Ok(records)
 }
 
-/// The node of an address: 8 hexadecimal digits, 0bxxxx01 with xxxx the node id.
+/// Returns the node of an address: 8 hexadecimal digits, 0bxxxx01 with xxxx the node id.
 fn address(tokens: &Tokens<'_>, token: Token<'_>, field: &str) -> Result<NodeId, Ns3Error> {
     match u32::from_str_radix(token.text, 16) {
         Ok(ip) if token.text.len() == 8 && ip & 0xff00_00ff == 0x0b00_0001 => Ok(NodeId(ip >> 8 & 0xffff)),

@@ -1,4 +1,4 @@
-//! Flow files: a count, then one `src dst priority dport size start` for each flow; start in seconds.
+//! Flow files: a count, then `src dst priority dport size start` per flow; start in seconds.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -10,21 +10,21 @@ use crate::fabric::{Fabric, HostId, NodeId};
 use crate::flow::{Flow, FlowSet};
 use crate::units::{Bytes, Time, scale};
 
-/// Source port of the first flow of a pair; the next ones count up (`third.cc`, ScheduleFlowInputs, commit 9f4be2a).
+/// Source port of a pair's first flow; later ones count up (`third.cc`, ScheduleFlowInputs, commit 9f4be2a).
 const FIRST_SPORT: u32 = 10_000;
 
-/// How a start in the file becomes a point in time.
+/// Conversion of a start in the file to a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StartRounding {
-    /// The decimal number as it is written; finer than a picosecond is an error.
+    /// Exact decimal value; finer than a picosecond is an error.
     #[default]
     Exact,
-    /// What the original does: floor(x · 10⁹) nanoseconds with x the double nearest to the text. About half of the
-    /// starts come out 1 ns early (2.0002 s is 2,000,199,999 ns); needed to agree with its results flow by flow.
+    /// ns-3's conversion: floor(x · 10⁹) nanoseconds, x the double nearest to the text. About half of the starts come
+    /// out 1 ns early (2.0002 s is 2,000,199,999 ns); needed to match its results flow by flow.
     Ns3,
 }
 
-/// When the first flow starts. The authors' generator adds 2 s to every start; subtract this to begin at 0.
+/// Returns the first start. The authors' generator adds 2 s to every start; subtract this to begin at 0.
 pub fn earliest_start(flows: &FlowSet) -> Option<Time> {
     flows.flows.iter().map(|flow| flow.start).min()
 }
@@ -34,10 +34,10 @@ pub fn read_flows(path: &Path, fabric: &Fabric, rounding: StartRounding) -> Resu
     parse_flows(&read_text(path)?, &path.display().to_string(), fabric, rounding)
 }
 
-/// Reads the text of a flow file whose node ids are those of `fabric`; `file` names it in errors.
+/// Parses a flow file with the node ids of `fabric`; `file` names it in errors.
 ///
-/// Starts are kept as they are in the file. Labels follow the authors' use of destination ports: `background` for 100,
-/// `incast` for 200, and `dport N` for others, in order of first appearance.
+/// Starts stay as in the file. Labels follow the authors' destination ports: `background` for 100, `incast` for 200,
+/// `dport N` for others, in order of first appearance.
 pub fn parse_flows(text: &str, file: &str, fabric: &Fabric, rounding: StartRounding) -> Result<FlowSet, Ns3Error> {
     let mut tokens = Tokens::new(text, file);
     let count: u32 = tokens.number("the number of flows", (0, u32::MAX), "the header, the number of flows")?;
@@ -145,7 +145,7 @@ fn start(text: &str, rounding: StartRounding) -> Result<Time, String> {
     }
 }
 
-/// floor(x · 10⁹) with the product exact, for x of 0 or more.
+/// Returns floor(x · 10⁹) with an exact product, for x of 0 or more.
 fn floor_ns(x: f64) -> Option<u64> {
     let bits = x.to_bits();
     let exponent = (bits >> 52) as i32;
@@ -158,13 +158,13 @@ fn floor_ns(x: f64) -> Option<u64> {
     let shift = exponent - 1075;
     let scaled = match u32::try_from(-shift) {
         Ok(right) => product.checked_shr(right).unwrap_or(0),
-        // 2^53 seconds and more are beyond the clock anyway.
+        // 2^53 seconds and more exceed the clock anyway.
         Err(_) => return None,
     };
     u64::try_from(scaled).ok()
 }
 
-/// The text of a flow file: source ports, labels and given paths are lost; starts are written to the picosecond.
+/// Returns a flow file's text; source ports, labels and explicit paths are lost, starts keep their picoseconds.
 pub fn write_flows(fabric: &Fabric, flows: &FlowSet) -> String {
     let mut text = format!("{}\n", flows.flows.len());
     for flow in &flows.flows {
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn starts_are_rounded_as_asked() {
-        // Column 6 of the original's fct.txt for its 320-server web-search case.
+        // Column 6 of ns-3's fct.txt for its 320-server web-search case.
         let reference = |text| start(text, StartRounding::Ns3).map(|start| start.0 / 1000);
         assert_eq!(reference("2.000200000"), Ok(2_000_199_999));
         assert_eq!(reference("2.000000962"), Ok(2_000_000_962));

@@ -1,4 +1,4 @@
-//! Rates and times in the spelling of ns-3 (data-rate.cc and time.cc of ns-3.17), read exactly.
+//! Rates and times in ns-3's spelling (data-rate.cc and time.cc of ns-3.17), read exactly.
 
 use super::error::Ns3Error;
 use super::tokens::{Token, Tokens};
@@ -35,11 +35,11 @@ const RATES: &[(&str, u64)] = &[
     ("GiB/s", 1 << 33),
 ];
 
-/// ns-3's time units in ps; femtoseconds, which it knows too, are finer than this clock.
+/// ns-3's time units in ps; its femtoseconds are finer than this clock.
 const TIMES: &[(&str, u64)] =
     &[("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
 
-/// A rate; a bare number is bit/s.
+/// Reads a rate; a bare number is bit/s.
 pub(super) fn rate(tokens: &Tokens<'_>, token: Token<'_>, field: &str) -> Result<Rate, Ns3Error> {
     match exact(token.text, RATES, 1) {
         Ok(0) => Err(tokens.wrong(token, field, "a rate above 0, such as 100Gbps")),
@@ -48,7 +48,7 @@ pub(super) fn rate(tokens: &Tokens<'_>, token: Token<'_>, field: &str) -> Result
     }
 }
 
-/// A time; a bare number is seconds.
+/// Reads a time; a bare number is seconds.
 pub(super) fn time(tokens: &Tokens<'_>, token: Token<'_>, field: &str) -> Result<Time, Ns3Error> {
     match exact(token.text, TIMES, 1_000_000_000_000) {
         Ok(value) => Ok(Time(value)),
@@ -56,7 +56,7 @@ pub(super) fn time(tokens: &Tokens<'_>, token: Token<'_>, field: &str) -> Result
     }
 }
 
-/// A decimal number of units of `factor` base units each, as in "2.5" us.
+/// Reads a decimal number of units of `factor` base units, as in "2.5" us.
 pub(super) fn decimal(text: &str, factor: u64) -> Result<u64, String> {
     exact(text, &[], factor).map_err(|why| match why {
         Wrong::Number(why) => why,
@@ -107,7 +107,7 @@ fn explain(
     }
 }
 
-/// A rate in a spelling that ns-3 reads back exactly (it knows no Tbps).
+/// Formats a rate so that ns-3 reads it back exactly (it has no Tbps).
 pub(super) fn write_rate(rate: Rate) -> String {
     match rate.0 {
         bps if bps % 1_000_000_000 == 0 => format!("{}Gbps", bps / 1_000_000_000),
@@ -116,7 +116,7 @@ pub(super) fn write_rate(rate: Rate) -> String {
     }
 }
 
-/// A time in ns, the reference's clock, or in ps where that is finer.
+/// Formats a time in ns, ns-3's clock, or in ps where that is finer.
 pub(super) fn write_time(time: Time) -> String {
     if time.0.is_multiple_of(1000) { format!("{}ns", time.0 / 1000) } else { format!("{}ps", time.0) }
 }

@@ -1,4 +1,4 @@
-//! A file as a stream of tokens between white space, each with its line.
+//! Stream of white-space separated tokens with their lines.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -7,20 +7,17 @@ use std::str::FromStr;
 use super::error::Ns3Error;
 use crate::input;
 
-/// The whole of a text file.
 pub(super) fn read_text(path: &Path) -> Result<String, Ns3Error> {
     input::read_text(path, input::LARGE)
         .map_err(|why| Ns3Error::Unreadable { file: path.display().to_string().into(), why: why.to_string().into() })
 }
 
-/// One token and where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Token<'a> {
     pub(super) line: usize,
     pub(super) text: &'a str,
 }
 
-/// The tokens still to come.
 #[derive(Debug, Clone)]
 pub(super) struct Tokens<'a> {
     file: &'a str,
@@ -34,7 +31,6 @@ impl<'a> Tokens<'a> {
         Self { file, lines: text.lines().enumerate(), words: "".split_whitespace(), line: 1 }
     }
 
-    /// The next token, if there is one.
     pub(super) fn next(&mut self) -> Option<Token<'a>> {
         loop {
             if let Some(text) = self.words.next() {
@@ -46,7 +42,6 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Leaves out tokens before the first that is wanted.
     pub(super) fn skip_to(&mut self, wanted: impl Fn(Token<'a>) -> bool) {
         let mut ahead = self.clone();
         while let Some(token) = ahead.next() {
@@ -57,7 +52,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// The next token, which stands for `field`; `allowed` says how much should follow.
+    /// Returns the next token, which stands for `field`; `allowed` states the expected amount.
     pub(super) fn want(&mut self, field: impl Display, allowed: impl Display) -> Result<Token<'a>, Ns3Error> {
         self.next().ok_or_else(|| Ns3Error::Truncated {
             file: self.file.into(),
@@ -67,7 +62,6 @@ impl<'a> Tokens<'a> {
         })
     }
 
-    /// The next token as a number from `least` to `most`.
     pub(super) fn number<T: FromStr + PartialOrd + Display>(
         &mut self,
         field: &str,
@@ -81,7 +75,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Nothing may follow any more.
+    /// Checks that no token remains.
     pub(super) fn end(&mut self, allowed: impl Display) -> Result<(), Ns3Error> {
         match self.next() {
             None => Ok(()),
@@ -94,7 +88,6 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// The error of a token that is not what `field` asks for.
     pub(super) fn wrong(&self, token: Token<'_>, field: impl Display, allowed: impl Display) -> Ns3Error {
         Ns3Error::Value {
             file: self.file.into(),
@@ -106,13 +99,12 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// The name of the file.
     pub(super) fn file(&self) -> &'a str {
         self.file
     }
 }
 
-/// Only decimal digits: `parse` alone would take a sign too.
+/// Returns true for decimal digits only; `parse` alone would accept a sign.
 pub(super) fn digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -1,4 +1,4 @@
-//! Topology files: `nodes switches links`, the switches' ids, then one `a b rate delay error` for each link.
+//! Topology files: `nodes switches links`, the switches' ids, then `a b rate delay error` per link.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use super::tokens::{Tokens, read_text};
 use crate::fabric::{Fabric, FabricBuilder, Link, NodeId, NodeKind, tiers};
 use crate::units::{Rate, Time};
 
-/// Most nodes of a file: its addresses (11.x.y.1) have 16 bits for the node.
+/// Most nodes of a file: addresses (11.x.y.1) have 16 bits for the node.
 const MAX_NODES: u32 = 1 << 16;
 
 /// Longest link, as for the generators.
@@ -29,22 +29,21 @@ pub struct Ns3Link {
     pub delay: Time,
 }
 
-/// What a topology file says. Node ids are the file's own; nodes that are not switches are hosts.
+/// Content of a topology file, with the file's node ids; nodes that are not switches are hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ns3Topology {
     /// Name of the file.
     pub file: String,
     /// Kind of every node, by id.
     pub kinds: Vec<NodeKind>,
-    /// Links in file order, which is also the order of each node's ports.
+    /// Links in file order, which is also port order.
     pub links: Vec<Ns3Link>,
-    /// Where the original would behave otherwise: parallel links (it keeps the last one only), hosts with several
-    /// links.
+    /// Differences from ns-3: parallel links (ns-3 keeps only the last), hosts with several links.
     pub notices: Vec<Notice>,
 }
 
 impl Ns3Topology {
-    /// The fabric: the same node ids, hosts named `h` and switches `s` and that id; tiers are hops from the nearest
+    /// Returns the fabric with the same node ids; names are `h` or `s` and the id, tiers are hops from the nearest
     /// host.
     pub fn fabric(&self) -> Result<Fabric, Ns3Error> {
         let is_host: Vec<bool> = self.kinds.iter().map(|&kind| kind == NodeKind::Host).collect();
@@ -68,7 +67,7 @@ pub fn read_topology(path: &Path) -> Result<Ns3Topology, Ns3Error> {
     parse_topology(&read_text(path)?, &path.display().to_string())
 }
 
-/// Reads the text of a topology file; `file` names it in errors.
+/// Parses a topology file's text; `file` names it in errors.
 pub fn parse_topology(text: &str, file: &str) -> Result<Ns3Topology, Ns3Error> {
     let mut tokens = Tokens::new(text, file);
     let header = "the header `nodes switches links`";
@@ -103,7 +102,7 @@ fn node(tokens: &Tokens<'_>, token: super::tokens::Token<'_>, field: &str, nodes
     }
 }
 
-/// One link and its line.
+/// Reads one link and its line.
 fn row(tokens: &mut Tokens<'_>, nodes: u32, rows: &str) -> Result<(Ns3Link, usize), Ns3Error> {
     let first = tokens.want("a link", rows)?;
     let a = node(tokens, first, "one end of a link", nodes)?;
@@ -148,7 +147,7 @@ fn notices(file: &str, kinds: &[NodeKind], links: &[Ns3Link], lines: &[usize]) -
     notices
 }
 
-/// The text of a topology file for a fabric: node ids, links and ports in its order; names and tiers are lost.
+/// Returns a topology file for a fabric, with its node ids, links and ports in order; names and tiers are lost.
 pub fn write_topology(fabric: &Fabric) -> String {
     let switches: Vec<String> = fabric.switches().map(|id| id.0.to_string()).collect();
     let mut text = format!("{} {} {}\n", fabric.nodes().len(), switches.len(), fabric.links().len());
@@ -162,8 +161,8 @@ pub fn write_topology(fabric: &Fabric) -> String {
     text
 }
 
-/// What the original makes of the file that [`write_topology`] writes, where it is not this fabric; lines are those of the
-/// file. Errors are what the file cannot say at all.
+/// Returns the differences of ns-3's reading of [`write_topology`]'s file from the fabric, by line. Errors are facts
+/// that the file cannot express.
 pub fn topology_notices(fabric: &Fabric, file: &str) -> Vec<Notice> {
     let nodes = fabric.nodes().len();
     if nodes > MAX_NODES as usize {
@@ -174,7 +173,7 @@ pub fn topology_notices(fabric: &Fabric, file: &str) -> Vec<Notice> {
     let node = |port| fabric.port(port).node;
     let link = |link: &Link| Ns3Link { a: node(link.a), b: node(link.b), rate: link.rate, delay: link.delay };
     let links: Vec<Ns3Link> = fabric.links().iter().map(link).collect();
-    // The header and the list of switches come before the first link.
+    // The header and the list of switches precede the first link.
     let lines: Vec<usize> = (3..links.len() + 3).collect();
     notices(file, &kinds, &links, &lines)
 }

@@ -1,11 +1,11 @@
-//! What a configuration file asks for that incast cannot do, or does not need to.
+//! Configuration settings that incast does not support or need.
 
 use super::config::Ns3Config;
 use super::error::{Notice, Severity};
 
 impl Ns3Config {
-    /// Every setting that is not honoured, by line: errors where results would differ from what the file asks for,
-    /// warnings where only the original's own output or a value that it ignores itself is concerned.
+    /// Returns every setting not honoured, by line: errors if results would differ, warnings if only ns-3's own output
+    /// or a value that ns-3 ignores is affected.
     pub fn not_honoured(&self) -> Vec<Notice> {
         use Severity::{Error, Warning};
         let mut notices = Vec::new();

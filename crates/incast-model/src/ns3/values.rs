@@ -1,4 +1,4 @@
-//! The values of a configuration file, by kind.
+//! Parsers for the values of a configuration file.
 
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use super::quantity;
 use super::tokens::Tokens;
 use crate::units::{Bytes, Rate, Time};
 
-/// The original's numbers for congestion control (CC_MODE).
+/// ns-3's numbers for congestion control (CC_MODE).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CcMode {
     /// 1.
@@ -26,7 +26,7 @@ pub enum CcMode {
 /// A link that goes down (LINK_DOWN).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkDown {
-    /// When, counted from 2 s of simulated time; zero means never.
+    /// Time of the failure after 2 s of simulated time; zero means never.
     pub after: Time,
     /// Node id of one end.
     pub a: u32,
@@ -50,7 +50,7 @@ fn parsed<T>(
     parse(token.text).ok_or_else(|| tokens.wrong(token, key, allowed))
 }
 
-/// 0 or 1.
+/// Reads 0 or 1.
 pub(super) fn flag(tokens: &mut Tokens<'_>, key: &str) -> Read<bool> {
     parsed(tokens, key, "0 (no) or 1 (yes)", |text| match text {
         "0" => Some(false),
@@ -59,12 +59,11 @@ pub(super) fn flag(tokens: &mut Tokens<'_>, key: &str) -> Read<bool> {
     })
 }
 
-/// An unsigned integer of 32 bits.
 pub(super) fn count(tokens: &mut Tokens<'_>, key: &str) -> Read<u32> {
     tokens.number(key, (0, u32::MAX), "an integer")
 }
 
-/// A finite number of 0 or more.
+/// Finite, 0 or more.
 pub(super) fn real(tokens: &mut Tokens<'_>, key: &str) -> Read<f64> {
     parsed(tokens, key, "a number of 0 or more", |text| text.parse().ok().filter(|x: &f64| x.is_finite() && *x >= 0.0))
 }
@@ -74,13 +73,13 @@ pub(super) fn fraction(tokens: &mut Tokens<'_>, key: &str) -> Read<f64> {
     parsed(tokens, key, "a number from 0 to 1", |text| text.parse().ok().filter(|x| (0.0..=1.0).contains(x)))
 }
 
-/// A rate with one of ns-3's units, or bare bit/s.
+/// With ns-3's units, or bare bit/s.
 pub(super) fn rate(tokens: &mut Tokens<'_>, key: &str) -> Read<Rate> {
     let token = tokens.want(missing(key), "a rate such as 100Gbps")?;
     quantity::rate(tokens, token, key)
 }
 
-/// A time with one of ns-3's units, or bare seconds.
+/// With ns-3's units, or bare seconds.
 pub(super) fn time(tokens: &mut Tokens<'_>, key: &str) -> Read<Time> {
     let token = tokens.want(missing(key), "a time such as 1000ns")?;
     quantity::time(tokens, token, key)
@@ -94,37 +93,31 @@ fn bare(tokens: &mut Tokens<'_>, key: &str, unit: &str, factor: u64) -> Read<Tim
         .map_err(|why| tokens.wrong(token, key, format!("{allowed} ({why})")))
 }
 
-/// Bare nanoseconds.
 pub(super) fn nanoseconds(tokens: &mut Tokens<'_>, key: &str) -> Read<Time> {
     bare(tokens, key, "nanoseconds", 1_000)
 }
 
-/// Bare microseconds.
 pub(super) fn microseconds(tokens: &mut Tokens<'_>, key: &str) -> Read<Time> {
     bare(tokens, key, "microseconds", 1_000_000)
 }
 
-/// Bare seconds.
 pub(super) fn seconds(tokens: &mut Tokens<'_>, key: &str) -> Read<Time> {
     bare(tokens, key, "seconds", 1_000_000_000_000)
 }
 
-/// Plain bytes.
 pub(super) fn bytes(tokens: &mut Tokens<'_>, key: &str) -> Read<Bytes> {
     count(tokens, key).map(|n| Bytes(n.into()))
 }
 
-/// Bare MiB: the original multiplies by 2^20.
+/// Reads bare MiB: ns-3 multiplies by 2^20.
 pub(super) fn mebibytes(tokens: &mut Tokens<'_>, key: &str) -> Read<Bytes> {
     count(tokens, key).map(|n| Bytes(u64::from(n) << 20))
 }
 
-/// A file name.
 pub(super) fn path(tokens: &mut Tokens<'_>, key: &str) -> Read<PathBuf> {
     tokens.want(missing(key), "a file name without white space").map(|token| token.text.into())
 }
 
-/// One of the numbers that stand for a congestion control.
 pub(super) fn cc_mode(tokens: &mut Tokens<'_>, key: &str) -> Read<CcMode> {
     let allowed = "1 (DCQCN), 3 (HPCC), 7 (TIMELY), 8 (DCTCP) or 10 (HPCC-PINT)";
     parsed(tokens, key, allowed, |text| match text {
@@ -160,7 +153,7 @@ fn map<T>(
     Ok(map)
 }
 
-/// `n (rate kB)…`; the original's kB is 1000 bytes.
+/// Reads `n (rate kB)…`; ns-3's kB is 1000 bytes.
 pub(super) fn kilobytes_by_rate(tokens: &mut Tokens<'_>, key: &str) -> Read<Vec<(Rate, Bytes)>> {
     map(tokens, key, |tokens| count(tokens, key).map(|n| Bytes(u64::from(n) * 1000)))
 }

@@ -17,7 +17,7 @@ pub enum EcmpHash {
     Murmur3,
 }
 
-/// The header words that ECMP sees: IPv4 addresses and UDP ports.
+/// Header fields that ECMP hashes: IPv4 addresses and UDP ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowKey {
     /// Source address.
@@ -29,23 +29,23 @@ pub struct FlowKey {
 }
 
 impl FlowKey {
-    /// The key of a packet between two nodes; addresses are 11.x.y.1 with x.y the node id (the reference simulator's plan).
+    /// Returns the key of packets between two nodes, with addresses 11.x.y.1, x.y the node id (ns-3's plan).
     pub const fn new(src_node: u32, dst_node: u32, sport: u16, dport: u16) -> Self {
         Self { sip: address(src_node), dip: address(dst_node), ports: sport as u32 | (dport as u32) << 16 }
     }
 
-    /// The key of packets going the other way: addresses and ports swapped.
+    /// Returns the key of the opposite direction: addresses and ports swapped.
     pub const fn reversed(self) -> Self {
         Self { sip: self.dip, dip: self.sip, ports: self.ports.rotate_left(16) }
     }
 }
 
-/// 11.0.0.1 + 65536 · (id div 256) + 256 · (id mod 256), as `third.cc` numbers its nodes.
+/// Returns 11.0.0.1 + 65536 · (id div 256) + 256 · (id mod 256), as `third.cc` numbers its nodes.
 const fn address(node: u32) -> u32 {
     0x0b00_0001 + (node / 256) * 0x1_0000 + (node % 256) * 0x100
 }
 
-/// What of a flow's key does not depend on the switch, worked out once per flow.
+/// Switch-independent part of a flow's hash, computed once per flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EcmpKey {
     a: u64,
@@ -53,12 +53,12 @@ pub struct EcmpKey {
 }
 
 impl EcmpHash {
-    /// A 32-bit value for a flow at a switch; the next hop is this modulo their number.
+    /// Returns a 32-bit hash of a flow at a switch; the next hop is this modulo their number.
     pub fn hash(self, key: FlowKey, switch_node: u32, seed: u64) -> u32 {
         self.hash_prepared(self.prepare(key), self.salt(switch_node, seed))
     }
 
-    /// The part of the hash that all switches share.
+    /// Computes the hash part that all switches share.
     pub fn prepare(self, key: FlowKey) -> EcmpKey {
         match self {
             Self::Murmur3 => {
@@ -71,7 +71,7 @@ impl EcmpHash {
         }
     }
 
-    /// The part of the hash that all flows share at a switch.
+    /// Returns the hash part that all flows share at a switch.
     pub const fn salt(self, switch_node: u32, seed: u64) -> u64 {
         match self {
             Self::Murmur3 => switch_node as u64,
@@ -89,12 +89,12 @@ impl EcmpHash {
     }
 }
 
-/// A word as MurmurHash3_x86_32 (Appleby's public-domain definition) mixes it in.
+/// Mixes a word as MurmurHash3_x86_32 does (Appleby's public-domain definition).
 const fn murmur3_word(word: u32) -> u32 {
     word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593)
 }
 
-/// The rest of MurmurHash3_x86_32 over three words.
+/// Finishes MurmurHash3_x86_32 over three words.
 const fn murmur3_finish(words: [u32; 3], seed: u32) -> u32 {
     let mut h = seed;
     let mut i = 0;

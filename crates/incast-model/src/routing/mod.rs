@@ -1,4 +1,4 @@
-//! Where a packet goes next: next hops on shortest or up-down paths, and the hash that chooses among them.
+//! Routing: next hops on shortest or up-down paths, and the ECMP hash that selects one.
 
 mod ecmp;
 mod path;

@@ -3,10 +3,9 @@
 use super::{EcmpHash, FlowKey, Routes};
 use crate::fabric::{Fabric, HostId, NodeId, PortId};
 
-/// The ports by which packets of `key` leave each node on their way from `src` to `dst`, the sending host's first.
+/// Returns the ports by which packets of `key` leave each node from `src` to `dst`, the sending host's first.
 ///
-/// Every node picks next hop `hash mod n` of its n equal-cost ones. ACKs take the path of the reversed key, which may
-/// be another one.
+/// Every node picks next hop `hash mod n` of n equal-cost ones. ACKs follow the reversed key, perhaps on another path.
 pub fn path(
     fabric: &Fabric,
     routes: &Routes,
@@ -29,7 +28,7 @@ pub fn path(
     ports
 }
 
-/// The nodes of a path given by its ports, both ends included.
+/// Returns the nodes of a path given by its ports, both ends included.
 pub fn nodes_of(fabric: &Fabric, path: &[PortId]) -> Vec<NodeId> {
     let first = path.first().map(|&port| fabric.port(port).node);
     first.into_iter().chain(path.iter().map(|&port| fabric.neighbour(port))).collect()

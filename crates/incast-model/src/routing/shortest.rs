@@ -1,4 +1,4 @@
-//! Next hops of all nodes: on all shortest paths in hops, or on up-down paths.
+//! Next hops of all nodes, on shortest (in hops) or up-down paths.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
@@ -34,7 +34,7 @@ pub enum Paths {
 }
 
 impl Paths {
-    /// As scenarios name it.
+    /// Name in scenarios.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Shortest => "shortest",
@@ -43,40 +43,40 @@ impl Paths {
     }
 }
 
-/// The equal-cost next hops of every node towards every host.
+/// Equal-cost next hops of every node towards every host.
 ///
-/// Hosts behind the same single switch share their routes, so a table of 72 switches and 1,152 hosts stays in cache. Hosts
-/// with one link need none of their own, as long as they are numbered first.
+/// Single-homed hosts of one switch share their routes, so a table of 72 switches and 1,152 hosts stays in cache. Hosts
+/// with one link need no row, if numbered first.
 #[derive(Debug, Clone)]
 pub struct Routes {
     paths: Paths,
     classes: usize,
     class_of_host: Vec<u32>,
-    /// For the switch a single-homed host hangs on: the port to that host.
+    /// By single-homed host: its switch and the port to it.
     last_hop: Vec<(NodeId, PortId)>,
-    /// The only ports of the first nodes, as long as those are hosts with one link.
+    /// Only ports of the first nodes, as long as those are hosts with one link.
     alone: Vec<PortId>,
     /// `groups[(node - alone) * classes + class]` is a range of `hops`.
     groups: Vec<(u32, u32)>,
     hops: Vec<PortId>,
 }
 
-/// Next hops that are given instead of found.
+/// Next hops that are set by hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FixedHops {
-    /// Whose next hops.
+    /// Node that has these next hops.
     pub node: NodeId,
     /// Towards which host.
     pub dst: HostId,
-    /// The ports; those of links that are not up are left out, and if none is left the shortest paths hold.
+    /// Ports to use; those of down links are skipped, and without any the shortest paths apply.
     pub ports: Vec<PortId>,
 }
 
-/// Most memory that the next hops of a fabric may take, in bytes: 4 GiB (our choice), room for 23,000 switches with hosts.
-/// Every scheme that is simulated at a time has next hops of its own.
+/// Most memory for the next hops of one routing scheme, in bytes: 4 GiB (our choice), enough for 23,000 switches with
+/// hosts.
 pub const MAX_ROUTES: u64 = 4 << 30;
 
-/// Nodes with next hops of their own, and what they lead to.
+/// Nodes with their own next hops, and the destinations.
 struct Ends {
     targets: Vec<NodeId>,
     class_of_host: Vec<u32>,
@@ -85,7 +85,7 @@ struct Ends {
 }
 
 impl Ends {
-    /// Over the ports that are `up`; hosts that are `apart` share no routes.
+    /// Collects nodes over `up` ports; hosts that are `apart` share no routes.
     fn new(fabric: &Fabric, up: &dyn Fn(PortId) -> bool, apart: &dyn Fn(HostId) -> bool) -> Self {
         let mut class_of_target: HashMap<NodeId, u32> = HashMap::new();
         let mut targets = Vec::new();
@@ -114,24 +114,24 @@ impl Ends {
 }
 
 impl Routes {
-    /// Nodes with next hops of their own, destinations that these lead to, and the bytes that they take, before any is made.
+    /// Returns the number of nodes with next hops, of destinations, and the bytes needed, before allocation.
     pub fn size(fabric: &Fabric) -> (usize, usize, u64) {
         let ends = Ends::new(fabric, &|_| true, &|_| false);
         let (nodes, targets) = (fabric.nodes().len() - ends.alone.len(), ends.targets.len());
         (nodes, targets, nodes as u64 * targets as u64 * size_of::<(u32, u32)>() as u64)
     }
 
-    /// All shortest paths between hosts; hosts never forward.
+    /// Computes all shortest paths between hosts; hosts never forward.
     pub fn shortest(fabric: &Fabric, order: NextHopOrder) -> Self {
         Self::around(fabric, order, &|_| true, &[])
     }
 
-    /// All shortest paths between hosts over the links that are `up`, but for the `fixed` next hops.
+    /// Computes all shortest paths over the `up` links, except for the `fixed` next hops.
     pub fn around(fabric: &Fabric, order: NextHopOrder, up: &dyn Fn(LinkId) -> bool, fixed: &[FixedHops]) -> Self {
         Self::along(fabric, Paths::Shortest, order, up, fixed)
     }
 
-    /// All such paths between hosts over the links that are `up`, but for the `fixed` next hops.
+    /// Computes all paths of a kind over the `up` links, except for the `fixed` next hops.
     pub fn along(
         fabric: &Fabric,
         paths: Paths,
@@ -155,7 +155,7 @@ impl Routes {
             hops: Vec::new(),
             alone,
         };
-        // Equal lists are kept once: a list with the hash of another one that differs is merely kept as well.
+        // Equal lists are stored once; on a hash collision a list is stored again.
         let hasher = BuildHasherDefault::<DefaultHasher>::new();
         let mut known: HashMap<u64, (u32, u32), _> = HashMap::with_hasher(hasher);
         for (class, &target) in targets.iter().enumerate() {
@@ -193,8 +193,8 @@ impl Routes {
         routes
     }
 
-    /// Number of the group of next hops of `node` towards `dst`; hosts that share their routes share it. Beyond all
-    /// groups for a host that has but one link and no group.
+    /// Returns the number of the next-hop group of `node` towards `dst`; hosts that share routes share it. Beyond all groups for
+    /// a host with one link and no group.
     #[inline]
     fn group(&self, node: NodeId, dst: HostId) -> usize {
         // Nodes before the first row wrap around.
@@ -202,19 +202,19 @@ impl Routes {
         row.wrapping_mul(self.classes).wrapping_add(self.class_of_host[dst.index()] as usize)
     }
 
-    /// Which routes a host has: hosts of one class have the same next hops at every node but their switch.
+    /// Returns the route class of a host: hosts of a class have equal next hops at every node but their switch.
     pub fn class(&self, dst: HostId) -> usize {
         self.class_of_host[dst.index()] as usize
     }
 
-    /// Which paths these are, but for fixed next hops.
+    /// Returns the kind of paths, ignoring fixed next hops.
     pub const fn paths(&self) -> Paths {
         self.paths
     }
 
-    /// Two hosts of which the first has no way to the second, by the first of all next hops; `None` if all have one.
+    /// Returns two hosts without a path from the first to the second (by first next hops), if any.
     pub fn apart(&self, fabric: &Fabric) -> Option<(HostId, HostId)> {
-        // One host of each class stands for all, as they have the same next hops but for the last.
+        // One host stands for its class: next hops are equal but for the last.
         let mut one_of = vec![None; self.classes];
         for host in (0..fabric.hosts().len() as u32).map(HostId) {
             one_of[self.class(host)].get_or_insert(host);
@@ -224,7 +224,7 @@ impl Routes {
         pairs.into_iter().find(|&(src, dst)| self.links_between(fabric, src, dst).is_none())
     }
 
-    /// Numbers of the groups of next hops of `node`, one for each class of hosts; none for a host with one link.
+    /// Returns the numbers of the next-hop groups of `node`, one for each class of hosts; none for a host with one link.
     pub fn groups_of(&self, node: NodeId) -> std::ops::Range<usize> {
         match node.index().checked_sub(self.alone.len()) {
             Some(row) => row * self.classes..(row + 1) * self.classes,
@@ -232,7 +232,7 @@ impl Routes {
         }
     }
 
-    /// Links on the way from host to host, by the first of all next hops; `None` without a way, or if it never ends.
+    /// Returns the links from host to host by first next hops; `None` without a path or in a loop.
     pub fn links_between(&self, fabric: &Fabric, src: HostId, dst: HostId) -> Option<usize> {
         let (mut node, end) = (fabric.hosts()[src.index()], fabric.hosts()[dst.index()]);
         let mut links = 0;
@@ -246,7 +246,7 @@ impl Routes {
         Some(links)
     }
 
-    /// The ports of `node` that lie on a path to `dst`, in the order that the hash indexes; none without a path.
+    /// Returns the ports of `node` on paths to `dst`, in the order that the hash indexes; empty without a path.
     #[inline]
     pub fn next_hops(&self, node: NodeId, dst: HostId) -> &[PortId] {
         let last = &self.last_hop[dst.index()];
@@ -262,7 +262,7 @@ impl Routes {
 }
 
 impl NextHopOrder {
-    /// Puts ports of one node, given in order of their numbers, in this order.
+    /// Sorts ports, given in order of their numbers.
     fn sort(self, fabric: &Fabric, hops: &mut [PortId]) {
         if self == Self::NeighbourDescending {
             hops.sort_by_key(|&port| (std::cmp::Reverse(fabric.neighbour(port)), port));
@@ -270,14 +270,13 @@ impl NextHopOrder {
     }
 }
 
-/// How far nodes are from a destination.
 enum Distances {
     Shortest(Vec<u32>),
     UpDown(UpDownDistances),
 }
 
 impl Distances {
-    /// The ports by which a node other than the destination sends on, in order of their numbers.
+    /// Returns the next-hop ports of a node other than the destination, in order of their numbers.
     fn next_hops(&self, fabric: &Fabric, node: NodeId, target: NodeId, up: &dyn Fn(PortId) -> bool) -> Vec<PortId> {
         match self {
             Self::Shortest(distance) => closer(fabric, node, target, distance, up),
@@ -286,7 +285,7 @@ impl Distances {
     }
 }
 
-/// Hops from every node to `target`, over switches and links that are up only.
+/// Returns hops from every node to `target`, over `up` links and switches only.
 fn distances(fabric: &Fabric, target: NodeId, up: &dyn Fn(PortId) -> bool) -> Vec<u32> {
     let mut distance = vec![u32::MAX; fabric.nodes().len()];
     distance[target.index()] = 0;
@@ -310,7 +309,7 @@ fn distances(fabric: &Fabric, target: NodeId, up: &dyn Fn(PortId) -> bool) -> Ve
     distance
 }
 
-/// The ports of `node` whose link is up and whose far end is one hop closer to `target`, in order of their numbers.
+/// Returns ports of `node` with an `up` link to a node one hop closer to `target`, in order of their numbers.
 pub(super) fn closer(
     fabric: &Fabric,
     node: NodeId,
@@ -337,7 +336,7 @@ mod tests {
     use crate::fabric::FabricBuilder;
     use crate::units::{Rate, Time};
 
-    /// Names of the next hops of every node towards every host, for nodes made in some order.
+    /// Returns node, host and next-hop names, for nodes created in some order.
     fn next_hops(order: [&str; 7]) -> Vec<(String, String, Vec<String>)> {
         let mut builder = FabricBuilder::new();
         let nodes = order.map(|name| if name.starts_with('h') { builder.host(name) } else { builder.switch(name, 1) });

@@ -1,22 +1,20 @@
-//! Up-down paths: up the tiers and then down, never up again.
+//! Up-down paths: up the tiers, then down, never up again.
 
 use super::shortest::closer;
 use crate::fabric::{Fabric, NodeId, NodeKind, PortId};
 
-/// How far every node is from a destination over up-down paths.
+/// Distances of every node to a destination over up-down paths.
 ///
-/// A node from which ways lead down to the destination takes the shortest of these; any other goes up, to the neighbours of a
-/// higher tier with the least distance left. So what has gone down once only goes down, by the tables alone. Links between equal
-/// tiers are not used.
+/// A node with downward paths takes the shortest; others go up, to the higher neighbours with the least remaining
+/// distance. So packets that have gone down keep going down, by the tables alone. Links within a tier are unused.
 pub(super) struct UpDownDistances {
     /// Hops that only go down; [`u32::MAX`] for none.
     down: Vec<u32>,
-    /// Hops in all; [`u32::MAX`] without a way.
+    /// Total hops; [`u32::MAX`] without a path.
     all: Vec<u32>,
 }
 
 impl UpDownDistances {
-    /// Over links whose ports are `up`.
     pub(super) fn new(fabric: &Fabric, target: NodeId, up: &dyn Fn(PortId) -> bool) -> Self {
         let down = distances_down(fabric, target, up);
         let mut all = down.clone();
@@ -29,7 +27,7 @@ impl UpDownDistances {
         Self { down, all }
     }
 
-    /// The ports by which a node other than the destination sends on, in order of their numbers.
+    /// Returns the next-hop ports of a node other than the destination, in order of their numbers.
     pub(super) fn next_hops(
         &self,
         fabric: &Fabric,
@@ -48,13 +46,12 @@ impl UpDownDistances {
     }
 }
 
-/// The ports of a node that lead to a higher tier over links that are up. Hosts are at the bottom, so these are switches.
+/// Returns ports of a node to higher tiers over `up` links; never to hosts, which are at the bottom.
 fn higher<'a>(fabric: &'a Fabric, node: NodeId, up: &'a dyn Fn(PortId) -> bool) -> impl Iterator<Item = PortId> + 'a {
     let above = move |port: &PortId| fabric.node(fabric.neighbour(*port)).tier > fabric.node(node).tier;
     fabric.ports_of(node).filter(above).filter(move |&port| up(port))
 }
 
-/// Hops from every node to `target` that only go down.
 fn distances_down(fabric: &Fabric, target: NodeId, up: &dyn Fn(PortId) -> bool) -> Vec<u32> {
     let mut down = vec![u32::MAX; fabric.nodes().len()];
     down[target.index()] = 0;
@@ -86,7 +83,7 @@ mod tests {
     use crate::routing::{NextHopOrder, Paths, Routes};
     use crate::units::{Rate, Time};
 
-    /// Tagger's testbed: T1 T2 under L1 L2, T3 T4 under L3 L4, all of these under S1 S2; four hosts on each T.
+    /// Tagger's testbed: T1 T2 under L1 L2, T3 T4 under L3 L4, these under S1 S2; four hosts per T.
     fn testbed() -> Fabric {
         let mut builder = FabricBuilder::new();
         let hosts: Vec<NodeId> = (1..=16).map(|host| builder.host(format!("H{host}"))).collect();
@@ -145,7 +142,6 @@ mod tests {
         }
     }
 
-    /// Nodes that packets to each host come to.
     fn reached(fabric: &Fabric, routes: &Routes) -> BTreeSet<(NodeId, HostId)> {
         let mut seen = BTreeSet::new();
         let mut ahead: Vec<(NodeId, HostId)> =
@@ -171,7 +167,7 @@ mod tests {
                 .collect();
             hops.join(" ")
         };
-        // H13 is on T4, which has L4 alone, which has T3 and T4 alone: from above by L3 down to T3, and up again.
+        // H13 is on T4, connected only to L4, which has only T3 and T4 below: from above, down L3 to T3, and up again.
         assert_eq!(
             ["L1", "S1", "L3", "T3", "L4"].map(|at| via(Paths::Shortest, at, 12)),
             ["S1 S2", "L3", "T3", "L4", "T4"]
@@ -188,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_way_down_is_taken_even_where_one_up_is_shorter() {
-        // a has a long way down to the host's switch t, by b and c, and a short one up, by s.
+        // a has a long path down to the host's switch t, by b and c, and a short one up, by s.
         let mut builder = FabricBuilder::new();
         let ends = [builder.host("h0"), builder.host("h1")];
         let switches = [("t", 1), ("c", 2), ("b", 3), ("a", 4), ("s", 5), ("u", 3)];
@@ -219,7 +215,7 @@ mod tests {
         assert_eq!(without(&testbed(), Paths::UpDown, &[]).apart(&testbed()), None);
     }
 
-    /// Fabrics in tiers: for each switch its tier and the nodes that it is joined to, hosts on any switches.
+    /// Generates tiered fabrics: each switch's tier and neighbours, hosts on any switches.
     fn fabric() -> impl Strategy<Value = Fabric> {
         let regular = prop::sample::select(vec![0usize, 1, 2]);
         let grown = (
@@ -251,7 +247,7 @@ mod tests {
         })
     }
 
-    /// Whether any path goes up and then down from one host to another, by trying all of them.
+    /// Returns true if any up-down path joins two hosts, by exhaustive search.
     fn goes(fabric: &Fabric, up: &dyn Fn(PortId) -> bool, src: NodeId, dst: NodeId) -> bool {
         let tier = |node: NodeId| fabric.node(node).tier;
         let mut seen = BTreeSet::new();
@@ -278,8 +274,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Whatever is down: packets go up, then down, and end at their destination, whatever next hops are chosen; and there are
-        /// next hops where there is any up-down path, and nowhere else.
+        /// With any links down and any choice of next hops, packets go up, then down, and arrive; next hops exist
+        /// exactly where an up-down path does.
         #[test]
         fn tables_are_valley_free_and_complete(
             fabric in fabric(),
@@ -293,7 +289,7 @@ mod tests {
             for dst in hosts(&fabric) {
                 let end = fabric.hosts()[dst.index()];
                 for &src in fabric.hosts().iter().filter(|&&src| src != end) {
-                    // A host with one link sends by it whether it is up or not.
+                    // A host with one link uses it even if down.
                     let first = routes.next_hops(src, dst).iter().filter(|&&port| up(port));
                     let mut ahead: Vec<(NodeId, bool)> = first.map(|&port| (fabric.neighbour(port), false)).collect();
                     let (mut ends, mut lost, mut steps) = (false, false, 0);

@@ -1,32 +1,31 @@
-//! Admission: whether the links can carry all guarantees at the same time.
+//! Admission control: checks that links can carry all guarantees simultaneously.
 //!
-//! Of a tenant with VMs on both sides of a cut, no more can cross it one way than those on the one side may send, and those on
-//! the other may receive (Ballani et al. (Oktopus), SIGCOMM 2011, section 4). On a tree each cut is a link, so that this is all
-//! there is to say. Where several links lead up from a rack, guarantees are compared with their sum: that they are carried takes
-//! routing that spreads them.
+//! Traffic of a tenant across a cut is at most the send guarantees on one side and the receive guarantees on the other
+//! (Ballani et al. (Oktopus), SIGCOMM 2011, section 4). On a tree each cut is a link, so this suffices. With several
+//! uplinks from a rack, guarantees are compared with their sum, which needs routing that spreads them.
 
 use super::cuts::{Cuts, NoTree};
 use super::{Tenancy, Tenant};
 use crate::fabric::Fabric;
 use crate::units::Rate;
 
-/// What all tenants have guaranteed on each cut of a fabric.
+/// Guarantees of all tenants on each cut of a fabric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Admission {
-    /// Share of the capacity of each cut that is left out of guarantees.
+    /// Share of each cut's capacity kept free of guarantees.
     pub headroom: f64,
-    /// The cuts, lower tiers first: VMs, servers, racks, pods.
+    /// Cuts, lower tiers first: VMs, servers, racks, pods.
     pub cuts: Vec<CutLoad>,
 }
 
-/// What is guaranteed on the links between some VMs and all others.
+/// Guarantees on the links between some VMs and all others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CutLoad {
-    /// What is inside: a VM, a server, a switch and what is below it, or the first and the last of several.
+    /// Name of the inside: a VM, a server, a switch with all below it, or the first and the last of several.
     pub name: String,
     /// Tier of the highest switches inside; 0 for a VM.
     pub tier: u8,
-    /// What the links carry each way.
+    /// Capacity of the links in each direction.
     pub capacity: Rate,
     /// Guaranteed from the inside.
     pub up: Reserved,
@@ -34,36 +33,36 @@ pub struct CutLoad {
     pub down: Reserved,
 }
 
-/// What is guaranteed one way.
+/// Guarantees in one direction.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reserved {
     /// In all.
     pub total: Rate,
-    /// By tenants, by their numbers, that have some of it.
+    /// Tenants (by number) with their parts.
     pub of_tenants: Vec<(usize, Rate)>,
 }
 
-/// Guarantees that the links of a cut do not carry.
+/// Guarantees exceed the capacity of a cut.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{direction} {name} guarantees of {reserved:#} exceed the {room:#} that the links carry without headroom, by {:#}: {}", Rate(.reserved.0.saturating_sub(.room.0)), because(.tenants, *.others)
 )]
 pub struct Rejected {
-    /// What is inside the cut.
+    /// Name of the inside.
     pub name: String,
     /// `from` or `to`.
     pub direction: &'static str,
-    /// What is guaranteed.
+    /// Guaranteed rate.
     pub reserved: Rate,
-    /// What could be.
+    /// Most that can be guaranteed.
     pub room: Rate,
-    /// The tenants that have most of it, by name, with what they have.
+    /// Tenants with the largest parts.
     pub tenants: Vec<(String, Rate)>,
-    /// How many more have some.
+    /// Number of other tenants.
     pub others: usize,
 }
 
-/// Tenants that a message names.
+/// Most tenants in a message.
 const NAMED: usize = 3;
 
 fn because(tenants: &[(String, Rate)], others: usize) -> String {
@@ -77,7 +76,7 @@ fn because(tenants: &[(String, Rate)], others: usize) -> String {
 }
 
 impl Admission {
-    /// Of tenants on a fabric.
+    /// Computes the guarantees of tenants on a fabric.
     pub fn new(fabric: &Fabric, tenancy: &Tenancy, headroom: f64) -> Result<Self, NoTree> {
         let cuts = Cuts::new(fabric)?;
         let fresh = cuts.cuts.iter().map(|cut| CutLoad {
@@ -98,13 +97,13 @@ impl Admission {
         Ok(Self { headroom, cuts: loads })
     }
 
-    /// What may be guaranteed on links of a capacity.
+    /// Returns the rate that links of a capacity may guarantee.
     pub fn room(&self, capacity: Rate) -> Rate {
         room(capacity, self.headroom)
     }
 
-    /// The cuts and directions (up: from the inside) with something guaranteed, those first of whose room most is taken, with
-    /// that share.
+    /// Returns cuts and directions (true: up, from the inside) with guarantees and their share of the limit, largest
+    /// first.
     pub fn tightest(&self) -> Vec<(&CutLoad, bool, f64)> {
         let both = self.cuts.iter().flat_map(|cut| [(cut, true), (cut, false)]);
         let shares = both.map(|(cut, up)| {
@@ -112,12 +111,12 @@ impl Admission {
             (cut, up, cut.reserved(up).total.0 as f64 / room)
         });
         let mut found: Vec<_> = shares.filter(|(_, _, share)| *share > 0.0).collect();
-        // Of equals the highest tier first: it concerns most. A stable sort keeps the rest in order.
+        // Among equals the highest tier, which affects most; a stable sort keeps the rest in order.
         found.sort_by(|a, b| b.2.total_cmp(&a.2).then(b.0.tier.cmp(&a.0.tier)));
         found
     }
 
-    /// Whether the links of every cut carry what is guaranteed; if not, the one that is most in excess.
+    /// Checks every cut; the error names the one most in excess.
     pub fn check(&self, tenancy: &Tenancy) -> Result<(), Rejected> {
         let exceeds = |&(cut, up, _): &(&CutLoad, bool, f64)| cut.reserved(up).total > self.room(cut.capacity);
         match self.tightest().into_iter().find(exceeds) {
@@ -140,7 +139,7 @@ impl Admission {
 }
 
 impl CutLoad {
-    /// What is guaranteed from the inside (`up`), or to it.
+    /// Returns the guarantees from the inside (`up`), or to it.
     pub const fn reserved(&self, up: bool) -> &Reserved {
         if up { &self.up } else { &self.down }
     }
@@ -155,24 +154,24 @@ impl Reserved {
     }
 }
 
-/// What may be guaranteed on links of a capacity, to the nearest bit/s: shares such as 0.1 are no binary fractions.
+/// Returns the guaranteed limit to the nearest bit/s: shares such as 0.1 are no binary fractions.
 pub(super) fn room(capacity: Rate, headroom: f64) -> Rate {
     Rate(((1.0 - headroom) * capacity.0 as f64).round() as u64)
 }
 
-/// The cuts that VMs of a tenant are in, each with how many of them.
+/// Returns the cuts around a tenant's VMs, each with the number of VMs inside.
 pub(super) fn crossings(cuts: &Cuts, tenant: &Tenant) -> Vec<(usize, usize)> {
     let mut of: Vec<usize> = tenant.vms.iter().flat_map(|vm| cuts.of_host[vm.host.index()].iter().copied()).collect();
     of.sort_unstable();
     of.chunk_by(|a, b| a == b).map(|same| (same[0], same.len())).collect()
 }
 
-/// What a tenant needs on a cut that has so many of its VMs inside: from the inside, and to it.
+/// Returns a tenant's needs on a cut with `inside` VMs: from the inside, and to it.
 fn needs(tenant: &Tenant, inside: usize) -> (Rate, Rate) {
     needed((tenant.send, tenant.receive), inside, tenant.vms.len())
 }
 
-/// What VMs that each may send and receive so much need on a cut with some of all inside: from the inside, and to it.
+/// Returns needs on a cut with `inside` of `all` equal VMs: from the inside, and to it.
 pub(super) fn needed((send, receive): (Rate, Rate), inside: usize, all: usize) -> (Rate, Rate) {
     let times = |rate: Rate, vms: usize| rate.0.saturating_mul(vms as u64);
     let outside = all - inside;

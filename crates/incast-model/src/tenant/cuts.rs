@@ -1,34 +1,34 @@
-//! Cuts of a fabric: a VM, a server, a rack, a pod on one side, all else on the other, and what the links between carry.
+//! Cuts of a fabric: a VM, server, rack or pod against all else, and the capacity between.
 
 use std::collections::HashMap;
 
 use crate::fabric::{Fabric, Groups, NodeId};
 use crate::units::Rate;
 
-/// Hosts that switches up to a tier join, against all others.
+/// Hosts joined by switches up to a tier, against all others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cut {
-    /// What is inside, for people: `h3.1`, `h3`, `leaf0`, `agg0 to agg1`.
+    /// Name of the inside: `h3.1`, `h3`, `leaf0`, `agg0 to agg1`.
     pub(super) name: String,
-    /// The tier of the switches that join it: 0 for a VM, 1 for a server, and so on.
+    /// Tier of the joining switches: 0 for a VM, 1 for a server, and so on.
     pub(super) tier: u8,
-    /// Sum of the rates of all links between inside and outside.
+    /// Rate of all links between inside and outside.
     pub(super) capacity: Rate,
-    /// Cuts within it, none within another of them; none for a VM.
+    /// Maximal cuts within it; none for a VM.
     pub(super) within: Vec<usize>,
 }
 
-/// The cuts of a fabric, lower tiers first; of two, one is within the other, or they have nothing in common.
+/// Cuts of a fabric, lower tiers first; any two are nested or disjoint.
 #[derive(Debug, Clone)]
 pub(super) struct Cuts {
     pub(super) cuts: Vec<Cut>,
-    /// By host: the cuts that it is in, from its own on.
+    /// By host: its cuts, from its own outwards.
     pub(super) of_host: Vec<Vec<usize>>,
     /// Cuts that are within no other.
     pub(super) top: Vec<usize>,
 }
 
-/// A fabric whose cuts by tier do not say what it can carry.
+/// Fabric with links within a tier, so that cuts by tier do not determine its capacity.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{} and {} are both in tier {tier} and joined by a link: guarantees need links from tier to tier (or \
@@ -54,7 +54,7 @@ impl Cuts {
         Ok(all)
     }
 
-    /// The cuts of one tier, around those found so far; `inner`: whether each is within another.
+    /// Adds the cuts of one tier around those found; `inner` marks cuts within another.
     fn add_tier(&mut self, fabric: &Fabric, tier: u8, inner: &mut Vec<bool>) {
         let groups = Groups::new(fabric, tier);
         let mut capacity = vec![0u64; fabric.nodes().len()];
@@ -70,7 +70,7 @@ impl Cuts {
         let mut found: HashMap<u32, usize> = HashMap::new();
         for (host, &node) in fabric.endpoints().iter().enumerate() {
             let group = groups.of(node);
-            // Without links it is all there is; without a switch of this tier it was found a tier below.
+            // Without links the group is the whole fabric; without a switch of this tier the cut exists one tier below.
             let (capacity, Some(name)) = (Rate(capacity[group as usize]), names.get(&group)) else { continue };
             if capacity == Rate::ZERO {
                 continue;
@@ -90,7 +90,7 @@ impl Cuts {
     }
 }
 
-/// Links within a tier are only where they join the two halves of a fabric.
+/// Allows links within a tier only between the two halves of a fabric.
 fn check(fabric: &Fabric) -> Result<(), NoTree> {
     let highest = fabric.nodes().iter().map(|node| node.tier).max().unwrap_or(0);
     let groups = Groups::new(fabric, highest);
@@ -107,7 +107,7 @@ fn check(fabric: &Fabric) -> Result<(), NoTree> {
     Ok(())
 }
 
-/// By group, its nodes of a tier by name: the first, and the last of several.
+/// Returns names of each group's nodes of a tier: the first, and the last of several.
 fn names(fabric: &Fabric, groups: &Groups, tier: u8) -> HashMap<u32, String> {
     let mut ends: HashMap<u32, [NodeId; 2]> = HashMap::new();
     for node in (0..fabric.nodes().len() as u32).map(NodeId).filter(|&node| fabric.node(node).tier == tier) {

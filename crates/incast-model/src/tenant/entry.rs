@@ -3,7 +3,6 @@
 use super::TenantError;
 use super::spec::{Placement, TenantSpec, VmCount, VmRange};
 
-/// A `[[tenant]]` and its path.
 pub(super) struct Entry<'a> {
     pub(super) spec: &'a TenantSpec,
     pub(super) path: String,
@@ -18,7 +17,6 @@ impl Entry<'_> {
         TenantError::field(self.field(name), value, allowed)
     }
 
-    /// What can be found wrong without a fabric.
     pub(super) fn check(&self) -> Result<(), TenantError> {
         const LEAST: &str = "at least 2 VMs: one alone has no destination";
         let spec = self.spec;
@@ -74,7 +72,6 @@ impl Entry<'_> {
         }
     }
 
-    /// Whether it allows so many VMs.
     pub(super) const fn allows(&self, vms: usize) -> bool {
         match self.spec.vms {
             VmCount::Fixed(count) => vms == count as usize,
@@ -82,16 +79,15 @@ impl Entry<'_> {
         }
     }
 
-    /// Fewest VMs of a tenant.
     pub(super) const fn least(&self) -> usize {
         match self.spec.vms {
             VmCount::Fixed(count) | VmCount::Uniform(VmRange { from: count, .. }) => count as usize,
         }
     }
 
-    /// Whether each of so many VMs is a mapper.
+    /// By VM: true for a mapper.
     pub(super) fn mappers(&self, vms: usize) -> Vec<bool> {
-        // Shares such as 0.1 are no binary fractions: what is a whole number but for that is not rounded up.
+        // Shares such as 0.1 are no binary fractions: rounding errors must not round up.
         let count = self.spec.mappers.map_or(0, |share| (share * vms as f64 - 1e-9).ceil() as usize);
         (0..vms).map(|vm| vm < count.min(vms - 1)).collect()
     }

@@ -1,27 +1,27 @@
-//! Why tenants are refused: the field (or the place in a file), its value, what is allowed, the nearest valid name.
+//! Errors about tenants: field or place in a file, value, allowed values, nearest valid name.
 
 use std::fmt::Display;
 use std::path::PathBuf;
 
 use crate::nearest::{hint, nearest};
 
-/// Tenants that cannot be placed as described, with what would be possible instead.
+/// Tenants that cannot be placed as specified.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TenantError {
     /// A field of a `[[tenant]]`.
     #[error("{field} = {value}: must be {allowed}{}", hint(.nearest))]
     Field {
-        /// Its path, such as `tenant[1].vms`; entries count from 0.
+        /// Field's path, such as `tenant[1].vms`; entries count from 0.
         field: String,
-        /// What was written.
+        /// Value given.
         value: String,
-        /// What may be written.
+        /// Allowed values.
         allowed: String,
-        /// The valid name that looks most like it, where names are meant.
+        /// Nearest valid name, where names are allowed.
         nearest: Option<String>,
     },
-    /// A place in a file that a `[[tenant]]` names.
+    /// Place in a file that a `[[tenant]]` names.
     #[error("{}:{line}:{column}: `{value}`: must be {allowed}{}", .file.display(), hint(.nearest))]
     File {
         /// The file.
@@ -30,32 +30,30 @@ pub enum TenantError {
         line: usize,
         /// Character in that line, from 1.
         column: usize,
-        /// What stands there.
+        /// Value found.
         value: String,
-        /// What may stand there.
+        /// Allowed values.
         allowed: String,
-        /// The valid name that looks most like it, where names are meant.
+        /// Nearest valid name, where names are allowed.
         nearest: Option<String>,
     },
-    /// A file that cannot be read at all.
+    /// Unreadable file.
     #[error("{field}: cannot read {}: {why}", .file.display())]
     Unreadable {
         /// Path of the field that names the file.
         field: String,
         /// The file, as looked for.
         file: PathBuf,
-        /// What the operating system says.
+        /// Operating system's message.
         why: String,
     },
 }
 
 impl TenantError {
-    /// `field` holds `value`, which is none of what is `allowed`.
     pub(super) fn field(field: impl Into<String>, value: impl Display, allowed: impl Into<String>) -> Self {
         Self::Field { field: field.into(), value: value.to_string(), allowed: allowed.into(), nearest: None }
     }
 
-    /// The same error with the name among `names` that is nearest to the wrong one.
     pub(super) fn near<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
         if let Self::Field { value, nearest: hint, .. } | Self::File { value, nearest: hint, .. } = &mut self {
             *hint = nearest(value, names).map(str::to_owned);

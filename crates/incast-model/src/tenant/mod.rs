@@ -1,7 +1,7 @@
-//! Tenants of a cloud: sets of VMs with bandwidth guarantees by the hose model, and where their VMs are placed.
+//! Tenants of a cloud: sets of VMs with hose-model bandwidth guarantees, and the placement of their VMs.
 //!
-//! In the hose model (Duffield et al., SIGCOMM 1999) each VM of a tenant has a guarantee for what it sends and one for what it
-//! receives, as if a link of that rate joined it to a switch of the tenant's own.
+//! In the hose model (Duffield et al., SIGCOMM 1999) each VM has a guarantee for sending and one for receiving, as if a
+//! link of that rate joined it to the tenant's own switch.
 
 mod admission;
 mod cuts;

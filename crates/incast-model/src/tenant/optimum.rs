@@ -1,4 +1,4 @@
-//! What pairs of VMs could get: over the links of the fabric without any guarantee, and over their hoses alone.
+//! Optimal rates of VM pairs, over links without guarantees, and over hoses alone.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -8,34 +8,35 @@ use crate::fabric::{Fabric, HostId, NodeId};
 use crate::maxmin::{Demand, max_min};
 use crate::routing::Routes;
 
-/// Something that a host sends to another.
+/// Demand of one host towards another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
-    /// Who sends.
+    /// Sending host.
     pub src: HostId,
-    /// Who receives.
+    /// Receiving host.
     pub dst: HostId,
-    /// How much it would send, in bit/s, headers and all else on the wire included; infinite if always as much as it can.
+    /// Demand in bit/s on the wire (headers included); infinite if backlogged.
     pub demand: f64,
 }
 
 impl Pair {
-    /// Of a sender that always has something to send.
+    /// Returns a backlogged pair.
     pub const fn backlogged(src: HostId, dst: HostId) -> Self {
         Self { src, dst, demand: f64::INFINITY }
     }
 }
 
-/// The work-conserving optimum: the max-min fair rates of pairs on the links of a fabric, in bit/s on the wire (headers, and gaps
-/// between packets, included). What a pair sends is spread evenly over its shortest paths. Two pairs of the same hosts count as two.
+/// Returns the work-conserving optimum: max-min fair rates of pairs on a fabric's links, in bit/s on the wire (headers
+/// and inter-packet gaps included). Traffic spreads evenly over shortest paths. Two pairs of the same hosts count as
+/// two.
 ///
-/// Max-min fair rates use up a link on the way of every pair that wants more. Their sum is not always the largest possible: a
-/// pair over many links takes from many others.
+/// Max-min rates use up a link on the path of every pair that wants more. Their sum may be below the maximum: a pair
+/// over many links takes from many others.
 pub fn optimum(fabric: &Fabric, routes: &Routes, pairs: &[Pair]) -> Vec<f64> {
     Optimum::new(fabric, routes).of(pairs)
 }
 
-/// The [`optimum`] of a fabric for one set of pairs after another: ways are looked up once.
+/// [`optimum`] for several sets of pairs on one fabric: caches paths.
 #[derive(Debug)]
 pub struct Optimum<'a> {
     fabric: &'a Fabric,
@@ -44,7 +45,7 @@ pub struct Optimum<'a> {
     ways: RefCell<HashMap<(HostId, HostId), Way>>,
 }
 
-/// The ports that send what a pair sends, each with its share of it.
+/// Sending ports of a pair, each with its share of the traffic.
 type Way = Vec<(usize, f64)>;
 
 impl<'a> Optimum<'a> {
@@ -65,8 +66,8 @@ impl<'a> Optimum<'a> {
     }
 }
 
-/// What a static reservation gives that is optimal for these pairs: the max-min fair rates, in bit/s, over the hoses of their VMs
-/// alone, whatever the fabric's links would carry beside. 0 where one of both has no guarantee.
+/// Returns the rates of an optimal static reservation: max-min fair rates, in bit/s, over the VMs' hoses alone,
+/// ignoring fabric links. 0 if either VM has no guarantee.
 pub fn static_split(tenancy: &Tenancy, pairs: &[Pair]) -> Vec<f64> {
     let hosts = pairs.iter().map(|pair| pair.src.index().max(pair.dst.index()) + 1).max().unwrap_or(0);
     let hoses = (0..hosts as u32).flat_map(|host| {
@@ -78,11 +79,11 @@ pub fn static_split(tenancy: &Tenancy, pairs: &[Pair]) -> Vec<f64> {
     max_min(&hoses.collect::<Vec<_>>(), &pairs.iter().map(demand).collect::<Vec<_>>())
 }
 
-/// The ports that send what a pair sends, each with its share of it.
+/// Returns the sending ports of a pair, each with its share.
 pub(super) fn over_links(fabric: &Fabric, routes: &Routes, pair: &Pair) -> Way {
     let [src, dst] = [pair.src, pair.dst].map(|host| fabric.hosts()[host.index()]);
     let mut ports = Vec::new();
-    // Nodes that are as far from the receiver, with what comes to each.
+    // Nodes equally far from the receiver, with their traffic.
     let mut front: BTreeMap<NodeId, f64> = BTreeMap::from([(src, 1.0)]);
     while !front.is_empty() {
         let mut next = BTreeMap::new();
@@ -127,7 +128,7 @@ mod tests {
         assert_eq!(rates(&fabric, &[(0, 1)]), [10_000.0], "within a server its switch is all there is");
         assert_eq!(rates(&fabric, &[(0, 4), (1, 5)]), [500.0; 2], "one NIC");
         assert_eq!(rates(&fabric, &[(0, 16), (4, 20), (8, 12)]), [500.0, 500.0, 1000.0], "one uplink");
-        // Into rack 0 come 3 to Y and 1 to X; the one from rack 0 itself has what Y's NIC has left.
+        // 3 flows to Y and 1 to X enter rack 0; the flow within rack 0 gets the rest of Y's NIC.
         let many = rates(&fabric, &[(16, 0), (20, 4), (24, 4), (32, 4), (8, 4)]);
         assert_eq!(many, [250.0; 5]);
     }
@@ -176,7 +177,7 @@ mod tests {
         many.push((21, 20));
         let rates = split(&many);
         assert_eq!((&rates[..9], rates[9]), (&[50.0; 9][..], 300.0));
-        // One of them sends to another one as well, and gets there what it cannot use here.
+        // One sender also sends elsewhere, and gets there the rate that it cannot use here.
         assert_eq!(split(&[(1, 0), (2, 0), (3, 0), (3, 4)]), [150.0, 150.0, 150.0, 300.0]);
         assert_eq!(split(&[(30, 31), (40, 41)]), [0.0; 2]);
         assert_eq!(split(&[]), [0.0; 0]);

@@ -1,4 +1,4 @@
-//! From tenants as described to VMs in their slots.
+//! Placement of tenants: from specs to VMs in slots.
 
 use std::path::Path;
 
@@ -11,8 +11,8 @@ use crate::fabric::{Fabric, HostId, NodeId, Vms};
 use crate::rng::{Stream, pick, stream};
 use crate::units::Rate;
 
-/// Places all tenants on a fabric with VMs, one after the other. Every tenant draws from random streams of its own name, so those
-/// that come later change none of those before. Relative files start at `base_dir`.
+/// Places all tenants, in order, on a fabric with VMs. Every tenant has random streams of its own name, so later
+/// tenants change no earlier ones. Relative files start at `base_dir`.
 pub fn place(
     specs: &[TenantSpec],
     fabric: &Fabric,
@@ -31,7 +31,6 @@ pub fn place(
     Ok(Tenancy::new(placer.tenants))
 }
 
-/// What became of a tenant, with how many VMs it has.
 enum Placed {
     There(usize),
     /// No links carry its guarantees.
@@ -43,10 +42,10 @@ struct Placer<'a> {
     vms: &'a Vms,
     base_dir: &'a Path,
     seed: u64,
-    /// By VM slot: the number of the tenant that has it.
+    /// By VM slot: its tenant.
     taken: Vec<Option<usize>>,
     tenants: Vec<Tenant>,
-    /// What links have left, once somebody has asked.
+    /// Remaining link capacity, once needed.
     residual: Option<Residual>,
 }
 
@@ -55,17 +54,15 @@ impl Placer<'_> {
         (0..).map(HostId).zip(&self.taken).filter(|(_, taken)| taken.is_none()).map(|(host, _)| host).collect()
     }
 
-    /// A stream of one tenant.
     fn stream(&self, tenant: &str, purpose: &str) -> Stream {
         stream(self.seed, &format!("tenant/{tenant}/{purpose}"), 0)
     }
 
-    /// Rate of a server's NIC.
     fn nic(&self, server: NodeId) -> Rate {
         self.fabric.nic_ports(server).map(|port| self.fabric.rate(port)).sum()
     }
 
-    /// The virtual link and the fastest NIC carry it, less the headroom.
+    /// Checks that the virtual link and the fastest NIC, less the headroom, carry the guarantee.
     fn check_guarantee(&self, entry: &Entry<'_>) -> Result<(), TenantError> {
         let fastest = self.fabric.servers().iter().map(|&server| self.nic(server)).max().unwrap_or_default();
         self.carries(entry, "the VM's virtual link", self.vms.rate)?;
@@ -93,7 +90,7 @@ impl Placer<'_> {
         }
     }
 
-    /// Places tenants until their VMs fill a share of what is free; or, packed, until one finds no place.
+    /// Places tenants until their VMs fill a share of the free slots; if packed, until one does not fit.
     fn fill(&mut self, entry: &Entry<'_>, fill: f64) -> Result<(), TenantError> {
         let (free, least) = (self.free().len(), entry.least());
         let mut left = (free as f64 * fill + 1e-9) as usize;
@@ -116,7 +113,7 @@ impl Placer<'_> {
         Ok(())
     }
 
-    /// Places a tenant with at most so many VMs, and refuses if it finds no place. How many it has.
+    /// Places a tenant with at most `most` VMs, or fails; returns its VMs.
     fn must(&mut self, entry: &Entry<'_>, name: String, most: usize) -> Result<usize, TenantError> {
         let said = name.clone();
         match self.one(entry, name, most)? {
@@ -132,7 +129,7 @@ impl Placer<'_> {
         }
     }
 
-    /// Places a tenant with at most so many VMs.
+    /// Places a tenant with at most `most` VMs.
     fn one(&mut self, entry: &Entry<'_>, name: String, most: usize) -> Result<Placed, TenantError> {
         if self.tenants.iter().any(|tenant| tenant.name == name) {
             return Err(entry.refuse("name", name, "a name of its own: another tenant has this one"));
@@ -168,7 +165,7 @@ impl Placer<'_> {
         Ok(Placed::There(count))
     }
 
-    /// Slots for the VMs of a tenant; `None` if no links carry its guarantees.
+    /// Returns slots for a tenant's VMs; `None` if no links carry its guarantees.
     fn slots(
         &mut self,
         entry: &Entry<'_>,
@@ -209,7 +206,7 @@ impl Placer<'_> {
         Ok(found)
     }
 
-    /// How many VMs a tenant has; where its entry draws it, one of at most `most`, if it has room for any.
+    /// Returns a tenant's number of VMs; if drawn, at most `most`, if any fits.
     fn draw_vms(&self, entry: &Entry<'_>, name: &str, most: usize) -> usize {
         let (from, to) = match entry.spec.vms {
             VmCount::Fixed(count) => return count as usize,

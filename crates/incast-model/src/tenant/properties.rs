@@ -1,4 +1,4 @@
-//! What holds of tenants wherever they are.
+//! Properties of tenants in any placement.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::fabric::{Fabric, PortId, Vms};
 use crate::routing::{NextHopOrder, Routes};
 use crate::units::Rate;
 
-/// Trees: three racks with one uplink, and a fat tree, whose paths are several.
+/// Trees: three racks with one uplink, and a multipath fat tree.
 fn fabric(fat: bool) -> Fabric {
     let plain = if fat {
         FatTree::new(4).build()
@@ -38,7 +38,6 @@ prop_compose! {
     }
 }
 
-/// From every VM of a tenant to every other.
 fn all_pairs(tenancy: &Tenancy) -> Vec<Pair> {
     let of = |tenant: &Tenant| {
         let hosts: Vec<_> = tenant.vms.iter().map(|vm| vm.host).collect();
@@ -68,7 +67,7 @@ proptest! {
         let (pairs, routes) = (all_pairs(&tenancy), Routes::shortest(&fabric, NextHopOrder::Port));
         let reserved = static_split(&tenancy, &pairs);
         let admitted = admission.check(&tenancy).is_ok();
-        // On each link, pairs of all VMs need no more than what its cut has reserved.
+        // On each link, all pairs need at most the cut's reservation.
         let mut carried = vec![0.0; fabric.ports().len()];
         for (pair, rate) in pairs.iter().zip(&reserved) {
             for (port, share) in optimum::over_links(&fabric, &routes, pair) {

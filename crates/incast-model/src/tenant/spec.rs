@@ -102,7 +102,7 @@ impl Guarantee {
         Self { send: rate, receive: rate }
     }
 
-    /// Whether it guarantees nothing.
+    /// Returns true if it guarantees nothing.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
@@ -134,7 +134,7 @@ impl Serialize for Guarantee {
     }
 }
 
-// By hand, as sizes: serde's untagged enums would answer every mistake with "did not match any variant".
+// Written by hand, as for sizes: serde's untagged enums answer every mistake with "did not match any variant".
 impl<'de> Deserialize<'de> for Guarantee {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Any;

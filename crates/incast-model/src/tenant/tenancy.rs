@@ -1,29 +1,29 @@
-//! Who has which VM.
+//! Assignment of VMs to tenants.
 
 use crate::fabric::HostId;
 use crate::units::Rate;
 
-/// A tenant with its VMs in place.
+/// Tenant with placed VMs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tenant {
-    /// Its name; no other tenant has it.
+    /// Unique name.
     pub name: String,
-    /// The name of the `[[tenant]]` that made it.
+    /// Name of the `[[tenant]]` that made it.
     pub group: String,
-    /// Its VMs, by the numbers that its workload calls them.
+    /// VMs, by their numbers in the workload.
     pub vms: Vec<Vm>,
-    /// What each VM may send, guaranteed; 0 for no guarantee.
+    /// Guaranteed send rate per VM; 0 for none.
     pub send: Rate,
-    /// What each VM may receive, guaranteed; 0 for no guarantee.
+    /// Guaranteed receive rate per VM; 0 for none.
     pub receive: Rate,
 }
 
 /// One VM of a tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Vm {
-    /// Its slot: a host of the fabric.
+    /// Slot: a host of the fabric.
     pub host: HostId,
-    /// Whether it is one of the tenant's mappers.
+    /// If true, the VM is a mapper.
     pub mapper: bool,
 }
 
@@ -31,12 +31,12 @@ pub struct Vm {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tenancy {
     tenants: Vec<Tenant>,
-    /// By host: the numbers of the tenant and, among its VMs, of the VM.
+    /// By host: tenant, and VM among its VMs.
     of_host: Vec<Option<(u32, u32)>>,
 }
 
 impl Tenancy {
-    /// Of tenants none of whose VMs have a slot in common.
+    /// Builds the tenancy; no two VMs share a slot.
     pub fn new(tenants: Vec<Tenant>) -> Self {
         let mut of_host = Vec::new();
         for (number, tenant) in (0u32..).zip(&tenants) {
@@ -54,7 +54,7 @@ impl Tenancy {
         &self.tenants
     }
 
-    /// Numbers of the tenant that has a host, and of the host among its VMs; `None` for a free slot, and for what is no VM.
+    /// Returns a host's tenant and VM number; `None` for a free slot or another host.
     pub fn of_host(&self, host: HostId) -> Option<(usize, usize)> {
         let (tenant, vm) = self.of_host.get(host.index()).copied().flatten()?;
         Some((tenant as usize, vm as usize))
@@ -65,12 +65,12 @@ impl Tenancy {
         self.of_host(host).map(|(tenant, _)| &self.tenants[tenant])
     }
 
-    /// What a host may send and receive, guaranteed; 0 without a tenant.
+    /// Returns a host's guaranteed send and receive rates; 0 without a tenant.
     pub fn hose(&self, host: HostId) -> (Rate, Rate) {
         self.tenant_of(host).map_or((Rate::ZERO, Rate::ZERO), |tenant| (tenant.send, tenant.receive))
     }
 
-    /// Whether any VM has a guarantee.
+    /// Returns true if any VM has a guarantee.
     pub fn guarantees(&self) -> bool {
         self.tenants.iter().any(|tenant| tenant.send.max(tenant.receive) > Rate::ZERO)
     }

@@ -1,4 +1,4 @@
-//! Tenants on a small fabric: 4 servers of 4 slots, two in each rack.
+//! Tenants on a small fabric: 4 servers of 4 slots, two servers per rack.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -207,7 +207,7 @@ fn packed_tenants_keep_links_free() {
     assert_eq!(hosts(&all.tenants()[0]), [0, 1, 2, 3, 4, 5]);
     let all = placed(&[&one("100Mbps", r#", "count": 2"#)], 1).unwrap();
     assert_eq!(hosts(&all.tenants()[1]), [8, 9, 10, 11, 12, 13], "the second rack has room for all");
-    // Of 900 Mb/s two thirds are gone: a second tenant would need 2 times 300 Mb/s.
+    // Two thirds of 900 Mb/s are used: a second tenant would need 2 times 300 Mb/s.
     assert_eq!(
         why(&[&one("300Mbps", r#", "count": 3"#)]),
         "tenant[0].vms = 6: must be at most 4, the VM slots that a3 finds free; there are 16 in all"
@@ -269,7 +269,6 @@ fn slots_of_a_file() {
     assert!(gone.starts_with("tenant[0].placement.file: cannot read "), "{gone}");
 }
 
-/// Two VMs in rack 0 and four in rack 1, by name.
 const SPLIT: &str = r#"{"name": "a", "vms": 6, "guarantee": "150Mbps",
     "placement": {"slots": ["h0.0", "h1.0", "h2.0", "h2.1", "h3.0", "h3.1"]}}"#;
 
@@ -295,7 +294,7 @@ fn cuts_carry_the_smaller_side() {
     let all = placed(&[&one_way], 1).unwrap();
     let admission = Admission::new(&fabric(), &all, 0.1).unwrap();
     let leaf0 = admission.cuts.iter().find(|cut| cut.name == "leaf0").unwrap();
-    // Two may send 200, but four may receive no more than 80; four may send 400, two receive 40.
+    // Two may send 200, four receive at most 80; four may send 400, two receive 40.
     assert_eq!((leaf0.up.total, leaf0.down.total), (Rate::mbps(80), Rate::mbps(40)));
 }
 
@@ -317,7 +316,7 @@ fn what_links_cannot_carry_is_told_with_who_has_it() {
     assert_eq!(Admission::new(&fabric(), &all, 0.1).unwrap().check(&all), Ok(()), "900 of 900");
 }
 
-/// 11 racks of 4 servers with 4 slots, 1 Gb/s: a 16th of the uplink, less the headroom, for each VM.
+/// 11 racks of 4 servers with 4 slots, 1 Gb/s: a 16th of the uplink, less the headroom, per VM.
 fn study(placement: &str, rate: &str, seed: u64) -> (Fabric, Tenancy) {
     let mut tree = LeafSpine::new(11, 1, 4);
     (tree.host_rate, tree.uplink_rate) = (Rate::gbps(1), Rate::gbps(1));
@@ -344,7 +343,7 @@ fn the_hose_of_the_mapreduce_study_is_always_admitted() {
 
 #[test]
 fn fair_shares_of_links_leave_reducers_below_their_hose() {
-    // What each reducer gets from all its mappers, in Mb/s.
+    // Rate of each reducer from all mappers, in Mb/s.
     let of_reducers = |pairs: &[Pair], rates: &[f64]| {
         let mut sums: BTreeMap<HostId, f64> = BTreeMap::new();
         pairs.iter().zip(rates).for_each(|(pair, rate)| *sums.entry(pair.dst).or_default() += rate / 1e6);

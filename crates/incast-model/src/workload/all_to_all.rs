@@ -84,7 +84,7 @@ impl Pattern for AllToAll {
 }
 
 impl AllToAll {
-    /// Flows that never end, from every rank to every other.
+    /// Adds flows from every rank to every other that never end.
     fn backlogged(&self, ranks: &[HostId], entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
         if self.window.is_some() || self.iterations > 1 {
             return Err(entry.refuse("size", self.size, "a size, with a window or several iterations"));
@@ -134,7 +134,7 @@ mod tests {
             receivers.sort_unstable();
             assert_eq!(receivers, (0..9).collect::<Vec<_>>());
         }
-        // What starts is sent by the host that waits.
+        // The host that waits sends the flows that start.
         assert!(
             set.gates
                 .iter()

@@ -1,4 +1,4 @@
-//! Poisson arrivals: the times at which a host starts flows, and the rate that a load stands for.
+//! Arrival processes of open-loop flows, and the rate for a load.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,7 +41,7 @@ pub struct LognormalArrivals {
     pub sigma: f64,
 }
 
-/// The time in which arrivals fall: from `start`, before `end`.
+/// Interval for arrivals: from `start`, before `end`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Window {
     /// Begin.
@@ -57,14 +57,14 @@ impl Window {
     }
 }
 
-/// Mean time between flows, in picoseconds, that offers `load` of `bit_per_s` with flows of `bytes` on average.
+/// Returns the mean gap in ps that offers `load` of `bit_per_s` with flows of `bytes` on average.
 pub(super) fn mean_gap(bytes: f64, load: f64, bit_per_s: f64) -> f64 {
     bytes * 8.0 / (load * bit_per_s) * 1e12
 }
 
-/// Times of a renewal process: independent gaps, rounded to picoseconds. It has been going on for ever when the window begins; were
-/// the first gap like any other, bursty processes would begin with a burst (Cox, "Renewal Theory", 1962, section 4.1: by half of the
-/// squared coefficient of variation less 1, 26 flows with a sigma of 2).
+/// Arrival times of a stationary renewal process: independent gaps, rounded to picoseconds. With an ordinary first gap,
+/// bursty processes would begin with a burst (Cox, "Renewal Theory", 1962, section 4.1: by half of the squared
+/// coefficient of variation less 1, 26 flows with a sigma of 2).
 #[derive(Debug)]
 pub(super) struct Arrivals {
     begun: bool,
@@ -75,25 +75,24 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    /// With a gap of `mean` picoseconds on average.
+    /// Returns Poisson arrivals with a mean gap of `mean` ps.
     pub(super) fn new(window: Window, mean: f64) -> Self {
         Self { begun: false, now: window.start.0, end: window.end.0, mean, law: ArrivalLaw::Poisson }
     }
 
-    /// The same with gaps of another law.
     pub(super) fn with(self, law: ArrivalLaw) -> Self {
         Self { law, ..self }
     }
 
-    /// The next one, or `None` at the end of the window.
+    /// `None` at the end of the window.
     pub(super) fn next(&mut self, rng: &mut Stream) -> Option<Time> {
         let u = unit(rng);
         let gap = match self.law {
-            // libm, not std: the logarithm must be the same to the last bit on every machine.
+            // libm, not std: the logarithm must be bit-identical on every machine.
             ArrivalLaw::Poisson => -libm::log(1.0 - u) * self.mean,
             ArrivalLaw::Lognormal(LognormalArrivals { sigma }) if self.begun => lognormal(self.mean, sigma, u),
-            // The gap that the window begins in is a long one: by its length, its logarithm is larger by sigma². Any part of it may
-            // be over; which one, the low half of the draw says.
+            // The gap around the window's begin is length-biased: its mean logarithm is larger by sigma². The low half
+            // of the draw selects the elapsed part.
             ArrivalLaw::Lognormal(LognormalArrivals { sigma }) => {
                 let left = u * f64::from(1u32 << 26);
                 lognormal(self.mean, sigma, u) * libm::exp(sigma * sigma) * (left - left.floor())
@@ -107,8 +106,8 @@ impl Arrivals {
 
 /// Adds the flows of one host: sizes from `sizes`, destinations from `to`.
 ///
-/// The host has a stream of its own, and every flow takes the same number of draws from it. So the k-th flow of a host
-/// keeps its size and destination when the load changes: runs at two loads are paired.
+/// Each host has its own stream, and every flow takes equally many draws. So a host's k-th flow keeps size and
+/// destination at any load: runs at two loads are paired.
 pub(super) fn open_loop(
     entry: &Entry<'_>,
     out: &mut Collector,

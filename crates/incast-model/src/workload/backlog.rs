@@ -1,4 +1,4 @@
-//! How much a message holds: a size, or as much as can be sent until some time.
+//! Message sizes: bytes, or as much as can be sent until some time.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,7 +15,6 @@ use crate::fabric::HostId;
 use crate::flow::Flow;
 use crate::units::{Bytes, Time};
 
-/// What scenarios write for a flow that always has something to send.
 pub(super) const BACKLOGGED: &str = "backlogged";
 
 /// The size of a message (`"500kB"`, or an integer in bytes); or `"backlogged"`: as much as can be sent until the entry's `end`,
@@ -87,17 +86,16 @@ impl JsonSchema for MessageSize {
     }
 }
 
-/// What the messages of an entry hold.
 #[derive(Debug)]
 pub(super) enum Amounts {
     /// Sizes of a distribution.
     Drawn(SizeLaw),
-    /// As much as can be sent until this time.
+    /// End of a backlogged flow.
     Backlogged(Time),
 }
 
 impl Amounts {
-    /// Of sizes that are set in `field`, which may be `backlogged`.
+    /// Reads sizes set in `field`, which may be `backlogged`.
     pub(super) fn new(entry: &Entry<'_>, field: &str, sizes: &SizeSpec) -> Result<Self, WorkloadError> {
         match sizes {
             SizeSpec::Backlogged => Self::backlogged(entry, field),
@@ -105,7 +103,7 @@ impl Amounts {
         }
     }
 
-    /// Until the entry or the simulation ends; `field` holds `backlogged`.
+    /// Returns backlogged amounts until the entry or the simulation ends; `field` holds `backlogged`.
     pub(super) fn backlogged(entry: &Entry<'_>, field: &str) -> Result<Self, WorkloadError> {
         let refuse = |allowed: String| Err(WorkloadError::field(field, BACKLOGGED, allowed));
         let Some(until) = entry.end.into_iter().chain(entry.horizon).min() else {
@@ -123,7 +121,7 @@ impl Amounts {
         Ok(Self::Backlogged(until))
     }
 
-    /// The mean of the sizes; infinite without a size.
+    /// Returns the mean size; infinite if backlogged.
     pub(super) fn mean(&self) -> f64 {
         match self {
             Self::Drawn(law) => law.mean(),
@@ -131,7 +129,7 @@ impl Amounts {
         }
     }
 
-    /// A message; its size, if it is drawn, is the one that a uniform `u` in [0, 1) draws.
+    /// Returns a message; a uniform `u` in [0, 1) draws its size.
     pub(super) fn flow(&self, entry: &Entry<'_>, src: HostId, dst: HostId, u: f64, start: Time) -> Flow {
         match self {
             Self::Drawn(law) => entry.flow(src, dst, law.sample(u), start),
@@ -143,11 +141,11 @@ impl Amounts {
     }
 }
 
-/// Largest bound of a flow without a size of its own, 70 TB: half an hour at 400 Gb/s. Sums over a quarter of a million flows
-/// stay below 2^64.
+/// Largest bound of a backlogged flow, 70 TB: half an hour at 400 Gb/s. Sums over a quarter of a million flows stay
+/// below 2^64.
 const MOST: u64 = 70_000_000_000_000;
 
-/// More bytes than a host of a rate in bit/s can send in some time: twice what its link carries, and a mebibyte.
+/// Returns more bytes than a host can send at `rate` bit/s: twice the link's capacity, and a mebibyte.
 fn bound(rate: f64, time: Time) -> u64 {
     (rate * time.seconds() / 4.0) as u64 + (1 << 20)
 }

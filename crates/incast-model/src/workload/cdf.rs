@@ -1,11 +1,11 @@
-//! A distribution of flow sizes as the field writes it: a piecewise-linear cumulative distribution function (CDF).
+//! Piecewise-linear cumulative distribution function (CDF) of flow sizes.
 
 /// Sizes drawn by inverse transform from a piecewise-linear CDF.
 ///
-/// Between two points the size is linear in the cumulative probability. Two points of equal size are a jump (that size
-/// has the probability between them); a first point above 0 is an atom at its size. Flow sizes are whole bytes: a draw
-/// is rounded down, and is at least 1 B. This is the rule of the HPCC authors' traffic generator (repository
-/// alibaba-edu/High-Precision-Congestion-Control, commit 9f4be2a, `traffic_gen/custom_rand.py`).
+/// Between two points, size is linear in cumulative probability. Two points of equal size are a jump (the probability
+/// of that size); a first point above 0 is an atom. Draws are rounded down to whole bytes, at least 1 B, as in the HPCC
+/// authors' traffic generator (repository alibaba-edu/High-Precision-Congestion-Control, commit 9f4be2a,
+/// `traffic_gen/custom_rand.py`).
 #[derive(Debug, Clone, PartialEq)]
 pub struct SizeCdf {
     points: Vec<Point>,
@@ -19,14 +19,14 @@ struct Point {
     cdf: f64,
 }
 
-/// Which number of which point breaks the rules of a CDF.
+/// Number of a point that breaks the rules of a CDF.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PointError {
     /// Its number, from 0.
     pub(super) point: usize,
     /// The bad number.
     pub(super) part: Part,
-    /// What it may be.
+    /// Allowed values.
     pub(super) allowed: String,
 }
 
@@ -40,7 +40,7 @@ pub(super) enum Part {
 }
 
 impl SizeCdf {
-    /// From (bytes, cumulative percent) pairs: neither ever falls, percentages end at 100.
+    /// Builds a CDF from (bytes, cumulative percent) pairs: neither may fall, percentages end at 100.
     pub(super) fn from_percent(points: &[(f64, f64)]) -> Result<Self, PointError> {
         let error = |point, part, allowed: &str| Err(PointError { point, part, allowed: allowed.into() });
         let mut last = (0.0, 0.0);
@@ -69,7 +69,7 @@ impl SizeCdf {
         Ok(Self::of_table(points))
     }
 
-    /// From points that are known to follow the rules: those of the tables, which are tested to.
+    /// Builds a CDF from table points, which tests have checked.
     pub(super) fn of_table(points: &[(f64, f64)]) -> Self {
         Self { points: points.iter().map(|&(bytes, percent)| Point { bytes, cdf: percent / 100.0 }).collect() }
     }
@@ -79,32 +79,30 @@ impl SizeCdf {
         Self { points: vec![Point { bytes: bytes as f64, cdf: 1.0 }] }
     }
 
-    /// Every size from `min` up to `max` is equally likely.
     pub(super) fn uniform(min: u64, max: u64) -> Self {
         Self { points: vec![Point { bytes: min as f64, cdf: 0.0 }, Point { bytes: max as f64, cdf: 1.0 }] }
     }
 
-    /// The same curve with sizes in units of `unit` bytes.
     pub(super) fn scaled(mut self, unit: u64) -> Self {
         self.points.iter_mut().for_each(|point| point.bytes *= unit as f64);
         self
     }
 
-    /// Mean in bytes under linear interpolation: the figure that turns a load into a rate of arrivals.
+    /// Returns the mean in bytes under linear interpolation, which converts a load to an arrival rate.
     pub fn mean(&self) -> f64 {
         let first = self.points[0];
         let pieces = self.points.windows(2).map(|p| (p[1].cdf - p[0].cdf) * (p[0].bytes + p[1].bytes) / 2.0);
         first.bytes * first.cdf + pieces.sum::<f64>()
     }
 
-    /// Mean in bytes if only the sizes of the corners were drawn, as some generators do.
+    /// Returns the mean in bytes of generators that draw only the corners' sizes.
     pub fn step_mean(&self) -> f64 {
         let first = self.points[0];
         let steps = self.points.windows(2).map(|p| (p[1].cdf - p[0].cdf) * p[1].bytes);
         first.bytes * first.cdf + steps.sum::<f64>()
     }
 
-    /// The size below which a share `p` (0 to 1) of the flows lies, before rounding to whole bytes.
+    /// Returns the `p`-quantile (0 to 1) in bytes, before rounding.
     pub fn quantile(&self, p: f64) -> f64 {
         let next = self.points.partition_point(|point| point.cdf < p);
         match next {
@@ -117,7 +115,7 @@ impl SizeCdf {
         }
     }
 
-    /// Share of the flows with a size up to `bytes`, before rounding to whole bytes.
+    /// Returns the share of flows up to `bytes`, before rounding.
     pub fn cdf(&self, bytes: f64) -> f64 {
         let next = self.points.partition_point(|point| point.bytes <= bytes);
         match next {
@@ -130,12 +128,12 @@ impl SizeCdf {
         }
     }
 
-    /// The size that a uniform `u` in [0, 1) draws: whole bytes, at least 1.
+    /// Returns the size for a uniform `u` in [0, 1): whole bytes, at least 1.
     pub fn sample(&self, u: f64) -> u64 {
         (self.quantile(u) as u64).max(1)
     }
 
-    /// The corners of the curve: bytes and cumulative probability, 0 to 1.
+    /// Returns the corners of the curve: bytes and cumulative probability, 0 to 1.
     pub fn points(&self) -> impl ExactSizeIterator<Item = (f64, f64)> + '_ {
         self.points.iter().map(|point| (point.bytes, point.cdf))
     }

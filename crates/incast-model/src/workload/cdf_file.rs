@@ -1,14 +1,14 @@
-//! Reader for CDF files as traffic generators use them: one `bytes percent` row a line, percentages up to 100.
+//! Reader for traffic generators' CDF files: rows `bytes percent`, percentages up to 100.
 
 use std::path::Path;
 
 use super::cdf::{Part, SizeCdf};
 use super::error::{Place, WorkloadError};
 
-/// Reads the rows of `text`; `file` is for messages only.
+/// Parses the rows of `text`; `file` is for messages only.
 ///
-/// Two numbers a row, with blanks or a comma between them; blank lines and lines that begin with `#` are passed over.
-/// Nothing else is: neither number may ever fall, and the last percentage is 100.
+/// A row is two numbers separated by blanks or a comma; blank lines and lines that begin with `#` are skipped. Neither
+/// number may fall, and the last percentage is 100.
 pub(super) fn parse(text: &str, file: &Path) -> Result<SizeCdf, WorkloadError> {
     let mut points = Vec::new();
     let mut rows = Vec::new();
@@ -45,7 +45,7 @@ pub(super) fn parse(text: &str, file: &Path) -> Result<SizeCdf, WorkloadError> {
     })
 }
 
-/// The cells of a row with the column each begins at, in characters from 1.
+/// Returns the cells of a row, each with its first column in characters, from 1.
 fn cells(line: &str) -> Vec<(usize, &str)> {
     let blank = |c: char| c.is_whitespace() || c == ',';
     let mut cells = Vec::new();

@@ -1,4 +1,4 @@
-//! What collectives are made of: steps in which ranks send when what they wait for has ended.
+//! Building blocks of collectives: steps in which ranks send after their dependencies end.
 
 use super::entry::{Collector, Entry};
 use super::error::WorkloadError;
@@ -6,7 +6,6 @@ use crate::fabric::HostId;
 use crate::flow::Gate;
 use crate::units::{Bytes, Time};
 
-/// One message of a step, between ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Message {
     pub(super) from: usize,
@@ -14,21 +13,20 @@ pub(super) struct Message {
     pub(super) bytes: u64,
 }
 
-/// Messages that belong together.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Step {
     /// In order of senders, none empty.
     pub(super) messages: Vec<Message>,
-    /// Time between the end of what a rank waits for and its messages.
+    /// Time between the end of a rank's dependencies and its messages.
     pub(super) delay: Time,
 }
 
-/// What a rank's messages of a step wait for.
+/// Dependencies of a rank's messages in a step.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waits {
-    /// Everything since the begin of the iteration, not only what came with the last step in which something did.
+    /// If true, all messages since the iteration began, not only the last active step's.
     pub(super) all: bool,
-    /// The rank's own messages too, not only those to it.
+    /// If true, also the rank's own messages, not only those to it.
     pub(super) own: bool,
 }
 
@@ -36,18 +34,18 @@ pub(super) struct Waits {
 pub(super) struct Collective<'a> {
     pub(super) ranks: &'a [HostId],
     pub(super) iterations: u32,
-    /// Time between the end of an iteration at a rank and its next.
+    /// Time between a rank's iterations.
     pub(super) compute: Time,
     pub(super) waits: Waits,
-    /// Iterations of a round, at least 1: an entry's end calls off whole rounds only.
+    /// Iterations per round, at least 1: an entry's end cancels whole rounds only.
     pub(super) round: u32,
-    /// Messages of an iteration, at most, and gates before them.
+    /// Upper bounds of an iteration's messages and gates.
     pub(super) size: (f64, f64),
 }
 
 impl Collective<'_> {
-    /// Adds the flows: `steps` of an iteration, by chunk. Chunks do not wait for each other, iterations do: a rank begins
-    /// one when all that it sent and received in the one before has ended.
+    /// Adds the flows: `steps` of an iteration, by chunk. Chunks are independent, iterations are not: a rank begins one
+    /// when all its messages of the previous one have ended.
     pub(super) fn add(
         &self,
         entry: &Entry<'_>,
@@ -58,7 +56,7 @@ impl Collective<'_> {
             return Err(entry.refuse("iterations", 0, "at least 1"));
         }
         let (messages, gates) = self.size;
-        // One iteration alone may be too much, so that its steps cannot be made.
+        // Even one iteration may be too large to build its steps.
         let all = f64::from(self.iterations);
         entry.expect("iterations", self.iterations, messages * all, gates * all)?;
         let mut before = vec![Vec::new(); self.ranks.len()];
@@ -72,8 +70,7 @@ impl Collective<'_> {
         Ok(())
     }
 
-    /// One iteration. `before` is what ranks wait for to begin it, with the round that it begins, `ended` what it consists
-    /// of for each.
+    /// Adds one iteration. `before`: dependencies and round of each rank's first messages; `ended`: each rank's flows.
     fn once(
         &self,
         entry: &Entry<'_>,
@@ -89,7 +86,7 @@ impl Collective<'_> {
                 let mut news = vec![Vec::new(); self.ranks.len()];
                 for messages in step.messages.chunk_by(|a, b| a.from == b.from) {
                     let from = messages[0].from;
-                    // Computing delays what a rank begins with; what it passes on has been waited for by others.
+                    // Compute time delays only a rank's first messages; forwarded data has waited at others.
                     let begins = !begun[from] && !before[from].is_empty();
                     let (delay, round) = if begins { (self.compute, round) } else { (step.delay, None) };
                     let begin = Begin { waits: &waiting[from], delay, round };
@@ -119,17 +116,16 @@ impl Collective<'_> {
     }
 }
 
-/// When flows start.
 pub(super) struct Begin<'a> {
-    /// What must have ended; if that is nothing, they start by the clock.
+    /// Flows that must have ended; if empty, start by the clock.
     pub(super) waits: &'a [u32],
-    /// Time after that, or after the entry's start.
+    /// Time after these, or after the entry's start.
     pub(super) delay: Time,
-    /// The round that they begin where they wait.
+    /// Round that they begin if they wait.
     pub(super) round: Option<u32>,
 }
 
-/// Adds flows from one host that start together. The number of the first; the others follow.
+/// Adds flows from one host that start together; returns the first number, others follow.
 pub(super) fn send(
     entry: &Entry<'_>,
     out: &mut Collector,
@@ -147,7 +143,7 @@ pub(super) fn send(
     Ok(first)
 }
 
-/// `total` in proportion to `weights`, in whole bytes that add up to it.
+/// Splits `total` in proportion to `weights`, in whole bytes that sum to it.
 pub(super) fn split(total: u64, weights: &[f64]) -> Vec<u64> {
     let sum: f64 = weights.iter().sum();
     let mut cumulative = 0.0;
@@ -163,12 +159,12 @@ pub(super) fn split(total: u64, weights: &[f64]) -> Vec<u64> {
     weights.iter().enumerate().map(share).collect()
 }
 
-/// `total` in `parts` that differ by at most a byte, the larger ones first.
+/// Splits `total` into `parts` that differ by at most a byte, larger ones first.
 pub(super) fn parts(total: u64, parts: u64) -> impl Iterator<Item = u64> + Clone {
     (0..parts).map(move |part| total / parts + u64::from(part < total % parts))
 }
 
-/// Refuses amounts of data that do not give each of `pieces` a byte.
+/// Refuses data with less than a byte for each of `pieces`.
 pub(super) fn at_least_a_byte_each(entry: &Entry<'_>, size: Bytes, pieces: u64) -> Result<u64, WorkloadError> {
     if size.0 >= pieces {
         return Ok(size.0);
@@ -182,7 +178,7 @@ pub(super) mod tests {
     use crate::flow::FlowSet;
     use crate::gates::check_gates;
 
-    /// The step of every flow: 0 without a gate, else one more than the largest of those it waits for.
+    /// Returns the step of every flow: 0 without a gate, else one more than its largest dependency's.
     pub(in crate::workload) fn depths(set: &FlowSet) -> Vec<usize> {
         check_gates(set).unwrap();
         let mut behind = vec![false; set.flows.len()];
@@ -205,7 +201,6 @@ pub(super) mod tests {
         depth.into_iter().map(|depth| depth.expect("no flow waits for itself")).collect()
     }
 
-    /// Bytes that each host sends.
     pub(in crate::workload) fn sent(set: &FlowSet, hosts: usize) -> Vec<u64> {
         let mut sums = vec![0; hosts];
         set.flows.iter().for_each(|flow| sums[flow.src.index()] += flow.size.0);

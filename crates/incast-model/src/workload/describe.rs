@@ -1,4 +1,4 @@
-//! The catalogue of patterns and size tables, for people who ask what there is.
+//! Catalogue of patterns and size tables.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! Why a workload is refused: the field (or the place in a file), its value, what is allowed, the nearest valid name.
+//! Errors about workloads: field or place in a file, value, allowed values, nearest valid name.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -6,23 +6,23 @@ use std::path::{Path, PathBuf};
 use crate::nearest::{hint, nearest};
 use crate::ns3::Ns3Error;
 
-/// A workload that cannot be generated, with what would be allowed instead.
+/// Workload that cannot be generated, with the allowed alternatives.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkloadError {
     /// A field of a workload entry.
     #[error("{field} = {value}: must be {allowed}{}", hint(.nearest))]
     Field {
-        /// Its path, such as `workload[1].poisson.load`; entries count from 0.
+        /// Field's path, such as `workload[1].poisson.load`; entries count from 0.
         field: String,
-        /// What was written.
+        /// Value given.
         value: String,
-        /// What may be written.
+        /// Allowed values.
         allowed: String,
-        /// The valid name that looks most like it, where names are meant.
+        /// Nearest valid name, where names are allowed.
         nearest: Option<String>,
     },
-    /// A place in a file that a workload entry names.
+    /// Place in a file that a workload entry names.
     #[error("{}:{line}:{column}: `{value}`: must be {allowed}{}", .file.display(), hint(.nearest))]
     File {
         /// The file.
@@ -31,38 +31,38 @@ pub enum WorkloadError {
         line: usize,
         /// Character in that line, from 1.
         column: usize,
-        /// What stands there.
+        /// Value found.
         value: String,
-        /// What may stand there.
+        /// Allowed values.
         allowed: String,
-        /// The valid name that looks most like it, where names are meant.
+        /// Nearest valid name, where names are allowed.
         nearest: Option<String>,
     },
-    /// A row of a table in a file that has no lines.
+    /// Row of a table in a file without lines.
     #[error("{field}: {place}: `{value}`: must be {allowed}{}", hint(.nearest))]
     Row {
         /// Path of the field that names the file.
         field: String,
-        /// The row, from 1, or the names of columns, and the file: `row 3 of pages.parquet`.
+        /// Row (from 1) or column names, and the file: `row 3 of pages.parquet`.
         place: String,
-        /// What stands there.
+        /// Value found.
         value: String,
-        /// What may stand there.
+        /// Allowed values.
         allowed: String,
-        /// The valid name that looks most like it, where names are meant.
+        /// Nearest valid name, where names are allowed.
         nearest: Option<String>,
     },
-    /// A file that cannot be read at all.
+    /// Unreadable file.
     #[error("{field}: cannot read {}: {why}", .file.display())]
     Unreadable {
         /// Path of the field that names the file.
         field: String,
         /// The file, as looked for.
         file: PathBuf,
-        /// What the operating system says.
+        /// Operating system's message.
         why: String,
     },
-    /// An ns-3 flow file with a fault.
+    /// Invalid ns-3 flow file.
     #[error("{field}: {source}")]
     Ns3 {
         /// Path of the field that names the file.
@@ -73,12 +73,10 @@ pub enum WorkloadError {
 }
 
 impl WorkloadError {
-    /// `field` holds `value`, which is none of what is `allowed`.
     pub(super) fn field(field: impl Into<String>, value: impl Display, allowed: impl Into<String>) -> Self {
         Self::Field { field: field.into(), value: value.to_string(), allowed: allowed.into(), nearest: None }
     }
 
-    /// A place in a file holds `value`, which is none of what is `allowed`.
     pub(super) fn file(place: &Place<'_>, value: impl Display, allowed: impl Into<String>) -> Self {
         Self::File {
             file: place.file.into(),
@@ -90,7 +88,6 @@ impl WorkloadError {
         }
     }
 
-    /// The same error, said of one of several tenants whose workload it is.
     pub(super) fn within(mut self, tenant: Option<&str>) -> Self {
         if let (Self::Field { allowed, .. } | Self::File { allowed, .. }, Some(tenant)) = (&mut self, tenant)
             && !allowed.contains("of tenant ")
@@ -100,7 +97,6 @@ impl WorkloadError {
         self
     }
 
-    /// The same error with the name among `names` that is nearest to the wrong one.
     pub(super) fn near<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
         if let Self::Field { value, nearest: hint, .. } | Self::File { value, nearest: hint, .. } = &mut self {
             *hint = nearest(value, names).map(str::to_owned);
@@ -109,10 +105,8 @@ impl WorkloadError {
     }
 }
 
-/// A place in a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place<'a> {
-    /// The file, for the message.
     pub(super) file: &'a Path,
     /// From 1.
     pub(super) line: usize,

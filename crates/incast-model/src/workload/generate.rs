@@ -15,7 +15,7 @@ use crate::memory::Memory;
 use crate::tenant::Tenancy;
 use crate::units::Time;
 
-/// All flows of a workload without tenants; see [`generate_with`].
+/// Generates all flows of a workload without tenants; see [`generate_with`].
 pub fn generate(
     specs: &[WorkloadSpec],
     fabric: &Fabric,
@@ -26,19 +26,19 @@ pub fn generate(
     generate_with(specs, fabric, None, base_dir, seed, horizon)
 }
 
-/// All flows of a workload, sorted by start; flows that start together keep the order of their entries.
+/// Generates all flows of a workload, sorted by start; ties keep the order of entries.
 ///
-/// Relative paths start at `base_dir`; `horizon` is the end of the simulation, if it has one. Equal arguments give
-/// equal flows on every machine. Each entry draws from random streams named after its label (and its number among the
-/// entries of that label), one for each sending host: another entry changes none of its hosts, sizes and times. An entry of
-/// tenants makes its flows once for each of them, from streams of their names; another tenant, or another placement, changes
-/// none of a tenant's sizes and times.
+/// Relative paths start at `base_dir`; `horizon` is the simulation's end, if any. Equal arguments give equal flows on
+/// every machine. An entry's random streams are named after its label (and its number among entries of that label), one
+/// per sending host, so other entries do not affect it. Entries of tenants generate flows per tenant, from streams of
+/// the tenant's name; other tenants and placements do not affect a tenant's sizes and times.
 ///
-/// Messages of an entry with several queue pairs are split into as many flows, which follow each other. A flow without a
-/// source port gets 10000 plus the number of earlier flows, of any entry, between its two hosts (after
-/// 65535 comes 10000 again), as in the HPCC authors' simulator.
+/// Messages with several queue pairs become as many consecutive flows. A flow without a source port gets 10000 plus the
+/// number of earlier flows between its hosts (after 65535 comes 10000 again), as in the HPCC authors' simulator.
 ///
-/// Flows that do not fit the memory that is available are refused before they are made.
+/// # Errors
+///
+/// Flows that do not fit the available memory are refused before allocation.
 pub fn generate_with(
     specs: &[WorkloadSpec],
     fabric: &Fabric,
@@ -50,7 +50,6 @@ pub fn generate_with(
     generate_within(specs, fabric, tenancy, base_dir, (seed, horizon), Memory::available())
 }
 
-/// The same, with a memory that the flows must fit.
 fn generate_within(
     specs: &[WorkloadSpec],
     fabric: &Fabric,
@@ -86,30 +85,23 @@ fn generate_within(
     Ok(set)
 }
 
-/// What all entries of a workload have in common.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Run<'a> {
-    /// Folder that relative paths start at.
     pub(super) base_dir: &'a Path,
     pub(super) seed: u64,
-    /// End of the simulation, if set.
     pub(super) horizon: Option<Time>,
 }
 
-/// An entry with its pattern and its names.
 pub(super) struct Named<'a> {
     pub(super) spec: &'a WorkloadSpec,
     /// Path of the entry, such as `workload[1]`.
     pub(super) path: String,
-    /// Name of the pattern.
     pub(super) name: &'static str,
     pub(super) pattern: &'a dyn Pattern,
     pub(super) label: &'a str,
-    /// Name of its random streams.
     stream: String,
 }
 
-/// The entries of a workload, in order.
 pub(super) fn named(specs: &[WorkloadSpec]) -> impl Iterator<Item = Result<Named<'_>, WorkloadError>> {
     let mut same_label: HashMap<&str, u32> = HashMap::new();
     specs.iter().enumerate().map(move |(index, spec)| {
@@ -124,7 +116,6 @@ pub(super) fn named(specs: &[WorkloadSpec]) -> impl Iterator<Item = Result<Named
 }
 
 impl Named<'_> {
-    /// The entry for all hosts, or for the VMs of a tenant.
     pub(super) fn entry<'a>(
         &self,
         run: &Run<'a>,
@@ -151,7 +142,7 @@ impl Named<'_> {
     }
 }
 
-/// An entry begins before the simulation ends, and ends after it has begun.
+/// Checks that an entry begins before the simulation ends, and ends after its begin.
 fn check_times(spec: &WorkloadSpec, horizon: Option<Time>, path: &str) -> Result<(), WorkloadError> {
     let field = |name: &str| format!("{path}.{name}");
     if let Some(horizon) = horizon.filter(|&horizon| spec.start >= horizon) {
@@ -164,7 +155,7 @@ fn check_times(spec: &WorkloadSpec, horizon: Option<Time>, path: &str) -> Result
     }
 }
 
-/// Whom an entry makes flows for, once for each: all hosts, or the VMs of one tenant, with its name.
+/// Returns the sets of hosts to generate for: all hosts, or each tenant's VMs, with its name.
 pub(super) fn places<'a>(
     spec: &WorkloadSpec,
     fabric: &'a Fabric,
@@ -183,7 +174,7 @@ pub(super) fn places<'a>(
     Ok(found)
 }
 
-/// Most queue pairs that a message is split over, as in NCCL.
+/// Most queue pairs per message, as in NCCL.
 const MAX_QPS: u16 = 128;
 
 fn check_qps(field: &str, qps: u16) -> Result<u16, WorkloadError> {
@@ -193,10 +184,9 @@ fn check_qps(field: &str, qps: u16) -> Result<u16, WorkloadError> {
     Err(WorkloadError::field(field, qps, format!("a number of queue pairs, 1 to {MAX_QPS}")))
 }
 
-/// First source port handed out.
 const FIRST_PORT: u16 = 10_000;
 
-/// Gives every flow that has none a source port, counted for each pair of hosts in order of start.
+/// Assigns missing source ports, counted per pair of hosts in order of start.
 fn number_ports(set: &mut FlowSet) {
     let mut next: HashMap<(u32, u32), u16> = HashMap::new();
     for flow in set.flows.iter_mut().filter(|flow| flow.sport == UNASSIGNED) {
@@ -206,12 +196,12 @@ fn number_ports(set: &mut FlowSet) {
     }
 }
 
-/// Something allowed that a user should check before trusting the results.
+/// Allowed setting that a user should check before trusting the results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkloadWarning {
     /// Path of the field, such as `workload[0].poisson.load`, or the label of the flows.
     pub field: String,
-    /// What to check.
+    /// Message for the user.
     pub message: String,
 }
 
@@ -221,9 +211,9 @@ impl fmt::Display for WorkloadWarning {
     }
 }
 
-/// Doubts about a workload that [`generate`] made `flows` of: flows that start after the end of the simulation, sizes that
-/// came out far from the mean that the load was computed with, collectives that use the network within a server. Relative
-/// paths start at `base_dir`. Loads have [warnings of their own](super::overload).
+/// Returns warnings about `flows` from [`generate`]: starts after the simulation's end, mean sizes far from those that
+/// the load assumed, collectives on the network within a server. Relative paths start at `base_dir`. Loads have
+/// [warnings of their own](super::overload).
 pub fn warnings(
     specs: &[WorkloadSpec],
     fabric: &Fabric,
@@ -245,7 +235,7 @@ pub fn warnings(
     warnings
 }
 
-/// Collectives of GPUs whose servers lack NVLink, by label, with the share of their messages that stay in one server.
+/// Warns about collectives of GPU servers without NVLink, with the share of messages within a server.
 fn within_servers(specs: &[WorkloadSpec], fabric: &Fabric, flows: &FlowSet) -> Vec<WorkloadWarning> {
     if fabric.has_nvlink() {
         return Vec::new();
@@ -269,11 +259,11 @@ fn within_servers(specs: &[WorkloadSpec], fabric: &Fabric, flows: &FlowSet) -> V
     flows.labels.iter().enumerate().filter_map(of_label).collect()
 }
 
-/// How far a realised mean size may be from the nominal one without a warning: our choice.
+/// Tolerated deviation of a realised mean size from the nominal one: our choice.
 const TOLERATED: f64 = 0.3;
 
-/// Where the mean size of an entry's flows came out far from what its load was computed with: too few flows for the tail
-/// of the distribution. Not of entries that share their label, whose flows cannot be told apart.
+/// Warns if the mean size of an entry's flows is far from the load's assumption: too few flows for the distribution's
+/// tail. Skips entries with a shared label, whose flows cannot be separated.
 fn off_the_mean(specs: &[WorkloadSpec], index: usize, base_dir: &Path, flows: &FlowSet) -> Option<WorkloadWarning> {
     let path = format!("workload[{index}]");
     let (pattern_name, pattern) = specs[index].pattern(&path).ok()?;
@@ -337,7 +327,7 @@ mod tests {
         let alone = all(&[background()], &fabric, 7).unwrap();
         let more = all(&[bursts(), permutation(), background()], &fabric, 7).unwrap();
         assert_eq!(labelled(&alone, "poisson"), labelled(&more, "poisson"));
-        // A second entry of the same label is another sample, and leaves the first one alone.
+        // A second entry of the same label is another sample and does not change the first.
         let twice = all(&[background(), background()], &fabric, 7).unwrap();
         let (alone, twice) = (labelled(&alone, "poisson"), labelled(&twice, "poisson"));
         assert!(alone.iter().all(|flow| twice.contains(flow)));
@@ -358,8 +348,7 @@ mod tests {
 
     #[test]
     fn the_flows_of_a_seed_stay_what_they_are() {
-        // Guards against silent changes of streams, draws or rounding: whoever changes these figures changes every
-        // published result.
+        // Guards against silent changes of streams, draws or rounding, which would change every published result.
         let set = all(&[background(), bursts(), permutation()], &star(16, Rate::gbps(100)), 1).unwrap();
         let facts = |f: &Flow| [f.src.0.into(), f.dst.0.into(), f.size.0, f.start.0, f.sport.into(), f.label.into()];
         let digest = set.flows.iter().flat_map(facts).fold(0, |digest, fact| mix(digest ^ fact));
@@ -378,13 +367,13 @@ mod tests {
         let why = "workload[0].incast.every = 1us: must be few enough flows for the memory: about 1.000e4 take at least \
                    700 kB; 600 kB are available";
         assert_eq!(within(&[burst()], 600_000), Err(why.into()));
-        // An entry has what those before it leave.
+        // An entry has the memory that earlier ones leave.
         let why = within(&[burst(), burst()], 1_000_000).unwrap_err();
         assert!(
             why.starts_with("workload[1].incast.every = 1us: ") && why.ends_with("; 300 kB are available"),
             "{why}"
         );
-        // Where no field says how many there will be, they are counted as they come.
+        // If no field gives the number of flows, they are counted during generation.
         let why = within(&[permutation()], 1_000).unwrap_err();
         assert!(why.starts_with("workload[0].permutation = more flows: must be few enough flows"), "{why}");
         for (name, json, field) in [

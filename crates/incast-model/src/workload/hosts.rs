@@ -1,4 +1,4 @@
-//! Which hosts take part in a pattern: ranges of host numbers.
+//! Sets of host numbers that take part in a pattern.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -26,13 +26,13 @@ pub struct HostRange {
     pub last: u32,
 }
 
-/// A text that is not a set of hosts.
+/// Text that is not a valid set of hosts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a range of hosts: write for example \"0-15\" (first and last host, both included) or \"7\"")]
 pub struct HostSetError(String);
 
 impl HostSet {
-    /// The hosts meant, in order, where `field` may name `count` hosts; `all` says which these are.
+    /// Returns the hosts in order; `field` may name `count` hosts, and `all` describes these.
     pub(super) fn hosts(&self, field: &str, count: u32, all: &str) -> Result<Vec<HostId>, WorkloadError> {
         if let Some(range) = self.0.iter().find(|range| range.last >= count) {
             let allowed = format!("{all}, 0 to {}", count - 1);

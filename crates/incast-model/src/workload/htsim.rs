@@ -1,4 +1,4 @@
-//! Connection matrices of htsim: flows, and triggers by which they start each other.
+//! Connection matrices of htsim: flows and the triggers between them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,6 @@ impl Pattern for Htsim {
     }
 }
 
-/// A word of the file and where it stands.
 #[derive(Debug, Clone, Copy)]
 struct Word<'a> {
     text: &'a str,
@@ -58,7 +57,6 @@ impl<'a> Word<'a> {
         self.text.parse().map_err(|_| self.refuse(allowed))
     }
 
-    /// The words of a line.
     fn all(line: &'a str, number: usize, file: &'a Path) -> Vec<Self> {
         let mut words = Vec::new();
         let mut column = 1;
@@ -72,31 +70,26 @@ impl<'a> Word<'a> {
     }
 }
 
-/// A connection line.
 struct Connection<'a> {
     src: u32,
     dst: u32,
     size: u64,
     start: Time,
-    /// The trigger that starts it.
     trigger: Option<(u32, Word<'a>)>,
-    /// The triggers that its end activates.
     activates: Vec<(u32, Word<'a>)>,
 }
 
-/// A trigger line.
 struct Trigger<'a> {
     line: Word<'a>,
-    /// How many ends it waits for.
+    /// Ends that it waits for.
     count: usize,
 }
 
-/// A file as read.
 #[derive(Default)]
 struct Matrix<'a> {
     connections: Vec<Connection<'a>>,
     triggers: BTreeMap<u32, Trigger<'a>>,
-    /// What the header says: nodes, connections, triggers, failures.
+    /// Header: nodes, connections, triggers, failures.
     header: BTreeMap<&'static str, (usize, Word<'a>)>,
 }
 
@@ -154,7 +147,7 @@ impl<'a> Matrix<'a> {
         }
     }
 
-    /// A trigger line: `trigger id 1 oneshot`, `trigger id 2 barrier count 4`.
+    /// Parses a trigger line: `trigger id 1 oneshot`, `trigger id 2 barrier count 4`.
     fn trigger(&mut self, words: &[Word<'a>]) -> Result<(), WorkloadError> {
         let (mut id, mut count, mut kind) = (None, None, None);
         let mut at = 1;
@@ -182,7 +175,6 @@ impl<'a> Matrix<'a> {
         Ok(())
     }
 
-    /// Adds flows and gates.
     fn add(&self, entry: &Entry<'_>, out: &mut Collector) -> Result<(), WorkloadError> {
         self.check_triggers()?;
         let gates = self.gates();
@@ -201,7 +193,7 @@ impl<'a> Matrix<'a> {
         Ok(())
     }
 
-    /// A gate for each trigger that starts something, over places in the file.
+    /// Returns a gate, over places in the file, for each trigger that starts something.
     fn gates(&self) -> Vec<Gate> {
         let gate = || Gate { waits_for: Vec::new(), delay: Time::ZERO, starts: Vec::new(), round: None };
         let mut gates: BTreeMap<u32, Gate> = BTreeMap::new();
@@ -216,7 +208,7 @@ impl<'a> Matrix<'a> {
         gates.into_values().filter(|gate| !gate.starts.is_empty()).collect()
     }
 
-    /// Every trigger is there, is activated as often as it waits for, and none waits for itself.
+    /// Checks that every trigger exists and is activated as often as it waits for, without cycles.
     fn check_triggers(&self) -> Result<(), WorkloadError> {
         let mut activated: BTreeMap<u32, usize> = BTreeMap::new();
         for (trigger, word) in self.connections.iter().flat_map(|one| one.activates.iter().chain(&one.trigger)) {
@@ -238,7 +230,7 @@ impl<'a> Matrix<'a> {
     }
 }
 
-/// The word after word `at`.
+/// Returns the word after word `at`.
 fn value<'w, 'a>(words: &'w [Word<'a>], at: usize) -> Result<&'w Word<'a>, WorkloadError> {
     words.get(at + 1).ok_or_else(|| words[at].refuse("followed by a value"))
 }
@@ -248,7 +240,7 @@ fn positive(word: &Word<'_>) -> Result<u32, WorkloadError> {
     if number == 0 { Err(word.refuse(ID)) } else { Ok(number) }
 }
 
-/// A connection line, with its id if it has one.
+/// Parses a connection line and its optional id.
 fn connection<'a>(
     words: &[Word<'a>],
     members: Members<'_>,
@@ -313,7 +305,7 @@ mod tests {
         generate_in(folder.path(), &star(16, Rate::gbps(100)), &pattern("htsim", r#"{"file": "m.cm"}"#), 1)
     }
 
-    /// The message after the folder's name.
+    /// Returns the message after the folder's name.
     fn why(text: &str) -> String {
         let message = read(text).unwrap_err().to_string();
         message[message.find("m.cm").unwrap()..].to_owned()
@@ -321,7 +313,7 @@ mod tests {
 
     #[test]
     fn connections_with_starts() {
-        // The form of the repository's bidir.cm and of its permutations.
+        // Form of the repository's bidir.cm and permutations.
         let set =
             read("Nodes 16\nConnections 2\n0->13 start 0 size 2000000\n13->0 id 7 start 1500.4 size 9\n").unwrap();
         let got: Vec<_> = set.flows.iter().map(|f| (f.src.0, f.dst.0, f.size.0, f.start.0)).collect();
@@ -331,7 +323,7 @@ mod tests {
 
     #[test]
     fn triggers_chain_flows() {
-        // The form of gen_serial_alltoall.py: each flow of a host behind its one before.
+        // Form of gen_serial_alltoall.py: each flow of a host waits for its previous one.
         let text = "Nodes 4\nConnections 3\nTriggers 2\n\
                     0->1 id 1 start 0 size 10 send_done_trigger 1\n\
                     0->2 id 2 trigger 1 size 20 send_done_trigger 2\n\

@@ -55,7 +55,7 @@ impl Pattern for Incast {
         let receiver = self.receiver.map(|host| entry.host("receiver", host)).transpose()?;
         self.check_fan_in(entry, &hosts, receiver)?;
         let times = self.times(entry, &hosts, amounts.mean())?;
-        // Who takes part and how much each sends have streams of their own: neither moves when the times do.
+        // Hosts and sizes have separate streams: they do not change with the times.
         let mut who = entry.stream("hosts", 0);
         let mut how_much = entry.stream("sizes", 0);
         let mut senders = hosts.clone();
@@ -63,7 +63,7 @@ impl Pattern for Incast {
             let receiver = receiver.unwrap_or_else(|| hosts[pick(&mut who, hosts.len())]);
             senders.clone_from(&hosts);
             senders.retain(|&host| host != receiver);
-            // The first steps of a Fisher-Yates shuffle: distinct senders, every choice equally likely.
+            // First steps of a Fisher-Yates shuffle: distinct senders, every choice equally likely.
             for chosen in 0..self.fan_in as usize {
                 let other = chosen + pick(&mut who, senders.len() - chosen);
                 senders.swap(chosen, other);
@@ -101,7 +101,7 @@ impl Pattern for Incast {
 }
 
 impl Incast {
-    /// What each flow holds; events that are repeated need a size.
+    /// Returns the content of each flow; repeated events need a size.
     fn amounts(&self, entry: &Entry<'_>) -> Result<Amounts, WorkloadError> {
         let field = entry.field("size");
         match (self.every, self.load) {
@@ -123,7 +123,7 @@ impl Incast {
         Ok(())
     }
 
-    /// When events happen that consist of flows with `mean` bytes each.
+    /// Returns the times of events with flows of `mean` bytes each.
     fn times(&self, entry: &Entry<'_>, hosts: &[HostId], mean: f64) -> Result<Vec<Time>, WorkloadError> {
         let fan_in = f64::from(self.fan_in);
         match (self.at, self.every, self.load) {
@@ -157,7 +157,7 @@ impl Incast {
     }
 }
 
-/// The window's begin and every period after it, before its end.
+/// Returns the window's begin and every period after it, before its end.
 fn periodic(window: Window, every: Time) -> Vec<Time> {
     let next = |now: &Time| now.0.checked_add(every.0).map(Time).filter(|&next| next < window.end);
     std::iter::successors(Some(window.start), next).collect()
@@ -171,7 +171,7 @@ mod tests {
     use crate::flow::FlowSet;
     use crate::units::{Bytes, Rate, Time};
 
-    /// The flows of each event; checks that its senders are distinct and none of them the receiver.
+    /// Returns each event's flows; checks that senders are distinct and exclude the receiver.
     fn events(set: &FlowSet, fan_in: usize) -> Vec<(Time, u32, Vec<u32>)> {
         let mut events = Vec::new();
         for event in set.flows.chunks(fan_in) {

@@ -1,34 +1,34 @@
-//! The law that flow sizes follow: a published or drawn curve, or one of a few formulas.
+//! Distributions of flow sizes: curves or formulas.
 
 use super::cdf::SizeCdf;
 use super::normal;
 
-/// How large flows are. Draws are whole bytes, at least 1: rounded down, unless sizes are counted in packets.
+/// Distribution of flow sizes. Draws are whole bytes, at least 1, rounded down unless sizes count packets.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SizeLaw {
     /// A piecewise-linear curve.
     Cdf(SizeCdf),
-    /// A piecewise-linear curve whose draws are rounded to the nearest whole packet.
+    /// Piecewise-linear curve with draws rounded to the nearest whole packet.
     Packets {
         /// The curve, in bytes.
         cdf: SizeCdf,
         /// Bytes of a packet.
         packet: u64,
     },
-    /// The logarithm of the size is normal.
+    /// Lognormal law.
     Lognormal {
         /// Mean size in bytes.
         mean: f64,
         /// Standard deviation of the natural logarithm.
         sigma: f64,
     },
-    /// `location + scale / shape × ((1 - u)^-shape - 1)`; exponential where the shape is 0.
+    /// `location + scale / shape × ((1 - u)^-shape - 1)`; exponential if the shape is 0.
     GeneralizedPareto {
         /// Smallest size in bytes.
         location: f64,
         /// In bytes.
         scale: f64,
-        /// Below 1; the larger, the heavier the tail.
+        /// Below 1; larger values have heavier tails.
         shape: f64,
     },
     /// Density falls with the power `alpha + 1` of the size, from `min` to `max`.
@@ -49,7 +49,7 @@ impl From<SizeCdf> for SizeLaw {
 }
 
 impl SizeLaw {
-    /// Mean in bytes before rounding; of a curve under linear interpolation.
+    /// Returns the mean in bytes before rounding; of a curve under linear interpolation.
     pub fn mean(&self) -> f64 {
         match self {
             Self::Cdf(cdf) | Self::Packets { cdf, .. } => cdf.mean(),
@@ -66,7 +66,7 @@ impl SizeLaw {
         }
     }
 
-    /// The size below which a share `p` (0 to 1) of the flows lies, before rounding.
+    /// Returns the `p`-quantile (0 to 1) in bytes, before rounding.
     pub fn quantile(&self, p: f64) -> f64 {
         match self {
             Self::Cdf(cdf) | Self::Packets { cdf, .. } => cdf.quantile(p),
@@ -82,7 +82,7 @@ impl SizeLaw {
         }
     }
 
-    /// The size that a uniform `u` in [0, 1) draws.
+    /// Returns the size for a uniform `u` in [0, 1).
     pub fn sample(&self, u: f64) -> u64 {
         let size = self.quantile(u);
         match self {
@@ -101,8 +101,8 @@ impl SizeLaw {
     }
 }
 
-/// The value below which a share `p` of a lognormal law lies that has mean `mean`: its logarithm has mean
-/// `ln mean - sigma²/2` and standard deviation `sigma`.
+/// Returns the `p`-quantile of a lognormal law with mean `mean`: its logarithm has mean `ln mean - sigma²/2` and
+/// standard deviation `sigma`.
 pub(super) fn lognormal(mean: f64, sigma: f64, p: f64) -> f64 {
     mean * libm::exp(sigma * normal::quantile(p) - sigma * sigma / 2.0)
 }
@@ -112,8 +112,8 @@ pub(super) mod tests {
     use super::*;
     use crate::rng::{stream, unit};
 
-    /// Largest distance between the empirical distribution of `n` draws and the law. A draw of k stands for any size that
-    /// rounds to k.
+    /// Returns the largest distance between the empirical distribution of `n` draws and the law. A draw of k represents
+    /// any size that rounds to k.
     pub(in crate::workload) fn ks_distance(law: &SizeLaw, n: usize, seed: u64) -> f64 {
         let mut rng = stream(seed, "test/sizes", 0);
         let mut draws: Vec<u64> = (0..n).map(|_| law.sample(unit(&mut rng))).collect();
@@ -127,7 +127,7 @@ pub(super) mod tests {
         for group in draws.chunk_by(|a, b| a == b) {
             let through = draws.partition_point(|&x| x <= group[0]);
             let before = through - group.len();
-            // Nothing is drawn below 1 B, and the law at 1 B includes what is rounded up to it.
+            // No draw is below 1 B, and the law at 1 B includes sizes rounded up to it.
             let law_before = if group[0] == 1 { 0.0 } else { below(group[0] as f64 - down) };
             worst = worst.max((before as f64 / n as f64 - law_before).abs());
             worst = worst.max((through as f64 / n as f64 - below(group[0] as f64 + up)).abs());
@@ -135,7 +135,7 @@ pub(super) mod tests {
         worst
     }
 
-    /// Share of the sizes less than `bytes`: the formulas undone by bisection.
+    /// Returns the share of sizes below `bytes`, by bisection of the quantiles.
     fn share_below(law: &SizeLaw, bytes: f64) -> f64 {
         if let Some(cdf) = law.cdf() {
             return cdf.cdf(bytes.next_down());

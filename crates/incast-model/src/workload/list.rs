@@ -60,7 +60,7 @@ impl Pattern for Vec<ListedFlow> {
     }
 }
 
-/// A gate for each flow that waits, over places in the list.
+/// Returns a gate, over places in the list, for each flow that waits.
 fn waits(list: &[ListedFlow], entry: &Entry<'_>) -> Result<Vec<Gate>, WorkloadError> {
     let at = |index: usize, name: &str| format!("{}[{index}].{name}", entry.path);
     let lonely = list.iter().enumerate().filter(|(_, flow)| flow.after.is_empty());
@@ -127,7 +127,7 @@ impl ListedFlow {
         out.push(flow)
     }
 
-    /// The nodes of an explicit path: known, joined by links, from `src` over switches to `dst`.
+    /// Returns the nodes of an explicit path: known, joined by links, from `src` over switches to `dst`.
     fn nodes(&self, path: &[String], field: &str, entry: &Entry<'_>) -> Result<Vec<NodeId>, WorkloadError> {
         let fabric = entry.members.fabric;
         let at = |hop: usize| format!("{field}[{hop}]");
@@ -159,15 +159,13 @@ impl ListedFlow {
     }
 }
 
-/// Whether data can be of a traffic class. Ethernet has 0 to 7 (IEEE 802.1Q); PFC frames travel in 0.
+/// Returns true for a data traffic class. Ethernet has 0 to 7 (IEEE 802.1Q); PFC frames use 0.
 pub(super) fn is_priority(priority: u8) -> bool {
     (1..8).contains(&priority)
 }
 
-/// What [`is_priority`] allows, for messages.
 pub(super) const PRIORITY_RULE: &str = "a traffic class, 1 to 7 (0 carries PFC frames)";
 
-/// Refuses traffic classes that data cannot have.
 pub(super) fn check_priority(field: &str, priority: u8) -> Result<u8, WorkloadError> {
     if is_priority(priority) {
         return Ok(priority);

@@ -1,5 +1,4 @@
-//! Where open-loop flows go: anywhere, or with given shares within the rack and the pod. And what that puts on the links
-//! of a tier.
+//! Destinations of open-loop flows: uniform, or with shares within rack and pod; and the resulting load per tier.
 
 use std::ops::Range;
 
@@ -44,15 +43,14 @@ pub enum LoadAt {
     Tier(u8),
 }
 
-/// Destinations of the flows of each of some hosts.
 pub(super) struct Destinations<'a> {
     members: Members<'a>,
     hosts: &'a [HostId],
-    /// Numbers of the hosts, those of one rack and one pod together.
+    /// Host numbers, grouped by rack and pod.
     order: Vec<usize>,
     /// By host: the spans of `order` with itself, its rack, its pod and all.
     spans: Vec<[Range<usize>; 4]>,
-    /// Share of the flows, and between which of a host's spans they go: inside the second, outside the first.
+    /// Share of the flows, outer-exclusive span and enclosing span: flows go inside the second, outside the first.
     classes: Vec<(f64, usize, usize)>,
 }
 
@@ -62,7 +60,7 @@ const POD: usize = 2;
 const ALL: usize = 3;
 
 impl<'a> Destinations<'a> {
-    /// Among `hosts`; `field` is the path of `locality`.
+    /// Builds destinations among `hosts`; `field` is the path of `locality`.
     pub(super) fn new(
         members: Members<'a>,
         hosts: &'a [HostId],
@@ -93,7 +91,7 @@ impl<'a> Destinations<'a> {
         Ok(all)
     }
 
-    /// Every share has somewhere to go.
+    /// Checks that every share has a destination.
     fn check(&self, field: &str) -> Result<(), WorkloadError> {
         for &(share, inner, outer) in self.classes.iter().filter(|class| class.0 > 0.0) {
             let alone = |&host: &usize| self.spans[host][inner].len() == self.spans[host][outer].len();
@@ -119,7 +117,7 @@ impl<'a> Destinations<'a> {
         Ok(())
     }
 
-    /// A destination for a flow of the host of number `own`.
+    /// Draws a destination for a flow of host number `own`.
     pub(super) fn draw(&self, own: usize, rng: &mut Stream) -> HostId {
         let (inner, outer) = match self.classes[..] {
             [(_, inner, outer)] => (inner, outer),
@@ -146,11 +144,11 @@ impl<'a> Destinations<'a> {
         (*inner, *outer)
     }
 
-    /// Expected traffic of hosts that start `rates` bit/s each.
+    /// Adds the expected traffic of hosts that start `rates` bit/s each.
     pub(super) fn parts(&self, rates: &[f64], out: &mut Parts) {
         let all = out.set(self.hosts.to_vec());
         for &(share, inner, outer) in self.classes.iter().filter(|class| class.0 > 0.0) {
-            // A host never draws itself: spans of single hosts need no parts of their own.
+            // A host never draws itself: spans of single hosts need no separate parts.
             let level = if inner == SELF { outer } else { inner };
             for near in self.order.chunk_by(|&a, &b| self.spans[a][level] == self.spans[b][level]) {
                 let sources = near.iter().map(|&own| (self.hosts[own], share * rates[own])).collect();
@@ -163,7 +161,7 @@ impl<'a> Destinations<'a> {
         }
     }
 
-    /// What a load on the links of `at` is as a load on the hosts' links; `field` is the path of `load_at`.
+    /// Converts a load on the links of `at` to a load on host links; `field` is the path of `load_at`.
     pub(super) fn host_load(&self, load: f64, at: LoadAt, field: &str) -> Result<f64, WorkloadError> {
         let above = tiers_with_uplinks(self.members.fabric);
         let (tier, name) = match at {
@@ -197,7 +195,7 @@ impl<'a> Destinations<'a> {
         Ok(load * carried / offered)
     }
 
-    /// Numbers of the hosts that each host reaches over NVLink.
+    /// Returns the hosts that each host reaches over NVLink.
     fn mates(&self) -> Vec<Vec<usize>> {
         let fabric = self.members.fabric;
         if !fabric.has_nvlink() {
@@ -215,12 +213,12 @@ impl<'a> Destinations<'a> {
         mates
     }
 
-    /// Share of the flows of a host that leave the group of `near` hosts, itself included, that it is in; those to hosts
-    /// `beside` it, which are outside the group, do not, as they go over NVLink.
+    /// Returns the share of a host's flows that leave its group of `near` hosts (itself included). Flows to hosts
+    /// `beside` it outside the group use NVLink and do not count.
     fn leaving(&self, own: usize, near: usize, beside: &[usize]) -> f64 {
         let spans = &self.spans[own];
         let of_class = |&(share, inner, outer): &(f64, usize, usize)| {
-            // Groups of different tiers lie within each other: the larger contains the smaller.
+            // Groups of different tiers nest.
             let all = spans[outer].len() - spans[inner].len();
             let place = |mate: usize| self.spans[mate][SELF].start;
             let drawn = |mate: usize| spans[outer].contains(&place(mate)) && !spans[inner].contains(&place(mate));
@@ -244,7 +242,7 @@ impl Locality {
         if rest < -1e-9 {
             return Err(WorkloadError::field(field, format!("{} and {pod}", self.rack), "shares with a sum up to 1"));
         }
-        // What is left by rounding is nothing.
+        // Remainders from rounding are 0.
         let rest = if rest < 1e-9 { 0.0 } else { rest };
         Ok(match self.pod {
             None => vec![(self.rack, SELF, RACK), (rest, RACK, ALL)],
@@ -266,7 +264,7 @@ mod tests {
         pattern("poisson", &json)
     }
 
-    /// Payload of the flows that a rule holds for, in bit/s.
+    /// Returns the payload in bit/s of flows that satisfy a rule.
     fn offered(fabric: &Fabric, extra: &str, rule: impl Fn(u32, u32) -> bool) -> f64 {
         let set = flows(fabric, &spec(extra), 1);
         let counts = |flow: &&Flow| rule(flow.src.0, flow.dst.0);
@@ -303,7 +301,7 @@ mod tests {
         }
         let host = offered(&fabric, r#""locality": {"rack": 0.5}"#, |_, _| true) / (32.0 * 100e9);
         assert!((host / 0.4 - 1.0).abs() < 0.05, "{host}");
-        // Only the uplinks of racks that take part count.
+        // Only uplinks of participating racks count.
         let load = offered(&fabric, r#""load_at": "core", "hosts": "0-15""#, crosses) / (2.0 * 200e9);
         assert!((load / 0.4 - 1.0).abs() < 0.06, "{load}");
     }

@@ -1,16 +1,15 @@
-//! The hosts that an entry of the workload sees: those of the fabric, or the VMs of one tenant.
+//! Hosts of a workload entry: the fabric's, or the VMs of one tenant.
 
 use super::error::WorkloadError;
 use super::hosts::HostSet;
 use crate::fabric::{Fabric, Groups, HostId, NodeId};
 use crate::tenant::Tenant;
 
-/// The hosts that an entry may name. Patterns number them from 0, whichever of the fabric's they are: so a pattern makes the
-/// same flows within a tenant wherever its VMs are.
+/// Hosts that an entry may name. Patterns number them from 0, so a tenant's flows do not depend on its placement.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Members<'a> {
     pub(super) fabric: &'a Fabric,
-    /// The tenant whose VMs they are; none: all hosts, but for those of services.
+    /// Tenant with these VMs; `None`: all hosts except services.
     tenant: Option<&'a Tenant>,
 }
 
@@ -19,37 +18,32 @@ impl<'a> Members<'a> {
         Self { fabric, tenant }
     }
 
-    /// How many there are.
     pub(super) fn count(self) -> u32 {
         self.tenant.map_or(self.fabric.endpoints().len(), |tenant| tenant.vms.len()) as u32
     }
 
-    /// The host of the fabric that has a number here.
     pub(super) fn host(self, number: HostId) -> HostId {
         self.tenant.map_or(number, |tenant| tenant.vms[number.index()].host)
     }
 
-    /// The node of the fabric that has a number here.
     pub(super) fn node(self, number: HostId) -> NodeId {
         self.fabric.hosts()[self.host(number).index()]
     }
 
-    /// Its name.
     pub(super) fn name(self, number: HostId) -> &'a str {
         &self.fabric.node(self.node(number)).name
     }
 
-    /// Rate of a host's links to the network, in bit/s: of a GPU, its NIC without NVLink.
+    /// Returns the rate of a host's network links, in bit/s: of a GPU, its NIC without NVLink.
     pub(super) fn capacity(self, number: HostId) -> f64 {
         self.fabric.network_ports(self.host(number)).into_iter().map(|port| self.fabric.rate(port).0 as f64).sum()
     }
 
-    /// Rate of all links of a host, in bit/s.
     pub(super) fn all_links(self, number: HostId) -> f64 {
         self.fabric.ports_of(self.node(number)).map(|port| self.fabric.rate(port).0 as f64).sum()
     }
 
-    /// Tier of the switches that hosts share a rack by: with VMs, those above the servers; of GPUs, rails.
+    /// Returns the tier of rack switches: with VMs, those above the servers; of GPUs, rails.
     pub(super) fn rack_tier(self) -> u8 {
         if self.fabric.has_nvlink() {
             let nic = self.fabric.network_ports(HostId(0))[0];
@@ -58,12 +52,12 @@ impl<'a> Members<'a> {
         1 + u8::from(self.fabric.slots() > 0)
     }
 
-    /// Which hosts share a rack.
+    /// Groups hosts by rack.
     pub(super) fn racks(self) -> Groups {
         Groups::new(self.fabric, self.rack_tier())
     }
 
-    /// Those of a set that is set in `field`; all if it is not given.
+    /// Returns the hosts of a set in `field`; all if not given.
     pub(super) fn select(self, set: Option<&HostSet>, field: &str) -> Result<Vec<HostId>, WorkloadError> {
         let count = self.count();
         let all = match self.tenant {
@@ -73,7 +67,7 @@ impl<'a> Members<'a> {
         set.map_or_else(|| Ok((0..count).map(HostId).collect()), |set| set.hosts(field, count, &all))
     }
 
-    /// Which numbers there are, for messages.
+    /// Describes the valid numbers, for messages.
     pub(super) fn numbers(self) -> String {
         let last = self.count() - 1;
         match self.tenant {
@@ -82,7 +76,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// The mappers of a tenant that has some (`true`), or its other VMs.
+    /// Returns a tenant's mappers (`true`) or other VMs, if it has mappers.
     pub(super) fn mappers(self, are: bool) -> Option<Vec<HostId>> {
         let vms = &self.tenant.filter(|tenant| tenant.vms.iter().any(|vm| vm.mapper))?.vms;
         Some((0..).map(HostId).zip(vms).filter(|(_, vm)| vm.mapper == are).map(|(number, _)| number).collect())

@@ -1,8 +1,8 @@
 //! Generators and readers of flows.
 //!
-//! A scenario lists [`WorkloadSpec`]s: each has one pattern and what its flows have in common. [`generate()`] makes one
-//! sorted [`FlowSet`](crate::flow::FlowSet) of them all. How large flows are is a [`SizeSpec`]: a published table, one
-//! size, or a distribution of the user's own.
+//! A scenario lists [`WorkloadSpec`]s, each with one pattern and its flows' common fields. [`generate()`] builds one
+//! sorted [`FlowSet`](crate::flow::FlowSet). A [`SizeSpec`] sets flow sizes: a published table, one size, or a custom
+//! distribution.
 
 mod all_to_all;
 mod arrivals;

@@ -80,7 +80,6 @@ impl Pattern for MoeAllToAll {
 }
 
 impl MoeAllToAll {
-    /// How wanted each rank is in a layer.
     fn weights(&self, entry: &Entry<'_>, n: usize, layer: u32) -> Vec<f64> {
         let Skew::Zipf(exponent) = self.skew else { return vec![1.0; n] };
         let mut weights: Vec<f64> = (1..=n).map(|k| libm::pow(k as f64, -exponent)).collect();
@@ -91,7 +90,7 @@ impl MoeAllToAll {
         weights
     }
 
-    /// Dispatch and combine: each rank sends to rank k what is `shares[k]`, the next ranks first.
+    /// Returns dispatch and combine: each rank sends `shares[k]` to rank k, the next ranks first.
     fn layer(&self, shares: &[u64]) -> Vec<Step> {
         let n = shares.len();
         let pairs = || (0..n).flat_map(|from| (1..n).map(move |shift| (from, (from + shift) % n)));
@@ -129,7 +128,7 @@ mod tests {
         assert_eq!(set.gates.len(), 5 * 8);
         let delays = |delay| set.gates.iter().filter(|gate| gate.delay == delay).count();
         assert_eq!((delays(Time::us(7)), delays(Time::us(9))), (24, 16));
-        // All that a rank received and sent, in one gate for all that it sends next.
+        // One gate holds all flows a rank received and sent, before all that it sends next.
         let experts = set.gates.iter().filter(|gate| gate.delay == Time::us(7));
         assert!(experts.clone().all(|gate| gate.waits_for.len() == 14 && gate.starts.len() == 7));
     }
@@ -145,7 +144,7 @@ mod tests {
                 if depth == 0 { there[flow.src.index()] += flow.size.0 } else { back[flow.dst.index()] += flow.size.0 }
             }
             assert_eq!(there, back);
-            // What is missing is what stays: each rank's own share, one time each.
+            // The missing bytes stay local: each rank's own share, once each.
             assert_eq!(there.iter().sum::<u64>(), 7 * 1_000_003);
         }
         let set = moe(8, r#", "layers": 1"#);

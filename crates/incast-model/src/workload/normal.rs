@@ -1,6 +1,6 @@
-//! The quantiles of the normal law, the same on every machine.
+//! Quantiles of the normal law, bit-identical on every machine.
 
-/// Polynomials by falling power: numerator and denominator.
+/// Numerator and denominator polynomials, by falling power.
 type Ratio = ([f64; 8], [f64; 8]);
 
 const CENTRE: Ratio = (
@@ -70,8 +70,8 @@ const TAIL: Ratio = (
     ],
 );
 
-/// The value below which a share `p` (0 to 1) of standard normal draws lies: algorithm AS 241, PPND16 (Wichura, Applied
-/// Statistics 37(3), 1988), exact to about 1 in 10^16.
+/// Returns the `p`-quantile (0 to 1) of the standard normal law: algorithm AS 241, PPND16 (Wichura, Applied Statistics
+/// 37(3), 1988), exact to about 1 in 10^16.
 pub(super) fn quantile(p: f64) -> f64 {
     let q = p - 0.5;
     if q.abs() <= 0.425 {

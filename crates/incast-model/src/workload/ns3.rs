@@ -1,4 +1,4 @@
-//! Flows of an ns-3 flow file, replayed as they stand there.
+//! Replay of an ns-3 flow file.
 
 use std::path::PathBuf;
 

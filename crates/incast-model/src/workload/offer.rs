@@ -5,27 +5,23 @@ use super::members::Members;
 use crate::fabric::HostId;
 use crate::units::Time;
 
-/// Traffic that a pattern offers while it lasts.
 pub(super) struct Offer {
     /// Interval in which flows start.
     pub(super) window: Window,
-    /// Parameter that sets how much is offered, if one does.
+    /// Parameter that sets the offered traffic, if any.
     pub(super) dial: Option<Dial>,
-    /// Between which hosts.
     pub(super) parts: Parts,
 }
 
-/// Parameter that sets how much a pattern offers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Dial {
-    /// `load`: the traffic is proportional to it.
+    /// `load`: traffic is proportional to it.
     Load(f64),
-    /// `every`: the traffic is inversely proportional to it.
+    /// `every`: traffic is inversely proportional to it.
     Every(Time),
 }
 
 impl Dial {
-    /// Name of the field.
     pub(super) const fn field(self) -> &'static str {
         match self {
             Self::Load(_) => "load",
@@ -34,7 +30,7 @@ impl Dial {
     }
 }
 
-/// Traffic between hosts: sources that spread what they send evenly over a set of hosts.
+/// Traffic between hosts, from sources that spread it evenly over a set of hosts.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     /// Sets of hosts, each in order.
@@ -43,19 +39,17 @@ pub(super) struct Parts {
     pub(super) parts: Vec<Part>,
 }
 
-/// Sources that spread what they send evenly over the same hosts.
 #[derive(Debug)]
 pub(super) struct Part {
     /// Hosts, with the bit/s that each sends.
     pub(super) sources: Vec<(HostId, f64)>,
-    /// Number of the set of receivers; a source in it sends to the others.
+    /// Number of the receiver set; a source in it sends to the others.
     pub(super) to: usize,
-    /// Number of a set within it that receives nothing.
+    /// Number of a subset that receives nothing.
     pub(super) except: Option<usize>,
 }
 
 impl Parts {
-    /// Traffic of single pairs.
     pub(super) fn pairs(pairs: impl Iterator<Item = (HostId, HostId, f64)>) -> Self {
         let mut parts = Self::default();
         for (src, dst, rate) in pairs {
@@ -72,12 +66,11 @@ impl Parts {
         self.sets.len() - 1
     }
 
-    /// Adds traffic from some hosts to those of set `to` that are not in set `except`.
+    /// Adds traffic from `sources` to the hosts of set `to` outside set `except`.
     pub(super) fn add(&mut self, sources: Vec<(HostId, f64)>, to: usize, except: Option<usize>) {
         self.parts.push(Part { sources, to, except });
     }
 
-    /// The same traffic between the fabric's hosts, where they have other numbers in the pattern.
     pub(super) fn placed(mut self, members: Members<'_>) -> Self {
         for set in &mut self.sets {
             set.iter_mut().for_each(|host| *host = members.host(*host));

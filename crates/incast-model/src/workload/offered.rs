@@ -1,4 +1,4 @@
-//! Expected load of the links: patterns with a rate or a load, carried over the routes.
+//! Expected link loads: patterns with a rate or a load, carried over the routes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -77,7 +77,6 @@ pub struct OfferedLoad {
     sources: Vec<Source>,
 }
 
-/// An entry that offers something.
 #[derive(Debug, Clone, PartialEq)]
 struct Source {
     /// Path of the pattern, such as `workload[0].poisson`.
@@ -85,7 +84,6 @@ struct Source {
     dial: Option<Dial>,
 }
 
-/// An entry, and what it offers each port.
 struct Carried {
     source: Source,
     label: String,
@@ -94,8 +92,8 @@ struct Carried {
     ports: Vec<f64>,
 }
 
-/// Expected load of the links of a fabric, by kind and direction, under a workload that flows were generated for with the same
-/// arguments. Without entries that have a rate or a load, the list is empty, and `routes` are not asked for.
+/// Returns expected link loads by kind and direction, for a workload generated with the same arguments. Empty, without
+/// computing `routes`, if no entry has a rate or a load.
 pub fn offered<'a>(
     specs: &[WorkloadSpec],
     fabric: &Fabric,
@@ -128,7 +126,7 @@ pub fn offered<'a>(
     Ok(peaks(fabric, &entries))
 }
 
-/// Adds traffic to the ports that send it, spread evenly over the next hops at each node.
+/// Adds traffic to the sending ports, spread evenly over next hops at each node.
 fn carry(fabric: &Fabric, routes: &Routes, parts: &Parts, ports: &mut [f64]) {
     let hosts = fabric.hosts();
     let node = |host: HostId| hosts[host.index()];
@@ -149,7 +147,7 @@ fn carry(fabric: &Fabric, routes: &Routes, parts: &Parts, ports: &mut [f64]) {
                 now.add(node(sender.host), sender.each * (here - own));
             }
         }
-        // Receivers of one class hang on one switch and share all hops but the last.
+        // Receivers of one class share a switch and all hops but the last.
         let shared = receivers.len() > 1;
         while !now.nodes.is_empty() {
             for at in std::mem::take(&mut now.nodes) {
@@ -175,7 +173,7 @@ fn carry(fabric: &Fabric, routes: &Routes, parts: &Parts, ports: &mut [f64]) {
     }
 }
 
-/// Nodes that traffic has come to, and how much.
+/// Nodes reached by the traffic, with its rate.
 struct Front {
     nodes: Vec<NodeId>,
     bits: Vec<f64>,
@@ -197,12 +195,11 @@ impl Front {
     }
 }
 
-/// A source of a part.
 struct Sender {
     host: HostId,
     /// Bit/s to each receiver.
     each: f64,
-    /// If true, the host is among the receivers, and does not send to itself.
+    /// If true, the host is a receiver and does not send to itself.
     receives: bool,
 }
 
@@ -218,7 +215,7 @@ fn senders(parts: &Parts, part: &Part) -> Vec<Sender> {
     part.sources.iter().filter_map(sender).collect()
 }
 
-/// Bit/s that each of so many hosts receives.
+/// In bit/s.
 fn received(parts: &Parts, senders: &[Vec<Sender>], hosts: usize) -> Vec<f64> {
     let mut received = vec![0.0; hosts];
     for (part, senders) in parts.parts.iter().zip(senders) {
@@ -234,7 +231,6 @@ fn received(parts: &Parts, senders: &[Vec<Sender>], hosts: usize) -> Vec<f64> {
     received
 }
 
-/// Hosts of a set in each class of routes.
 fn by_class(routes: &Routes, set: &[HostId]) -> HashMap<usize, f64> {
     let mut counts = HashMap::new();
     for &host in set {
@@ -243,7 +239,7 @@ fn by_class(routes: &Routes, set: &[HostId]) -> HashMap<usize, f64> {
     counts
 }
 
-/// The largest loads of each kind of links in each direction, over the times at which entries start.
+/// Returns the largest loads per kind and direction, over the start times of entries.
 fn peaks(fabric: &Fabric, entries: &[Carried]) -> Vec<OfferedLoad> {
     let mut kinds: BTreeMap<(Links, Direction), Vec<PortId>> = BTreeMap::new();
     for port in (0..fabric.ports().len() as u32).map(PortId) {
@@ -265,7 +261,7 @@ fn peaks(fabric: &Fabric, entries: &[Carried]) -> Vec<OfferedLoad> {
     peaks.into_values().collect()
 }
 
-/// The load of some ports under some entries; `None` if none of the ports carries anything.
+/// Returns the load of some ports; `None` if no port carries traffic.
 fn load_of(
     fabric: &Fabric,
     (links, direction): (Links, Direction),
@@ -295,7 +291,7 @@ fn load_of(
     })
 }
 
-/// The kind of the link at a port, and the direction in which the port sends.
+/// Returns the link kind and sending direction of a port.
 fn kind(fabric: &Fabric, port: PortId) -> (Links, Direction) {
     let [from, to] = [fabric.port(port).node, fabric.neighbour(port)];
     let tier = |node: NodeId| fabric.node(node).tier;
@@ -318,10 +314,10 @@ fn kind(fabric: &Fabric, port: PortId) -> (Links, Direction) {
     (links, direction)
 }
 
-/// Largest load without a warning: 100 % to the tenth that messages have.
+/// Largest load without a warning: 100 % after rounding to the tenth shown in messages.
 const FULL: f64 = 1.0005;
 
-/// Warnings about links that are offered more than they can carry, one for each kind, with the values that offer no link more.
+/// Warns about overloaded links, once per kind, with values that overload none.
 pub fn overload(offered: &[OfferedLoad]) -> Vec<WorkloadWarning> {
     let worst = offered.iter().map(|load| load.busiest).fold(0.0, f64::max);
     let mut found: BTreeMap<Links, &OfferedLoad> = BTreeMap::new();
@@ -366,7 +362,7 @@ impl OfferedLoad {
 }
 
 impl Dial {
-    /// The value at which so many times less is offered, as a scenario writes it.
+    /// Returns the value for `times` less traffic, as a scenario writes it.
     fn scaled(self, times: f64) -> String {
         match self {
             Self::Load(load) => three_digits(load / times, f64::floor).to_string(),
@@ -378,7 +374,6 @@ impl Dial {
     }
 }
 
-/// A number rounded to three significant digits.
 fn three_digits(number: f64, round: fn(f64) -> f64) -> f64 {
     let unit = libm::pow(10.0, libm::floor(libm::log10(number)) - 2.0);
     // Division by a power of ten prints as written; multiplication by one below 1 does not.

@@ -78,7 +78,7 @@ impl Pattern for Permutation {
 }
 
 impl Permutation {
-    /// Each host with its destination.
+    /// Returns each host with its destination.
     fn pairs(&self, entry: &Entry<'_>) -> Result<Vec<(HostId, HostId)>, WorkloadError> {
         let hosts = entry.pairs_of(self.hosts.as_ref())?;
         let n = hosts.len();
@@ -94,9 +94,9 @@ impl Permutation {
     }
 }
 
-/// A permutation of 0 to `n` - 1 without a fixed point, `n` at least 2.
+/// Returns a permutation of 0 to `n` - 1 without a fixed point, `n` at least 2.
 ///
-/// Shuffles until there is none: every derangement stays equally likely, and e shuffles do on average.
+/// Shuffles until there is none (e times on average): every derangement stays equally likely.
 fn derangement(n: usize, rng: &mut Stream) -> Vec<usize> {
     let mut to: Vec<usize> = (0..n).collect();
     loop {

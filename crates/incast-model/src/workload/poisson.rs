@@ -1,4 +1,4 @@
-//! Open-loop traffic between random hosts: the background load of most evaluations.
+//! Open-loop traffic between random hosts: the usual background load.
 
 use std::path::Path;
 use std::slice::Chunks;
@@ -66,7 +66,7 @@ fn is_poisson(law: &ArrivalLaw) -> bool {
     *law == ArrivalLaw::Poisson
 }
 
-/// Wire bytes for each byte of payload: 48 B of headers on 1000 B.
+/// Wire bytes per byte of payload: 48 B of headers on 1000 B.
 const OVERHEAD: f64 = 1.048;
 
 impl Pattern for Poisson {
@@ -120,7 +120,6 @@ impl Poisson {
         }
     }
 
-    /// The hosts, region by region.
     fn regions<'a>(&self, entry: &Entry<'_>, hosts: &'a [HostId]) -> Result<Chunks<'a, HostId>, WorkloadError> {
         let size = match self.region {
             None => hosts.len(),
@@ -137,7 +136,7 @@ impl Poisson {
         Ok(hosts.chunks(size))
     }
 
-    /// What the load is divided by to get payload.
+    /// Returns the divisor that converts a load to payload.
     fn overhead(&self, entry: &Entry<'_>) -> Result<f64, WorkloadError> {
         match (self.load_of, self.overhead) {
             (LoadOf::Payload, None) => Ok(1.0),
@@ -220,7 +219,7 @@ mod tests {
                 assert_eq!(count > 0, src != dst && src / 6 == dst / 6, "{src} to {dst}: {count}");
             }
         }
-        // As many as without, and where all are in one region the same.
+        // Same count as without, and same flows if all are in one region.
         let plain = flows(&fabric, &pattern("poisson", &json("")), 1);
         assert!((set.flows.len() as f64 / plain.flows.len() as f64 - 1.0).abs() < 0.01);
         assert_eq!(flows(&fabric, &pattern("poisson", &json(r#", "region": 16"#)), 1).flows, plain.flows);

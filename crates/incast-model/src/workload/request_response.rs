@@ -1,4 +1,4 @@
-//! Closed loops: clients that send the next request when the answer to one has come.
+//! Closed loops: clients send the next request after the previous answer.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -78,7 +78,6 @@ impl ThinkTime {
     }
 }
 
-/// What the loops of an entry have in common.
 struct Loops<'a> {
     spec: &'a RequestResponse,
     entry: &'a Entry<'a>,
@@ -124,7 +123,6 @@ impl Pattern for RequestResponse {
     }
 }
 
-/// The labels of requests and responses.
 fn labels(entry: &Entry<'_>, out: &mut Collector) -> Result<[u16; 2], WorkloadError> {
     let own = out.label_name(entry.label).to_owned();
     let mut label = |kind: &str| {
@@ -136,7 +134,7 @@ fn labels(entry: &Entry<'_>, out: &mut Collector) -> Result<[u16; 2], WorkloadEr
 }
 
 impl Loops<'_> {
-    /// One loop of a client.
+    /// Adds one loop of a client.
     fn add(&self, client: HostId, own: u32, servers: &[HostId], out: &mut Collector) -> Result<(), WorkloadError> {
         let mut rng = self.entry.stream("loops", u64::from(client.0) << 32 | u64::from(own));
         let mut others: Vec<HostId> = servers.iter().copied().filter(|&server| server != client).collect();
@@ -164,7 +162,7 @@ impl Loops<'_> {
     }
 }
 
-/// Distinct ones, every choice equally likely: the first steps of a Fisher-Yates shuffle.
+/// Returns distinct hosts, every choice equally likely: first steps of a Fisher-Yates shuffle.
 fn choose<'a>(all: &'a mut [HostId], count: usize, rng: &mut Stream) -> &'a [HostId] {
     for chosen in 0..count {
         let other = chosen + pick(rng, all.len() - chosen);
@@ -258,7 +256,7 @@ mod tests {
         let rounds: Vec<u32> = set.gates.iter().filter_map(|gate| gate.round).collect();
         assert_eq!((rounds.len(), set.rounds.len()), (4, 6));
         assert!(rounds.iter().all(|round| rounds.iter().filter(|other| *other == round).count() == 1));
-        // A client whose first thought takes until the end asks nothing at all.
+        // A client with a first think time up to the end never sends.
         spec.end = Some(late);
         let set = flows(&fabric, &spec, 1);
         assert_eq!((set.flows.len(), set.flows.last().unwrap().start), (12, early));

@@ -68,7 +68,7 @@ impl Pattern for RingAllReduce {
 }
 
 impl RingAllReduce {
-    /// In step k rank i passes on what came in step k - 1: segment i - k, and in the second half the sums, i + 1 - k.
+    /// In step k rank i forwards the data of step k - 1: segment i - k, and in the second half the sums, i + 1 - k.
     fn steps(&self, n: usize, bytes: u64) -> Vec<Step> {
         let segments: Vec<u64> = parts(bytes, n as u64).collect();
         let halves: &[usize] = match self.part {
@@ -83,7 +83,6 @@ impl RingAllReduce {
     }
 }
 
-/// Refuses a number of chunks that is none.
 pub(super) fn check_chunks(entry: &Entry<'_>, chunks: u32) -> Result<u64, WorkloadError> {
     if chunks == 0 { Err(entry.refuse("chunks", 0, "at least 1")) } else { Ok(chunks.into()) }
 }
@@ -163,7 +162,7 @@ mod tests {
         let mut spec = pattern("ring_all_reduce", r#"{"size": "1MB", "iterations": 3, "chunks": 2}"#);
         spec.end = Some(crate::units::Time::ms(1));
         let set = flows(&star(4, Rate::gbps(100)), &spec, 1);
-        // Ranks and chunks that begin the same iteration are of one round; steps within it are of none.
+        // Ranks and chunks that begin the same iteration share a round; later steps have none.
         let mut begins: Vec<u32> = set.gates.iter().filter_map(|gate| gate.round).collect();
         begins.sort_unstable();
         assert_eq!(begins, [[1; 8], [2; 8]].concat());

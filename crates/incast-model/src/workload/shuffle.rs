@@ -45,7 +45,7 @@ impl Pattern for Shuffle {
             0.0,
         )?;
         for &mapper in &mappers {
-            // A stream for each mapper: more reducers, or other ones, leave the others' sizes alone.
+            // One stream per mapper: changed reducers do not affect the other mappers' sizes.
             let mut rng = entry.stream("sizes", mapper.0.into());
             for &reducer in &reducers {
                 let u = unit(&mut rng);

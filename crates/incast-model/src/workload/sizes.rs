@@ -1,4 +1,4 @@
-//! How a scenario says how large flows are: [`SizeSpec`].
+//! Flow sizes in scenarios: [`SizeSpec`].
 
 use std::borrow::Cow;
 use std::fmt;
@@ -101,13 +101,13 @@ pub struct GeneralizedParetoSizes {
     pub shape: f64,
 }
 
-/// A text that is neither a size nor the name of a size table.
+/// Text that is neither a size nor the name of a size table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SizeSpecError(String);
 
 impl SizeSpec {
-    /// The distribution meant; `field` is the path of this field, relative files start at `base`.
+    /// Returns the distribution; `field` is the path of this field, relative files start at `base`.
     pub(super) fn law(&self, field: &str, base: &Path) -> Result<SizeLaw, WorkloadError> {
         match self {
             Self::Table(table) => Ok(table.law()),
@@ -172,7 +172,6 @@ impl CustomSizes {
     }
 }
 
-/// The CDF in a file.
 fn from_file(field: &str, file: &Path) -> Result<SizeCdf, WorkloadError> {
     let text = input::read_text(file, input::DOCUMENT).map_err(|error| WorkloadError::Unreadable {
         field: format!("{field}.file"),
@@ -182,7 +181,7 @@ fn from_file(field: &str, file: &Path) -> Result<SizeCdf, WorkloadError> {
     cdf_file::parse(&text, file)
 }
 
-/// The CDF through inline points; errors name the number meant.
+/// Builds the CDF of inline points; errors name the wrong number.
 fn from_points(field: &str, points: &[(Bytes, f64)]) -> Result<SizeCdf, WorkloadError> {
     let numbers: Vec<(f64, f64)> = points.iter().map(|&(bytes, percent)| (bytes.0 as f64, percent)).collect();
     SizeCdf::from_percent(&numbers).map_err(|error| match points.get(error.point) {
@@ -198,7 +197,7 @@ fn from_points(field: &str, points: &[(Bytes, f64)]) -> Result<SizeCdf, Workload
 }
 
 impl fmt::Display for SizeSpec {
-    /// The kind of distribution in a word or two, for messages and tables.
+    /// Formats the kind of distribution for messages and tables.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Table(table) => f.write_str(table.name),
@@ -219,7 +218,7 @@ impl fmt::Display for SizeSpec {
 impl FromStr for SizeSpec {
     type Err = SizeSpecError;
 
-    /// What begins like a number is a size, everything else the name of a table.
+    /// Text that begins like a number is a size, other text the name of a table.
     fn from_str(text: &str) -> Result<Self, SizeSpecError> {
         let text = text.trim();
         if text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) {
@@ -251,7 +250,7 @@ impl Serialize for SizeSpec {
 }
 
 impl<'de> Deserialize<'de> for SizeSpec {
-    // By hand: serde's untagged enums would answer every mistake with "did not match any variant".
+    // Written by hand: serde's untagged enums answer every mistake with "did not match any variant".
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Any;
         impl<'de> Visitor<'de> for Any {

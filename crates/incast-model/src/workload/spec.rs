@@ -1,4 +1,4 @@
-//! One entry of a scenario's workload: common fields and exactly one pattern.
+//! Workload entry of a scenario: common fields and exactly one pattern.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -104,7 +104,6 @@ const fn one() -> u16 {
 }
 
 impl Default for WorkloadSpec {
-    /// No pattern yet.
     fn default() -> Self {
         Self {
             label: None,
@@ -161,12 +160,11 @@ patterns!(
 );
 
 impl WorkloadSpec {
-    /// The name in results: the label, or the pattern's name.
+    /// Returns the name in results: the label, or the pattern's name.
     pub fn name(&self) -> Option<&str> {
         self.label.as_deref().or_else(|| self.given().next().map(|(name, _)| name))
     }
 
-    /// The name of its pattern, if it is a collective.
     pub(super) fn collective(&self) -> Option<&'static str> {
         const COLLECTIVES: [&str; 4] = ["ring_all_reduce", "tree_all_reduce", "all_to_all", "moe_all_to_all"];
         self.given().map(|(name, _)| name).find(|name| COLLECTIVES.contains(name))
@@ -176,7 +174,6 @@ impl WorkloadSpec {
         self.patterns().into_iter().filter_map(|(name, pattern)| Some((name, pattern?)))
     }
 
-    /// The one pattern of entry `path`, with its name.
     pub(super) fn pattern(&self, path: &str) -> Result<(&'static str, &dyn Pattern), WorkloadError> {
         let given: Vec<_> = self.given().collect();
         if let [one] = given[..] {

@@ -1,4 +1,4 @@
-//! Tables of flows in files: CSV, or Parquet as data frames write it.
+//! Tables of flows in CSV or Parquet files.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -12,21 +12,18 @@ use crate::caught::caught;
 use crate::input::{self, Input, InputError};
 use crate::memory::{Memory, amount};
 
-/// The bytes that a Parquet file begins with.
 const PARQUET: &[u8] = b"PAR1";
 
-/// A table of a file as CSV text.
 #[derive(Debug)]
 pub(super) struct Table {
-    /// Where the scenario names the file.
     field: String,
     pub(super) file: PathBuf,
     pub(super) text: String,
-    /// Whether the file has rows, no lines: the text's second line is the first row.
+    /// True for Parquet, which has rows but no lines: the text's second line is the first row.
     rows: bool,
 }
 
-/// The table in a file. `field`: where the scenario names it.
+/// Reads a table; `field` is the scenario field that names it.
 pub(super) fn read(field: String, file: PathBuf) -> Result<Table, WorkloadError> {
     match text(&file) {
         Ok((text, rows)) => Ok(Table { field, file, text, rows }),
@@ -34,7 +31,7 @@ pub(super) fn read(field: String, file: PathBuf) -> Result<Table, WorkloadError>
     }
 }
 
-/// The text of a file, and whether it has rows, no lines.
+/// Returns a file's text, and true if the file has rows instead of lines.
 fn text(file: &Path) -> Result<(String, bool), String> {
     let mut input = Input::open(file, input::LARGE).map_err(|error| error.to_string())?;
     let head = input.head(PARQUET.len() as u64).map_err(|error| error.to_string())?;
@@ -50,7 +47,7 @@ fn text(file: &Path) -> Result<(String, bool), String> {
 }
 
 impl Table {
-    /// An error about a line of the text as one about what the file has.
+    /// Converts an error's line in the text to a row of the file.
     pub(super) fn told(&self, error: WorkloadError) -> WorkloadError {
         match error {
             WorkloadError::File { file, line, value, allowed, nearest, .. } if self.rows => {
@@ -63,7 +60,7 @@ impl Table {
     }
 }
 
-/// Bytes that a row takes at least, as text and as a flow.
+/// Least bytes of a row, as text and as a flow.
 const ROW_BYTES: f64 = 100.0;
 
 fn parquet_as_csv(file: File) -> Result<String, String> {
@@ -94,7 +91,7 @@ fn parquet_as_csv(file: File) -> Result<String, String> {
     Ok(text)
 }
 
-/// A value as CSV has it; `None`: CSV has nothing like it.
+/// Formats a value as CSV; `None` if CSV has no equivalent.
 fn cell(value: &Field) -> Option<String> {
     Some(match value {
         Field::Null => String::new(),
@@ -115,7 +112,7 @@ fn cell(value: &Field) -> Option<String> {
     })
 }
 
-/// A decimal number, as SQL engines write a literal such as `0.5`.
+/// Formats a decimal, which SQL engines write for literals such as `0.5`.
 fn decimal(value: &Decimal) -> Option<String> {
     let bytes = value.data();
     if bytes.is_empty() || bytes.len() > 16 {

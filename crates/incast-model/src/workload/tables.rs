@@ -1,4 +1,4 @@
-//! Named flow-size distributions: published points, each with where they come from.
+//! Named flow-size distributions: published points with their sources.
 
 use std::path::Path;
 
@@ -6,37 +6,37 @@ use super::cdf::SizeCdf;
 use super::cdf_file;
 use super::law::SizeLaw;
 
-/// A published flow-size distribution with a name.
+/// Published flow-size distribution with a name.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SizeTable {
-    /// What a scenario writes.
+    /// Name in scenarios.
     pub name: &'static str,
     /// Other names of the same table.
     pub also: &'static [&'static str],
-    /// What the tables have in common that are drawn from the same measurement, or claim to.
+    /// Name shared by tables that draw, or claim to draw, on the same measurement.
     pub family: &'static str,
-    /// What was measured, in one line.
+    /// Description of the measurement, in one line.
     pub description: &'static str,
-    /// The measurement, and the file that the points come from.
+    /// Measurement, and the file with the points.
     pub source: &'static str,
     count: Count,
-    /// The points: a file as [`SizeSpec`](super::SizeSpec) reads it.
+    /// Points: a file as [`SizeSpec`](super::SizeSpec) reads it.
     points: &'static str,
 }
 
-/// What the sizes of a table count.
+/// Unit of a table's sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Count {
     /// Bytes.
     Bytes,
-    /// Packets of so many bytes; the sizes between are drawn too.
+    /// Packets of some bytes; draws may fall between whole packets.
     Scaled(u64),
-    /// Packets of so many bytes; draws are rounded to whole ones.
+    /// Packets of some bytes; draws are rounded to whole packets.
     Packets(u64),
 }
 
 impl SizeTable {
-    /// The table of this name, if there is one.
+    /// Returns the table of this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         TABLES.iter().find(|table| table.name == name || table.also.contains(&name))
     }
@@ -60,7 +60,7 @@ impl SizeTable {
         }
     }
 
-    /// Bytes of the packets that draws are rounded to, if they are.
+    /// Returns the packet bytes that draws are rounded to, if any.
     pub fn packet(&self) -> Option<u64> {
         match self.count {
             Count::Packets(packet) => Some(packet),
@@ -79,10 +79,10 @@ macro_rules! points {
     };
 }
 
-/// To add a table: its points in `data/sizes`, and one entry here; the tests and the catalogue find it.
+/// To add a table: its points in `data/sizes` and one entry here; the tests and the catalogue find it.
 ///
-/// The same name stands for different curves in different simulators (means of "Hadoop" range from 0.12 to 3.4 MB), so
-/// each entry names the very file its points come from.
+/// Simulators use the same name for different curves (means of "Hadoop" range from 0.12 to 3.4 MB), so each entry names
+/// the exact file of its points.
 const TABLES: &[SizeTable] = &[
     SizeTable {
         name: "ali_solar2022_conweave",
@@ -330,8 +330,8 @@ mod tests {
         SizeTable::named(name).unwrap().law()
     }
 
-    /// Name, points, mean, and the sizes below which 50, 90 and 99 % of the flows lie, in bytes: computed from the files
-    /// of the repositories by a separate program.
+    /// Name, points, mean, and 50, 90 and 99 % quantiles in bytes: computed from the repositories' files by a separate
+    /// program.
     const FACTS: [(&str, usize, f64, [f64; 3]); 26] = [
         ("ali_solar2022_conweave", 8, 39_424.0, [16_384.0, 65_536.0, 222_822.0]),
         ("ali_storage2019_hpcc", 9, 40_870.0, [6_340.0, 31_237.0, 1_293_927.0]),
@@ -386,7 +386,7 @@ mod tests {
                 assert!((law.quantile(p) - bytes).abs() < 0.51, "{name} {p}: {}", law.quantile(p));
             }
         }
-        // What generators that draw corners only make of them.
+        // Means of generators that draw only corners.
         let steps = |name: &str| table(name).cdf().unwrap().step_mean();
         for (name, mean) in [("websearch", 2.435e6), ("datamining_yaps", 13.8e6), ("imc10_yaps", 269e3)] {
             assert!((steps(name) / mean - 1.0).abs() < 0.004, "{name}: {}", steps(name));
@@ -434,7 +434,7 @@ mod tests {
 
     #[test]
     fn upper_edges_of_twenty_equal_bins() {
-        // The x axis of slowdown plots with 5 % of the flows a bin; exact where the curve has a corner.
+        // X axis of slowdown plots with 5 % of the flows per bin; exact where the curve has a corner.
         let websearch = [
             3_333.0,
             6_667.0,

@@ -1,4 +1,4 @@
-//! What the tests of the patterns share.
+//! Shared helpers of the pattern tests.
 
 use std::path::Path;
 
@@ -9,7 +9,6 @@ use crate::fabric::{Fabric, FabricBuilder};
 use crate::flow::FlowSet;
 use crate::units::{Rate, Time};
 
-/// `hosts` hosts h0, h1, … on one switch s0.
 pub(super) fn star(hosts: u32, rate: Rate) -> Fabric {
     let mut builder = FabricBuilder::new();
     let ids: Vec<_> = (0..hosts).map(|host| builder.host(format!("h{host}"))).collect();
@@ -20,22 +19,19 @@ pub(super) fn star(hosts: u32, rate: Rate) -> Fabric {
     builder.finish().unwrap()
 }
 
-/// An entry with one pattern.
 pub(super) fn pattern(name: &str, json: &str) -> WorkloadSpec {
     serde_json::from_str(&format!("{{\"{name}\": {json}}}")).unwrap()
 }
 
-/// An empty folder that goes when the value does.
+/// Returns an empty folder, deleted on drop.
 pub(super) fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
 }
 
-/// The flows of several entries.
 pub(super) fn all(specs: &[WorkloadSpec], fabric: &Fabric, seed: u64) -> Result<FlowSet, WorkloadError> {
     generate(specs, fabric, Path::new("."), seed, None)
 }
 
-/// The flows of one entry whose files are in `folder`.
 pub(super) fn generate_in(
     folder: &Path,
     fabric: &Fabric,
@@ -45,17 +41,14 @@ pub(super) fn generate_in(
     generate(std::slice::from_ref(spec), fabric, folder, seed, None)
 }
 
-/// The flows of one entry.
 pub(super) fn flows(fabric: &Fabric, spec: &WorkloadSpec, seed: u64) -> FlowSet {
     all(std::slice::from_ref(spec), fabric, seed).unwrap()
 }
 
-/// Why an entry whose files are in `folder` is refused.
 pub(super) fn refused_in(folder: &Path, fabric: &Fabric, spec: &WorkloadSpec) -> String {
     generate_in(folder, fabric, spec, 1).unwrap_err().to_string()
 }
 
-/// Why an entry is refused.
 pub(super) fn refused(fabric: &Fabric, spec: &WorkloadSpec) -> String {
     refused_in(Path::new("."), fabric, spec)
 }

@@ -1,4 +1,4 @@
-//! Flow traces as tables in files: reader and writer.
+//! Reader and writer of flow traces as tables in files.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -38,13 +38,12 @@ impl Pattern for Trace {
     }
 }
 
-/// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Column {
     Src,
     Dst,
     Size,
-    /// With picoseconds in one of its unit.
+    /// Unit in picoseconds.
     Start(u64),
     Priority,
     Label,
@@ -52,7 +51,7 @@ enum Column {
     Dport,
     Name,
     After,
-    /// With picoseconds in one of its unit.
+    /// Unit in picoseconds.
     Delay(u64),
 }
 
@@ -76,7 +75,7 @@ const COLUMNS: [(&str, Column); 17] = [
     ("delay_s", Column::Delay(1_000_000_000_000)),
 ];
 
-/// What a line says, and where it says what may be wrong only beside the rest.
+/// Content of a line, with places for errors that depend on other cells.
 struct Row<'a> {
     flow: Flow,
     named: Named<'a>,
@@ -90,7 +89,7 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// Takes over the cell that begins at `begin`; the error is what would be allowed there.
+    /// Reads the cell that begins at `begin`; the error states what is allowed.
     fn read(
         &mut self,
         kind: Column,
@@ -136,7 +135,6 @@ impl<'a> Row<'a> {
         Ok(())
     }
 
-    /// Whether its cells go together.
     fn check(&self, file: &Path, entry: &Entry<'_>) -> Result<(), WorkloadError> {
         let place = |column| Place { file, line: self.line, column };
         let flow = &self.flow;
@@ -154,7 +152,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Adds the gates of a trace whose first flow has the number `first`.
+/// Adds the gates of a trace; its first flow has number `first`.
 fn add_gates(
     rows: Vec<Row<'_>>,
     first: u32,
@@ -167,7 +165,7 @@ fn add_gates(
         let row = &rows[index];
         let column = match spot {
             Spot::Name => row.name_at,
-            // Names are parts of the cell, so what is before one is as long as what was skipped.
+            // Names are parts of the cell, so the skipped length gives a name's position.
             Spot::After(nth) => {
                 let before = row.named.after[nth].as_ptr() as usize - row.after.as_ptr() as usize;
                 row.after_at + row.after[..before].chars().count()
@@ -224,7 +222,7 @@ fn parse(text: &str, file: &Path, entry: &Entry<'_>, out: &mut Collector) -> Res
     add_gates(rows, first.unwrap_or_default(), file, entry, out)
 }
 
-/// What each column holds; those that every trace needs are there, none twice.
+/// Returns each column's content; required columns exist, none twice.
 fn columns(header: &str, file: &Path) -> Result<Vec<Column>, WorkloadError> {
     let names = || COLUMNS.iter().map(|(name, _)| *name);
     let mut found: Vec<Column> = Vec::new();
@@ -266,8 +264,8 @@ fn port(text: &str) -> Option<u16> {
     text.parse().ok().filter(|&port| port > 0)
 }
 
-/// A number of units of `factor` picoseconds. Whole numbers are exact; others are as exact as the binary fraction that
-/// the program that wrote them most likely had.
+/// Reads units of `factor` picoseconds. Whole numbers are exact; others assume the binary fraction that the writing
+/// program most likely had.
 fn time(text: &str, factor: u64) -> Option<Time> {
     if let Ok(whole) = text.parse::<u64>() {
         return whole.checked_mul(factor).map(Time);
@@ -276,7 +274,7 @@ fn time(text: &str, factor: u64) -> Option<Time> {
     (ps >= 0.0 && ps < u64::MAX as f64).then_some(Time(ps as u64))
 }
 
-/// Refuses flows that cannot be part of a trace.
+/// Refuses flows that a trace cannot express.
 pub fn check_trace(flows: &FlowSet) -> io::Result<()> {
     let why = if !flows.gates.is_empty() {
         "flows that start when others have ended cannot be part of a trace, which has fixed starts"
@@ -288,8 +286,8 @@ pub fn check_trace(flows: &FlowSet) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, why))
 }
 
-/// Writes flows as a trace that reads back as the same flows, in the same order. Explicit paths are not part of a trace,
-/// nor is what message a flow is part of. Flows that wait for others and backlogged ones are refused.
+/// Writes flows as a trace that reads back as the same flows, in order. Explicit paths and message membership are lost.
+/// Flows that wait for others and backlogged ones are refused.
 pub fn write_trace(flows: &FlowSet, mut to: impl Write) -> io::Result<()> {
     if let Some(label) = flows.labels.iter().find(|label| !is_label(label)) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("label `{label}`: must be {LABEL_RULE}")));
@@ -321,7 +319,7 @@ mod tests {
         generate_in(folder.path(), &star(16, Rate::gbps(100)), &pattern("trace", r#"{"file": "t.csv"}"#), 1)
     }
 
-    /// The message after the folder's name.
+    /// Returns the message after the folder's name.
     fn why(text: &str) -> String {
         let message = read(text).unwrap_err().to_string();
         message[message.find("t.csv").unwrap()..].to_owned()
@@ -385,7 +383,7 @@ mod tests {
         let got: Vec<_> = set.flows.iter().map(|f| (f.src.0, f.dst.0, f.size.0, f.start.0, f.sport, f.dport)).collect();
         assert_eq!(got, [(2, 3, 7, 1, 10000, 100), (0, 1, 1000, 2_500_000, 10000, 100)]);
         assert_eq!((set.labels[0].as_str(), set.flows[0].priority), ("trace", 3));
-        // What a script prints for 0.1 + 0.2, and the same as whole picoseconds.
+        // Script output for 0.1 + 0.2, and the same as whole picoseconds.
         for row in ["start_s\n0,1,1,0.30000000000000004\n", "start_ns\n0,1,1,300000000\n"] {
             assert_eq!(read(&format!("src,dst,size_bytes,{row}")).unwrap().flows[0].start, Time::ms(300));
         }

@@ -1,4 +1,4 @@
-//! All-reduce in a logarithmic number of steps: trees and recursive exchanges.
+//! All-reduce in logarithmically many steps: trees and recursive exchanges.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -81,14 +81,13 @@ impl Pattern for TreeAllReduce {
     }
 }
 
-/// A step of messages, in order of senders.
 fn step(messages: impl Iterator<Item = Message>) -> Step {
     let mut messages: Vec<Message> = messages.collect();
     messages.sort_by_key(|message| message.from);
     Step { messages, delay: Time::ZERO }
 }
 
-/// Steps towards the root, then the same backwards and the other way.
+/// Returns steps towards the root, then the reverse.
 fn there_and_back(up: Vec<Step>) -> Vec<Step> {
     let turned = |message: &Message| Message { from: message.to, to: message.from, ..*message };
     let down: Vec<Step> = up.iter().rev().map(|one| step(one.messages.iter().map(turned))).collect();
@@ -118,7 +117,7 @@ fn doubling(n: usize, bytes: u64) -> Vec<Step> {
     (0..n.ilog2()).map(|k| step((0..n).map(|from| Message { from, to: from ^ (1 << k), bytes }))).collect()
 }
 
-/// In step k of the first half a rank keeps that half of its range in which it lies itself, and sends the other.
+/// In step k of the first half a rank keeps the half of its range that contains it, and sends the other.
 fn halving_doubling(n: usize, bytes: u64) -> Vec<Step> {
     let edges: Vec<u64> = std::iter::once(0)
         .chain(parts(bytes, n as u64).scan(0, |sum, part| {
@@ -129,7 +128,7 @@ fn halving_doubling(n: usize, bytes: u64) -> Vec<Step> {
     let halve = |distance: usize| {
         let message = move |from: usize| {
             let to = from ^ distance;
-            // The segments that the partner keeps: as many as the distance, in its own block.
+            // Segments that the partner keeps: as many as the distance, in its own block.
             let first = to / distance * distance;
             (from, to, first)
         };
@@ -167,7 +166,7 @@ mod tests {
         }
         assert_eq!(*depths(&tree(16, "binomial_tree", "")).iter().max().unwrap(), 2 * 4 - 1);
         assert_eq!(*depths(&tree(15, "binary_tree", "")).iter().max().unwrap(), 2 * 3 - 1);
-        // The root has the sum of all only after everything that leads to it.
+        // The root has the total only after all flows that lead to it.
         let set = tree(5, "binomial_tree", "");
         let from_root = set.gates.iter().find(|gate| set.flows[gate.starts[0] as usize].src.0 == 0).unwrap();
         assert_eq!(from_root.waits_for.len(), 3);

@@ -1,4 +1,4 @@
-//! Flows of an entry that wait for others of it by name.
+//! Dependencies by name between flows of an entry.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,16 @@ use crate::flow::Gate;
 use crate::gates::{cycle, spelled};
 use crate::units::Time;
 
-/// What is said of one flow.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Named<'a> {
-    /// What others call it.
+    /// Name that other flows use.
     pub(super) name: Option<&'a str>,
-    /// Those that must end before it starts.
+    /// Flows that must end before it starts.
     pub(super) after: Vec<&'a str>,
-    /// Time between that end and its start.
+    /// Time between their end and its start.
     pub(super) delay: Time,
 }
 
-/// What of it is wrong.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Spot {
     Name,
@@ -27,8 +25,8 @@ pub(super) enum Spot {
     After(usize),
 }
 
-/// A gate for each flow that waits, over places among `flows`; `refuse` makes the error about one of them from its place,
-/// what is wrong, the value found and what is allowed.
+/// Returns a gate, over places among `flows`, for each flow that waits; `refuse` makes an error from a flow's place,
+/// the wrong part, its value and the allowed ones.
 pub(super) fn gates(
     flows: &[Named<'_>],
     refuse: impl Fn(usize, Spot, &str, String) -> WorkloadError,

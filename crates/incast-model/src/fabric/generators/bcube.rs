@@ -41,12 +41,12 @@ const fn internal_delay() -> Time {
 }
 
 impl BCube {
-    /// All links at 100 Gb/s and 1 us.
+    /// Returns a spec with all links at 100 Gb/s and 1 us.
     pub const fn new(n: u32, k: u32) -> Self {
         Self { n, k, rate: rate_100g(), delay: delay_1us(), internal_rate: None, internal_delay: internal_delay() }
     }
 
-    /// The fabric. A switch of level l is of tier l + 2, so that each level is the bisection of those below.
+    /// Builds the fabric. A switch of level l has tier l + 2, so that each level is the bisection of the levels below.
     pub fn build(&self) -> Result<Fabric, GeneratorError> {
         let check = Check("bcube");
         check.within("n", self.n, 2, 1024)?;
@@ -83,7 +83,6 @@ impl BCube {
     }
 }
 
-/// A number in base `base` with one digit left out.
 const fn without_digit(number: u64, base: u64, digit: u32) -> u64 {
     let unit = base.pow(digit);
     number / (unit * base) * unit + number % unit

@@ -5,20 +5,19 @@ use super::folded::Links;
 use crate::memory::Memory;
 use crate::units::{Rate, Time};
 
-/// More nodes than this are a slip of the keyboard (a million hosts need some hundred GB to simulate).
+/// Most nodes of a fabric; more are a typing error (a million hosts need some hundred GB to simulate).
 pub(super) const MAX_NODES: u64 = 1 << 20;
 
-/// More links than this, idem.
+/// Most links of a fabric.
 pub(super) const MAX_LINKS: u64 = 1 << 23;
 
-/// Bytes that a node and a link take at least: themselves, the node's name, the two ports of the link.
+/// Least bytes of a node (with its name) and of a link (with its two ports).
 const NODE_BYTES: u64 = 80;
 const LINK_BYTES: u64 = 60;
 
-/// Longest link: one second is light around the Earth seven times.
+/// Longest link delay: in one second light travels around the Earth seven times.
 pub(crate) const MAX_DELAY: Time = Time::ms(1000);
 
-/// The fields of one generator, checked one by one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Check(pub(super) &'static str);
 
@@ -57,14 +56,12 @@ impl Check {
         if value > MAX_DELAY { Err(self.error(field, value, format!("0ps to {MAX_DELAY}"))) } else { Ok(()) }
     }
 
-    /// The links of a layer; each value comes with the field that it was written in.
     pub(super) fn links(self, rate: (&str, Rate), delay: (&str, Time)) -> Result<Links, GeneratorError> {
         self.rate(rate.0, rate.1)?;
         self.delay(delay.0, delay.1)?;
         Ok(Links { rate: rate.1, delay: delay.1 })
     }
 
-    /// Refuses fabrics that no machine could hold.
     pub(super) fn size(self, nodes: u64, links: u64) -> Result<(), GeneratorError> {
         if nodes > MAX_NODES || links > MAX_LINKS {
             return Err(GeneratorError::TooLarge { generator: self.0, nodes, links });
@@ -77,7 +74,7 @@ impl Check {
     }
 }
 
-/// The value of a field that may be absent, with the name of the field it came from.
+/// Returns an optional value, or its default, with the name of the field that set it.
 pub(super) fn either<'a, T>(field: &'a str, value: Option<T>, default: (&'a str, T)) -> (&'a str, T) {
     value.map_or(default, |value| (field, value))
 }

@@ -58,7 +58,7 @@ const CHECK: Check = Check("clos");
 const MAX_RADIX: u32 = 1024;
 
 impl Clos {
-    /// No oversubscription, all links at 100 Gb/s and 1 us.
+    /// Returns a spec without oversubscription, all links at 100 Gb/s and 1 us.
     pub const fn new(tiers: u32, radix: u32) -> Self {
         Self {
             tiers,
@@ -125,7 +125,6 @@ impl Clos {
         ])
     }
 
-    /// How the ports of a switch are split for a ratio of rates.
     fn split(&self, field: &str, ratio: f64, down: Rate, up: Rate) -> Result<Split, GeneratorError> {
         if !(ratio.is_finite() && ratio > 0.0) {
             return Err(CHECK.error(field, ratio, "a number more than 0, such as 3 for three to one"));
@@ -149,7 +148,6 @@ impl Clos {
     }
 }
 
-/// The ports of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Split {
     down: u32,
@@ -157,7 +155,7 @@ struct Split {
 }
 
 impl Split {
-    /// The one split in which the rates have this ratio, if there is one; ratios are held to 9 digits (1.5, 1.333333333).
+    /// Returns the only split with this ratio of rates, if any; ratios are compared to 9 digits (1.5, 1.333333333).
     fn of(radix: u32, ratio: f64, down_rate: Rate, up_rate: Rate) -> Option<Self> {
         (1..radix).map(|up| Self { down: radix - up, up }).find(|split| {
             let down = f64::from(split.down) * down_rate.0 as f64;

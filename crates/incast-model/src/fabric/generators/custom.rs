@@ -1,4 +1,4 @@
-//! A fabric written out link by link.
+//! Fabric listed link by link.
 
 use std::collections::HashMap;
 
@@ -53,7 +53,7 @@ pub struct CustomLink {
 const CHECK: Check = Check("custom");
 
 impl CustomFabric {
-    /// The fabric; a switch's tier is its distance from the nearest host.
+    /// Builds the fabric; a switch's tier is its distance from the nearest host.
     pub fn build(&self) -> Result<Fabric, GeneratorError> {
         let hosts = self.host_names()?;
         let nodes = hosts.len() as u64 + self.switches.len() as u64;
@@ -102,7 +102,7 @@ impl CustomFabric {
         })
     }
 
-    /// Node ids by name: hosts first, then switches.
+    /// Hosts first, then switches.
     fn ids<'a>(&'a self, hosts: &'a [String]) -> Result<HashMap<&'a str, NodeId>, GeneratorError> {
         let mut ids = HashMap::new();
         for (index, name) in hosts.iter().chain(&self.switches).enumerate() {

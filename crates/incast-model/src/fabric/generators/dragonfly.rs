@@ -1,4 +1,4 @@
-//! Dragonfly: groups of routers, every group joined to every other.
+//! Dragonfly: groups of routers, each group joined to every other.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,7 +63,7 @@ pub enum GlobalArrangement {
 }
 
 impl Dragonfly {
-    /// The most groups, all links at 100 Gb/s and 1 us.
+    /// Returns a spec with the most groups, all links at 100 Gb/s and 1 us.
     pub const fn new(p: u32, a: u32, h: u32) -> Self {
         Self {
             p,
@@ -116,14 +116,14 @@ impl Dragonfly {
         Ok(builder.finish()?)
     }
 
-    /// Links between groups: group and port of both ends, in order of the first.
+    /// Returns the links between groups (group and port of both ends), in order of the first end.
     fn globals(&self, groups: u32) -> Vec<((u32, u32), (u32, u32))> {
         let (ports, others) = (self.a * self.h, groups - 1);
         let rounds = ports / others;
         let rest = rest(groups, ports % others);
         let mut links = Vec::new();
         for group in 0..groups {
-            // Every round has a port for each other group.
+            // Each round has a port for every other group.
             for port in 0..rounds * others {
                 let (round, place) = (port / others, port % others);
                 let (other, back) = match self.arrangement {
@@ -137,7 +137,7 @@ impl Dragonfly {
             }
             for (place, &distance) in (rounds * others..).zip(&rest) {
                 let other = (group + distance) % groups;
-                // Distances come in pairs that add up to the number of groups; the one halfway is its own pair.
+                // Distances come in pairs that sum to the number of groups; the middle one is its own pair.
                 let back = rest.iter().position(|&back| back == groups - distance).expect("distances come in pairs");
                 if group < other {
                     links.push(((group, place), (other, rounds * others + back as u32)));
@@ -148,7 +148,7 @@ impl Dragonfly {
     }
 }
 
-/// Distances around the ring of groups for `ports` ports of each group, fewer than there are other groups.
+/// Returns distances around the ring of groups for `ports` ports per group, fewer than there are other groups.
 fn rest(groups: u32, ports: u32) -> Vec<u32> {
     let mut distances: Vec<u32> = (1..=ports / 2).flat_map(|distance| [distance, groups - distance]).collect();
     if !ports.is_multiple_of(2) && groups.is_multiple_of(2) {
@@ -161,7 +161,6 @@ fn rest(groups: u32, ports: u32) -> Vec<u32> {
 mod tests {
     use super::*;
 
-    /// Groups at the far end of the ports of group 0.
     fn reached(spec: &Dragonfly, groups: u32) -> Vec<u32> {
         let mut ports: Vec<(u32, u32)> = spec
             .globals(groups)

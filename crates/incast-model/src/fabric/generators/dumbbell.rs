@@ -1,4 +1,4 @@
-//! Two switches and the link between them.
+//! Two switches joined by one link.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub struct Dumbbell {
 }
 
 impl Dumbbell {
-    /// All links at 100 Gb/s and 1 us.
+    /// Returns a spec with all links at 100 Gb/s and 1 us.
     pub const fn new(left: u32, right: u32) -> Self {
         Self { left, right, host_rate: rate_100g(), bottleneck_rate: rate_100g(), delay: delay_1us() }
     }

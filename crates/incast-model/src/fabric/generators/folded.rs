@@ -1,49 +1,48 @@
-//! Trees of two or three tiers that carry their hosts at the bottom: what leaf-spine fabrics, fat trees and folded Clos
-//! networks have in common.
+//! Trees of two or three tiers with hosts at the bottom: the common part of leaf-spine fabrics, fat trees and folded
+//! Clos networks.
 
 use super::GeneratorError;
 use super::check::Check;
 use crate::fabric::{Fabric, FabricBuilder, NodeId};
 use crate::units::{Rate, Time};
 
-/// Rate and delay of the links between two layers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Links {
     pub(super) rate: Rate,
     pub(super) delay: Time,
 }
 
-/// How the middle switches of a pod share the top ones.
+/// Assignment of top switches to the middle switches of a pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TopOrder {
-    /// Middle switch j of every pod reaches the top switches j·n to (j+1)·n − 1, n being the number each of them reaches.
+    /// Middle switch j of every pod reaches the top switches j·n to (j+1)·n − 1, with n top switches per middle switch.
     Blocks,
     /// Middle switch j of m in its pod reaches the top switches j, j + m, j + 2·m, … (htsim).
     Strides,
 }
 
-/// A folded tree. In each pod every bottom switch is joined to every middle one; middle switch j of every pod reaches the
-/// same top switches. Two tiers are one pod without top switches.
+/// Folded tree. In a pod every bottom switch joins every middle one; middle switch j of every pod reaches the same top
+/// switches. Two tiers are one pod without top switches.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Folded {
     pub(super) names: [&'static str; 3],
     pub(super) pods: u32,
-    /// Bottom switches of a pod.
+    /// Per pod.
     pub(super) bottoms: u32,
     pub(super) hosts_per_bottom: u32,
-    /// Middle switches of a pod.
+    /// Per pod.
     pub(super) middles: u32,
-    /// Top switches that each middle one reaches; 0 for two tiers.
+    /// Top switches per middle switch; 0 for two tiers.
     pub(super) tops_per_middle: u32,
     pub(super) order: TopOrder,
-    /// Parallel links between a bottom and a middle switch, and between a middle and a top one.
+    /// Parallel links per pair: bottom-middle, middle-top.
     pub(super) bundles: [u32; 2],
-    /// Of the hosts' links, of those between bottom and middle, of those between middle and top.
+    /// Links by layer: hosts, bottom-middle, middle-top.
     pub(super) links: [Links; 3],
 }
 
 impl Folded {
-    /// The fabric; hosts are numbered by bottom switch, switches by pod.
+    /// Builds the fabric; hosts are numbered by bottom switch, switches by pod.
     pub(super) fn build(&self, check: Check) -> Result<Fabric, GeneratorError> {
         self.check_size(check)?;
         let mut builder = FabricBuilder::new();

@@ -10,10 +10,10 @@ use crate::fabric::Fabric;
 use crate::units::{Rate, Time};
 
 const PODS: u32 = 5;
-/// ToR switches in each pod, and aggregation switches too.
+/// ToR switches, and also aggregation switches, per pod.
 const PER_POD: u32 = 4;
 const HOSTS_PER_TOR: u32 = 16;
-/// Core switches that each aggregation switch reaches.
+/// Core switches per aggregation switch.
 const UPLINKS: u32 = 4;
 
 /// The 320-server tree of the HPCC evaluation (Li et al., SIGCOMM 2019, section 5.1): 5 pods of 4 ToR and 4 aggregation
@@ -69,8 +69,8 @@ mod tests {
     use super::*;
     use crate::fabric::{LinkId, NodeId};
 
-    /// FNV-1a (64 bit) over "a b rate_bps delay_ps\n" of every link in order; the expected value was computed from the
-    /// authors' fat.txt by a separate program.
+    /// Returns FNV-1a (64 bit) over "a b rate_bps delay_ps\n" of every link in order; a separate program computed the
+    /// expected value from the authors' fat.txt.
     fn digest(fabric: &Fabric) -> u64 {
         let mut hash = 0xcbf2_9ce4_8422_2325u64;
         for link in fabric.links() {

@@ -43,11 +43,11 @@ pub struct Jellyfish {
     pub delay: Time,
 }
 
-/// Graphs drawn before giving up; with three ports or more nearly every one is in one part.
+/// Most graphs drawn; with three ports or more nearly all are connected.
 const ATTEMPTS: u64 = 100;
 
 impl Jellyfish {
-    /// All links at 100 Gb/s and 1 us, a host on every port that is not between switches.
+    /// Returns a spec with all links at 100 Gb/s and 1 us, and hosts on all ports that are not between switches.
     pub const fn new(switches: u32, ports: u32, network_ports: u32) -> Self {
         Self {
             switches,
@@ -98,7 +98,7 @@ impl Jellyfish {
     }
 }
 
-/// A simple graph whose nodes should have `degree` neighbours each.
+/// Simple graph with a target of `degree` neighbours per node.
 #[derive(Debug, Clone)]
 struct Graph {
     degree: usize,
@@ -113,7 +113,7 @@ impl Graph {
         graph
     }
 
-    /// Joins random pairs of nodes with free ports until the rest are neighbours of each other.
+    /// Joins random pairs of nodes with free ports until all that remain are neighbours.
     fn join_pairs(&mut self, rng: &mut impl Rng) {
         let mut open: Vec<u32> = (0..self.neighbours.len() as u32).collect();
         while let Some((a, b)) = self.random_pair(&open, rng) {
@@ -124,9 +124,9 @@ impl Graph {
         }
     }
 
-    /// A pair that can be joined, each with the same probability.
+    /// Returns a pair that can be joined, each with the same probability.
     fn random_pair(&self, open: &[u32], rng: &mut impl Rng) -> Option<(u32, u32)> {
-        // Nearly every pair will do while there are many; the last few are tried one by one.
+        // While many nodes are open, nearly every pair works; the last few are enumerated.
         for _ in 0..if open.len() > 1 { 32 } else { 0 } {
             let (a, b) = (open[below(open.len(), rng)], open[below(open.len(), rng)]);
             if self.can_join(a, b) {
@@ -138,7 +138,7 @@ impl Graph {
         if pairs.is_empty() { None } else { Some(pairs[below(pairs.len(), rng)]) }
     }
 
-    /// Two free ports, of one node or of two neighbours, take the place of a random link's two ends in each other.
+    /// Replaces a random link by links to two free ports, of one node or of two neighbours.
     fn use_leftovers(&mut self, rng: &mut impl Rng) {
         loop {
             let open = (0..self.neighbours.len() as u32).flat_map(|node| std::iter::repeat_n(node, self.free(node)));
@@ -174,7 +174,7 @@ impl Graph {
         self.neighbours[b as usize].retain(|&node| node != a);
     }
 
-    /// At most one port is free, and there is a way between any two nodes.
+    /// Returns true if the graph is connected and has at most one free port.
     fn usable(&self) -> bool {
         let nodes = self.neighbours.len();
         let free: usize = (0..nodes as u32).map(|node| self.free(node)).sum();
@@ -191,7 +191,7 @@ impl Graph {
         free <= 1 && seen.into_iter().all(|seen| seen)
     }
 
-    /// Links in ascending order, which is the order of ports too.
+    /// Returns links in ascending order, which is also port order.
     fn links(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.neighbours.iter().enumerate().flat_map(|(a, neighbours)| {
             let mut above: Vec<u32> = neighbours.iter().copied().filter(|&b| b > a as u32).collect();
@@ -201,7 +201,7 @@ impl Graph {
     }
 }
 
-/// A uniform number below `bound`.
+/// Draws a uniform number below `bound`.
 fn below(bound: usize, rng: &mut impl Rng) -> usize {
     ((u128::from(rng.next_u64()) * bound as u128) >> 64) as usize
 }

@@ -1,4 +1,4 @@
-//! Two tiers, every leaf joined to every spine.
+//! Two tiers; every leaf joins every spine.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ pub struct LeafSpine {
 }
 
 impl LeafSpine {
-    /// One uplink for each pair, all links at 100 Gb/s and 1 us.
+    /// Returns a spec with one uplink per pair, all links at 100 Gb/s and 1 us.
     pub const fn new(leaves: u32, spines: u32, hosts_per_leaf: u32) -> Self {
         Self {
             leaves,

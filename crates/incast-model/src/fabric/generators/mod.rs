@@ -1,7 +1,7 @@
-//! Fabrics from a few numbers: one generator to a file, all of them in [`FabricSpec`].
+//! Fabric generators, one per file; [`FabricSpec`] holds them all.
 //!
-//! Every generator creates its hosts first and its switches layer by layer after them, then links from the hosts up,
-//! each node's in order of its number: the port order of a node follows from that.
+//! Each creates hosts first, then switches layer by layer, then links from the hosts up in order of node number. Port
+//! order follows from link order.
 
 mod bcube;
 mod check;
@@ -44,19 +44,19 @@ use crate::nearest::hint;
 use crate::ns3::Ns3Error;
 use crate::units::{Rate, Time};
 
-/// Why a description does not give a fabric.
+/// Reasons why a spec gives no fabric.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GeneratorError {
     /// A value outside its limits.
     #[error("{generator}.{field} is {value}; allowed: {allowed}")]
     Value {
-        /// Name of the generator, as in [`GENERATORS`].
+        /// Generator's name, as in [`GENERATORS`].
         generator: &'static str,
         /// Path of the field within the generator, such as `links[3].a`.
         field: String,
-        /// What was given.
+        /// Value given.
         value: String,
-        /// What would have been accepted.
+        /// Allowed values.
         allowed: String,
     },
     /// More than any machine could hold.
@@ -73,7 +73,7 @@ pub enum GeneratorError {
         /// Links it would make.
         links: u64,
     },
-    /// More than the memory that is available holds.
+    /// The fabric does not fit the available memory.
     #[error("{generator} makes {nodes} nodes and {links} links, which take at least {}; {memory}", amount(*.bytes as f64))]
     Memory {
         /// Name of the generator.
@@ -87,7 +87,7 @@ pub enum GeneratorError {
         /// Memory that is available.
         memory: Memory,
     },
-    /// A link that names a node which is not declared.
+    /// A link names an undeclared node.
     #[error("{generator}.{field}: there is no node `{name}`{}", hint(.nearest))]
     UnknownNode {
         /// Name of the generator.
@@ -109,18 +109,18 @@ pub enum GeneratorError {
         /// The name.
         name: String,
     },
-    /// The parts are well-formed, their sum is not a fabric.
+    /// The parts are well-formed, but do not make a fabric.
     #[error(transparent)]
     Fabric(#[from] FabricError),
     /// The topology file cannot be used.
     #[error(transparent)]
     Ns3(#[from] Ns3Error),
-    /// The topology file of htsim cannot be used.
+    /// The htsim topology file cannot be used.
     #[error(transparent)]
     Htsim(Ns3Error),
 }
 
-/// 100 Gb/s: the NIC speed of the HPCC evaluation and of the fabrics most recent papers simulate.
+/// 100 Gb/s: NIC speed of the HPCC evaluation and most recent papers.
 const fn rate_100g() -> Rate {
     Rate::gbps(100)
 }
@@ -130,12 +130,10 @@ const fn rate_400g() -> Rate {
     Rate::gbps(400)
 }
 
-/// As much rate up as down.
 const fn no_oversubscription() -> f64 {
     1.0
 }
 
-/// The seed of a random fabric that has none.
 const fn one_seed() -> u64 {
     1
 }
@@ -145,7 +143,6 @@ const fn delay_1us() -> Time {
     Time::us(1)
 }
 
-/// One link between each pair of switches.
 const fn one() -> u32 {
     1
 }

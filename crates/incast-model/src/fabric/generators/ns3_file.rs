@@ -1,4 +1,4 @@
-//! A topology file of the HPCC authors' ns-3.
+//! Topology file of the HPCC authors' ns-3.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub struct Ns3File {
 }
 
 impl Ns3File {
-    /// The fabric; a relative path is taken from `base_dir`.
+    /// Builds the fabric; relative paths start at `base_dir`.
     pub fn build(&self, base_dir: &Path) -> Result<Fabric, GeneratorError> {
         Ok(read_topology(&base_dir.join(&self.topology))?.fabric()?)
     }

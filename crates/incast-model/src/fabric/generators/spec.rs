@@ -44,7 +44,7 @@ pub enum FabricSpec {
     Custom(CustomFabric),
 }
 
-/// Every generator's name in a scenario, and what it makes.
+/// Names and descriptions of all generators.
 pub const GENERATORS: &[(&str, &str)] = &[
     ("star", "hosts around one switch"),
     ("dumbbell", "hosts on two switches joined by one link"),
@@ -81,7 +81,7 @@ impl FabricSpec {
         }
     }
 
-    /// The fabric; `base_dir` is the folder that relative file names start from.
+    /// Builds the fabric; relative file names start at `base_dir`.
     pub fn build(&self, base_dir: &Path) -> Result<Fabric, GeneratorError> {
         match self {
             Self::Star(star) => star.build(),

@@ -23,7 +23,7 @@ pub struct Star {
 }
 
 impl Star {
-    /// `hosts` hosts at 100 Gb/s and 1 us.
+    /// Returns a star of `hosts` hosts at 100 Gb/s and 1 us.
     pub const fn new(hosts: u32) -> Self {
         Self { hosts, rate: rate_100g(), delay: delay_1us() }
     }

@@ -1,4 +1,4 @@
-//! VMs in the slots that a file gives.
+//! VMs in slots listed in a file.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use crate::fabric::{Fabric, HostId};
 use crate::input;
 use crate::tenant::TenantError;
 
-/// The columns that there are to be, in any order.
+/// Required columns, in any order.
 const COLUMNS: [&str; 3] = ["tenant", "vm", "slot"];
 
-/// A table of VMs: the rows of a CSV file.
+/// Table of VMs: the rows of a CSV file.
 #[derive(Debug)]
 pub(in crate::tenant) struct Table {
     rows: Vec<Row>,
@@ -18,7 +18,7 @@ pub(in crate::tenant) struct Table {
 
 #[derive(Debug)]
 struct Row {
-    /// Where it stands: line, and the columns of its cells.
+    /// Line and columns of the cells, for errors.
     line: usize,
     at: [usize; 3],
     tenant: String,
@@ -50,7 +50,7 @@ impl Table {
         Ok(Self { rows })
     }
 
-    /// How many VMs a tenant has in the file; `field` is the path of the field that names it.
+    /// Returns a tenant's number of VMs in the file; `field` is the path of the field that names it.
     pub(in crate::tenant) fn count(&self, tenant: &str, file: &Path, field: &str) -> Result<usize, TenantError> {
         match self.rows.iter().filter(|row| row.tenant == tenant).count() {
             0 => {
@@ -61,7 +61,7 @@ impl Table {
         }
     }
 
-    /// The slots of a tenant that has VMs in the file, none of them `taken`.
+    /// Returns a tenant's slots; fails if one is already `taken`.
     pub(in crate::tenant) fn slots(
         &self,
         tenant: &str,
@@ -97,7 +97,7 @@ fn refuse(file: &Path, (line, column): (usize, usize), value: &str, allowed: Str
     TenantError::File { file: file.into(), line, column, value: value.into(), allowed, nearest: None }
 }
 
-/// The cells of a line, each with the column in characters, from 1, at which it begins.
+/// Returns the cells of a line, each with its first column in characters, from 1.
 fn cells(line: &str) -> Vec<(usize, &str)> {
     let mut column = 1;
     let cell = |cell: &'_ str| {
@@ -108,7 +108,6 @@ fn cells(line: &str) -> Vec<(usize, &str)> {
     line.split(',').map(str::trim).zip(line.split(',').map(cell)).map(|(text, at)| (at, text)).collect()
 }
 
-/// Where tenant, VM and slot stand in a line.
 fn columns(header: &str, file: &Path) -> Result<[usize; 3], TenantError> {
     let cells = cells(header);
     let rule = format!("a column of a placement, each once: {}", COLUMNS.join(", "));

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::fabric::{Fabric, HostId};
 use crate::tenant::TenantError;
 
-/// The slots of these names, none of them `taken`; `field` is the path of the list.
+/// Returns the named slots; fails if one is already `taken`. `field` is the path of the list.
 pub(in crate::tenant) fn listed(
     names: &[String],
     fabric: &Fabric,
@@ -27,7 +27,7 @@ pub(in crate::tenant) fn listed(
     Ok(found)
 }
 
-/// What the name of a slot is, for messages.
+/// Rule for slot names, for messages.
 pub(super) const RULE: &str = "the name of a VM slot: a server's, and a number from 0, such as h0.0";
 
 /// All VM slots by name.
@@ -35,7 +35,7 @@ pub(super) fn slots(fabric: &Fabric) -> HashMap<&str, HostId> {
     in_order(fabric).zip((0..).map(HostId)).collect()
 }
 
-/// The names of all VM slots, by host.
+/// By host.
 pub(super) fn in_order(fabric: &Fabric) -> impl Iterator<Item = &str> {
     fabric.endpoints().iter().map(|&host| fabric.node(host).name.as_str())
 }

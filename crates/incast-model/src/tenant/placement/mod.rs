@@ -1,4 +1,4 @@
-//! Ways of placing the VMs of a tenant: one to a file.
+//! Placement methods, one per file.
 
 mod file;
 mod listed;

@@ -1,4 +1,4 @@
-//! VMs close together: the greedy allocation of Oktopus (Ballani et al., SIGCOMM 2011, section 4).
+//! Greedy allocation of Oktopus: VMs close together (Ballani et al., SIGCOMM 2011, section 4).
 
 use crate::fabric::{Fabric, HostId};
 use crate::tenant::admission::{crossings, needed, room};
@@ -6,7 +6,7 @@ use crate::tenant::cuts::{Cuts, NoTree};
 use crate::tenant::{Guarantee, Tenant};
 use crate::units::Rate;
 
-/// What the links of a fabric have left for guarantees.
+/// Link capacity left for guarantees.
 #[derive(Debug)]
 pub(in crate::tenant) struct Residual {
     cuts: Cuts,
@@ -15,7 +15,7 @@ pub(in crate::tenant) struct Residual {
 }
 
 impl Residual {
-    /// All but the headroom and what tenants have.
+    /// Computes capacity less headroom and existing guarantees.
     pub(in crate::tenant) fn new(fabric: &Fabric, headroom: f64, tenants: &[Tenant]) -> Result<Self, NoTree> {
         let cuts = Cuts::new(fabric)?;
         let left = cuts.cuts.iter().map(|cut| [room(cut.capacity, headroom).0; 2]).collect();
@@ -33,9 +33,8 @@ impl Residual {
         }
     }
 
-    /// Slots for so many VMs: in the lowest subtree that has room for all of them and whose links carry their guarantees, the
-    /// first of several. Within it subtrees get as many as they can carry, one after the other; no choice is taken back. `None`
-    /// where no subtree will do.
+    /// Returns slots in the first lowest subtree with enough slots and link capacity. Subtrees within it are filled in
+    /// turn, without backtracking. `None` if no subtree suffices.
     pub(in crate::tenant) fn packed(
         &self,
         vms: usize,
@@ -49,7 +48,7 @@ impl Residual {
         found.or_else(|| Some(search.among(&self.cuts.top, vms)).filter(|found| found.len() == vms))
     }
 
-    /// By cut, its host if it is a VM's.
+    /// By cut: its host, for VM cuts.
     fn hosts(&self) -> Vec<Option<HostId>> {
         let mut hosts = vec![None; self.cuts.cuts.len()];
         for (host, of) in (0..).map(HostId).zip(&self.cuts.of_host) {
@@ -70,7 +69,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Slots in a subtree for at most so many VMs, as many as its links carry.
+    /// Returns at most `most` slots in a subtree, as many as its links carry.
     fn fill(&self, cut: usize, most: usize) -> Vec<HostId> {
         let mut want = most;
         loop {
@@ -86,7 +85,7 @@ impl Search<'_> {
         }
     }
 
-    /// Slots in several subtrees for at most so many VMs.
+    /// Returns at most `most` slots in several subtrees.
     fn among(&self, subtrees: &[usize], most: usize) -> Vec<HostId> {
         let mut found = Vec::new();
         for &subtree in subtrees {
@@ -98,7 +97,6 @@ impl Search<'_> {
         found
     }
 
-    /// Whether the links of a subtree carry what so many of the tenant's VMs in it need.
     fn fits(&self, cut: usize, inside: usize) -> bool {
         let (up, down) = needed(self.hose, inside, self.vms);
         let [left_up, left_down] = self.residual.left[cut];
@@ -138,9 +136,9 @@ mod tests {
 
     #[test]
     fn cuts_limit_what_a_subtree_gets() {
-        // Of 6 VMs 4 and 2 need 2 times their guarantee between the servers, 3 and 3 would need 3 times.
+        // 6 VMs split 4 and 2 need 2 times the guarantee between servers; 3 and 3 would need 3 times.
         assert_eq!(packed(6, 500, &[]), Some(vec![0, 1, 2, 3, 4, 5]));
-        // One in the first server, all others in the second, once it can have no more than one.
+        // One in the first server, which can hold no more, all others in the second.
         assert_eq!(packed(5, 600, &[]), Some(vec![0, 1, 2, 3, 4]));
         assert_eq!(packed(5, 600, &[3]), Some(vec![0, 4, 5, 6, 7]));
         assert_eq!(packed(6, 600, &[]), None);

@@ -3,9 +3,9 @@
 use crate::fabric::HostId;
 use crate::rng::{Stream, pick};
 
-/// Slots for so many VMs among those that are free, at least as many; every choice and order is equally likely.
+/// Returns random free slots; every choice and order is equally likely.
 pub(in crate::tenant) fn random(mut free: Vec<HostId>, vms: usize, rng: &mut Stream) -> Vec<HostId> {
-    // The first steps of a Fisher-Yates shuffle.
+    // First steps of a Fisher-Yates shuffle.
     for chosen in 0..vms {
         let other = chosen + pick(rng, free.len() - chosen);
         free.swap(chosen, other);
@@ -28,7 +28,7 @@ mod tests {
             let free = [3, 5, 7, 9].map(HostId).to_vec();
             *counts.entry(random(free, 2, &mut stream(seed, "test", 0))).or_default() += 1;
         }
-        // There are 12 of them; 1000 each, with a standard deviation of 30.
+        // There are 12; 1000 each, with a standard deviation of 30.
         assert_eq!(counts.len(), 12);
         assert!(counts.values().all(|count| count.abs_diff(1000) < 150), "{counts:?}");
     }

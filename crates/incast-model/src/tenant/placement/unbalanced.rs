@@ -1,9 +1,8 @@
-//! Mappers at one end of the fabric, all others at the other: what they send crosses its core.
+//! Mappers at one end of the fabric, others at the other, so that traffic crosses the core.
 
 use crate::fabric::HostId;
 
-/// Slots for VMs, by whether they are mappers, among those that are free, at least as many, in order: mappers get the first,
-/// others the last, from the last one on down.
+/// Returns slots for VMs: mappers get the first free ones, others the last, from the end.
 pub(in crate::tenant) fn unbalanced(free: &[HostId], mappers: &[bool]) -> Vec<HostId> {
     let (mut first, mut last) = (free.iter(), free.iter().rev());
     mappers.iter().filter_map(|&mapper| if mapper { first.next() } else { last.next() }).copied().collect()

@@ -1,9 +1,9 @@
-//! Synthetic applications: what share of a disaggregated application's flows goes to memory, to disks and to other CPUs, and how
-//! large they are.
+//! Synthetic applications: shares and sizes of a disaggregated application's flows to memory, disks and other CPUs.
 //!
-//! The traces behind the resource disaggregation study (Gao et al., "Network Requirements for Resource Disaggregation", OSDI 2016)
-//! are not public. All figures here are ours, shaped by what is: pages of 4 KB; word count has the largest share of long flows, sorting
-//! longer flows than graph processing, memcached more memory accesses than sorting; sizes between CPUs from public measurements.
+//! The traces of the resource disaggregation study (Gao et al., "Network Requirements for Resource Disaggregation",
+//! OSDI 2016) are not public. All figures here are ours, shaped by known facts: 4 KB pages; word count has the largest
+//! share of long flows, sorting longer flows than graph processing, memcached more memory accesses than sorting; sizes
+//! between CPUs follow public measurements.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,6 @@ pub enum Application {
     Herd,
 }
 
-/// What goes between blades of two kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Memory,
@@ -43,7 +42,7 @@ pub(super) enum Kind {
 impl Kind {
     pub(super) const ALL: [Self; 3] = [Self::Memory, Self::Disk, Self::Network];
 
-    /// As labels name it.
+    /// Name in labels.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Memory => "memory",
@@ -53,14 +52,13 @@ impl Kind {
     }
 }
 
-/// An application in figures.
 #[derive(Debug, Clone)]
 pub(super) struct Mix {
     /// Shares of flows by [`Kind`]; their sum is 1.
     pub(super) shares: [f64; 3],
     disk: Option<[u64; 2]>,
     network: Network,
-    /// How gaps between flows of a pair of blades are distributed.
+    /// Law of the gaps between flows of a pair of blades.
     pub(super) arrivals: ArrivalLaw,
 }
 
@@ -92,7 +90,6 @@ impl Application {
 }
 
 impl Mix {
-    /// Sizes of the flows of a kind.
     pub(super) fn sizes(&self, kind: Kind, page: Bytes) -> SizeLaw {
         let table = |name| SizeTable::named(name).expect("a table of this name").law();
         match (kind, &self.network) {
@@ -105,14 +102,13 @@ impl Mix {
     }
 }
 
-/// Sizes from `min` to `max`, every doubling equally likely.
+/// Returns sizes from `min` to `max`, every doubling equally likely.
 fn doublings(min: u64, max: u64) -> SizeLaw {
     let steps = (max / min).ilog2();
     let point = |step: u32| ((min << step) as f64, 100.0 * f64::from(step) / f64::from(steps));
     SizeCdf::of_table(&(0..=steps).map(point).collect::<Vec<_>>()).into()
 }
 
-/// The same curve, a tenth as large.
 fn tenth(law: &SizeLaw) -> SizeLaw {
     let points = law.cdf().expect("a table is a curve").points();
     SizeCdf::of_table(&points.map(|(bytes, share)| (bytes / 10.0, 100.0 * share)).collect::<Vec<_>>()).into()
@@ -143,7 +139,7 @@ mod tests {
         }
     }
 
-    /// What is known of the applications (a draft of the study, section on network-level performance).
+    /// Facts about the applications (a draft of the study, section on network-level performance).
     #[test]
     fn mixes_have_the_order_that_is_known() {
         let long = |application: Application| 1.0 - application.mix().shares[0];

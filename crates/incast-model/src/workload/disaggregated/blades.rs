@@ -1,4 +1,4 @@
-//! The blades of a disaggregated system, and the hosts that stand for them.
+//! Blades of a disaggregated system, and their hosts.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::applications::Kind;
 use crate::fabric::HostId;
 use crate::rng::Stream;
 
-/// A blade of a small system: CPUs first, then memory, then disks.
+/// Blade of a small system: CPUs first, then memory, then disks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Blade {
     Cpu(u32),
@@ -27,7 +27,6 @@ impl fmt::Display for Blade {
     }
 }
 
-/// How many blades of each kind a system has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Blades {
     pub(super) cpu: u32,
@@ -36,18 +35,15 @@ pub(super) struct Blades {
 }
 
 impl Blades {
-    /// All together.
     pub(super) const fn count(&self) -> u32 {
         self.cpu + self.memory + self.disk
     }
 
-    /// All of them, in order.
     pub(super) fn all(&self) -> impl Iterator<Item = Blade> + use<> {
         let Self { cpu, memory, disk } = *self;
         (0..cpu).map(Blade::Cpu).chain((0..memory).map(Blade::Memory)).chain((0..disk).map(Blade::Disk))
     }
 
-    /// A blade's place among all.
     pub(super) const fn place(&self, blade: Blade) -> u32 {
         match blade {
             Blade::Cpu(number) => number,
@@ -56,12 +52,11 @@ impl Blades {
         }
     }
 
-    /// A blade by its name, such as `cpu0`.
+    /// Returns a blade by name, such as `cpu0`.
     pub(super) fn named(&self, name: &str) -> Option<Blade> {
         self.all().find(|blade| blade.to_string() == name)
     }
 
-    /// How blades are named.
     pub(super) fn rule(&self) -> String {
         let range = |kind: &str, count: u32| match count {
             0 => None,
@@ -72,7 +67,7 @@ impl Blades {
         format!("the name of a blade: {}", kinds.into_iter().flatten().collect::<Vec<_>>().join(", "))
     }
 
-    /// What goes from a blade to another, if anything does: memory and disks only talk to CPUs.
+    /// Returns the traffic kind between blades, if any: memory and disks only exchange data with CPUs.
     pub(super) fn kind(&self, src: Blade, dst: Blade) -> Option<Kind> {
         match (src, dst) {
             (Blade::Cpu(a), Blade::Cpu(b)) => (a != b).then_some(Kind::Network),
@@ -83,7 +78,7 @@ impl Blades {
     }
 }
 
-/// Hosts in groups of so many, each a small system; what is left over takes no part.
+/// Groups hosts by rack into systems of `count`; left-over hosts take no part.
 pub(super) fn in_racks(members: Members<'_>, hosts: &[HostId], count: u32) -> Vec<Vec<HostId>> {
     let racks = members.racks();
     let mut groups: Vec<(u32, Vec<HostId>)> = Vec::new();
@@ -103,7 +98,6 @@ pub(super) fn in_racks(members: Members<'_>, hosts: &[HostId], count: u32) -> Ve
         .collect()
 }
 
-/// The same with hosts drawn at random from all.
 pub(super) fn anywhere(hosts: &[HostId], count: u32, rng: &mut Stream) -> Vec<Vec<HostId>> {
     let mut drawn = hosts.to_vec();
     for at in (1..drawn.len()).rev() {

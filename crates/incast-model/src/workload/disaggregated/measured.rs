@@ -1,5 +1,4 @@
-//! Measured flows between the blades of a small disaggregated system: for each pair the gaps and sizes that larger ones are drawn
-//! from.
+//! Measured flows between blades of a small system: gaps and sizes per pair, from which larger systems draw.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,16 +8,15 @@ use super::blades::{Blade, Blades};
 use crate::rng::{Stream, unit};
 use crate::workload::error::{Place, WorkloadError};
 
-/// What was measured of a pair of blades.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Pair {
-    /// Times between flows in ps, in order of length; from the begin of the trace to the first.
+    /// Gaps between flows in ps, sorted; including the time to the first flow.
     gaps: Vec<u64>,
     sizes: Vec<u64>,
 }
 
 impl Pair {
-    /// A time between two flows: gaps between measured ones are as likely (linear interpolation).
+    /// Draws a gap, interpolating linearly between measured ones.
     pub(super) fn gap(&self, rng: &mut Stream) -> u64 {
         let place = unit(rng) * (self.gaps.len() - 1) as f64;
         let below = place as usize;
@@ -29,7 +27,7 @@ impl Pair {
         }
     }
 
-    /// The time until the first flow: what is left of a gap that has been going on for some time, and so is a long one.
+    /// Draws the time to the first flow: the remainder of a length-biased gap.
     pub(super) fn first_gap(&self, rng: &mut Stream) -> u64 {
         let mut place = unit(rng) * self.gaps.iter().sum::<u64>() as f64;
         for &gap in &self.gaps {
@@ -41,28 +39,25 @@ impl Pair {
         0
     }
 
-    /// One of the sizes that were measured.
     pub(super) fn size(&self, rng: &mut Stream) -> u64 {
         self.sizes[(unit(rng) * self.sizes.len() as f64) as usize]
     }
 
-    /// Mean of the sizes that were measured, in bytes.
+    /// Mean measured size in bytes.
     pub(super) fn mean_size(&self) -> f64 {
         self.sizes.iter().map(|&size| size as f64).sum::<f64>() / self.sizes.len() as f64
     }
 
-    /// Flows expected within a time in ps.
     pub(super) fn expected(&self, length: f64) -> f64 {
         length * self.gaps.len() as f64 / (self.gaps.iter().sum::<u64>() as f64).max(1.0)
     }
 }
 
-/// Pairs with flows, by source, destination and kind.
 pub(super) type Pairs = BTreeMap<(Blade, Blade, Kind), Pair>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Column {
-    /// With picoseconds in one of its unit.
+    /// Unit in picoseconds.
     Time(u64),
     Src,
     Dst,
@@ -83,7 +78,6 @@ const COLUMNS: [(&str, Column); 9] = [
     ("kind", Column::Kind),
 ];
 
-/// What a line says.
 #[derive(Default)]
 struct Row {
     time: u64,
@@ -93,7 +87,7 @@ struct Row {
     kind: Option<Kind>,
 }
 
-/// Reads the flows of a trace; `page` is the size of those that have an address instead of one. Errors name the place.
+/// Parses the flows of a trace; `page` is the size of flows with an address instead of a size. Errors name the place.
 pub(super) fn parse(text: &str, file: &Path, blades: &Blades, page: u64) -> Result<Pairs, WorkloadError> {
     let mut lines = text.strip_prefix('\u{feff}').unwrap_or(text).lines().enumerate();
     let (_, header) = lines.next().unwrap_or_default();
@@ -141,7 +135,7 @@ pub(super) fn parse(text: &str, file: &Path, blades: &Blades, page: u64) -> Resu
 }
 
 impl Row {
-    /// Takes over a cell; the error is what would be allowed there. `before`: the time of the line before.
+    /// Reads a cell; the error states what is allowed. `before`: time of the previous line.
     fn read(&mut self, column: Column, text: &str, blades: &Blades, before: u64) -> Result<(), String> {
         match column {
             Column::Time(factor) => {
@@ -157,7 +151,7 @@ impl Row {
                 Ok(bytes) if bytes > 0 => self.size = Some(bytes),
                 _ => return Err("a whole number of bytes, at least 1".into()),
             },
-            // Which page it is makes no difference to the network.
+            // The page's identity does not matter to the network.
             Column::Address if text.is_empty() => return Err("the address of a page".into()),
             Column::Address => {}
             Column::Kind => {
@@ -169,7 +163,6 @@ impl Row {
     }
 }
 
-/// A number of units of `factor` picoseconds.
 fn time(text: &str, factor: u64) -> Option<u64> {
     if let Ok(whole) = text.parse::<u64>() {
         return whole.checked_mul(factor);
@@ -178,7 +171,7 @@ fn time(text: &str, factor: u64) -> Option<u64> {
     (ps >= 0.0 && ps < u64::MAX as f64).then_some(ps as u64)
 }
 
-/// What each column holds; those that are needed are there, none twice.
+/// Returns each column's content; required columns exist, none twice.
 fn columns(header: &str, file: &Path) -> Result<Vec<Column>, WorkloadError> {
     let names = || COLUMNS.iter().map(|(name, _)| *name);
     let mut found: Vec<Column> = Vec::new();

@@ -1,4 +1,4 @@
-//! Traffic of applications whose CPUs, memory and disks are blades of their own, each on a host of the fabric: the resource
+//! Traffic of applications with separate CPU, memory and disk blades, each a host of the fabric: the resource
 //! disaggregation study (Gao et al., OSDI 2016).
 
 mod applications;
@@ -106,9 +106,8 @@ const fn page() -> Bytes {
 /// Default load of the busiest blade's link, before samples.
 const LOAD: f64 = 0.2;
 
-/// Where the flows of a pair of blades come from.
 enum Source<'a> {
-    /// A mean gap in ps and a law of sizes.
+    /// Mean gap in ps and size law.
     Synthetic {
         gap: f64,
         mix: &'a Mix,
@@ -117,20 +116,18 @@ enum Source<'a> {
     Measured(&'a measured::Pair),
 }
 
-/// The flows of a system of blades.
 enum Traffic {
     Synthetic {
         mix: Mix,
         /// By [`Kind`].
         sizes: [SizeLaw; 3],
-        /// Mean gap of a pair in ps, by [`Kind`]; infinite where there are no flows.
+        /// Mean gap of a pair in ps, by [`Kind`]; infinite without flows.
         gaps: [f64; 3],
     },
     Measured(Pairs),
 }
 
 impl Traffic {
-    /// The pairs of blades with flows.
     fn pairs(&self, blades: &Blades) -> Vec<(Blade, Blade, Kind, Source<'_>)> {
         match self {
             Self::Measured(pairs) => {
@@ -152,7 +149,6 @@ impl Traffic {
 }
 
 impl Source<'_> {
-    /// Expected flows within a time in ps.
     fn expected(&self, length: f64) -> f64 {
         match self {
             Self::Synthetic { gap, .. } => length / gap,
@@ -160,7 +156,6 @@ impl Source<'_> {
         }
     }
 
-    /// Expected bit/s.
     fn offered(&self) -> f64 {
         const SECOND: f64 = 1e12;
         let mean = match self {
@@ -170,7 +165,6 @@ impl Source<'_> {
         self.expected(SECOND) * mean * 8.0
     }
 
-    /// Starts and sizes within a window.
     fn draw(
         &self,
         window: Window,
@@ -243,12 +237,10 @@ impl Pattern for Disaggregated {
     }
 }
 
-/// Rate of the slowest host, in bit/s.
 fn slowest(entry: &Entry<'_>, systems: &[Vec<HostId>]) -> f64 {
     systems.iter().flatten().map(|&host| entry.capacity(host)).fold(f64::INFINITY, f64::min)
 }
 
-/// The labels of flows, by [`Kind`].
 fn labels(entry: &Entry<'_>, out: &mut Collector) -> Result<[u16; 3], WorkloadError> {
     let own = out.label_name(entry.label).to_owned();
     let mut found = [0; 3];
@@ -277,7 +269,7 @@ impl Disaggregated {
         Ok(Blades { cpu: self.cpus, memory: self.memories, disk: self.disks })
     }
 
-    /// The hosts of each system of blades, in order of the blades.
+    /// Returns the hosts of each system, in order of the blades.
     fn systems(&self, entry: &Entry<'_>, blades: &Blades) -> Result<Vec<Vec<HostId>>, WorkloadError> {
         let (hosts, count) = (entry.hosts(self.hosts.as_ref())?, blades.count());
         let systems = match self.scale {
@@ -298,7 +290,7 @@ impl Disaggregated {
         Err(entry.refuse(field, value, allowed))
     }
 
-    /// Gaps and sizes of pairs, where the slowest host has `rate` bit/s.
+    /// Returns gaps and sizes of pairs, for a slowest host of `rate` bit/s.
     fn traffic(&self, entry: &Entry<'_>, blades: &Blades, rate: f64) -> Result<Traffic, WorkloadError> {
         let application = match (self.application, &self.trace) {
             (Some(application), None) => application,
@@ -320,7 +312,7 @@ impl Disaggregated {
         let sizes = Kind::ALL.map(|kind| mix.sizes(kind, self.page));
         let pairs = [2 * blades.cpu * blades.memory, 2 * blades.cpu * blades.disk, blades.cpu * (blades.cpu - 1)];
         let shares: [f64; 3] = std::array::from_fn(|kind| if pairs[kind] > 0 { mix.shares[kind] } else { 0.0 });
-        // Of one flow of the application on average: what each pair of a kind carries, and each kind of blade in each direction.
+        // Mean load per flow of the application: of each pair by kind, and of each kind of blade by direction.
         let each: [f64; 3] =
             std::array::from_fn(|kind| shares[kind] * sizes[kind].mean() / f64::from(pairs[kind].max(1)));
         let [cpu, memory, disk] = [blades.cpu, blades.memory, blades.disk].map(f64::from);

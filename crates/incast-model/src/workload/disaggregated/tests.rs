@@ -1,4 +1,4 @@
-//! What disaggregated traffic looks like.
+//! Properties of disaggregated traffic.
 
 use std::collections::{HashMap, HashSet};
 
@@ -37,7 +37,8 @@ fn shares_and_load_are_those_asked_for() {
             assert!((found - share).abs() < 0.03, "{application} {label}: {found} for {share}");
         }
         assert!(of_label(&set, "memory").all(|flow| flow.size.0 == 4096));
-        // The busiest of the hosts carries three times 0.2 of its link; a system has its own busiest, so look at the mean over CPUs.
+        // The busiest host carries three times 0.2 of its link; each system has its own busiest, so use the mean over
+        // CPUs.
         let mut sent: HashMap<u32, u64> = HashMap::new();
         set.flows.iter().for_each(|flow| *sent.entry(flow.src.0).or_default() += flow.size.0);
         let mut loads: Vec<f64> = sent.values().map(|&bytes| bytes as f64 * 8.0 / (40e9 * 0.06)).collect();
@@ -59,8 +60,8 @@ fn every_pair_has_its_samples() {
     for flow in &set.flows {
         to.entry(flow.src.0).or_default().insert(flow.dst.0);
     }
-    // 11 systems of 13 hosts; a CPU sends to all 12 others, memory and disks to five CPUs.
-    // (A bursty pair may be silent for as long.)
+    // 11 systems of 13 hosts; a CPU sends to all 12 others, memory and disks to five CPUs. (A bursty pair may stay
+    // silent.)
     assert_eq!(to.len(), 143);
     let destinations = |least, most| to.values().filter(|to| (least..=most).contains(&to.len())).count();
     assert_eq!((destinations(3, 5), destinations(10, 12)), (88, 55));
@@ -98,7 +99,7 @@ fn measured_pairs_are_drawn_from() {
     std::fs::write(folder.path().join("t.csv"), TRACE).unwrap();
     let spec = pattern("disaggregated", r#"{"trace": "t.csv", "duration": "10ms", "samples": 1}"#);
     let set = generate_in(folder.path(), &fabric(), &spec, 1).unwrap();
-    // cpu0 to memory0: gaps of 0, 10 and 10 us, so 3 in 20 us; back: 2 and 12 us, so 2 in 14 us. For each of 11 systems.
+    // cpu0 to memory0: gaps 0, 10 and 10 us, so 3 in 20 us; back: 2 and 12 us, so 2 in 14 us. In each of 11 systems.
     let pairs: HashSet<(HostId, HostId)> = set.flows.iter().map(|flow| (flow.src, flow.dst)).collect();
     assert_eq!(pairs.len(), 22);
     let expected = 11.0 * 10_000.0 * (3.0 / 20.0 + 2.0 / 14.0);

@@ -17,7 +17,7 @@ fn poisson(fields: &str) -> WorkloadSpec {
     WorkloadSpec { label: Some("background".into()), ..pattern("poisson", &json) }
 }
 
-/// Mean load of some links, in both directions.
+/// Returns the mean load of some links, in both directions.
 fn mean(loads: &[OfferedLoad], links: Links) -> [f64; 2] {
     [Direction::Up, Direction::Down].map(|direction| {
         let found = loads.iter().find(|load| (load.links, load.direction) == (links, direction));
@@ -85,7 +85,7 @@ fn gpus_of_a_server_use_nvlink() {
     assert!(near(mean(&found, Links::Nvlink), 0.5 * 3.0 / 15.0 / 9.0));
     let without = RailOptimized { nvlink: None, ..spec.clone() }.build().unwrap();
     assert!(near(mean(&loads(&without, &[poisson(r#""load": 0.5"#)]), Links::Host), 0.5));
-    // A GPU that forwards has what passes through on its NIC as well; nothing is lost on the way.
+    // A forwarding GPU's NIC also carries transit traffic; nothing is lost.
     let forward =
         RailOptimized { nvlink: Some(NvLink { forward: true, ..NvLink::default() }), ..spec }.build().unwrap();
     let found = loads(&forward, &[poisson(r#""load": 0.5"#)]);

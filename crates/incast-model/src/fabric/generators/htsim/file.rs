@@ -1,13 +1,12 @@
-//! The text of a topology file: a header, then one block for each tier, `Key value` line by line.
+//! Parser of topology files: a header, then a block per tier, with `Key value` lines.
 
 use crate::nearest::nearest;
 use crate::ns3::Ns3Error;
 
-/// A key, with the least and the most that its value may be.
 type Key = (&'static str, u32, u32);
 
 const HEADER: [Key; 3] = [("Nodes", 2, 1 << 20), ("Tiers", 2, 3), ("Podsize", 1, 1 << 20)];
-/// Keys of a tier. Latencies up to a second, as for every link.
+/// Keys of a tier. Latencies are at most one second, as for every link.
 const TIER: [Key; 9] = [
     ("Downlink_speed_Gbps", 1, 100_000),
     ("Radix_Down", 1, 1 << 16),
@@ -20,7 +19,6 @@ const TIER: [Key; 9] = [
     ("Downlink_Latency_ns", 1, 500_000_000),
 ];
 
-/// One value and where it stands.
 #[derive(Debug, Clone, Copy)]
 struct Entry<'a> {
     tier: Option<u32>,
@@ -30,7 +28,6 @@ struct Entry<'a> {
     text: &'a str,
 }
 
-/// Everything a file says.
 #[derive(Debug)]
 pub(super) struct TopoFile<'a> {
     file: &'a str,
@@ -41,7 +38,7 @@ pub(super) struct TopoFile<'a> {
 }
 
 impl<'a> TopoFile<'a> {
-    /// Reads a file's text; keys are not case-sensitive, lines that begin with `#` are comments.
+    /// Parses a file; keys are not case-sensitive, lines that begin with `#` are comments.
     pub(super) fn parse(text: &'a str, file: &'a str) -> Result<Self, Ns3Error> {
         let mut topo = Self { file, entries: Vec::new(), tiers: Vec::new(), lines: text.lines().count().max(1) };
         for (index, line) in text.lines().enumerate() {
@@ -131,27 +128,22 @@ impl<'a> TopoFile<'a> {
         })
     }
 
-    /// A value of the header.
     pub(super) fn header(&self, key: &str) -> Result<u32, Ns3Error> {
         self.need(None, key)
     }
 
-    /// A value that a tier must have.
     pub(super) fn tier(&self, tier: u32, key: &str) -> Result<u32, Ns3Error> {
         self.need(Some(tier), key)
     }
 
-    /// A value of a tier, or what it is otherwise.
     pub(super) fn or(&self, tier: u32, key: &str, otherwise: u32) -> u32 {
         self.find(Some(tier), key).map_or(otherwise, |entry| entry.value)
     }
 
-    /// Whether a tier sets a value.
     pub(super) fn has(&self, tier: u32, key: &str) -> bool {
         self.find(Some(tier), key).is_some()
     }
 
-    /// An error at the place of a value unless `holds`.
     pub(super) fn holds(
         &self,
         holds: bool,
@@ -165,7 +157,7 @@ impl<'a> TopoFile<'a> {
         }
     }
 
-    /// Buffers of single ports cannot be said here.
+    /// Refuses buffers of single ports, which a fabric cannot express.
     pub(super) fn refuse_queues(&self) -> Result<(), Ns3Error> {
         match self.entries.iter().find(|entry| entry.key.starts_with("Queue")) {
             None => Ok(()),
@@ -176,7 +168,7 @@ impl<'a> TopoFile<'a> {
         }
     }
 
-    /// Above the top tier there is nothing, and nothing leads up from it.
+    /// Refuses tiers above the top one and links up from it.
     pub(super) fn refuse_above(&self, top: u32) -> Result<(), Ns3Error> {
         if let Some(&(tier, line)) = self.tiers.iter().find(|&&(tier, _)| tier > top) {
             return Err(self.wrong(line, "Tier", &tier.to_string(), &format!("0 to {top}, the number of Tiers")));

@@ -35,7 +35,7 @@ pub struct HtsimFile {
 }
 
 impl HtsimFile {
-    /// The fabric; a relative path is taken from `base_dir`.
+    /// Builds the fabric; relative paths start at `base_dir`.
     pub fn build(&self, base_dir: &Path) -> Result<Fabric, GeneratorError> {
         let path = base_dir.join(&self.topology);
         let file = path.display().to_string();
@@ -45,16 +45,15 @@ impl HtsimFile {
         self.parse(&text, &file)
     }
 
-    /// The fabric of a file's text; `file` names it in errors.
     fn parse(&self, text: &str, file: &str) -> Result<Fabric, GeneratorError> {
         tree(text, file, self.ignore_queues).map_err(GeneratorError::Htsim)?.build(Check("htsim"))
     }
 }
 
-/// What the loader of htsim (`fat_tree_topology.cpp`, commit 40ccb05) makes of a file.
+/// Interprets a file as the loader of htsim does (`fat_tree_topology.cpp`, commit 40ccb05).
 ///
-/// DEVIATION: it compares the oversubscription of a ToR with its numbers of ports, too, which comes to refusing other
-/// rates up than down. Here rates alone count, as it has it for the aggregation switches.
+/// DEVIATION: htsim also compares a ToR's oversubscription with its numbers of ports, which refuses different rates up
+/// and down. Here only rates count, as in htsim for aggregation switches.
 fn tree(text: &str, file: &str, ignore_queues: bool) -> Result<Folded, Ns3Error> {
     let file = TopoFile::parse(text, file)?;
     let tiers = file.header("Tiers")?;
@@ -99,7 +98,7 @@ fn tree(text: &str, file: &str, ignore_queues: bool) -> Result<Folded, Ns3Error>
     })
 }
 
-/// `Oversubscribed` is the rate of a switch's links down over that of its links up.
+/// Checks `Oversubscribed`: rate of a switch's links down over that of its links up.
 fn check_oversubscription(file: &TopoFile<'_>, tier: u32) -> Result<(), Ns3Error> {
     let rate =
         |tier, ports| Ok(u64::from(file.tier(tier, ports)?) * u64::from(file.tier(tier, "Downlink_speed_Gbps")?));
@@ -116,7 +115,7 @@ fn check_oversubscription(file: &TopoFile<'_>, tier: u32) -> Result<(), Ns3Error
     }
 }
 
-/// The links below each tier; half the latency of a switch is on either side of it.
+/// Returns the links below each tier; each side of a switch adds half of its latency.
 fn links(file: &TopoFile<'_>, top: u32) -> Result<[Links; 3], Ns3Error> {
     let half = |tier| u64::from(file.or(tier, "Switch_Latency_ns", 0)) * 500;
     let below = |tier: u32| -> Result<Links, Ns3Error> {

@@ -1,4 +1,4 @@
-//! The description as a scenario writes it.
+//! Fabric specs as scenarios write them.
 
 use std::path::Path;
 

@@ -9,7 +9,6 @@ use super::{Ways, check_single, degrees, flow, named};
 use crate::fabric::{Fabric, FabricBuilder, NodeId, NodeKind, Summary};
 use crate::units::Bytes;
 
-/// Neighbours of a switch among the switches.
 fn trunks(fabric: &Fabric, switch: NodeId) -> Vec<NodeId> {
     let far = fabric.ports_of(switch).map(|port| fabric.neighbour(port));
     far.filter(|&node| fabric.node(node).kind == NodeKind::Switch).collect()
@@ -75,8 +74,9 @@ fn jellyfish_differ_by_seed() {
     );
 }
 
-/// The bisection of a random r-regular graph of n nodes is at least n/2 · (r/2 − √(r·ln 2)) links, nearly always (Bollobás;
-/// Jellyfish, section 4.1). Its paths are about as short as can be: Cerf's bound counts a tree of r, r·(r − 1), … nodes.
+/// The bisection of a random r-regular graph of n nodes is nearly always at least n/2 · (r/2 − √(r·ln 2)) links
+/// (Bollobás; Jellyfish, section 4.1). Its paths are nearly as short as Cerf's bound, which counts a tree of r, r·(r −
+/// 1), … nodes.
 #[test]
 fn jellyfish_have_the_bisection_and_the_paths_of_random_graphs() {
     for (n, r) in [(64u32, 8u32), (100, 12), (40, 24)] {
@@ -104,7 +104,7 @@ fn jellyfish_have_the_bisection_and_the_paths_of_random_graphs() {
     }
 }
 
-/// The graph between servers: hosts cut off, `server{i}` split so that only one path goes through each.
+/// Counts disjoint paths between servers: hosts cut off, `server{i}` split so that one path goes through each.
 fn disjoint_paths(n: u32, k: u32, from: usize, to: usize) -> u64 {
     let fabric = BCube::new(n, k).build().unwrap();
     let mut builder = FabricBuilder::new();
@@ -145,7 +145,7 @@ fn bcubes() {
         let ways = Ways::new(&fabric);
         for (a, b) in (0..servers).flat_map(|a| (0..servers).map(move |b| (a, b))).filter(|(a, b)| a != b) {
             let differing = (0..levels).filter(|&digit| a / n.pow(digit) % n != b / n.pow(digit) % n).count();
-            // A switch and a server for each digit, the own links at both ends; digits are put right in any order.
+            // A switch and a server per differing digit, plus the hosts' own links; digits are corrected in any order.
             assert_eq!(ways.links(a, b), 2 + 2 * differing);
             assert_eq!(ways.paths(a, b), (1..=differing).product::<usize>());
         }
@@ -179,7 +179,7 @@ fn dragonflies_of_the_most_groups_are_the_papers() {
     let ways = Ways::new(&fabric);
     assert_eq!((ways.diameter(), ways.paths(0, 1), ways.paths(0, 7)), (5, 1, 1));
     assert_eq!(ways.first(0, 7), ["h0", "g0r0", "g0r3", "h7"]);
-    // Port 0 of group 0 is on its first router and leads to group 1, whose port 0 leads back.
+    // Port 0 of group 0 is on its first router and leads to group 1; port 0 of group 1 leads back.
     assert_eq!(ways.first(0, 8), ["h0", "g0r0", "g1r0", "h8"]);
     // 20 links of four groups against five.
     let (four, five) = fabric.hosts().split_at(4 * 8);

@@ -1,4 +1,4 @@
-//! Properties of every generated fabric, and of the description as a scenario writes it.
+//! Properties of every generated fabric and its spec.
 
 mod descriptions;
 mod direct;
@@ -13,8 +13,8 @@ use crate::fabric::{Fabric, HostId, NodeId, write_dot};
 use crate::ns3::{parse_topology, write_topology};
 use crate::routing::{NextHopOrder, Routes};
 
-/// What holds for every fabric: ports mirror each other, in number and rate; hosts come first; names are unique; it is
-/// read back from an ns-3 topology file; a drawing has every link.
+/// Checks every fabric: ports mirror each other, in number and rate; hosts come first; names are unique; an ns-3
+/// topology file round-trips; a drawing has every link.
 fn check(fabric: &Fabric) {
     let mut next = 0;
     for node in (0..fabric.nodes().len() as u32).map(NodeId) {
@@ -34,19 +34,18 @@ fn check(fabric: &Fabric) {
     assert_eq!(write_dot(fabric).matches(" -- ").count(), fabric.links().len());
 }
 
-/// As [`check`], and every host has one link.
+/// Like [`check`]; also every host has one link.
 fn check_single(fabric: &Fabric) {
     check(fabric);
     assert!(fabric.hosts().iter().all(|&host| fabric.ports_of(host).len() == 1));
 }
 
-/// Nodes whose name is `prefix` and a number, in order.
 fn named(fabric: &Fabric, prefix: &str) -> Vec<NodeId> {
     let number = |name: &str| name.strip_prefix(prefix).is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
     (0..fabric.nodes().len() as u32).map(NodeId).filter(|&id| number(&fabric.node(id).name)).collect()
 }
 
-/// Numbers of ports of the switches of a name, without repetition.
+/// Returns the distinct port counts of the switches with a name prefix.
 fn degrees(fabric: &Fabric, prefix: &str) -> Vec<usize> {
     let mut degrees: Vec<usize> = named(fabric, prefix).into_iter().map(|node| fabric.ports_of(node).len()).collect();
     degrees.sort_unstable();
@@ -54,7 +53,6 @@ fn degrees(fabric: &Fabric, prefix: &str) -> Vec<usize> {
     degrees
 }
 
-/// Ways between hosts.
 struct Ways<'a> {
     fabric: &'a Fabric,
     routes: Routes,
@@ -65,7 +63,7 @@ impl<'a> Ways<'a> {
         Self { fabric, routes: Routes::shortest(fabric, NextHopOrder::Port) }
     }
 
-    /// Number of shortest paths between two hosts; parallel links count apart.
+    /// Returns the number of shortest paths between two hosts; parallel links count separately.
     fn paths(&self, from: u32, to: u32) -> usize {
         self.paths_from(self.fabric.hosts()[from as usize], HostId(to))
     }
@@ -78,7 +76,6 @@ impl<'a> Ways<'a> {
         hops.map(|&port| self.paths_from(self.fabric.neighbour(port), to)).sum()
     }
 
-    /// Names of the nodes of the first shortest path between two hosts.
     fn first(&self, from: u32, to: u32) -> Vec<&str> {
         let (mut node, end) = (self.fabric.hosts()[from as usize], self.fabric.hosts()[to as usize]);
         let mut names = vec![self.fabric.node(node).name.as_str()];
@@ -89,12 +86,10 @@ impl<'a> Ways<'a> {
         names
     }
 
-    /// Links between two hosts.
     fn links(&self, from: u32, to: u32) -> usize {
         self.first(from, to).len() - 1
     }
 
-    /// Most links between any two hosts.
     fn diameter(&self) -> usize {
         let hosts = self.fabric.hosts().len() as u32;
         (0..hosts).flat_map(|a| (0..hosts).map(move |b| self.links(a, b))).max().unwrap()

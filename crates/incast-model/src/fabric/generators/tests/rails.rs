@@ -11,7 +11,6 @@ fn rails(servers: u32, spines: u32) -> RailOptimized {
     RailOptimized { gpus_per_server: 4, ..RailOptimized::new(servers, spines) }
 }
 
-/// Rails whose servers have no NVLink.
 fn nics_only(servers: u32, spines: u32) -> RailOptimized {
     RailOptimized { nvlink: None, ..rails(servers, spines) }
 }
@@ -74,10 +73,10 @@ fn gpus_that_forward_reach_every_rail_over_nvlink() {
     let ways = Ways::new(&fabric);
     assert_eq!(ways.first(4, 7), ["h4", "gpu4", "nvlink1", "gpu7", "h7"]);
     assert_eq!(ways.first(4, 8), ["h4", "gpu4", "rail0", "gpu8", "h8"]);
-    // To another rail: over NVLink before the rail, or after it.
+    // To another rail: NVLink before or after the rail.
     assert_eq!((ways.links(4, 9), ways.paths(4, 9)), (6, 2));
     assert_eq!(ways.diameter(), 6);
-    // With spines the way over them is as long: two NVLink ways and one for each spine.
+    // Paths over spines are as long: two NVLink paths and one per spine.
     let ways = RailOptimized { spines: 2, ..spec }.build().unwrap();
     assert_eq!(Ways::new(&ways).paths(4, 9), 4);
 }
@@ -85,7 +84,7 @@ fn gpus_that_forward_reach_every_rail_over_nvlink() {
 #[test]
 fn rails_carry_what_the_nics_can() {
     let fabric = RailOptimized { servers_per_pod: Some(2), ..nics_only(4, 2) }.build().unwrap();
-    // 16 NICs in two pods, 4 rail switches to a pod with two links up each: as much up as down.
+    // 16 NICs in two pods, 4 rail switches per pod with two uplinks each: no oversubscription.
     assert_eq!(flow::halves(&fabric), Rate::gbps(8 * 400));
     assert_eq!(Summary::new(&fabric, Bytes(1000)).bisection, Some(Rate::gbps(8 * 400)));
 }
@@ -98,7 +97,7 @@ fn nvlink_is_the_default_and_none_is_said() {
     assert_eq!(Ways::new(&fabric).first(0, 1), ["h0", "nvlink0", "h1"]);
     let without = read(r#", "nvlink": "none""#).unwrap();
     assert_eq!(Ways::new(&without.build().unwrap()).first(0, 1), ["h0", "rail0", "spine0", "rail1", "h1"]);
-    // Said in a file with all defaults, as the default is another.
+    // A file with all defaults must state it, as the default differs.
     assert!(serde_json::to_value(&without).unwrap()["nvlink"].is_null());
     let forward = read(r#", "nvlink": {"forward": true}"#).unwrap().nvlink.unwrap();
     assert_eq!(forward, NvLink { forward: true, ..NvLink::default() });
@@ -113,7 +112,7 @@ fn nvlink_is_the_default_and_none_is_said() {
         assert!(why(value).contains(&expected), "{}", why(value));
     }
     assert!(why(r#"{"speed": "1Gbps"}"#).contains("unknown field `speed`, expected one of `rate`"));
-    // One GPU has nobody to reach within its server.
+    // One GPU has no peer in its server.
     let single = RailOptimized { gpus_per_server: 1, ..RailOptimized::new(3, 0) };
     let without = RailOptimized { nvlink: None, ..single.clone() };
     assert_eq!(single.build().unwrap(), without.build().unwrap());

@@ -103,7 +103,7 @@ fn trees_have_full_bisection() {
         let fabric = FatTree::new(k).build().unwrap();
         let full = Rate::gbps(100 * fabric.hosts().len() as u64 / 2);
         assert_eq!((flow::halves(&fabric), bisection(&fabric)), (full, Some(full)), "k = {k}");
-        // Half of the links to cores lead to either half of the pods.
+        // Half of the core links lead to either half of the pods.
         let cores: usize = named(&fabric, "core").into_iter().map(|core| fabric.ports_of(core).len()).sum();
         assert_eq!(full, Rate::gbps(100 * cores as u64 / 2));
     }
