@@ -161,9 +161,9 @@ class Reader:
         elif test != "measured" or refusal() is None:
             getattr(self, f"follow_{block.language}")(block)
             if picture := block.says.get("picture"):
-                drawn, shown = picture.split(", ")
+                drawn, kept = picture.split(", ")
                 assert (self.folder / drawn).exists(), f"{drawn} is not drawn"
-                assert (ROOT / shown).exists(), f"there is no {shown}"
+                assert (ROOT / kept).exists(), f"there is no {kept}"
 
     def see_refusal(self, block: Block, why: str) -> None:
         """See that a block fails where page faults may not be served, and says why."""
@@ -292,8 +292,8 @@ def update(page: str) -> None:
             else:
                 reader.follow(block)
                 if picture := block.says.get("picture"):
-                    drawn, shown = picture.split(", ")
-                    shutil.copyfile(reader.folder / drawn, ROOT / shown)
+                    drawn, kept = picture.split(", ")
+                    shutil.copyfile(reader.folder / drawn, ROOT / kept)
     for block, text in reversed(new):
         if compared(block.text) != compared("\n".join(text)):
             lines[block.line : block.line + block.text.count("\n")] = text
