@@ -59,10 +59,10 @@ impl Nodes {
     /// Writes into the network's state which priorities of ports are paused and have packets, and which pause their peer.
     pub(super) fn export_pauses(&self, network: &mut Network) {
         for port in self.switches.iter().flat_map(|switch| &switch.ports) {
-            let state = &mut network.ports[port.number() as usize];
+            let state = &mut network.ports[port.number as usize];
             (state.waiting, state.paused, state.flight_head) = (port.waiting, port.paused, NONE);
             for prio in 1..8u8 {
-                let at = network.at(port.number(), prio);
+                let at = network.at(port.number, prio);
                 network.ingress[at].paused = port.lanes[usize::from(prio)].ingress.paused;
             }
         }

@@ -11,6 +11,7 @@ mod host;
 mod out;
 mod packet;
 mod plan;
+mod port;
 mod series;
 mod switch;
 mod telemetry;

@@ -55,7 +55,7 @@ impl Nodes {
         network.now = self.series.next;
         self.out.counts.events += 1;
         for port in self.switches.iter().flat_map(|switch| &switch.ports) {
-            let state = &mut network.ports[port.number() as usize];
+            let state = &mut network.ports[port.number as usize];
             (state.queued, state.tx_bytes) = (port.queued, port.tx_bytes);
         }
         network.sample_queues();

@@ -9,65 +9,17 @@ use incast_model::units::Time;
 
 use super::out::{Note, Noted, Out};
 use super::packet::{Packet, Records, Slab, Stamp};
-use super::plan::{Inward, Plan, PortPlan, Route};
+use super::plan::{Inward, Plan, Route};
+use super::port::Port;
 use super::telemetry::Telemetry;
 use super::wire::LINK_BITS;
 use crate::balance::State;
 use crate::congestion::{IntRecord, MAX_INT_RECORDS};
 use crate::kernel::{Event, Kind, NONE, Target, flag};
 use crate::measure::LengthHistogram;
-use crate::network::{Network, Queue};
+use crate::network::Network;
 use crate::outcome::{DropReason, DropRecord};
-use crate::switch::{Buffer, EcnPort, Ingress, Rule, Served, Verdict};
-
-/// What a port has of a priority: one cache line.
-#[derive(Debug, Clone, Copy)]
-#[repr(align(64))]
-pub(super) struct Lane {
-    pub(super) queue: Queue,
-    pub(super) ingress: Ingress,
-}
-
-const _: () = assert!(size_of::<Lane>() == 64);
-
-/// A port with its queues. The first cache line has what every packet needs.
-#[derive(Debug)]
-#[repr(C, align(64))]
-pub(super) struct Port {
-    /// End of the current transmission, in ps.
-    pub(super) busy_until: u64,
-    /// Wire bytes sent.
-    pub(super) tx_bytes: u64,
-    plan: PortPlan,
-    /// Until when the node at the far end is known to be awake, in ps.
-    woken: u64,
-    /// Number of the port in the fabric.
-    number: u32,
-    /// Bytes queued, all priorities.
-    pub(super) queued: u32,
-    /// Priorities with queued packets, one bit each.
-    pub(super) waiting: u8,
-    /// Priorities paused by the far end.
-    pub(super) paused: u8,
-    /// Priority served last.
-    last_served: u8,
-    /// Index of its rate in the run's table.
-    pub(super) rate: u8,
-    /// It will be served when it becomes free.
-    pending: bool,
-    /// By priority.
-    pub(super) lanes: [Lane; 8],
-    ecn: EcnPort,
-    /// Packets marked by ECN, by priority.
-    pub(super) marks: [u64; 8],
-}
-
-impl Port {
-    /// Number of the port in the fabric.
-    pub(super) const fn number(&self) -> u32 {
-        self.number
-    }
-}
+use crate::switch::{Buffer, Rule, Served, Verdict};
 
 /// A switch.
 #[derive(Debug)]
@@ -110,31 +62,12 @@ impl Switch {
         let network = plan.network;
         let numbers = || network.fabric.ports_of(NodeId(node));
         let owner = numbers().next().map_or(0, |port| network.ports[port.index()].owner) as usize;
-        let port = |number: PortId| Port {
-            busy_until: 0,
-            tx_bytes: 0,
-            plan: plan.layout.ports[number.index()],
-            woken: 0,
-            number: number.0,
-            queued: 0,
-            waiting: 0,
-            paused: 0,
-            last_served: 0,
-            rate: network.ports[number.index()].rate,
-            pending: false,
-            ecn: network.ecn[number.index()],
-            lanes: std::array::from_fn(|prio| Lane {
-                queue: Queue::EMPTY,
-                ingress: network.ingress[network.at(number.0, prio as u8)],
-            }),
-            marks: [0; 8],
-        };
         let (config, measured) = (&network.config, &network.recorder.params);
         Self {
             node,
             buffer: network.switches[owner].buffer.clone(),
             rng: network.switches[owner].rng.clone(),
-            ports: numbers().map(port).collect(),
+            ports: numbers().map(|port| Port::new(plan, port.0)).collect(),
             slab: Slab::new(plan.layout.records),
             free_at: Vec::new(),
             arrivals: Vec::new(),
@@ -526,33 +459,14 @@ impl Switch {
 
     /// Writes its state into the network's, with the packets of its queues.
     pub(super) fn export(&self, network: &mut Network) {
+        let number_of = |port: u16| self.ports.get(usize::from(port)).map_or(NONE, |port| port.number);
         for port in &self.ports {
-            let number = port.number as usize;
-            let state = &mut network.ports[number];
-            (state.busy_until, state.tx_bytes, state.queued) = (port.busy_until, port.tx_bytes, port.queued);
-            (state.waiting, state.paused) = (port.waiting, port.paused);
-            for prio in 0..8u8 {
-                let at = network.at(port.number, prio);
-                let queue = port.lanes[usize::from(prio)].queue;
-                let packets = self.slab.list(queue.head);
-                let (head, tail) = network.list_of(packets.map(|packet| packet.for_books(&self.ports)));
-                network.queues[at] = Queue { head, tail, ..queue };
-                network.ingress[at] = port.lanes[usize::from(prio)].ingress;
-                network.recorder.marks[at] = port.marks[usize::from(prio)];
-            }
+            port.export(&self.slab, network, number_of);
         }
         for (port, histogram) in self.ports.iter().zip(&self.histograms) {
             network.recorder.histograms[port.number as usize] = histogram.clone();
         }
         let owner = self.ports.first().map_or(0, |port| network.ports[port.number as usize].owner);
         network.switches[owner as usize].buffer = self.buffer.clone();
-    }
-}
-
-impl Packet {
-    /// The packet as the network's books have it.
-    fn for_books(&self, ports: &[Port]) -> crate::kernel::Packet {
-        let in_port = ports.get(usize::from(self.in_port)).map_or(NONE, |port| port.number);
-        super::books::packet(self, in_port)
     }
 }

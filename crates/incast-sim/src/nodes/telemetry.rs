@@ -4,7 +4,7 @@ use incast_model::rng::Stream;
 use incast_model::units::Time;
 
 use super::packet::{Packet, Records};
-use super::switch::Port;
+use super::port::Port;
 use crate::congestion::{IntFormat, IntRecord, int_record};
 use crate::kernel::flag;
 use crate::network::Network;

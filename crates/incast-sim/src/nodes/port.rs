@@ -1,0 +1,90 @@
+//! A port of a switch: its transmission, queues and ingress queues.
+
+use super::books;
+use super::packet::Slab;
+use super::plan::{Plan, PortPlan};
+use crate::network::{Network, Queue};
+use crate::switch::{EcnPort, Ingress};
+
+/// State of a priority: one cache line.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+pub(super) struct Lane {
+    pub(super) queue: Queue,
+    pub(super) ingress: Ingress,
+}
+
+const _: () = assert!(size_of::<Lane>() == 64);
+
+/// A port with its queues. The first cache line has what every packet needs.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(super) struct Port {
+    /// End of the current transmission, in ps.
+    pub(super) busy_until: u64,
+    /// Wire bytes sent.
+    pub(super) tx_bytes: u64,
+    pub(super) plan: PortPlan,
+    /// Until when the node at the far end is known to be awake, in ps.
+    pub(super) woken: u64,
+    /// Number of the port in the fabric.
+    pub(super) number: u32,
+    /// Bytes queued, all priorities.
+    pub(super) queued: u32,
+    /// Priorities with queued packets, one bit each.
+    pub(super) waiting: u8,
+    /// Priorities paused by the far end.
+    pub(super) paused: u8,
+    /// Priority served last.
+    pub(super) last_served: u8,
+    /// Index of its rate in the run's table.
+    pub(super) rate: u8,
+    /// It will be served when it becomes free.
+    pub(super) pending: bool,
+    /// By priority.
+    pub(super) lanes: [Lane; 8],
+    pub(super) ecn: EcnPort,
+    /// Packets marked by ECN, by priority.
+    pub(super) marks: [u64; 8],
+}
+
+impl Port {
+    /// The port of a network that has not run.
+    pub(super) fn new(plan: Plan<'_>, number: u32) -> Self {
+        let (network, at) = (plan.network, number as usize);
+        Self {
+            busy_until: 0,
+            tx_bytes: 0,
+            plan: plan.layout.ports[at],
+            woken: 0,
+            number,
+            queued: 0,
+            waiting: 0,
+            paused: 0,
+            last_served: 0,
+            rate: network.ports[at].rate,
+            pending: false,
+            lanes: std::array::from_fn(|prio| Lane {
+                queue: Queue::EMPTY,
+                ingress: network.ingress[network.at(number, prio as u8)],
+            }),
+            ecn: network.ecn[at],
+            marks: [0; 8],
+        }
+    }
+
+    /// Writes its state into the network's; `number_of` gives the number in the fabric of a port of the switch.
+    pub(super) fn export(&self, slab: &Slab, network: &mut Network, number_of: impl Fn(u16) -> u32) {
+        let state = &mut network.ports[self.number as usize];
+        (state.busy_until, state.tx_bytes, state.queued) = (self.busy_until, self.tx_bytes, self.queued);
+        (state.waiting, state.paused) = (self.waiting, self.paused);
+        for (prio, lane) in (0u8..).zip(&self.lanes) {
+            let at = network.at(self.number, prio);
+            let packets = slab.list(lane.queue.head).map(|packet| books::packet(packet, number_of(packet.in_port)));
+            let (head, tail) = network.list_of(packets);
+            network.queues[at] = Queue { head, tail, ..lane.queue };
+            network.ingress[at] = lane.ingress;
+            network.recorder.marks[at] = self.marks[usize::from(prio)];
+        }
+    }
+}
