@@ -30,14 +30,17 @@ fn by_rules(rules: &[Rule], prepared: &Prepared, runs: &[SchemeRun]) -> Vec<Warn
     prepared.warnings().iter().cloned().chain(shown).collect()
 }
 
+/// One retransmission in so many packets is worth a warning: 1 % (our choice). pHost's receivers ask again for fewer as a rule.
+const LEAST_RESENT: u64 = 100;
+
 /// Packets that were retransmitted though none was lost: reordering or delay taken for loss costs bandwidth, and the results show
-/// recovery rather than the network. Fewer than one packet in a hundred is no warning: pHost's receivers ask again now and then.
+/// recovery rather than the network.
 fn resent_without_loss(scheme: &PreparedScheme, outcome: &Outcome) -> Option<Warning> {
     let sum = |of: fn(&FlowRecord) -> u64| outcome.flows.iter().map(of).sum::<u64>();
     let (resent, timeouts) = (sum(|flow| flow.retransmitted), sum(|flow| flow.timeouts.into()));
     let lost = outcome.counts.drops + outcome.pairs.iter().map(|pair| pair.count.refused).sum::<u64>();
     let sent = sum(|flow| flow.packets);
-    if lost > 0 || resent == 0 || resent < sent / 100 {
+    if lost > 0 || resent == 0 || resent * LEAST_RESENT < sent {
         return None;
     }
     let setup = &scheme.setup;

@@ -129,7 +129,7 @@ pub(crate) fn typed<T: DeserializeOwned>(value: &Value, path: &str) -> Result<T,
     })
 }
 
-/// What the typed reader says of a table that must have one key.
+/// Serde's message for a table that must have exactly one key.
 const SINGLE_KEY: &str = "expected map with a single key";
 
 /// End of the message about several alternatives, after their names.

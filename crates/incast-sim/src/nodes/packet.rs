@@ -17,7 +17,7 @@ pub(super) struct Packet {
     pub(super) dst: u32,
     /// Number of its flow at the destination host.
     pub(super) at_dst: u32,
-    /// Port of this node by which it arrives or arrived, from 0.
+    /// Ingress port at this node, from 0.
     pub(super) in_port: u16,
     /// Wire bytes.
     pub(super) size: u16,

@@ -26,7 +26,7 @@ pub(crate) struct Rules {
     rto: u64,
     rto_low: u64,
     rto_low_packets: u64,
-    /// Packets by which one may be overtaken before it counts as lost.
+    /// A packet counts as lost when more packets than this have overtaken it.
     reorder_window: u64,
 }
 

@@ -132,7 +132,7 @@ impl Host {
         self.timers.peek().map_or(u64::MAX, |Reverse((time, _))| *time)
     }
 
-    /// When the next packet arrives, in ps, and by which port; of several at a time the one of the lowest wire.
+    /// Next arrival: its time in ps and its port. The lowest wire comes first at equal times.
     #[inline(always)]
     fn next_arrival(&self, out: &Out) -> (u64, usize) {
         match &self.nics[..] {

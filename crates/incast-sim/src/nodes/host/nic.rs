@@ -205,7 +205,7 @@ impl Host {
         Some(pair)
     }
 
-    /// The priority of which a queue pair sends next.
+    /// Priority of the next data packet.
     #[inline]
     fn choose(&mut self, nic: usize, eligible: u8) -> u8 {
         let state = &mut self.nics[nic];

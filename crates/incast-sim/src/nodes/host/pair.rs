@@ -157,7 +157,7 @@ impl Host {
         self.kick(out, nic);
     }
 
-    /// The port by which a flow leaves, among the host's own; where there is no route the first.
+    /// Index of the port that a flow leaves by; 0 without a route.
     fn first_nic(&mut self, plan: Plan<'_>, flow: u32) -> usize {
         if self.nics.len() == 1 {
             return 0;
