@@ -8,14 +8,16 @@ mod receiver;
 pub(crate) mod reference;
 pub(crate) mod selective;
 mod sender;
+mod stack;
 mod turns;
 
 pub use classes::{ClassBy, ClassParams};
-pub(crate) use gates::{End, Gates};
+pub(crate) use gates::Gates;
 pub(crate) use nic::Nic;
 pub(crate) use params::MAX_REORDER;
 pub use params::{CnpMode, HostParams, NicQueue, PacketParams, RdmaParams, Recovery};
 pub(crate) use receiver::Receiver;
 pub(crate) use selective::Selective;
 pub(crate) use sender::SendQp;
+pub(crate) use stack::Transports;
 pub(crate) use turns::Turns;

@@ -96,7 +96,7 @@ impl Network {
             // Served.
         } else if queued != 0 {
             self.send_queued(port, queued);
-        } else if let Some(id) = self.pull_phost(port) {
+        } else if let Some(id) = self.pull(port) {
             self.transmit(port, id);
         } else {
             self.send_of_pairs(port);
@@ -146,7 +146,10 @@ impl Network {
         let paused = self.ports[port as usize].paused;
         let control = self.eligible_control(port);
         let nic = &self.nics[self.ports[port as usize].owner as usize];
-        if control != 0 || nic.ready & !paused != 0 || self.transports.has_tokens(self.ports[port as usize].owner) {
+        if control != 0
+            || nic.ready & !paused != 0
+            || self.transports.endpoints.may_pull(self.ports[port as usize].owner)
+        {
             if free > self.now {
                 self.serve_nic_at(port, free);
             }

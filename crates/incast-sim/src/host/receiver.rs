@@ -41,7 +41,7 @@ impl Network {
                 if self.hypervisors.is_some() {
                     self.count_arrival(id);
                 }
-                return self.receive_in_room(port, id);
+                return self.receive_in_endpoint(port, id);
             }
         }
         self.pool.release(id);

@@ -8,7 +8,6 @@ use crate::host::gates::End;
 use crate::kernel::{Event, Kind, NONE, Packet, Target, flag, rank};
 use crate::network::Network;
 use crate::setup::Carrier;
-use crate::transport::Room;
 
 /// Where the NIC keeps a queue pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,9 +87,10 @@ impl Network {
             self.next_flow += 1;
             self.schedule_start();
         }
-        match self.transports.room(flow) {
-            Room::Rdma => self.start_queue_pair(flow),
-            room => self.start_in_room(flow, room),
+        if self.transports.endpoints.is_rdma(flow) {
+            self.start_queue_pair(flow);
+        } else {
+            self.start_in_endpoint(flow);
         }
     }
 
@@ -304,9 +304,8 @@ impl Network {
 
     /// A timer of a flow is due: its control's, its retransmission timeout, or one that no longer holds.
     pub(crate) fn flow_timer(&mut self, flow: u32) {
-        let room = self.transports.room(flow);
-        if room != Room::Rdma {
-            return self.timer_in_room(flow, room);
+        if !self.transports.endpoints.is_rdma(flow) {
+            return self.endpoint_timer(flow);
         }
         let sender = self.sender_of[flow as usize];
         if sender == NONE || self.senders[sender as usize].timer != self.now {

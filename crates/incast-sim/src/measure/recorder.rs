@@ -184,15 +184,16 @@ impl Network {
         let pairs = self.senders.iter().filter(|qp| qp.is_live());
         let pairs = pairs.map(|qp| RateSample { time, flow: qp.flow, rate: qp.rate, window: qp.window, acked: qp.una });
         // Other transports pace nothing: their packets leave at the speed of the link.
-        let others = self.transports.windows().map(|(flow, window)| {
+        let others = self.transports.endpoints.flows().map(|(flow, window)| {
             let port = &self.ports[self.source_port(flow) as usize];
             let acked = self.flow_records[flow as usize].acked;
             RateSample { time, flow, rate: self.rates[usize::from(port.rate)], window, acked }
         });
         let mut active: Vec<RateSample> = pairs.chain(others).collect();
         // What the senders are done with, and is still on its way.
-        let late = self.late_udp().into_iter();
-        active.extend(late.map(|(flow, acked)| RateSample { time, flow, rate: 0, window: u64::MAX, acked }));
+        let arrived = |flow: u32| self.flow_records[flow as usize].acked;
+        let late = self.transports.endpoints.late(self.now, &arrived).into_iter();
+        active.extend(late.map(|flow| RateSample { time, flow, rate: 0, window: u64::MAX, acked: arrived(flow) }));
         active.sort_by_key(|sample| sample.flow);
         self.recorder.rates.extend(active);
     }

@@ -15,6 +15,7 @@ use super::{Config, ControlState, Far, Faults, Network, Port, Queue, Routing, WH
 use crate::balance::Balance;
 use crate::congestion::{Control, FlowContext, IntFormat, MAX_INT_RECORDS, Telemetry};
 use crate::deadlock::Detector;
+use crate::host::Transports;
 use crate::host::{ClassBy, Gates, MAX_REORDER, Nic, NicQueue, Receiver, Recovery, Selective};
 use crate::kernel::{EventQueue, MAX_ID, NONE, Pool, flag};
 use crate::measure::{Blocking, Recorder};
@@ -27,7 +28,7 @@ use crate::switch::{
     RankedQueue, Scheduler, Storage, Switch, Tagging, Watchdog, alpha, fixed_alpha, headroom, host_rate,
 };
 use crate::tenant::Hypervisors;
-use crate::transport::{Transport, Transports};
+use crate::transport::Transport;
 
 fn check(holds: bool, field: &str, message: impl FnOnce() -> String) -> Result<(), SetupError> {
     if holds { Ok(()) } else { Err(SetupError { field: field.into(), message: message() }) }
@@ -162,7 +163,7 @@ impl Network {
         network.add_contexts(&params);
         network.add_isolation(&params);
         network.add_pint()?;
-        network.add_transports(&transports);
+        network.add_transports(transports);
         network.add_hypervisors(tenancy.as_deref(), &params);
         network.find_ideals(&params)?;
         network.add_faults(resolved, &params)?;
@@ -224,12 +225,6 @@ impl Network {
             self.ranked = vec![RankedQueue::default(); self.ports.len()];
         }
         Ok(())
-    }
-
-    /// Flows that are not RDMA's.
-    fn add_transports(&mut self, transports: &[Transport]) {
-        self.transports = Transports::new(&self.flows, transports, &self.carriers, self.nics.len());
-        self.place_arbiter(transports);
     }
 
     /// What stands between VMs and the network, if anything does.

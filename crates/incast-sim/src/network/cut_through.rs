@@ -7,10 +7,29 @@
 use incast_model::fabric::PortId;
 
 use super::Network;
-use crate::kernel::{Event, Kind, Target, flag};
+use crate::kernel::{Event, Kind, Packet, Target, flag};
 
 /// [`super::Port::cut`] of a port whose far end wants packets whole.
 pub(crate) const WHOLE_PACKETS: u16 = u16::MAX;
+
+/// What decides about the next hop of a packet on a wire.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Forwarded {
+    pub(crate) flow: u32,
+    pub(crate) dst: u32,
+    /// True if it goes to the sender of its flow.
+    pub(crate) back: bool,
+    pub(crate) flags: u8,
+    /// Switches that have forwarded it.
+    pub(crate) hops: u8,
+}
+
+impl From<&Packet> for Forwarded {
+    fn from(packet: &Packet) -> Self {
+        let (flow, dst, back) = (packet.flow, packet.dst, !packet.kind.is_forward());
+        Self { flow, dst, back, flags: packet.flags, hops: packet.hops }
+    }
+}
 
 impl Network {
     /// Whether the first packet on the wire out of `port`, whose first bytes have come to a switch, has to wait for the rest.
@@ -26,7 +45,7 @@ impl Network {
         let waits = || match packet.kind {
             Kind::Lost => false,
             Kind::Pfc | Kind::Isolation => true,
-            _ => !self.config.underrun && self.goes_on_faster(port, id),
+            _ => !self.config.underrun && self.speeds_up(port, Forwarded::from(packet)),
         };
         if size <= cut || !waits() {
             return false;
@@ -37,14 +56,13 @@ impl Network {
         true
     }
 
-    /// Whether a packet leaves the switch at the far end of `port` by a faster link than it comes by. Of several next hops the
+    /// True if a packet leaves the switch at the far end of `port` by a faster link than it arrives by. Of several next hops the
     /// first one counts.
-    fn goes_on_faster(&self, port: u32, id: u32) -> bool {
-        let packet = &self.pool[id];
+    pub(crate) fn speeds_up(&self, port: u32, packet: Forwarded) -> bool {
         let node = self.fabric.neighbour(PortId(port));
         let of_flow = self.flows.flows[packet.flow as usize].path.is_some() && packet.flags & flag::PATH != 0;
         let out = if of_flow {
-            Some(self.path_port(packet.flow, !packet.kind.is_forward(), usize::from(packet.hops) + 1))
+            Some(self.path_port(packet.flow, packet.back, usize::from(packet.hops) + 1))
         } else {
             self.routing.hops(node.0, packet.dst).first().map(|hop| hop.0)
         };

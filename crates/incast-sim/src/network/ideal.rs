@@ -7,7 +7,6 @@ use super::{Network, WHOLE_PACKETS};
 use crate::kernel::flag;
 use crate::setup::{Carrier, Params};
 use crate::simulation::SetupError;
-use crate::transport::Room;
 
 impl Network {
     /// Fills in paths' lengths and ideal times of all flows; an error if INT has no room for a path.
@@ -38,10 +37,10 @@ impl Network {
                     ),
                 });
             }
-            let (size, room) = (spec.size.0, self.transports.room(flow));
+            let size = spec.size.0;
             let exact = self.exact_ideal(&out, &back, size, &shape);
             // The reference of the other transports, YAPS, has the exact one.
-            let reference = if room == Room::Rdma { self.hpcc_ideal(&out, size) } else { exact };
+            let reference = if self.transports.endpoints.is_rdma(flow) { self.hpcc_ideal(&out, size) } else { exact };
             let record = &mut self.flow_records[flow as usize];
             record.hops = out.len().min(255) as u8;
             (record.ideal_hpcc, record.ideal_exact) = (reference, exact);
@@ -62,6 +61,13 @@ impl Network {
         let slowest = out.iter().map(|&port| rate(port)).min().expect("a path has links");
         let wire = size + packets.data_header.0 * size.div_ceil(packets.payload.0);
         Time(propagation + serialised + time(wire, slowest))
+    }
+
+    /// Time from when a full packet of a transport begins to leave until it may begin on the last link of its flow's path, in ps.
+    pub(crate) fn time_to_last_link(&self, flow: u32) -> u64 {
+        let [out, _] = self.walk(flow);
+        let full = self.config.packets.mss.0 + self.config.packets.segment_header.0;
+        (0..out.len() - 1).map(|at| self.passed_on(&out, at, full)).sum()
     }
 
     /// What packets of a label look like.

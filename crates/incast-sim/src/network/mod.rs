@@ -26,7 +26,7 @@ use incast_model::units::Time;
 
 use crate::congestion::{Control, FlowContext, WindowMode};
 use crate::deadlock::Detector;
-use crate::host::{Gates, Nic, PacketParams, RdmaParams, Receiver, Selective, SendQp};
+use crate::host::{Gates, Nic, PacketParams, RdmaParams, Receiver, Selective, SendQp, Transports};
 use crate::kernel::{EventQueue, NONE, Pool};
 use crate::measure::{Blocking, Recorder};
 use crate::ns3::Draws;
@@ -34,9 +34,8 @@ use crate::outcome::{Counts, FlowRecord, Ledger};
 use crate::setup::Carrier;
 use crate::switch::{EcnPort, Ingress, Isolation, Pint, RankedQueue, Scheduler, Storage, Switch, Tagging, Watchdog};
 use crate::tenant::Hypervisors;
-use crate::transport::Transports;
 
-pub(crate) use cut_through::WHOLE_PACKETS;
+pub(crate) use cut_through::{Forwarded, WHOLE_PACKETS};
 pub(crate) use fault::Faults;
 pub use params::{FailureParams, NetworkParams, PauseParams, RandomLinks, RouteParams};
 pub(crate) use progress::Limits;

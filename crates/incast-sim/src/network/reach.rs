@@ -6,7 +6,6 @@ use incast_model::fabric::{HostId, NodeId, PortId};
 
 use super::Network;
 use crate::outcome::{CutOff, LinkChange, Obstacle, QueueRef};
-use crate::transport::Room;
 
 /// Flows named at most.
 const NAMED: usize = 100;
@@ -45,11 +44,12 @@ impl Network {
     /// packet by packet.
     fn priorities_of(&self, flow: u32) -> [u8; 2] {
         let data = self.flows.flows[flow as usize].priority;
-        match self.transports.room(flow) {
-            Room::Rdma if self.config.rdma.acks_ignore_pause => [data, 0],
-            Room::Rdma => [data, self.config.rdma.ack_priority.unwrap_or(data)],
-            Room::Tcp(_) | Room::Udp(_) => [data, data],
-            _ => [0, 0],
+        let endpoints = &self.transports.endpoints;
+        match endpoints.is_rdma(flow) {
+            true if self.config.rdma.acks_ignore_pause => [data, 0],
+            true => [data, self.config.rdma.ack_priority.unwrap_or(data)],
+            false if endpoints.keeps_priority(flow) => [data, data],
+            false => [0, 0],
         }
     }
 

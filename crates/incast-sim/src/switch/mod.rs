@@ -12,6 +12,7 @@ mod pipeline;
 mod plain;
 mod plan;
 mod port_buffer;
+mod ranked;
 mod scheduler;
 mod tagging;
 mod watchdog;
@@ -28,7 +29,8 @@ pub use params::{
 pub(crate) use pint::Pint;
 pub use plan::BufferPlan;
 pub(crate) use plan::{alpha, headroom, host_rate};
-pub(crate) use port_buffer::{RankedQueue, Storage};
+pub(crate) use port_buffer::Storage;
+pub(crate) use ranked::{RANKED_QUEUE, RankedQueue, rank};
 pub(crate) use scheduler::{Rule, Scheduler, Served};
 pub(crate) use tagging::Tagging;
 pub use tagging::{QueueBy, TagMethod, TagRules, TaggedPaths, TaggingParams};

@@ -7,7 +7,7 @@
 use super::{EdgeOnlyParams, Hypervisor, Hypervisors};
 use crate::kernel::Kind;
 use crate::network::Network;
-use crate::transport::Job;
+use crate::transport::{Job, Stack};
 
 /// No VM tells its senders less than this share of what it may receive (our choice).
 const LEAST: f64 = 1e-3;

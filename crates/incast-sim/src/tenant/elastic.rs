@@ -5,7 +5,7 @@ use super::partition::{Share, Want, partition};
 use super::{ElasticSwitchParams, Hypervisor, Hypervisors, WeightMode, Window};
 use crate::kernel::{Kind, flag};
 use crate::network::Network;
-use crate::transport::Job;
+use crate::transport::{Job, Stack};
 
 /// Share of its limit from which a pair counts as bound by it (our choice).
 const BOUND_FROM: f64 = 0.8;

@@ -3,7 +3,7 @@
 use super::{Hypervisor, PairSample, Window};
 use crate::kernel::{Kind, NONE, Packet, flag};
 use crate::network::Network;
-use crate::transport::Job;
+use crate::transport::{Job, Stack, TransportHost};
 use incast_model::units::Time;
 
 /// Packets that may wait however long it takes (our choice).
@@ -131,7 +131,7 @@ impl Network {
             return;
         }
         for flow in std::mem::take(&mut one.asleep) {
-            self.go_on_udp(flow);
+            self.resume_endpoint(flow);
         }
     }
 
@@ -181,6 +181,18 @@ impl Network {
         self.meter(dst, bytes);
     }
 
+    /// A task of a hypervisor is due.
+    pub(crate) fn do_hypervisor_job(&mut self, job: Job) {
+        match job {
+            Job::Release(pair) => self.release_pair(pair),
+            Job::Allocate(host) => self.allocate_rates(host),
+            Job::Divide(host) => self.divide(host),
+            Job::DivideSoon(host) => self.divide_soon(host),
+            Job::Meter(host) => self.look_at_meter(host),
+            _ => unreachable!("endpoints do all others"),
+        }
+    }
+
     /// Sends a message from one hypervisor of a pair to the other.
     pub(super) fn tell(&mut self, pair: u32, kind: Kind, [first, second]: [u64; 2], bit: bool) {
         let bytes = self.config.packets.control.0 + self.config.packets.gap.0;
@@ -191,7 +203,7 @@ impl Network {
         let ends = if kind.is_forward() { [one.src, one.dst] } else { [one.dst, one.src] };
         let (flow, port) = (one.flow, hypervisors.vms[ends[0] as usize].port);
         let prio = self.flows.flows[flow as usize].priority;
-        let mut packet = self.make_control(flow, kind, ends, prio, 0);
+        let mut packet = self.make_control(flow, kind, ends, prio);
         packet.seq = first;
         packet.stamp = second;
         packet.flags |= if bit { flag::ECHO } else { 0 };

@@ -1,11 +1,10 @@
-//! The list of transports and what a scenario says of them.
+//! What the list of transports makes of each entry.
 
 use incast_model::units::Time;
 use schemars::JsonSchema;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
-use super::{FastpassParams, IdealParams, PfabricParams, PhostParams, TcpParams, UdpParams};
 use crate::congestion::BadParameter;
 use crate::switch::{EcnParams, SwitchParams};
 
@@ -51,8 +50,9 @@ pub struct TransportInfo {
     pub schema: schemars::Schema,
 }
 
+/// Makes of the list of transports the enums of their parameters and of their endpoints.
 macro_rules! transports {
-    ($($(#[$doc:meta])* $name:literal => $variant:ident($params:ident)),+ $(,)?) => {
+    ($($(#[$doc:meta])* $name:literal => $variant:ident($params:ident, $endpoint:ty)),+ $(,)?) => {
         /// A transport other than RDMA, with its parameters.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
         pub enum Transport {
@@ -86,11 +86,11 @@ macro_rules! transports {
                 match self { $(Self::$variant(_) => $name),+ }
             }
             /// The first parameter out of range, if any.
-            pub fn check(&self) -> Result<(), BadParameter> {
+            pub fn check(&self) -> Result<(), $crate::congestion::BadParameter> {
                 match self { $(Self::$variant(params) => params.check()),+ }
             }
             /// The switches that it is meant for, where nobody says otherwise.
-            pub fn switch(&self) -> SwitchParams {
+            pub fn switch(&self) -> $crate::switch::SwitchParams {
                 match self { $(Self::$variant(params) => params.switch()),+ }
             }
             /// Priorities that its packets have besides those of their flows, one bit each.
@@ -98,28 +98,67 @@ macro_rules! transports {
                 match self { $(Self::$variant(params) => params.priorities()),+ }
             }
             /// How long a flow may wait on its own before it does something; what waits longer is stuck.
-            pub(crate) fn patience(&self) -> Time {
+            pub(crate) fn patience(&self) -> incast_model::units::Time {
                 match self { $(Self::$variant(params) => params.patience()),+ }
             }
             /// How switches mark for it where nobody says otherwise; `None`: not at all.
-            pub fn ecn(&self) -> Option<EcnParams> {
+            pub fn ecn(&self) -> Option<$crate::switch::EcnParams> {
                 match self { $(Self::$variant(params) => params.ecn()),+ }
             }
         }
-    };
-}
 
-transports! {
-    /// TCP: NewReno, CUBIC or DCTCP, with or without selective acknowledgements.
-    "tcp" => Tcp(TcpParams),
-    /// Queues in order of what is left of flows, and hardly any rate control.
-    "pfabric" => Pfabric(PfabricParams),
-    /// Receivers give out tokens, one packet each.
-    "phost" => Phost(PhostParams),
-    /// An arbiter says who sends when.
-    "fastpass" => Fastpass(FastpassParams),
-    /// A scheduler that knows everything at once.
-    "ideal" => Ideal(IdealParams),
-    /// A constant rate, whatever becomes of it.
-    "udp" => Udp(UdpParams),
+        /// The endpoint of any transport.
+        #[derive(Debug)]
+        pub(crate) enum AnyEndpoint {
+            $($variant($endpoint)),+
+        }
+
+        impl AnyEndpoint {
+            pub(crate) fn new(transport: &Transport, scope: Scope) -> Self {
+                match transport { $(Transport::$variant(params) => Self::$variant(<$endpoint>::new(params, scope))),+ }
+            }
+            pub(crate) fn watches_queue(&self) -> bool {
+                match self { $(Self::$variant(_) => <$endpoint>::WATCHES_QUEUE),+ }
+            }
+            pub(crate) fn keeps_priority(&self) -> bool {
+                match self { $(Self::$variant(_) => <$endpoint>::KEEPS_PRIORITY),+ }
+            }
+            pub(crate) fn start(&mut self, stack: &mut impl Stack, own: u32) {
+                match self { $(Self::$variant(one) => one.start(stack, own)),+ }
+            }
+            pub(crate) fn receive(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
+                match self { $(Self::$variant(one) => one.receive(stack, packet)),+ }
+            }
+            pub(crate) fn timer(&mut self, stack: &mut impl Stack, own: u32) {
+                match self { $(Self::$variant(one) => one.timer(stack, own)),+ }
+            }
+            pub(crate) fn task(&mut self, stack: &mut impl Stack, nic: u32, job: Job) {
+                match self { $(Self::$variant(one) => one.task(stack, nic, job)),+ }
+            }
+            pub(crate) fn left_host(&mut self, stack: &mut impl Stack, own: u32) {
+                match self { $(Self::$variant(one) => one.left_host(stack, own)),+ }
+            }
+            pub(crate) fn stop(&mut self, stack: &mut impl Stack, own: u32) {
+                match self { $(Self::$variant(one) => one.stop(stack, own)),+ }
+            }
+            pub(crate) fn resume(&mut self, stack: &mut impl Stack, own: u32) {
+                match self { $(Self::$variant(one) => one.resume(stack, own)),+ }
+            }
+            pub(crate) fn pull(&mut self, stack: &mut impl Stack, nic: u32, paused: u8) -> Option<(u32, Outgoing)> {
+                match self { $(Self::$variant(one) => one.pull(stack, nic, paused)),+ }
+            }
+            pub(crate) fn may_pull(&self, nic: u32) -> bool {
+                match self { $(Self::$variant(one) => one.may_pull(nic)),+ }
+            }
+            pub(crate) fn may_end(&self, own: u32, end: u64, acks: &[u64]) -> bool {
+                match self { $(Self::$variant(one) => one.may_end(own, end, acks)),+ }
+            }
+            pub(crate) fn flows(&self) -> Box<dyn Iterator<Item = (u32, u64)> + '_> {
+                match self { $(Self::$variant(one) => Box::new(one.flows())),+ }
+            }
+            pub(crate) fn late(&mut self, now: u64, arrived: &dyn Fn(u32) -> u64) -> Vec<u32> {
+                match self { $(Self::$variant(one) => one.late(now, arrived)),+ }
+            }
+        }
+    };
 }

@@ -23,11 +23,16 @@ impl Slotted {
         Self { packets, acked: Ranges::default(), sent: Ranges::default(), cursor: 0, due: 0, tries: 0 }
     }
 
-    /// Packets that are not acknowledged; they are asked for now.
-    pub(super) fn ask(&mut self) -> u64 {
+    /// Packets that are not acknowledged.
+    pub(super) fn missing(&self) -> u64 {
         let acked: u64 =
             self.acked.as_slice().iter().map(|(start, end)| (end - start).div_ceil(self.packets.mss)).sum();
-        self.due = self.packets.count() - acked;
+        self.packets.count() - acked
+    }
+
+    /// Asks for slots for all packets that are not acknowledged; their number.
+    pub(super) fn ask(&mut self) -> u64 {
+        self.due = self.missing();
         self.due
     }
 

@@ -1,53 +1,64 @@
 //! One timer for each flow at its sender: deadlines move with every acknowledgement, events do not.
 
-use crate::kernel::{Event, Target};
-use crate::network::Network;
-
 /// Deadlines of flows.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
-    /// By flow: when its timer is to go off, in ps; [`u64::MAX`] for never.
+    /// By flow: when its timer expires, in ps; [`u64::MAX`] for never.
     deadline: Vec<u64>,
     /// By flow: when its event is due; [`u64::MAX`] for none.
     pending: Vec<u64>,
 }
 
 impl Timers {
-    pub(super) fn new(flows: usize) -> Self {
+    pub(crate) fn new(flows: usize) -> Self {
         Self { deadline: vec![u64::MAX; flows], pending: vec![u64::MAX; flows] }
     }
 
-    /// When a flow's timer is to go off.
-    pub(super) fn deadline(&self, flow: u32) -> u64 {
+    /// When a flow's timer expires.
+    pub(crate) fn deadline(&self, flow: u32) -> u64 {
         self.deadline[flow as usize]
+    }
+
+    /// Sets a flow's timer, or stops it with [`u64::MAX`]; true if it needs an event then.
+    #[inline]
+    pub(crate) fn set(&mut self, flow: u32, deadline: u64) -> bool {
+        self.deadline[flow as usize] = deadline;
+        let sooner = deadline < self.pending[flow as usize];
+        if sooner {
+            self.pending[flow as usize] = deadline;
+        }
+        sooner
+    }
+
+    /// The event of a flow's timer at `now`: true if the timer expires, which stops it. If it was moved, the time for which it needs
+    /// another event.
+    pub(crate) fn expires(&mut self, flow: u32, now: u64) -> Result<bool, u64> {
+        if self.pending[flow as usize] != now {
+            return Ok(false);
+        }
+        self.pending[flow as usize] = u64::MAX;
+        let deadline = self.deadline[flow as usize];
+        if deadline <= now {
+            self.deadline[flow as usize] = u64::MAX;
+            return Ok(true);
+        }
+        if self.set(flow, deadline) { Err(deadline) } else { Ok(false) }
     }
 }
 
-impl Network {
-    /// Sets a flow's timer, or stops it with [`u64::MAX`].
-    #[inline]
-    pub(super) fn set_timer(&mut self, flow: u32, deadline: u64) {
-        let timers = &mut self.transports.timers;
-        timers.deadline[flow as usize] = deadline;
-        if deadline < timers.pending[flow as usize] {
-            timers.pending[flow as usize] = deadline;
-            self.events.push(Event::new(deadline, 0, Target::Timer(flow)));
-        }
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    /// The event of a flow's timer: whether the timer goes off. It is stopped then.
-    pub(super) fn timer_is_due(&mut self, flow: u32) -> bool {
-        let timers = &mut self.transports.timers;
-        if timers.pending[flow as usize] != self.now {
-            return false;
-        }
-        timers.pending[flow as usize] = u64::MAX;
-        let deadline = timers.deadline[flow as usize];
-        if deadline <= self.now {
-            timers.deadline[flow as usize] = u64::MAX;
-            return true;
-        }
-        self.set_timer(flow, deadline);
-        false
+    #[test]
+    fn deadlines_move_and_events_do_not() {
+        let mut timers = Timers::new(1);
+        assert!(timers.set(0, 50));
+        assert!(!timers.set(0, 80), "the event at 50 will find the new deadline");
+        assert_eq!(timers.expires(0, 50), Err(80));
+        assert_eq!((timers.expires(0, 80), timers.deadline(0)), (Ok(true), u64::MAX));
+        assert!(timers.set(0, 100) && timers.set(0, 90));
+        assert!(!timers.set(0, u64::MAX));
+        assert_eq!([timers.expires(0, 90), timers.expires(0, 100)], [Ok(false), Ok(false)], "stopped");
     }
 }

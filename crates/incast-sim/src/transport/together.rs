@@ -25,7 +25,7 @@ impl Transport {
     }
 
     /// The host of its arbiter, if it has one.
-    pub(super) fn arbiter(&self, fabric: &Fabric, flows: &FlowSet) -> Result<Option<HostId>, BadNetwork> {
+    pub(crate) fn arbiter(&self, fabric: &Fabric, flows: &FlowSet) -> Result<Option<HostId>, BadNetwork> {
         let Self::Fastpass(params) = self else { return Ok(None) };
         let name = &params.arbiter;
         let names = || fabric.hosts().iter().map(|&host| fabric.node(host).name.as_str());

@@ -9,228 +9,234 @@ mod paths;
 use std::collections::VecDeque;
 
 use arbiter::Arbiter;
-use incast_model::fabric::{Fabric, HostId};
+use incast_model::fabric::Fabric;
 pub use params::{FastpassAlign, FastpassOrder, FastpassParams, FastpassPaths};
 use paths::Ways;
 
-use super::{ByFlow, Job, Reassembly, Slotted, Transport};
-use crate::kernel::{Kind, flag};
-use crate::network::Network;
+use super::stack::{Incoming, Path, Stack, To};
+use super::{ByFlow, Endpoint, Job, Reassembly, Scope, Slotted};
+use crate::kernel::{Kind, NONE};
 
 /// Requests in a row after which a host does not wait any longer for a slot than it did: 2^6 times its patience.
 const MOST_DOUBLINGS: u32 = 6;
 
-/// All flows of Fastpass.
-#[derive(Debug, Default)]
-pub(super) struct Fastpass {
+/// The flows of Fastpass at a host, and the arbiter if it is there.
+#[derive(Debug)]
+pub(crate) struct Fastpass {
     params: FastpassParams,
-    /// The arbiter's number among hosts, its port, and that port's NIC.
+    /// The arbiter's number among hosts.
     host: u32,
-    port: u32,
+    /// The arbiter's NIC, known at its host.
     nic: u32,
     arbiter: Arbiter,
     /// Length of an epoch in ps.
     epoch: u64,
-    /// Whether an epoch is on the arbiter's agenda.
+    /// True if an epoch is in the timer queue of the arbiter's host.
     awake: bool,
-    /// Schedules that the arbiter has yet to finish, in order, and when it is done with them.
-    computed: VecDeque<u32>,
+    /// Schedules that the arbiter has yet to finish, in order: begin of their epoch, host, slots.
+    computed: VecDeque<(u64, u32, Vec<(u64, u64)>)>,
+    /// When the arbiter is done with them.
     busy_until: u64,
     senders: ByFlow<Slotted>,
-    /// By flow.
+    /// By flow received.
     receivers: Vec<Reassembly>,
 }
 
-impl Fastpass {
-    pub(super) fn new(transports: &[Transport], flows: usize) -> Self {
-        let found = transports.iter().find_map(|one| match one {
-            Transport::Fastpass(params) => Some(params.clone()),
-            _ => None,
-        });
-        let Some(params) = found else { return Self::default() };
-        Self { params, senders: ByFlow::new(flows), receivers: vec![Reassembly::default(); flows], ..Self::default() }
-    }
-}
-
 impl FastpassParams {
-    /// Whether the fabric has the ways that an arbiter could give out, if this one does.
+    /// True if the fabric has the paths that the arbiter allocates, or the arbiter allocates none.
     pub(super) fn fits(&self, fabric: &Fabric) -> bool {
         self.paths == FastpassPaths::Balanced || Ways::new(fabric).is_ok()
     }
 }
 
-impl Fastpass {
-    /// Flows under way.
-    pub(super) fn flows(&self) -> impl Iterator<Item = u32> {
-        self.senders.iter().map(|(flow, _)| flow)
-    }
-}
+impl Endpoint for Fastpass {
+    type Params = FastpassParams;
 
-impl Network {
-    /// Puts the arbiter, if there is one, where it belongs.
-    pub(crate) fn place_arbiter(&mut self, transports: &[Transport]) {
-        let arbiter = |one: &Transport| one.arbiter(&self.fabric, &self.flows).ok().flatten();
-        let Some(HostId(host)) = transports.iter().find_map(arbiter) else { return };
-        let port = self.fabric.ports_of(self.fabric.hosts()[host as usize]).next().expect("hosts are plugged in").0;
-        let nic = self.ports[port as usize].owner;
-        let packet = self.wire_time(port, self.config.packets.mss.0 + self.config.packets.segment_header.0);
-        let hosts = self.fabric.hosts().len();
-        let room = &mut self.transports.fastpass;
-        let packets = f64::from(room.params.epoch_packets) + room.params.epoch_slack;
-        room.epoch = (packet as f64 * packets).round() as u64;
-        (room.host, room.port, room.nic) = (host, port, nic);
-        room.arbiter = Arbiter::new(room.params.order, hosts);
-        if room.params.paths == FastpassPaths::Allocated {
-            room.arbiter.ways = Ways::new(&self.fabric).ok();
+    fn new(params: &FastpassParams, scope: Scope) -> Self {
+        Self {
+            params: params.clone(),
+            host: NONE,
+            nic: NONE,
+            arbiter: Arbiter::default(),
+            epoch: 0,
+            awake: false,
+            computed: VecDeque::new(),
+            busy_until: 0,
+            senders: ByFlow::new(scope.sent),
+            receivers: vec![Reassembly::default(); scope.received],
         }
     }
 
-    pub(super) fn start_fastpass(&mut self, flow: u32) {
-        let packets = self.packets_of(flow);
-        self.transports.fastpass.senders.insert(flow, Slotted::new(packets));
-        self.ask_arbiter(flow);
+    fn start(&mut self, stack: &mut impl Stack, own: u32) {
+        self.senders.insert(own, Slotted::new(stack.packets_sent(own)));
+        self.ask(stack, own);
     }
 
-    /// Asks for slots for all packets that are not acknowledged, and again if that brings none for a while.
-    fn ask_arbiter(&mut self, flow: u32) {
-        let room = &mut self.transports.fastpass;
-        let Some(sender) = room.senders.get_mut(flow) else { return };
-        let (left, reminds) = (sender.ask(), sender.tries > 0);
-        let patience = (u64::from(room.params.patience) * room.epoch) << sender.tries.min(MOST_DOUBLINGS);
-        sender.tries += 1;
-        self.set_timer(flow, self.now + patience);
-        self.send_request(flow, left, reminds);
-    }
-
-    /// `reminds`: the last request has brought no slot.
-    fn send_request(&mut self, flow: u32, left: u64, reminds: bool) {
-        let room = &self.transports.fastpass;
-        let hosts = [self.flows.flows[flow as usize].src.0, room.host];
-        let mut packet = self.make_control(flow, Kind::Request, hosts, room.params.control_priority, 0);
-        packet.seq = left;
-        packet.stamp = reminds.into();
-        self.send(self.transports.ports[flow as usize], packet);
-    }
-
-    /// A request has reached the arbiter.
-    pub(super) fn fastpass_request(&mut self, id: u32) {
-        let packet = self.pool[id];
-        let spec = &self.flows.flows[packet.flow as usize];
-        let room = &mut self.transports.fastpass;
-        let reminds = (packet.stamp > 0).then_some(self.now / room.epoch);
-        room.arbiter.request(packet.flow, (spec.src.0, spec.dst.0), packet.seq, reminds);
-        if !room.awake && !room.arbiter.is_idle() {
-            room.awake = true;
-            let next = self.now.div_ceil(room.epoch) * room.epoch;
-            self.plan(self.transports.fastpass.nic, next, Job::Epoch);
+    fn receive(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
+        match packet.kind {
+            Kind::Request => self.receive_request(stack, packet),
+            Kind::Schedule => self.receive_schedule(stack, packet),
+            Kind::Segment => self.receive_segment(stack, packet),
+            _ => self.receive_ack(stack, packet),
         }
     }
 
-    /// An epoch begins: the arbiter fills the next one.
-    pub(super) fn fastpass_epoch(&mut self, nic: u32) {
-        let room = &mut self.transports.fastpass;
-        debug_assert_eq!(nic, room.nic);
-        let (params, arbiter) = (&room.params, &mut room.arbiter);
-        let computing = params.processing.0 + params.processing_per_request.0 * arbiter.requests;
-        room.busy_until = room.busy_until.max(self.now) + computing;
-        let done = room.busy_until;
-        let schedules = arbiter.fill(params.epoch_packets, self.now / room.epoch);
-        let (begin, prio, port, host) = (self.now + room.epoch, params.control_priority, room.port, room.host);
-        room.awake = !arbiter.is_idle();
-        if room.awake {
-            self.plan(nic, begin, Job::Epoch);
-        }
-        for (src, slots) in schedules {
-            let flow = slots[0].1 as u32; // the low half: the rest is the way
-            let mut packet = self.make_control(flow, Kind::Schedule, [host, src], prio, 0);
-            packet.stamp = begin;
-            let id = self.pool.alloc(packet);
-            self.pool.set_ranges(id, slots);
-            if done == self.now {
-                self.send_made(port, id);
-            } else {
-                self.transports.fastpass.computed.push_back(id);
-                self.plan(nic, done, Job::Computed);
+    /// A flow has had no slot for too long, or its last packets are not all acknowledged.
+    fn timer(&mut self, stack: &mut impl Stack, own: u32) {
+        stack.count_timeout(own);
+        self.ask(stack, own);
+    }
+
+    fn task(&mut self, stack: &mut impl Stack, _nic: u32, job: Job) {
+        match job {
+            Job::Slot(own, path) => self.use_slot(stack, own, path),
+            Job::Epoch => self.fill_epoch(stack),
+            _ => {
+                if let Some((begin, host, slots)) = self.computed.pop_front() {
+                    self.send_schedule(stack, begin, host, slots);
+                }
             }
         }
     }
 
-    /// The arbiter has computed a schedule.
-    pub(super) fn fastpass_computed(&mut self) {
-        let room = &mut self.transports.fastpass;
-        if let Some(id) = room.computed.pop_front() {
-            let port = room.port;
-            self.send_made(port, id);
+    fn may_end(&self, own: u32, _end: u64, acks: &[u64]) -> bool {
+        self.senders.get(own).is_none_or(|sender| acks.len() as u64 >= sender.missing())
+    }
+
+    fn flows(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.senders.iter().map(|(own, _)| (own, u64::MAX))
+    }
+}
+
+impl Fastpass {
+    /// Names the host of the arbiter, whose full packets take `packet` ps. At that host also its NIC, and the fabric.
+    pub(crate) fn place(&mut self, host: u32, packet: u64, here: Option<(u32, &Fabric)>) {
+        let packets = f64::from(self.params.epoch_packets) + self.params.epoch_slack;
+        self.epoch = (packet as f64 * packets).round() as u64;
+        self.host = host;
+        if let Some((nic, fabric)) = here {
+            self.nic = nic;
+            self.arbiter = Arbiter::new(self.params.order, fabric.hosts().len());
+            if self.params.paths == FastpassPaths::Allocated {
+                self.arbiter.ways = Ways::new(fabric).ok();
+            }
         }
+    }
+
+    /// Asks for slots for all packets that are not acknowledged, and again if that brings none for a while.
+    fn ask(&mut self, stack: &mut impl Stack, own: u32) {
+        let Some(sender) = self.senders.get_mut(own) else { return };
+        let (left, reminds) = (sender.ask(), sender.tries > 0);
+        let patience = (u64::from(self.params.patience) * self.epoch) << sender.tries.min(MOST_DOUBLINGS);
+        sender.tries += 1;
+        stack.set_timer(own, stack.now() + patience);
+        self.send_request(stack, own, left, reminds);
+    }
+
+    /// `reminds`: the last request has brought no slot.
+    fn send_request(&self, stack: &mut impl Stack, own: u32, left: u64, reminds: bool) {
+        let mut packet = stack.control(Kind::Request, self.params.control_priority);
+        packet.seq = left;
+        packet.stamp = reminds.into();
+        packet.path = Path::Any;
+        stack.send(To::Host(self.host, stack.flow_of(own), stack.nic_of(own)), packet, []);
+    }
+
+    /// A request has reached the arbiter.
+    fn receive_request(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
+        let flow = stack.flow(packet.flow);
+        let ends = (flow.src.0, flow.dst.0);
+        let reminds = (packet.stamp > 0).then_some(stack.now() / self.epoch);
+        self.arbiter.request(packet.flow, ends, packet.seq, reminds);
+        if !self.awake && !self.arbiter.is_idle() {
+            self.awake = true;
+            let next = stack.now().div_ceil(self.epoch) * self.epoch;
+            stack.plan(self.nic, next, Job::Epoch);
+        }
+    }
+
+    /// An epoch begins: the arbiter fills the next one.
+    fn fill_epoch(&mut self, stack: &mut impl Stack) {
+        let (params, now) = (&self.params, stack.now());
+        let computing = params.processing.0 + params.processing_per_request.0 * self.arbiter.requests;
+        self.busy_until = self.busy_until.max(now) + computing;
+        let schedules = self.arbiter.fill(params.epoch_packets, now / self.epoch);
+        let begin = now + self.epoch;
+        self.awake = !self.arbiter.is_idle();
+        if self.awake {
+            stack.plan(self.nic, begin, Job::Epoch);
+        }
+        for (host, slots) in schedules {
+            if self.busy_until == now {
+                self.send_schedule(stack, begin, host, slots);
+            } else {
+                self.computed.push_back((begin, host, slots));
+                stack.plan(self.nic, self.busy_until, Job::Computed);
+            }
+        }
+    }
+
+    fn send_schedule(&self, stack: &mut impl Stack, begin: u64, host: u32, slots: Vec<(u64, u64)>) {
+        let flow = slots[0].1 as u32; // the low half: the rest is the path
+        let mut packet = stack.control(Kind::Schedule, self.params.control_priority);
+        packet.stamp = begin;
+        packet.path = Path::Any;
+        stack.send(To::Host(host, flow, self.nic), packet, slots);
     }
 
     /// A schedule has reached a host.
-    pub(super) fn fastpass_schedule(&mut self, port: u32, id: u32) {
-        let room = &self.transports.fastpass;
-        let begin = match room.params.align {
-            FastpassAlign::Epoch => self.pool[id].stamp,
-            FastpassAlign::Asap => self.pool[id].stamp.min(self.now),
+    fn receive_schedule(&self, stack: &mut impl Stack, packet: &Incoming<'_>) {
+        let begin = match self.params.align {
+            FastpassAlign::Epoch => packet.stamp,
+            FastpassAlign::Asap => packet.stamp.min(stack.now()),
         };
-        let (slots, epoch) = (u64::from(room.params.epoch_packets), room.epoch);
-        let nic = self.ports[port as usize].owner;
-        let given: Vec<(u64, u64)> = self.pool.ranges(id).to_vec();
-        for (slot, flow) in given {
-            let time = begin + slot * epoch / slots;
-            let way = (flow >> 32) as u16;
-            self.plan(nic, time.max(self.now), Job::Slot(flow as u32, way));
+        let slots = u64::from(self.params.epoch_packets);
+        for &(slot, flow) in packet.ranges {
+            let time = begin + slot * self.epoch / slots;
+            let path = (flow >> 32) as u16;
+            stack.plan(packet.nic, time.max(stack.now()), Job::Slot(stack.number_of(flow as u32), path));
         }
     }
 
-    /// A slot of a flow has come. Its packet takes the way of this number, from 1 on, or any (0).
-    pub(super) fn fastpass_slot(&mut self, flow: u32, way: u16) {
-        let room = &mut self.transports.fastpass;
-        let retry = room.params.retry.map_or(room.epoch, |retry| retry.0);
-        let patience = u64::from(room.params.patience) * room.epoch;
-        let pads = room.params.pad_last;
+    /// A slot of a flow has come. Its packet takes the path of this number, from 1 on, or any (0).
+    fn use_slot(&mut self, stack: &mut impl Stack, own: u32, path: u16) {
+        let retry = self.params.retry.map_or(self.epoch, |retry| retry.0);
+        let patience = u64::from(self.params.patience) * self.epoch;
         // A flow that has ended meanwhile wastes its slot.
-        let Some(sender) = room.senders.get_mut(flow) else { return };
+        let Some(sender) = self.senders.get_mut(own) else { return };
         let (segment, last) = sender.use_slot();
-        self.set_timer(flow, self.now + if last { retry } else { patience });
-        let mut packet = self.make_segment(flow, segment);
-        if way > 0 {
-            packet.flags |= flag::PATH;
-            packet.pint = way;
+        stack.set_timer(own, stack.now() + if last { retry } else { patience });
+        let mut packet = stack.segment(own, segment);
+        if path > 0 {
+            packet.path = Path::Number(path);
         }
-        if pads {
-            packet.size = (self.config.packets.mss.0 + self.config.packets.segment_header.0) as u16;
+        if self.params.pad_last {
+            packet.size = stack.full_size() as u16;
         }
-        self.send(self.transports.ports[flow as usize], packet);
+        stack.send(To::Receiver(own), packet, []);
     }
 
-    pub(super) fn fastpass_segment(&mut self, port: u32, id: u32) {
-        let packet = self.pool[id];
-        let room = &mut self.transports.fastpass;
-        let (receiver, prio) = (&mut room.receivers[packet.flow as usize], room.params.control_priority);
-        let new = receiver.take(packet.seq, packet.payload.into());
-        let whole = receiver.next() == self.flows.flows[packet.flow as usize].size.0;
-        self.count_duplicate(packet.flow, new);
+    fn receive_segment(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
+        let own = packet.own;
+        let receiver = &mut self.receivers[own as usize];
+        let new = receiver.take(packet.seq, packet.payload);
+        let whole = receiver.next() == stack.received(own).size.0;
+        stack.count_duplicate(own, new);
         if whole {
-            self.deliver(packet.flow);
+            stack.deliver(own);
         }
-        self.turn_back(id, Kind::SegmentAck, packet.seq, prio, false);
-        self.send_made(port, id);
+        let answer = stack.answer(packet, Kind::SegmentAck, packet.seq, self.params.control_priority, false);
+        stack.send(To::Sender(own, packet.nic), answer, []);
     }
 
-    pub(super) fn fastpass_ack(&mut self, id: u32) {
-        let packet = self.pool[id];
-        let Some(sender) = self.transports.fastpass.senders.get_mut(packet.flow) else { return };
+    fn receive_ack(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
+        let own = packet.own;
+        let Some(sender) = self.senders.get_mut(own) else { return };
         if sender.on_ack(packet.seq) {
-            self.transports.fastpass.senders.remove(packet.flow);
-            self.finish_in_room(packet.flow);
-            return self.send_request(packet.flow, 0, false);
+            self.senders.remove(own);
+            stack.finish(own);
+            return self.send_request(stack, own, 0, false);
         }
-        let acked = sender.acked();
-        self.acknowledge(packet.flow, acked);
-    }
-
-    /// A flow has had no slot for too long, or its last packets are not all acknowledged.
-    pub(super) fn fastpass_timer(&mut self, flow: u32) {
-        self.flow_records[flow as usize].timeouts += 1;
-        self.ask_arbiter(flow);
+        stack.acknowledge(own, sender.acked());
     }
 }

@@ -12,10 +12,10 @@ use incast_model::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ByFlow, Job, Reassembly, Slotted, Transport, TransportParams};
+use super::stack::{Incoming, Stack, To};
+use super::{ByFlow, Endpoint, Job, Reassembly, Scope, Slotted, TransportParams};
 use crate::congestion::BadParameter;
 use crate::kernel::{Kind, NONE};
-use crate::network::Network;
 use crate::switch::{QueueParams, SchedulerParams, SwitchParams};
 
 /// Parameters of the ideal scheduler; the same for all its flows. By default every port has a buffer of 36864 B with
@@ -78,12 +78,12 @@ impl TransportParams for IdealParams {
     }
 }
 
-/// All flows of the ideal scheduler.
-#[derive(Debug, Default)]
-pub(super) struct Ideal {
+/// The flows of the ideal scheduler. It knows all hosts: one state serves the whole fabric.
+#[derive(Debug)]
+pub(crate) struct Ideal {
     params: IdealParams,
     senders: ByFlow<Slotted>,
-    /// By flow.
+    /// By flow received.
     receivers: Vec<Reassembly>,
     /// Flows that have packets to send.
     waiting: Vec<u32>,
@@ -97,150 +97,140 @@ pub(super) struct Ideal {
     away: Vec<u64>,
 }
 
-impl Ideal {
-    pub(super) fn new(transports: &[Transport], flows: usize, nics: usize) -> Self {
-        let found = transports.iter().find_map(|one| match one {
-            Transport::Ideal(params) => Some(params.clone()),
-            _ => None,
-        });
-        let Some(params) = found else { return Self::default() };
+impl Endpoint for Ideal {
+    type Params = IdealParams;
+
+    fn new(params: &IdealParams, scope: Scope) -> Self {
         Self {
-            params,
-            senders: ByFlow::new(flows),
-            receivers: vec![Reassembly::default(); flows],
+            params: params.clone(),
+            senders: ByFlow::new(scope.sent),
+            receivers: vec![Reassembly::default(); scope.received],
             waiting: Vec::new(),
             turn_of: Vec::new(),
-            free_at: vec![0; nics],
+            free_at: vec![0; scope.nics],
             taken_until: Vec::new(),
-            away: vec![0; flows],
+            away: vec![0; scope.sent],
         }
     }
-}
 
-impl Ideal {
-    /// Flows under way.
-    pub(super) fn flows(&self) -> impl Iterator<Item = u32> {
-        self.senders.iter().map(|(flow, _)| flow)
-    }
-}
-
-impl Network {
-    pub(super) fn start_ideal(&mut self, flow: u32) {
-        let packets = self.packets_of(flow);
-        let mut sender = Slotted::new(packets);
+    fn start(&mut self, stack: &mut impl Stack, own: u32) {
+        let mut sender = Slotted::new(stack.packets_sent(own));
         sender.ask();
-        let [out, _] = self.walk(flow);
-        let full = self.config.packets.mss.0 + self.config.packets.segment_header.0;
-        let away = (0..out.len() - 1).map(|at| self.passed_on(&out, at, full)).sum();
-        let room = &mut self.transports.ideal;
-        room.taken_until.resize(self.fabric.hosts().len(), 0);
-        room.away[flow as usize] = away;
-        room.senders.insert(flow, sender);
-        room.waiting.push(flow);
-        self.match_hosts();
+        self.taken_until.resize(stack.hosts(), 0);
+        self.away[own as usize] = stack.time_to_last_link(own);
+        self.senders.insert(own, sender);
+        self.waiting.push(own);
+        self.match_hosts(stack);
     }
 
-    /// Tells every host whom to send to.
-    fn match_hosts(&mut self) {
-        let hosts = self.fabric.hosts().len();
-        let room = &mut self.transports.ideal;
-        let senders = &room.senders;
-        room.waiting.sort_by_key(|&flow| (senders.get(flow).map_or(0, Slotted::due), flow));
-        let before = std::mem::replace(&mut room.turn_of, vec![NONE; hosts]);
-        let mut receives = vec![false; hosts];
-        let mut turns = Vec::new();
-        for &flow in &room.waiting {
-            let spec = &self.flows.flows[flow as usize];
-            let (src, dst) = (spec.src.index(), spec.dst.index());
-            if room.turn_of[src] == NONE && !receives[dst] {
-                (room.turn_of[src], receives[dst]) = (flow, true);
-                // A flow that goes on has its next packet on the agenda: nobody else has sent to its receiver.
-                if before.get(src) != Some(&flow) {
-                    turns.push(flow);
-                }
-            }
-        }
-        for flow in turns {
-            let nic = self.ports[self.transports.ports[flow as usize] as usize].owner;
-            let time = self.ideal_time(flow, nic).max(self.now);
-            self.plan(nic, time, Job::Turn);
-        }
-    }
-
-    /// When a flow may send its next packet: its host has sent the last one, and the packet will find the last link free.
-    fn ideal_time(&self, flow: u32, nic: u32) -> u64 {
-        let room = &self.transports.ideal;
-        let dst = self.flows.flows[flow as usize].dst.index();
-        room.free_at[nic as usize].max(room.taken_until[dst].saturating_sub(room.away[flow as usize]))
-    }
-
-    /// A host may send a packet.
-    pub(super) fn ideal_turn(&mut self, nic: u32) {
-        let port = self.nics[nic as usize].port;
-        let host = self.fabric.host_of(self.fabric.port(incast_model::fabric::PortId(port)).node);
-        let host = host.expect("NICs belong to hosts").index();
-        let full = self.busy_time(port, self.config.packets.mss.0 + self.config.packets.segment_header.0);
-        let packet_time = full + (full as f64 * self.transports.ideal.params.slack) as u64;
-        let flow = self.transports.ideal.turn_of[host];
-        if flow == NONE || self.ideal_time(flow, nic) > self.now {
-            return;
-        }
-        let room = &mut self.transports.ideal;
-        let dst = self.flows.flows[flow as usize].dst.index();
-        room.free_at[nic as usize] = self.now + packet_time;
-        room.taken_until[dst] = self.now + room.away[flow as usize] + packet_time;
-        let sender = room.senders.get_mut(flow).expect("flows that send are under way");
-        let (segment, last) = sender.use_slot();
-        let rto = room.params.rto.0;
-        let packet = self.make_segment(flow, segment);
-        self.send(self.transports.ports[flow as usize], packet);
-        if last {
-            self.transports.ideal.waiting.retain(|&waiting| waiting != flow);
-            self.set_timer(flow, self.now + rto);
-            self.match_hosts();
-        }
-        self.plan(nic, self.now + packet_time, Job::Turn);
-    }
-
-    pub(super) fn ideal_segment(&mut self, port: u32, id: u32) {
-        let packet = self.pool[id];
-        let room = &mut self.transports.ideal;
-        let (receiver, prio) = (&mut room.receivers[packet.flow as usize], room.params.control_priority);
-        let new = receiver.take(packet.seq, packet.payload.into());
-        let whole = receiver.next() == self.flows.flows[packet.flow as usize].size.0;
-        self.count_duplicate(packet.flow, new);
-        if whole {
-            self.deliver(packet.flow);
-        }
-        self.turn_back(id, Kind::SegmentAck, packet.seq, prio, false);
-        self.send_made(port, id);
-    }
-
-    pub(super) fn ideal_ack(&mut self, id: u32) {
-        let packet = self.pool[id];
-        let Some(sender) = self.transports.ideal.senders.get_mut(packet.flow) else { return };
-        if !sender.on_ack(packet.seq) {
-            let acked = sender.acked();
-            return self.acknowledge(packet.flow, acked);
-        }
-        // Its last packets may be on their way a second time, or about to be.
-        let room = &mut self.transports.ideal;
-        room.senders.remove(packet.flow);
-        let waits = room.waiting.contains(&packet.flow);
-        room.waiting.retain(|&waiting| waiting != packet.flow);
-        self.finish_in_room(packet.flow);
-        if waits {
-            self.match_hosts();
+    fn receive(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
+        match packet.kind {
+            Kind::Segment => self.receive_segment(stack, packet),
+            _ => self.receive_ack(stack, packet),
         }
     }
 
     /// Some packets of a flow are not acknowledged long after they were sent.
-    pub(super) fn ideal_timer(&mut self, flow: u32) {
-        let room = &mut self.transports.ideal;
-        let Some(sender) = room.senders.get_mut(flow) else { return };
+    fn timer(&mut self, stack: &mut impl Stack, own: u32) {
+        let Some(sender) = self.senders.get_mut(own) else { return };
         sender.ask();
-        room.waiting.push(flow);
-        self.flow_records[flow as usize].timeouts += 1;
-        self.match_hosts();
+        self.waiting.push(own);
+        stack.count_timeout(own);
+        self.match_hosts(stack);
+    }
+
+    /// A host may send a packet.
+    fn task(&mut self, stack: &mut impl Stack, nic: u32, _job: Job) {
+        let now = stack.now();
+        let full = stack.busy_time(nic, stack.full_size());
+        let packet_time = full + (full as f64 * self.params.slack) as u64;
+        let own = self.turn_of[stack.host_of(nic) as usize];
+        if own == NONE || self.next_time(stack, own, nic) > now {
+            return;
+        }
+        let dst = stack.sent(own).dst.index();
+        self.free_at[nic as usize] = now + packet_time;
+        self.taken_until[dst] = now + self.away[own as usize] + packet_time;
+        let sender = self.senders.get_mut(own).expect("flows that send are under way");
+        let (segment, last) = sender.use_slot();
+        let packet = stack.segment(own, segment);
+        stack.send(To::Receiver(own), packet, []);
+        if last {
+            self.waiting.retain(|&waiting| waiting != own);
+            stack.set_timer(own, now + self.params.rto.0);
+            self.match_hosts(stack);
+        }
+        stack.plan(nic, now + packet_time, Job::Turn);
+    }
+
+    fn may_end(&self, own: u32, _end: u64, acks: &[u64]) -> bool {
+        self.senders.get(own).is_none_or(|sender| acks.len() as u64 >= sender.missing())
+    }
+
+    fn flows(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.senders.iter().map(|(own, _)| (own, u64::MAX))
+    }
+}
+
+impl Ideal {
+    /// Chooses anew for every host the flow that it sends.
+    fn match_hosts(&mut self, stack: &mut impl Stack) {
+        let hosts = stack.hosts();
+        let senders = &self.senders;
+        self.waiting.sort_by_key(|&own| (senders.get(own).map_or(0, Slotted::due), own));
+        let before = std::mem::replace(&mut self.turn_of, vec![NONE; hosts]);
+        let mut receives = vec![false; hosts];
+        let mut turns = Vec::new();
+        for &own in &self.waiting {
+            let flow = stack.sent(own);
+            let (src, dst) = (flow.src.index(), flow.dst.index());
+            if self.turn_of[src] == NONE && !receives[dst] {
+                (self.turn_of[src], receives[dst]) = (own, true);
+                // A flow that goes on has its next packet planned: nobody else has sent to its receiver.
+                if before.get(src) != Some(&own) {
+                    turns.push(own);
+                }
+            }
+        }
+        for own in turns {
+            let nic = stack.nic_of(own);
+            let time = self.next_time(stack, own, nic).max(stack.now());
+            stack.plan(nic, time, Job::Turn);
+        }
+    }
+
+    /// When a flow may send its next packet: its host has sent the last one, and the packet will find the last link free.
+    fn next_time(&self, stack: &impl Stack, own: u32, nic: u32) -> u64 {
+        let dst = stack.sent(own).dst.index();
+        self.free_at[nic as usize].max(self.taken_until[dst].saturating_sub(self.away[own as usize]))
+    }
+
+    fn receive_segment(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
+        let own = packet.own;
+        let receiver = &mut self.receivers[own as usize];
+        let new = receiver.take(packet.seq, packet.payload);
+        let whole = receiver.next() == stack.received(own).size.0;
+        stack.count_duplicate(own, new);
+        if whole {
+            stack.deliver(own);
+        }
+        let answer = stack.answer(packet, Kind::SegmentAck, packet.seq, self.params.control_priority, false);
+        stack.send(To::Sender(own, packet.nic), answer, []);
+    }
+
+    fn receive_ack(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
+        let own = packet.own;
+        let Some(sender) = self.senders.get_mut(own) else { return };
+        if !sender.on_ack(packet.seq) {
+            return stack.acknowledge(own, sender.acked());
+        }
+        // Its last packets may be on their way a second time, or about to be.
+        self.senders.remove(own);
+        let waits = self.waiting.contains(&own);
+        self.waiting.retain(|&waiting| waiting != own);
+        stack.finish(own);
+        if waits {
+            self.match_hosts(stack);
+        }
     }
 }

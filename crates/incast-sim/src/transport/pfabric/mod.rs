@@ -10,116 +10,107 @@ mod sender;
 pub use params::PfabricParams;
 use sender::Sender;
 
-use super::{ByFlow, Reassembly, Transport};
+use super::stack::{Incoming, Stack, To};
+use super::{ByFlow, Endpoint, Reassembly, Scope};
 use crate::kernel::{Kind, flag};
-use crate::network::Network;
-use crate::outcome::FlowRecord;
 
-/// All flows of pFabric.
-#[derive(Debug, Default)]
-pub(super) struct Pfabric {
-    /// By number of the setup's transports; those of others are the defaults.
-    params: Vec<PfabricParams>,
+/// The flows of pFabric at a host.
+#[derive(Debug)]
+pub(crate) struct Pfabric {
+    params: PfabricParams,
     senders: ByFlow<Sender>,
-    /// By flow.
+    /// By flow received.
     receivers: Vec<Reassembly>,
 }
 
-impl Pfabric {
-    pub(super) fn new(transports: &[Transport], flows: usize) -> Self {
-        if !transports.iter().any(|one| matches!(one, Transport::Pfabric(_))) {
-            return Self::default();
-        }
-        let params = |one: &Transport| match one {
-            Transport::Pfabric(params) => params.clone(),
-            _ => PfabricParams::default(),
-        };
-        Self {
-            params: transports.iter().map(params).collect(),
-            senders: ByFlow::new(flows),
-            receivers: vec![Reassembly::default(); flows],
+impl Endpoint for Pfabric {
+    type Params = PfabricParams;
+
+    fn new(params: &PfabricParams, scope: Scope) -> Self {
+        let receivers = vec![Reassembly::default(); scope.received];
+        Self { params: params.clone(), senders: ByFlow::new(scope.sent), receivers }
+    }
+
+    fn start(&mut self, stack: &mut impl Stack, own: u32) {
+        self.senders.insert(own, Sender::new(&self.params, stack.packets_sent(own)));
+        self.pump(stack, own);
+    }
+
+    fn receive(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
+        match packet.kind {
+            Kind::SegmentAck => self.receive_ack(stack, packet),
+            _ => self.receive_segment(stack, packet),
         }
     }
 
-    /// Windows of flows under way, in bytes.
-    pub(super) fn windows(&self) -> impl Iterator<Item = (u32, u64)> {
-        self.senders.iter().map(|(flow, sender)| (flow, sender.window()))
+    fn timer(&mut self, stack: &mut impl Stack, own: u32) {
+        let Some(sender) = self.senders.get_mut(own) else { return };
+        let probe = sender.on_timeout();
+        let (rto, left, una) = (sender.rto(), sender.left(), sender.una());
+        stack.count_timeout(own);
+        if probe {
+            let mut packet = stack.control(Kind::Probe, stack.sent(own).priority);
+            packet.seq = una;
+            packet.stamp = left;
+            stack.send(To::Receiver(own), packet, []);
+        } else {
+            self.pump(stack, own);
+        }
+        stack.set_timer(own, stack.now() + rto);
+    }
+
+    fn may_end(&self, own: u32, _end: u64, acks: &[u64]) -> bool {
+        self.senders.get(own).is_none_or(|sender| acks.iter().any(|&next| next >= sender.size()))
+    }
+
+    fn flows(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.senders.iter().map(|(own, sender)| (own, sender.window()))
     }
 }
 
-impl Network {
-    pub(super) fn start_pfabric(&mut self, flow: u32, params: u8) {
-        let packets = self.packets_of(flow);
-        let room = &mut self.transports.pfabric;
-        room.senders.insert(flow, Sender::new(&room.params[usize::from(params)], packets));
-        self.pump_pfabric(flow);
-    }
-
-    /// Sends what the window lets be sent.
-    fn pump_pfabric(&mut self, flow: u32) {
-        let port = self.transports.ports[flow as usize];
-        while let Some(sender) = self.transports.pfabric.senders.get_mut(flow)
-            && let Some(segment) = sender.next_segment()
-        {
-            let (rank, rto) = (sender.left(), sender.rto());
-            let mut packet = self.make_segment(flow, segment);
-            packet.stamp = rank;
+impl Pfabric {
+    /// Sends what the window allows.
+    fn pump(&mut self, stack: &mut impl Stack, own: u32) {
+        let Some(sender) = self.senders.get_mut(own) else { return };
+        while let Some(segment) = sender.next_segment() {
+            let mut packet = stack.segment(own, segment);
+            packet.stamp = sender.left();
             packet.flags |= flag::RANKED;
-            if self.transports.timers.deadline(flow) == u64::MAX {
-                self.set_timer(flow, self.now + rto);
+            if stack.timer(own) == u64::MAX {
+                stack.set_timer(own, stack.now() + sender.rto());
             }
-            self.send(port, packet);
+            stack.send(To::Receiver(own), packet, []);
         }
     }
 
-    /// Data or a probe has come: both are answered with what there is.
-    pub(super) fn pfabric_segment(&mut self, port: u32, id: u32) {
-        let packet = self.pool[id];
-        let size = self.flows.flows[packet.flow as usize].size.0;
-        let receiver = &mut self.transports.pfabric.receivers[packet.flow as usize];
-        let new = receiver.take(packet.seq, packet.payload.into());
-        let next = receiver.next();
+    /// Data or a probe has arrived: the answer to both says what has arrived.
+    fn receive_segment(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
+        let own = packet.own;
+        let receiver = &mut self.receivers[own as usize];
+        let new = receiver.take(packet.seq, packet.payload);
         if packet.kind == Kind::Segment {
-            self.count_duplicate(packet.flow, new);
+            stack.count_duplicate(own, new);
         }
-        if next == size {
-            self.deliver(packet.flow);
+        if receiver.next() == stack.received(own).size.0 {
+            stack.deliver(own);
         }
-        self.turn_back(id, Kind::SegmentAck, next, packet.prio, false);
-        self.pool.set_ranges(id, self.transports.pfabric.receivers[packet.flow as usize].beyond().iter().copied());
-        self.send_made(port, id);
+        let answer = stack.answer(packet, Kind::SegmentAck, receiver.next(), packet.prio, false);
+        stack.send(To::Sender(own, packet.nic), answer, receiver.beyond().iter().copied());
     }
 
-    pub(super) fn pfabric_ack(&mut self, id: u32) {
-        let packet = self.pool[id];
-        let Some(sender) = self.transports.pfabric.senders.get_mut(packet.flow) else { return };
-        let goes_on = sender.on_ack(packet.seq, self.pool.ranges(id));
+    fn receive_ack(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
+        let own = packet.own;
+        let Some(sender) = self.senders.get_mut(own) else { return };
+        let goes_on = sender.on_ack(packet.seq, packet.ranges);
         if sender.is_done() {
-            self.transports.pfabric.senders.remove(packet.flow);
-            return self.finish_in_room(packet.flow);
+            self.senders.remove(own);
+            return stack.finish(own);
         }
         if goes_on {
             let rto = sender.rto();
-            self.acknowledge(packet.flow, packet.seq);
-            self.pump_pfabric(packet.flow);
-            self.set_timer(packet.flow, self.now + rto);
+            stack.acknowledge(own, packet.seq);
+            self.pump(stack, own);
+            stack.set_timer(own, stack.now() + rto);
         }
-    }
-
-    pub(super) fn pfabric_timer(&mut self, flow: u32) {
-        let Some(sender) = self.transports.pfabric.senders.get_mut(flow) else { return };
-        let probe = sender.on_timeout();
-        let (rto, left, una) = (sender.rto(), sender.left(), sender.una());
-        let FlowRecord { timeouts, .. } = &mut self.flow_records[flow as usize];
-        *timeouts += 1;
-        if probe {
-            let mut packet = self.make_forward(flow, Kind::Probe, self.flows.flows[flow as usize].priority);
-            packet.seq = una;
-            packet.stamp = left;
-            self.send(self.transports.ports[flow as usize], packet);
-        } else {
-            self.pump_pfabric(flow);
-        }
-        self.set_timer(flow, self.now + rto);
     }
 }

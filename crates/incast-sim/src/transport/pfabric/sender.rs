@@ -72,7 +72,12 @@ impl Sender {
         u64::from(self.cwnd) * self.packets.mss
     }
 
-    /// Whether all has come.
+    /// Payload of the flow in bytes.
+    pub(super) const fn size(&self) -> u64 {
+        self.packets.size
+    }
+
+    /// True if all is acknowledged.
     pub(super) const fn is_done(&self) -> bool {
         self.una == self.packets.size
     }

@@ -13,16 +13,16 @@ pub use params::{PhostHold, PhostOrder, PhostParams};
 use receiver::{Inbound, Pacer, Times};
 use source::{Holders, Source, Token};
 
-use super::{ByFlow, Job, Transport};
+use super::stack::{Incoming, Outgoing, Stack, To};
+use super::{ByFlow, Endpoint, Job, Scope};
 use crate::kernel::Kind;
-use crate::network::Network;
 
 /// Announcements in a row after which a source does not wait any longer for the next one than it did: 2^6 times `retry`.
 const MOST_DOUBLINGS: u32 = 6;
 
-/// All flows of pHost.
-#[derive(Debug, Default)]
-pub(super) struct Phost {
+/// The flows of pHost at a host.
+#[derive(Debug)]
+pub(crate) struct Phost {
     params: PhostParams,
     sources: ByFlow<Source>,
     inbound: ByFlow<Inbound>,
@@ -31,232 +31,213 @@ pub(super) struct Phost {
     pacers: Vec<Pacer>,
 }
 
-impl Phost {
-    pub(super) fn new(transports: &[Transport], flows: usize, nics: usize) -> Self {
-        let found = transports.iter().find_map(|one| match one {
-            Transport::Phost(params) => Some(params.clone()),
-            _ => None,
-        });
-        let Some(params) = found else { return Self::default() };
+impl Endpoint for Phost {
+    type Params = PhostParams;
+
+    fn new(params: &PhostParams, scope: Scope) -> Self {
         Self {
-            params,
-            sources: ByFlow::new(flows),
-            inbound: ByFlow::new(flows),
-            holders: (0..nics).map(|_| Holders::default()).collect(),
-            pacers: (0..nics).map(|_| Pacer::default()).collect(),
+            params: params.clone(),
+            sources: ByFlow::new(scope.sent),
+            inbound: ByFlow::new(scope.received),
+            holders: (0..scope.nics).map(|_| Holders::default()).collect(),
+            pacers: (0..scope.nics).map(|_| Pacer::default()).collect(),
         }
     }
-}
 
-impl Phost {
-    /// Flows under way.
-    pub(super) fn flows(&self) -> impl Iterator<Item = u32> {
-        self.sources.iter().map(|(flow, _)| flow)
-    }
-
-    /// Whether a flow that sends by this NIC may have a token.
-    #[inline]
-    pub(super) fn has_tokens(&self, nic: u32) -> bool {
-        self.holders.get(nic as usize).is_some_and(|holders| holders.first().is_some())
-    }
-}
-
-impl Network {
-    /// Packet times of a host's port, in ps.
-    fn phost_times(&self, port: u32) -> Times {
-        let params = &self.transports.phost.params;
-        let packets = &self.config.packets;
-        let packet = self.wire_time(port, packets.mss.0 + packets.segment_header.0);
-        let times = |number: f64| (packet as f64 * number).round() as u64;
-        Times { packet, reissue: times(params.reissue_after), pass_over: times(params.downgrade_for) }
-    }
-
-    pub(super) fn start_phost(&mut self, flow: u32) {
-        let (packets, port) = (self.packets_of(flow), self.transports.ports[flow as usize]);
-        let times = self.phost_times(port);
-        let room = &mut self.transports.phost;
-        let (count, free) = (packets.count(), room.params.free(packets.count()));
+    fn start(&mut self, stack: &mut impl Stack, own: u32) {
+        let packets = stack.packets_sent(own);
+        let times = self.times(stack, stack.nic_of(own));
+        let (count, free) = (packets.count(), self.params.free(packets.count()));
         let mut source = Source::new(packets);
-        let expiry = self.now + free * times.packet + (room.params.token_life * times.packet as f64) as u64;
+        let expiry = stack.now() + free * times.packet + (self.params.token_life * times.packet as f64) as u64;
         for number in 0..free {
             source.add(Token { expiry, seq: number * packets.mss, number: number as u32 });
         }
-        room.sources.insert(flow, source);
+        self.sources.insert(own, source);
         if free > 0 {
-            self.hold_token(flow, count);
+            self.hold_token(stack, own, count);
         }
-        self.announce(flow);
+        self.announce(stack, own);
     }
 
-    /// Tells the receiver of a flow, and asks for an answer within a while.
-    fn announce(&mut self, flow: u32) {
-        let prio = self.transports.phost.params.control_priority;
-        self.wait_for_word(flow);
-        let packet = self.make_forward(flow, Kind::Rts, prio);
-        self.send(self.transports.ports[flow as usize], packet);
-    }
-
-    /// A source that hears nothing from now on announces its flow again.
-    fn wait_for_word(&mut self, flow: u32) {
-        let room = &self.transports.phost;
-        if let Some(source) = room.sources.get(flow) {
-            let patience = room.params.retry.0 << source.tries.min(MOST_DOUBLINGS);
-            self.set_timer(flow, self.now + patience);
+    fn receive(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
+        match packet.kind {
+            Kind::Rts => {
+                self.learn_of(stack, packet);
+                self.confirm(stack, packet);
+            }
+            Kind::Token => self.receive_token(stack, packet),
+            Kind::Segment => self.receive_segment(stack, packet),
+            _ => self.receive_ack(stack, packet),
         }
     }
 
-    /// A flow has got a token; its receiver lacks `left` packets.
-    fn hold_token(&mut self, flow: u32, left: u64) {
-        let label = self.flows.flows[flow as usize].label;
-        let nic = self.ports[self.transports.ports[flow as usize] as usize].owner;
-        let room = &mut self.transports.phost;
-        let Some(source) = room.sources.get_mut(flow) else { return };
-        source.left = left;
-        let (label, key) = match room.params.order {
-            PhostOrder::Srpt => (0, left),
-            PhostOrder::Fifo => (0, 0),
-            PhostOrder::LabelFair => (label, left),
-        };
-        room.holders[nic as usize].put(flow, label, source, key);
+    /// A source has received nothing about a flow for too long.
+    fn timer(&mut self, stack: &mut impl Stack, own: u32) {
+        if let Some(source) = self.sources.get_mut(own) {
+            source.tries += 1;
+            stack.count_timeout(own);
+            self.announce(stack, own);
+        }
     }
 
-    /// A token has reached a source.
-    pub(super) fn phost_token(&mut self, id: u32) {
-        let packet = self.pool[id];
-        let port = self.transports.ports[packet.flow as usize];
-        let times = self.phost_times(port);
-        let room = &mut self.transports.phost;
-        let Some(source) = room.sources.get_mut(packet.flow) else { return };
-        let (number, left) = ((packet.stamp >> 32) as u32, packet.stamp & u64::from(u32::MAX));
-        let expiry = self.now + (room.params.token_life * times.packet as f64) as u64;
-        source.tries = 0;
-        source.add(Token { expiry, seq: packet.seq, number });
-        self.hold_token(packet.flow, left);
-        self.set_timer(packet.flow, u64::MAX);
-        self.kick_nic(port);
+    /// The pacer of a receiver is due.
+    fn task(&mut self, stack: &mut impl Stack, nic: u32, _job: Job) {
+        let times = self.times(stack, nic);
+        let pacer = &mut self.pacers[nic as usize];
+        if pacer.due != stack.now() {
+            return;
+        }
+        let granted = pacer.tick(&mut self.inbound, stack.now(), &self.params, &times);
+        if pacer.due != u64::MAX {
+            stack.plan(nic, pacer.due, Job::Token);
+        }
+        if let Some(grant) = granted {
+            let mut packet = stack.control(Kind::Token, self.params.control_priority);
+            packet.seq = grant.seq;
+            packet.stamp = grant.number << 32 | grant.left.min(u64::from(u32::MAX));
+            stack.send(To::Sender(grant.flow, nic), packet, []);
+        }
     }
 
-    /// The next packet of pHost's that an idle port of a host may send: of the first flow with a token that still holds.
-    pub(crate) fn pull_phost(&mut self, port: u32) -> Option<u32> {
-        let nic = self.ports[port as usize].owner as usize;
+    /// The packet is of the first flow with a valid token.
+    fn pull(&mut self, stack: &mut impl Stack, nic: u32, paused: u8) -> Option<(u32, Outgoing)> {
+        let holders = &mut self.holders[nic as usize];
         loop {
-            let room = &mut self.transports.phost;
-            let holders = room.holders.get_mut(nic)?;
-            let flow = holders.first()?;
-            let source = room.sources.get_mut(flow).expect("flows that hold tokens are under way");
-            let prio = room.params.data_priority(source.packets.count(), self.flows.flows[flow as usize].priority);
-            if self.ports[port as usize].paused & 1 << prio != 0 {
+            let own = holders.first()?;
+            let source = self.sources.get_mut(own).expect("flows that hold tokens are under way");
+            let prio = self.params.data_priority(source.packets.count(), stack.sent(own).priority);
+            if paused & 1 << prio != 0 {
                 return None;
             }
-            let Some((segment, number)) = source.next_packet(self.now) else {
+            let Some((segment, number)) = source.next_packet(stack.now()) else {
                 holders.take_out(source);
                 continue;
             };
             holders.served();
             let sent_all = source.has_sent_all();
-            let mut packet = self.make_segment(flow, segment);
+            let mut packet = stack.segment(own, segment);
             packet.stamp = number.into();
             packet.prio = prio;
             if sent_all {
-                self.wait_for_word(flow);
+                self.wait_for_answer(stack, own);
             }
-            self.ledger.injected[usize::from(packet.prio)] += u64::from(packet.size);
-            return Some(self.pool.alloc(packet));
+            return Some((own, packet));
         }
     }
 
-    /// An announcement has reached a receiver.
-    pub(super) fn phost_rts(&mut self, port: u32, id: u32) {
-        self.phost_hears_of(port, self.pool[id].flow);
-        self.phost_confirm(port, self.pool[id].flow);
+    fn may_pull(&self, nic: u32) -> bool {
+        self.holders[nic as usize].first().is_some()
+    }
+
+    fn may_end(&self, own: u32, _end: u64, acks: &[u64]) -> bool {
+        // The only one ends the flow.
+        self.sources.get(own).is_none() || !acks.is_empty()
+    }
+
+    fn flows(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.sources.iter().map(|(own, _)| (own, u64::MAX))
+    }
+}
+
+impl Phost {
+    /// Packet times of a NIC, in ps.
+    fn times(&self, stack: &impl Stack, nic: u32) -> Times {
+        let packet = stack.wire_time(nic, stack.full_size());
+        let times = |number: f64| (packet as f64 * number).round() as u64;
+        Times { packet, reissue: times(self.params.reissue_after), pass_over: times(self.params.downgrade_for) }
+    }
+
+    /// Announces a flow to its receiver, and expects an answer within a while.
+    fn announce(&mut self, stack: &mut impl Stack, own: u32) {
+        self.wait_for_answer(stack, own);
+        let packet = stack.control(Kind::Rts, self.params.control_priority);
+        stack.send(To::Receiver(own), packet, []);
+    }
+
+    /// A source that receives nothing from now on announces its flow again.
+    fn wait_for_answer(&self, stack: &mut impl Stack, own: u32) {
+        if let Some(source) = self.sources.get(own) {
+            let patience = self.params.retry.0 << source.tries.min(MOST_DOUBLINGS);
+            stack.set_timer(own, stack.now() + patience);
+        }
+    }
+
+    /// A flow has got a token; its receiver lacks `left` packets.
+    fn hold_token(&mut self, stack: &impl Stack, own: u32, left: u64) {
+        let label = stack.sent(own).label;
+        let Some(source) = self.sources.get_mut(own) else { return };
+        source.left = left;
+        let (label, key) = match self.params.order {
+            PhostOrder::Srpt => (0, left),
+            PhostOrder::Fifo => (0, 0),
+            PhostOrder::LabelFair => (label, left),
+        };
+        self.holders[stack.nic_of(own) as usize].put(own, label, source, key);
+    }
+
+    fn receive_token(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
+        let own = packet.own;
+        let Some(source) = self.sources.get_mut(own) else { return };
+        let nic = stack.nic_of(own);
+        let (number, left) = ((packet.stamp >> 32) as u32, packet.stamp & u64::from(u32::MAX));
+        let packet_time = stack.wire_time(nic, stack.full_size());
+        let expiry = stack.now() + (self.params.token_life * packet_time as f64) as u64;
+        source.tries = 0;
+        source.add(Token { expiry, seq: packet.seq, number });
+        self.hold_token(stack, own, left);
+        stack.set_timer(own, u64::MAX);
+        stack.kick(nic);
     }
 
     /// A receiver learns of a flow, if it does not know of it.
-    fn phost_hears_of(&mut self, port: u32, flow: u32) {
-        let (times, packets, nic) = (self.phost_times(port), self.packets_of(flow), self.ports[port as usize].owner);
-        if self.flow_records[flow as usize].delivered.is_some() || self.transports.phost.inbound.get(flow).is_some() {
+    fn learn_of(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
+        let (own, nic) = (packet.own, packet.nic);
+        if stack.is_delivered(own) || self.inbound.get(own).is_some() {
             return;
         }
-        let label = self.flows.flows[flow as usize].label;
-        let Phost { params, inbound, pacers, .. } = &mut self.transports.phost;
-        let pacer = &mut pacers[nic as usize];
-        if let Some(time) = pacer.announce(inbound, (flow, label), packets, self.now, (params, &times)) {
-            self.plan(nic, time, Job::Token);
+        let (times, packets, label) = (self.times(stack, nic), stack.packets_received(own), stack.received(own).label);
+        let pacer = &mut self.pacers[nic as usize];
+        let known = (&self.params, &times);
+        if let Some(time) = pacer.announce(&mut self.inbound, (own, label), packets, stack.now(), known) {
+            stack.plan(nic, time, Job::Token);
         }
     }
 
-    /// Says that a flow is whole, if it is.
-    fn phost_confirm(&mut self, port: u32, flow: u32) {
-        if self.flow_records[flow as usize].delivered.is_some() {
-            let prio = self.transports.phost.params.control_priority;
-            let packet = self.make_back(flow, Kind::SegmentAck, prio);
-            self.send(port, packet);
+    /// Confirms that all of a flow has arrived, if it has.
+    fn confirm(&self, stack: &mut impl Stack, packet: &Incoming<'_>) {
+        if stack.is_delivered(packet.own) {
+            let answer = stack.control(Kind::SegmentAck, self.params.control_priority);
+            stack.send(To::Sender(packet.own, packet.nic), answer, []);
         }
     }
 
-    /// The pacer of a receiver is due.
-    pub(super) fn phost_pace(&mut self, nic: u32) {
-        let port = self.nics[nic as usize].port;
-        let times = self.phost_times(port);
-        let Phost { params, inbound, pacers, .. } = &mut self.transports.phost;
-        let pacer = &mut pacers[nic as usize];
-        if pacer.due != self.now {
-            return;
-        }
-        let granted = pacer.tick(inbound, self.now, params, &times);
-        let (due, prio) = (pacer.due, params.control_priority);
-        if due != u64::MAX {
-            self.plan(nic, due, Job::Token);
-        }
-        if let Some(grant) = granted {
-            let mut packet = self.make_back(grant.flow, Kind::Token, prio);
-            packet.seq = grant.seq;
-            packet.stamp = grant.number << 32 | grant.left.min(u64::from(u32::MAX));
-            self.send(port, packet);
-        }
-    }
-
-    pub(super) fn phost_segment(&mut self, port: u32, id: u32) {
-        let packet = self.pool[id];
-        let flow = packet.flow;
-        self.pool.release(id);
-        self.phost_hears_of(port, flow);
-        let nic = self.ports[port as usize].owner;
-        let Phost { params, inbound: table, pacers, .. } = &mut self.transports.phost;
-        let Some(inbound) = table.get_mut(flow) else {
-            self.count_duplicate(flow, 0);
-            return self.phost_confirm(port, flow);
+    fn receive_segment(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
+        let own = packet.own;
+        self.learn_of(stack, packet);
+        let Some(inbound) = self.inbound.get_mut(own) else {
+            stack.count_discarded(own);
+            return self.confirm(stack, packet);
         };
-        let new = inbound.take(packet.seq, packet.payload.into(), packet.stamp);
+        let new = inbound.take(packet.seq, packet.payload, packet.stamp);
         let whole = inbound.is_whole();
         if new {
-            pacers[nic as usize].update(inbound, params.order);
+            self.pacers[packet.nic as usize].update(inbound, self.params.order);
         }
-        self.count_duplicate(flow, new.into());
+        stack.count_duplicate(own, new.into());
         if whole {
-            self.transports.phost.inbound.remove(flow);
-            self.deliver(flow);
-            self.phost_confirm(port, flow);
+            self.inbound.remove(own);
+            stack.deliver(own);
+            self.confirm(stack, packet);
         }
     }
 
     /// The receiver of a flow has all of it.
-    pub(super) fn phost_ack(&mut self, id: u32) {
-        let flow = self.pool[id].flow;
-        let nic = self.ports[self.transports.ports[flow as usize] as usize].owner;
-        let room = &mut self.transports.phost;
-        let Some(source) = room.sources.get_mut(flow) else { return };
-        room.holders[nic as usize].take_out(source);
-        room.sources.remove(flow);
-        self.finish_in_room(flow);
-    }
-
-    /// A source has heard nothing of a flow for too long.
-    pub(super) fn phost_timer(&mut self, flow: u32) {
-        if let Some(source) = self.transports.phost.sources.get_mut(flow) {
-            source.tries += 1;
-            self.flow_records[flow as usize].timeouts += 1;
-            self.announce(flow);
-        }
+    fn receive_ack(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
+        let own = packet.own;
+        let Some(source) = self.sources.get_mut(own) else { return };
+        self.holders[stack.nic_of(own) as usize].take_out(source);
+        self.sources.remove(own);
+        stack.finish(own);
     }
 }

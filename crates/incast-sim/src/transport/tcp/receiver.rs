@@ -2,7 +2,8 @@
 //! section 3.2).
 
 use super::TcpParams;
-use crate::kernel::{Packet, flag};
+use crate::kernel::flag;
+use crate::transport::stack::Incoming;
 use crate::transport::{Range, Reassembly};
 
 /// Stretches told of at most where not all are: room in the options of a header (RFC 2018, section 3).
@@ -41,8 +42,8 @@ pub(super) struct Receiver {
     stamp: u64,
     /// When they are acknowledged if nothing else comes, in ps.
     pub(super) due: u64,
-    /// The port by which the last segment came.
-    pub(super) port: u32,
+    /// The NIC by which the last segment arrived.
+    pub(super) nic: u32,
     /// DCTCP: whether the last segment was marked. Otherwise: whether marks have to be echoed.
     marked: bool,
 }
@@ -54,10 +55,10 @@ impl Receiver {
     }
 
     /// A segment of a flow of `size` bytes has come.
-    pub(super) fn take(&mut self, packet: &Packet, size: u64, params: &TcpParams) -> Verdict {
+    pub(super) fn take(&mut self, packet: &Incoming<'_>, size: u64, params: &TcpParams) -> Verdict {
         let first = self.note_marks(packet, params);
-        let (before, seq, end) = (self.next(), packet.seq, packet.seq + u64::from(packet.payload));
-        let new = self.stream.take(seq, packet.payload.into());
+        let (before, seq, end) = (self.next(), packet.seq, packet.seq + packet.payload);
+        let new = self.stream.take(seq, packet.payload);
         let next = self.next();
         if end > next {
             self.recent.copy_within(..RECENT - 1, 1);
@@ -74,7 +75,7 @@ impl Receiver {
     }
 
     /// Takes in a segment's mark. Under DCTCP an acknowledgement is for marked segments or for others, never for both.
-    fn note_marks(&mut self, packet: &Packet, params: &TcpParams) -> Option<Answer> {
+    fn note_marks(&mut self, packet: &Incoming<'_>, params: &TcpParams) -> Option<Answer> {
         let marked = packet.flags & flag::CE != 0;
         if params.ecn_echo_is_latched() {
             self.marked = marked || (self.marked && packet.flags & flag::CWR == 0);
@@ -125,8 +126,10 @@ mod tests {
     use crate::kernel::Kind;
     use crate::transport::TransportParams;
 
-    fn segment(number: u64, flags: u8) -> Packet {
-        Packet { kind: Kind::Segment, seq: 1000 * number, payload: 1000, stamp: 7 + number, flags, ..Packet::EMPTY }
+    fn segment(number: u64, flags: u8) -> Incoming<'static> {
+        let (seq, stamp) = (1000 * number, 7 + number);
+        let (flow, own, nic, prio, own_path) = (0, 0, 0, 3, false);
+        Incoming { kind: Kind::Segment, flow, own, nic, seq, stamp, payload: 1000, prio, flags, own_path, ranges: &[] }
     }
 
     /// What each of these segments is answered with at once: next byte in thousands, and the echo.

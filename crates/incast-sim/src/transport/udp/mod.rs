@@ -6,10 +6,10 @@ use incast_model::units::{Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::segments::Segment;
-use super::{ByFlow, Job, Transport, TransportParams};
+use super::segments::{Packets, Segment};
+use super::stack::{Incoming, Stack, To};
+use super::{ByFlow, Endpoint, Job, Scope, TransportParams};
 use crate::congestion::BadParameter;
-use crate::network::Network;
 use crate::switch::SwitchParams;
 
 /// Parameters of UDP.
@@ -46,6 +46,7 @@ impl TransportParams for UdpParams {
 /// A flow under way.
 #[derive(Debug, Clone, Copy)]
 struct Source {
+    packets: Packets,
     /// First byte not sent yet.
     next: u64,
     /// Time between two full packets, in ps.
@@ -54,130 +55,124 @@ struct Source {
     due: u64,
 }
 
-/// All flows of UDP.
-#[derive(Debug, Default)]
-pub(super) struct Udp {
-    /// By number of the setup's transports; those of others are the defaults.
-    params: Vec<UdpParams>,
+/// The flows of UDP at a host.
+#[derive(Debug)]
+pub(crate) struct Udp {
+    params: UdpParams,
     sources: ByFlow<Source>,
-    /// Flows that have sent all they had, of which packets may still be on their way.
+    /// Flows that have sent all they had, and packets of which may still be on their way.
     late: Vec<Late>,
 }
 
 /// A flow that has ended at its sender.
 #[derive(Debug, Clone, Copy)]
 struct Late {
-    flow: u32,
-    /// What had come when it was last sampled, and when that last changed, in ps.
-    come: u64,
+    own: u32,
+    /// Bytes that had arrived at its last sample, and when that last changed, in ps.
+    arrived: u64,
     changed: u64,
 }
 
-/// A flow of which nothing has come for so long is not sampled any more, in ps (our choice: five times as
+/// A flow of which nothing has arrived for so long is not sampled any more, in ps (our choice: five times as
 /// long as a limiter holds packets by default).
 const QUIET: u64 = 1_000_000_000_000;
 
-impl Udp {
-    pub(super) fn new(transports: &[Transport], flows: usize) -> Self {
-        if !transports.iter().any(|one| matches!(one, Transport::Udp(_))) {
-            return Self::default();
+impl Endpoint for Udp {
+    type Params = UdpParams;
+
+    const KEEPS_PRIORITY: bool = true;
+
+    fn new(params: &UdpParams, scope: Scope) -> Self {
+        Self { params: params.clone(), sources: ByFlow::new(scope.sent), late: Vec::new() }
+    }
+
+    fn start(&mut self, stack: &mut impl Stack, own: u32) {
+        let full = stack.full_size();
+        let rate = self.params.rate.map_or_else(|| stack.line(stack.nic_of(own)), |rate| rate.0);
+        let gap = ((full + stack.sizes().gap.0) * 8_000_000_000_000).div_ceil(rate);
+        let source = Source { packets: stack.packets_sent(own), next: 0, gap, due: stack.now() };
+        self.sources.insert(own, source);
+        self.send(stack, own);
+    }
+
+    fn receive(&mut self, stack: &mut impl Stack, packet: &Incoming<'_>) {
+        if stack.count_arrived(packet.own, packet.payload) == stack.received(packet.own).size.0 {
+            stack.deliver(packet.own);
         }
-        let params = |one: &Transport| match one {
-            Transport::Udp(params) => params.clone(),
-            _ => UdpParams::default(),
-        };
-        Self { params: transports.iter().map(params).collect(), sources: ByFlow::new(flows), late: Vec::new() }
     }
 
-    /// Flows under way.
-    pub(super) fn flows(&self) -> impl Iterator<Item = u32> {
-        self.sources.iter().map(|(flow, _)| flow)
+    fn task(&mut self, stack: &mut impl Stack, _nic: u32, job: Job) {
+        if let Job::Burst(own) = job {
+            self.send(stack, own);
+        }
     }
-}
 
-impl Network {
-    /// Flows that have ended at their senders, with what has come of them: for time series.
-    pub(crate) fn late_udp(&mut self) -> Vec<(u32, u64)> {
-        let (now, records) = (self.now, &self.flow_records);
-        let late = &mut self.transports.udp.late;
-        late.retain_mut(|one| {
-            let come = records[one.flow as usize].acked;
-            if std::mem::replace(&mut one.come, come) != come {
+    fn stop(&mut self, stack: &mut impl Stack, own: u32) {
+        if self.sources.get(own).is_some() {
+            self.sources.remove(own);
+            if let Some(arrived) = stack.sampled_arrivals(own) {
+                self.late.push(Late { own, arrived, changed: stack.now() });
+            }
+            stack.end(own);
+        }
+    }
+
+    /// Packets that the flow would have sent meanwhile were refused, and are not sent later.
+    fn resume(&mut self, stack: &mut impl Stack, own: u32) {
+        let Some(source) = self.sources.get_mut(own) else { return };
+        let packets = source.packets;
+        let left = (packets.size - source.next).div_ceil(packets.mss);
+        let missed = (stack.now() - source.due).div_ceil(source.gap).min(left);
+        source.due += missed * source.gap;
+        source.next += missed * packets.mss;
+        let (due, over) = (source.due, source.next >= packets.size);
+        stack.count_refused(own, missed);
+        if over {
+            return self.stop(stack, own);
+        }
+        stack.plan(stack.nic_of(own), due, Job::Burst(own));
+    }
+
+    fn may_end(&self, own: u32, end: u64, _acks: &[u64]) -> bool {
+        self.sources.get(own).is_none_or(|source| {
+            let left = (source.packets.size - source.next).div_ceil(source.packets.mss);
+            source.due.saturating_add(left.saturating_sub(1).saturating_mul(source.gap)) < end
+        })
+    }
+
+    fn flows(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.sources.iter().map(|(own, _)| (own, u64::MAX))
+    }
+
+    fn late(&mut self, now: u64, arrived: &dyn Fn(u32) -> u64) -> Vec<u32> {
+        self.late.retain_mut(|one| {
+            let arrived = arrived(one.own);
+            if std::mem::replace(&mut one.arrived, arrived) != arrived {
                 one.changed = now;
             }
             now - one.changed < QUIET
         });
-        late.iter().map(|one| (one.flow, one.come)).collect()
+        self.late.iter().map(|one| one.own).collect()
     }
+}
 
-    pub(super) fn start_udp(&mut self, flow: u32, params: u8) {
-        let full = self.config.packets.mss.0 + self.config.packets.segment_header.0;
-        let rate = self.transports.udp.params[usize::from(params)].rate;
-        let port = incast_model::fabric::PortId(self.transports.ports[flow as usize]);
-        let rate = rate.map_or_else(|| crate::tenant::line(&self.fabric, port), |rate| rate.0);
-        let gap = self.pacing_gap(full, rate);
-        self.transports.udp.sources.insert(flow, Source { next: 0, gap, due: self.now });
-        self.send_udp(flow);
-    }
-
-    /// The next packet of a flow is due, if it has not ended meanwhile.
-    pub(super) fn send_udp(&mut self, flow: u32) {
-        let port = self.transports.ports[flow as usize];
-        let packets = self.packets_of(flow);
-        let Some(source) = self.transports.udp.sources.get(flow).copied() else { return };
-        if source.due > self.now || !self.has_room_or_sleeps(flow) {
+impl Udp {
+    /// The next packet of a flow is due, unless the flow has ended.
+    fn send(&mut self, stack: &mut impl Stack, own: u32) {
+        let Some(source) = self.sources.get_mut(own) else { return };
+        let (packets, now) = (source.packets, stack.now());
+        if source.due > now || !stack.may_send(own) {
             return;
         }
         let segment = Segment { seq: source.next, len: packets.len(source.next), again: false };
-        let next = segment.seq + segment.len;
-        let due = self.now + source.gap;
-        if let Some(source) = self.transports.udp.sources.get_mut(flow) {
-            (source.next, source.due) = (next, due);
-        }
-        let packet = self.make_segment(flow, segment);
-        self.send(port, packet);
-        if next >= packets.size {
-            return self.end_udp(flow);
-        }
-        self.plan(self.ports[port as usize].owner, due, Job::Blast(flow));
-    }
-
-    /// The limiter of a flow's pair has room again. What would have been sent meanwhile was refused, and is not sent later.
-    pub(crate) fn go_on_udp(&mut self, flow: u32) {
-        let packets = self.packets_of(flow);
-        let Some(source) = self.transports.udp.sources.get_mut(flow) else { return };
-        let left = (packets.size - source.next).div_ceil(packets.mss);
-        let missed = (self.now - source.due).div_ceil(source.gap).min(left);
-        source.due += missed * source.gap;
-        source.next += missed * packets.mss;
+        source.next = segment.seq + segment.len;
+        source.due = now + source.gap;
         let (due, over) = (source.due, source.next >= packets.size);
-        self.count_refused(flow, missed);
+        let packet = stack.segment(own, segment);
+        stack.send(To::Receiver(own), packet, []);
         if over {
-            return self.end_udp(flow);
+            return self.stop(stack, own);
         }
-        let port = self.transports.ports[flow as usize];
-        self.plan(self.ports[port as usize].owner, due, Job::Blast(flow));
-    }
-
-    /// A flow has sent all it had, or its time is over.
-    pub(super) fn end_udp(&mut self, flow: u32) {
-        if self.transports.udp.sources.get(flow).is_some() {
-            self.transports.udp.sources.remove(flow);
-            if self.recorder.params.sample_every.is_some() {
-                let come = self.flow_records[flow as usize].acked;
-                self.transports.udp.late.push(Late { flow, come, changed: self.now });
-            }
-            self.end_in_room(flow);
-        }
-    }
-
-    pub(super) fn udp_segment(&mut self, id: u32) {
-        let packet = self.pool[id];
-        let record = &mut self.flow_records[packet.flow as usize];
-        record.acked += u64::from(packet.payload);
-        self.bytes_acked += u64::from(packet.payload);
-        if record.acked == self.flows.flows[packet.flow as usize].size.0 {
-            self.deliver(packet.flow);
-        }
+        stack.plan(stack.nic_of(own), due, Job::Burst(own));
     }
 }
